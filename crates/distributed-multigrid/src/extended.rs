@@ -6,6 +6,7 @@
 //! | own nodes | `own` | where they lie among `nodes` |
 //! | A | `a` | complete own rows; of the rows of ghosts, the columns in `nodes` |
 
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -38,15 +39,28 @@ impl Extended {
     /// Fetches the rows of the ghosts. All ranks call it.
     pub(crate) fn new<C: Communicator>(on: &Partition<C>, rows: &GlobalRows<f64>) -> Result<Self, DistError> {
         let range = on.layout().range(on.rank());
-        let mut nodes: Vec<u64> = rows.columns().iter().copied().chain(range.clone()).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let before = nodes.partition_point(|&node| node < range.start);
-        let own = before..before + on.count();
+        let mut ghosts: Vec<u64> = rows.columns().iter().copied().filter(|j| !range.contains(j)).collect();
+        ghosts.sort_unstable();
+        ghosts.dedup();
+        let before = ghosts.partition_point(|&node| node < range.start);
+        let (own, mut nodes) = (before..before + on.count(), ghosts.clone());
+        nodes.splice(before..before, range.clone());
         let reply = |row: u64, to: &mut Vec<u8>| pack_row(rows.row((row - range.start) as usize), to);
-        let ghosts = on.fetch(&others(&nodes, &own), reply)?;
-        let a = agree(on.comm(), merge(&nodes, &own, rows, &ghosts).map_err(DistError::from))?;
+        let of_ghosts = on.fetch(&ghosts, reply)?;
+        let a = agree(on.comm(), merge((&nodes, &own), rows, &of_ghosts, before).map_err(DistError::from))?;
         Ok(Self { nodes, own, a })
+    }
+
+    /// The own rows of A, square with empty rows of ghosts.
+    pub(crate) fn into_own_rows(self) -> Result<Bsr<f64>, SparseError> {
+        let Self { nodes, own, a } = self;
+        let (pattern, block, values) = trim(a, &own)?.into_parts();
+        let (offsets, last) = (pattern.offsets(), pattern.len());
+        let before = iter::repeat_n(0, own.start);
+        let after = iter::repeat_n(last, nodes.len() - own.end);
+        let offsets = before.chain(offsets.iter().copied()).chain(after).collect();
+        let pattern = Pattern::new(nodes.len(), offsets, pattern.indices().to_vec())?;
+        Bsr::new(Arc::new(pattern), block, values)
     }
 
     /// Data of the ghosts, in the order of `nodes`; `reply` packs those of own node k.
@@ -69,29 +83,63 @@ fn others(nodes: &[u64], own: &Range<usize>) -> Vec<u64> {
     [&nodes[..own.start], &nodes[own.end..]].concat()
 }
 
-fn merge(
-    nodes: &[u64],
-    own: &Range<usize>,
+/// The index of a node among `nodes`, of which the own ones are consecutive.
+fn place(nodes: &[u64], own: &Range<usize>, node: u64) -> Option<usize> {
+    match nodes.get(own.start) {
+        Some(first) if (*first..first + own.len() as u64).contains(&node) => {
+            Some(own.start + (node - first) as usize)
+        }
+        _ => nodes.binary_search(&node).ok(),
+    }
+}
+
+/// The own rows between those of the ghosts before and after them, as [`pack_row`] packs these. All columns of own rows are
+/// among `columns`; others of ghosts are left out. The columns `own` are consecutive.
+pub(crate) fn merge(
+    (columns, own): (&[u64], &Range<usize>),
     rows: &GlobalRows<f64>,
     ghosts: &[Vec<u8>],
+    before: usize,
 ) -> Result<Bsr<f64>, SparseError> {
     let size = rows.block().0 * rows.block().1;
-    let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-    let mut ghosts = ghosts.iter();
-    for k in 0..nodes.len() {
-        let mut add = |column: u64, block: &[f64]| {
-            if let Ok(at) = nodes.binary_search(&column) {
-                indices.push(at as u32);
+    let ghosts: Vec<(Vec<u64>, Vec<f64>)> = ghosts.iter().map(|row| unpack_row(row)).collect();
+    let most = rows.columns().len() + ghosts.iter().map(|(columns, _)| columns.len()).sum::<usize>();
+    let mut offsets = Vec::with_capacity(rows.count() + ghosts.len() + 1);
+    let (mut indices, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most * size));
+    offsets.push(0);
+    let local = |column| place(columns, own, column).map(|at| at as u32);
+    let add = |ghosts: &[(Vec<u64>, Vec<f64>)],
+               offsets: &mut Vec<usize>,
+               indices: &mut Vec<u32>,
+               values: &mut Vec<f64>| {
+        for (columns, blocks) in ghosts {
+            for (&column, block) in columns.iter().zip(blocks.chunks_exact(size)) {
+                let Some(at) = local(column) else { continue };
+                indices.push(at);
                 values.extend_from_slice(block);
             }
-        };
-        if own.contains(&k) {
-            rows.row(k - own.start).for_each(|(column, block)| add(column, block));
-        } else if let Some(row) = ghosts.next() {
-            let (columns, blocks) = unpack_row(row);
-            columns.iter().zip(blocks.chunks_exact(size)).for_each(|(&column, block)| add(column, block));
+            offsets.push(indices.len());
         }
-        offsets.push(indices.len());
-    }
-    Bsr::new(Arc::new(Pattern::new(nodes.len(), offsets, indices)?), rows.block(), values)
+    };
+    let (first, last) = ghosts.split_at(before);
+    add(first, &mut offsets, &mut indices, &mut values);
+    let start = indices.len();
+    indices.extend(rows.columns().iter().filter_map(|&column| local(column)));
+    values.extend_from_slice(rows.values());
+    offsets.extend(rows.offsets()[1..].iter().map(|offset| start + offset));
+    add(last, &mut offsets, &mut indices, &mut values);
+    Bsr::new(Arc::new(Pattern::new(columns.len(), offsets, indices)?), rows.block(), values)
+}
+
+/// The `own` rows of a matrix alone.
+pub(crate) fn trim(a: Bsr<f64>, own: &Range<usize>) -> Result<Bsr<f64>, SparseError> {
+    let (pattern, block, mut values) = a.into_parts();
+    let bounds = &pattern.offsets()[own.start..=own.end];
+    let entries = bounds[0]..bounds[own.len()];
+    let offsets = bounds.iter().map(|offset| offset - entries.start).collect();
+    let indices = pattern.indices()[entries.clone()].to_vec();
+    let size = block.0 * block.1;
+    values.truncate(entries.end * size);
+    values.drain(..entries.start * size);
+    Bsr::new(Arc::new(Pattern::new(pattern.columns(), offsets, indices)?), block, values)
 }

@@ -35,7 +35,7 @@ impl Gathered {
     /// All ranks call it.
     pub(crate) fn new<C: Communicator>(
         recipe: &Multigrid<SmoothedAggregation>,
-        level: &LevelRows<C>,
+        level: &LevelRows<'_, C>,
     ) -> Result<Self, DistError> {
         let comm = level.on.comm();
         let mut kernel = Vec::new();

@@ -1,5 +1,6 @@
 //! The hierarchy over ranks, and its V-cycle.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -92,7 +93,7 @@ impl DistMultigrid {
     /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it.
     ///
     /// *Cost* as on one rank, divided by the ranks, plus the rows of A, P and Q of ghosts and the entries of PᵀAP at
-    /// borders. *Memory* two more copies of the own rows during setup, one after.
+    /// borders. *Memory* two more copies of the own rows during setup; one and their pattern after.
     ///
     /// # Errors
     /// On every rank: errors of the diagonal blocks, of the near-kernel and of communication.
@@ -119,14 +120,15 @@ impl DistMultigrid {
     ) -> Result<DistHierarchy<C, S>, DistError> {
         let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
         let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
-        let mut here =
-            LevelRows { on: on.clone(), rows: rows.clone(), near_kernel, depth: 0, filtered: true };
+        let finest = Cow::Borrowed(rows);
+        let mut here = LevelRows { on: on.clone(), rows: finest, near_kernel, depth: 0, filtered: true };
         let (mut levels, mut table) = (Vec::new(), Vec::new());
         let coarsening = &self.multigrid.coarsening;
         while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
             let inverses = inverses(&here.on, &here.rows)?;
             let (a, smoother) = Level::smoothed(place, &here, &inverses, self.estimate())?;
-            let Some(step) = coarsen(coarsening, &here, smoother.radius, self.share)? else { break };
+            let known = (smoother.radius, &inverses);
+            let Some(step) = coarsen(coarsening, &here, known, self.share)? else { break };
             table.push(Line::of(&here.on, entries(&here)?));
             let (level, coarse) = Level::new(place, &here.on, a, smoother, step)?;
             levels.push(level);
@@ -166,7 +168,7 @@ fn kernel<C: Communicator>(on: &Partition<C>, given: Option<&NearKernel>) -> Res
 }
 
 /// The number of stored scalars of a level on all ranks.
-fn entries<C: Communicator>(level: &LevelRows<C>) -> Result<u64, DistError> {
+fn entries<C: Communicator>(level: &LevelRows<'_, C>) -> Result<u64, DistError> {
     let mut all = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
     level.on.comm().all_reduce(&mut all)?;
     Ok(all[0] as u64)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::DenseBlocks;
-use coarsen_core::{LinearOperator, Vector};
+use coarsen_core::LinearOperator;
 use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankPlace, agree};
 
 use crate::galerkin::Transfer;
@@ -20,7 +20,6 @@ pub(crate) struct Level<C: Communicator, S: RankPlace<C>> {
     transposed: S::Matrix,
     pub(crate) transfer: Transfer<C>,
     residual: S::Vector,
-    correction: S::Vector,
     coarse_b: S::Vector,
     coarse_x: S::Vector,
 }
@@ -37,7 +36,7 @@ impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
     /// The matrix of a level and its smoother.
     pub(crate) fn smoothed(
         place: &S,
-        here: &LevelRows<C>,
+        here: &LevelRows<'_, C>,
         inverses: &DenseBlocks<f64>,
         estimate: (usize, f64),
     ) -> Result<(S::Matrix, Chebyshev<C, S>), DistError> {
@@ -53,14 +52,13 @@ impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
         a: S::Matrix,
         smoother: Chebyshev<C, S>,
         step: Step<C>,
-    ) -> Result<(Self, LevelRows<C>), DistError> {
+    ) -> Result<(Self, LevelRows<'static, C>), DistError> {
         let Step { coarse, p, transposed, transfer } = step;
         let level = Self {
             on: on.clone(),
             p: place.matrix(on, &coarse.on, &p)?,
             transposed: place.matrix(&coarse.on, on, &transposed)?,
             residual: place.zeros(on)?,
-            correction: place.zeros(on)?,
             coarse_b: place.zeros(&coarse.on)?,
             coarse_x: place.zeros(&coarse.on)?,
             transfer,
@@ -101,7 +99,6 @@ pub(crate) fn cycle<C: Communicator, S: RankPlace<C>>(
     level.a.residual(b, x, &mut level.residual);
     level.transposed.apply(&level.residual, &mut level.coarse_b);
     cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);
-    level.p.apply(&level.coarse_x, &mut level.correction);
-    x.axpy(&x.scalar(1.0), &level.correction);
+    S::add_product(&level.p, &level.coarse_x, x, &mut level.residual);
     level.smoother.smooth(&level.a, b, x);
 }

@@ -11,6 +11,7 @@
 //! | A of own nodes and ghosts | `Extended`, the local square matrix | `extended` |
 //! | 𝒜ᵢ, Q, R, P | aggregates, bases, coarse near-kernel, prolongation | `step`, with `RankAggregates` of `coarsen-multigrid` |
 //! | PᵀAP | Galerkin product | `galerkin` |
+//! | | rows to which several ranks contribute | `owners` |
 //! | p(D⁻¹A) | Chebyshev smoother | `smoother` |
 //! | | a coarse level on fewer ranks | `fewer` |
 //! | | the coarsest level on rank 0 | `gathered` |
@@ -26,6 +27,7 @@ mod galerkin;
 mod gathered;
 mod hierarchy;
 mod level;
+mod owners;
 mod smoother;
 mod step;
 

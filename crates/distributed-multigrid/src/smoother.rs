@@ -7,13 +7,14 @@
 //! | θ, δ, σ₁ | | (β + α)/2, (β − α)/2, θ/δ |
 //! | ρ₁, ρ₂ | `rho`, `next` | |
 //! | d₀, d₁ | `step` | corrections |
+//! | | `scratch` | for a step |
 //!
 //! Numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹r instead of r.
 
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks};
-use coarsen_core::{Class, LinearOperator, Preconditioner, SplitMix64, Vector};
+use coarsen_core::{Class, Preconditioner, SplitMix64, Vector};
 use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankPlace, agree, pack, unpack};
 use coarsen_krylov::SpectralRadius;
 
@@ -24,7 +25,7 @@ pub(crate) struct Chebyshev<C: Communicator, S: RankPlace<C>> {
     d: Diagonal<C, S>,
     pub(crate) radius: f64,
     step: S::Vector,
-    residual: S::Vector,
+    scratch: S::Vector,
 }
 
 /// D⁻¹ at the place of each rank.
@@ -73,7 +74,7 @@ impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
         estimate.ceiling = largest_row_sum(on.comm(), rows)?;
         let radius = estimate.estimate(a, &mut d, &start).map_err(|error| DistError::Setup(error.into()));
         let radius = agree(on.comm(), radius)?;
-        Ok(Self { d, radius, step: place.zeros(on)?, residual: place.zeros(on)? })
+        Ok(Self { d, radius, step: place.zeros(on)?, scratch: place.zeros(on)? })
     }
 
     /// x ≈ A⁻¹ b from x = 0.
@@ -87,9 +88,7 @@ impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
     /// Improves x.
     pub(crate) fn smooth(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
         let [theta, _] = self.interval();
-        a.residual(b, x, &mut self.residual);
-        self.d.apply_add(1.0 / theta, &self.residual, 0.0, &mut self.step); // 2
-        x.axpy(&x.scalar(1.0), &self.step); // 4
+        self.relax(a, [1.0 / theta, 0.0], b, x); // 1, 2, 4
         self.second(a, b, x);
     }
 
@@ -104,9 +103,11 @@ impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
         let sigma = theta / delta; // 1
         let rho = 1.0 / sigma; // 2
         let next = 1.0 / (2.0 * sigma - rho); // 6
-        a.residual(b, x, &mut self.residual); // 5
-        self.d.apply_add(2.0 * next / delta, &self.residual, next * rho, &mut self.step); // 7
-        x.axpy(&x.scalar(1.0), &self.step); // 4
+        self.relax(a, [2.0 * next / delta, next * rho], b, x); // 5, 7, 4
+    }
+
+    fn relax(&mut self, a: &S::Matrix, factors: [f64; 2], b: &S::Vector, x: &mut S::Vector) {
+        S::relax(a, &self.d.inverses, factors, b, x, [&mut self.step, &mut self.scratch]);
     }
 }
 

@@ -2,27 +2,29 @@
 //!
 //! | message | between | bytes |
 //! |---|---|---|
-//! | rows of A and K of ghosts | neighbours | 12 b² per entry and 8 b κ per node |
+//! | rows of A, K and D⁻¹ of ghosts | neighbours | 8 b² + 8 per entry, and 8 b κ + 8 b² per node |
 //! | counts and decisions | all | a few numbers |
 //! | aggregates and rows of Q of ghosts | neighbours | 8 b κ per node |
-//! | rows of P of ghosts, entries of PᵀAP and Pᵀ | neighbours | in `galerkin` |
+//! | rows of P of ghosts, rows of PᵀAP and Pᵀ of other ranks | neighbours | in `galerkin` and `owners` |
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_backend::DenseBlocks;
 use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, agree, pack, unpack};
 use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
-use crate::extended::Extended;
+use crate::extended::{Extended, trim};
 use crate::fewer::{fewer, moved};
-use crate::galerkin::{self, Transfer};
+use crate::galerkin::Transfer;
+use crate::owners::to_owners;
 
 /// The own rows of a level.
-pub(crate) struct LevelRows<C: Communicator> {
+pub(crate) struct LevelRows<'a, C: Communicator> {
     pub(crate) on: Arc<Partition<C>>,
-    pub(crate) rows: GlobalRows<f64>,
+    pub(crate) rows: Cow<'a, GlobalRows<f64>>,
     pub(crate) near_kernel: NearKernel,
     /// The number of finer levels.
     pub(crate) depth: usize,
@@ -32,24 +34,24 @@ pub(crate) struct LevelRows<C: Communicator> {
 
 /// The coarser level, and the transfers to it: P with the rows of the fine level, Pᵀ, and P with its ghosts.
 pub(crate) struct Step<C: Communicator> {
-    pub(crate) coarse: LevelRows<C>,
+    pub(crate) coarse: LevelRows<'static, C>,
     pub(crate) p: GlobalRows<f64>,
     pub(crate) transposed: GlobalRows<f64>,
     pub(crate) transfer: Transfer<C>,
 }
 
-/// Coarsens a level whose ρ(D⁻¹A) is at most `radius`; `None` if that gives no smaller level. The coarser level has on
-/// average at least `share` unknowns on each rank that has any. All ranks call it.
+/// Coarsens a level with a bound of ρ(D⁻¹A) and D⁻¹ of the own rows; `None` if that gives no smaller level. The coarser
+/// level has on average at least `share` unknowns on each rank that has any. All ranks call it.
 pub(crate) fn coarsen<C: Communicator>(
     recipe: &SmoothedAggregation,
-    fine: &LevelRows<C>,
-    radius: f64,
+    fine: &LevelRows<'_, C>,
+    (radius, own_inverses): (f64, &DenseBlocks<f64>),
     share: usize,
 ) -> Result<Option<Step<C>>, DistError> {
     let on = &fine.on;
     let local = Extended::new(on, &fine.rows)?;
     let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
-    let inverses = agree(on.comm(), inverses(&local))?;
+    let inverses = inverses(on, &local, own_inverses)?;
     let grid = Grid {
         near_kernel: Some(&near_kernel),
         radius: Some(radius),
@@ -75,17 +77,19 @@ pub(crate) fn coarsen<C: Communicator>(
     })?;
     let (columns, ghosts) = columns(&local, &coarse_on, &ghosts);
     let before = columns.partition_point(|&column| column < first);
-    let (dead, filtered) = (found.dead().to_vec(), found.is_filtered());
+    let (dead, filtered, count) = (found.dead().to_vec(), found.is_filtered(), found.count());
     let coarse_kernel = agree(on.comm(), found.near_kernel().map_err(DistError::from))?;
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
     let p = agree(on.comm(), p.map_err(DistError::from))?;
-    let p = own_rows(&p, &local, &columns, on.first())?;
+    let p = agree(on.comm(), trim(p, &local.own).map_err(DistError::from))?;
     let fewer_on = fewer(&coarse_on, share)?;
     let (coarse_kernel, dead) = moved(&coarse_on, &fewer_on, coarse_kernel, dead)?;
     let coarse_on = fewer_on;
-    let transfer = Transfer::new(on, &coarse_on, &local, &p, dead)?;
-    let rows = transfer.product(&fine.rows)?; // 10
-    let transposed = galerkin::transpose(on, &coarse_on, &p)?;
+    let transposed = transpose(on, &coarse_on, &p, &columns)?;
+    let p = global(p, &columns, on.first())?;
+    let own_columns = before..before + count;
+    let (transfer, a) = Transfer::new((on, &coarse_on), local, &p, (columns, own_columns), dead)?;
+    let rows = Cow::Owned(transfer.coarse(&a)?); // 10
     let coarse =
         LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
     Ok(Some(Step { coarse, p, transposed, transfer }))
@@ -124,18 +128,22 @@ impl<C: Communicator> Exchange for Ranks<'_, C> {
     }
 }
 
-/// The inverses of the diagonal blocks of own nodes and ghosts. Errors name the row of the whole matrix.
-fn inverses(local: &Extended) -> Result<DenseBlocks<f64>, DistError> {
-    let (a, b) = (&local.a, local.a.block().0);
-    let inverses = DenseBlocks::inverse_diagonal(a, "smoothed aggregation")?; // 2
-    inverses.check_positive(a, "smoothed aggregation").map_err(|error| match error {
-        SetupError::NotPositive { method, row, diagonal } => {
-            let row = local.nodes[row / b] as usize * b + row % b;
-            SetupError::NotPositive { method, row, diagonal }
-        }
-        other => other,
-    })?;
-    Ok(inverses)
+/// The inverses of the diagonal blocks of own nodes and ghosts, from those of own nodes; ghosts have those of their owners.
+fn inverses<C: Communicator>(
+    on: &Partition<C>,
+    local: &Extended,
+    own: &DenseBlocks<f64>,
+) -> Result<DenseBlocks<f64>, DistError> {
+    let ghosts = local.fetch(on, |node, to| pack(own.block(node).iter().copied(), to))?; // 2
+    let all = around(local, own.values(), &ghosts);
+    agree(on.comm(), DenseBlocks::new(own.size(), all).map_err(|error| DistError::Setup(error.into())))
+}
+
+/// Own values between those of the ghosts before and after the own nodes.
+fn around(local: &Extended, own: &[f64], ghosts: &[Vec<u8>]) -> Vec<f64> {
+    let values = |ghosts: &[Vec<u8>]| -> Vec<f64> { ghosts.iter().flat_map(|v| unpack::<f64>(v)).collect() };
+    let (before, after) = ghosts.split_at(local.own.start);
+    [&values(before)[..], own, &values(after)].concat()
 }
 
 /// K of own nodes and ghosts.
@@ -147,10 +155,8 @@ fn with_ghosts<C: Communicator>(
     let (b, k) = (on.layout().block(), own.vectors());
     let node = |node: usize| &own.values()[node * b * k..(node + 1) * b * k];
     let ghosts = local.fetch(on, |at, to| pack(node(at).iter().copied(), to))?;
-    let values = |ghosts: &[Vec<u8>]| -> Vec<f64> { ghosts.iter().flat_map(|v| unpack::<f64>(v)).collect() };
-    let (before, after) = ghosts.split_at(local.own.start);
-    let all = [values(before), own.values().to_vec(), values(after)].concat();
-    let all = NearKernel::from_rows(k, all).map_err(|error| DistError::Setup(error.into()));
+    let all = NearKernel::from_rows(k, around(local, own.values(), &ghosts))
+        .map_err(|error| DistError::Setup(error.into()));
     agree(on.comm(), all)
 }
 
@@ -173,20 +179,21 @@ fn columns<C: Communicator>(
     (columns, ghosts)
 }
 
-/// The own rows of P with global columns.
-fn own_rows(
+/// The rows of P from row `first` on with global columns.
+fn global(p: Bsr<f64>, columns: &[u64], first: u64) -> Result<GlobalRows<f64>, DistError> {
+    let (pattern, block, values) = p.into_parts();
+    let global = pattern.indices().iter().map(|&column| columns[column as usize]).collect();
+    GlobalRows::new(first, block, pattern.offsets().to_vec(), global, values)
+}
+
+/// The own rows of Pᵀ. All ranks call it.
+fn transpose<C: Communicator>(
+    on: &Partition<C>,
+    coarse_on: &Arc<Partition<C>>,
     p: &Bsr<f64>,
-    local: &Extended,
     columns: &[u64],
-    first: u64,
 ) -> Result<GlobalRows<f64>, DistError> {
-    let (mut offsets, mut global, mut values) = (vec![0], Vec::new(), Vec::new());
-    for k in local.own.clone() {
-        for (column, block) in p.row(k) {
-            global.push(columns[column]);
-            values.extend_from_slice(block);
-        }
-        offsets.push(global.len());
-    }
-    GlobalRows::new(first, p.block(), offsets, global, values)
+    let transposed = agree(on.comm(), p.transpose().map_err(DistError::from))?;
+    let nodes: Vec<u64> = on.layout().range(on.rank()).collect();
+    to_owners(coarse_on, on.layout().rows(), (columns, &nodes), transposed)
 }

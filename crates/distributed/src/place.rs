@@ -3,9 +3,10 @@
 //! A preconditioner over ranks makes its structure on the host, with [`GlobalRows`], and keeps what an application
 //! needs at a [`RankPlace`]. So it has one code for all places.
 
+use std::mem;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Cpu};
+use coarsen_backend::{Backend, Blocks, Cpu, CpuBlocks};
 use coarsen_core::{LinearOperator, Vector};
 
 use crate::{
@@ -78,6 +79,29 @@ pub trait RankPlace<C: Communicator>: Clone {
         columns: &Arc<Partition<C>>,
         own: &GlobalRows<f64>,
     ) -> Result<Self::Matrix, DistError>;
+
+    /// y ← y + A x; `scratch` is any vector of the layout of y.
+    fn add_product(a: &Self::Matrix, x: &Self::Vector, y: &mut Self::Vector, scratch: &mut Self::Vector) {
+        a.apply(x, scratch);
+        y.axpy(&y.scalar(1.0), scratch);
+    }
+
+    /// One step of a relaxation in which all rows are updated at the same time: s ← β s + ω D (b − A x), x ← x + s. If
+    /// β = 0, the old s is not read. `scratch` is any vector of the layout of x.
+    ///
+    /// *Cost* two more passes over vectors than the product; a place may do all in one.
+    fn relax(
+        a: &Self::Matrix,
+        d: &<Self::Local as Backend>::Blocks,
+        [omega, beta]: [f64; 2],
+        b: &Self::Vector,
+        x: &mut Self::Vector,
+        [s, scratch]: [&mut Self::Vector; 2],
+    ) {
+        a.residual(b, x, scratch);
+        Self::change(s, |s| d.apply(omega, Self::own(scratch), beta, s));
+        x.axpy(&x.scalar(1.0), s);
+    }
 
     /// New values of the same pattern.
     ///
@@ -159,6 +183,22 @@ impl<C: Communicator> RankPlace<C> for Host {
         own: &GlobalRows<f64>,
     ) -> Result<DistMatrix<C>, DistError> {
         DistMatrix::new(rows, columns, own, Spmv::Halo)
+    }
+
+    fn add_product(a: &DistMatrix<C>, x: &DistVector<C>, y: &mut DistVector<C>, _: &mut DistVector<C>) {
+        a.add_to(x, y);
+    }
+
+    fn relax(
+        a: &DistMatrix<C>,
+        d: &CpuBlocks<f64, f64>,
+        factors: [f64; 2],
+        b: &DistVector<C>,
+        x: &mut DistVector<C>,
+        [s, scratch]: [&mut DistVector<C>; 2],
+    ) {
+        a.relax_into(d.host(), factors, b, x, s, scratch);
+        mem::swap(x, scratch);
     }
 
     fn set_values(a: &mut DistMatrix<C>, own: &GlobalRows<f64>) -> Result<(), DistError> {

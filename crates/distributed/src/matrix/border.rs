@@ -6,14 +6,13 @@
 //! | A_ij, all j | [`Border::ghosts`] | columns of other ranks, of the rows that have any |
 //! | v_j | | the entries of rank j among the ghosts |
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::halo::Halo;
 use super::rows::GlobalRows;
-use super::split::{Ghosts, Parts};
+use super::split::{Ghosts, Inside, Strip};
 use super::{check, other_pattern};
 use crate::agree::agree;
 use crate::{CommError, Communicator, DistError, Number, Partition, Spmv, unpack};
@@ -167,31 +166,7 @@ fn divide<C: Communicator, T: Number>(
     own: &GlobalRows<T>,
     ghosts: &Ghosts,
 ) -> Result<(Bsr<T>, Vec<u32>, Bsr<T>), DistError> {
-    let parts = Parts::new(own, ghosts, columns.layout().range(columns.rank()))?;
-    let (rows, joined) = join(own, ghosts, &parts)?;
-    Ok((parts.own, rows, joined))
-}
-
-/// The rows with ghosts, and their parts of all owners in one matrix.
-fn join<T: Number>(
-    own: &GlobalRows<T>,
-    ghosts: &Ghosts,
-    parts: &Parts<T>,
-) -> Result<(Vec<u32>, Bsr<T>), DistError> {
-    let (mut rows, mut offsets, mut indices, mut values) = (Vec::new(), vec![0], Vec::new(), Vec::new());
-    for k in 0..own.count() {
-        let owners = ghosts.of_rank.iter().zip(&parts.others);
-        for (range, part) in owners.filter(|(range, _): &(&Range<usize>, _)| !range.is_empty()) {
-            for (j, block) in part.row(k) {
-                indices.push((range.start + j) as u32);
-                values.extend_from_slice(block);
-            }
-        }
-        if indices.len() > offsets[offsets.len() - 1] {
-            rows.push(k as u32);
-            offsets.push(indices.len());
-        }
-    }
-    let pattern = Pattern::new(ghosts.columns.len(), offsets, indices)?;
-    Ok((rows, Bsr::new(Arc::new(pattern), own.block(), values)?))
+    let inside = Inside::new(own, columns.layout().range(columns.rank()));
+    let joined = Strip::new(&inside, &inside.border(), &ghosts.columns)?;
+    Ok((inside.own()?, joined.rows, joined.a))
 }

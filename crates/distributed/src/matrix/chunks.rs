@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use coarsen_core::parallel::{self, Groups, each};
+use coarsen_core::parallel::{self, Groups, Pieces, each};
 use coarsen_sparse::Bsr;
 
+use super::split::Strip;
 use crate::{CommError, Number};
 
 /// The number of stored scalars per chunk of a product on one thread: some 10 µs, so that a message waits no
@@ -37,17 +38,14 @@ pub(super) fn multiply<T: Number>(
     x: &[T],
     y: &mut [T],
     write: &(impl Fn(Range<usize>, &mut [T], &[T]) + Sync),
-    mut after: impl FnMut(Range<usize>, &[T], usize) -> Result<(), CommError>,
+    mut after: impl FnMut(Range<usize>, &mut [T], usize) -> Result<(), CommError>,
 ) -> Result<(), CommError> {
-    let (offsets, (r, c), leaf) = (a.pattern().offsets(), a.block(), leaf(a));
-    let worth = parallel::worth_product(a.nnz());
-    let blocks = if worth { PARALLEL } else { SERIAL }.div_ceil(r * c);
+    let (offsets, (r, c), worth) = (a.pattern().offsets(), a.block(), parallel::worth_product(a.nnz()));
     let (mut first, mut rest) = (0, y);
     while first < a.pattern().rows() {
-        let most = offsets.partition_point(|&o| o <= offsets[first] + blocks) - 1 - first;
-        let end = (first + (most / leaf).max(1) * leaf).min(a.pattern().rows());
+        let end = end_of(a, first, worth);
         let (chunk, after_it) = rest.split_at_mut((end - first) * r);
-        each((first..end, Groups(&mut *chunk, r)), leaf, worth, &|(rows, y): (
+        each((first..end, Groups(&mut *chunk, r)), leaf(a), worth, &|(rows, y): (
             Range<usize>,
             Groups<&mut [T]>,
         )| {
@@ -58,6 +56,74 @@ pub(super) fn multiply<T: Number>(
         });
         after(first..end, chunk, (offsets[end] - offsets[first]) * r * c)?;
         (first, rest) = (end, after_it);
+    }
+    Ok(())
+}
+
+/// The end of the chunk that begins at block row `first`: whole leaves, at least one.
+fn end_of<T: Number>(a: &Bsr<T>, first: usize, worth: bool) -> usize {
+    let (offsets, (r, c), leaf, rows) = (a.pattern().offsets(), a.block(), leaf(a), a.pattern().rows());
+    let most = offsets[first] + if worth { PARALLEL } else { SERIAL }.div_ceil(r * c);
+    let mut end = (first + leaf).min(rows);
+    while end < rows && offsets[(end + leaf).min(rows)] <= most {
+        end = (end + leaf).min(rows);
+    }
+    end
+}
+
+/// Rows of a strip, numbered within it, and the entries of y from block row `from` on.
+struct Scattered<'a, T> {
+    of: &'a [u32],
+    numbers: Range<usize>,
+    from: usize,
+    y: &'a mut [T],
+    r: usize,
+}
+
+impl<T: Number> Pieces for Scattered<'_, T> {
+    fn extent(&self) -> usize {
+        self.numbers.len()
+    }
+
+    fn cut(self, mid: usize) -> (Self, Self) {
+        let Self { of, numbers, from, y, r } = self;
+        let at = numbers.start + mid;
+        // The second part begins at its first row.
+        let next = if mid < numbers.len() { of[at] as usize } else { from + y.len() / r };
+        let (left, right) = y.split_at_mut((next - from) * r);
+        (
+            Self { of, numbers: numbers.start..at, from, y: left, r },
+            Self { of, numbers: at..numbers.end, from: next, y: right, r },
+        )
+    }
+}
+
+/// A x of a strip in chunks of its rows: `write(y, t)` combines the entries of y of a row with those of t = A x. Calls
+/// `after` with the number of stored scalars of each chunk.
+pub(super) fn scatter<T: Number>(
+    strip: &Strip<T>,
+    x: &[T],
+    y: &mut [T],
+    write: &(impl Fn(&mut [T], &[T]) + Sync),
+    mut after: impl FnMut(usize) -> Result<(), CommError>,
+) -> Result<(), CommError> {
+    let (a, of, r) = (&strip.a, &strip.rows[..], strip.a.block().0);
+    let (offsets, worth) = (a.pattern().offsets(), parallel::worth_product(a.nnz()));
+    let mut first = 0;
+    while first < of.len() {
+        let end = end_of(a, first, worth);
+        let rows = Scattered { of, numbers: first..end, from: 0, y: &mut *y, r };
+        each(rows, leaf(a), worth, &|Scattered { of, numbers, from, y, .. }| {
+            let start = numbers.start;
+            a.row_products(numbers, x, &mut |at, t| {
+                for (row, t) in of[start + at / r..].iter().zip(t.chunks_exact(r)) {
+                    let at = (*row as usize - from) * r;
+                    write(&mut y[at..at + r], t);
+                }
+            });
+        });
+        after((offsets[end] - offsets[first]) * r * a.block().1)?;
+        first = end;
     }
     Ok(())
 }

@@ -52,9 +52,7 @@ impl Halo {
         self.receive::<C, T>(comm, c, requests)?;
         for (rank, rows) in &self.sends {
             let mut data = comm.buffer(rows.len() * c * T::BYTES);
-            for &row in rows {
-                pack(x[row as usize * c..(row as usize + 1) * c].iter().copied(), &mut data);
-            }
+            pack(rows.iter().flat_map(|&row| &x[row as usize * c..][..c]).copied(), &mut data);
             comm.send(*rank, HALO, data)?;
         }
         Ok(())

@@ -19,7 +19,8 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | the matrix and its modes |
-//! | `product` | y = A x, b − A x and xᵀA x in each mode |
+//! | `product` | y = A x, y + A x, b − A x and xᵀA x in each mode |
+//! | `relax` | a step of relaxation in the pass of a product |
 //! | [`rows`](GlobalRows) | the rows of a rank with global columns |
 //! | `split` | local matrices, ghosts |
 //! | [`border`](Border) | two parts and their messages, for products on a device |
@@ -33,6 +34,7 @@ mod chunks;
 mod collected;
 mod halo;
 mod product;
+mod relax;
 mod rows;
 mod split;
 mod whole;
@@ -123,7 +125,7 @@ impl<T: Number> Local<T> {
         match (self, other) {
             (Self::Merged(a), Self::Merged(b)) => same(&a.all, &b.all),
             (Self::Parts(a), Self::Parts(b)) => {
-                same(&a.own, &b.own) && a.others.iter().zip(&b.others).all(|(a, b)| same(a, b))
+                same(&a.own, &b.own) && a.others.iter().zip(&b.others).all(|(a, b)| a.has_pattern_of(b))
             }
             _ => false,
         }

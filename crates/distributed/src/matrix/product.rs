@@ -1,4 +1,4 @@
-//! y = A x, r = b − A x and y = A x with xᵀy, of a distributed matrix.
+//! y = A x, y = y + A x, r = b − A x and y = A x with xᵀy, of a distributed matrix.
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -16,7 +16,8 @@ use coarsen_core::parallel::{self, combine, leaves};
 use coarsen_core::{Dot, LinearOperator, Vector, products};
 use coarsen_sparse::Bsr;
 
-use super::split::{Merged, Parts};
+use super::relax::Relaxation;
+use super::split::{Merged, Parts, Strip};
 use super::whole::Pipeline;
 use super::{DistMatrix, Exchange, Local, Scratch, chunks};
 use crate::vector::add;
@@ -24,33 +25,67 @@ use crate::{CommError, Communicator, DistScalar, DistVector, Number, unpack};
 
 /// What a product writes.
 #[derive(Clone, Copy)]
-enum Write<'a, T> {
+pub(super) enum Write<'a, T> {
     /// y = A x.
     Product,
+    /// y = y + A x.
+    Sum,
     /// y = b − A x.
     Residual(&'a Vec<T>),
 }
 
 impl<T: Number> Write<'_, T> {
-    /// The entries `rows` of y from those of t = A_ij v_j. The part of the own columns overwrites y.
-    fn entries(&self, own: bool, rows: Range<usize>, y: &mut [T], t: &[T]) {
+    /// The entries `rows` of y from those of t = A_ii v_i.
+    fn own(&self, rows: Range<usize>, y: &mut [T], t: &[T]) {
         let each = y.iter_mut().zip(t);
         match self {
-            Self::Product if own => y.copy_from_slice(t),
-            Self::Product => each.for_each(|(y, &t)| *y += t),
-            Self::Residual(b) if own => each.zip(&b[rows]).for_each(|((y, &t), &b)| *y = b - t),
+            Self::Product => y.copy_from_slice(t),
+            Self::Sum => each.for_each(|(y, &t)| *y += t),
+            Self::Residual(b) => each.zip(&b[rows]).for_each(|((y, &t), &b)| *y = b - t),
+        }
+    }
+
+    /// Entries of y from those of t = A_ij v_j, after those of [`own`](Self::own).
+    fn ghosts(&self, y: &mut [T], t: &[T]) {
+        let each = y.iter_mut().zip(t);
+        match self {
+            Self::Product | Self::Sum => each.for_each(|(y, &t)| *y += t),
             Self::Residual(_) => each.for_each(|(y, &t)| *y -= t),
         }
     }
 }
 
-/// The sums of the rows of a chunk, which are still in the cache, by leaves.
+/// What follows for rows of y that are complete.
+pub(super) enum Then<'a, T> {
+    Nothing,
+    /// The sums of their leaves, in the matrix.
+    Sums,
+    /// A step of relaxation with y = b − A x.
+    Relax(Relaxation<'a, T>),
+}
+
+/// The sums of complete rows, which are still in the cache, by leaves.
 fn sum<T: Number>(own: &Bsr<T>, x: &[T], rows: Range<usize>, y: &[T], sums: &mut [[f64; 2]]) {
     let (leaf, r) = (chunks::leaf(own), own.block().0);
     let of = rows.start / leaf..rows.end.div_ceil(leaf);
     let x = &x[rows.start * r..rows.end * r];
     let sum = |(x, y): (&[T], &[T])| products(x, y);
     leaves((x, y), 0, leaf * r, parallel::worth_product(own.nnz()), &sum, &mut sums[of]);
+}
+
+/// Calls `complete` with the block rows `part` of `rows`, of which `y` has the entries, as far as there are such rows.
+fn part<T>(
+    part: Range<usize>,
+    rows: &Range<usize>,
+    r: usize,
+    y: &mut [T],
+    complete: &mut impl FnMut(Range<usize>, &mut [T]),
+) {
+    let part = part.start..part.end.min(rows.end);
+    if part.start < part.end {
+        let at = (part.start - rows.start) * r..(part.end - rows.start) * r;
+        complete(part, &mut y[at]);
+    }
 }
 
 impl<C: Communicator, T: Number> DistMatrix<C, T> {
@@ -66,20 +101,25 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         }
     }
 
-    /// A_ii v_i; the sums too, where they have a place. Calls `poll` between chunks.
+    /// A_ii v_i. Calls `complete` with the rows of each chunk that are not at the border, and `poll` between chunks.
     fn multiply_own(
         &self,
         parts: &Parts<T>,
         (x, y): (&[T], &mut [T]),
         write: Write<'_, T>,
-        mut sums: Option<&mut [[f64; 2]]>,
+        complete: &mut impl FnMut(Range<usize>, &mut [T]),
         mut poll: impl FnMut() -> Result<(), CommError>,
     ) -> Result<(), CommError> {
-        let write = |rows, y: &mut [T], t: &[T]| write.entries(true, rows, y, t);
+        let write = |rows, y: &mut [T], t: &[T]| write.own(rows, y, t);
+        let (leaf, r) = (chunks::leaf(&parts.own), parts.own.block().0);
+        let mut border = parts.border.iter().peekable();
         chunks::multiply(&parts.own, x, y, &write, |rows, y, scalars| {
-            if let Some(sums) = &mut sums {
-                sum(&parts.own, x, rows, y, sums);
+            let mut first = rows.start;
+            while let Some(&at) = border.next_if(|&&at| at * leaf < rows.end) {
+                part(first..at * leaf, &rows, r, y, complete);
+                first = (at + 1) * leaf;
             }
+            part(first..rows.end, &rows, r, y, complete);
             self.rows.comm().worked(scalars);
             self.advance_sums();
             poll()
@@ -89,16 +129,13 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// A_ij v_j of the ghosts of rank j. Calls `poll` between chunks.
     fn multiply_ghosts(
         &self,
-        part: &Bsr<T>,
+        strip: &Strip<T>,
         (ghosts, y): (&[T], &mut [T]),
         write: Write<'_, T>,
         mut poll: impl FnMut() -> Result<(), CommError>,
     ) -> Result<(), CommError> {
-        if part.nnz() == 0 {
-            return Ok(());
-        }
-        let write = |rows, y: &mut [T], t: &[T]| write.entries(false, rows, y, t);
-        chunks::multiply(part, ghosts, y, &write, |_, _, scalars| {
+        let write = |y: &mut [T], t: &[T]| write.ghosts(y, t);
+        chunks::scatter(strip, ghosts, y, &write, |scalars| {
             self.rows.comm().worked(scalars);
             self.advance_sums();
             poll()
@@ -115,20 +152,31 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         merged.gather(x, ghosts, all);
         match write {
             Write::Product => merged.all.apply(all, y), // eq. 4
+            Write::Sum => merged.all.apply_add(T::one(), all, T::one(), y),
             Write::Residual(b) => merged.all.residual(b, all, y),
         }
         self.rows.comm().worked(merged.all.nnz());
     }
 
-    /// Writes y, and with `summed` the sums of all leaves, if the matrix has parts.
-    fn multiply(&self, x: &[T], y: &mut Vec<T>, write: Write<'_, T>, summed: bool) -> Result<(), CommError> {
+    /// Writes y, and does what follows for each part of it.
+    pub(super) fn multiply(
+        &self,
+        x: &[T],
+        y: &mut Vec<T>,
+        write: Write<'_, T>,
+        mut then: Then<'_, T>,
+    ) -> Result<(), CommError> {
         let (comm, c) = (self.columns.comm(), self.columns.layout().block());
         self.advance_sums(); // also on a rank without rows
         let Scratch { ghosts, all, requests, queues, sums } = &mut *self.scratch.borrow_mut();
-        if let (Local::Parts(parts), true) = (&self.local, summed) {
+        if let (Local::Parts(parts), Then::Sums) = (&self.local, &then) {
             sums.resize(chunks::leaves(&parts.own), [0.0; 2]);
         }
-        let mut of_leaves = summed.then_some(&mut sums[..]);
+        let mut complete = |rows: Range<usize>, y: &mut [T]| match (&mut then, &self.local) {
+            (Then::Sums, Local::Parts(parts)) => sum(&parts.own, x, rows, y, sums),
+            (Then::Relax(step), _) => step.run(rows, y),
+            _ => (),
+        };
         match (&self.exchange, &self.local) {
             (Exchange::Whole(schedule), Local::Merged(merged)) => {
                 let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
@@ -140,8 +188,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
             }
             (Exchange::Whole(schedule), Local::Parts(parts)) => {
                 let mut pipeline = Pipeline::begin(&self.columns, schedule, x, queues)?;
-                let of_leaves = of_leaves.as_deref_mut();
-                self.multiply_own(parts, (x, y), write, of_leaves, || pipeline.poll())?; // S_0 = C_0, eq. 7
+                self.multiply_own(parts, (x, y), write, &mut complete, || pipeline.poll())?; // S_0 = C_0, eq. 7
                 while let Some((j, v)) = pipeline.next()? {
                     self.pick(j, &v, ghosts);
                     comm.recycle(v);
@@ -159,7 +206,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
                     let mut poll = || {
                         requests.iter_mut().try_fold(true, |all, one| Ok(all && comm.test(one)?)).map(drop)
                     };
-                    self.multiply_own(parts, (x, y), write, of_leaves.as_deref_mut(), &mut poll)?;
+                    self.multiply_own(parts, (x, y), write, &mut complete, &mut poll)?;
                 }
                 for ((j, range), request) in halo.receives.iter().zip(requests.drain(..)) {
                     let data = comm.wait(request)?;
@@ -175,11 +222,14 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
                 }
             }
         }
-        if let (Local::Parts(parts), Some(sums)) = (&self.local, of_leaves) {
-            let (leaf, r) = (chunks::leaf(&parts.own), parts.own.block().0);
-            for &at in &parts.border {
-                let rows = at * leaf..parts.own.pattern().rows().min((at + 1) * leaf);
-                sum(&parts.own, x, rows.clone(), &y[rows.start * r..rows.end * r], sums);
+        let rows = 0..self.rows.count();
+        match &self.local {
+            Local::Merged(_) => complete(rows, y),
+            Local::Parts(parts) => {
+                let (leaf, r) = (chunks::leaf(&parts.own), parts.own.block().0);
+                for at in &parts.border {
+                    part(at * leaf..(at + 1) * leaf, &rows, r, y, &mut complete);
+                }
             }
         }
         Ok(())
@@ -193,9 +243,20 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         }
     }
 
-    fn assert_fits(&self, x: &DistVector<C, T>, y: &DistVector<C, T>) {
+    pub(super) fn assert_fits(&self, x: &DistVector<C, T>, y: &DistVector<C, T>) {
         let fits = x.partition().is_same(&self.columns) && y.partition().is_same(&self.rows);
         assert!(fits, "apply: vectors of other layouts");
+    }
+}
+
+impl<C: Communicator, T: Number> DistMatrix<C, T> {
+    /// y = y + A x in one pass. *Panics* on vectors of other partitions. If the ranks cannot communicate, y is NaN, as after
+    /// any product.
+    pub fn add_to(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
+        self.assert_fits(x, y);
+        if self.multiply(x.own(), y.vec_mut(), Write::Sum, Then::Nothing).is_err() {
+            y.fill(T::nan());
+        }
     }
 }
 
@@ -206,7 +267,7 @@ impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix
 
     fn apply(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
         self.assert_fits(x, y);
-        if self.multiply(x.own(), y.vec_mut(), Write::Product, false).is_err() {
+        if self.multiply(x.own(), y.vec_mut(), Write::Product, Then::Nothing).is_err() {
             y.fill(T::nan()); // `sync` returns the error
         }
     }
@@ -219,7 +280,7 @@ impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix
         }
         self.assert_fits(x, y);
         assert!(self.is_square(), "apply_dot needs a square matrix");
-        if self.multiply(x.own(), y.vec_mut(), Write::Product, true).is_err() {
+        if self.multiply(x.own(), y.vec_mut(), Write::Product, Then::Sums).is_err() {
             y.fill(T::nan());
             return Dot { value: T::nan().into(), magnitude: T::nan().into() };
         }
@@ -232,7 +293,7 @@ impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix
     fn residual(&self, b: &DistVector<C, T>, x: &DistVector<C, T>, r: &mut DistVector<C, T>) {
         self.assert_fits(x, r);
         assert!(b.same_layout(r), "residual: vectors of other layouts");
-        if self.multiply(x.own(), r.vec_mut(), Write::Residual(b.vec()), false).is_err() {
+        if self.multiply(x.own(), r.vec_mut(), Write::Residual(b.vec()), Then::Nothing).is_err() {
             r.fill(T::nan());
         }
     }

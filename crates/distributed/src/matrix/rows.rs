@@ -244,6 +244,13 @@ impl<T: Number> GlobalRows<T> {
         &self.values
     }
 
+    /// The block (first + k, first + k), mutable; `None` if it is not stored.
+    pub fn diagonal_block_mut(&mut self, k: usize) -> Option<&mut [T]> {
+        let (range, size) = (self.offsets[k]..self.offsets[k + 1], self.block.0 * self.block.1);
+        let at = range.start + self.columns[range].binary_search(&(self.first + k as u64)).ok()?;
+        Some(&mut self.values[at * size..(at + 1) * size])
+    }
+
     /// The columns and blocks of the row `first + k`.
     pub fn row(&self, k: usize) -> impl Iterator<Item = (u64, &[T])> {
         let (range, size) = (self.offsets[k]..self.offsets[k + 1], self.block.0 * self.block.1);

@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | A_ii | [`Parts::own`] | columns of this rank |
-//! | A_ij | `Parts::others[j]` | columns of rank j, without the empty ones |
+//! | A_ij | `Parts::others[j]` | columns of rank j, without the empty ones, of the rows that have any |
 //! | A_i | [`Merged::all`] | all columns, in their global order |
 //! | ghosts | [`Ghosts`] | the columns of other ranks that occur in the rows of this rank |
 
@@ -16,6 +16,78 @@ use super::chunks::leaf;
 use super::rows::GlobalRows;
 use crate::{Layout, Number};
 
+/// Where the columns of this rank lie in its rows. Columns of a row increase, so they are consecutive.
+pub(super) struct Inside<'a, T> {
+    rows: &'a GlobalRows<T>,
+    own: Range<u64>,
+}
+
+impl<'a, T: Number> Inside<'a, T> {
+    pub(super) fn new(rows: &'a GlobalRows<T>, own: Range<u64>) -> Self {
+        Self { rows, own }
+    }
+
+    /// The entries of row k in own columns.
+    fn of(&self, k: usize) -> Range<usize> {
+        let (start, end) = (self.rows.offsets()[k], self.rows.offsets()[k + 1]);
+        let columns = &self.rows.columns()[start..end];
+        // Most rows have no other columns.
+        let all = columns.first().is_none_or(|&j| j >= self.own.start)
+            && columns.last().is_none_or(|&j| j < self.own.end);
+        if all {
+            return start..end;
+        }
+        let at = |j: u64| start + columns.partition_point(|&column| column < j);
+        at(self.own.start)..at(self.own.end)
+    }
+
+    /// The rows with columns of other ranks, increasing.
+    pub(super) fn border(&self) -> Vec<u32> {
+        let offsets = self.rows.offsets();
+        let has_others = |k: &usize| self.of(*k) != (offsets[*k]..offsets[*k + 1]);
+        (0..self.rows.count()).filter(has_others).map(|k| k as u32).collect()
+    }
+
+    /// The entries of row k in columns of other ranks.
+    fn outside(&self, k: usize) -> impl Iterator<Item = usize> {
+        let (inside, offsets) = (self.of(k), self.rows.offsets());
+        (offsets[k]..inside.start).chain(inside.end..offsets[k + 1])
+    }
+
+    /// The columns of this rank.
+    pub(super) fn own(&self) -> Result<Bsr<T>, SparseError> {
+        let (all, (r, c)) = (self.rows.columns(), self.rows.block());
+        let (mut offsets, mut indices) =
+            (Vec::with_capacity(self.rows.count() + 1), Vec::with_capacity(all.len()));
+        // Runs of kept entries, so that values are copied in few pieces.
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        offsets.push(0);
+        for k in 0..self.rows.count() {
+            let inside = self.of(k);
+            let local = |j: &u64| u32::try_from(j - self.own.start).unwrap_or(u32::MAX);
+            indices.extend(all[inside.clone()].iter().map(local));
+            match runs.last_mut().filter(|run| run.end == inside.start) {
+                Some(run) => run.end = inside.end,
+                None => runs.push(inside),
+            }
+            offsets.push(indices.len());
+        }
+        indices.shrink_to_fit();
+        let width = (self.own.end - self.own.start) as usize;
+        let values = values_of(self.rows, &runs, indices.len());
+        // A column that does not fit u32 is above `width`, which `Pattern::new` refuses.
+        Bsr::new(Arc::new(Pattern::new(width, offsets, indices)?), (r, c), values)
+    }
+}
+
+/// The values of runs of entries, one after another.
+fn values_of<T: Number>(rows: &GlobalRows<T>, runs: &[Range<usize>], entries: usize) -> Vec<T> {
+    let size = rows.block().0 * rows.block().1;
+    let mut values = Vec::with_capacity(entries * size);
+    runs.iter().for_each(|run| values.extend_from_slice(&rows.values()[run.start * size..run.end * size]));
+    values
+}
+
 /// The global columns of other ranks, increasing, and where those of each rank lie among them.
 pub(super) struct Ghosts {
     pub(super) columns: Vec<u64>,
@@ -24,8 +96,9 @@ pub(super) struct Ghosts {
 
 impl Ghosts {
     pub(super) fn of<T: Number>(rows: &GlobalRows<T>, layout: &Layout, rank: usize) -> Self {
-        let own = layout.range(rank);
-        let mut columns: Vec<u64> = rows.columns().iter().copied().filter(|j| !own.contains(j)).collect();
+        let inside = Inside::new(rows, layout.range(rank));
+        let outside = (0..rows.count()).flat_map(|k| inside.outside(k));
+        let mut columns: Vec<u64> = outside.map(|at| rows.columns()[at]).collect();
         columns.sort_unstable();
         columns.dedup();
         let at = |start: u64| columns.partition_point(|&j| j < start);
@@ -35,65 +108,56 @@ impl Ghosts {
     }
 }
 
-/// The entries of some columns as a matrix: `place` returns the local column of a global column.
-fn select<T: Number>(
-    rows: &GlobalRows<T>,
-    width: usize,
-    place: impl Fn(u64) -> Option<usize>,
-) -> Result<Bsr<T>, SparseError> {
-    let (all, (r, c)) = (rows.columns(), rows.block());
-    if width == 0 {
-        let pattern = Pattern::new(0, vec![0; rows.count() + 1], Vec::new())?;
-        return Bsr::new(Arc::new(pattern), (r, c), Vec::new());
-    }
-    let (mut offsets, mut indices) = (Vec::with_capacity(rows.count() + 1), Vec::with_capacity(all.len()));
-    // Runs of kept entries, so that `place` is asked once and values are copied in few pieces.
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    offsets.push(0);
-    for row in rows.offsets().windows(2) {
-        for (at, &j) in (row[0]..row[1]).zip(&all[row[0]..row[1]]) {
-            let Some(local) = place(j) else { continue };
-            // A column that does not fit u32 is above `width`, which `Pattern::new` then refuses.
-            indices.push(u32::try_from(local).unwrap_or(u32::MAX));
-            match runs.last_mut().filter(|run| run.end == at) {
-                Some(run) => run.end += 1,
-                None => runs.push(at..at + 1),
-            }
-        }
-        offsets.push(indices.len());
-    }
-    indices.shrink_to_fit();
-    let size = r * c;
-    let mut values = Vec::with_capacity(indices.len() * size);
-    runs.iter().for_each(|run| values.extend_from_slice(&rows.values()[run.start * size..run.end * size]));
-    Bsr::new(Arc::new(Pattern::new(width, offsets, indices)?), (r, c), values)
+/// The entries of this rank in some ghost columns, with the rows that have any.
+pub(super) struct Strip<T> {
+    /// The rows of this rank, increasing.
+    pub(super) rows: Vec<u32>,
+    pub(super) a: Bsr<T>,
 }
 
-fn own_column(own: &Range<u64>, j: u64) -> Option<usize> {
-    own.contains(&j).then(|| (j - own.start) as usize)
+impl<T: Number> Strip<T> {
+    /// The entries of the `border` in the global `columns`, which increase and are not of this rank.
+    pub(super) fn new(inside: &Inside<'_, T>, border: &[u32], columns: &[u64]) -> Result<Self, SparseError> {
+        let (rows, size) = (inside.rows, inside.rows.block().0 * inside.rows.block().1);
+        let mut strip = (Vec::new(), vec![0], Vec::new(), Vec::new());
+        let (with, offsets, indices, values) = (&mut strip.0, &mut strip.1, &mut strip.2, &mut strip.3);
+        for &k in border.iter().take_while(|_| !columns.is_empty()) {
+            for at in inside.outside(k as usize) {
+                let Ok(local) = columns.binary_search(&rows.columns()[at]) else { continue };
+                indices.push(u32::try_from(local).unwrap_or(u32::MAX));
+                values.extend_from_slice(&rows.values()[at * size..(at + 1) * size]);
+            }
+            if offsets.last() != Some(&indices.len()) {
+                with.push(k);
+                offsets.push(indices.len());
+            }
+        }
+        let (rows, offsets, indices, values) = strip;
+        let pattern = Pattern::new(columns.len(), offsets, indices)?;
+        Ok(Self { rows, a: Bsr::new(Arc::new(pattern), inside.rows.block(), values)? })
+    }
+
+    /// Whether it has the same rows and columns.
+    pub(super) fn has_pattern_of(&self, other: &Self) -> bool {
+        self.rows == other.rows && Pattern::same(self.a.pattern(), other.a.pattern())
+    }
 }
 
 /// The row block of a rank, cut by the owners of the columns (Li et al. 2020, eq. 5).
 pub(super) struct Parts<T> {
     pub(super) own: Bsr<T>,
-    pub(super) others: Vec<Bsr<T>>,
+    pub(super) others: Vec<Strip<T>>,
     /// The leaves of rows of `own` with columns of other ranks, increasing.
     pub(super) border: Vec<usize>,
 }
 
 impl<T: Number> Parts<T> {
     pub(super) fn new(rows: &GlobalRows<T>, ghosts: &Ghosts, own: Range<u64>) -> Result<Self, SparseError> {
-        let width = (own.end - own.start) as usize;
-        let of_rank = |range: &Range<usize>| {
-            let columns = &ghosts.columns[range.clone()];
-            select(rows, columns.len(), |j| columns.binary_search(&j).ok())
-        };
+        let inside = Inside::new(rows, own);
+        let (own, at_border) = (inside.own()?, inside.border());
+        let of_rank = |range: &Range<usize>| Strip::new(&inside, &at_border, &ghosts.columns[range.clone()]);
         let others = ghosts.of_rank.iter().map(of_rank).collect::<Result<Vec<_>, _>>()?;
-        let own = select(rows, width, |j| own_column(&own, j))?;
-        let has_ghosts = |k: &usize| {
-            others.iter().any(|part| part.pattern().offsets()[*k] < part.pattern().offsets()[*k + 1])
-        };
-        let mut border: Vec<usize> = (0..rows.count()).filter(has_ghosts).map(|k| k / leaf(&own)).collect();
+        let mut border: Vec<usize> = at_border.iter().map(|&k| k as usize / leaf(&own)).collect();
         border.dedup();
         Ok(Self { own, others, border })
     }
@@ -110,13 +174,18 @@ impl<T: Number> Merged<T> {
     pub(super) fn new(rows: &GlobalRows<T>, ghosts: &Ghosts, own: Range<u64>) -> Result<Self, SparseError> {
         let before = ghosts.columns.partition_point(|&j| j < own.start);
         let count = (own.end - own.start) as usize;
-        let place = |j: u64| match own_column(&own, j) {
-            Some(at) => Some(before + at),
-            None => {
-                ghosts.columns.binary_search(&j).ok().map(|at| if j < own.start { at } else { at + count })
-            }
+        let place = |&j: &u64| {
+            let ghost = |at| if j < own.start { at } else { at + count };
+            let local = match own.contains(&j) {
+                true => before + (j - own.start) as usize,
+                false => ghosts.columns.binary_search(&j).map_or(usize::MAX, ghost),
+            };
+            // A column that does not fit u32 is above the width, which `Pattern::new` refuses.
+            u32::try_from(local).unwrap_or(u32::MAX)
         };
-        Ok(Self { all: select(rows, count + ghosts.columns.len(), place)?, before })
+        let indices = rows.columns().iter().map(place).collect();
+        let pattern = Pattern::new(count + ghosts.columns.len(), rows.offsets().to_vec(), indices)?;
+        Ok(Self { all: Bsr::new(Arc::new(pattern), rows.block(), rows.values().to_vec())?, before })
     }
 
     /// The values of all columns: own values and ghosts, in global order.

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use coarsen_core::{Dot, LinearOperator, Scalar, Vector};
+use coarsen_backend::DenseBlocks;
+use coarsen_core::{Dot, LinearOperator, Scalar, SplitMix64, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, Schedule, SelfComm, Spmv,
     ThreadComm,
 };
 use coarsen_problems::{cloth, poisson2d};
-use coarsen_sparse::TransposePlan;
+use coarsen_sparse::{Permutation, TransposePlan};
 
 use crate::common::{LEAF, RANKS, bits, cut, distance, layouts, modes, noise, on_ranks, systems};
 
@@ -83,6 +84,83 @@ fn fused_products_equal_plain_ones() {
             }
         }
     }
+}
+
+/// y + A x and a step of relaxation in one pass equal those of plain operations, in every mode.
+#[test]
+fn sums_and_steps_with_products_equal_plain_ones() {
+    for (name, a) in systems() {
+        let (rows, block) = (a.pattern().rows(), a.block().0);
+        let n = rows * block;
+        let [x, b, y] = [1, 2, 3].map(|seed| noise(n, seed));
+        for ranks in RANKS {
+            for layout in layouts(rows, block, ranks) {
+                for mode in modes(ranks) {
+                    on_ranks(ranks, |comm| {
+                        let what = format!("{name} on {ranks} ranks, {mode:?}");
+                        let on = Partition::new(comm, layout.clone()).unwrap();
+                        let a = cut(&a, &on, mode.clone());
+                        let [x, b, y] = [&x, &b, &y].map(|v| on.part_of(v).unwrap());
+                        let mut ax = x.like().unwrap();
+                        a.apply(&x, &mut ax);
+                        let mut sum = x.like().unwrap();
+                        sum.copy(&y);
+                        a.add_to(&x, &mut sum);
+                        ax.axpy(&1.0.into(), &y);
+                        assert!(distance(sum.own(), ax.own()) < 1e-13, "{what}");
+
+                        let d = DenseBlocks::new(block, noise(on.count() * block * block, 4)).unwrap();
+                        let mut r = x.like().unwrap();
+                        a.residual(&b, &x, &mut r);
+                        let [mut s, mut found] = [x.like().unwrap(), x.like().unwrap()];
+                        let mut old = vec![f64::NAN; r.own().len()]; // the old s is not read
+                        s.own_mut().copy_from_slice(&old);
+                        for (omega, beta) in [(0.7, 0.0), (0.3, -0.2)] {
+                            a.relax_into(&d, [omega, beta], &b, &x, &mut s, &mut found);
+                            let mut step = vec![0.0; old.len()];
+                            d.multiply(r.own(), &mut step);
+                            let kept = |old: f64| if beta == 0.0 { 0.0 } else { beta * old };
+                            step.iter_mut().zip(&old).for_each(|(s, &old)| *s = omega * *s + kept(old));
+                            assert!(distance(s.own(), &step) < 1e-13, "{what}");
+                            let next: Vec<f64> = x.own().iter().zip(&step).map(|(x, s)| x + s).collect();
+                            assert!(distance(found.own(), &next) < 1e-13, "{what}");
+                            old = step;
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Two ranks with half of all entries in columns of the other: products, sums and steps of relaxation have the same bits on
+/// any number of threads.
+#[test]
+fn parts_of_other_ranks_have_the_same_bits_on_any_number_of_threads() {
+    let a = cloth(151, 0.002).unwrap().matrix;
+    let nodes = a.pattern().rows();
+    let mut order: Vec<u32> = (0..nodes as u32).collect();
+    order.sort_by_key(|&node| SplitMix64::at(u64::from(node)).number().to_bits());
+    let a = a.permute(&Permutation::new(order).unwrap()).unwrap();
+    let (x, b) = (noise(3 * nodes, 1), noise(3 * nodes, 2));
+    let found = [1, 2, 7].map(|threads| {
+        on_ranks(2, |comm| {
+            let found = coarsen_core::parallel::threads(threads, || {
+                let on = Partition::new(comm, Layout::even(nodes as u64, 3, 2).unwrap()).unwrap();
+                let a = cut(&a, &on, Spmv::Halo);
+                let (x, b) = (on.part_of(&x).unwrap(), on.part_of(&b).unwrap());
+                let [mut ax, mut sum, mut s, mut y] = [(); 4].map(|()| x.like().unwrap());
+                a.apply(&x, &mut ax);
+                sum.copy(&b);
+                a.add_to(&x, &mut sum);
+                let d = DenseBlocks::new(3, noise(9 * on.count(), 4)).unwrap();
+                a.relax_into(&d, [0.7, 0.0], &b, &x, &mut s, &mut y);
+                [ax, sum, s, y].map(|v| bits(v.own()))
+            });
+            found.unwrap()
+        })
+    });
+    assert!(found.iter().all(|one| *one == found[0]));
 }
 
 /// xᵀA x has the same bits on any number of threads, with and without ghosts.
