@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | A_i | `a`, [`Transfer::own_rows`] | own rows of A, square with empty rows of ghosts |
+//! | A_i | `a`, [`Extended::into_own_rows`] | own rows of A, square with empty rows of ghosts |
 //! | P | `p` | own rows of P and those of ghosts, which were fetched |
 //! | C = Σᵢ PᵢᵀA_iP | | contributions of this rank to coarse rows of any rank, which are sent to their owners |
 //! | S | `sizes` | pᵀ diag(A) p of every column p of P |

@@ -23,6 +23,7 @@ pub(crate) fn to_owners<C: Communicator>(
             of_others.add(rows[i], columns[j], block)?;
         }
     }
+    let from_others = of_others.finish()?;
     let (pattern, block, mut values) = a.into_parts();
     let first = pattern.offsets()[own.start];
     let entries = first..pattern.offsets()[own.end];
@@ -40,6 +41,5 @@ pub(crate) fn to_owners<C: Communicator>(
     values.truncate(entries.end * size);
     values.drain(..entries.start * size);
     let here = GlobalRows::new(range.start, block, offsets, global, values)?;
-    let from_others = of_others.finish()?;
     if from_others.columns().is_empty() { Ok(here) } else { here.plus(&from_others) }
 }

@@ -80,13 +80,13 @@ pub(crate) fn coarsen<C: Communicator>(
     let (dead, filtered, count) = (found.dead().to_vec(), found.is_filtered(), found.count());
     let coarse_kernel = agree(on.comm(), found.near_kernel().map_err(DistError::from))?;
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
-    let p = agree(on.comm(), p.map_err(DistError::from))?;
-    let p = agree(on.comm(), trim(p, &local.own).map_err(DistError::from))?;
+    let p = p.map_err(DistError::from).and_then(|p| Ok(trim(p, &local.own)?));
+    let p = agree(on.comm(), p)?;
     let fewer_on = fewer(&coarse_on, share)?;
     let (coarse_kernel, dead) = moved(&coarse_on, &fewer_on, coarse_kernel, dead)?;
     let coarse_on = fewer_on;
     let transposed = transpose(on, &coarse_on, &p, &columns)?;
-    let p = global(p, &columns, on.first())?;
+    let p = agree(on.comm(), global(p, &columns, on.first()))?;
     let own_columns = before..before + count;
     let (transfer, a) = Transfer::new((on, &coarse_on), local, &p, (columns, own_columns), dead)?;
     let rows = Cow::Owned(transfer.coarse(&a)?); // 10

@@ -198,7 +198,7 @@ impl<C: Communicator> RankPlace<C> for Host {
         [s, scratch]: [&mut DistVector<C>; 2],
     ) {
         a.relax_into(d.host(), factors, b, x, s, scratch);
-        mem::swap(x, scratch);
+        mem::swap(x.vec_mut(), scratch.vec_mut()); // x stays on its partition, which may be an equal one of the caller
     }
 
     fn set_values(a: &mut DistMatrix<C>, own: &GlobalRows<f64>) -> Result<(), DistError> {

@@ -24,7 +24,12 @@ impl<'a> Nodes<'a> {
         Self { of, listed: Some(list) }
     }
 
-    /// The block rows of the whole system.
+    /// Whether these are all block rows in their order. A list is not, even if it has as many.
+    pub(crate) fn is_all(&self) -> bool {
+        self.listed.is_none()
+    }
+
+    /// The number of block rows of the whole system.
     pub(crate) fn of(&self) -> usize {
         self.of
     }

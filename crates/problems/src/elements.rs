@@ -47,7 +47,7 @@ pub(crate) fn touches<const K: usize>(marks: &[bool], corners: &[u32; K]) -> boo
 /// Returns the triangles that determine the block rows of some nodes, in the order of all: those at the nodes, and those
 /// at their neighbours, since a hinge at a node may have one triangle beside it.
 pub(crate) fn around<'a>(triangles: &'a [[u32; 3]], nodes: Nodes<'_>) -> Cow<'a, [[u32; 3]]> {
-    if nodes.count() == nodes.of() {
+    if nodes.is_all() {
         return Cow::Borrowed(triangles);
     }
     let own = marked(nodes);

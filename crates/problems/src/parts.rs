@@ -14,9 +14,9 @@ use crate::{Options, ProblemError, parse};
 /// matrix.
 ///
 /// *Memory* beside the parts: for each node of the whole system, 24 bytes for its position, and 8 for the coefficient
-/// of a cell of `jump3d`, 24 for the cells and the tour of `graph`, 40 for the rest state and the triangles of `cloth`, 24 for
-/// the triangles of `garment`, about 100 for the rest state and the tetrahedra of `softbody`,
-/// and as much again while a part of it is generated.
+/// of a cell of `jump3d`, 24 for the cells and the tour of `graph`, 40 for the rest state and the triangles of `cloth`,
+/// 24 for the triangles of `garment`, about 100 for the rest state and the tetrahedra of `softbody`. While a part is
+/// generated, as much again, and for `garment` with contact 60 more.
 ///
 /// ```
 /// use coarsen_problems::{Options, Parts};
@@ -46,7 +46,7 @@ impl Parts {
     /// Returns the problem for a text NAME:SIZE, as [`Problem::parse`](crate::Problem::parse) does, without its matrix.
     ///
     /// # Errors
-    /// As [`Problem::parse`](crate::Problem::parse).
+    /// As [`Problem::parse`](crate::Problem::parse), without those of the matrix, which [`part`](Self::part) returns.
     pub fn parse(spec: &str, options: &Options) -> Result<Self, ProblemError> {
         Ok(Self { system: parse::system(spec, options)? })
     }
@@ -81,7 +81,8 @@ impl Parts {
     /// *Cost*: linear in the stored entries of the part, and in the number of all nodes.
     ///
     /// # Errors
-    /// [`ProblemError::Node`] for a node that does not exist, and errors of the matrix, such as values that overflow.
+    /// [`ProblemError::Node`] for a node that does not exist, and errors of the matrix: values that overflow, and elements
+    /// without volume.
     pub fn part(&self, nodes: &[u32]) -> Result<Part, ProblemError> {
         let of = self.nodes();
         if let Some(&found) = nodes.iter().find(|&&node| node as usize >= of) {

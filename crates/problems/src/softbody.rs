@@ -186,7 +186,8 @@ impl ByRows for Body<'_> {
             Material::Linear => self.system(CoRotational, &part)?,
             Material::NeoHookean => self.system(NeoHookean, &part)?,
         };
-        if nodes.count() == nodes.of() {
+        if nodes.is_all() {
+            system.check_finite()?;
             return Ok(system);
         }
         Ok(rows::assemble(nodes, 3, &|i, row| {
@@ -229,7 +230,9 @@ impl Piece {
     /// An error of the piece, with the numbers of the whole mesh.
     fn in_whole(&self, mut error: BodyError) -> BodyError {
         match &mut error {
-            BodyError::Degenerate { index, .. } | BodyError::Material { index, .. } => {
+            BodyError::Degenerate { index, .. }
+            | BodyError::Material { index, .. }
+            | BodyError::Unbounded { index, .. } => {
                 *index = self.elements[*index] as usize;
             }
             BodyError::Loose { node } => *node = self.nodes[*node] as usize,
@@ -239,7 +242,7 @@ impl Piece {
     }
 }
 
-/// Computes the system (1).
+/// Computes the system (1), whose values may overflow.
 fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<Bsr<f64>, ProblemError> {
     let mut matrix = Bsr::zeros(body.pattern().clone(), (3, 3))?;
     body.add_hessian(x.as_flattened(), Curvature::Projected, matrix.values_mut());
@@ -249,7 +252,6 @@ fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<
             (0..3).for_each(|k| matrix.values_mut()[9 * block + 4 * k] += mass);
         }
     }
-    matrix.check_finite()?;
     Ok(matrix)
 }
 

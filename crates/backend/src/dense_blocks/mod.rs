@@ -1,6 +1,7 @@
 //! Block-diagonal inverses on the host.
 
 mod invert;
+mod relax;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Class, Compiled, Error, Preconditioner, Real};

@@ -100,6 +100,14 @@ enum Local<T> {
 }
 
 impl<T: Number> Local<T> {
+    /// The number of stored scalars without those of ghosts, if these are apart.
+    fn nnz(&self) -> usize {
+        match self {
+            Self::Parts(parts) => parts.own.nnz(),
+            Self::Merged(merged) => merged.all.nnz(),
+        }
+    }
+
     fn new(
         merged: bool,
         own: &GlobalRows<T>,

@@ -112,12 +112,16 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     ) -> Result<(), CommError> {
         let write = |rows, y: &mut [T], t: &[T]| write.own(rows, y, t);
         let (leaf, r) = (chunks::leaf(&parts.own), parts.own.block().0);
-        let mut border = parts.border.iter().peekable();
+        let mut border = 0;
         chunks::multiply(&parts.own, x, y, &write, |rows, y, scalars| {
             let mut first = rows.start;
-            while let Some(&at) = border.next_if(|&&at| at * leaf < rows.end) {
-                part(first..at * leaf, &rows, r, y, complete);
-                first = (at + 1) * leaf;
+            while let Some(at) = parts.border.get(border).filter(|at| at.start * leaf < rows.end) {
+                part(first..at.start * leaf, &rows, r, y, complete);
+                first = at.end * leaf;
+                if first > rows.end {
+                    break; // the range goes on in the next chunk
+                }
+                border += 1;
             }
             part(first..rows.end, &rows, r, y, complete);
             self.rows.comm().worked(scalars);
@@ -228,7 +232,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
             Local::Parts(parts) => {
                 let (leaf, r) = (chunks::leaf(&parts.own), parts.own.block().0);
                 for at in &parts.border {
-                    part(at * leaf..(at + 1) * leaf, &rows, r, y, &mut complete);
+                    part(at.start * leaf..at.end * leaf, &rows, r, y, &mut complete);
                 }
             }
         }

@@ -147,8 +147,8 @@ impl<T: Number> Strip<T> {
 pub(super) struct Parts<T> {
     pub(super) own: Bsr<T>,
     pub(super) others: Vec<Strip<T>>,
-    /// The leaves of rows of `own` with columns of other ranks, increasing.
-    pub(super) border: Vec<usize>,
+    /// The leaves of rows of `own` with columns of other ranks, in ranges that increase.
+    pub(super) border: Vec<Range<usize>>,
 }
 
 impl<T: Number> Parts<T> {
@@ -157,8 +157,13 @@ impl<T: Number> Parts<T> {
         let (own, at_border) = (inside.own()?, inside.border());
         let of_rank = |range: &Range<usize>| Strip::new(&inside, &at_border, &ghosts.columns[range.clone()]);
         let others = ghosts.of_rank.iter().map(of_rank).collect::<Result<Vec<_>, _>>()?;
-        let mut border: Vec<usize> = at_border.iter().map(|&k| k as usize / leaf(&own)).collect();
-        border.dedup();
+        let mut border: Vec<Range<usize>> = Vec::new();
+        for at in at_border.iter().map(|&k| k as usize / leaf(&own)) {
+            match border.last_mut().filter(|last| at <= last.end) {
+                Some(last) => last.end = at + 1,
+                None => border.push(at..at + 1),
+            }
+        }
         Ok(Self { own, others, border })
     }
 }

@@ -87,6 +87,12 @@ fn parts_have_the_bits_of_the_whole() {
         assert_eq!(parts.is_constrained(), whole.constraints.is_some());
         let mut random = SplitMix64::new(17);
         let mut below = |n: usize| (random.bits() % n as u64) as u32;
+        // As many nodes as the system has, and not all of them in their order.
+        let reverse: Vec<u32> = (0..n as u32).rev().collect();
+        let twice: Vec<u32> = (0..n as u32).map(|i| i / 2).collect();
+        for nodes in [reverse, twice] {
+            same(&whole, &parts.part(&nodes).unwrap(), &nodes);
+        }
         for _ in 0..12 {
             let (first, end) = (below(n + 1), below(n + 1));
             let consecutive: Vec<u32> = (first.min(end)..first.max(end)).collect();
@@ -106,7 +112,7 @@ fn parts_have_the_bits_of_the_whole() {
 /// More than one task of block rows.
 #[test]
 fn threads_do_not_change_the_bits_of_parts() {
-    for spec in ["cloth:70", "elasticity3d:15"] {
+    for spec in ["cloth:70", "elasticity3d:15", "softbody:15"] {
         let nodes: Vec<u32> = (100..3300).collect();
         let make = || Parts::parse(spec, &Options::default()).unwrap().part(&nodes).unwrap();
         let one = parallel::threads(1, make).unwrap();

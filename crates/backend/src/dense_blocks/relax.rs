@@ -1,0 +1,98 @@
+//! A step of relaxation with residuals that are known.
+
+use std::ops::Range;
+
+use coarsen_core::parallel::{Groups, each};
+use coarsen_core::simd::{self, Kernel, Set};
+use coarsen_core::{Compiled, Real};
+
+use super::DenseBlocks;
+
+/// The number of scalar rows per task on several threads.
+const ROWS: usize = 1024;
+
+type Relax<T> = fn(&DenseBlocks<T>, Range<usize>, [T; 2], Vectors<'_, T>, bool);
+
+static RELAX: Compiled<2> =
+    Compiled([&(DenseBlocks::relax_plain as Relax<f32>), &(DenseBlocks::relax_plain as Relax<f64>)]);
+
+/// x, s, and the residual r that becomes y.
+type Vectors<'a, T> = (&'a [T], &'a mut [T], &'a mut [T]);
+
+impl<T: Real> DenseBlocks<T> {
+    /// A step of relaxation of some blocks k with the residual r: s_k ← β s_k + ω D_k r_k, then r_k ← x_k + s_k. The
+    /// `factors` are ω and β; if β = 0, the old s is not read. The vectors have the entries of `rows` alone. Runs on several
+    /// threads if `parallel`, with the same bits.
+    ///
+    /// *Cost* b² + 4 b values per block are read or written. *Panics* on wrong lengths.
+    pub fn relax(
+        &self,
+        rows: Range<usize>,
+        factors: [T; 2],
+        (x, s, r): (&[T], &mut [T], &mut [T]),
+        parallel: bool,
+    ) {
+        let n = rows.len() * self.size;
+        assert!(x.len() == n && s.len() == n && r.len() == n, "relax: lengths differ");
+        RELAX.of::<Relax<T>>()(self, rows, factors, (x, s, r), parallel);
+    }
+
+    fn relax_plain(&self, rows: Range<usize>, factors: [T; 2], (x, s, r): Vectors<'_, T>, parallel: bool) {
+        let (size, area) = (self.size, self.size * self.size);
+        let d = &self.values[rows.start * area..rows.end * area];
+        let pieces = (Groups(d, area), Groups(x, size), Groups(s, size), Groups(r, size));
+        type Rows<'a, T> = (Groups<&'a [T]>, Groups<&'a [T]>, Groups<&'a mut [T]>, Groups<&'a mut [T]>);
+        let leaf = |(d, x, s, y): Rows<'_, T>| {
+            simd::run(Step { d: d.0, size, factors, x: x.0, s: s.0, y: y.0 });
+        };
+        each(pieces, (ROWS / size).max(1), parallel, &leaf);
+    }
+}
+
+/// The step in a few rows.
+struct Step<'a, T> {
+    d: &'a [T],
+    size: usize,
+    factors: [T; 2],
+    x: &'a [T],
+    s: &'a mut [T],
+    y: &'a mut [T],
+}
+
+impl<T: Real> Kernel<T> for Step<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Set<T>>(self, set: I) {
+        match self.size {
+            1 => self.blocks::<I, 1>(set),
+            2 => self.blocks::<I, 2>(set),
+            3 => self.blocks::<I, 3>(set),
+            6 => self.blocks::<I, 6>(set),
+            _ => self.blocks::<I, 0>(set),
+        }
+    }
+}
+
+impl<T: Real> Step<'_, T> {
+    /// Computes blocks of size `B`, or of any size if `B` is 0.
+    #[inline(always)]
+    fn blocks<I: Set<T>, const B: usize>(self, set: I) {
+        let Self { d, factors: [omega, beta], x, s, y, .. } = self;
+        let (size, n) = (if B == 0 { self.size } else { B }, y.len());
+        // Slices of equal length, so that the compiler removes the bounds checks.
+        let (d, x, s) = (&d[..n * size], &x[..n], &mut s[..n]);
+        for i in (0..n).step_by(size) {
+            for r in i..i + size {
+                let mut step = T::zero();
+                for c in 0..size {
+                    step = set.mul_add(d[r * size + c], y[i + c], step);
+                }
+                s[r] = if beta == T::zero() { omega * step } else { omega * step + beta * s[r] };
+            }
+            for r in i..i + size {
+                y[r] = x[r] + s[r];
+            }
+        }
+    }
+}
