@@ -198,7 +198,8 @@ impl<C: Communicator> RankPlace<C> for Host {
         [s, scratch]: [&mut DistVector<C>; 2],
     ) {
         a.relax_into(d.host(), factors, b, x, s, scratch);
-        mem::swap(x.vec_mut(), scratch.vec_mut()); // x stays on its partition, which may be an equal one of the caller
+        // The entries are swapped, not the vectors: x keeps its partition, which may be another object than that of `scratch`.
+        mem::swap(x.vec_mut(), scratch.vec_mut());
     }
 
     fn set_values(a: &mut DistMatrix<C>, own: &GlobalRows<f64>) -> Result<(), DistError> {

@@ -81,8 +81,8 @@ impl Parts {
     /// *Cost*: linear in the stored entries of the part, and in the number of all nodes.
     ///
     /// # Errors
-    /// [`ProblemError::Node`] for a node that does not exist, and errors of the matrix: values that overflow, and elements
-    /// without volume.
+    /// [`ProblemError::Node`] for a node that does not exist, and errors of the matrix, such as values that overflow and
+    /// elements without volume.
     pub fn part(&self, nodes: &[u32]) -> Result<Part, ProblemError> {
         let of = self.nodes();
         if let Some(&found) = nodes.iter().find(|&&node| node as usize >= of) {

@@ -20,11 +20,12 @@ static RELAX: Compiled<2> =
 type Vectors<'a, T> = (&'a [T], &'a mut [T], &'a mut [T]);
 
 impl<T: Real> DenseBlocks<T> {
-    /// A step of relaxation of some blocks k with the residual r: s_k ← β s_k + ω D_k r_k, then r_k ← x_k + s_k. The
-    /// `factors` are ω and β; if β = 0, the old s is not read. The vectors have the entries of `rows` alone. Runs on several
-    /// threads if `parallel`, with the same bits.
+    /// A step of relaxation of the blocks k in `rows` with the residual r: s_k ← β s_k + ω D_k r_k, then r_k ← x_k + s_k. The
+    /// `factors` are ω and β; if β = 0, the old s is not read. The vectors have the entries of `rows` alone.
     ///
-    /// *Cost* b² + 4 b values per block are read or written. *Panics* on wrong lengths.
+    /// *Use* where residuals of a few rows are in the cache. `parallel` says whether several threads take part: a few rows of
+    /// a long matrix are worth it although they are few. The bits do not depend on it. *Cost* b² + 5 b values per block are
+    /// read or written. *Panics* on wrong lengths, and on rows beyond the last.
     pub fn relax(
         &self,
         rows: Range<usize>,
@@ -49,7 +50,7 @@ impl<T: Real> DenseBlocks<T> {
     }
 }
 
-/// The step in a few rows.
+/// The step in a few rows. That of [`CpuMatrix`](crate::CpuMatrix) takes b − A x and mixed precision besides, where y is not the residual.
 struct Step<'a, T> {
     d: &'a [T],
     size: usize,

@@ -100,14 +100,6 @@ enum Local<T> {
 }
 
 impl<T: Number> Local<T> {
-    /// The number of stored scalars without those of ghosts, if these are apart.
-    fn nnz(&self) -> usize {
-        match self {
-            Self::Parts(parts) => parts.own.nnz(),
-            Self::Merged(merged) => merged.all.nnz(),
-        }
-    }
-
     fn new(
         merged: bool,
         own: &GlobalRows<T>,
@@ -117,6 +109,14 @@ impl<T: Number> Local<T> {
         match merged {
             true => Merged::new(own, ghosts, range).map(Self::Merged),
             false => Parts::new(own, ghosts, range).map(Self::Parts),
+        }
+    }
+
+    /// The number of stored scalars in own columns, or in all columns if they are one matrix.
+    fn nnz(&self) -> usize {
+        match self {
+            Self::Parts(parts) => parts.own.nnz(),
+            Self::Merged(merged) => merged.all.nnz(),
         }
     }
 

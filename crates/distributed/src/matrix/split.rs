@@ -147,7 +147,8 @@ impl<T: Number> Strip<T> {
 pub(super) struct Parts<T> {
     pub(super) own: Bsr<T>,
     pub(super) others: Vec<Strip<T>>,
-    /// The leaves of rows of `own` with columns of other ranks, in ranges that increase.
+    /// The leaves of rows of `own` with columns of other ranks, in ranges that increase and do not touch. The last leaf may
+    /// have fewer rows.
     pub(super) border: Vec<Range<usize>>,
 }
 

@@ -133,8 +133,8 @@ fn sums_and_steps_with_products_equal_plain_ones() {
     }
 }
 
-/// Two ranks, with half of all entries in columns of the other, and with few: products, sums and steps of relaxation have the
-/// same bits on any number of threads.
+/// Two ranks, with half of all entries in columns of the other, and with few: products, y + A x, xᵀA x and steps of relaxation
+/// have the same bits on any number of threads.
 #[test]
 fn parts_of_other_ranks_have_the_same_bits_on_any_number_of_threads() {
     let sheet = cloth(151, 0.002).unwrap().matrix;
@@ -156,7 +156,11 @@ fn parts_of_other_ranks_have_the_same_bits_on_any_number_of_threads() {
                     a.add_to(&x, &mut sum);
                     let d = DenseBlocks::new(3, noise(9 * on.count(), 4)).unwrap();
                     a.relax_into(&d, [0.7, 0.0], &b, &x, &mut s, &mut y);
-                    [ax, sum, s, y].map(|v| bits(v.own()))
+                    let mut again = x.like().unwrap();
+                    let [found, expected] = [read(a.apply_dot(&x, &mut again)), read(x.dot_magnitude(&ax))];
+                    assert!((found[0] - expected[0]).abs() < 1e-13 * expected[1]);
+                    assert!(bits(again.own()) == bits(ax.own()));
+                    ([ax, sum, s, y].map(|v| bits(v.own())), found.map(f64::to_bits))
                 });
                 found.unwrap()
             })
