@@ -94,24 +94,19 @@ pub fn random_vector(n: usize, seed: u64) -> Vec<f64> {
 /// assert_eq!(random_rows(&[3, 1], 3, 1), [&all[9..12], &all[3..6]].concat());
 /// ```
 pub fn random_rows(nodes: &[u32], size: usize, seed: u64) -> Vec<f64> {
-    let (mut random, mut drawn) = (NumpyRandom::new(seed), 0);
-    let mut rows = vec![0.0; nodes.len() * size];
+    let mut random = NumpyRandom::new(seed);
+    let (mut rows, mut row) = (vec![0.0; nodes.len() * size], vec![0.0; size]);
     let mut by_number: Vec<usize> = (0..nodes.len()).collect();
     by_number.sort_unstable_by_key(|&k| nodes[k]);
-    let mut last: Option<usize> = None;
+    let mut next = 0; // the first entry that is not drawn
     for k in by_number {
         let first = nodes[k] as usize * size;
-        match last {
-            Some(same) if nodes[same] == nodes[k] => {
-                rows.copy_within(same * size..(same + 1) * size, k * size)
-            }
-            _ => {
-                (drawn..first).for_each(|_| _ = random.normal());
-                rows[k * size..(k + 1) * size].iter_mut().for_each(|x| *x = random.normal());
-                drawn = first + size;
-            }
+        if first >= next {
+            (next..first).for_each(|_| _ = random.normal());
+            row.fill_with(|| random.normal());
+            next = first + size;
         }
-        last = Some(k);
+        rows[k * size..(k + 1) * size].copy_from_slice(&row);
     }
     rows
 }

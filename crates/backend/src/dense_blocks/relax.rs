@@ -50,7 +50,7 @@ impl<T: Real> DenseBlocks<T> {
     }
 }
 
-/// The step in a few rows. That of [`CpuMatrix`](crate::CpuMatrix) takes b − A x and mixed precision besides, where y is not the residual.
+/// The step in a few rows. That of `cpu::matrix` subtracts A x from b, in mixed precision too, and writes y elsewhere.
 struct Step<'a, T> {
     d: &'a [T],
     size: usize,
