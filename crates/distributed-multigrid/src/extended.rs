@@ -46,7 +46,7 @@ impl Extended {
         let (own, mut nodes) = (before..before + on.count(), ghosts.clone());
         nodes.splice(before..before, range.clone());
         let reply = |row: u64, to: &mut Vec<u8>| pack_row(rows.row((row - range.start) as usize), to);
-        let of_ghosts = on.fetch(&ghosts, reply)?;
+        let of_ghosts: Vec<_> = on.fetch(&ghosts, reply)?.iter().map(|row| unpack_row(row)).collect();
         let a = agree(on.comm(), merge((&nodes, &own), rows, &of_ghosts, before).map_err(DistError::from))?;
         Ok(Self { nodes, own, a })
     }
@@ -93,16 +93,15 @@ fn place(nodes: &[u64], own: &Range<usize>, node: u64) -> Option<usize> {
     }
 }
 
-/// The own rows between those of the ghosts before and after them, as [`pack_row`] packs these. All columns of own rows are
+/// The own rows between those of the ghosts before and after them, as from [`unpack_row`]. All columns of own rows are
 /// among `columns`; others of ghosts are left out. The columns `own` are consecutive.
 pub(crate) fn merge(
     (columns, own): (&[u64], &Range<usize>),
     rows: &GlobalRows<f64>,
-    ghosts: &[Vec<u8>],
+    ghosts: &[(Vec<u64>, Vec<f64>)],
     before: usize,
 ) -> Result<Bsr<f64>, SparseError> {
     let size = rows.block().0 * rows.block().1;
-    let ghosts: Vec<(Vec<u64>, Vec<f64>)> = ghosts.iter().map(|row| unpack_row(row)).collect();
     let most = rows.columns().len() + ghosts.iter().map(|(columns, _)| columns.len()).sum::<usize>();
     let mut offsets = Vec::with_capacity(rows.count() + ghosts.len() + 1);
     let (mut indices, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most * size));

@@ -42,8 +42,9 @@ impl<C: Communicator> Transfer<C> {
         dead: Vec<u32>,
     ) -> Result<(Self, Bsr<f64>), DistError> {
         let ghosts = local.fetch(on, |k, to| pack_row(p.row(k), to))?;
+        let ghosts: Vec<_> = ghosts.iter().map(|row| unpack_row(row)).collect();
         let first = columns.get(own_columns.start).copied();
-        ghosts.iter().for_each(|row| columns.extend(unpack_row(row).0));
+        ghosts.iter().for_each(|row| columns.extend_from_slice(&row.0));
         columns.sort_unstable();
         columns.dedup();
         let start = first.map_or(0, |first| columns.partition_point(|&column| column < first));
