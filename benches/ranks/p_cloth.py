@@ -7,6 +7,7 @@ full size, on 1, 2 and 4 ranks.
     benches/ranks/p_cloth.py FOLDER --scenes sphere flag --ranks 1 2 --frames 24 --part 0.25
     benches/ranks/p_cloth.py FOLDER --print               print the tables of what has run
     benches/ranks/p_cloth.py FOLDER --full                ten steps at full size from the state with the most contacts of each scene
+    benches/ranks/p_cloth.py FOLDER --full --solver sa    the same with another preconditioner, in folders of its own
 
 A run that was interrupted continues from its last checkpoint. The exit code is 1 if a run failed or was stopped. FOLDER gets a folder for each scene, size and number of ranks, with the
 files of `cloth`. A frame is 1/24 s; the paper's frames are steps. `--full` takes the frame with the most contacts of the run on one
@@ -36,12 +37,20 @@ SCENES = {
     "stitching": (316_000, 200, ["--scene", "stitching"], (None, None, 10)),
 }
 PAPER_RANKS = (1, 2, 4)
+JACOBI = "block-jacobi"
 STAGES = ("detection", "assembly", "setup", "solve", "exchange")
+
+
+def place(folder, scene, ranks, choice):
+    """The folder of a run. The paper's preconditioner, Jacobi, has no name here."""
+    size = "" if not choice.full else "full" if choice.divide is None else f"divided-{choice.divide}"
+    words = [scene, size, f"{choice.part:g}", choice.solver if choice.solver != JACOBI else ""]
+    return folder / "_".join(filter(None, words)) / str(ranks)
 
 
 def run(program, folder, scene, ranks, choice):
     """Computes the frames that are missing. Returns whether it has them."""
-    out = folder / f"{scene}_{choice.part:g}" / str(ranks)
+    out = place(folder, scene, ranks, choice)
     rows = table(out)
     if rows and int(rows[-1]["frame"]) >= choice.frames:
         return True
@@ -68,16 +77,20 @@ def chosen(folder, scene, choice):
     return json.loads(note.read_text()) if note.exists() else None
 
 
+def divisions(choice):
+    """How often each triangle is divided into four."""
+    return round(math.log(1 / choice.part, 4)) if choice.divide is None else choice.divide
+
+
 def run_full(program, folder, scene, ranks, choice):
     """Computes ten steps at full size, in one frame. Returns whether it has them."""
-    out, found = folder / f"{scene}_full_{choice.part:g}" / str(ranks), chosen(folder, scene, choice)
+    out, found = place(folder, scene, ranks, choice), chosen(folder, scene, choice)
     if found is None:
         print(f"{scene}: no kept checkpoint at {choice.part:g} of the size", flush=True)
         return False
     if len(table(out)) >= 2:
         return True
-    times = round(math.log(1 / choice.part, 4))
-    words = ["--start", found[0], "--subdivide", times, "--frames", 1, "--frame-steps", 10]
+    words = ["--start", found[0], "--subdivide", divisions(choice), "--frames", 1, "--frame-steps", 10]
     return start(program, scene, ranks, choice, out, [*words, "--width", choice.width if ranks == 1 else 0])
 
 
@@ -85,6 +98,7 @@ def start(program, scene, ranks, choice, out, more):
     """Runs the program at the part of the size of a scene, with more options. Returns whether it ended with success."""
     triangles, rate, options, _ = SCENES[scene]
     words = ["mpirun", "--oversubscribe", "-n", ranks, program, *options, "--out", out, "--threads", "1"]
+    words += ["--solver", choice.solver] if choice.solver != JACOBI else []
     words += ["--vertices", round(triangles * choice.part / 2), "--dt", repr(1 / rate), *more]
     root = dict(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     # The matrices of a step are given back and taken again: glibc keeps their memory.
@@ -112,7 +126,6 @@ def head(*columns):
 
 def show(folder, choice):
     """Two tables: what each run found, and the speeds beside those of the paper over the frames that all ranks have."""
-    size = f"full_{choice.part:g}" if choice.full else f"{choice.part:g}"
     if choice.full:
         for scene in choice.scenes:
             if found := chosen(folder, scene, choice):
@@ -121,7 +134,7 @@ def show(folder, choice):
     head("scene", "ranks", "frames", "steps", "crossings, all frames", "most contacts", "least share of a step", "CG per step", "positions as on one rank", "MiB a rank")
     speeds = []
     for scene, (triangles, _, _, paper) in SCENES.items():
-        runs = {ranks: table(folder / f"{scene}_{size}" / str(ranks))[1:] for ranks in choice.ranks}
+        runs = {ranks: table(place(folder, scene, ranks, choice))[1:] for ranks in choice.ranks}
         runs = {ranks: rows for ranks, rows in runs.items() if rows}
         common = min((len(rows) for rows in runs.values()), default=0)
         for ranks, rows in runs.items():
@@ -142,7 +155,7 @@ def show(folder, choice):
     for scene, triangles, ranks, frames, speed, shares, paper in speeds:
         one = next((s[4] for s in speeds if s[0] == scene and s[2] == 1), None)
         theirs = dict(zip(PAPER_RANKS, paper)).get(ranks)
-        ours = triangles * (1 if choice.full else choice.part)
+        ours = triangles * choice.part * (4 ** divisions(choice) if choice.full else 1)
         cells = [scene, f"{ours / 1000:.0f}K of {triangles / 1000:.0f}K", ranks, frames, f"{speed:.3f}"]
         cells += [f"{speed / one:.2f}" if one else "", *(f"{share:.2f}" for share in shares)]
         cells += [theirs or "", f"{theirs / paper[0]:.2f}" if theirs and paper[0] else ""]
@@ -159,7 +172,9 @@ def main():
     parser.add_argument("--width", type=int, default=640, help="of the pictures of the runs on one rank")
     parser.add_argument("--limit", type=float, default=1100.0, help="seconds that a run may take before it is stopped")
     parser.add_argument("--program", type=Path, default=ROOT / "target/release/cloth-mpi")
+    parser.add_argument("--solver", choices=[JACOBI, "sa", "mas"], default=JACOBI, help="preconditioner")
     parser.add_argument("--full", action="store_true", help="ten steps at full size")
+    parser.add_argument("--divide", type=int, metavar="TIMES", help="with --full: divide triangles this number of times; 0 is the size of --part")
     parser.add_argument("--print", action="store_true", help="print the tables and run nothing")
     choice = parser.parse_args()
     compute, missing = run_full if choice.full else run, []

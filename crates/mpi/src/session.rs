@@ -17,11 +17,13 @@ pub(crate) const FAULT: i32 = 6;
 /// A running MPI that this crate has started. Dropping it ends MPI.
 ///
 /// The end of MPI waits for all processes, without a limit. So all processes first meet at a barrier with a
-/// deadline. A process that misses it, a process that panics, and a group with a fault are aborted.
+/// deadline: twice the longest one of all communicators, so that a rank that waits for one that has ended says so
+/// first, with rank and stage. A process that misses it, a process that panics, and a group with a fault are aborted.
 pub(crate) struct Session {
     /// Ends MPI when it is dropped, which is after the barrier.
     _universe: Universe,
-    deadline: Duration,
+    /// The longest deadline of a communicator.
+    deadline: Mutex<Duration>,
     /// The text of the fault after which MPI must be aborted.
     fault: Mutex<Option<String>>,
     rank: AtomicUsize,
@@ -47,14 +49,19 @@ impl Session {
             }
             let session = Arc::new(Self {
                 _universe: universe,
-                deadline,
+                deadline: Mutex::new(deadline),
                 fault: Mutex::default(),
                 rank: AtomicUsize::new(0),
             });
             *known = Arc::downgrade(&session);
             return Ok(Some(session));
         }
-        Ok(known.upgrade())
+        let session = known.upgrade();
+        if let Some(session) = &session {
+            let mut longest = session.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+            *longest = deadline.max(*longest);
+        }
+        Ok(session)
     }
 
     /// The session that this crate started before.
@@ -84,10 +91,11 @@ impl Session {
             Ok(barrier) => barrier,
             Err(fault) => return Some(fault),
         };
-        match until(self.deadline, || barrier.test().map(|done| done.then_some(()))) {
+        let deadline = self.deadline.lock().unwrap_or_else(PoisonError::into_inner).saturating_mul(2);
+        match until(deadline, || barrier.test().map(|done| done.then_some(()))) {
             Ok(Some(())) => None,
             Ok(None) => {
-                let waited = self.deadline.as_secs_f64();
+                let waited = deadline.as_secs_f64();
                 Some(format!(
                     "it waited {waited} s for the other ranks at the end of MPI; a rank hangs or has died"
                 ))

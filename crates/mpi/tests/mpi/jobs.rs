@@ -227,19 +227,48 @@ fn partitions() {
         assert_eq!(code, Some(0), "{text}");
         number_before(&text, "iterations")
     });
-    let one = before.map_or(0, |(one, _)| one);
+    let one = before.as_ref().map_or(0, |(one, _)| *one);
     let all = [rigid, constants, one];
     assert!(rigid <= one + 3 && constants <= 3 * one, "rigid, constants, given: {all:?} iterations");
     let (code, text) = command(2, &format!("solve {} --partition morton", matrix.display()));
     assert!(code == Some(2) && text.contains("give --coordinates FILE"), "{text}");
+    // A given partition: nodes by turns, none for the last rank; then one that names a rank too many.
+    let parts = folder.join("cloth.part.4");
+    let write = |other: usize| {
+        let lines: Vec<String> = (0..900).map(|i| if i == 7 { other } else { i % 3 }.to_string()).collect();
+        std::fs::write(&parts, lines.join("\n")).unwrap();
+    };
+    write(1);
+    for words in
+        [format!("{file} --parts {}", parts.display()), format!("{gallery} --parts {}", parts.display())]
+    {
+        let (code, text) = command(4, &words);
+        assert!(code == Some(0) && number_before(&text, "iterations") <= 2 * one, "{text}");
+    }
+    let (_, expected) = before.as_ref().unwrap();
+    assert!(common::distance(&matrix_market::read_vector(&out).unwrap(), expected) < 1e-6);
+    write(4);
+    let (code, text) = command(4, &format!("{gallery} --parts {}", parts.display()));
+    assert!(code == Some(3) && text.contains("line 8: expected a rank below 4"), "{text}");
     let (code, text) = command(2, &format!("solve {} --block-size 7", matrix.display()));
     assert!(code == Some(2) && text.contains("does not divide the 2700 unknowns"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Ranks with different command lines, one of them wrong: all end at once with the code of a wrong command line.
+fn command_lines() {
+    let program = env!("CARGO_BIN_EXE_coarsen-mpi");
+    let right = [program, "solve", "--problem", "cloth:20"];
+    let wrong = [":", "-n", "1", program, "solve", "--problem", "cloth:20", "--no-such-option"];
+    let ended = job(2, &[], "", &[&right[..], &wrong].concat());
+    let text = ended.text();
+    assert!(ended.output.status.code() == Some(2) && ended.seconds < SOON, "{:?}: {text}", ended.seconds);
+    assert_eq!(text.matches("error: unexpected argument '--no-such-option'").count(), 1, "{text}");
+}
+
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 21] = [
+const JOBS: [Job; 22] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -254,7 +283,7 @@ const JOBS: [Job; 21] = [
         fault(3, &["--enable-recovery"], "kill", &["waited 1 s for rank 1 in a halo exchange", "aborts"])
     }),
     ("a rank that ends early", || {
-        fault(3, &[], "leave", &["waited 1 s for rank 2 in a stage of this test", "aborts"])
+        fault(3, &[], "leave", &["waited 3 s for rank 2 in a stage of this test", "aborts"])
     }),
     ("a panic", || fault(3, &[], "panic", &["a panic for this test", "aborts"])),
     ("ranks of different sizes", || {
@@ -263,6 +292,7 @@ const JOBS: [Job; 21] = [
     ("the command solves", solves),
     ("devices in ranks", devices),
     ("the command takes all options", options),
+    ("command lines that differ", command_lines),
     ("stages that rank 0 does not have", reports::stages),
     ("the times of steps", reports::steps),
     ("the best schedule of measured links", reports::best_schedule),

@@ -52,6 +52,9 @@ pub(crate) struct Solve {
     /// Which nodes a rank takes
     #[arg(long, value_enum, default_value_t = Division::Even)]
     pub(crate) partition: Division,
+    /// The rank of each node, one number per line, as METIS writes it
+    #[arg(long, value_name = "FILE", conflicts_with = "partition")]
+    pub(crate) parts: Option<PathBuf>,
     /// Solution method
     #[arg(long, value_enum, default_value_t = Method::Cg)]
     pub(crate) method: Method,

@@ -1,10 +1,12 @@
 //! Which nodes each rank takes, and their new order.
 
+use std::path::Path;
+
 use coarsen_distributed::Layout;
-use coarsen_sparse::{Bsr, morton, partition};
+use coarsen_sparse::{Bsr, Classes, morton, partition};
 
 use crate::arguments::{Division, Product, Solve, name};
-use crate::failure::Failure;
+use crate::failure::{Failure, check_rows};
 
 /// The order of the nodes: `old[k]` is the given number of node k, and `new` its inverse. Empty in the given order.
 pub(crate) struct Order {
@@ -26,6 +28,13 @@ pub(crate) fn divide(
         true => Layout::reproducible(rows, block, ranks, options.leaf as usize),
         false => Layout::even(rows, block, ranks),
     };
+    if let Some(file) = &options.parts {
+        return if reproducible {
+            Err(Failure::Unaligned)
+        } else {
+            by_parts(&read(file, rows, ranks)?, block)
+        };
+    }
     let positions = match (options.partition, positions) {
         (Division::Even, _) => return Ok((Order::new(Vec::new()), even()?)),
         (other, None) => return Err(Failure::NoCoordinates { partition: name(other) }),
@@ -35,10 +44,32 @@ pub(crate) fn divide(
     if options.partition == Division::Morton {
         return Ok((Order::new(morton::order(positions).map_err(Failure::Place)?), even()?));
     }
-    let parts = partition::coordinate_bisection(positions, ranks).map_err(Failure::Place)?;
+    by_parts(&partition::coordinate_bisection(positions, ranks).map_err(Failure::Place)?, block)
+}
+
+/// Each rank takes the nodes of its part, in the given order.
+fn by_parts(parts: &Classes, block: usize) -> Result<(Order, Layout), Failure> {
     let members = parts.members();
     let starts = members.offsets().iter().map(|&offset| offset as u64).collect();
     Ok((Order::new(members.nodes().to_vec()), Layout::new(starts, block)?))
+}
+
+/// The rank of each node: one number per line, as METIS writes it. Empty lines count for nothing.
+fn read(file: &Path, rows: u64, ranks: usize) -> Result<Classes, Failure> {
+    let failed = |error: std::io::Error| Failure::PartsFile { file: file.to_path_buf(), kind: error.kind() };
+    let text = std::fs::read_to_string(file).map_err(failed)?;
+    let mut of = Vec::with_capacity(rows as usize);
+    for (line, word) in (1..).zip(text.lines().map(str::trim)).filter(|(_, word)| !word.is_empty()) {
+        match word.parse::<u32>() {
+            Ok(rank) if (rank as usize) < ranks => of.push(rank),
+            _ => {
+                let (file, found) = (file.to_path_buf(), word.to_owned());
+                return Err(Failure::Part { file, line, found, ranks });
+            }
+        }
+    }
+    check_rows(file, "one per node", rows as usize, of.len())?;
+    Classes::new(ranks, of).map_err(Failure::Place)
 }
 
 impl Order {

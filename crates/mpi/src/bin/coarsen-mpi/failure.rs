@@ -1,7 +1,7 @@
 //! Errors that end the command, on all ranks or on none.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use coarsen_backend::SetupError;
 use coarsen_distributed::{CommError, Communicator, DistError};
@@ -42,6 +42,10 @@ pub(crate) enum Failure {
     NoCoordinates { partition: String },
     #[error("--product reproducible divides rows at multiples of --leaf; use --partition even or morton")]
     Unaligned,
+    #[error("{}: line {line}: expected a rank below {ranks}, the number of ranks, found `{found}`; divide the nodes into as many parts as there are ranks", file.display())]
+    Part { file: PathBuf, line: usize, found: String, ranks: usize },
+    #[error("{}: cannot be read ({kind}); check the name and the permissions of the file of --parts", file.display())]
+    PartsFile { file: PathBuf, kind: ErrorKind },
     #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
     Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
     #[error(transparent)]
@@ -76,14 +80,19 @@ impl Failure {
             Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
             Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
-            Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
+            Self::Problem(_) | Self::Write(_) | Self::File { .. } | Self::PartsFile { .. } => 2,
             Self::OpenCl(_) => 5,
             Self::Place(error) | Self::Dist(DistError::Setup(SetupError::Place(error)))
                 if of_device(error) =>
             {
                 5
             }
-            Self::Read(_) | Self::Rows { .. } | Self::Sparse(_) | Self::Dist(_) | Self::Place(_) => 3,
+            Self::Read(_)
+            | Self::Rows { .. }
+            | Self::Part { .. }
+            | Self::Sparse(_)
+            | Self::Dist(_)
+            | Self::Place(_) => 3,
         }
     }
 
@@ -118,4 +127,15 @@ pub(crate) fn together<C: Communicator, R>(comm: &C, result: Result<R, Failure>)
         }
         (result, _) => result,
     }
+}
+
+/// An error if a file has another number of rows than the system needs.
+pub(crate) fn check_rows(
+    file: &Path,
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), Failure> {
+    let file = file.to_path_buf();
+    if expected == found { Ok(()) } else { Err(Failure::Rows { file, what, expected, found }) }
 }

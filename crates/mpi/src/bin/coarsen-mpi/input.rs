@@ -15,7 +15,7 @@ use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::arguments::{Division, Solve};
 use crate::division::{Order, divide};
-use crate::failure::{Failure, together};
+use crate::failure::{Failure, check_rows, together};
 
 /// The problem of `solve` without arguments.
 const DEFAULT_PROBLEM: &str = "elasticity3d:31";
@@ -196,9 +196,4 @@ fn rigid(
     own: std::ops::Range<u64>,
 ) -> Result<NearKernel, Failure> {
     NearKernel::rigid_body_modes_at(positions, size, &order.old_numbers(own)).map_err(Failure::Place)
-}
-
-fn check_rows(file: &Path, what: &'static str, expected: usize, found: usize) -> Result<(), Failure> {
-    let file = file.to_path_buf();
-    if expected == found { Ok(()) } else { Err(Failure::Rows { file, what, expected, found }) }
 }

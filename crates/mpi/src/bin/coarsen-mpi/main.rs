@@ -49,7 +49,8 @@ fn main() -> ExitCode {
 }
 
 fn run(comm: &MpiComm) -> Result<ExitCode, Failure> {
-    let Command::Solve(options) = Arguments::try_parse()?.command;
+    // mpirun can start ranks with different command lines.
+    let Command::Solve(options) = together(comm, Arguments::try_parse().map_err(Failure::Usage))?.command;
     let comm = match options.deadline {
         Some(seconds) => MpiComm::world(Duration::from_secs_f64(seconds))?,
         None => comm.clone(),
