@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::{common, files, reports};
+use crate::{common, files, recipes, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -92,7 +92,7 @@ pub(crate) fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
 }
 
 /// The number before `word` in the report of the command.
-fn number_before(text: &str, word: &str) -> usize {
+pub(crate) fn number_before(text: &str, word: &str) -> usize {
     let before = text.split(word).next().unwrap_or_default();
     before.split_whitespace().last().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{word}: {text}"))
 }
@@ -268,7 +268,7 @@ fn command_lines() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 22] = [
+const JOBS: [Job; 24] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -293,6 +293,8 @@ const JOBS: [Job; 22] = [
     ("devices in ranks", devices),
     ("the command takes all options", options),
     ("command lines that differ", command_lines),
+    ("recipes of preconditioners", recipes::recipes),
+    ("a starting guess", recipes::starting_guess),
     ("stages that rank 0 does not have", reports::stages),
     ("the times of steps", reports::steps),
     ("the best schedule of measured links", reports::best_schedule),

@@ -15,6 +15,7 @@ mod files;
 mod first;
 mod jobs;
 mod laws;
+mod recipes;
 mod reports;
 
 use std::process::ExitCode;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::recipes::{Aggregation, Domains};
+
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 invalid input, 4 not converged, 6 ranks cannot \
                      communicate.\nStart: mpirun -n 4 coarsen-mpi solve --problem cloth:100";
@@ -42,6 +44,9 @@ pub(crate) struct Solve {
     /// Unknowns of a node of a file
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) block_size: u32,
+    /// Starting guess [default: zero]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) x0: Option<PathBuf>,
     /// Coordinates of the nodes of a file, one row for each node
     #[arg(long, value_name = "FILE", requires = "matrix")]
     pub(crate) coordinates: Option<PathBuf>,
@@ -61,6 +66,10 @@ pub(crate) struct Solve {
     /// Preconditioner
     #[arg(long, value_enum, default_value_t = Precond::BlockJacobi)]
     pub(crate) precond: Precond,
+    #[command(flatten)]
+    pub(crate) aggregation: Aggregation,
+    #[command(flatten)]
+    pub(crate) domains: Domains,
     /// Where each rank keeps its rows, vectors and preconditioner; opencl is for the product halo, and for all
     /// preconditioners but jacobi
     #[arg(long, value_enum, default_value_t = Place::Cpu)]

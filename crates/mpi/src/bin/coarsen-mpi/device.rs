@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use coarsen_core::{Identity, Preconditioner, Vector};
+use coarsen_core::{Identity, Preconditioner};
 use coarsen_distributed::{Communicator, Counted, Partition};
 use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
-use coarsen_distributed_multigrid::DistMultigrid;
-use coarsen_distributed_schwarz::DistSchwarz;
 use coarsen_opencl::default_device;
 
 use crate::arguments::{Precond, Product, Solve};
@@ -32,7 +30,7 @@ pub(crate) fn solve<C: Communicator>(
     let device = together(comm, default_device::<f64>().map_err(Failure::OpenCl))?;
     let a = DistDeviceMatrix::new(&device, on, &input.rows)?;
     let b = DistDeviceVector::new(on, &device, &input.b)?;
-    let mut x = together(comm, b.like().map_err(Failure::Place))?;
+    let mut x = DistDeviceVector::new(on, &device, &input.x0)?;
     let (matrix, then) = (Spent::since(begun), Instant::now());
     let place = RankDevice::new(&device);
     let (rows, mut table) = (&input.rows, None);
@@ -42,12 +40,12 @@ pub(crate) fn solve<C: Communicator>(
         Precond::BlockJacobi => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
         Precond::Sa => {
             let kernel = input.near_kernel.as_ref();
-            let hierarchy = DistMultigrid::default().build_at(on, rows, kernel, &place)?;
+            let hierarchy = options.aggregation.recipe().build_at(on, rows, kernel, &place)?;
             table = Some(hierarchy.to_string());
             Box::new(hierarchy)
         }
         Precond::Mas => {
-            let domains = DistSchwarz::default().build_at(on, rows, &place)?;
+            let domains = options.domains.recipe().build_at(on, rows, &place)?;
             table = Some(domains.to_string());
             Box::new(domains)
         }

@@ -30,6 +30,8 @@ pub(crate) struct Input {
     pub(crate) nnz: u64,
     pub(crate) rows: GlobalRows<f64>,
     pub(crate) b: Vec<f64>,
+    /// The starting guess.
+    pub(crate) x0: Vec<f64>,
     pub(crate) near_kernel: Option<NearKernel>,
 }
 
@@ -56,10 +58,11 @@ impl Input {
         drop(parts);
         let rows = renumbered(part.matrix, own.start, &order)?;
         let b = together(comm, right_hand_side(&options.rhs, &nodes, block, layout.unknowns()))?;
+        let x0 = together(comm, starting_guess(options, &nodes, block, layout.unknowns()))?;
         let mut nnz = [(rows.columns().len() * block * block) as f64];
         comm.all_reduce(&mut nnz)?;
         let near_kernel = Some(part.near_kernel);
-        Ok(Self { source, nnz: nnz[0] as u64, rows, b, near_kernel, layout, order })
+        Ok(Self { source, nnz: nnz[0] as u64, rows, b, x0, near_kernel, layout, order })
     }
 
     fn of_file<C: Communicator>(comm: &C, options: &Solve, file: &Path) -> Result<Self, Failure> {
@@ -85,6 +88,7 @@ impl Input {
         let own = layout.range(comm.rank());
         let numbers = order.old_numbers(own.clone());
         let b = together(comm, right_hand_side(&options.rhs, &numbers, size, n))?;
+        let x0 = together(comm, starting_guess(options, &numbers, size, n))?;
         let kernel = match (&options.near_kernel, &positions) {
             (Some(file), _) => kernel(file, n, size, &order, own).map(Some),
             (None, Some(x)) if size == 2 || size == 3 => rigid(x, size, &order, own).map(Some),
@@ -92,7 +96,7 @@ impl Input {
         };
         let near_kernel = together(comm, kernel)?;
         let source = file.display().to_string();
-        Ok(Self { source, nnz: nnz[0] as u64, rows, b, near_kernel, layout, order })
+        Ok(Self { source, nnz: nnz[0] as u64, rows, b, x0, near_kernel, layout, order })
     }
 }
 
@@ -156,12 +160,23 @@ fn right_hand_side(text: &str, nodes: &[u32], size: usize, n: usize) -> Result<V
             let seed = seed.parse().map_err(|_| Failure::Rhs { text: text.to_owned() })?;
             Ok(random_rows(nodes, size, seed))
         }
-        (file, None) => {
-            let b = matrix_market::read_vector(file)?;
-            check_rows(Path::new(file), "one per unknown", n, b.len())?;
-            Ok(nodes.iter().flat_map(|&i| b[i as usize * size..][..size].iter().copied()).collect())
-        }
+        (file, None) => vector(Path::new(file), nodes, size, n),
     }
+}
+
+/// The entries of `nodes` of the starting guess.
+fn starting_guess(options: &Solve, nodes: &[u32], size: usize, n: usize) -> Result<Vec<f64>, Failure> {
+    match &options.x0 {
+        Some(file) => vector(file, nodes, size, n),
+        None => Ok(vec![0.0; nodes.len() * size]),
+    }
+}
+
+/// The entries of `nodes` of a vector of `n` numbers in a file.
+fn vector(file: &Path, nodes: &[u32], size: usize, n: usize) -> Result<Vec<f64>, Failure> {
+    let all = matrix_market::read_vector(file)?;
+    check_rows(file, "one per unknown", n, all.len())?;
+    Ok(nodes.iter().flat_map(|&i| all[i as usize * size..][..size].iter().copied()).collect())
 }
 
 /// One point for each node; missing axes are 0.

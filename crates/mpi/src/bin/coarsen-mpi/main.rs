@@ -6,6 +6,7 @@
 //! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
 //! | `schedule` | how products exchange vectors; the best schedule of measured links |
+//! | `recipes` | the options of smoothed aggregation and of multilevel Schwarz |
 //! | `solve` | partition, matrix, preconditioner, method |
 //! | `device` | the same with an OpenCL device in each rank |
 //! | `steps` | the times of setup, products and preconditioner |
@@ -19,6 +20,7 @@ mod division;
 mod failure;
 mod input;
 mod ranks;
+mod recipes;
 mod report;
 mod schedule;
 mod solve;

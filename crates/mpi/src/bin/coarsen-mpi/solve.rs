@@ -10,9 +10,6 @@ use coarsen_distributed::{
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
 
-use coarsen_distributed_multigrid::DistMultigrid;
-use coarsen_distributed_schwarz::DistSchwarz;
-
 use crate::arguments::{Method, Place, Precond, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
@@ -83,9 +80,9 @@ fn on_cpu<C: Communicator>(
     let begun = Instant::now();
     let a = DistMatrix::new(on, on, &input.rows, mode)?;
     let b = on.vector(input.b.clone())?;
-    let mut x = b.like().map_err(Failure::Place)?;
+    let mut x = on.vector(input.x0.clone())?;
     let (matrix, then) = (Spent::since(begun), Instant::now());
-    let (mut m, table) = preconditioner(&a, options.precond, input)?;
+    let (mut m, table) = preconditioner(&a, options, input)?;
     let preconditioner = Spent::since(then);
     comm.barrier()?;
     let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
@@ -116,21 +113,21 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
 /// The preconditioner, and the table of its levels.
 fn preconditioner<C: Communicator>(
     a: &DistMatrix<C>,
-    name: Precond,
+    options: &Solve,
     input: &Input,
 ) -> Result<(Built<C>, Option<String>), Failure> {
-    Ok(match name {
+    Ok(match options.precond {
         Precond::None => (Box::new(Identity), None),
         Precond::Jacobi => (Box::new(DistJacobi::new(a, 1.0)?), None),
         Precond::BlockJacobi => (Box::new(DistBlockJacobi::new(a, 1.0)?), None),
         Precond::Sa => {
-            let hierarchy =
-                DistMultigrid::default().build(a.rows(), &input.rows, input.near_kernel.as_ref())?;
+            let (recipe, near_kernel) = (options.aggregation.recipe(), input.near_kernel.as_ref());
+            let hierarchy = recipe.build(a.rows(), &input.rows, near_kernel)?;
             let table = hierarchy.to_string();
             (Box::new(hierarchy), Some(table))
         }
         Precond::Mas => {
-            let domains = DistSchwarz::default().build(a.rows(), &input.rows)?;
+            let domains = options.domains.recipe().build(a.rows(), &input.rows)?;
             let table = domains.to_string();
             (Box::new(domains), Some(table))
         }

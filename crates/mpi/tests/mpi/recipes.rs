@@ -1,0 +1,40 @@
+//! The options of preconditioners, and the starting guess.
+
+use crate::jobs::{command, number_before};
+
+/// Each option of `sa` and `mas` changes the levels or the iterations.
+pub(crate) fn recipes() {
+    let solve = |words: &str| {
+        let (code, text) = command(2, &format!("solve --problem cloth:40 --dt 0.01 --precond {words}"));
+        assert_eq!(code, Some(0), "{words}: {text}");
+        let of_level = |line: &str| line.starts_with(' ') && line.contains("rank");
+        let levels: String = text.lines().filter(|line| of_level(line)).collect();
+        (levels, number_before(&text, "iterations"))
+    };
+    let plain = ["sa", "mas"].map(solve);
+    let options = "sa --sa-theta 0.9, sa --sa-spread 2, sa --sa-levels 1, sa --sa-gather 100, mas --mas-domain 8, \
+                   mas --mas-levels 1, mas --mas-coupling 0.9, mas --mas-gather 100";
+    for words in options.split(", ") {
+        assert_ne!(solve(words), plain[usize::from(words.starts_with("mas"))], "{words}");
+    }
+    let (single, double) = (solve("mas --mas-precision f32"), solve("mas --mas-precision f64"));
+    assert!(single.1.abs_diff(double.1) <= 2, "{single:?} {double:?}");
+    let (code, text) = command(2, "solve --problem poisson2d:100 --precond sa --sa-theta 1");
+    assert!(code == Some(2) && text.contains("expected 0 or more and less than 1"), "{text}");
+}
+
+/// From its own solution a solve ends at once; a file of another system is refused.
+pub(crate) fn starting_guess() {
+    let folder = std::env::temp_dir().join(format!("coarsen-mpi-guess-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("x.mtx");
+    let words = |more: &str| format!("solve --problem cloth:20 --partition morton {more} {}", file.display());
+    let (code, text) = command(2, &words("--out"));
+    assert!(code == Some(0) && number_before(&text, "iterations") > 5, "{text}");
+    let (code, text) = command(3, &words("--x0"));
+    assert!(code == Some(0) && number_before(&text, "iterations") <= 1, "{text}");
+    std::fs::write(&file, "%%MatrixMarket matrix array real general\n2 1\n1\n2\n").unwrap();
+    let (code, text) = command(3, &words("--x0"));
+    assert!(code == Some(3) && text.contains("expected 1200 rows"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
