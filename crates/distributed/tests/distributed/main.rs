@@ -4,6 +4,7 @@ mod assemblies;
 mod common;
 mod communicators;
 mod descents;
+mod layouts;
 mod links;
 mod moves;
 mod products;
