@@ -26,6 +26,9 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Rows are divided again above this imbalance: a tenth more than the mean on one rank.
+    pub const IMBALANCE: f64 = 0.1;
+
     /// A layout from the first block row of each rank, followed by the number of block rows.
     ///
     /// # Errors
@@ -121,6 +124,38 @@ impl Layout {
         let sums: Vec<f64> = (0..self.ranks()).map(of).collect();
         let (most, all) = (sums.iter().fold(0.0_f64, |m, &v| m.max(v)), sums.iter().sum::<f64>());
         if all > 0.0 { most * self.ranks() as f64 / all - 1.0 } else { 0.0 }
+    }
+
+    /// The [`balanced`](Self::balanced) layout for these weights, if this layout has more than
+    /// [`IMBALANCE`](Self::IMBALANCE) and the new one has less than this one; otherwise `None`, and rows stay where they are.
+    /// There is a weight for each block row. The number of ranks, the block and the leaf stay.
+    ///
+    /// *Use* whenever work has moved, such as that of contact: each move of rows costs messages, and a layout that
+    /// is nearly balanced gains little. Follow with a [`Relayout`](crate::Relayout). *Cost* two passes over the weights.
+    ///
+    /// ```
+    /// use coarsen_distributed::Layout;
+    /// let even = Layout::even(8, 3, 2)?;
+    /// assert_eq!(even.rebalanced(&[1; 8])?, None);
+    /// let moved = even.rebalanced(&[4, 4, 1, 1, 2, 1, 1, 2])?.expect("a quarter above the mean");
+    /// assert_eq!((moved.range(0), moved.range(1)), (0..2, 2..8));
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DistError::Length`] for another number of weights.
+    pub fn rebalanced(&self, weights: &[u64]) -> Result<Option<Self>, DistError> {
+        if weights.len() as u64 != self.rows() {
+            let (expected, found) = (self.rows() as usize, weights.len());
+            return Err(DistError::Length { what: "the weights of block rows", expected, found });
+        }
+        let before = self.imbalance(weights);
+        if before <= Self::IMBALANCE {
+            return Ok(None);
+        }
+        let new = Self::balanced(weights, self.block, self.ranks(), self.leaf.unwrap_or(1))?;
+        let less = new.imbalance(weights) < before;
+        Ok(less.then_some(Self { leaf: self.leaf, ..new }))
     }
 
     /// Sets the reduction: leaves of `leaf` block rows, summed along the tree of the whole vector.

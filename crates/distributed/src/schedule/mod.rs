@@ -78,6 +78,36 @@ impl Schedule {
         Ok(Self { queues })
     }
 
+    /// The schedule in which rank `order[k]` has the part of rank k.
+    ///
+    /// *Use* if neighbours in the schedule should be ranks that are close to each other, such as those of one host; see
+    /// [`Topology::order`](crate::simulation::Topology::order).
+    ///
+    /// ```
+    /// use coarsen_distributed::{Node, Schedule};
+    /// let ring = Schedule::ring(4)?.relabelled(&[0, 2, 1, 3])?; // 0, 2, 1, 3 and back to 0
+    /// assert_eq!(ring.queue(1)[0], Node { peer: 2, vector: 2 });
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DistError::Value`] unless the order has every rank once.
+    pub fn relabelled(&self, order: &[usize]) -> Result<Self, DistError> {
+        let mut queues: Vec<Option<Vec<Node>>> = vec![None; self.ranks()];
+        let fault = |what, found: usize, range| DistError::Value { what, found: found as u64, range };
+        if order.len() != self.ranks() {
+            return Err(fault("the length of an order of ranks", order.len(), "the number of ranks"));
+        }
+        let renamed = |node: &Node| Node { peer: order[node.peer], vector: order[node.vector] };
+        for (queue, &rank) in self.queues.iter().zip(order) {
+            match queues.get_mut(rank) {
+                Some(free @ None) => *free = Some(queue.iter().map(renamed).collect()),
+                _ => return Err(fault("an entry of an order of ranks", rank, "a rank, each once")),
+            }
+        }
+        Ok(Self { queues: queues.into_iter().flatten().collect() })
+    }
+
     /// The number of ranks.
     pub fn ranks(&self) -> usize {
         self.queues.len()

@@ -108,6 +108,26 @@ impl Topology {
         self.ranks
     }
 
+    /// The ranks in the order of the leaves of the tree: the ranks below a switch are neighbours.
+    ///
+    /// ```
+    /// use coarsen_distributed::simulation::Topology;
+    /// let hosts = Topology::new(4, vec![4, 5, 4, 5, 6, 6, 6], vec![1.0; 7], true)?; // two, with two ranks each
+    /// assert_eq!(hosts.order(), [0, 2, 1, 3]);
+    /// # Ok::<(), coarsen_distributed::DistError>(())
+    /// ```
+    pub fn order(&self) -> Vec<usize> {
+        let from_root = |rank: &usize| {
+            let above = |node: &usize| Some(self.above[*node]).filter(|above| above != node);
+            let mut nodes: Vec<usize> = std::iter::successors(Some(*rank), above).collect();
+            nodes.reverse();
+            nodes
+        };
+        let mut ranks: Vec<usize> = (0..self.ranks).collect();
+        ranks.sort_by_cached_key(from_root);
+        ranks
+    }
+
     /// The links on the path between two ranks, each with its direction (whether it leads to the root).
     fn path(&self, from: usize, to: usize) -> Vec<(usize, bool)> {
         let (mut a, mut b, mut links) = (from, to, Vec::new());
@@ -164,7 +184,8 @@ impl Topology {
     }
 
     /// The schedule with the shortest total time, for sub-vectors of `bytes` bytes. Of equally fast ones it
-    /// is the first of pairwise, ring and work queues.
+    /// is the first of pairwise, ring and work queues, with the ranks as they are numbered, and then of the same three with
+    /// the ranks in the [`order`](Self::order) of the leaves: so a ring visits all ranks of a host before those of the next.
     ///
     /// ```
     /// use coarsen_distributed::{Schedule, simulation::Topology};
@@ -181,6 +202,12 @@ impl Topology {
         let mut all = vec![Schedule::pairwise(n)?, Schedule::ring(n)?];
         if n.is_power_of_two() {
             all.push(Schedule::work_queues(n)?);
+        }
+        let order = self.order();
+        if !order.is_sorted() {
+            let near =
+                all.iter().map(|schedule| schedule.relabelled(&order)).collect::<Result<Vec<_>, _>>()?;
+            all.extend(near);
         }
         let mut best: Option<(Schedule, f64)> = None;
         for schedule in all {

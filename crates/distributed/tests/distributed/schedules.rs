@@ -4,24 +4,64 @@ use coarsen_distributed::{DistError, Node, Schedule};
 
 use crate::common::schedules;
 
+/// Every second rank, then the others.
+fn second(n: usize) -> Vec<usize> {
+    (0..n).step_by(2).chain((1..n).step_by(2)).collect()
+}
+
+/// Also with other names of the ranks.
 #[test]
 fn every_rank_receives_every_sub_vector_once() {
     for n in 2..=16 {
         for (name, schedule) in schedules(n) {
-            let mut has: Vec<Vec<usize>> = (0..n).map(|rank| vec![rank]).collect();
-            assert_eq!((schedule.ranks(), schedule.stages()), (n, n - 1), "{name}");
-            for stage in 0..n - 1 {
-                let before = has.clone();
-                for rank in 0..n {
-                    let Node { peer, vector } = schedule.queue(rank)[stage];
-                    assert!(peer != rank && before[peer].contains(&vector), "{name} of {n}: rank {rank}");
-                    assert!(!has[rank].contains(&vector), "{name} of {n}: {vector} twice on rank {rank}");
-                    has[rank].push(vector);
-                    assert!(schedule.sends(peer, stage).any(|sent| sent == (rank, vector)));
+            check_every_sub_vector_once(n, name, &schedule);
+            for order in [second(n), (0..n).rev().collect()] {
+                check_every_sub_vector_once(n, name, &schedule.relabelled(&order).unwrap());
+            }
+        }
+    }
+}
+
+fn check_every_sub_vector_once(n: usize, name: &str, schedule: &Schedule) {
+    let mut has: Vec<Vec<usize>> = (0..n).map(|rank| vec![rank]).collect();
+    assert_eq!((schedule.ranks(), schedule.stages()), (n, n - 1), "{name}");
+    for stage in 0..n - 1 {
+        let before = has.clone();
+        for rank in 0..n {
+            let Node { peer, vector } = schedule.queue(rank)[stage];
+            assert!(peer != rank && before[peer].contains(&vector), "{name} of {n}: rank {rank}");
+            assert!(!has[rank].contains(&vector), "{name} of {n}: {vector} twice on rank {rank}");
+            has[rank].push(vector);
+            assert!(schedule.sends(peer, stage).any(|sent| sent == (rank, vector)));
+        }
+    }
+    assert!(has.iter().all(|vectors| vectors.len() == n));
+}
+
+/// Rank `order[k]` has the part of rank k, and the inverse order gives the schedule back.
+#[test]
+fn ranks_have_other_names() {
+    for n in 2..=16 {
+        let order = second(n);
+        let inverse: Vec<usize> =
+            (0..n).map(|rank| order.iter().position(|named| *named == rank).unwrap()).collect();
+        for (name, schedule) in schedules(n) {
+            let other = schedule.relabelled(&order).unwrap();
+            let same: Vec<usize> = (0..n).collect();
+            assert_eq!(schedule.relabelled(&same).as_ref(), Ok(&schedule), "{name} of {n}");
+            assert_eq!(other.relabelled(&inverse).as_ref(), Ok(&schedule), "{name} of {n}");
+            assert!(n < 4 || other != schedule, "{name} of {n}");
+            for (k, &rank) in order.iter().enumerate() {
+                for (named, node) in other.queue(rank).iter().zip(schedule.queue(k)) {
+                    let expected = Node { peer: order[node.peer], vector: order[node.vector] };
+                    assert_eq!(*named, expected, "{name} of {n}");
                 }
             }
-            assert!(has.iter().all(|vectors| vectors.len() == n));
         }
+    }
+    for order in [&[0, 1][..], &[0, 1, 2, 3], &[0, 1, 1], &[0, 1, 3], &[]] {
+        let refused = Schedule::ring(3).unwrap().relabelled(order);
+        assert!(matches!(refused, Err(DistError::Value { .. })), "{order:?}");
     }
 }
 

@@ -224,6 +224,40 @@ fn schedules_on_topologies() {
     }
 }
 
+/// Hosts with a link to all others that is as fast as `capacity`; rank k is on host `of[k]`.
+fn hosts(of: &[usize], capacity: f64) -> Topology {
+    let (n, count) = (of.len(), of.iter().max().unwrap() + 1);
+    let above = of.iter().map(|host| n + host).chain(vec![n + count; count + 1]).collect();
+    let capacities = [vec![1.0; n], vec![capacity; count], vec![1.0]].concat();
+    Topology::new(n, above, capacities, true).unwrap()
+}
+
+/// Hosts that take turns in the numbers of ranks are as fast as hosts whose ranks have consecutive numbers.
+#[test]
+fn the_best_schedule_does_not_depend_on_the_numbers_of_ranks() {
+    for (count, each) in [(2, 2), (2, 3), (3, 2), (4, 2), (2, 4), (3, 3), (4, 4)] {
+        let (n, turns) = (count * each, |k: usize| k % count);
+        let in_turn = hosts(&(0..n).map(turns).collect::<Vec<_>>(), 0.1);
+        let in_order = hosts(&(0..n).map(|k| k / each).collect::<Vec<_>>(), 0.1);
+        let by_host: Vec<usize> = (0..count).flat_map(|host| (host..n).step_by(count)).collect();
+        assert_eq!((in_turn.order(), in_order.order()), (by_host, (0..n).collect()));
+        let [turn, order] = [&in_turn, &in_order].map(|hosts| hosts.best(1e6, 1e-6, 1e-9).unwrap());
+        assert!(
+            (turn.1 - order.1).abs() < 1e-12 * order.1,
+            "{count} hosts of {each}: {} {}",
+            turn.1,
+            order.1
+        );
+        let again: f64 = in_turn.stages(&turn.0, 1e6, 1e-6, 1e-9).unwrap().iter().sum();
+        assert_eq!(again, turn.1);
+        let ring: f64 = in_turn.stages(&Schedule::ring(n).unwrap(), 1e6, 1e-6, 1e-9).unwrap().iter().sum();
+        assert!(ring > 1.5 * turn.1, "a ring in turn crosses the slow links at every hop: {ring} {}", turn.1);
+    }
+    // Leaves at two depths: rank 1 is at the root, the others below a switch.
+    let uneven = Topology::new(3, vec![3, 4, 3, 4, 4], vec![1.0; 5], true).unwrap();
+    assert_eq!(uneven.order(), [1, 0, 2]);
+}
+
 /// Links that carry one direction at a time: the ring and its mirror collide on every link.
 #[test]
 fn half_duplex_links_carry_the_sum_of_both_directions() {

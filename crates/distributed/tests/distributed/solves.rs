@@ -1,12 +1,12 @@
 //! Krylov methods run on distributed vectors unchanged. Several ranks equal one rank.
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Stop, Vector};
+use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Report, Stop, Vector};
 use coarsen_distributed::{
     CommError, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
     SelfComm, Spmv, ThreadComm,
 };
-use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+use coarsen_krylov::{BlockCg, Cg, Krylov, NullSpace, Projected};
 use coarsen_sparse::assembly;
 
 use crate::common::{
@@ -86,6 +86,67 @@ fn conjugate_gradients_equal_one_rank() {
                 assert_eq!(found.0, fixed.0, "{name} on {system}, {ranks} ranks");
                 assert_eq!(bits(&found.1), bits(&fixed.1), "{name} on {system}, {ranks} ranks");
             }
+        }
+    }
+}
+
+/// Four columns of unequal length at once, of which the last is the sum of two others: the solutions, the iterations of one
+/// rank up to one, and in reproducible mode its bits.
+#[test]
+fn block_conjugate_gradients_equal_one_rank() {
+    let a = dominant(true);
+    let scaled = |(&s, k): (&f64, u64)| noise(123, k).iter().map(|v| s * v).collect();
+    let mut exact: Vec<Vec<f64>> = [1.0, 1e3, 1e-3].iter().zip(1..).map(scaled).collect();
+    exact.push(exact[0].iter().zip(&exact[2]).map(|(x, y)| x + y).collect());
+    let b: Vec<Vec<f64>> = exact.iter().map(|x| &a * x).collect();
+    let run = |layout: &Layout, mode: &Spmv| -> Vec<(Report<f64>, Vec<f64>)> {
+        let all = on_ranks(layout.ranks(), |comm| {
+            let on = Partition::new(comm, layout.clone()).unwrap();
+            let a = cut(&a, &on, mode.clone());
+            let mut m = DistBlockJacobi::new(&a, 1.0).unwrap();
+            let b: Vec<_> = b.iter().map(|b| on.part_of(b).unwrap()).collect();
+            let mut x: Vec<_> = b.iter().map(|b| b.like().unwrap()).collect();
+            let reports = BlockCg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
+            reports.into_iter().zip(x.iter().map(|x| x.gathered().unwrap())).collect::<Vec<_>>()
+        });
+        assert!(all.iter().all(|rank| *rank == all[0]), "ranks differ");
+        all.into_iter().next().unwrap()
+    };
+    let leaves = |ranks| Layout::reproducible(41, 3, ranks, LEAF).unwrap();
+    let (one, fixed) = (run(&layouts(41, 3, 1)[0], &Spmv::Halo), run(&leaves(1), &Spmv::Reproducible));
+    for ranks in RANKS {
+        for layout in layouts(41, 3, ranks) {
+            for (((report, x), (alone, _)), exact) in run(&layout, &Spmv::Halo).iter().zip(&one).zip(&exact) {
+                assert_eq!(report.outcome, Outcome::Converged, "{layout:?}: {report}");
+                assert!(report.iterations.abs_diff(alone.iterations) <= 1, "{layout:?}: {report} {alone}");
+                assert!(distance(x, exact) < 1e-8, "{layout:?}");
+            }
+        }
+        assert_eq!(run(&leaves(ranks), &Spmv::Reproducible), fixed, "{ranks} ranks");
+    }
+}
+
+/// A rank that is lost before or during a solve of several columns: an error that names it, on every other rank.
+#[test]
+fn a_lost_rank_ends_a_solve_of_several_columns() {
+    let a = dominant(true);
+    for late in [false, true] {
+        let results = ThreadComm::run(3, std::time::Duration::from_secs(60), |comm| {
+            let on = Partition::new(comm, Layout::even(41, 3, 3).unwrap()).unwrap();
+            let (a, b) = (cut(&a, &on, Spmv::default()), on.part_of(&noise(123, 3)).unwrap());
+            let mut m = DistJacobi::new(&a, 1.0).unwrap();
+            let (mut x, b) =
+                ([b.like().unwrap(), b.like().unwrap()], [b, on.part_of(&noise(123, 4)).unwrap()]);
+            assert!(late || on.rank() != 2, "a panic for this test");
+            let mut leave = |_: &[f64]| {
+                assert!(on.rank() != 2, "a panic for this test");
+                std::ops::ControlFlow::Continue(())
+            };
+            BlockCg::new(Stop::relative(1e-300)).solve_with(&a, &mut m, &b, &mut x, &mut leave).map(drop)
+        });
+        assert_eq!(results[2], Err(CommError::Panicked { rank: 2 }));
+        for result in &results[..2] {
+            assert!(matches!(result, Ok(Err(Error::Ranks { rank: 2, .. }))), "late: {late}: {result:?}");
         }
     }
 }

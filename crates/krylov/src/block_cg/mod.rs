@@ -170,6 +170,7 @@ impl<V: Vector> BlockCg<V> {
             let [bb, rr] = V::wait_for([&b.dot(b), &r.dot(r)]);
             if !(bb.is_finite() && rr.is_finite()) {
                 check_finite(&[("b", b), ("x", x)])?;
+                x.sync()?; // sums are not finite if a rank is lost
             }
             if !scale::is_ordinary(bb) && !matches!(scale::fit(b, bb, r), Size::Zero) {
                 let (what, value) = ("a right-hand side of BlockCg, squared,", bb.wide());

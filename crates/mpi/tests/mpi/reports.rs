@@ -96,22 +96,29 @@ pub(crate) fn steps() {
 /// `--schedule best` measures the links, and reports what it chose; all ranks choose the same one.
 pub(crate) fn best_schedule() {
     let folder = Folder::new("best");
-    for (ranks, product) in [(1, "blocking"), (3, "pipelined"), (4, "blocking")] {
+    for (count, product) in [(1, "blocking"), (3, "pipelined"), (4, "blocking")] {
         let words = format!("--problem cloth:20 --product {product} --schedule best");
-        let (text, report) = solve(ranks, &words, &folder);
+        let (text, report) = solve(count, &words, &folder);
         let (schedule, links) = (&report["schedule"]["name"], &report["schedule"]["measured"]);
-        let known: &[&str] = if ranks == 3 { &["ring", "pairwise"] } else { &["ring", "pairwise", "queues"] };
+        let known: &[&str] = if count == 3 { &["ring", "pairwise"] } else { &["ring", "pairwise", "queues"] };
         let name = schedule.as_str().unwrap();
         assert!(
             known.contains(&name) && text.contains(&format!("\nschedule  {name}, best on links of ")),
             "{text}"
         );
+        if let Some(order) = report["schedule"]["measured"]["order"].as_array() {
+            let mut ranks: Vec<u64> = order.iter().map(|rank| rank.as_u64().unwrap()).collect();
+            let shown = format!(" ns per byte, ranks in the order {ranks:?}\n");
+            assert!(text.contains(&shown), "{text}");
+            ranks.sort_unstable();
+            assert_eq!(ranks, (0..count as u64).collect::<Vec<_>>());
+        }
         let number = |value: &Value| value.as_f64().unwrap();
         for field in ["seconds_per_message", "seconds_per_byte"] {
             let [least, most] = [0, 1].map(|k| number(&links[field][k]));
-            assert!(most >= least && (least > 0.0) == (ranks > 1), "{field}: {least} {most}");
+            assert!(most >= least && (least > 0.0) == (count > 1), "{field}: {least} {most}");
         }
-        assert!((number(&links["modelled_seconds"]) > 0.0) == (ranks > 1) && number(&links["seconds"]) > 0.0);
+        assert!((number(&links["modelled_seconds"]) > 0.0) == (count > 1) && number(&links["seconds"]) > 0.0);
     }
     let (text, report) = solve(2, "--problem cloth:10 --product pipelined --schedule pairwise", &folder);
     assert!(report["schedule"]["measured"].is_null() && text.contains("\nschedule  pairwise\n"), "{text}");

@@ -125,12 +125,16 @@ impl fmt::Display for Report {
         writeln!(f, "product   {}", name(self.product))?;
         if let Some(Chosen { name: schedule, measured }) = &self.schedule {
             write!(f, "schedule  {}", name(*schedule))?;
-            if let Some(Measured { seconds_per_message: [a, b], seconds_per_byte: [c, d], .. }) = measured {
+            if let Some(measured) = measured {
+                let Measured { seconds_per_message: [a, b], seconds_per_byte: [c, d], order, .. } = measured;
                 let (a, b, c, d) = (1e6 * a, 1e6 * b, 1e9 * c, 1e9 * d);
                 write!(
                     f,
                     ", best on links of {a:.1} to {b:.1} µs per message, {c:.2} to {d:.2} ns per byte"
                 )?;
+                if let Some(order) = order {
+                    write!(f, ", ranks in the order {order:?}")?;
+                }
             }
             writeln!(f)?;
         }

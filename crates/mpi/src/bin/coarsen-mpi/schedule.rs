@@ -32,6 +32,8 @@ pub(crate) struct Measured {
     pub(crate) seconds_per_byte: [f64; 2],
     /// The time of the messages of a product by the model.
     pub(crate) modelled_seconds: f64,
+    /// The ranks in the order in which the schedule has them; `None` for that of their numbers.
+    pub(crate) order: Option<Vec<usize>>,
     /// The time of the measurement.
     pub(crate) seconds: f64,
 }
@@ -84,12 +86,23 @@ fn best<C: Communicator>(comm: &C, layout: &Layout) -> Result<(Schedule, Chosen)
     let bytes = size_of::<f64>() * rows * layout.block();
     let links = Links::measure(comm, bytes.min(LONGEST), TRIPS, || begun.elapsed().as_secs_f64())?;
     let (schedule, modelled_seconds) = links.best(bytes as f64)?;
-    let is_it = |name: &Order| named(*name, comm.size()).is_some_and(|known| known.as_ref() == Ok(&schedule));
-    let name = [Order::Ring, Order::Pairwise, Order::Queues].into_iter().find(is_it).unwrap_or(Order::Best);
+    let near = links.topology()?.order();
+    let named_in = |order: &[usize]| {
+        [Order::Ring, Order::Pairwise, Order::Queues].into_iter().find(|name| {
+            let known = named(*name, comm.size()).and_then(|known| known.ok()?.relabelled(order).ok());
+            known.as_ref() == Some(&schedule)
+        })
+    };
+    let own: Vec<usize> = (0..comm.size()).collect();
+    let (name, order) = match named_in(&own) {
+        Some(name) => (name, None),
+        None => (named_in(&near).unwrap_or(Order::Best), Some(near)),
+    };
     let measured = Measured {
         seconds_per_message: links.alphas(),
         seconds_per_byte: links.betas(),
         modelled_seconds,
+        order,
         seconds: begun.elapsed().as_secs_f64(),
     };
     Ok((schedule, Chosen { name, measured: Some(measured) }))
