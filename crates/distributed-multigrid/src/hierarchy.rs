@@ -7,7 +7,7 @@ use std::sync::Arc;
 use coarsen_backend::Reused;
 use coarsen_core::{Class, Preconditioner, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, GlobalRows, Host, Partition, RankPlace, agree,
+    CommError, Communicator, DistError, GlobalRows, Host, Partition, RankPlace, agree, check_equal,
 };
 use coarsen_multigrid::{Multigrid, SmoothedAggregation};
 use coarsen_sparse::NearKernel;
@@ -90,13 +90,15 @@ impl Line {
 
 impl DistMultigrid {
     /// Builds the hierarchy of a square symmetric positive definite matrix, of which every rank has its own rows. The
-    /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it.
+    /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it, with the
+    /// same recipe, and either all or none with a near-kernel.
     ///
     /// *Cost* as on one rank, divided by the ranks, plus the rows of A, P and Q of ghosts and the entries of PᵀAP at
     /// borders. *Memory* two more copies of the own rows during setup; one and their pattern after.
     ///
     /// # Errors
-    /// On every rank: errors of the diagonal blocks, of the near-kernel and of communication.
+    /// On every rank: [`CommError::Disagree`] if ranks pass different recipes, or near-kernels of different numbers of vectors;
+    /// errors of the diagonal blocks, of the near-kernel and of communication.
     pub fn build<C: Communicator>(
         &self,
         on: &Arc<Partition<C>>,
@@ -118,6 +120,8 @@ impl DistMultigrid {
         near_kernel: Option<&NearKernel>,
         place: &S,
     ) -> Result<DistHierarchy<C, S>, DistError> {
+        let what = "the recipe of multigrid or the number of vectors of its near-kernel";
+        check_equal(on.comm(), what, &self.bytes(near_kernel))?;
         let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
         let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
         let finest = Cow::Borrowed(rows);
@@ -139,6 +143,11 @@ impl DistMultigrid {
         let class = class(&bottom, levels.len());
         let (recipe, place, on, near_kernel) = (*self, place.clone(), on.clone(), given);
         Ok(DistHierarchy { recipe, place, on, near_kernel, pattern, levels, bottom, class, table })
+    }
+
+    /// What all ranks pass alike. The text of a recipe has all its fields, and numbers with all digits.
+    fn bytes(&self, near_kernel: Option<&NearKernel>) -> Vec<u8> {
+        format!("{self:?} {:?}", near_kernel.map(NearKernel::vectors)).into_bytes()
     }
 
     /// The number of Lanczos steps and the factor of safety of the bound of ρ(D⁻¹A).

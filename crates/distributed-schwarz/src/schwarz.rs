@@ -7,6 +7,7 @@ use coarsen_backend::{Backend, Reused, SetupError};
 use coarsen_core::{Class, Error, Preconditioner, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, DistVector, GlobalRows, Host, Partition, RankPlace, agree,
+    check_equal,
 };
 use coarsen_schwarz::{Place, Schwarz};
 
@@ -75,12 +76,12 @@ pub struct DistSubdomains<C: Communicator, S: RankPlace<C, Local: Place> = Host>
 
 impl DistSchwarz {
     /// Builds the preconditioner of a square symmetric positive definite matrix, of which every rank has its own rows.
-    /// All ranks call it.
+    /// All ranks call it, with the same recipe.
     ///
     /// *Cost* as on one rank, divided by the ranks, and rows of chunks that begin on another rank.
     ///
     /// # Errors
-    /// On every rank: parameters out of range, rows that do not fit the partition, values that are not finite,
+    /// On every rank: [`CommError::Disagree`] if ranks pass different recipes; parameters out of range, rows that do not fit the partition, values that are not finite,
     /// diagonal entries that are not positive; errors of communication.
     pub fn build<C: Communicator>(
         &self,
@@ -100,6 +101,8 @@ impl DistSchwarz {
         rows: &GlobalRows<f64>,
         place: &S,
     ) -> Result<DistSubdomains<C, S>, DistError> {
+        // The text of a recipe has all its fields, and numbers with all digits.
+        check_equal(on.comm(), "the recipe of multilevel Schwarz", format!("{self:?}").as_bytes())?;
         agree(on.comm(), self.check(on, rows))?;
         let (limit, chunk) = (self.schwarz.levels, self.chunk as u64);
         let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };

@@ -6,7 +6,7 @@ use coarsen_distributed::{Communicator, Counted, GlobalRows, SelfComm};
 use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_problems::{cloth, poisson3d};
 
-use crate::laws::{build, iterations, layout, noise, on_ranks};
+use crate::laws::{build, iterations, layout, limit, noise, on_ranks};
 
 /// A coarse level has at least 250 unknowns on a rank; levels of more than 100 are not gathered.
 fn recipe() -> DistMultigrid {
@@ -27,7 +27,7 @@ fn levels_move_to_fewer_ranks() {
             });
             let (found, divided, of_level, table) = &all[0];
             assert!(all.iter().all(|other| other == &all[0]));
-            assert!(*found <= (one + 1).max((1.15 * one as f64) as usize), "{}: {found} {one}", problem.name);
+            assert!(*found <= limit(one), "{}: {found} {one}", problem.name);
             assert!(of_level[0] == ranks && of_level.is_sorted_by(|a, b| a >= b), "{of_level:?}");
             assert_eq!(of_level.len(), divided + 1);
             let second = match of_level[1] {

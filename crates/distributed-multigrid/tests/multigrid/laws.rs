@@ -93,6 +93,11 @@ fn with_hub(weight: f64) -> Problem {
     Problem { name: format!("hub {weight}"), matrix, near_kernel, positions: Vec::new(), ..grid }
 }
 
+/// 15 % more iterations than one rank takes, or one more.
+pub(crate) fn limit(of: usize) -> usize {
+    (of + 1).max((1.15 * of as f64).floor() as usize)
+}
+
 /// On 1, 2, 3, 4 and 7 ranks, iterations lie within 15 % of those of one rank (or are one more), and those of one
 /// rank are close to those of the hierarchy without ranks.
 #[test]
@@ -106,13 +111,64 @@ fn iterations_do_not_depend_on_ranks() {
         let one = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
         assert!(one.1 >= 1 && one.2 >= 2, "{}: {one:?}", problem.name);
         println!("{}: serial {serial}, one rank {one:?}", problem.name);
-        let limit = |of: usize| (of + 1).max((1.15 * of as f64).floor() as usize);
         assert!(one.0 <= limit(serial), "{}: {} on one rank, {serial} without", problem.name, one.0);
         for ranks in RANKS {
             let all = on_ranks(ranks, |comm| iterations(&recipe(), &problem, comm, layout(&problem, ranks)));
             println!("  {ranks} ranks: {:?}", all[0]);
             assert!(all.iter().all(|found| *found == all[0]));
             assert!(all[0].0 <= limit(one.0), "{} on {ranks}: {} against {}", problem.name, all[0].0, one.0);
+        }
+    }
+}
+
+/// Ranks without rows before, between and after the others change nothing: iterations and levels are those of the ranks that
+/// have rows, and iterations lie within 15 % of those of one rank (or are one more).
+#[test]
+fn iterations_do_not_depend_on_empty_ranks() {
+    for problem in [poisson2d(60).unwrap(), cloth(41, 0.01).unwrap()] {
+        let n = problem.matrix.pattern().rows() as u64;
+        let one = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
+        for starts in [
+            vec![0, n, n, n],
+            vec![0, 0, 0, n],
+            vec![0, 0, n / 2, n / 2, n, n],
+            vec![0, n / 3, n / 3, n / 3 * 2, n / 3 * 2, n],
+        ] {
+            let mut full = starts.clone();
+            full.dedup();
+            let [few, all] = [full, starts.clone()].map(|starts| {
+                let layout = Layout::new(starts, problem.matrix.block().0).unwrap();
+                on_ranks(layout.ranks(), |comm| iterations(&recipe(), &problem, comm, layout.clone()))
+            });
+            println!("{}, {starts:?}: {:?}, one rank {one:?}", problem.name, all[0]);
+            assert!(all.iter().all(|found| *found == few[0]), "{}: {all:?} {few:?}", problem.name);
+            assert!(all[0].0 <= limit(one.0), "{}: {all:?}, one rank {one:?}", problem.name);
+        }
+    }
+}
+
+/// A rank with one row, one with three in the middle, and parts that grow: iterations lie within 15 % of those of one rank
+/// (or are one more).
+#[test]
+fn iterations_do_not_depend_on_uneven_cuts() {
+    for problem in [poisson2d(60).unwrap(), cloth(41, 0.01).unwrap()] {
+        let n = problem.matrix.pattern().rows() as u64;
+        let one = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
+        let growing = |ranks: u64| (0..=ranks).map(|k| n * k * k / (ranks * ranks)).collect::<Vec<_>>();
+        for starts in [
+            vec![0, 1, n],
+            vec![0, n - 1, n],
+            vec![0, n / 2, n / 2 + 3, n],
+            vec![0, n / 10, n],
+            growing(3),
+            growing(4),
+            growing(7),
+        ] {
+            let layout = Layout::new(starts.clone(), problem.matrix.block().0).unwrap();
+            let all = on_ranks(layout.ranks(), |comm| iterations(&recipe(), &problem, comm, layout.clone()));
+            println!("{}, {starts:?}: {:?}, one rank {one:?}", problem.name, all[0]);
+            assert!(all.iter().all(|found| *found == all[0]));
+            assert!(all[0].0 <= limit(one.0), "{}, {starts:?}: {:?}, {one:?}", problem.name, all[0]);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Class, Error, Outcome, Preconditioner, Scalar, SplitMix64, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
+    CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
 };
 use coarsen_distributed_schwarz::{DistSchwarz, DistSubdomains};
 use coarsen_krylov::{Cg, Krylov};
@@ -211,4 +211,34 @@ fn faults_are_errors_on_every_rank() {
     let short = GlobalRows::of(&a, 0..143).unwrap();
     let refused = recipe().build(&on, &short).map(drop).unwrap_err();
     assert_eq!(refused, DistError::Row { row: 143, rank: 0, first: 0, end: 144 });
+}
+
+/// One rank has another recipe: every rank returns the same error, and none waits.
+#[test]
+fn recipes_that_differ_are_an_error_on_every_rank() {
+    let a = poisson2d(31).unwrap().matrix;
+    let layout = &layouts(&a, 3)[0];
+    let of = |schwarz| DistSchwarz { schwarz, ..recipe() };
+    let schwarz = recipe().schwarz;
+    let others = [
+        DistSchwarz { chunk: 64, ..recipe() },
+        DistSchwarz { chunk: 0, ..recipe() },
+        DistSchwarz { gather_below: 2000, ..recipe() },
+        of(Schwarz { levels: 1, ..schwarz }),
+        of(Schwarz { domain: 16, ..schwarz }),
+        of(Schwarz { coarse: Coarse::Exact { unknowns: 1 }, ..schwarz }),
+    ];
+    for other_recipe in others {
+        for odd in [0, 2] {
+            let errors = on_ranks(3, |comm| {
+                let on = Partition::new(comm, layout.clone()).unwrap();
+                let rows = GlobalRows::of(&a, layout.range(on.rank())).unwrap();
+                let recipe = if on.rank() == odd { other_recipe } else { recipe() };
+                recipe.build(&on, &rows).map(drop).unwrap_err()
+            });
+            let (other, stage) = (if odd == 0 { 1 } else { odd }, "the recipe of multilevel Schwarz");
+            let expected = DistError::Comm(CommError::Disagree { rank: 0, other, stage });
+            assert!(errors.iter().all(|error| *error == expected), "{other_recipe:?}: {errors:?}");
+        }
+    }
 }
