@@ -5,15 +5,15 @@ use crate::jobs::{command, number_before};
 /// Each option of `sa` and `mas` changes the levels or the iterations.
 pub(crate) fn recipes() {
     let solve = |words: &str| {
-        let (code, text) = command(2, &format!("solve --problem cloth:40 --dt 0.01 --precond {words}"));
+        let (code, text) = command(2, &format!("solve --problem cloth:20 --dt 0.01 --precond {words}"));
         assert_eq!(code, Some(0), "{words}: {text}");
         let of_level = |line: &str| line.starts_with(' ') && line.contains("rank");
         let levels: String = text.lines().filter(|line| of_level(line)).collect();
-        (levels, number_before(&text, "iterations"))
+        (levels, number_before(&text, "iteration"))
     };
     let plain = ["sa", "mas"].map(solve);
     let options = "sa --sa-theta 0.9, sa --sa-spread 2, sa --sa-levels 1, sa --sa-gather 100, mas --mas-domain 8, \
-                   mas --mas-levels 1, mas --mas-coupling 0.9, mas --mas-gather 100";
+                   mas --mas-levels 1, mas --mas-coupling 0.9, mas --mas-gather 30";
     for words in options.split(", ") {
         assert_ne!(solve(words), plain[usize::from(words.starts_with("mas"))], "{words}");
     }
