@@ -62,8 +62,10 @@ pub(crate) fn run<C: Communicator>(
     let times = Times { read, setup, solve, products, preconditioner };
     let ranks = Ranks::gather(comm, own, times.steps())?;
     if let Some(file) = &options.out {
-        let all = input.order.given(&x.gathered()?, input.layout.block());
-        let written = if comm.rank() == 0 { matrix_market::write_vector(file, &all) } else { Ok(()) };
+        let mut all = vec![0.0; input.layout.unknowns()]; // other ranks than 0 write to parts of it
+        on.collect(x.own(), &mut all)?;
+        let write = || matrix_market::write_vector(file, &input.order.given(&all, input.layout.block()));
+        let written = if comm.rank() == 0 { write() } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
     let found = Found { solved: run.report, history: run.history, levels: table, schedule };
