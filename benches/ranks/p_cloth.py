@@ -9,8 +9,8 @@ full size, on 1, 2 and 4 ranks.
     benches/ranks/p_cloth.py FOLDER --full                ten steps at full size from the state with the most contacts of each scene
     benches/ranks/p_cloth.py FOLDER --full --solver sa    the same with another preconditioner, in folders of its own
 
-A run that was interrupted continues from its last checkpoint. The exit code is 1 if a run failed or was stopped. FOLDER gets a folder for each scene, size and number of ranks, with the
-files of `cloth`. A frame is 1/24 s; the paper's frames are steps. `--full` takes the frame with the most contacts of the run on one
+A run that was interrupted continues from its last checkpoint. The exit code is 1 if a run failed or was stopped. FOLDER gets a
+folder for each scene, size and number of ranks, with the files of `cloth`. A frame is 1/24 s; the paper's frames are steps. `--full` takes the frame with the most contacts of the run on one
 rank, divides each triangle into four twice (or as often as --part asks for), and computes ten steps. A run without kept checkpoints
 cannot be divided; run it again in another folder.
 """

@@ -93,7 +93,7 @@ impl DistMultigrid {
     /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it, with the
     /// same recipe, and either all or none with a near-kernel.
     ///
-    /// *Cost* as on one rank, divided by the ranks, plus the rows of A, P and Q of ghosts and the entries of PᵀAP at
+    /// *Cost* as on one rank, divided by the ranks, plus a gather of the recipes, the rows of A, P and Q of ghosts and the entries of PᵀAP at
     /// borders. *Memory* two more copies of the own rows during setup; one and their pattern after.
     ///
     /// # Errors

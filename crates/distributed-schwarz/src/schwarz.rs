@@ -78,11 +78,12 @@ impl DistSchwarz {
     /// Builds the preconditioner of a square symmetric positive definite matrix, of which every rank has its own rows.
     /// All ranks call it, with the same recipe.
     ///
-    /// *Cost* as on one rank, divided by the ranks, and rows of chunks that begin on another rank.
+    /// *Cost* as on one rank, divided by the ranks, a gather of the recipes, and rows of chunks that begin on another
+    /// rank.
     ///
     /// # Errors
-    /// On every rank: [`CommError::Disagree`] if ranks pass different recipes; parameters out of range, rows that do not fit the partition, values that are not finite,
-    /// diagonal entries that are not positive; errors of communication.
+    /// On every rank: [`CommError::Disagree`] if ranks pass different recipes; parameters out of range, rows that do not
+    /// fit the partition, values that are not finite, diagonal entries that are not positive; errors of communication.
     pub fn build<C: Communicator>(
         &self,
         on: &Arc<Partition<C>>,

@@ -33,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// One process of a group that exchanges messages by MPI.
 ///
-/// No wait lasts longer than the deadline. A rank that finds a fault tells it to all ranks, and from then on every
+/// No wait lasts longer than the deadline, but that for the other ranks at the end of MPI: twice as long. A rank that finds a fault tells it to all ranks, and from then on every
 /// operation of every rank fails with it. MPI cannot go on after a fault, so the end of [`world`](Self::world) then
 /// aborts all processes with exit code 6, also those that hang. A program that has started MPI itself calls
 /// [`abort`](Self::abort).
@@ -118,6 +118,7 @@ impl MpiComm {
         session: Option<Arc<Session>>,
     ) -> Result<Self, MpiError> {
         let call = |reason| MpiError::Call { reason };
+        session.iter().for_each(|session| session.allow(deadline));
         let (group, mut pending) = Group::duplicate(comm).map_err(call)?;
         let done = match until(deadline, || pending.test().map(|done| done.then_some(()))) {
             Ok(done) => done,

@@ -56,12 +56,7 @@ impl Session {
             *known = Arc::downgrade(&session);
             return Ok(Some(session));
         }
-        let session = known.upgrade();
-        if let Some(session) = &session {
-            let mut longest = session.deadline.lock().unwrap_or_else(PoisonError::into_inner);
-            *longest = deadline.max(*longest);
-        }
-        Ok(session)
+        Ok(known.upgrade())
     }
 
     /// The session that this crate started before.
@@ -71,6 +66,12 @@ impl Session {
 
     pub(crate) fn set_rank(&self, rank: usize) {
         self.rank.store(rank, Ordering::Relaxed);
+    }
+
+    /// The end waits longer than a communicator with this deadline.
+    pub(crate) fn allow(&self, deadline: Duration) {
+        let mut longest = self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        *longest = deadline.max(*longest);
     }
 
     /// Notes the first fault of the group, after which MPI must be aborted.

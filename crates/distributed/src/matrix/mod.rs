@@ -245,7 +245,8 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     ///
     /// *Use* for a pattern that changes at a few places, such as with contact that comes and goes. *Cost* the local
     /// matrices, two gathers, of which one has two numbers for each changed list, and a message for each changed
-    /// list. [`new`](Self::new) has two gathers more, and sends all lists.
+    /// list. [`new`](Self::new) has two gathers more, and sends all lists. *Memory* the old and the new local matrices
+    /// during the call.
     ///
     /// ```
     /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};

@@ -81,7 +81,7 @@ impl Schedule {
     /// The schedule in which rank `order[k]` has the part of rank k.
     ///
     /// *Use* if neighbours in the schedule should be ranks that are close to each other, such as those of one host; see
-    /// [`Topology::order`](crate::simulation::Topology::order).
+    /// [`Topology::order`](crate::simulation::Topology::order). *Cost* a copy of the queues, n (n − 1) entries.
     ///
     /// ```
     /// use coarsen_distributed::{Node, Schedule};

@@ -108,7 +108,7 @@ impl Topology {
         self.ranks
     }
 
-    /// The ranks in the order of the leaves of the tree: the ranks below a switch are neighbours.
+    /// The ranks in the order of the leaves of the tree: the ranks below a switch are neighbours. *Cost* a sort of n paths.
     ///
     /// ```
     /// use coarsen_distributed::simulation::Topology;

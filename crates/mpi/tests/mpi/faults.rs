@@ -53,11 +53,13 @@ fn fault(role: &str) {
     }
 }
 
-/// Rank 2 ends early. The others begin to wait for it later, with the same deadline, and still say it first.
+/// Rank 2 ends early. The others begin to wait for it later, with the longest deadline of all communicators, and still say
+/// it first.
 fn leave() {
-    let deadline = 3 * DEADLINE;
-    let comm = MpiComm::world(deadline).unwrap();
+    let (world, deadline) = (MpiComm::world(2 * DEADLINE).unwrap(), 5 * DEADLINE);
+    let comm = MpiComm::over(&mpi::topology::SimpleCommunicator::world(), deadline).unwrap();
     comm.barrier().unwrap();
+    drop(world);
     if comm.rank() < 2 {
         std::thread::sleep(DEADLINE / 2);
         wait_for(&comm, 2, deadline);

@@ -250,20 +250,34 @@ fn partitions() {
     write(4);
     let (code, text) = command(4, &format!("{gallery} --parts {}", parts.display()));
     assert!(code == Some(3) && text.contains("line 8: expected a rank below 4"), "{text}");
+    let (code, text) = command(2, &format!("{gallery} --parts {}", folder.join("none").display()));
+    assert!(code == Some(3) && text.contains("cannot be read"), "{text}");
+    std::fs::write(&parts, "0\n1\n").unwrap();
+    let (code, text) = command(2, &format!("{gallery} --parts {}", parts.display()));
+    assert!(code == Some(3) && text.contains("expected 900 rows (one per node), found 2"), "{text}");
+    let (code, text) = command(2, &format!("{gallery} --product reproducible --parts {}", parts.display()));
+    assert!(code == Some(2) && text.contains("and no --parts"), "{text}");
     let (code, text) = command(2, &format!("solve {} --block-size 7", matrix.display()));
     assert!(code == Some(2) && text.contains("does not divide the 2700 unknowns"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Ranks with different command lines, one of them wrong: all end at once with the code of a wrong command line.
+/// Ranks with different command lines, whether the other one is wrong or not: all end at once with the code of a wrong
+/// command line, and one says why.
 fn command_lines() {
     let program = env!("CARGO_BIN_EXE_coarsen-mpi");
-    let right = [program, "solve", "--problem", "cloth:20"];
-    let wrong = [":", "-n", "1", program, "solve", "--problem", "cloth:20", "--no-such-option"];
-    let ended = job(2, &[], "", &[&right[..], &wrong].concat());
-    let text = ended.text();
-    assert!(ended.output.status.code() == Some(2) && ended.seconds < SOON, "{:?}: {text}", ended.seconds);
-    assert_eq!(text.matches("error: unexpected argument '--no-such-option'").count(), 1, "{text}");
+    let first = [program, "solve", "--problem", "cloth:20"];
+    let unknown = "error: unexpected argument '--no-such-option'";
+    let differs = "error: rank 2 has another command line than rank 0";
+    for (other, expected) in
+        [("--no-such-option", unknown), ("--tol=1e-4", differs), ("--threads=1", differs)]
+    {
+        let last = [":", "-n", "1", program, "solve", "--problem", "cloth:20", other];
+        let ended = job(2, &[], "", &[&first[..], &last].concat());
+        let text = ended.text();
+        assert!(ended.output.status.code() == Some(2) && ended.seconds < SOON, "{:?}: {text}", ended.seconds);
+        assert_eq!(text.matches(expected).count(), 1, "{text}");
+    }
 }
 
 type Job = (&'static str, fn());
@@ -283,7 +297,7 @@ const JOBS: [Job; 24] = [
         fault(3, &["--enable-recovery"], "kill", &["waited 1 s for rank 1 in a halo exchange", "aborts"])
     }),
     ("a rank that ends early", || {
-        fault(3, &[], "leave", &["waited 3 s for rank 2 in a stage of this test", "aborts"])
+        fault(3, &[], "leave", &["waited 5 s for rank 2 in a stage of this test", "aborts"])
     }),
     ("a panic", || fault(3, &[], "panic", &["a panic for this test", "aborts"])),
     ("ranks of different sizes", || {

@@ -132,8 +132,6 @@ pub(super) struct RankStepper<C: Communicator> {
     /// The velocities of the nodes of this rank.
     v: Vec<f64>,
     inverse: Inverse<C>,
-    /// The matrix of the last system; `None` before a step.
-    matrix: Option<DistMatrix<C>>,
     /// When a linear solve ends: at [`TOLERANCE`] or [`MOST`].
     pub(super) stop: Stop<f64>,
     /// The stored blocks of each row of this rank in the last system; empty before a step.
@@ -217,7 +215,6 @@ impl<C: Communicator> RankStepper<C> {
             x,
             v,
             inverse,
-            matrix: None,
             stop: Stop { max_iterations: MOST, ..Stop::relative(TOLERANCE) },
             work: Vec::new(),
             begun: state.begun,
@@ -270,15 +267,11 @@ impl<C: Communicator> RankStepper<C> {
         let begun = self.took(DETECTION, begun);
         let (b, rows) = self.system(&y)?;
         self.work = rows.offsets().windows(2).map(|pair| (pair[1] - pair[0]) as u64).collect();
-        let a = match self.matrix.take() {
-            Some(mut a) => a.renew(&rows).map(|()| a)?, // contact changes few halo lists
-            None => DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?,
-        };
+        let a = DistMatrix::new(&self.on, &self.on, &rows, Spmv::Reproducible)?;
         let begun = self.took(ASSEMBLY, begun);
         let mut d = b.like()?;
         let system = Step { a: &a, rows: &rows, b: &b, x: &self.x };
         let solved = self.inverse.solve(&system, self.stop, &mut d)?;
-        self.matrix = Some(a);
         self.took(SOLVE, begun);
         self.seconds[SETUP] += solved.seconds;
         self.seconds[SOLVE] -= solved.seconds;

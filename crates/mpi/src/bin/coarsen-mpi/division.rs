@@ -15,7 +15,7 @@ pub(crate) struct Order {
 }
 
 /// The order and the layout of the command line. Every rank computes it for itself, in 12 bytes per node and the
-/// coordinates; no rank needs the matrix for it.
+/// coordinates or the text of the file of `--parts`; no rank needs the matrix for it.
 pub(crate) fn divide(
     options: &Solve,
     rows: u64,

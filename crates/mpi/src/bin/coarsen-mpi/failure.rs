@@ -40,7 +40,15 @@ pub(crate) enum Failure {
     BlockSize { size: usize, n: usize },
     #[error("--partition {partition} needs the coordinates of the nodes; give --coordinates FILE")]
     NoCoordinates { partition: String },
-    #[error("--product reproducible divides rows at multiples of --leaf; use --partition even or morton")]
+    #[error("rank {rank} has another command line than rank 0; start all ranks with the same one")]
+    Differ { rank: usize },
+    #[error(
+        "{option} is an option of --precond {of}, and the preconditioner is {precond}; give --precond {of}"
+    )]
+    Unused { option: &'static str, of: String, precond: String },
+    #[error(
+        "--product reproducible divides rows at multiples of --leaf; use --partition even or morton, and no --parts"
+    )]
     Unaligned,
     #[error("{}: line {line}: expected a rank below {ranks}, the number of ranks, found `{found}`; divide the nodes into as many parts as there are ranks", file.display())]
     Part { file: PathBuf, line: usize, found: String, ranks: usize },
@@ -78,9 +86,10 @@ impl Failure {
             Self::Start(_) | Self::Comm(_) | Self::Dist(DistError::Comm(_)) => 6,
             Self::Place(coarsen_core::Error::Ranks { .. }) => 6,
             Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
+            Self::Differ { .. } | Self::Unused { .. } => 2,
             Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
-            Self::Problem(_) | Self::Write(_) | Self::File { .. } | Self::PartsFile { .. } => 2,
+            Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
             Self::OpenCl(_) => 5,
             Self::Place(error) | Self::Dist(DistError::Setup(SetupError::Place(error)))
                 if of_device(error) =>
@@ -90,6 +99,7 @@ impl Failure {
             Self::Read(_)
             | Self::Rows { .. }
             | Self::Part { .. }
+            | Self::PartsFile { .. }
             | Self::Sparse(_)
             | Self::Dist(_)
             | Self::Place(_) => 3,

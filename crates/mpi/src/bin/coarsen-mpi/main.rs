@@ -3,8 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `arguments` | the command line, with the words of `coarsen` |
-//! | `input` | the rows of this rank: a problem of the gallery or a file, and the right-hand side |
-//! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection |
+//! | `input` | the rows of this rank: a problem of the gallery or a file, right-hand side and starting guess |
+//! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection, by a file |
 //! | `schedule` | how products exchange vectors; the best schedule of measured links |
 //! | `recipes` | the options of smoothed aggregation and of multilevel Schwarz |
 //! | `solve` | partition, matrix, preconditioner, method |
@@ -53,6 +53,10 @@ fn main() -> ExitCode {
 fn run(comm: &MpiComm) -> Result<ExitCode, Failure> {
     // mpirun can start ranks with different command lines.
     let Command::Solve(options) = together(comm, Arguments::try_parse().map_err(Failure::Usage))?.command;
+    let all = comm.all_gather(format!("{options:?}").as_bytes())?;
+    if let Some(rank) = all.iter().position(|other| *other != all[0]) {
+        return Err(Failure::Differ { rank });
+    }
     let comm = match options.deadline {
         Some(seconds) => MpiComm::world(Duration::from_secs_f64(seconds))?,
         None => comm.clone(),

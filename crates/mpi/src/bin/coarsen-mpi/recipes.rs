@@ -8,8 +8,11 @@ use coarsen_schwarz::{Arithmetic, Coupling, Storage};
 use coarsen_sparse::Strength;
 use serde::Serialize;
 
+use crate::arguments::{Precond, Solve, name};
+use crate::failure::Failure;
+
 /// Options of smoothed aggregation; `None` means the default of the library.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args, Serialize)]
 #[command(next_help_heading = "Smoothed aggregation")]
 pub(crate) struct Aggregation {
     /// Couplings below this share of the strongest of their row are weak [default: 0.48]
@@ -27,7 +30,7 @@ pub(crate) struct Aggregation {
 }
 
 /// Options of multilevel additive Schwarz; `None` means the default of the library.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args, Serialize)]
 #[command(next_help_heading = "Multilevel additive Schwarz")]
 pub(crate) struct Domains {
     /// Maximum number of nodes in a domain, of at most 1024 unknowns in all [default: 32]
@@ -47,7 +50,7 @@ pub(crate) struct Domains {
     mas_gather: Option<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PrecisionName {
     /// 32 bits
@@ -74,6 +77,17 @@ impl Aggregation {
         recipe.gather_below = self.sa_gather.unwrap_or(recipe.gather_below);
         recipe
     }
+
+    /// The first option that is given.
+    fn first(&self) -> Option<&'static str> {
+        let given = [
+            ("--sa-theta", self.sa_theta.is_some()),
+            ("--sa-spread", self.sa_spread.is_some()),
+            ("--sa-levels", self.sa_levels.is_some()),
+            ("--sa-gather", self.sa_gather.is_some()),
+        ];
+        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+    }
 }
 
 impl Domains {
@@ -91,6 +105,28 @@ impl Domains {
         };
         recipe.gather_below = self.mas_gather.unwrap_or(recipe.gather_below);
         recipe
+    }
+
+    /// The first option that is given.
+    fn first(&self) -> Option<&'static str> {
+        let given = [
+            ("--mas-domain", self.mas_domain.is_some()),
+            ("--mas-levels", self.mas_levels.is_some()),
+            ("--mas-coupling", self.mas_coupling.is_some()),
+            ("--mas-precision", self.mas_precision.is_some()),
+            ("--mas-gather", self.mas_gather.is_some()),
+        ];
+        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+    }
+}
+
+/// Refuses options of another preconditioner.
+pub(crate) fn check(options: &Solve) -> Result<(), Failure> {
+    let of_sa = options.aggregation.first().map(|option| (option, Precond::Sa));
+    let of_mas = options.domains.first().map(|option| (option, Precond::Mas));
+    match of_sa.into_iter().chain(of_mas).find(|(_, of)| *of != options.precond) {
+        Some((option, of)) => Err(Failure::Unused { option, of: name(of), precond: name(options.precond) }),
+        None => Ok(()),
     }
 }
 

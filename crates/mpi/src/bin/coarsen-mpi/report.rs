@@ -1,14 +1,15 @@
 //! What rank 0 prints and writes.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::arguments::{Method, Place, Precond, Product, Solve, name};
+use crate::arguments::{Division, Method, Place, Precond, Product, Solve, name};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::ranks::Ranks;
+use crate::recipes::{Aggregation, Domains};
 use crate::schedule::{Chosen, Measured};
 use crate::steps::Times;
 
@@ -30,6 +31,13 @@ pub(crate) struct Report {
     block_size: usize,
     method: Method,
     precond: Precond,
+    #[serde(flatten)]
+    aggregation: Aggregation,
+    #[serde(flatten)]
+    domains: Domains,
+    partition: Division,
+    parts: Option<PathBuf>,
+    x0: Option<PathBuf>,
     backend: Place,
     product: Product,
     /// Of a product of whole vectors.
@@ -68,6 +76,11 @@ impl Report {
             block_size: input.layout.block(),
             method: options.method,
             precond: options.precond,
+            aggregation: options.aggregation.clone(),
+            domains: options.domains.clone(),
+            partition: options.partition,
+            parts: options.parts.clone(),
+            x0: options.x0.clone(),
             backend: options.backend,
             product: options.product,
             schedule,

@@ -15,6 +15,7 @@ use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
 use crate::ranks::Ranks;
+use crate::recipes;
 use crate::report::{Found, Report};
 use crate::schedule;
 use crate::steps::{Setup, Spent, TimedOperator, TimedPreconditioner, Times};
@@ -49,6 +50,7 @@ pub(crate) fn run<C: Communicator>(
 ) -> Result<Report, Failure> {
     let begun = Instant::now();
     schedule::check(options, comm.size())?;
+    recipes::check(options)?;
     let input = Input::load(comm, options)?;
     let read = Spent::since(begun);
 
