@@ -9,7 +9,7 @@ use coarsen_sparse::NearKernel;
 use crate::laws::{layout, on_ranks};
 
 /// One rank has another recipe, no near-kernel where others have one, or one of another number of vectors. Every rank
-/// returns the same error, after the messages of one comparison, and none waits.
+/// returns the same error, with no more messages than those of one comparison, and none waits.
 #[test]
 fn arguments_that_differ_are_an_error_on_every_rank() {
     let problem = cloth(25, 0.01).unwrap();
@@ -45,7 +45,9 @@ fn arguments_that_differ_are_an_error_on_every_rank() {
             let other = if odd == 0 { 1 } else { odd };
             let expected = DistError::Comm(CommError::Disagree { rank: 0, other, stage });
             for ((error, sent), agreed) in found.iter().zip(&agreed) {
-                assert_eq!((error, sent), (&expected, agreed), "rank {odd}: {recipe_of_other:?} {vectors:?}");
+                assert_eq!(error, &expected, "rank {odd}: {recipe_of_other:?} {vectors:?}");
+                // A rank that hears of the fault sends no more, so it may have sent less.
+                assert!(sent <= agreed, "rank {odd}: {sent} messages, {agreed} of a comparison");
             }
         }
     }
