@@ -33,8 +33,8 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// One process of a group that exchanges messages by MPI.
 ///
-/// No wait lasts longer than the deadline, but that for the other ranks at the end of MPI: twice as long. A rank that finds a fault tells it to all ranks, and from then on every
-/// operation of every rank fails with it. MPI cannot go on after a fault, so the end of [`world`](Self::world) then
+/// No wait lasts longer than the deadline, but that for the other ranks at the end of MPI: twice the longest deadline.
+/// A rank that finds a fault tells it to all ranks, and from then on every operation of every rank fails with it. MPI cannot go on after a fault, so the end of [`world`](Self::world) then
 /// aborts all processes with exit code 6, also those that hang. A program that has started MPI itself calls
 /// [`abort`](Self::abort).
 ///
@@ -93,7 +93,7 @@ impl MpiComm {
     /// # Errors
     /// [`MpiError`] if MPI has ended, or if not all processes make the call before the deadline.
     pub fn world(deadline: Duration) -> Result<Self, MpiError> {
-        let session = Session::get(deadline)?;
+        let session = Session::get()?;
         Self::on(ffi::world(), deadline, session)
     }
 

@@ -38,7 +38,7 @@ fn known() -> std::sync::MutexGuard<'static, Weak<Session>> {
 impl Session {
     /// The session that this crate started, which is started now if MPI does not run; `None` if the program has
     /// started MPI itself.
-    pub(crate) fn get(deadline: Duration) -> Result<Option<Arc<Self>>, MpiError> {
+    pub(crate) fn get() -> Result<Option<Arc<Self>>, MpiError> {
         if is_finalized() {
             return Err(MpiError::NotRunning);
         }
@@ -49,7 +49,7 @@ impl Session {
             }
             let session = Arc::new(Self {
                 _universe: universe,
-                deadline: Mutex::new(deadline),
+                deadline: Mutex::default(), // each communicator allows its own
                 fault: Mutex::default(),
                 rank: AtomicUsize::new(0),
             });
