@@ -58,7 +58,7 @@ fn panel(area: &DrawingArea<SVGBackend<'_>, Shift>, Panel { x, y, curves }: &Pan
         [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)]
     };
     let ([first, last], [low, high]) = (ends(0, &scaled), ends(1, &|v| v));
-    let above = high * (high / low).powf(0.6).max(2.0); // room for the names
+    let above = high * (high / low).powf(0.8).max(2.0); // room for the names
     let mut chart = ChartBuilder::on(area)
         .margin(14)
         .x_label_area_size(44)
