@@ -1,7 +1,9 @@
-//! Bars in groups, as SVG: times relative to HOT on a logarithmic scale, up from 1 or down.
+//! Bars in groups, as SVG: times relative to HOT on a logarithmic scale, up from 1 or down. Two panels, as Fig. 15 of the
+//! paper: means over the steps, and the largest ratio of a step.
 
 use std::path::Path;
 
+use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::Outcome;
@@ -21,28 +23,48 @@ const SHOWN: [(&str, RGBColor); 8] = [
 /// The bars of a scene.
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// The methods and their times relative to HOT, at most 10.
-    pub(crate) bars: Vec<(String, f64)>,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// The times of a method relative to HOT, at most 10.
+pub(crate) struct Bar {
+    pub(crate) method: String,
+    /// Over the steps.
+    pub(crate) mean: f64,
+    /// Of the step with the largest.
+    pub(crate) most: f64,
 }
 
 /// Draws groups to a file of the book.
 pub(crate) fn draw(file: &str, groups: &[Group]) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods").join(file);
-    let area = SVGBackend::new(&path, (1080, 420)).into_drawing_area();
+    let area = SVGBackend::new(&path, (1080, 760)).into_drawing_area();
     area.fill(&WHITE)?;
-    let all = || groups.iter().flat_map(|group| &group.bars).map(|(_, ratio)| *ratio);
-    let low = all().fold(0.5, f64::min) * 0.9;
+    let (above, below) = area.split_vertically(380);
+    panel(&above, "time relative to HOT, mean", groups, |bar| bar.mean)?;
+    panel(&below, "time relative to HOT, largest of a step", groups, |bar| bar.most)?;
+    area.present()?;
+    Ok(())
+}
+
+fn panel(
+    area: &DrawingArea<SVGBackend<'_>, Shift>,
+    name: &str,
+    groups: &[Group],
+    of: impl Fn(&Bar) -> f64,
+) -> Outcome<()> {
+    let low = groups.iter().flat_map(|group| &group.bars).map(&of).fold(0.5, f64::min) * 0.9;
     let count = groups.len() as f64;
-    let mut chart = ChartBuilder::on(&area)
+    let mut chart = ChartBuilder::on(area)
         .margin(14)
         .x_label_area_size(34)
         .y_label_area_size(64)
-        .build_cartesian_2d(0.0..count, (low..20.0).log_scale())?;
+        .build_cartesian_2d(0.0..count, (low..30.0).log_scale())?;
     let middle = |x: f64| groups.get(x as usize).filter(|_| x.fract() > 0.4 && x.fract() < 0.6);
     chart
         .configure_mesh()
         .disable_x_mesh()
-        .y_desc("time relative to HOT")
+        .y_desc(name)
         .x_labels(2 * groups.len() + 1)
         .x_label_formatter(&|x| middle(*x).map_or(String::new(), |group| group.name.clone()))
         .y_label_formatter(&|y| format!("{y}"))
@@ -51,9 +73,9 @@ pub(crate) fn draw(file: &str, groups: &[Group]) -> Outcome<()> {
     let width = 0.9 / SHOWN.len() as f64;
     for (k, (method, colour)) in SHOWN.into_iter().enumerate() {
         let bar = |(place, group): (usize, &Group)| {
-            let (_, ratio) = group.bars.iter().find(|(name, _)| name == method)?;
+            let bar = group.bars.iter().find(|bar| bar.method == method)?;
             let left = place as f64 + 0.05 + k as f64 * width;
-            Some(Rectangle::new([(left, 1.0), (left + 0.85 * width, *ratio)], colour.filled()))
+            Some(Rectangle::new([(left, 1.0), (left + 0.85 * width, of(bar))], colour.filled()))
         };
         let bars: Vec<_> = groups.iter().enumerate().filter_map(bar).collect();
         if bars.is_empty() {
@@ -70,6 +92,5 @@ pub(crate) fn draw(file: &str, groups: &[Group]) -> Outcome<()> {
         .position(SeriesLabelPosition::UpperRight)
         .background_style(WHITE.mix(0.8))
         .draw()?;
-    area.present()?;
     Ok(())
 }

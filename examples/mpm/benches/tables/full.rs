@@ -9,7 +9,7 @@ use mpm::rows::Row as Frame;
 use mpm::solver::Solver;
 use mpm::state::State;
 
-use crate::bars::{self, Group};
+use crate::bars::{self, Bar, Group};
 use crate::compare::ALL;
 use crate::method::by_name;
 use crate::moment::Moment;
@@ -21,7 +21,7 @@ use crate::{Asked, FULL, Outcome};
 const CAP: f64 = 10.0;
 
 /// The method that is the unit.
-const HOT: &str = "hot";
+pub(crate) const HOT: &str = "hot";
 
 /// The ranges of the paper over its scenes (§7.2): the mean time of a method relative to HOT.
 const PAPER: [(&str, [f64; 2]); 4] = [
@@ -35,29 +35,29 @@ const PAPER: [(&str, [f64; 2]); 4] = [
 const NAMED: [(&str, &str); 2] = [("twist", "at least 4"), ("faceless", "nearly 2")];
 
 /// A method on the states of a scene.
-struct Line {
-    method: String,
-    rows: Vec<Row>,
+pub(crate) struct Line {
+    pub(crate) method: String,
+    pub(crate) rows: Vec<Row>,
     /// Times relative to HOT on the same state, at most [`CAP`].
-    ratios: Vec<f64>,
+    pub(crate) ratios: Vec<f64>,
 }
 
 impl Line {
-    fn mean(&self, of: impl Fn(&Row) -> f64) -> f64 {
+    pub(crate) fn mean(&self, of: impl Fn(&Row) -> f64) -> f64 {
         self.rows.iter().map(of).sum::<f64>() / self.rows.len().max(1) as f64
     }
 
-    fn ratio(&self) -> f64 {
+    pub(crate) fn ratio(&self) -> f64 {
         self.ratios.iter().sum::<f64>() / self.ratios.len().max(1) as f64
     }
 
     /// The ends of the ratios.
-    fn ends(&self) -> [f64; 2] {
+    pub(crate) fn ends(&self) -> [f64; 2] {
         ends(self.ratios.iter().copied())
     }
 
     /// Whether a state was not solved in time.
-    fn is_capped(&self) -> bool {
+    pub(crate) fn is_capped(&self) -> bool {
         self.ratios.iter().any(|ratio| *ratio >= CAP)
     }
 }
@@ -67,7 +67,7 @@ fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 /// A ratio; those that were stopped are larger.
-fn text(ratio: f64, capped: bool) -> String {
+pub(crate) fn text(ratio: f64, capped: bool) -> String {
     let more = if capped { ">" } else { "" };
     if ratio >= CAP { format!("{more}{CAP:.0}") } else { format!("{more}{ratio:.2}") }
 }
@@ -97,10 +97,10 @@ pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
     if asked.scenes.is_some() || asked.methods.is_some() {
         return Ok(()); // the picture in the book is of all
     }
-    let bars = |line: &Line| (line.method.clone(), line.ratio());
+    let bar = |line: &Line| Bar { method: line.method.clone(), mean: line.ratio(), most: line.ends()[1] };
     let group = |(scene, lines): &(String, Vec<Line>)| Group {
         name: scene.clone(),
-        bars: lines.iter().skip(1).map(bars).collect(),
+        bars: lines.iter().skip(1).map(bar).collect(),
     };
     bars::draw("mpm_full.svg", &groups.iter().map(group).collect::<Vec<_>>())
 }
@@ -130,8 +130,8 @@ pub(crate) fn states(folder: &Path) -> Outcome<Vec<(usize, State)>> {
     Ok(states)
 }
 
-/// Measures the missing rows of a scene.
-fn measure(
+/// Measures the missing rows of a scene; the first method is HOT.
+pub(crate) fn measure(
     scene: &str,
     folder: &Path,
     methods: &[String],

@@ -17,12 +17,13 @@
 //! | `smoothers` | Fig. 9: the smoother |
 //! | `bar` | Fig. 20: five methods on a bar whose middle has 1e5 to 1e10 Pa; draws `mpm_bar.svg` |
 //! | `full` | Table 2: all solvers on the hardest steps of whole runs; needs `runs`; draws `mpm_full.svg` |
+//! | `frames` | Fig. 11 and 1: a step after each state of a run by three solvers; needs `runs`; draws `mpm_frames.svg` |
 //! | `curves` | Fig. 17: the norm of the gradient in a step of the wheel; draws `mpm_curves.svg` |
 //! | `transfers` | on an OpenCL device: what a step moves there and back; needs `--features opencl` |
 //! | `stretched` | Fig. 18: the first step of the stretched box, five seeds and norms; draws `mpm_stretched.png` |
 //! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` |
 //!
-//! Without a TABLE all are made, without `full` and `transfers`. Pictures are drawn in `book/src/methods`, that of `full`
+//! Without a TABLE all are made, without `full`, `frames` and `transfers`. Pictures are drawn in `book/src/methods`, that of `full`
 //! only if neither scenes nor methods are chosen.
 //!
 //! | KEY | VALUE | default |
@@ -51,7 +52,7 @@
 //! | `moment` | the state before a step |
 //! | `method` | the methods, and how one solves the step |
 //! | `rows` | rows of the results |
-//! | `full`, `bars` | whole runs |
+//! | `full`, `bars`, `frames` | whole runs |
 //! | `compare` | the tables of methods on scenes |
 //! | `bar` | the bar |
 //! | `curves` | the wheel |
@@ -64,6 +65,7 @@ mod bar;
 mod bars;
 mod compare;
 mod curves;
+mod frames;
 mod full;
 mod method;
 mod moment;
@@ -88,6 +90,9 @@ const FIGURES: [&str; 4] = ["bar", "curves", "spy", "stretched"];
 
 /// The table of whole runs.
 const FULL: &str = "full";
+
+/// The table of each frame of a run.
+const FRAMES: &str = "frames";
 
 /// The table of a device.
 const TRANSFERS: &str = "transfers";
@@ -126,6 +131,7 @@ fn main() -> Outcome<()> {
             "spy" => spy::run(&asked),
             "stretched" => stretched::run(&asked),
             FULL => full::run(&asked, &mut results),
+            FRAMES => frames::run(&asked, &mut results),
             TRANSFERS => transfers::run(&asked),
             table => compare::run(table, &asked, &mut results),
         })
@@ -157,7 +163,7 @@ fn asked() -> Outcome<Asked> {
             Some(("methods", text)) => asked.methods = Some(text.split(',').map(str::to_owned).collect()),
             Some(("threads", text)) => asked.threads = text.parse()?,
             Some(("results", text)) => asked.results = text.into(),
-            None if [FULL, TRANSFERS].contains(&word.as_str())
+            None if [FULL, FRAMES, TRANSFERS].contains(&word.as_str())
                 || FIGURES.contains(&word.as_str())
                 || compare::names().any(|name| name == word) =>
             {

@@ -35,6 +35,11 @@ impl Row {
     ) -> String {
         format!("{table}:{threads},{scene},{particles},{frames},{method}")
     }
+
+    /// The frames before the step, of the key.
+    pub(crate) fn frame(&self) -> usize {
+        self.key.split(',').nth(3).and_then(|word| word.parse().ok()).unwrap_or(0)
+    }
 }
 
 impl fmt::Display for Row {

@@ -17,20 +17,20 @@ use mpm::shape::Shape;
 
 use super::{DX, bodies, cloud};
 
-const DT: f64 = 0.01;
-const GRAVITY: [f64; 3] = [0.0, -9.8, 1.0];
+pub(super) const DT: f64 = 0.01;
+pub(super) const GRAVITY: [f64; 3] = [0.0, -9.8, 1.0];
 
 /// A step: a wall that slips, a ball that holds, and free nodes.
-struct Step {
-    particles: Vec<Particle>,
-    bodies: Vec<Body>,
+pub(super) struct Step {
+    pub(super) particles: Vec<Particle>,
+    pub(super) bodies: Vec<Body>,
     grid: Grid,
-    nodes: Nodes,
-    constraints: Constraints,
+    pub(super) nodes: Nodes,
+    pub(super) constraints: Constraints,
 }
 
 impl Step {
-    fn new(count: usize, size: f64, seed: u64) -> Self {
+    pub(super) fn new(count: usize, size: f64, seed: u64) -> Self {
         Self::of(cloud(count, size, seed))
     }
 
@@ -54,12 +54,12 @@ impl Step {
         Given { grid, nodes, particles, bodies, constraints, dt: DT, gravity: GRAVITY }
     }
 
-    fn objective(&self) -> Increment<'_> {
+    pub(super) fn objective(&self) -> Increment<'_> {
         Increment::new(self.given()).unwrap()
     }
 
     /// A vector in the free directions.
-    fn vector(&self, f: &Increment<'_>, seed: u64) -> Vec<f64> {
+    pub(super) fn vector(&self, f: &Increment<'_>, seed: u64) -> Vec<f64> {
         let z = SplitMix64::new(seed).numbers(f.size());
         let free = |(slot, &node): (usize, &u32)| {
             let z: [f64; 3] = z[3 * slot..3 * slot + 3].try_into().unwrap();

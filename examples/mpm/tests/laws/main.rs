@@ -3,6 +3,7 @@
 mod bad_input;
 mod constraints;
 mod device;
+mod duals;
 mod energy;
 mod flow;
 mod hardest;
