@@ -1,4 +1,6 @@
 //! Granular material falls on a ring and three boards between two walls: Wang et al. 2020, Fig. 5.
+//!
+//! Poisson's ratios of the grains and of the ring, 0.3 and 0.35, are those of the authors' program; Table 2 has 0.33.
 
 use examples_common::stage::View;
 

@@ -42,7 +42,7 @@ pub(super) fn setting() -> Setting {
     Setting {
         dx: 0.005,
         dt: 1.0 / 48.0,
-        cfl: 0.3,
+        cfl: 0.3, // half of that of the paper, as in the authors' program
         frames: 48,
         body: (-1..2).map(|k| ring(f64::from(k))).chain((0..6).map(spoke)).chain([body(hub)]).collect(),
         collider: vec![press, Collider::new(ground, Kind::Sticky)],
