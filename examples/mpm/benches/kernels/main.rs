@@ -9,7 +9,7 @@
 //! | transfers | particles to nodes and back | Taichi: `benches/peers/taichi_mpm.py` |
 //! | assembly | blocks of the Hessian, gathered by rows | scattered by particles; the peak of multiply-adds |
 //! | sweeps | products with the Hessian and Gauss-Seidel | read bandwidth |
-//! | parts | the parts of an iteration of HOT | the same on a device |
+//! | parts | the parts of a step of HOT | the same on a device |
 //!
 //! One and two threads, and all cores for the parts, the fastest of several runs; the scene is the stretched box with 110,000 particles unless
 //! another is named. Bytes of a kernel are those of its matrix and of its vectors, each counted once per pass.
