@@ -1,6 +1,9 @@
 //! Laws of the material point method and of the program.
 
+mod bad_files;
 mod bad_input;
+mod bad_meshes;
+mod bad_scenes;
 mod constraints;
 mod device;
 mod energy;

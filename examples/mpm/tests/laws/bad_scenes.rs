@@ -1,0 +1,142 @@
+//! Scene files and options with faults: the error names the table and the key.
+
+use mpm::fault::SceneError;
+
+use super::Folder;
+
+pub(super) const BODY: &str = "[[body]]\nshape = { sphere = { centre = [0.0, 0.0, 0.0], radius = 0.2 } }\n";
+const FLOW: &str = "velocity = [0.0, -1.0, 0.0]\nuntil = 1.0\n";
+pub(super) const OF: &str = "of = { density = 1000.0, young = 1e5, poisson = 0.3 }\n";
+
+#[test]
+fn scenes_name_the_key_that_is_wrong() {
+    let folder = Folder::new("keys");
+    let run = |text: &str| {
+        let scene = folder.write("scene.toml", text);
+        folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err()
+    };
+    let ball = format!("{BODY}{OF}");
+    for (text, part) in [
+        (format!("gravitation = 3\n{ball}"), "gravitation"),
+        (format!("{ball}colour = 3\n"), "colour"),
+        (format!("{BODY}of = {{ densty = 3.0 }}\n"), "densty"),
+        (format!("{ball}[[collider]]\nshape = {{ cone = {{ radius = 3.0 }} }}\n"), "cone"),
+        (format!("{ball}[[collider]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"), "radius"),
+    ] {
+        let error = run(&text);
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Format { .. })), "{error}");
+        let message = error.to_string();
+        assert!(
+            message.contains(part) && message.contains("scene.toml") && message.contains("line"),
+            "{message}"
+        );
+    }
+    for (text, expected) in [
+        (format!("dx = 0.0\n{ball}"), ("scene", "dx")),
+        (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
+        (format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"), ("body", "of.density")),
+        (format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"), ("body", "of.poisson")),
+        (format!("{ball}velocity = [inf, 0.0, 0.0]\n"), ("body", "velocity")),
+        (ball.replace("0.2", "-0.2"), ("body", "sphere.radius")),
+        (
+            format!(
+                "{ball}[[collider]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 0.0, 0.0] }} }}\n"
+            ),
+            ("collider", "plane.normal, its length"),
+        ),
+        (format!("{ball}{}gone = nan\n", BODY.replace("body", "collider")), ("collider", "gone")),
+        (format!("{ball}[view]\nazimuth = nan\n"), ("scene", "view.azimuth")),
+        (format!("{ball}[view]\nelevation = inf\n"), ("scene", "view.elevation")),
+        (
+            format!(
+                "{ball}[[emitter]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }} }}\n{FLOW}{OF}"
+            ),
+            ("emitter", "shape.plane, its volume"),
+        ),
+    ] {
+        let error = run(&text);
+        let Some(SceneError::Value { table, key, index: 0, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert_eq!((*table, *key), expected);
+    }
+    for dt in ["0.1", "1e-9"] {
+        let step = run(&format!("dt = {dt}\n{ball}"));
+        assert!(matches!(step.downcast_ref(), Some(SceneError::Step { .. })), "{step}");
+    }
+    let missing = run(BODY);
+    assert!(
+        matches!(
+            missing.downcast_ref(),
+            Some(SceneError::Missing { table: "body", index: 0, key: "density" })
+        ),
+        "{missing}"
+    );
+    let missing = run(&format!("{ball}{}{FLOW}of = {{ density = 1.0 }}\n", BODY.replace("body", "emitter")));
+    assert!(
+        matches!(
+            missing.downcast_ref(),
+            Some(SceneError::Missing { table: "emitter", index: 0, key: "young" })
+        ),
+        "{missing}"
+    );
+    let both = run(&format!("{ball}mesh = {{ file = \"ball.obj\" }}\n"));
+    assert!(matches!(both.downcast_ref(), Some(SceneError::Outline { table: "body", index: 0 })), "{both}");
+    let empty = run("dx = 0.1\n");
+    assert!(matches!(empty.downcast_ref(), Some(SceneError::Empty)), "{empty}");
+    let nowhere = folder.run(&["--scene", "nowhere.toml"]).unwrap_err();
+    assert!(matches!(nowhere.downcast_ref(), Some(SceneError::Read { .. })), "{nowhere}");
+    let data = folder.run(&["--scene", "armacat"]).unwrap_err();
+    assert!(matches!(data.downcast_ref(), Some(SceneError::Data { .. })), "{data}");
+}
+
+/// Without a largest step, steps are as long as a frame at any rate.
+#[test]
+fn a_rate_alone_is_a_scene() {
+    let folder = Folder::new("rate");
+    let scene = folder.write("scene.toml", &format!("rate = 48.0\ndx = 0.1\n{BODY}{OF}"));
+    let rows = folder.run(&["--scene", &scene, "--frames", "2"]).unwrap();
+    assert_eq!((rows[1].steps, rows[2].steps), (1, 1));
+}
+
+#[test]
+fn options_that_a_scene_does_not_use_are_refused() {
+    let folder = Folder::new("options");
+    for (arguments, expected) in [
+        (["--scene", "twist", "--stiff", "1e6"], "--stiff"),
+        (["--scene", "bar", "--seed", "3"], "--seed"),
+        (["--scene", "stretched", "--data", "."], "--data"),
+    ] {
+        let error = folder.run(&arguments).unwrap_err();
+        let Some(SceneError::Option { option, .. }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(*option, expected);
+    }
+}
+
+#[test]
+fn scenes_that_are_too_large_are_refused() {
+    let folder = Folder::new("large");
+    let long =
+        format!("dx = 0.1\n{}{}{OF}", BODY.replace("body", "emitter"), FLOW.replace("1.0\n", "1e30\n"));
+    let long = folder.write("long.toml", &long.replace("dx", "frames = 1000000000000\ndx"));
+    for arguments in [
+        ["--scene", "boxes", "--dx", "1e-6"],
+        ["--scene", "boxes", "--particles", "1000000000000"],
+        ["--scene", &long, "--dx", "0.1"],
+    ] {
+        let error = folder.run(&arguments).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Large { index: 0, .. })), "{error}");
+    }
+}
+
+#[test]
+fn bodies_without_volume_are_refused() {
+    let folder = Folder::new("volume");
+    let hidden = format!("dx = 0.05\n{BODY}{OF}{}{OF}", BODY.replace("0.2", "0.5"));
+    let small = format!("dx = 1.0\n{}{OF}", BODY.replace("0.2", "0.001"));
+    for text in [hidden, small] {
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Volume { index: 0, .. })), "{error}");
+    }
+}
