@@ -98,8 +98,8 @@ impl FromStr for Row {
         let (counts, numbers) = fields.split_at_checked(9).ok_or(())?;
         let counts: Vec<usize> =
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let numbers: Vec<f64> =
-            numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
+        let finite = |text: &&str| text.parse().ok().filter(|number: &f64| number.is_finite());
+        let numbers: Vec<f64> = numbers.iter().map(finite).collect::<Option<_>>().ok_or(())?;
         let &[frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] = &counts[..] else {
             return Err(());
         };
