@@ -1,10 +1,12 @@
-//! Bad numbers of particles and steps: typed errors that name the particle, and nothing is lost.
+//! Bad numbers of particles and steps: typed errors that name the particle or the node, and nothing is lost.
 
 use clap::Parser;
+use coarsen::elastic::Lame;
 use coarsen::prelude::*;
-use mpm::energy::Memory;
+use mpm::constraints::Constraints;
+use mpm::energy::{Given, Increment, Memory};
 use mpm::fault::{SceneError, StepError};
-use mpm::grid::Grid;
+use mpm::grid::{Grid, Nodes};
 use mpm::options::Options;
 use mpm::particles::Particle;
 use mpm::scene::Setting;
@@ -97,4 +99,28 @@ fn particles_that_are_not_finite_are_named() {
         let refused = stepper.begin(&mut state, 0.1).err();
         assert!(matches!(refused, Some(StepError::NotFinite { particle: 17 })), "{refused:?}");
     }
+}
+
+/// The node whose characteristic impulse overflows is named, with the nearest particle and its body.
+#[test]
+fn nodes_without_a_norm_are_named() {
+    let (mut particles, mut bodies) = (cloud(50, 0.1, 1), bodies());
+    bodies[1].lame = Lame::new(1e300, 0.3); // its square is not finite
+    let grid = Grid::around(&mut particles, DX).unwrap();
+    let nodes = Nodes::from_particles(&grid, &particles, &bodies);
+    let (dt, gravity) = (0.01, [0.0; 3]);
+    let constraints = Constraints::new(&nodes, &[], [0.0, dt], gravity);
+    let (particles, bodies) = (&particles[..], &bodies[..]);
+    let given =
+        Given { grid: &grid, nodes: &nodes, particles, bodies, constraints: &constraints, dt, gravity };
+    let error = Increment::new(given).unwrap().weights().unwrap_err();
+    let StepError::Stiffness { x, impulse, particle, body, .. } = error else { panic!("{error}") };
+    let place = nodes.positions.iter().position(|place| *place == x).unwrap();
+    assert!(!impulse.is_finite() && !nodes.stiffness[place].is_finite(), "{error}");
+    let distance = |p: &Particle| (0..3).map(|k| (p.x[k] - x[k]).powi(2)).sum::<f64>();
+    let stiff = particles.iter().filter(|p| p.body == 1);
+    let nearest = stiff.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap();
+    assert!(particles[particle] == *nearest && body == 1, "{error}");
+    let text = error.to_string();
+    assert!(text.contains(&format!("body {body}")) && text.contains("young"), "{text}");
 }

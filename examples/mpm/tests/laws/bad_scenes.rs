@@ -8,6 +8,8 @@ pub(super) const BODY: &str = "[[body]]\nshape = { sphere = { centre = [0.0, 0.0
 const FLOW: &str = "velocity = [0.0, -1.0, 0.0]\nuntil = 1.0\n";
 pub(super) const OF: &str = "of = { density = 1000.0, young = 1e5, poisson = 0.3 }\n";
 
+const COLLIDER: &str = "[[collider]]\nshape = { sphere = { centre = [0.0, -1.0, 0.0], radius = 0.2 } }\n";
+
 #[test]
 fn scenes_name_the_key_that_is_wrong() {
     let folder = Folder::new("keys");
@@ -138,5 +140,99 @@ fn bodies_without_volume_are_refused() {
         let scene = folder.write("scene.toml", &text);
         let error = folder.run(&["--scene", &scene]).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(SceneError::Volume { index: 0, .. })), "{error}");
+    }
+}
+
+/// The number outside its range is named, also where its key has two of them.
+#[test]
+fn scenes_name_the_number_that_is_wrong() {
+    let folder = Folder::new("numbers");
+    let of = |more: &str| format!("{BODY}of = {{ density = 1e3, poisson = 0.3, {more} }}\n");
+    let axis = |shape: &str, from: &str, radius: &str| {
+        let shape =
+            format!("{shape} = {{ from = [{from}, 0.0, 0.0], to = [1.0, 0.0, 0.0], radius = {radius} }}");
+        format!("{BODY}{OF}[[collider]]\nshape = {{ {shape} }}\n")
+    };
+    for (text, key, value) in [
+        (of("young = 1e300"), "of.young", 1e300),
+        (of("young = 1e-300"), "of.young", 1e-300),
+        (of("young = 1e5").replace("1e3", "1e200"), "of.density", 1e200),
+        (of("young = 1e5, granular = [0.0, 1.1]"), "of.granular[0]", 0.0),
+        (of("young = 1e5, granular = [1.1, 1.2]"), "of.granular[0]", 1.1),
+        (of("young = 1e5, granular = [0.9, 0.95]"), "of.granular[1]", 0.95),
+        (of("young = 1e5, granular = [0.9, nan]"), "of.granular[1]", f64::NAN),
+        (of("young = 1e5, granular = [0.9, inf]"), "of.granular[1]", f64::INFINITY),
+        (axis("capsule", "nan", "0.1"), "capsule.from", f64::NAN),
+        (axis("capsule", "0.0", "nan"), "capsule.radius", f64::NAN),
+        (axis("capsule", "1.0", "0.1"), "capsule.to less capsule.from, its length", 0.0),
+        (axis("cylinder", "inf", "0.1"), "cylinder.from", f64::INFINITY),
+        (axis("cylinder", "0.0", "-1.0"), "cylinder.radius", -1.0),
+    ] {
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
+        let Some(SceneError::Value { key: named, found, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert!(*named == key && (*found == value || found.is_nan() && value.is_nan()), "{key}: {error}");
+        assert!(error.to_string().contains(&format!("{key} is {value:?}, but must be")), "{error}");
+    }
+}
+
+/// A key that has no effect is refused, and the error says with what it works.
+#[test]
+fn keys_without_effect_are_refused() {
+    let folder = Folder::new("unused");
+    let run = |text: &str| {
+        let scene = folder.write("scene.toml", &format!("dx = 0.1\n{text}"));
+        folder.run(&["--scene", &scene, "--frames", "1"])
+    };
+    let ball = format!("{BODY}{OF}");
+    let plane = "[[collider]]\nshape = { plane = { point = [0.0, -1.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
+    let block = "[[collider]]\nshape = { box = { low = [-1.0, -2.0, -1.0], high = [1.0, -1.0, 1.0] } }\n";
+    let emitter = format!("{}{FLOW}{OF}", BODY.replace("body", "emitter"));
+    let flow = OF.replace("poisson = 0.3", "poisson = 0.3, yield_stress = 1e3, granular = [0.99, 1.001]");
+    for (text, table, key, works) in [
+        (format!("{ball}{COLLIDER}friction = 0.5\n"), "collider", "friction", "separating"),
+        (format!("{ball}{COLLIDER}kind = \"sticky\"\nfriction = 0.5\n"), "collider", "friction", "slip"),
+        (format!("{ball}{plane}cells = 1.0\n"), "collider", "cells", "capsule"),
+        (format!("{ball}{block}cells = 1.0\n"), "collider", "cells", "torus"),
+        (
+            format!("{ball}[[collider]]\nmesh = {{ file = \"x.obj\" }}\ncells = 1.0\n"),
+            "collider",
+            "cells",
+            "a mesh",
+        ),
+        (format!("{BODY}{flow}"), "body", "of.yield_stress", "of.granular"),
+        (emitter.replace(OF, &flow), "emitter", "of.yield_stress", "of.granular"),
+        (format!("{emitter}swing = [0.1, 0.0, 0.0]\n"), "emitter", "swing", "same axis"),
+        (format!("{emitter}swing_rate = [0.0, 90.0, 0.0]\n"), "emitter", "swing_rate", "same axis"),
+    ] {
+        let error = run(&text).unwrap_err();
+        let Some(SceneError::Unused { table: of, index: 0, key: named, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert!((*of, *named) == (table, key) && error.to_string().contains(works), "{error}");
+    }
+    for good in ["kind = \"slip\"\nfriction = 0.5\ncells = 1.0\n", "friction = 0.0\n"] {
+        run(&format!("{ball}{COLLIDER}{good}")).unwrap();
+    }
+    run(&format!("{emitter}swing = [0.1, 0.0, 0.0]\nswing_rate = [9.0, 0.0, 0.0]\n")).unwrap();
+}
+
+/// Only balls and boxes emit: the flow of other shapes is not known.
+#[test]
+fn emitters_of_other_shapes_are_refused() {
+    let folder = Folder::new("emitters");
+    let ends = "from = [0.0, 0.0, 0.0], to = [1.0, 0.0, 0.0], radius = 0.2";
+    for (name, shape) in [
+        ("torus", "torus = { centre = [0.0, 0.0, 0.0], axis = [0.0, 1.0, 0.0], radii = [0.3, 0.1] }"),
+        ("capsule", &format!("capsule = {{ {ends} }}")),
+        ("cylinder", &format!("cylinder = {{ {ends} }}")),
+    ] {
+        let text = format!("dx = 0.1\n[[emitter]]\nshape = {{ {shape} }}\n{FLOW}{OF}");
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
+        let Some(SceneError::Emitter { index: 0, shape }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(*shape, name);
     }
 }
