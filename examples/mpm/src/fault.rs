@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use coarsen::contact::ContactError;
+use coarsen::follow::Driver;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
 use examples_common::closed::MeshFault;
@@ -97,6 +98,23 @@ pub enum StepError {
     /// A solver that cannot be set up.
     #[error(transparent)]
     Descent(#[from] DescentError),
+}
+
+/// Options of a solver that cannot be.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MethodError {
+    /// An option that the solver does not use.
+    #[error(
+        "{option} has no effect on the solver {solver}: it bounds the linear solves of Newton's method, and those of lbfgs-h \
+         keep 10,000 iterations; leave it out, or take auto or one of {}",
+        Driver::ALL.into_iter().filter(|driver| driver.is_newton()).map(Driver::name).collect::<Vec<_>>().join(", ")
+    )]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// The solver.
+        solver: Driver,
+    },
 }
 
 /// States of the hardest frames that cannot be kept.

@@ -16,7 +16,8 @@ pub struct Row {
     pub converged: usize,
     /// The number of iterations of the descents in all steps.
     pub outer: usize,
-    /// The number of iterations of the linear solves.
+    /// The number of iterations of the linear solves on the grid itself: of CG in Newton's method, and of the CG that is
+    /// the initial inverse Hessian of `lbfgs-h`. 0 for the other kinds of L-BFGS, whose coarsest solves do not count.
     pub inner: usize,
     /// The number of times that a preconditioner was built or updated.
     pub rebuilds: usize,

@@ -1,6 +1,6 @@
 //! Scene files and options with faults: the error names the table and the key.
 
-use mpm::fault::SceneError;
+use mpm::fault::{MethodError, SceneError};
 
 use super::Folder;
 
@@ -234,5 +234,26 @@ fn emitters_of_other_shapes_are_refused() {
         let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
         let Some(SceneError::Emitter { index: 0, shape }) = error.downcast_ref() else { panic!("{error}") };
         assert_eq!(*shape, name);
+    }
+}
+
+/// `--inner` bounds the linear solves of Newton's method, and L-BFGS has none.
+#[test]
+fn options_that_a_solver_does_not_use_are_refused() {
+    let folder = Folder::new("inner");
+    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let run =
+        |solver: &str| folder.run(&["--scene", &scene, "--frames", "1", "--solver", solver, "--inner", "50"]);
+    for solver in ["hot", "hot-quadratic", "lbfgs-h", "lbfgs-gmg", "lbfgs-sa", "lbfgs-mas"] {
+        let error = run(solver).unwrap_err();
+        let Some(MethodError::Option { option: "--inner", solver: named }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        let text = error.to_string();
+        assert!(named.name() == solver && text.contains("pn-pcg") && text.contains("auto"), "{text}");
+        assert!(!text.contains(", hot") && !text.contains("lbfgs-mas,"), "{text}");
+    }
+    for solver in ["pn-pcg", "gast", "auto"] {
+        run(solver).unwrap();
     }
 }
