@@ -13,6 +13,7 @@ mod jelly;
 mod runs;
 mod scenes;
 mod seeds;
+mod tables;
 mod transfers;
 mod turns;
 
