@@ -94,7 +94,7 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let width = usize::from(options.width);
     let obstacles = Obstacle::all(&setting.collider, dx)?;
     let pictures = Pictures::new(&setting, &obstacles, &bodies, &start, width);
-    println!("{} particles, dx = {dx:.4e} m, {} bodies, on {}", start.len(), bodies.len(), on.name());
+    println!("particles: {}, bodies: {}, dx = {dx:.4e} m, on {}", start.len(), bodies.len(), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let largest = setting.largest_step(options.dt)?;

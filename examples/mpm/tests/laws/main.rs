@@ -10,6 +10,7 @@ mod energy;
 mod flow;
 mod hardest;
 mod jelly;
+mod program;
 mod runs;
 mod scenes;
 mod seeds;
