@@ -19,14 +19,22 @@ pub enum Place {
     Named(BackendChoice),
 }
 
-impl FromStr for Place {
-    type Err = coarsen::Unavailable;
+/// A name that no backend has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no backend `{name}`; use auto, cpu, mixed, opencl, or opencl:N for device N of the list")]
+pub struct UnknownPlace {
+    /// The name.
+    pub name: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
+impl FromStr for Place {
+    type Err = UnknownPlace;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPlace> {
+        match name {
             "cpu" => Ok(Self::Cpu),
             "mixed" => Ok(Self::Mixed),
-            _ => text.parse().map(Self::Named),
+            _ => name.parse().map(Self::Named).map_err(|_| UnknownPlace { name: name.to_owned() }),
         }
     }
 }

@@ -22,8 +22,8 @@ pub enum MeshFault {
     Read(#[from] ReadError),
     /// An open surface.
     #[error(
-        "{}: the surface is not closed: the edge between vertices {} and {} (from 0) has {count} triangles more on \
-         one side than on the other; close the hole or turn the triangles there", file.display(), edge[0], edge[1]
+        "{}: the surface is not closed: the edge between vertices {} and {} (from 0) has more triangles on one side \
+         than on the other, by {count}; close the hole or turn the triangles there", file.display(), edge[0], edge[1]
     )]
     Open {
         /// The file.
@@ -34,11 +34,25 @@ pub enum MeshFault {
         count: u32,
     },
     /// A surface whose normals point inwards.
-    #[error("{}: the surface encloses the volume {volume:.3e}; its triangles must face outwards", file.display())]
+    #[error(
+        "{}: the surface encloses the volume {volume:.3e} m³; its triangles must face outwards: swap two corners of each \
+         of them", file.display()
+    )]
     Inverted {
         /// The file.
         file: PathBuf,
         /// The enclosed volume.
+        volume: f64,
+    },
+    /// A surface whose two sides lie on each other, or that is too small or too large for a volume.
+    #[error(
+        "{}: the surface is closed, but encloses the volume {volume:.3e} m³ within rounding: it is flat, or its \
+         coordinates are too small or too large; give it a thickness, or another size", file.display()
+    )]
+    Flat {
+        /// The file.
+        file: PathBuf,
+        /// The enclosed volume as it was computed.
         volume: f64,
     },
 }
@@ -81,6 +95,10 @@ pub struct Closed {
     lists: Vec<Vec<u32>>,
 }
 
+/// The least volume of a solid, relative to the area of its surface times its diagonal: below, a computed volume is
+/// rounding.
+const LEAST: f64 = 1e-13;
+
 /// The mean number of triangles for each square.
 const SHARE: f64 = 0.5;
 
@@ -101,7 +119,7 @@ impl Closed {
     /// Returns a surface that is closed and faces outwards; `file` is named in errors.
     ///
     /// # Errors
-    /// [`MeshFault::Open`] and [`MeshFault::Inverted`].
+    /// [`MeshFault::Open`], [`MeshFault::Inverted`] and [`MeshFault::Flat`].
     pub fn new(mesh: Mesh, file: &Path) -> Result<Self, MeshFault> {
         let mut sides: BTreeMap<[u32; 2], i64> = BTreeMap::new();
         for &[a, b, c] in &mesh.triangles {
@@ -113,13 +131,21 @@ impl Closed {
             let count = count.unsigned_abs() as u32;
             return Err(MeshFault::Open { file: file.into(), edge, count });
         }
-        let at = |v: u32| mesh.positions[v as usize];
-        let volume = |t: &[u32; 3]| dot(at(t[0]), cross(at(t[1]), at(t[2]))) / 6.0;
-        let volume: f64 = mesh.triangles.iter().map(volume).sum();
-        if volume.is_nan() || volume <= 0.0 {
-            return Err(MeshFault::Inverted { file: file.into(), volume });
-        }
         let [low, high] = mesh.bounds();
+        let at = |v: u32| sub(mesh.positions[v as usize], low);
+        let (mut volume, mut area) = (0.0, 0.0);
+        for corners in mesh.triangles.iter().map(|t| t.map(at)) {
+            let normal = cross(sub(corners[1], corners[0]), sub(corners[2], corners[0]));
+            volume += dot(corners[0], cross(corners[1], corners[2])) / 6.0;
+            area += 0.5 * dot(normal, normal).sqrt();
+        }
+        let (size, file) = (area * dot(sub(high, low), sub(high, low)).sqrt(), file.to_owned());
+        if !(volume.is_finite() && volume.abs() > LEAST * size) {
+            return Err(MeshFault::Flat { file, volume });
+        }
+        if volume < 0.0 {
+            return Err(MeshFault::Inverted { file, volume });
+        }
         let area = (high[0] - low[0]) * (high[1] - low[1]);
         let side = (SHARE * area / mesh.triangles.len() as f64).sqrt();
         let squares = [0, 1].map(|k| ((high[k] - low[k]) / side) as usize + 1);

@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
 use crate::files::{OutputError, Record, Saved, Table, failed, name, read, write};
-use crate::picture::{Picture, gif_of_files};
+use crate::picture::{Picture, PictureError, gif_of_files};
 
 /// A simulation that computes frames.
 pub trait Frames {
@@ -86,7 +86,7 @@ impl Plan<'_> {
             let state: S::State = read(&file, self.identity)?;
             let rows = Table::<S::Row>::read(self.folder, state.frame())?;
             if let Some(size) = self.picture {
-                (0..=state.frame()).try_for_each(|frame| check_picture(picture(frame), size))?;
+                (0..=state.frame()).try_for_each(|frame| check_picture(frame, picture(frame), size))?;
             }
             (state, rows)
         } else {
@@ -160,7 +160,11 @@ impl Plan<'_> {
 }
 
 /// Checks that a picture of an earlier run can be read and has the size of those of this run.
-fn check_picture(file: PathBuf, expected: (usize, usize)) -> Result<(), Failure> {
-    let found = Picture::read_png(&file)?.size();
+fn check_picture(frame: usize, file: PathBuf, expected: (usize, usize)) -> Result<(), Failure> {
+    let found = match Picture::read_png(&file) {
+        Ok(picture) => picture.size(),
+        Err(PictureError::Read { kind, .. }) => return Err(OutputError::Picture { file, frame, kind }.into()),
+        Err(error) => return Err(error.into()),
+    };
     if found == expected { Ok(()) } else { Err(OutputError::Width { file, found, expected }.into()) }
 }

@@ -61,7 +61,7 @@ pub struct Collider {
     #[serde(default)]
     pub motion: Vec<Phase>,
     /// The least radius of a ball, tube, capsule or cylinder in units of Δx, so that thin colliders hold nodes on
-    /// coarse grids too.
+    /// coarse grids too. Other shapes and meshes have none.
     #[serde(default)]
     pub cells: f64,
     /// When it disappears, s; never by default.

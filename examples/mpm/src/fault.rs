@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use coarsen::contact::ContactError;
+use coarsen::follow::Driver;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
 use examples_common::closed::MeshFault;
@@ -70,6 +71,24 @@ pub enum StepError {
         /// What the descent says.
         advice: &'static str,
     },
+    /// A node whose stiffness gives no norm of its gradient.
+    #[error(
+        "the node at [{:.3e}, {:.3e}, {:.3e}] m has the stiffness {stiffness:.3e} Pa and so the characteristic impulse \
+         {impulse:.3e} kg m/s, which must be positive and finite; particle {particle} (from 0) beside it is of body \
+         {body} (from 0, emitters after bodies): check its young, poisson and density, --dx and --dt", x[0], x[1], x[2]
+    )]
+    Stiffness {
+        /// The position of the node.
+        x: [f64; 3],
+        /// The mean stiffness of the particles around it, Pa.
+        stiffness: f64,
+        /// 24 Δx² ξ Δt, kg m/s.
+        impulse: f64,
+        /// The nearest particle whose own stiffness is no better, in the order of the state.
+        particle: usize,
+        /// The body of that particle.
+        body: u32,
+    },
     /// A pattern that cannot be made.
     #[error(transparent)]
     Sparse(#[from] SparseError),
@@ -79,6 +98,23 @@ pub enum StepError {
     /// A solver that cannot be set up.
     #[error(transparent)]
     Descent(#[from] DescentError),
+}
+
+/// Options of a solver that cannot be.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MethodError {
+    /// An option that the solver does not use.
+    #[error(
+        "{option} has no effect on the solver {solver}: it bounds the linear solves of Newton's method, and those of lbfgs-h \
+         keep 10,000 iterations; leave it out, or take auto or one of {}",
+        Driver::ALL.into_iter().filter(|driver| driver.is_newton()).map(Driver::name).collect::<Vec<_>>().join(", ")
+    )]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// The solver.
+        solver: Driver,
+    },
 }
 
 /// States of the hardest frames that cannot be kept.
@@ -125,7 +161,7 @@ pub enum SceneError {
         what: toml::de::Error,
     },
     /// A number outside its range.
-    #[error("{table} {index} (from 0): {key} is {found}, but must be {range}")]
+    #[error("{table} {index} (from 0): {key} is {found:?}, but must be {range}")]
     Value {
         /// `scene`, `body`, `collider` or `emitter`.
         table: &'static str,
@@ -190,6 +226,30 @@ pub enum SceneError {
         spacing: f64,
         /// The largest number of points.
         limit: f64,
+    },
+    /// A key that has no effect beside the others of its table.
+    #[error("{table} {index} (from 0): {key} has no effect on {other}; {cure}")]
+    Unused {
+        /// `body`, `collider` or `emitter`.
+        table: &'static str,
+        /// Which one.
+        index: usize,
+        /// The key.
+        key: &'static str,
+        /// What does not use it.
+        other: &'static str,
+        /// With what it works.
+        cure: &'static str,
+    },
+    /// An emitter of a shape whose flow is not known.
+    #[error(
+        "emitter {index} (from 0): its shape is a {shape}, but only a sphere or a box can emit; take one of them"
+    )]
+    Emitter {
+        /// Which emitter.
+        index: usize,
+        /// The shape.
+        shape: &'static str,
     },
     /// An option that the scene does not use.
     #[error("{option} has no effect on this scene; it belongs to {scenes}")]

@@ -77,10 +77,12 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
 /// Runs the program at a place, and returns the rows of all frames; row k is that of frame k.
 ///
 /// # Errors
-/// [`fault::SceneError`], [`fault::StepError`], [`fault::StateError`], and the errors of files, solvers and the place.
+/// [`fault::SceneError`], [`fault::MethodError`], [`fault::StepError`], [`fault::StateError`], and the errors of files,
+/// solvers and the place.
 pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene, filled with particles.
-    let Options { scene, stiff, seed, data, .. } = options;
+    let Options { scene, stiff, seed, data, method, .. } = options;
+    method.check()?;
     scene.check_options([stiff.is_some(), seed.is_some(), data.is_some()])?;
     let setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
     let seeds = Seeds::new(&setting)?;
@@ -92,16 +94,16 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let width = usize::from(options.width);
     let obstacles = Obstacle::all(&setting.collider, dx)?;
     let pictures = Pictures::new(&setting, &obstacles, &bodies, &start, width);
-    println!("{} particles, dx = {dx:.4e} m, {} bodies, on {}", start.len(), bodies.len(), on.name());
+    println!("particles: {}, bodies: {}, dx = {dx:.4e} m, on {}", start.len(), bodies.len(), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let largest = setting.largest_step(options.dt)?;
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
-    let (method, place) = (&options.method, on.name());
+    let place = on.name();
     let identity = format!("{setting:?} {dx:?} {largest:?} {method:?} {start:?} {surfaces:?} {place}");
     let picture = (width > 0).then(|| pictures.size());
-    let minimizer = Minimizer::new(&options.method, on);
+    let minimizer = Minimizer::new(method, on);
     let stepper = Stepper {
         setting: &setting,
         obstacles: &obstacles,

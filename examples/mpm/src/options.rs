@@ -7,6 +7,7 @@ use clap::{Args, Parser};
 use coarsen::follow::Driver;
 use examples_common::arguments::{Place, at_least_one, positive};
 
+use crate::fault::MethodError;
 use crate::points::Format;
 use crate::scene::SceneChoice;
 use crate::solver::Solver;
@@ -81,13 +82,29 @@ pub struct Method {
     /// Maximum number of iterations of a descent.
     #[arg(long, default_value_t = 1000, value_parser = at_least_one)]
     pub iterations: usize,
-    /// Maximum number of iterations of a linear solve.
-    #[arg(long, default_value_t = 10_000, value_parser = at_least_one)]
-    pub inner: usize,
+    /// Maximum number of iterations of a linear solve of Newton's method, 10,000 by default. For the solvers pn-.. and
+    /// newton-.., gast, and auto, which takes pn-pcg where colliders rub.
+    #[arg(long, value_parser = at_least_one)]
+    pub inner: Option<usize>,
     /// Number of frames between two checkpoints.
     #[arg(long, default_value_t = 1, value_parser = at_least_one)]
     pub checkpoint: usize,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
     pub backend: Place,
+}
+
+impl Method {
+    /// Refuses options that have no effect on the solver.
+    ///
+    /// # Errors
+    /// [`MethodError::Option`].
+    pub fn check(&self) -> Result<(), MethodError> {
+        match self.solver {
+            Solver::Driver(solver) if self.inner.is_some() && !solver.is_newton() => {
+                Err(MethodError::Option { option: "--inner", solver })
+            }
+            _ => Ok(()),
+        }
+    }
 }

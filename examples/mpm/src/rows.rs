@@ -16,7 +16,8 @@ pub struct Row {
     pub converged: usize,
     /// The number of iterations of the descents in all steps.
     pub outer: usize,
-    /// The number of iterations of the linear solves.
+    /// The number of iterations of the linear solves on the grid itself: of CG in Newton's method, and of the CG that is
+    /// the initial inverse Hessian of `lbfgs-h`. 0 for the other kinds of L-BFGS, whose coarsest solves do not count.
     pub inner: usize,
     /// The number of times that a preconditioner was built or updated.
     pub rebuilds: usize,
@@ -98,8 +99,8 @@ impl FromStr for Row {
         let (counts, numbers) = fields.split_at_checked(9).ok_or(())?;
         let counts: Vec<usize> =
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let numbers: Vec<f64> =
-            numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
+        let finite = |text: &&str| text.parse().ok().filter(|number: &f64| number.is_finite());
+        let numbers: Vec<f64> = numbers.iter().map(finite).collect::<Option<_>>().ok_or(())?;
         let &[frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] = &counts[..] else {
             return Err(());
         };

@@ -163,15 +163,23 @@ impl<'a> Seeds<'a> {
             dx *= 2.0; // too many to count at the scene's own spacing
         }
         for _ in 0..4 {
-            self.check(dx)?;
-            let mut count = 0.0;
-            (0..self.regions.len()).for_each(|index| self.points(index, dx, &mut |_| count += 1.0));
-            for emitter in &self.setting.emitter {
-                count += self.flow(emitter) / spacing(&emitter.of, dx).powi(3);
-            }
-            dx *= (count.max(1.0) / particles as f64).cbrt();
+            dx *= (self.count(dx)?.max(1.0) / particles as f64).cbrt();
         }
         Ok(dx)
+    }
+
+    /// About the number of particles: of all bodies, and of all emitters over their time.
+    ///
+    /// # Errors
+    /// [`SceneError::Large`] for too many particles.
+    pub fn count(&self, dx: f64) -> Result<f64, SceneError> {
+        self.check(dx)?;
+        let mut count = 0.0;
+        (0..self.regions.len()).for_each(|index| self.points(index, dx, &mut |_| count += 1.0));
+        for emitter in &self.setting.emitter {
+            count += self.flow(emitter) / spacing(&emitter.of, dx).powi(3);
+        }
+        Ok(count)
     }
 
     /// The particles and the bodies; those of emitters are the last bodies, without particles.
@@ -205,7 +213,7 @@ impl<'a> Seeds<'a> {
     }
 }
 
-/// The volume that flows out of a shape in a second.
+/// The volume that flows out of a ball or a box in a second.
 fn shadow(shape: &Shape, velocity: [f64; 3]) -> f64 {
     let speed = velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
     match *shape {

@@ -148,10 +148,26 @@ impl Shape {
             Self::Torus { centre, axis, radii } => finite("torus.centre", &centre)
                 .or_else(|| positive("torus.axis, its length", length(axis)))
                 .or_else(|| radii.iter().find_map(|r| positive("torus.radii", *r))),
-            Self::Capsule { from, to, radius } | Self::Cylinder { from, to, radius } => {
-                positive("the length of the axis", length(sub(to, from)))
-                    .or_else(|| positive("radius", radius))
-            }
+            Self::Capsule { from, to, radius } => finite("capsule.from", &from)
+                .or_else(|| finite("capsule.to", &to))
+                .or_else(|| positive("capsule.to less capsule.from, its length", length(sub(to, from))))
+                .or_else(|| positive("capsule.radius", radius)),
+            Self::Cylinder { from, to, radius } => finite("cylinder.from", &from)
+                .or_else(|| finite("cylinder.to", &to))
+                .or_else(|| positive("cylinder.to less cylinder.from, its length", length(sub(to, from))))
+                .or_else(|| positive("cylinder.radius", radius)),
+        }
+    }
+
+    /// Its key in a scene file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Plane { .. } => "plane",
+            Self::Sphere { .. } => "sphere",
+            Self::Box { .. } => "box",
+            Self::Torus { .. } => "torus",
+            Self::Capsule { .. } => "capsule",
+            Self::Cylinder { .. } => "cylinder",
         }
     }
 }

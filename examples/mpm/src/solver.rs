@@ -85,7 +85,8 @@ pub struct Solved {
     pub z: Vec<f64>,
     /// The outcome of the descent.
     pub outcome: DescentOutcome,
-    /// Iterations of the descent, and of its linear solves.
+    /// Iterations of the descent, and of its linear solves on the grid itself: those of Newton's method, or of the initial
+    /// inverse Hessian of `lbfgs-h`.
     pub iterations: [usize; 2],
     /// The number of times that the preconditioner was built or updated.
     pub rebuilds: usize,
@@ -293,7 +294,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let (weights, most) = f.weights()?;
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
         let floor = self.method.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
-        let (report, setup, newton, coarsest);
+        let (report, setup, driver, coarsest);
         let deadline = self.deadline;
         match &mut self.driver.insert((case, chosen)).1 {
             Chosen::Host(stepper) => {
@@ -301,7 +302,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 stepper.watch(deadline.map(watch));
                 let mut products = Products::new(f)?;
                 report = stepper.minimize_free(&mut products, z, Some(&weights), trace)?;
-                (setup, newton, coarsest) = (products.setup(), true, 0);
+                (setup, driver, coarsest) = (products.setup(), stepper.driver(), 0);
             }
             Chosen::There(stepper, known) => {
                 (stepper.floor, stepper.max_iterations) = (floor, end);
@@ -321,13 +322,15 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                     let embedding = NodeEmbedding { restraints, ..NodeEmbedding::new(nodes) };
                     stepper.minimize(f, &embedding, z, Some(&weights), trace)?
                 };
-                (setup, newton) = (stepper.setup(), stepper.driver().is_newton());
+                (setup, driver) = (stepper.setup(), stepper.driver());
                 coarsest = stepper.coarsest_iterations();
             }
         }
         let DescentReport { outcome, iterations: outer, inner, values, gradients, .. } = report;
         let counts = Counts { iterations: outer, values, gradients, coarsest, ..f.counts() };
-        let cycles = if newton { inner + outer } else { outer };
+        let cycles = if driver.is_newton() { inner + outer } else { outer };
+        // The only level of `lbfgs-h` is the grid.
+        let inner = if driver == Driver::LbfgsH { coarsest } else { inner };
         let (iterations, rebuilds, norm) = ([outer, inner], report.refreshes + 1, report.gradient);
         let (z, failures, trace) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, failures, trace })
@@ -346,11 +349,12 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         if driver.needs() == Needs::Products {
             let mut stepper = TimeStepper::new(driver);
             stepper.tolerance = if driver == Driver::Gast { GAST } else { tolerance };
-            stepper.inner_iterations = inner;
+            stepper.inner_iterations = inner.unwrap_or(stepper.inner_iterations);
             return Ok(Chosen::Host(stepper));
         }
         let mut stepper = TimeStepper::at(driver, self.on.clone());
-        (stepper.tolerance, stepper.inner_iterations) = (tolerance, inner);
+        (stepper.tolerance, stepper.inner_iterations) =
+            (tolerance, inner.unwrap_or(stepper.inner_iterations));
         Ok(Chosen::There(stepper, known))
     }
 }

@@ -3,7 +3,7 @@
 use examples_common::files::{Reader, Saved, Writer};
 
 use crate::particles::Particle;
-use crate::tries::Tries;
+use crate::tries::{DRIVERS, Tries};
 
 /// The state after a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,9 @@ pub struct State {
     /// What `auto` knows of its drivers.
     pub tries: Tries,
 }
+
+/// A body that no scene has.
+const NO_BODY: u32 = u32::MAX;
 
 /// The numbers of a particle without its body.
 const NUMBERS: usize = 24;
@@ -59,18 +62,11 @@ impl Saved for State {
     fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
         let frame = from.number()? as usize;
         let (time, emitted, work) = (from.float()?, from.float()?, from.float()?);
-        if !time.is_finite() || !work.is_finite() {
-            return Err("its time or work is not finite");
-        }
         let count = from.number()? as usize;
         let mut particles = Vec::new();
         for _ in 0..count {
-            let body =
-                u32::try_from(from.number()?).map_err(|_| "a particle has a body that does not exist")?;
+            let body = u32::try_from(from.number()?).unwrap_or(NO_BODY);
             let numbers = from.floats(NUMBERS)?;
-            if numbers.iter().any(|v| !v.is_finite()) {
-                return Err("a number of a particle is not finite");
-            }
             let triple = |k: usize| [numbers[k], numbers[k + 1], numbers[k + 2]];
             let matrix = |k: usize| [triple(k), triple(k + 3), triple(k + 6)];
             particles.push(Particle { x: triple(0), v: triple(3), c: matrix(6), f: matrix(15), body });
@@ -82,11 +78,7 @@ impl Saved for State {
                 let number = from.number()? as i64;
                 *k = i32::try_from(number).map_err(|_| "a node with friction is too far away")?;
             }
-            let force = from.float()?;
-            if !(force >= 0.0 && force.is_finite()) {
-                return Err("a normal force is negative or not finite");
-            }
-            pressures.push((place, force));
+            pressures.push((place, from.float()?));
         }
         let mut tries = Tries::default();
         if !from.is_empty() {
@@ -96,11 +88,43 @@ impl Saved for State {
             }
             let work = from.floats(tries.work.len())?;
             tries.work.copy_from_slice(&work);
-            let turned = tries.last.iter().zip(&tries.work);
-            if turned.into_iter().any(|(&last, &w)| last > tries.steps || !(w >= 0.0 && w.is_finite())) {
-                return Err("the work of a driver is negative or not finite, or its last turn is not over");
-            }
         }
         Ok(Self { frame, time, emitted, work, particles, pressures, tries })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Self { time, emitted, work, particles, pressures, tries, .. } = self;
+        if !time.is_finite() || !work.is_finite() {
+            return Err(format!(
+                "its time is {time} s and the work of its colliders {work} J, but both must be finite"
+            ));
+        }
+        if emitted.is_nan() || emitted > time {
+            return Err(format!("its emitters have emitted until {emitted} s, but its time is {time} s"));
+        }
+        for (number, Particle { x, v, c, f, body }) in particles.iter().enumerate() {
+            let rows: [(&str, &[f64]); 4] =
+                [("position", x), ("velocity", v), ("C", c.as_flattened()), ("F", f.as_flattened())];
+            if let Some((what, _)) = rows.iter().find(|(_, row)| row.iter().any(|v| !v.is_finite())) {
+                return Err(format!("the {what} of particle {number} (from 0) is not finite"));
+            }
+            if *body == NO_BODY {
+                return Err(format!("particle {number} (from 0) has a body that does not exist"));
+            }
+        }
+        let good = |w: f64| w >= 0.0 && w.is_finite();
+        if let Some((place, force)) = pressures.iter().find(|(_, force)| !good(*force)) {
+            return Err(format!(
+                "the normal force at node {place:?} is {force} N, but must be 0 or more and finite"
+            ));
+        }
+        let Tries { steps, last, work } = tries;
+        match (0..DRIVERS.len()).find(|&k| last[k] > *steps || !good(work[k])) {
+            Some(k) => Err(format!(
+                "the work of {} is {} ns at step {} of {steps}, but must be 0 or more and finite, at a step that is over",
+                DRIVERS[k], work[k], last[k]
+            )),
+            None => Ok(()),
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! A checkpoint is written to a temporary file, which then replaces the last checkpoint. So if a run is
 //! interrupted while it writes, the last checkpoint stays unchanged.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,14 @@ pub trait Saved: Sized {
     /// # Errors
     /// The fault of the file.
     fn load(from: &mut Reader<'_>) -> Result<Self, &'static str>;
+
+    /// Checks the numbers of a state that was read. By default all are taken.
+    ///
+    /// # Errors
+    /// The first number that no run writes, and what it belongs to.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// A checkpoint that cannot be read, used or written. An existing file is not changed.
@@ -62,7 +71,7 @@ pub enum CheckpointError {
         /// The file.
         file: PathBuf,
         /// The fault.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// The file belongs to a run with other settings.
     #[error(
@@ -118,7 +127,10 @@ pub fn read_state<S: Saved>(file: &Path) -> Result<S, CheckpointError> {
 fn open<S: Saved>(file: &Path) -> Result<(u64, S), CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
-    decode(&bytes).map_err(|what| CheckpointError::Damaged { file: file.into(), what })
+    let damaged = |what: Cow<'static, str>| CheckpointError::Damaged { file: file.into(), what };
+    let (run, state): (u64, S) = decode(&bytes).map_err(|what| damaged(what.into()))?;
+    state.check().map_err(|what| damaged(what.into()))?;
+    Ok((run, state))
 }
 
 fn encode(run: u64, state: &impl Saved) -> Vec<u8> {

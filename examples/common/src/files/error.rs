@@ -31,9 +31,24 @@ pub enum OutputError {
         /// Those of this run.
         expected: (usize, usize),
     },
-    /// A table of frames that ends before the checkpoint.
+    /// A picture of an earlier frame that is lost, damaged, or was never drawn.
     #[error(
-        "{}: line {line} is missing or is not that of its frame, and nothing was changed; run without --resume to start anew",
+        "{}: the picture of frame {frame}, before the checkpoint, cannot be read ({kind}), and an animation needs \
+         all of them; continue with --width 0, which draws none, or run without --resume to start anew",
+        file.display()
+    )]
+    Picture {
+        /// The file.
+        file: PathBuf,
+        /// The number of its frame.
+        frame: usize,
+        /// The error of the operating system, or [`ErrorKind::InvalidData`].
+        kind: ErrorKind,
+    },
+    /// A table of frames that ends before the checkpoint, or is damaged.
+    #[error(
+        "{}: line {line} is missing, is not that of its frame, or has a number that cannot be read or is not finite; \
+         nothing was changed; run without --resume to start anew",
         file.display()
     )]
     Table {

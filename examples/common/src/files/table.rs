@@ -32,7 +32,7 @@ impl<R: Record> Table<R> {
     /// Reads the rows of the start and of the first `frames` frames from the folder of an earlier run.
     ///
     /// # Errors
-    /// [`OutputError::Table`] if a frame is missing; nothing is changed.
+    /// [`OutputError::Table`] if a frame is missing or its line cannot be read; nothing is changed.
     pub fn read(folder: &Path, frames: usize) -> Result<Vec<R>, OutputError> {
         let file = folder.join("frames.csv");
         let text = std::fs::read_to_string(&file).unwrap_or_default();

@@ -23,8 +23,8 @@
 //! | `stretched` | Fig. 18: the first step of the stretched box, five seeds and norms; draws `mpm_stretched.png` |
 //! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` |
 //!
-//! Without a TABLE all are made, without `full`, `frames` and `transfers`. Pictures are drawn in `book/src/methods`, that of `full`
-//! only if neither scenes nor methods are chosen.
+//! `--help` prints these lines. Without a TABLE all are made, without `full`, `frames` and `transfers`. Pictures are drawn
+//! in `book/src/methods`, that of `full` only if neither scenes nor methods are chosen.
 //!
 //! | KEY | VALUE | default |
 //! |---|---|---|
@@ -48,6 +48,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `asked` | the arguments |
 //! | `stage` | a scene with its particles |
 //! | `moment` | the state before a step |
 //! | `method` | the methods, and how one solves the step |
@@ -61,6 +62,7 @@
 //! | `stretched` | norms of nodes |
 //! | `transfers` | counts of a place |
 
+mod asked;
 mod bar;
 mod bars;
 mod compare;
@@ -76,10 +78,12 @@ mod stage;
 mod stretched;
 mod transfers;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::ExitCode;
 
 use coarsen_core::parallel;
 
+use asked::Asked;
 use rows::Results;
 
 /// The result of a benchmark, which ends at the first error.
@@ -97,32 +101,29 @@ const FRAMES: &str = "frames";
 /// The table of a device.
 const TRANSFERS: &str = "transfers";
 
-/// The particles of all other tables.
-const PARTICLES: usize = 8000;
-
-/// What is measured.
-struct Asked {
-    tables: Vec<String>,
-    scenes: Option<Vec<String>>,
-    particles: Option<usize>,
-    frames: Option<usize>,
-    states: PathBuf,
-    runs: Option<PathBuf>,
-    methods: Option<Vec<String>>,
-    /// The most states of a scene.
-    most: usize,
-    threads: usize,
-    results: PathBuf,
-}
-
-impl Asked {
-    fn particles(&self) -> usize {
-        self.particles.unwrap_or(PARTICLES)
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 
-fn main() -> Outcome<()> {
-    let asked = asked()?;
+fn run() -> Outcome<()> {
+    let rest = [FULL, FRAMES, TRANSFERS]; // only by name
+    let whole: Vec<&str> = compare::names().chain(FIGURES).collect();
+    let known: Vec<&str> = whole.iter().copied().chain(rest).collect();
+    let words = std::env::args().skip(1);
+    let Some(mut asked) = Asked::parse(words, &known, Path::new(env!("CARGO_TARGET_TMPDIR")))? else {
+        let lines = include_str!("main.rs").lines().map_while(|line| line.strip_prefix("//!"));
+        lines.for_each(|line| println!("{}", line.strip_prefix(' ').unwrap_or(line)));
+        return Ok(());
+    };
+    if asked.tables.is_empty() {
+        asked.tables = whole.into_iter().map(str::to_owned).collect();
+    }
     let mut results = Results::read(&asked.results)?;
     parallel::threads(asked.threads, || {
         asked.tables.iter().try_for_each(|table| match table.as_str() {
@@ -136,44 +137,4 @@ fn main() -> Outcome<()> {
             table => compare::run(table, &asked, &mut results),
         })
     })?
-}
-
-/// Reads the arguments.
-fn asked() -> Outcome<Asked> {
-    let mut asked = Asked {
-        tables: Vec::new(),
-        scenes: None,
-        particles: None,
-        frames: None,
-        states: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm_states"),
-        runs: None,
-        methods: None,
-        most: usize::MAX,
-        threads: 2,
-        results: Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpm.csv"),
-    };
-    for word in std::env::args().skip(1).filter(|word| !word.starts_with("--")) {
-        match word.split_once('=') {
-            Some(("scenes", text)) => asked.scenes = Some(text.split(',').map(str::to_owned).collect()),
-            Some(("particles", text)) => asked.particles = Some(text.parse()?),
-            Some(("frames", text)) => asked.frames = Some(text.parse()?),
-            Some(("most", text)) => asked.most = text.parse()?,
-            Some(("states", text)) => asked.states = text.into(),
-            Some(("runs", text)) => asked.runs = Some(text.into()),
-            Some(("methods", text)) => asked.methods = Some(text.split(',').map(str::to_owned).collect()),
-            Some(("threads", text)) => asked.threads = text.parse()?,
-            Some(("results", text)) => asked.results = text.into(),
-            None if [FULL, FRAMES, TRANSFERS].contains(&word.as_str())
-                || FIGURES.contains(&word.as_str())
-                || compare::names().any(|name| name == word) =>
-            {
-                asked.tables.push(word);
-            }
-            _ => return Err(format!("`{word}` is no argument of this bench; see its first lines").into()),
-        }
-    }
-    if asked.tables.is_empty() {
-        asked.tables = compare::names().chain(FIGURES).map(str::to_owned).collect();
-    }
-    Ok(asked)
 }

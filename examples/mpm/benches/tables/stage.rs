@@ -34,7 +34,7 @@ pub(crate) fn options(solver: Solver) -> Outcome<Method> {
         solver,
         tolerance: 1e-7,
         iterations: 1000,
-        inner: 10_000,
+        inner: None,
         checkpoint: 1,
         backend: "cpu".parse()?,
     })

@@ -11,6 +11,7 @@
 //! | `friction` | friction on colliders, with the normal forces of the last step |
 //! | `free` | [`Products`]: products with the Hessian that are not assembled |
 //! | `start` | the start of a solve |
+//! | `norm` | the characteristic norm of the gradient |
 //! | `coarse` | [`Quadrature`]: the Hessian from particles on coarser grids |
 //!
 //! | symbol | here | |
@@ -28,6 +29,7 @@ mod free;
 mod friction;
 mod gather;
 mod hessian;
+mod norm;
 mod start;
 mod stencil;
 mod system;
@@ -36,7 +38,6 @@ use std::ops::Range;
 
 use coarsen::elastic::{Density, Energy, FixedCoRotated};
 use coarsen::multigrid::Restraint;
-use coarsen::optimize::grid_weights;
 use coarsen::{Objective, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 
@@ -295,19 +296,6 @@ impl<'a> Increment<'a> {
             }
         }
         work + self.work_of_friction()
-    }
-
-    /// The weights of the characteristic norm, 1 / (24 Δx² ξ_i Δt √n) for each unknown, and the largest
-    /// characteristic impulse, kg m/s: Wang et al. 2020, Eq. 9.
-    ///
-    /// # Errors
-    /// [`coarsen::Error::Parameter`] for a stiffness that is not positive and finite.
-    pub fn weights(&self) -> Result<(Vec<f64>, f64), coarsen::Error> {
-        let Given { grid, nodes, constraints, dt, .. } = self.given;
-        let stiffness: Vec<f64> =
-            constraints.free.iter().map(|&node| nodes.stiffness[node as usize]).collect();
-        let stiffest = stiffness.iter().fold(0.0, |m: f64, xi| m.max(*xi));
-        Ok((grid_weights(&stiffness, grid.dx, dt, 3)?, 24.0 * grid.dx * grid.dx * dt * stiffest))
     }
 }
 

@@ -1,7 +1,7 @@
-//! Checks of the numbers of a scene.
+//! Checks of the numbers and keys of a scene.
 
-use super::setting::{Body, Setting, Stuff};
-use crate::collider::Collider;
+use super::setting::{Body, Emitter, Setting, Stuff};
+use crate::collider::{Collider, Kind};
 use crate::fault::SceneError;
 use crate::plasticity::Plasticity;
 use crate::shape::Shape;
@@ -13,15 +13,23 @@ fn positive(key: &'static str, found: f64) -> Fault {
     (!(found > 0.0 && found.is_finite())).then_some((key, found, "positive and finite"))
 }
 
+/// The least and the largest modulus and density: squares and products of these numbers are finite and not 0.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+
+fn sized(key: &'static str, found: f64) -> Fault {
+    (!SIZES.contains(&found)).then_some((key, found, "from 1e-100 to 1e100"))
+}
+
 fn finite(key: &'static str, of: &[f64]) -> Fault {
     of.iter().find(|v| !v.is_finite()).map(|v| (key, *v, "finite"))
 }
 
 impl Setting {
-    /// Checks the ranges of all numbers.
+    /// Checks the ranges of all numbers, and refuses a yield stress, friction, `cells` and a swing where they have no
+    /// effect.
     ///
     /// # Errors
-    /// [`SceneError`] for the first number outside its range.
+    /// [`SceneError`] for the first number outside its range, or the first key that has no effect.
     pub fn check(&self) -> Result<(), SceneError> {
         if self.body.is_empty() && self.emitter.is_empty() {
             return Err(SceneError::Empty);
@@ -48,12 +56,14 @@ impl Setting {
                 return Err(SceneError::Outline { table: "body", index });
             }
             complete("body", index, &body.of)?;
+            used_stuff("body", index, &body.of)?;
         }
         for (index, collider) in self.collider.iter().enumerate() {
             named("collider", index, check_collider(collider))?;
             if collider.shape.is_some() == collider.mesh.is_some() {
                 return Err(SceneError::Outline { table: "collider", index });
             }
+            used_collider(index, collider)?;
         }
         for (index, emitter) in self.emitter.iter().enumerate() {
             let fault = check_volume(emitter.shape)
@@ -64,6 +74,8 @@ impl Setting {
                 .or_else(|| check_stuff(&emitter.of));
             named("emitter", index, fault)?;
             complete("emitter", index, &emitter.of)?;
+            used_stuff("emitter", index, &emitter.of)?;
+            used_emitter(index, emitter)?;
         }
         Ok(())
     }
@@ -99,13 +111,17 @@ fn check_stuff(of: &Stuff) -> Fault {
     let cells = of.per_cell.filter(|n| !(1..=1000).contains(n));
     let cells = cells.map(|n| ("of.per_cell", f64::from(n), "1 to 1000"));
     let poisson = of.poisson.filter(|nu| !(0.0..0.5).contains(nu));
-    let granular = of.granular.filter(|[low, high]| !(0.0 < *low && *low <= 1.0 && *high >= 1.0));
+    let granular = of.granular.and_then(|[low, high]| {
+        let least = (!(0.0 < low && low <= 1.0)).then_some(("of.granular[0]", low, "above 0 and at most 1"));
+        let most = !(high >= 1.0 && high.is_finite());
+        least.or(most.then_some(("of.granular[1]", high, "1 or more, and finite")))
+    });
     poisson
         .map(|nu| ("of.poisson", nu, "0 or more and below 1/2"))
-        .or(granular.map(|[low, _]| ("of.granular", low, "two bounds above 0 with 1 between them")))
+        .or(granular)
         .or(cells)
-        .or_else(|| of.density.and_then(|v| positive("of.density", v)))
-        .or_else(|| of.young.and_then(|v| positive("of.young", v)))
+        .or_else(|| of.density.and_then(|v| sized("of.density", v)))
+        .or_else(|| of.young.and_then(|v| sized("of.young", v)))
         .or_else(|| of.yield_stress.and_then(|v| positive("of.yield_stress", v)))
 }
 
@@ -128,6 +144,53 @@ fn check_collider(collider: &Collider) -> Fault {
     let gone = collider.gone.filter(|gone| gone.is_nan()).map(|gone| ("gone", gone, "a time in s"));
     let size = collider.mesh.as_ref().and_then(|mesh| positive("mesh.size", mesh.size.unwrap_or(1.0)));
     collider.shape.and_then(|shape| shape.fault()).or(phase).or(axis).or(cells).or(friction).or(gone).or(size)
+}
+
+/// Refuses keys of a material that have no effect.
+fn used_stuff(table: &'static str, index: usize, of: &Stuff) -> Result<(), SceneError> {
+    if of.yield_stress.is_none() || of.granular.is_none() {
+        return Ok(());
+    }
+    let (key, other) = ("of.yield_stress", "granular flow");
+    let cure = "leave out of.granular for the flow of von Mises, or of.yield_stress";
+    Err(SceneError::Unused { table, index, key, other, cure })
+}
+
+/// Refuses keys of a collider that have no effect.
+fn used_collider(index: usize, collider: &Collider) -> Result<(), SceneError> {
+    let round = collider.shape.is_some_and(|shape| shape.radius().is_some());
+    let (key, other, cure) = if collider.kind == Kind::Sticky && collider.friction > 0.0 {
+        let cure =
+            "it works with kind = \"slip\" and kind = \"separating\": give one of them, or leave it out";
+        ("friction", "kind = \"sticky\", the default", cure)
+    } else if !round && collider.cells > 0.0 {
+        let other = if collider.mesh.is_some() { "a mesh" } else { "a plane or a box" };
+        (
+            "cells",
+            other,
+            "it works with a sphere, torus, capsule or cylinder: take one of them, or leave it out",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(SceneError::Unused { table: "collider", index, key, other, cure })
+}
+
+/// Refuses the shapes that cannot emit, and keys of an emitter that have no effect.
+fn used_emitter(index: usize, emitter: &Emitter) -> Result<(), SceneError> {
+    if !matches!(emitter.shape, Shape::Sphere { .. } | Shape::Box { .. }) {
+        return Err(SceneError::Emitter { index, shape: emitter.shape.name() });
+    }
+    let Some(axis) = (0..3).find(|&k| (emitter.swing[k] == 0.0) != (emitter.swing_rate[k] == 0.0)) else {
+        return Ok(());
+    };
+    let (key, other) = if emitter.swing_rate[axis] == 0.0 {
+        ("swing", "an axis without swing_rate")
+    } else {
+        ("swing_rate", "an axis without swing")
+    };
+    let cure = "a swing needs both on the same axis: give both, or 0 for both";
+    Err(SceneError::Unused { table: "emitter", index, key, other, cure })
 }
 
 fn complete(table: &'static str, index: usize, of: &Stuff) -> Result<(), SceneError> {

@@ -83,7 +83,7 @@ pub struct Stuff {
     pub young: Option<f64>,
     /// Poisson's ratio.
     pub poisson: Option<f64>,
-    /// The yield stress of von Mises, Pa.
+    /// The yield stress of von Mises, Pa; not beside `granular`.
     pub yield_stress: Option<f64>,
     /// The bounds of the stretches of granular flow.
     pub granular: Option<[f64; 2]>,
@@ -125,7 +125,7 @@ pub struct Emitter {
     pub velocity: [f64; 3],
     /// When the flow ends, s.
     pub until: f64,
-    /// The region moves by amplitude · sin(rate · t) on each axis: the amplitudes in m.
+    /// The region moves by amplitude · sin(rate · t) on each axis: the amplitudes in m. An axis has both or none.
     #[serde(default)]
     pub swing: [f64; 3],
     /// The rates, degrees/s.

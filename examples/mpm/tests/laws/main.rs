@@ -1,6 +1,9 @@
 //! Laws of the material point method and of the program.
 
+mod bad_files;
 mod bad_input;
+mod bad_meshes;
+mod bad_scenes;
 mod constraints;
 mod device;
 mod duals;
@@ -8,9 +11,11 @@ mod energy;
 mod flow;
 mod hardest;
 mod jelly;
+mod program;
 mod runs;
 mod scenes;
 mod seeds;
+mod tables;
 mod transfers;
 mod turns;
 

@@ -232,6 +232,25 @@ fn solvers_agree() {
     }
 }
 
+/// The inner iterations of L-BFGS are those of the CG of `lbfgs-h`, which is on the grid itself; coarsest solves of other
+/// hierarchies are not among them.
+#[test]
+fn inner_iterations_are_those_on_the_grid() {
+    let run = |solver: &str| {
+        let folder = Folder::new(&format!("inner-{solver}"));
+        let arguments = ["--scene", "stretched", "--particles", "3000", "--frames", "2", "--solver", solver];
+        let rows = folder.run(&arguments).unwrap();
+        (rows[1].outer + rows[2].outer, rows[1].inner + rows[2].inner)
+    };
+    let (outer, inner) = run("lbfgs-h");
+    assert!(outer > 0 && inner > outer, "{outer} {inner}");
+    for solver in ["hot", "lbfgs-mas"] {
+        assert_eq!(run(solver).1, 0, "{solver}");
+    }
+    let (outer, inner) = run("pn-pcg");
+    assert!(inner > outer, "{outer} {inner}");
+}
+
 /// `auto` runs the preconditioner that it chose: for a small stiff system a factor, with which an inner solve takes one
 /// iteration.
 #[test]

@@ -1,8 +1,11 @@
 //! Built-in scenes, and files of rows and points.
 
+use std::path::PathBuf;
+
 use coarsen::mesh::{Format, parse};
 use examples_common::files::{Record, read, write};
 use mpm::collider::Obstacle;
+use mpm::material::{Material, Numbers};
 use mpm::pictures::view;
 use mpm::rows::{Row, Summary};
 use mpm::scene::SceneChoice;
@@ -13,9 +16,16 @@ use mpm::tries::Tries;
 use super::runs::check_balance;
 use super::{Folder, cloud};
 
-/// The number of particles at the paper's spacing is near that of Table 2, where the shapes are the authors'.
+/// The number of particles at the paper's spacing, at the end of all emission, is near that of Table 2.
+///
+/// Not for `boards`: with the authors' shapes and flow it begins with 212,000 particles and ends with about 490,000, and
+/// the paper's 188,000 are neither. `armacat` needs its mesh.
 #[test]
 fn scenes_have_the_size_of_the_paper() {
+    let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
+    if data.is_none() {
+        println!("armacat is left out: COARSEN_DATA is not set, so there is no mesh");
+    }
     for (name, thousands, share) in [
         ("twist", 230.0, 0.05),
         ("boxes", 805.0, 0.1),
@@ -23,12 +33,42 @@ fn scenes_have_the_size_of_the_paper() {
         ("donut", 247.0, 0.02),
         ("faceless", 110.0, 0.1),
         ("wheel", 550.0, 0.1),
+        ("sauce", 311.0, 0.25),
+        ("armacat", 403.0, 0.01),
     ] {
+        if name == "armacat" && data.is_none() {
+            continue;
+        }
         let scene: SceneChoice = name.parse().unwrap();
-        let setting = scene.setting(None, 1, None).unwrap();
-        let (particles, _) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
-        let found = particles.len() as f64 / 1e3;
+        let setting = scene.setting(None, 1, data.as_deref()).unwrap();
+        let found = Seeds::new(&setting).unwrap().count(setting.dx).unwrap() / 1e3;
         assert!((found / thousands - 1.0).abs() < share, "{name}: {found}");
+    }
+}
+
+/// The numbers of presets are the means of the ranges of Table 1: geometric means of moduli and yield stresses, up to
+/// their rounding to two digits.
+#[test]
+fn presets_are_means_of_the_ranges_of_the_paper() {
+    for (material, densities, moduli, ratios, yields) in [
+        (Material::Tissue, [300.0, 1000.0], [1e2, 1e6], [0.4, 0.5], None),
+        (Material::Rubber, [1000.0, 2500.0], [1e6, 5e7], [0.3, 0.5], None),
+        (Material::Bone, [800.0, 2000.0], [7e7, 3e10], [0.1, 0.4], None),
+        (Material::Pvc, [1000.0, 2000.0], [2e9, 4e9], [0.3, 0.4], Some([1e7, 4e7])),
+        (Material::Metal, [500.0, 20000.0], [1e10, 4e11], [0.2, 0.4], Some([2e8, 2e9])),
+        (Material::Ceramic, [2000.0, 6000.0], [1e11, 4e11], [0.2, 0.4], None),
+    ] {
+        let Numbers { density, young, poisson, yield_stress } = material.numbers();
+        let near = |found: f64, expected: f64| (found / expected - 1.0).abs() < 0.02;
+        let mean = |[low, high]: [f64; 2]| 0.5 * (low + high);
+        let geometric = |[low, high]: [f64; 2]| f64::sqrt(low * high);
+        assert_eq!(density, mean(densities), "{material:?}");
+        assert!((poisson - mean(ratios)).abs() < 1e-12 && near(young, geometric(moduli)), "{material:?}");
+        assert_eq!(yield_stress.is_some(), yields.is_some(), "{material:?}");
+        assert!(
+            yields.zip(yield_stress).is_none_or(|(range, own)| near(own, geometric(range))),
+            "{material:?}"
+        );
     }
 }
 

@@ -1,0 +1,259 @@
+//! Scene files and options with faults: the error names the table and the key.
+
+use mpm::fault::{MethodError, SceneError};
+
+use super::Folder;
+
+pub(super) const BODY: &str = "[[body]]\nshape = { sphere = { centre = [0.0, 0.0, 0.0], radius = 0.2 } }\n";
+const FLOW: &str = "velocity = [0.0, -1.0, 0.0]\nuntil = 1.0\n";
+pub(super) const OF: &str = "of = { density = 1000.0, young = 1e5, poisson = 0.3 }\n";
+
+const COLLIDER: &str = "[[collider]]\nshape = { sphere = { centre = [0.0, -1.0, 0.0], radius = 0.2 } }\n";
+
+#[test]
+fn scenes_name_the_key_that_is_wrong() {
+    let folder = Folder::new("keys");
+    let run = |text: &str| {
+        let scene = folder.write("scene.toml", text);
+        folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err()
+    };
+    let ball = format!("{BODY}{OF}");
+    for (text, part) in [
+        (format!("gravitation = 3\n{ball}"), "gravitation"),
+        (format!("{ball}colour = 3\n"), "colour"),
+        (format!("{BODY}of = {{ densty = 3.0 }}\n"), "densty"),
+        (format!("{ball}[[collider]]\nshape = {{ cone = {{ radius = 3.0 }} }}\n"), "cone"),
+        (format!("{ball}[[collider]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"), "radius"),
+    ] {
+        let error = run(&text);
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Format { .. })), "{error}");
+        let message = error.to_string();
+        assert!(
+            message.contains(part) && message.contains("scene.toml") && message.contains("line"),
+            "{message}"
+        );
+    }
+    for (text, expected) in [
+        (format!("dx = 0.0\n{ball}"), ("scene", "dx")),
+        (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
+        (format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"), ("body", "of.density")),
+        (format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"), ("body", "of.poisson")),
+        (format!("{ball}velocity = [inf, 0.0, 0.0]\n"), ("body", "velocity")),
+        (ball.replace("0.2", "-0.2"), ("body", "sphere.radius")),
+        (
+            format!(
+                "{ball}[[collider]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 0.0, 0.0] }} }}\n"
+            ),
+            ("collider", "plane.normal, its length"),
+        ),
+        (format!("{ball}{}gone = nan\n", BODY.replace("body", "collider")), ("collider", "gone")),
+        (format!("{ball}[view]\nazimuth = nan\n"), ("scene", "view.azimuth")),
+        (format!("{ball}[view]\nelevation = inf\n"), ("scene", "view.elevation")),
+        (
+            format!(
+                "{ball}[[emitter]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }} }}\n{FLOW}{OF}"
+            ),
+            ("emitter", "shape.plane, its volume"),
+        ),
+    ] {
+        let error = run(&text);
+        let Some(SceneError::Value { table, key, index: 0, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert_eq!((*table, *key), expected);
+    }
+    for dt in ["0.1", "1e-9"] {
+        let step = run(&format!("dt = {dt}\n{ball}"));
+        assert!(matches!(step.downcast_ref(), Some(SceneError::Step { .. })), "{step}");
+    }
+    let missing = run(BODY);
+    assert!(
+        matches!(
+            missing.downcast_ref(),
+            Some(SceneError::Missing { table: "body", index: 0, key: "density" })
+        ),
+        "{missing}"
+    );
+    let missing = run(&format!("{ball}{}{FLOW}of = {{ density = 1.0 }}\n", BODY.replace("body", "emitter")));
+    assert!(
+        matches!(
+            missing.downcast_ref(),
+            Some(SceneError::Missing { table: "emitter", index: 0, key: "young" })
+        ),
+        "{missing}"
+    );
+    let both = run(&format!("{ball}mesh = {{ file = \"ball.obj\" }}\n"));
+    assert!(matches!(both.downcast_ref(), Some(SceneError::Outline { table: "body", index: 0 })), "{both}");
+    let empty = run("dx = 0.1\n");
+    assert!(matches!(empty.downcast_ref(), Some(SceneError::Empty)), "{empty}");
+    let nowhere = folder.run(&["--scene", "nowhere.toml"]).unwrap_err();
+    assert!(matches!(nowhere.downcast_ref(), Some(SceneError::Read { .. })), "{nowhere}");
+    let data = folder.run(&["--scene", "armacat"]).unwrap_err();
+    assert!(matches!(data.downcast_ref(), Some(SceneError::Data { .. })), "{data}");
+}
+
+/// Without a largest step, steps are as long as a frame at any rate.
+#[test]
+fn a_rate_alone_is_a_scene() {
+    let folder = Folder::new("rate");
+    let scene = folder.write("scene.toml", &format!("rate = 48.0\ndx = 0.1\n{BODY}{OF}"));
+    let rows = folder.run(&["--scene", &scene, "--frames", "2"]).unwrap();
+    assert_eq!((rows[1].steps, rows[2].steps), (1, 1));
+}
+
+#[test]
+fn options_that_a_scene_does_not_use_are_refused() {
+    let folder = Folder::new("options");
+    for (arguments, expected) in [
+        (["--scene", "twist", "--stiff", "1e6"], "--stiff"),
+        (["--scene", "bar", "--seed", "3"], "--seed"),
+        (["--scene", "stretched", "--data", "."], "--data"),
+    ] {
+        let error = folder.run(&arguments).unwrap_err();
+        let Some(SceneError::Option { option, .. }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(*option, expected);
+    }
+}
+
+#[test]
+fn scenes_that_are_too_large_are_refused() {
+    let folder = Folder::new("large");
+    let long =
+        format!("dx = 0.1\n{}{}{OF}", BODY.replace("body", "emitter"), FLOW.replace("1.0\n", "1e30\n"));
+    let long = folder.write("long.toml", &long.replace("dx", "frames = 1000000000000\ndx"));
+    for arguments in [
+        ["--scene", "boxes", "--dx", "1e-6"],
+        ["--scene", "boxes", "--particles", "1000000000000"],
+        ["--scene", &long, "--dx", "0.1"],
+    ] {
+        let error = folder.run(&arguments).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Large { index: 0, .. })), "{error}");
+    }
+}
+
+#[test]
+fn bodies_without_volume_are_refused() {
+    let folder = Folder::new("volume");
+    let hidden = format!("dx = 0.05\n{BODY}{OF}{}{OF}", BODY.replace("0.2", "0.5"));
+    let small = format!("dx = 1.0\n{}{OF}", BODY.replace("0.2", "0.001"));
+    for text in [hidden, small] {
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Volume { index: 0, .. })), "{error}");
+    }
+}
+
+/// The number outside its range is named, also where its key has two of them.
+#[test]
+fn scenes_name_the_number_that_is_wrong() {
+    let folder = Folder::new("numbers");
+    let of = |more: &str| format!("{BODY}of = {{ density = 1e3, poisson = 0.3, {more} }}\n");
+    let axis = |shape: &str, from: &str, radius: &str| {
+        let shape =
+            format!("{shape} = {{ from = [{from}, 0.0, 0.0], to = [1.0, 0.0, 0.0], radius = {radius} }}");
+        format!("{BODY}{OF}[[collider]]\nshape = {{ {shape} }}\n")
+    };
+    for (text, key, value) in [
+        (of("young = 1e300"), "of.young", 1e300),
+        (of("young = 1e-300"), "of.young", 1e-300),
+        (of("young = 1e5").replace("1e3", "1e200"), "of.density", 1e200),
+        (of("young = 1e5, granular = [0.0, 1.1]"), "of.granular[0]", 0.0),
+        (of("young = 1e5, granular = [1.1, 1.2]"), "of.granular[0]", 1.1),
+        (of("young = 1e5, granular = [0.9, 0.95]"), "of.granular[1]", 0.95),
+        (of("young = 1e5, granular = [0.9, nan]"), "of.granular[1]", f64::NAN),
+        (of("young = 1e5, granular = [0.9, inf]"), "of.granular[1]", f64::INFINITY),
+        (axis("capsule", "nan", "0.1"), "capsule.from", f64::NAN),
+        (axis("capsule", "0.0", "nan"), "capsule.radius", f64::NAN),
+        (axis("capsule", "1.0", "0.1"), "capsule.to less capsule.from, its length", 0.0),
+        (axis("cylinder", "inf", "0.1"), "cylinder.from", f64::INFINITY),
+        (axis("cylinder", "0.0", "-1.0"), "cylinder.radius", -1.0),
+    ] {
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
+        let Some(SceneError::Value { key: named, found, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert!(*named == key && (*found == value || found.is_nan() && value.is_nan()), "{key}: {error}");
+        assert!(error.to_string().contains(&format!("{key} is {value:?}, but must be")), "{error}");
+    }
+}
+
+/// A key that has no effect is refused, and the error says with what it works.
+#[test]
+fn keys_without_effect_are_refused() {
+    let folder = Folder::new("unused");
+    let run = |text: &str| {
+        let scene = folder.write("scene.toml", &format!("dx = 0.1\n{text}"));
+        folder.run(&["--scene", &scene, "--frames", "1"])
+    };
+    let ball = format!("{BODY}{OF}");
+    let plane = "[[collider]]\nshape = { plane = { point = [0.0, -1.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
+    let block = "[[collider]]\nshape = { box = { low = [-1.0, -2.0, -1.0], high = [1.0, -1.0, 1.0] } }\n";
+    let emitter = format!("{}{FLOW}{OF}", BODY.replace("body", "emitter"));
+    let flow = OF.replace("poisson = 0.3", "poisson = 0.3, yield_stress = 1e3, granular = [0.99, 1.001]");
+    for (text, table, key, works) in [
+        (format!("{ball}{COLLIDER}friction = 0.5\n"), "collider", "friction", "separating"),
+        (format!("{ball}{COLLIDER}kind = \"sticky\"\nfriction = 0.5\n"), "collider", "friction", "slip"),
+        (format!("{ball}{plane}cells = 1.0\n"), "collider", "cells", "capsule"),
+        (format!("{ball}{block}cells = 1.0\n"), "collider", "cells", "torus"),
+        (
+            format!("{ball}[[collider]]\nmesh = {{ file = \"x.obj\" }}\ncells = 1.0\n"),
+            "collider",
+            "cells",
+            "a mesh",
+        ),
+        (format!("{BODY}{flow}"), "body", "of.yield_stress", "of.granular"),
+        (emitter.replace(OF, &flow), "emitter", "of.yield_stress", "of.granular"),
+        (format!("{emitter}swing = [0.1, 0.0, 0.0]\n"), "emitter", "swing", "same axis"),
+        (format!("{emitter}swing_rate = [0.0, 90.0, 0.0]\n"), "emitter", "swing_rate", "same axis"),
+    ] {
+        let error = run(&text).unwrap_err();
+        let Some(SceneError::Unused { table: of, index: 0, key: named, .. }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        assert!((*of, *named) == (table, key) && error.to_string().contains(works), "{error}");
+    }
+    for good in ["kind = \"slip\"\nfriction = 0.5\ncells = 1.0\n", "friction = 0.0\n"] {
+        run(&format!("{ball}{COLLIDER}{good}")).unwrap();
+    }
+    run(&format!("{emitter}swing = [0.1, 0.0, 0.0]\nswing_rate = [9.0, 0.0, 0.0]\n")).unwrap();
+}
+
+/// Only balls and boxes emit: the flow of other shapes is not known.
+#[test]
+fn emitters_of_other_shapes_are_refused() {
+    let folder = Folder::new("emitters");
+    let ends = "from = [0.0, 0.0, 0.0], to = [1.0, 0.0, 0.0], radius = 0.2";
+    for (name, shape) in [
+        ("torus", "torus = { centre = [0.0, 0.0, 0.0], axis = [0.0, 1.0, 0.0], radii = [0.3, 0.1] }"),
+        ("capsule", &format!("capsule = {{ {ends} }}")),
+        ("cylinder", &format!("cylinder = {{ {ends} }}")),
+    ] {
+        let text = format!("dx = 0.1\n[[emitter]]\nshape = {{ {shape} }}\n{FLOW}{OF}");
+        let scene = folder.write("scene.toml", &text);
+        let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
+        let Some(SceneError::Emitter { index: 0, shape }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(*shape, name);
+    }
+}
+
+/// `--inner` bounds the linear solves of Newton's method, and L-BFGS has none.
+#[test]
+fn options_that_a_solver_does_not_use_are_refused() {
+    let folder = Folder::new("inner");
+    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let run =
+        |solver: &str| folder.run(&["--scene", &scene, "--frames", "1", "--solver", solver, "--inner", "50"]);
+    for solver in ["hot", "hot-quadratic", "lbfgs-h", "lbfgs-gmg", "lbfgs-sa", "lbfgs-mas"] {
+        let error = run(solver).unwrap_err();
+        let Some(MethodError::Option { option: "--inner", solver: named }) = error.downcast_ref() else {
+            panic!("{error}")
+        };
+        let text = error.to_string();
+        assert!(named.name() == solver && text.contains("pn-pcg") && text.contains("auto"), "{text}");
+        assert!(!text.contains(", hot") && !text.contains("lbfgs-mas,"), "{text}");
+    }
+    for solver in ["pn-pcg", "gast", "auto"] {
+        run(solver).unwrap();
+    }
+}
