@@ -79,23 +79,39 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         product
     }
 
-    /// Computes s −= Σ A_ij x_j over outer couplings.
+    /// Computes s −= Σ A_ij x_j over outer couplings, as [`less_inner`](Self::less_inner) does over inner ones.
+    /// Nothing is read beyond a block of x, since another thread may write the next one.
     #[inline(always)]
-    pub(super) unsafe fn less_outer<I: Set<V>, const B: usize>(
+    pub(super) unsafe fn less_outer<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
         &self,
         set: I,
         places: Range<usize>,
+        ahead: isize,
         x: *const V,
         s: &mut [V; B],
     ) {
-        for k in places {
-            let j = self.layout.outer_columns[k] as usize;
-            // SAFETY: see the top of `kernel.rs`.
-            let xj = unsafe { get::<V, B>(x.cast_mut(), j) };
-            let ax = multiply::<V, S, I, B>(set, &self.outer[k * B * B..(k + 1) * B * B], &xj);
-            for c in 0..B {
-                s[c] -= ax[c];
+        let columns = &self.layout.outer_columns[places.clone()];
+        let Some((&last, others)) = columns.split_last() else { return };
+        let mut sums = [P::zero(set); B];
+        // SAFETY: see the top of `kernel.rs`. Every block of A except the last is followed by another block.
+        unsafe {
+            let values = self.outer.as_ptr().add(places.start * B * B);
+            prefetch(columns.as_ptr().wrapping_byte_offset(ahead));
+            for (k, &j) in others.iter().enumerate() {
+                let x = P::load_first::<V, B>(set, x.add(j as usize * B));
+                prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
+                for r in 0..B {
+                    sums[r] = P::load(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
+                }
             }
+            let (x, k) = (P::load_first::<V, B>(set, x.add(last as usize * B)), others.len());
+            prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
+            for r in 0..B {
+                sums[r] = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
+            }
+        }
+        for r in 0..B {
+            s[r] -= sums[r].sum_first::<B>();
         }
     }
 

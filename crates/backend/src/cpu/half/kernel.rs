@@ -68,7 +68,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         match self.pass {
             Pass::Alone | Pass::Start => self.start::<I, P, B>(set),
-            Pass::Later => self.later::<I, B>(set),
+            Pass::Later => self.later::<I, P, B>(set),
             Pass::Upper => self.upper::<I, P, B>(set),
             Pass::Forward => self.forward::<I, P, B>(set),
             Pass::Backward => self.backward::<I, P, B>(set),
@@ -85,7 +85,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 let mut s = half.block_of::<B>(self.b, i);
                 if outer.is(half, i) {
                     let (from, later) = (outer.from(half), half.layout.later[outer.at] as usize);
-                    half.less_outer::<I, B>(set, from..later, x, &mut s);
+                    half.less_outer::<I, P, B>(set, from..later, AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
@@ -106,7 +106,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     }
 
     #[inline(always)]
-    fn later<I: Set<V>, const B: usize>(&self, set: I) {
+    fn later<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
         for at in self.chunk.outer.clone() {
             let i = half.layout.outer_rows[at] as usize;
@@ -114,7 +114,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             unsafe {
                 let mut s = get::<V, B>(r, i);
                 let later = half.layout.later[at] as usize..half.layout.outer[at + 1] as usize;
-                half.less_outer::<I, B>(set, later, x, &mut s);
+                half.less_outer::<I, P, B>(set, later, AHEAD, x, &mut s);
                 put::<V, B>(r, i, &s);
             }
         }
@@ -141,7 +141,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             unsafe {
                 let mut s = get::<V, B>(r, i);
                 if outer.is(half, i) {
-                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
+                    half.less_outer::<I, P, B>(set, outer.all(half), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 half.less_inner::<I, P, B>(set, half.inner(i), AHEAD, x, &mut s);
@@ -171,7 +171,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 let mut s = get::<V, B>(t, i);
                 if outer.at > self.chunk.outer.start && (Outer { at: outer.at - 1 }).is(half, i) {
                     outer.at -= 1;
-                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
+                    half.less_outer::<I, P, B>(set, outer.all(half), -AHEAD, x, &mut s);
                 }
                 half.less_inner::<I, P, B>(set, inner.clone(), -AHEAD, x, &mut s);
                 self.relax::<I, P, B>(set, i, &s, x);

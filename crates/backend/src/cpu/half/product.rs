@@ -44,7 +44,7 @@ impl<V: Real, S: Real> Product<'_, V, S> {
             unsafe {
                 let mut s = self.b.map_or([V::zero(); B], |b| half.block_of::<B>(b, i));
                 if outer.is(half, i) {
-                    half.less_outer::<I, B>(set, outer.all(half), x, &mut s);
+                    half.less_outer::<I, P, B>(set, outer.all(half), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
