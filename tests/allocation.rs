@@ -108,6 +108,36 @@ fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
     }
 }
 
+/// Sweeps over half of a matrix in four chunks: once both matrices were seen, a rebuild for the other one
+/// allocates nothing, although couplings between chunks are stored once for the first and twice for the second.
+fn halves_of_chunks(threads: usize) {
+    let matrices = [[1, 700, 800, 900, 1000], [1, 1030, 1040, 1050, 1060]].map(|distances| {
+        let n = 8192;
+        let after = distances.iter().flat_map(|&d| (0..n - d).map(move |i| (i, i + d)));
+        let coupled = after.flat_map(|(i, j)| [(i, j), (j, i)]);
+        let mut places: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).chain(coupled).collect();
+        places.sort_unstable();
+        let block =
+            |&(i, j): &(u32, u32)| if i == j { [20.0, 0.0, 0.0, 20.0] } else { [-1.0, 0.0, 0.0, -1.0] };
+        let values: Vec<f64> = places.iter().flat_map(block).collect();
+        assembly::from_blocks(2 * n as usize, 2 * n as usize, (2, 2), &places, &values).unwrap()
+    });
+    let mut half = Cpu::<f64>::new().gauss_seidel(&matrices[0], 1.0, true).unwrap().unwrap();
+    let (b, mut x, mut r) = (noise(2 * 8192, 1), noise(2 * 8192, 2), noise(2 * 8192, 3));
+    let mut round = || {
+        for a in [&matrices[1], &matrices[0]] {
+            assert!(half.rebuild(a).unwrap());
+            half.pre_smooth_residual(&b, &mut x, &mut r);
+            half.post_smooth(&b, &mut x);
+            half.smooth(&b, &mut x);
+            half.operator().apply(&b, &mut r);
+        }
+    };
+    round();
+    round();
+    assert_eq!(bytes(round), 0, "halves of chunks at {threads} threads");
+}
+
 fn main() {
     let parts: [(&str, fn()); 3] =
         [("one", || with_threads(1)), ("two", || with_threads(2)), ("outside", from_outside)];
@@ -154,6 +184,7 @@ fn with_threads(threads: usize) {
         hierarchies_of_blocks(threads);
         sets_of_nodes(&Cpu::new(), threads);
         sets_of_nodes(&AnyBackend::Cpu(Cpu::<f64>::new()), threads);
+        halves_of_chunks(threads);
         bodies(threads);
     })
     .unwrap();

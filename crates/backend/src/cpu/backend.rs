@@ -98,7 +98,8 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         RowSets::chunked(pattern, rows_of_chunk(pattern.rows()))
     }
 
-    /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, if most couplings are inside chunks.
+    /// Returns Gauss-Seidel over half of A for blocks of 2, 3 or 6, if half storage pays
+    /// ([`gauss_seidel_over`](Cpu::gauss_seidel_over)).
     fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,
@@ -128,8 +129,10 @@ impl<V: Real, S: Real> Cpu<V, S> {
     ///
     /// [`Backend::gauss_seidel`] uses the order of [`Backend::relaxation_order`], with at most 32 chunks; more
     /// chunks keep more threads busy. Half storage pays for blocks of 2, 3 and 6, at most four sets, a complete
-    /// diagonal, and at least 60 % of the couplings inside chunks. The caller ensures that A is symmetric to
-    /// round-off, and that ω is between 0 and 2. *Cost* two passes over the pattern and one over half of A.
+    /// diagonal, and at least 60 % of the couplings inside chunks. With many couplings between chunks of two
+    /// sets, it also pays if no row of the first set is coupled to two chunks. The caller ensures that A is
+    /// symmetric to round-off, and that ω is between 0 and 2. *Cost* two passes over the pattern and one over
+    /// half of A.
     ///
     /// ```
     /// use coarsen_backend::{Cpu, RowSets};

@@ -12,10 +12,18 @@ const BLOCKS: [usize; 3] = [2, 3, 6];
 
 /// Returns a symmetric band of n nodes in b x b blocks; some rows have fewer neighbours.
 fn band(n: usize, b: usize) -> Bsr<f64> {
-    let coupled = |i: usize, j: usize| i == j || [1, 2, 9].contains(&i.abs_diff(j)) && (i + j) % 11 != 3;
-    let places: Vec<(u32, u32)> = (0..n)
-        .flat_map(|i| (0..n).filter(move |&j| coupled(i, j)).map(move |j| (i as u32, j as u32)))
-        .collect();
+    coupled_at(&[1, 2, 5, 6, 7, 8, 9], n, b)
+}
+
+/// The same with couplings of nodes at these distances.
+fn coupled_at(distances: &[usize], n: usize, b: usize) -> Bsr<f64> {
+    let row = |i: usize| {
+        let before = distances.iter().rev().filter_map(move |&d| i.checked_sub(d));
+        let after = distances.iter().map(move |&d| i + d).filter(move |&j| j < n);
+        let neighbours = move |&j: &usize| i == j || (i + j) % 11 != 3;
+        before.chain([i]).chain(after).filter(neighbours).map(move |j| (i as u32, j as u32))
+    };
+    let places: Vec<(u32, u32)> = (0..n).flat_map(row).collect();
     let mut values = Vec::new();
     for &(i, j) in &places {
         let block = noise(b * b, u64::from(i.min(j)) * 1000 + u64::from(i.max(j)));
@@ -64,7 +72,8 @@ fn halves_do_what_whole_rows_do() {
     for (b, n) in BLOCKS.into_iter().flat_map(|b| [0, 1, 30, 200].map(|n| (b, n))) {
         let a = band(n, b);
         let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
-        for chunk in [25, 60, 1000] {
+        // Couplings between chunks are stored twice, once, and twice since they are few; then there are none.
+        for chunk in [16, 25, 60, 1000] {
             let sets = RowSets::chunked(a.pattern(), chunk);
             let on = Cpu::new();
             let half = half_of(on, &sets, &a, 1.0);
@@ -103,7 +112,7 @@ fn halves_do_what_whole_rows_do() {
 /// The rounding of D⁻¹ in storage affects the accuracy of a sweep, but not its residual or fixed point.
 #[test]
 fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
-    let mut a = band(200, 3);
+    let mut a = coupled_at(&[1, 2, 9], 200, 3);
     for i in (0..200).step_by(7) {
         let k = a.pattern().find(i, i).unwrap();
         for (e, v) in a.values_mut()[9 * k..9 * (k + 1)].iter_mut().enumerate() {
@@ -130,26 +139,75 @@ fn stiff_blocks_in_f32_keep_residuals_and_solutions() {
 #[test]
 fn bits_do_not_depend_on_threads() {
     let a = band(4000, 3);
-    let sets = RowSets::chunked(a.pattern(), 250);
     let rhs = noise(a.shape().0, 1);
-    let run = || {
-        let mut half = half_of(Cpu::mixed(), &sets, &a, 1.0);
-        let (mut x, mut r) = (rhs.clone(), rhs.clone());
-        half.pre_smooth_residual(&rhs, &mut x, &mut r);
-        half.post_smooth(&rhs, &mut x);
-        (x, r)
-    };
-    let one = threads(1, run).unwrap();
-    assert_eq!(one, threads(2, run).unwrap());
-    assert_eq!(one, threads(7, run).unwrap());
+    for chunk in [25, 250] {
+        let sets = RowSets::chunked(a.pattern(), chunk);
+        let run = || {
+            let mut half = half_of(Cpu::mixed(), &sets, &a, 1.0);
+            let (mut x, mut r, mut y) = (rhs.clone(), rhs.clone(), rhs.clone());
+            half.pre_smooth_residual(&rhs, &mut x, &mut r);
+            half.post_smooth(&rhs, &mut x);
+            half.smooth(&rhs, &mut x);
+            half.operator().apply(&rhs, &mut y);
+            (x, r, y)
+        };
+        let one = threads(1, run).unwrap();
+        assert_eq!(one, threads(2, run).unwrap());
+        assert_eq!(one, threads(7, run).unwrap());
+    }
 }
 
+/// Half storage does not pay with many couplings between chunks, unless they are stored once.
 #[test]
 fn far_couplings_are_left_to_whole_rows() {
+    let pays = |a: &Bsr<f64>, chunk: usize| {
+        let sets = RowSets::chunked(a.pattern(), chunk);
+        Cpu::new().gauss_seidel_over(&sets, a, 1.0).unwrap().is_some()
+    };
     let a = ring(1000, 3);
-    let pays = |sets: &RowSets| Cpu::new().gauss_seidel_over(sets, &a, 1.0).unwrap().is_some();
-    assert!(!pays(&RowSets::chunked(a.pattern(), 30)));
-    assert!(pays(&RowSets::natural(a.pattern())));
+    assert!(!pays(&a, 30));
+    assert!(pays(&a, 1000));
+    let a = coupled_at(&[12, 13, 14], 1000, 3); // half of the couplings leave a chunk
+    assert!(!pays(&a, 27));
+    assert!(pays(&a, 28));
+}
+
+/// Couplings between chunks are stored once if they are many and no row is coupled to two chunks: with 25 rows
+/// in a chunk, but not with 16, in which the couplings to both sides overlap, and not with 50.
+#[test]
+fn many_couplings_between_chunks_are_stored_once() {
+    let a = band(2000, 3);
+    let bytes = |chunk| {
+        let sets = RowSets::chunked(a.pattern(), chunk);
+        half_of(Cpu::new(), &sets, &a, 1.0).bytes() as f64
+    };
+    let least = bytes(2000);
+    let shares = [16, 25, 50].map(|chunk| bytes(chunk) / least);
+    assert!(shares[0] > 1.15 && shares[1] < 1.04 && shares[2] > 1.06, "{shares:?}");
+}
+
+/// A rebuild does what a new smoother does, when couplings between chunks were stored otherwise before.
+#[test]
+fn rebuilds_change_the_storage_of_couplings() {
+    let n = 8192; // four chunks; couplings between them are stored once, twice, and twice since they are few
+    let matrices = [[1, 700, 800, 900, 1000], [1, 1030, 1040, 1050, 1060], [1, 2, 3, 4, 5]]
+        .map(|distances| coupled_at(&distances, n, 2));
+    let b = noise(2 * n, 1);
+    let on = Cpu::<f64>::new();
+    let made = |a: &Bsr<f64>| on.gauss_seidel(a, 1.0, true).unwrap().unwrap();
+    let smoothed = |half: &mut dyn Smoother<f64, Cpu<f64>>| {
+        let (mut x, mut r) = (b.clone(), b.clone());
+        half.pre_smooth_residual(&b, &mut x, &mut r);
+        half.post_smooth(&b, &mut x);
+        half.smooth(&b, &mut x);
+        (x, r)
+    };
+    let expected = matrices.each_ref().map(|a| smoothed(&mut *made(a)));
+    let mut half = made(&matrices[0]);
+    for k in [1, 0, 2, 0, 1, 2] {
+        assert!(half.rebuild(&matrices[k]).unwrap());
+        assert!(smoothed(&mut *half) == expected[k], "matrix {k}");
+    }
 }
 
 /// Sets of another pattern would lead to rows that the matrix does not have.

@@ -163,31 +163,63 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         xi: &[V; B],
         t: *mut V,
     ) {
-        let columns = &self.layout.inner_columns[places.clone()];
-        let Some((&last, others)) = columns.split_last() else { return };
-        // SAFETY: see the top of `kernel.rs`. A pack reads beyond its block into the next block, which exists
-        // for every block except the last.
+        // SAFETY: see the top of `kernel.rs`.
         unsafe {
-            let values = self.inner.as_ptr().add(places.start * B * B);
-            let mut less = [P::zero(set); B];
-            for r in 0..B {
-                less[r] = P::splat(set, -xi[r]);
+            give::<V, S, I, P, B>(set, (&self.inner, &self.layout.inner_columns), places, xi, t);
+        }
+    }
+
+    /// Computes t_j −= A_ijᵀ x_i over outer couplings, if they are stored once.
+    #[inline(always)]
+    pub(super) unsafe fn give_outer<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+        &self,
+        set: I,
+        places: Range<usize>,
+        xi: &[V; B],
+        t: *mut V,
+    ) {
+        if self.layout.once {
+            // SAFETY: see the top of `kernel.rs`.
+            unsafe {
+                give::<V, S, I, P, B>(set, (&self.outer, &self.layout.outer_columns), places, xi, t);
             }
-            for (k, &j) in others.iter().enumerate() {
-                let t = t.add(j as usize * B);
-                let mut sum = P::load_first::<V, B>(set, t);
-                for r in 0..B {
-                    sum = P::load(set, values.add((k * B + r) * B)).mul_add(less[r], sum);
-                }
-                sum.store_first::<B>(t);
-            }
-            let (t, k) = (t.add(last as usize * B), others.len());
+        }
+    }
+}
+
+/// Computes t_j −= A_ijᵀ x_i over the couplings at `places` of the blocks and columns.
+#[inline(always)]
+unsafe fn give<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+    set: I,
+    (values, columns): (&[S], &[u32]),
+    places: Range<usize>,
+    xi: &[V; B],
+    t: *mut V,
+) {
+    let columns = &columns[places.clone()];
+    let Some((&last, others)) = columns.split_last() else { return };
+    // SAFETY: see the top of `kernel.rs`. A pack of A reads beyond its block into the next block, which exists
+    // for every block except the last.
+    unsafe {
+        let values = values.as_ptr().add(places.start * B * B);
+        let mut less = [P::zero(set); B];
+        for r in 0..B {
+            less[r] = P::splat(set, -xi[r]);
+        }
+        for (k, &j) in others.iter().enumerate() {
+            let t = t.add(j as usize * B);
             let mut sum = P::load_first::<V, B>(set, t);
             for r in 0..B {
-                sum = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(less[r], sum);
+                sum = P::load(set, values.add((k * B + r) * B)).mul_add(less[r], sum);
             }
             sum.store_first::<B>(t);
         }
+        let (t, k) = (t.add(last as usize * B), others.len());
+        let mut sum = P::load_first::<V, B>(set, t);
+        for r in 0..B {
+            sum = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(less[r], sum);
+        }
+        sum.store_first::<B>(t);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Passes over the rows of a chunk.
 //!
-//! SAFETY, of all unsafe code here: a chunk writes only its own rows. It reads its own rows, and rows of
-//! other sets. Those are not written at the same time, because chunks of one set are not coupled
-//! ([`RowSets::chunked`](crate::RowSets::chunked)). Columns are columns of the pattern, which is square.
+//! SAFETY, of all unsafe code here: a chunk reads and writes its own rows, and it reads rows of other sets.
+//! Those are not written at the same time, because chunks of one set are not coupled
+//! ([`RowSets::chunked`](crate::RowSets::chunked)). If outer couplings are stored once, a chunk of the second
+//! set also writes the rows of r in the first set that are coupled to it. No other chunk of its set reads or
+//! writes them ([`Layout::once`](super::layout::Layout)). Columns are columns of the pattern, which is square.
 //! Vectors have a block for each column; values have b² numbers per column
 //! ([`Layout::fill`](super::layout::Layout)). The inner columns of a row increase, lie in its chunk and are
 //! smaller than the row.
@@ -27,15 +29,15 @@ pub(super) const AHEAD: isize = 2048;
 pub(super) enum Pass {
     /// x = (D/ω + L)⁻¹ b from x = 0.
     Alone,
-    /// As `Alone`, and computes r without the couplings to later sets.
+    /// As `Alone`, and computes r without the couplings to later sets, unless they are stored once.
     Start,
     /// Subtracts the couplings to later sets from r.
     Later,
-    /// r = b − Lᵀ x inside the chunk.
+    /// r = b − Lᵀ x over the couplings that are stored once.
     Upper,
     /// A forward sweep after `Upper`.
     Forward,
-    /// A backward sweep; r is workspace.
+    /// A backward sweep; r is workspace, and equals b if outer couplings are stored once.
     Backward,
 }
 
@@ -83,9 +85,10 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             // SAFETY: see the top of this file.
             unsafe {
                 let mut s = half.block_of::<B>(self.b, i);
+                let mut earlier = 0..0;
                 if outer.is(half, i) {
-                    let (from, later) = (outer.from(half), half.layout.later[outer.at] as usize);
-                    half.less_outer::<I, P, B>(set, from..later, AHEAD, x, &mut s);
+                    earlier = outer.from(half)..half.layout.later[outer.at] as usize;
+                    half.less_outer::<I, P, B>(set, earlier.clone(), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
@@ -101,6 +104,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 half.less_diagonal::<I, B>(set, i, &get::<V, B>(x, i), &mut s);
                 put::<V, B>(r, i, &s);
                 half.give::<I, P, B>(set, inner, &get::<V, B>(x, i), r);
+                half.give_outer::<I, P, B>(set, earlier, &get::<V, B>(x, i), r);
             }
         }
     }
@@ -123,11 +127,16 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     #[inline(always)]
     fn upper<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, r) = (self.of, self.x.get(), self.r.get());
+        let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
             // SAFETY: see the top of this file.
             unsafe {
                 put::<V, B>(r, i, &half.block_of::<B>(self.b, i));
                 half.give::<I, P, B>(set, half.inner(i), &get::<V, B>(x, i), r);
+                if outer.is(half, i) {
+                    half.give_outer::<I, P, B>(set, outer.all(half), &get::<V, B>(x, i), r);
+                    outer.at += 1;
+                }
             }
         }
     }
@@ -154,7 +163,8 @@ impl<V: Real, S: Real> Task<'_, V, S> {
     fn backward<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, t) = (self.of, self.x.get(), self.r.get());
         let mut outer = Outer { at: self.chunk.outer.end };
-        let mut begun = self.chunk.rows.end; // t is initialised from this row on
+        // t is initialised from this row on.
+        let mut begun = if half.layout.once { self.chunk.rows.start } else { self.chunk.rows.end };
         for k in 0..self.chunk.rows.len() {
             // Not an iterator: its closure would be compiled as a separate function, without the instructions
             // of the set.
@@ -168,14 +178,16 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                     let b = self.b[begun * B..(begun + 1) * B].as_ptr();
                     P::load_first::<V, B>(set, b).store_first::<B>(t.add(begun * B));
                 }
-                let mut s = get::<V, B>(t, i);
+                let (mut s, mut all) = (get::<V, B>(t, i), 0..0);
                 if outer.at > self.chunk.outer.start && (Outer { at: outer.at - 1 }).is(half, i) {
                     outer.at -= 1;
-                    half.less_outer::<I, P, B>(set, outer.all(half), -AHEAD, x, &mut s);
+                    all = outer.all(half);
+                    half.less_outer::<I, P, B>(set, all.clone(), -AHEAD, x, &mut s);
                 }
                 half.less_inner::<I, P, B>(set, inner.clone(), -AHEAD, x, &mut s);
                 self.relax::<I, P, B>(set, i, &s, x);
                 half.give::<I, P, B>(set, inner, &get::<V, B>(x, i), t);
+                half.give_outer::<I, P, B>(set, all, &get::<V, B>(x, i), t);
             }
         }
     }

@@ -2,8 +2,11 @@
 //!
 //! Rows are cut into the chunks of a [`RowSets`]. A coupling inside a chunk is stored once, with the row of
 //! the larger index. A coupling between chunks is stored with both rows, so that a chunk writes only its own
-//! rows.
+//! rows. But many couplings between chunks of two sets are stored once, with the row of the second set, if no
+//! row of the first set is coupled to two chunks. A chunk of the second set then writes to rows of the first,
+//! and no other chunk of its set writes to the same rows.
 
+use std::mem;
 use std::ops::Range;
 use std::slice::from_raw_parts_mut;
 use std::sync::Arc;
@@ -17,12 +20,19 @@ use crate::{DenseBlocks, RowSets};
 /// The number of rows per task of a pass over the pattern.
 const LEAF: usize = 1024;
 
-/// The minimal fraction of couplings inside chunks. With a smaller fraction, half storage saves less than its
-/// second pass over vectors costs.
+/// The minimal fraction of couplings inside chunks, if all others are stored twice. With a smaller fraction,
+/// half storage saves less than its second pass over vectors costs.
 const INSIDE: f64 = 0.6;
+
+/// Couplings between chunks are stored once if a row has more of them than this on average. Fewer save less
+/// than the copy of b that a backward sweep then takes.
+const COPY: usize = 2;
 
 /// The maximal number of sets of chunks. With more sets, too few chunks run in parallel.
 const SETS: usize = 4;
+
+/// In place of the chunk that is coupled to a row, for a row without one; there are fewer chunks.
+const NONE: u32 = u32::MAX;
 
 /// One chunk: its rows, and the range in `outer_rows` of its rows with outer couplings.
 #[derive(Clone, Debug)]
@@ -38,6 +48,9 @@ pub(super) struct Layout {
     /// The chunks of each set; chunks of the same set are not coupled. Only the first `used` are in use.
     all_sets: Vec<Vec<Chunk>>,
     used: usize,
+    /// Whether outer couplings are stored once, with the rows of the second of two sets. No row of the first
+    /// set is then a column of two chunks of the second.
+    pub(super) once: bool,
     /// For each row, the start of its couplings to smaller rows of its chunk.
     pub(super) inner: Vec<u32>,
     pub(super) inner_columns: Vec<u32>,
@@ -53,6 +66,8 @@ pub(super) struct Layout {
     /// Inner and outer couplings of each row, and 1 if its diagonal block is missing, while the layout is made.
     counts: Vec<[u32; 3]>,
     chunks: Chunks,
+    /// For each row of the first set, the chunk of the second that is coupled to it, while the layout is made.
+    partners: Vec<u32>,
 }
 
 /// The number of rows of a chunk, and the set of each chunk.
@@ -77,6 +92,26 @@ impl Chunks {
     fn of(&self, i: usize) -> Range<usize> {
         let start = i / self.size * self.size;
         start..start + self.size
+    }
+
+    fn set_of(&self, i: usize) -> u32 {
+        self.set[i / self.size]
+    }
+
+    /// Whether each row of the first set is coupled to at most one chunk of the second, as rows of the second
+    /// store it.
+    fn are_apart(&self, pattern: &Pattern, counts: &[[u32; 3]], partners: &mut Vec<u32>) -> bool {
+        partners.clear();
+        partners.resize(pattern.rows(), NONE);
+        let second = (0..pattern.rows()).filter(|&i| counts[i][1] > 0 && self.set_of(i) == 1);
+        second.into_iter().all(|i| {
+            let [left, _, right] = parts(pattern, i, &self.of(i));
+            left.chain(right).all(|k| {
+                let (own, partner) = ((i / self.size) as u32, &mut partners[pattern.indices()[k] as usize]);
+                let before = mem::replace(partner, own);
+                before == NONE || before == own
+            })
+        })
     }
 }
 
@@ -109,7 +144,17 @@ impl Layout {
             return false;
         }
         let Self {
-            all_sets, inner, outer_rows, outer, later, outer_columns, outer_from, counts, chunks, ..
+            all_sets,
+            inner,
+            outer_rows,
+            outer,
+            later,
+            outer_columns,
+            outer_from,
+            counts,
+            chunks,
+            partners,
+            ..
         } = self;
         chunks.renew(sets);
         counts.resize(n, [0; 3]);
@@ -122,6 +167,10 @@ impl Layout {
                 *count = [inside.len() as u32, (left.len() + right.len()) as u32, lacks];
             }
         });
+        let outside: usize = counts.iter().map(|count| count[1] as usize).sum();
+        let many = sets.sets().len() == 2 && outside > COPY * n;
+        let once = many && chunks.are_apart(pattern, counts, partners);
+        self.once = once;
         inner.clear();
         inner.push(0);
         outer_rows.clear();
@@ -132,13 +181,13 @@ impl Layout {
             lacking += lacks;
             kept += inside;
             inner.push(kept);
-            if *outside > 0 {
+            if *outside > 0 && !(once && chunks.set_of(i) == 0) {
                 beside += outside;
                 outer_rows.push(i as u32);
                 outer.push(beside);
             }
         }
-        if lacking > 0 || f64::from(2 * kept) < INSIDE * f64::from(2 * kept + beside) {
+        if lacking > 0 || !once && f64::from(2 * kept) < INSIDE * f64::from(2 * kept + beside) {
             return false;
         }
         all_sets.resize_with(all_sets.len().max(sets.sets().len()), Vec::new);
@@ -156,8 +205,8 @@ impl Layout {
         for &i in &*outer_rows {
             let i = i as usize;
             let [left, _, right] = parts(pattern, i, &chunks.of(i));
-            let own = chunks.set[i / chunks.size];
-            let is_earlier = |k: usize| chunks.set[pattern.indices()[k] as usize / chunks.size] < own;
+            let own = chunks.set_of(i);
+            let is_earlier = |k: usize| chunks.set_of(pattern.indices()[k] as usize) < own;
             for early in [true, false] {
                 if !early {
                     later.push(outer_from.len() as u32);
@@ -169,7 +218,7 @@ impl Layout {
             }
         }
         self.pattern = Some(pattern.clone());
-        let mut inner_columns = std::mem::take(&mut self.inner_columns);
+        let mut inner_columns = mem::take(&mut self.inner_columns);
         inner_columns.resize(kept as usize, 0);
         let to = Shared::new(&mut inner_columns);
         self.by_row(|_, inside, place| {
@@ -227,7 +276,7 @@ impl Layout {
     /// Returns the size in bytes of all lists of positions.
     pub(super) fn bytes(&self) -> usize {
         let lists = [&self.inner, &self.inner_columns, &self.outer_rows, &self.outer, &self.later];
-        let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from]);
+        let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from, &self.partners]);
         all.map(|list| size_of_val(&list[..])).sum::<usize>() + size_of_val(&self.counts[..])
     }
 }

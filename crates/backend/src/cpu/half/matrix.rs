@@ -9,7 +9,8 @@ use crate::{DenseBlocks, check_blocks, check_range};
 
 /// Half of a symmetric matrix.
 ///
-/// *Memory* half of A, and also the other half for couplings between chunks; 2 b² values per node; a vector.
+/// *Memory* half of A, and also the other half for couplings between chunks that are stored twice; 2 b² values
+/// per node; a vector.
 /// *Cost* a sweep reads the stored half once; a forward sweep from a nonzero x reads it twice. The residual
 /// after a forward sweep from zero has no extra cost. *Reference* Eisenstat 1981, "Efficient implementation
 /// of a class of preconditioned conjugate gradient methods", which saves the same passes in SSOR.

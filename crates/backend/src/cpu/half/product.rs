@@ -37,28 +37,30 @@ impl<V: Real, S: Real> Product<'_, V, S> {
     #[inline(always)]
     fn rows<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(&self, set: I) {
         let (half, x, y) = (self.of, self.x.as_ptr(), self.y.get());
-        // Without b the loop computes −A x, and the sign is changed below.
+        // Without b a row computes −A x; signs are changed before it is written and given to other rows.
         let mut outer = Outer { at: self.chunk.outer.start };
         for i in self.chunk.rows.clone() {
             // SAFETY: see the top of `kernel.rs`; x is not written.
             unsafe {
                 let mut s = self.b.map_or([V::zero(); B], |b| half.block_of::<B>(b, i));
+                let mut all = 0..0;
                 if outer.is(half, i) {
-                    half.less_outer::<I, P, B>(set, outer.all(half), AHEAD, x, &mut s);
+                    all = outer.all(half);
+                    half.less_outer::<I, P, B>(set, all.clone(), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
                 half.less_inner::<I, P, B>(set, inner.clone(), AHEAD, x, &mut s);
-                let xi = half.block_of::<B>(self.x, i);
+                let mut xi = half.block_of::<B>(self.x, i);
                 half.less_diagonal::<I, B>(set, i, &xi, &mut s);
+                if self.b.is_none() {
+                    for k in 0..B {
+                        (s[k], xi[k]) = (-s[k], -xi[k]);
+                    }
+                }
                 put::<V, B>(y, i, &s);
                 half.give::<I, P, B>(set, inner, &xi, y);
-            }
-        }
-        if self.b.is_none() {
-            for i in self.chunk.rows.start * B..self.chunk.rows.end * B {
-                // SAFETY: see the top of `kernel.rs`.
-                unsafe { *y.add(i) = -*y.add(i) };
+                half.give_outer::<I, P, B>(set, all, &xi, y);
             }
         }
     }

@@ -37,7 +37,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
     /// Returns the smoother in the order of `sets`, or in that of the place. `None` if sweeps over whole rows are
-    /// better: for blocks without a kernel, and for orders with many couplings between chunks.
+    /// better: for blocks without a kernel, and for orders with many couplings between chunks that are stored
+    /// twice.
     ///
     /// # Errors
     /// See [`Backend::gauss_seidel`](crate::Backend::gauss_seidel).

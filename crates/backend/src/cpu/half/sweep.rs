@@ -21,7 +21,13 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
                 self.pass(direction, Pass::Upper, omega, b, x, &mut room);
                 Pass::Forward
             }
-            SweepDirection::Backward => Pass::Backward,
+            SweepDirection::Backward => {
+                if self.layout.once {
+                    // The second set, which is swept first, gives to rows of the first.
+                    parallel::map(b, &mut room, |&b| b);
+                }
+                Pass::Backward
+            }
         };
         self.pass(direction, pass, omega, b, x, &mut room);
         self.room = room;
@@ -37,7 +43,9 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// Runs one forward sweep from x = 0, and computes r = b − A x.
     pub(super) fn sweep_from_zero_residual(&self, omega: V, b: &[V], x: &mut [V], r: &mut [V]) {
         self.pass(SweepDirection::Forward, Pass::Start, omega, b, x, r);
-        self.pass(SweepDirection::Forward, Pass::Later, omega, b, x, r);
+        if !self.layout.once {
+            self.pass(SweepDirection::Forward, Pass::Later, omega, b, x, r);
+        }
     }
 
     /// Runs a pass over all chunks, set after set in the direction of the sweep. Writes x and r.
@@ -68,8 +76,8 @@ fn pass_over_chunks<V: Real, S: Real>(
     let parallel = parallel::worth(half.inner.len() + half.outer.len());
     let (x, r) = (Shared::new(x), Shared::new(r));
     let set = |set: &Vec<Chunk>| {
-        // Chunks of one set write their own rows of x and r. All other rows that they read belong to other
-        // sets.
+        // Chunks of one set write their own rows of x and r, and rows of r that are coupled to no other chunk
+        // of the set. All other rows that they read belong to other sets.
         items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
     };
     match direction {
