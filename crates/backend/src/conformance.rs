@@ -83,7 +83,7 @@ fn close<B: Backend>(on: &B, found: &B::Vector, expected: &[f64], scale: f64, to
     }
 }
 
-/// Tests fill, copy, axpby, hadamard, dots and advance.
+/// Tests fill, copy, axpby, hadamard, renewed vectors, dots and advance.
 pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
     for n in NODES.into_iter().chain([4096, 10_000]) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
@@ -106,6 +106,19 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
             let mut v = fresh();
             v.hadamard(&scalar(a), &vd, &vx, &scalar(b));
             close(on, &v, &zip(&|x, y, d| a * d * x + b * y), 4.0, tolerance, "hadamard");
+        }
+        // Neither the old entries nor the old length of a vector show after it is renewed.
+        for old in [&[][..], &x[..n / 2], &[&x[..], &y[..]].concat()] {
+            let [mut u, mut v] = [old; 2].map(|old| on.vector(&real(old)).expect("memory for a vector"));
+            u.renew_like(&vx).expect("memory for a vector");
+            on.renew_vector(&mut v, n).expect("memory for a vector");
+            for mut v in [u, v] {
+                assert!(v.same_layout(&vx), "a renewed vector of {n}");
+                close(on, &v, &vec![0.0; n], 0.0, 0.0, "a renewed vector");
+                v.copy(&vx);
+                let [found, expected] = [v.dot(&vy), vx.dot(&vy)].map(|s| s.read());
+                assert!(found == expected, "a dot of a renewed vector of {n}");
+            }
         }
         let sum = |f: &dyn Fn(usize) -> f64| (0..n).map(f).sum::<f64>();
         let [xy, xd] = vx.dots([&vy, &vd]);

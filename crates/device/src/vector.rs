@@ -48,6 +48,17 @@ impl<T: Real> DeviceVector<T> {
         &self.on
     }
 
+    /// Becomes n zeros, in a new buffer if this one is too small. The buffer never becomes smaller.
+    pub(crate) fn renew(&mut self, n: usize) -> Result<(), Error> {
+        if self.memory.check(0, n * size_of::<T>()).is_err() {
+            *self = self.on.zeros(n)?;
+            return Ok(());
+        }
+        self.n = n;
+        self.fill(T::zero());
+        self.on.queue().state()
+    }
+
     fn assert_meets(&self, operation: &str, others: &[&Self]) {
         for other in others {
             assert_eq!(self.n, other.n, "{operation}: lengths differ");
@@ -75,6 +86,10 @@ impl<T: Real> Vector for DeviceVector<T> {
 
     fn like(&self) -> Result<Self, Error> {
         self.on.zeros(self.n)
+    }
+
+    fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
+        other.on.renew_vector(self, other.n)
     }
 
     fn same_layout(&self, other: &Self) -> bool {

@@ -113,6 +113,12 @@ impl<C: Communicator, T: Number> Vector for DistDeviceVector<C, T> {
         Ok(Self { on: self.on.clone(), own })
     }
 
+    fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
+        self.own.renew_like(&other.own).inspect_err(|error| fail(other.on.comm(), error))?;
+        self.on.clone_from(&other.on);
+        Ok(())
+    }
+
     fn same_layout(&self, other: &Self) -> bool {
         self.on.is_same(&other.on) && self.own.same_layout(&other.own)
     }

@@ -174,6 +174,11 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         Ok(Self { on: self.on.clone(), own: vec![T::zero(); self.own.len()] })
     }
 
+    fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
+        self.on.clone_from(&other.on);
+        self.own.renew_like(&other.own)
+    }
+
     fn same_layout(&self, other: &Self) -> bool {
         self.on.is_same(&other.on)
     }

@@ -1,6 +1,6 @@
 //! Checks before the first write, and vectors that a method keeps between solves.
 
-use coarsen_core::{Class, Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
+use coarsen_core::{Class, Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector, vectors_like};
 
 /// Checks that sizes, layouts and the class of the preconditioner fit; writes nothing.
 pub(crate) fn check<V: Vector>(
@@ -56,7 +56,8 @@ pub(crate) fn round_off<T: Real>() -> T {
     T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
 }
 
-/// N vectors like b, allocated at the first solve and again when the size or the layout changes.
+/// N vectors like b, allocated at the first solve. When the size or the layout changes, they change within the memory that
+/// they have.
 pub(crate) struct Workspace<V, const N: usize> {
     vectors: Vec<V>,
     spare: Spare<V>,
@@ -74,8 +75,8 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
 
     /// The vectors, and storage for one more vector.
     pub(crate) fn with_spare(&mut self, b: &V) -> Result<(&mut [V; N], &mut Spare<V>), Error> {
-        grow(&mut self.vectors, N, b)?;
-        let vectors = self.vectors.first_chunk_mut().expect("grow makes N vectors");
+        vectors_like(&mut self.vectors, N, b)?;
+        let vectors = self.vectors.first_chunk_mut().expect("there are N vectors");
         Ok((vectors, &mut self.spare))
     }
 }
@@ -86,7 +87,7 @@ pub(crate) struct Spare<V>(Vec<V>);
 impl<V: Vector> Spare<V> {
     /// The vector; it is allocated unless a vector like b exists.
     pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
-        grow(&mut self.0, 1, b)?;
+        vectors_like(&mut self.0, 1, b)?;
         Ok(&mut self.0[0])
     }
 
@@ -94,15 +95,4 @@ impl<V: Vector> Spare<V> {
     pub(crate) fn get(&self) -> Option<&V> {
         self.0.first()
     }
-}
-
-/// Extends `kept` to at least `count` vectors like b.
-pub(crate) fn grow<V: Vector>(kept: &mut Vec<V>, count: usize, b: &V) -> Result<(), Error> {
-    if kept.first().is_some_and(|v| !v.same_layout(b)) {
-        kept.clear();
-    }
-    while kept.len() < count {
-        kept.push(b.like()?);
-    }
-    Ok(())
 }

@@ -1,11 +1,11 @@
-//! A second solve of the same length allocates nothing.
+//! A second solve of the same length allocates nothing, nor does a solve of a smaller length.
 
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
 use std::ops::Range;
 
-use coarsen_core::{Identity, Stop, from_fn, parallel};
+use coarsen_core::{Identity, LinearOperator, Stop, from_fn, parallel};
 use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, Richardson,
     SingleReductionCg, SpectralRadius, start_vector,
@@ -34,13 +34,52 @@ fn methods(stop: Stop<f64>, omega: f64, b: &Vec<f64>) -> [(&'static str, Method)
     ]
 }
 
-fn main() {
-    let n = 50;
-    let chain = from_fn(n, |x: &Vec<f64>, y: &mut Vec<f64>| {
+/// A tridiagonal matrix.
+fn chain(n: usize) -> impl LinearOperator<Vec<f64>> {
+    from_fn(n, move |x: &Vec<f64>, y: &mut Vec<f64>| {
         for i in 0..n {
             y[i] = 2.1 * x[i] - x.get(i + 1).unwrap_or(&0.0) - if i > 0 { x[i - 1] } else { 0.0 };
         }
-    });
+    })
+}
+
+/// Systems of other sizes are solved in the memory of the largest, with the bits of a new method.
+fn other_sizes() {
+    let sizes = [50, 7, 43, 20, 50, 1];
+    let systems = sizes.map(|n| (chain(n), start_vector::<f64>(n)));
+    let mut solutions = sizes.map(|n| vec![0.0; n]);
+    let all = || methods(Stop { max_iterations: 100, ..Stop::relative(1e-10) }, 0.45, &systems[0].1);
+    for (k, (name, mut method)) in all().into_iter().enumerate() {
+        if name == "Projected" {
+            continue; // its null space has one size
+        }
+        let mut round = || {
+            for ((a, b), x) in systems.iter().zip(&mut solutions) {
+                x.fill(0.0);
+                let _ = method.solve(a, &mut Identity, b, x).unwrap();
+            }
+        };
+        round();
+        assert_eq!(bytes(round), 0, "{name}");
+        for ((a, b), x) in systems.iter().zip(&solutions) {
+            let ((_, mut method), mut again) = (all().into_iter().nth(k).unwrap(), vec![0.0; x.len()]);
+            let report = method.solve(a, &mut Identity, b, &mut again).unwrap();
+            assert_eq!(*x, again, "{name} of {} unknowns: {report}", x.len());
+        }
+    }
+    let mut radius = SpectralRadius::default();
+    let mut round = || {
+        for (a, b) in &systems {
+            radius.estimate(a, &mut Identity, b).unwrap();
+        }
+    };
+    round();
+    assert_eq!(bytes(round), 0);
+}
+
+fn main() {
+    let n = 50;
+    let chain = chain(n);
     let b: Vec<f64> = start_vector(n);
     for (name, mut method) in methods(Stop::relative(1e-10), 0.45, &b) {
         let mut x = vec![0.0; n];
@@ -56,6 +95,7 @@ fn main() {
     let mut estimate = || assert!(radius.estimate(&chain, &mut Identity, &b).unwrap() > 4.0);
     assert!(bytes(&mut estimate) > 0);
     assert_eq!(bytes(&mut estimate), 0);
+    other_sizes();
     on_several_threads(); // last, since the threads of a pool allocate at any time
 }
 

@@ -31,7 +31,7 @@ use crate::{
 /// ([`Direction::retreat`]). If no safer direction exists, the preconditioner is rebuilt and the step is
 /// tried again. If that fails too, the descent ends. *Cost* per iteration: the cost of the direction, a value
 /// per trial step, 1 gradient, 4 inner products in 2 waits (3 waits if the line search needs slopes), 5
-/// passes. *Memory*: 4 vectors. After the first call for a given size, `minimize` allocates nothing, but
+/// passes. *Memory*: 4 vectors. After a call for the largest size, `minimize` allocates nothing, but
 /// refreshing a preconditioner may allocate. *Reference* Nocedal & Wright 2006, chapter 3.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! The trait of directions.
 
-use coarsen_core::{Error, Preconditioner, Real, Vector};
+use coarsen_core::{Error, Preconditioner, Real, Vector, vectors_like};
 use num_traits::Float;
 
 use crate::{DescentError, Refusal};
@@ -129,18 +129,13 @@ pub(crate) fn fits<V: Vector>(inverse: &(impl Preconditioner<V> + ?Sized), x: &V
     if found == expected { Ok(()) } else { Err(Error::Shape { what, expected, found }) }
 }
 
-/// Returns N vectors like x. They are allocated at the first step, and again if the size or the layout
-/// changes.
+/// Returns N vectors like x. They are allocated at the first step; if the size or the layout changes, they become zero
+/// vectors in the memory that they have.
 pub(crate) fn vectors<'a, V: Vector, const N: usize>(
     kept: &'a mut Vec<V>,
     x: &V,
 ) -> Result<&'a mut [V; N], Error> {
-    if kept.first().is_some_and(|v| !v.same_layout(x)) {
-        kept.clear();
-    }
-    while kept.len() < N {
-        kept.push(x.like()?);
-    }
+    vectors_like(kept, N, x)?;
     Ok(kept.first_chunk_mut().expect("N vectors were made"))
 }
 

@@ -1,11 +1,11 @@
-//! The second descent allocates nothing.
+//! The second descent allocates nothing, nor does a descent with fewer unknowns.
 
 #[path = "optimize/common.rs"]
 mod common;
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
-use coarsen_core::{Identity, Stop};
+use coarsen_core::{Identity, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_optimize::*;
 use common::{Quadratic, Valley};
@@ -29,7 +29,61 @@ fn directions<F: Linearize<Vec<f64>> + 'static>(n: usize) -> Vec<Rule<F>> {
     ]
 }
 
+/// Descents of other sizes run in the memory of the largest and take the steps of a new descent.
+fn other_sizes() {
+    let sizes = [500, 10, 400, 60, 500];
+    let mut problems = sizes.map(|n| Valley::<f64>::new(n).linearized());
+    let starts = sizes.map(Rosenbrock::start::<f64>);
+    let mut ends = starts.clone();
+    let weights: [Vec<f64>; 5] = sizes.map(|n| (0..n).map(|i| 1.0 + (i % 7) as f64).collect());
+    let new = || {
+        let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-12));
+        descent.stop.max_iterations = 12;
+        descent.norm = Norm::weighted(weights[0].clone()).unwrap();
+        descent
+    };
+    for (k, (name, mut direction)) in directions(sizes[0]).into_iter().enumerate() {
+        if name == "constant" {
+            continue; // its matrix has one size
+        }
+        let mut descent = new();
+        let mut descend = |f: &mut _, x: &mut Vec<f64>, weights: &Vec<f64>| {
+            direction.as_mut().forget();
+            descent
+                .norm
+                .renew(|old| {
+                    let mut own = old.expect("weights");
+                    own.renew_like(weights)?;
+                    own.copy(weights);
+                    Ok(own)
+                })
+                .unwrap();
+            let report = descent.minimize(f, &mut direction, x, &mut ()).unwrap();
+            assert!(report.iterations > 0, "{name}: {report}");
+        };
+        let mut round = || {
+            for (k, (f, x)) in problems.iter_mut().zip(&mut ends).enumerate() {
+                x.copy_from_slice(&starts[k]);
+                descend(f, x, &weights[k]);
+            }
+        };
+        round();
+        assert_eq!(bytes(round), 0, "{name}");
+        if name == "accelerated" {
+            continue; // the length of its first step is that of the descent before
+        }
+        for (j, (f, end)) in problems.iter_mut().zip(&ends).enumerate() {
+            let (_, mut direction) = directions(sizes[j]).swap_remove(k);
+            let (mut descent, mut x) = (new(), starts[j].clone());
+            descent.norm = Norm::weighted(weights[j].clone()).unwrap();
+            let report = descent.minimize(f, &mut direction, &mut x, &mut ()).unwrap();
+            assert_eq!(x, *end, "{name} with {} unknowns: {report}", x.len());
+        }
+    }
+}
+
 fn main() {
+    other_sizes();
     let n = 5000;
     let mut f = Valley::<f64>::new(n).linearized();
     let stop = Stop::relative(1e-12);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Error, Real};
+use coarsen_core::{Error, Real, renew_vec};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::half::HalfGaussSeidel;
@@ -45,8 +45,7 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     }
 
     fn renew_vector(&self, v: &mut Vec<V>, n: usize) -> Result<(), Error> {
-        v.clear();
-        v.resize(n, V::zero());
+        renew_vec(v, n);
         Ok(())
     }
 

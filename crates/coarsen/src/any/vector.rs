@@ -177,6 +177,19 @@ impl<V: Real> Vector for AnyVector<V> {
         }
     }
 
+    fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
+        match (&mut *self, other) {
+            (Self::Cpu(x), Self::Cpu(y)) => x.renew_like(y),
+            #[cfg(feature = "opencl")]
+            (Self::OpenCl(x), Self::OpenCl(y)) => x.renew_like(y),
+            #[cfg(feature = "opencl")]
+            _ => {
+                *self = other.like()?;
+                Ok(())
+            }
+        }
+    }
+
     fn same_layout(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Cpu(x), Self::Cpu(y)) => x.same_layout(y),

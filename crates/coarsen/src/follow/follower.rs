@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Prepared, SetupError};
-use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
+use coarsen_core::{Class, Dot, Identity, Objective, Preconditioner, Vector, renew_vec};
 use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
@@ -37,8 +37,10 @@ pub struct Follower<V: Vector = Vec<f64>> {
     /// The places of the contact of the last update.
     pairs: Vec<(u32, u32)>,
     rows: Vec<u32>,
-    /// The x at which the preconditioner was built; `None` after the first call of `follow`.
-    built_at: Option<Vec<f64>>,
+    /// The x at which the preconditioner was built.
+    built_at: Vec<f64>,
+    /// Whether neither a call of `follow` nor an update came after the build.
+    is_new: bool,
     setup: Duration,
 }
 
@@ -55,22 +57,46 @@ impl<V: Vector> Follower<V> {
     pub fn build<F: SystemAt>(
         f: &mut F,
         x: &[f64],
-        mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
+        recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
     ) -> Result<Self, SetupError> {
+        let mut follower = Self::constant(Box::new(Identity));
+        follower.build_again(f, x, recipe)?;
+        Ok(follower)
+    }
+
+    /// Becomes what [`build`](Self::build) returns, in the memory of its lists. The old preconditioner is dropped first.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build); the identity is left.
+    pub(super) fn build_again<F: SystemAt>(
+        &mut self,
+        f: &mut F,
+        x: &[f64],
+        mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
+    ) -> Result<(), SetupError> {
+        self.clear();
         let system = f.system_at(x)?.system();
-        let (start, pattern) = (Instant::now(), system.matrix.pattern().clone());
-        let inverse = recipe(system)?;
-        let setup = start.elapsed();
-        let (pairs, built_at) = (pairs(&system).to_vec(), Some(x.to_vec()));
-        let rows = (0..pattern.rows() as u32).collect();
-        let (recipe, pattern) = (Some(Box::new(recipe) as Recipe<V>), Some(pattern));
-        Ok(Self { inverse, recipe, pattern, pairs, rows, built_at, setup })
+        let start = Instant::now();
+        self.inverse = recipe(system)?;
+        self.setup = start.elapsed();
+        self.recipe = Some(Box::new(recipe));
+        self.note(system);
+        renew_vec(&mut self.built_at, x.len());
+        self.built_at.copy_from_slice(x);
+        self.is_new = true;
+        Ok(())
+    }
+
+    /// Drops the preconditioner and the recipe. The identity and the memory of the lists are left.
+    pub(super) fn clear(&mut self) {
+        self.inverse = Box::new(Identity);
+        (self.recipe, self.pattern, self.is_new, self.setup) = (None, None, false, Duration::ZERO);
     }
 
     /// Returns a preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
-        let (pairs, rows, setup) = (Vec::new(), Vec::new(), Duration::ZERO);
-        Self { inverse, recipe: None, pattern: None, pairs, rows, built_at: None, setup }
+        let (pairs, rows, built_at, setup) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
+        Self { inverse, recipe: None, pattern: None, pairs, rows, built_at, is_new: false, setup }
     }
 
     /// The time of the build and of all updates so far, without assembly.
@@ -96,7 +122,7 @@ impl<V: Vector> Follower<V> {
     /// Whether an update to x is needed: false for a constant preconditioner, and in the first call if the
     /// preconditioner was built at this x.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
-        !(self.recipe.is_none() || self.built_at.take().is_some_and(|at| at == x))
+        !(self.recipe.is_none() || std::mem::take(&mut self.is_new) && self.built_at == x)
     }
 
     /// Updates the preconditioner to a system, unless it is constant.
@@ -109,7 +135,7 @@ impl<V: Vector> Follower<V> {
 
     fn adapt(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
         let Some(recipe) = &mut self.recipe else { return Ok(()) };
-        self.built_at = None;
+        self.is_new = false;
         let pattern = system.matrix.pattern();
         if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern) || known == pattern) {
             // All values change. With other pairs, a patch keeps what an update would build again: the transfers of a
@@ -121,13 +147,21 @@ impl<V: Vector> Follower<V> {
             done.map_err(DescentError::linearize)?;
         } else {
             self.inverse = recipe(system).map_err(DescentError::linearize)?;
+        }
+        self.note(system);
+        Ok(())
+    }
+
+    /// Notes the structure of the system to which the preconditioner belongs.
+    fn note(&mut self, system: System<'_, f64>) {
+        let pattern = system.matrix.pattern();
+        if !self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern)) {
             self.pattern = Some(pattern.clone());
             self.rows.clear();
             self.rows.extend(0..pattern.rows() as u32);
         }
         self.pairs.clear();
         self.pairs.extend_from_slice(pairs(&system));
-        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_core::{Error, Identity, LinearOperator, Objective, Preconditioner, Vector, renew_vec};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
@@ -39,10 +39,35 @@ pub struct Placed<F, B: Backend> {
     pub objective: F,
     on: B,
     inverse: Follower<B::Vector>,
+    room: Room<B>,
+    on_demand: bool,
+}
+
+/// The memory of a [`Placed`], for another one with any number of unknowns.
+pub(super) struct Room<B: Backend> {
     hessian: There<B>,
     points: Vec<f64>,
     numbers: Vec<f64>,
-    on_demand: bool,
+}
+
+impl<B: Backend> Default for Room<B> {
+    fn default() -> Self {
+        Self { hessian: There::default(), points: Vec::new(), numbers: Vec::new() }
+    }
+}
+
+/// Copies host entries to a vector of a place, in the memory of an old vector if there is one.
+pub(super) fn vector<B: Backend>(
+    on: &B,
+    old: Option<B::Vector>,
+    host: &[B::Real],
+) -> Result<B::Vector, Error> {
+    let Some(mut v) = old else { return on.vector(host) };
+    if v.size() != host.len() {
+        on.renew_vector(&mut v, host.len())?;
+    }
+    on.write(host, &mut v)?;
+    Ok(v)
 }
 
 /// The Hessian and the preconditioner at a place.
@@ -52,22 +77,32 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
     /// Newton's method, and `on` is the place. The Hessian is copied to the place when the method asks for it.
     pub fn new(objective: F, x: &[f64], inverse: Follower<B::Vector>, on: &B) -> Self {
-        Self { inverse, ..Self::bare(objective, x, on) }
+        Self::within(Room::default(), objective, x, inverse, on)
     }
 
     /// Returns an objective without a preconditioner, for methods that own one.
     pub fn bare(objective: F, x: &[f64], on: &B) -> Self {
-        let (points, numbers) = (x.to_vec(), vec![0.0; x.len()]);
-        let inverse = Follower::constant(Box::new(Identity));
-        Self {
-            objective,
-            on: on.clone(),
-            inverse,
-            hessian: There::default(),
-            points,
-            numbers,
-            on_demand: false,
-        }
+        Self::new(objective, x, Follower::constant(Box::new(Identity)), on)
+    }
+
+    /// As [`new`](Self::new), in the memory of another one.
+    pub(super) fn within(
+        mut room: Room<B>,
+        objective: F,
+        x: &[f64],
+        inverse: Follower<B::Vector>,
+        on: &B,
+    ) -> Self {
+        renew_vec(&mut room.points, x.len());
+        room.points.copy_from_slice(x);
+        renew_vec(&mut room.numbers, x.len());
+        Self { objective, on: on.clone(), inverse, room, on_demand: false }
+    }
+
+    /// Returns the preconditioner, and the memory, which holds no pattern.
+    pub(super) fn into_parts(mut self) -> (Follower<B::Vector>, Room<B>) {
+        self.room.hessian.release();
+        (self.inverse, self.room)
     }
 
     /// The preconditioner.
@@ -84,20 +119,26 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Computes the Hessian at x and copies it to the place. With `renew`, also updates the preconditioner.
     fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<Linear<'_, B>, DescentError> {
         self.look(x);
-        let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
+        let Room { hessian, points, .. } = &mut self.room;
+        let system = self.objective.system_at(points).map_err(DescentError::linearize)?.system();
         if renew {
             self.inverse.update(system)?;
         }
-        Ok((self.hessian.write(system, &self.on)?, &mut self.inverse))
+        Ok((hessian.write(system, &self.on)?, &mut self.inverse))
     }
 }
 
-/// A matrix at a place with its pattern; `None` until it is needed.
-pub(super) struct There<B: Backend>(Option<(B::Matrix, Arc<Pattern>)>);
+/// A matrix at a place.
+pub(super) struct There<B: Backend> {
+    /// `None` until it is needed, and after an error.
+    matrix: Option<B::Matrix>,
+    /// The pattern; `None` while the matrix is only memory for another one.
+    pattern: Option<Arc<Pattern>>,
+}
 
 impl<B: Backend> Default for There<B> {
     fn default() -> Self {
-        Self(None)
+        Self { matrix: None, pattern: None }
     }
 }
 
@@ -106,22 +147,34 @@ impl<B: Backend<Real = f64>> There<B> {
     pub(super) fn write(&mut self, system: System<'_, f64>, on: &B) -> Result<&B::Matrix, DescentError> {
         let whole = system.whole().map_err(DescentError::linearize)?;
         let same = |known: &Arc<Pattern>| Arc::ptr_eq(known, whole.pattern()) || known == whole.pattern();
-        let there = match self.0.take() {
-            Some((mut there, pattern)) if same(&pattern) => {
-                there.set_values(&whole).map_err(DescentError::linearize)?;
-                (there, pattern)
+        let matrix = match self.matrix.take() {
+            Some(mut matrix) if self.pattern.as_ref().is_some_and(same) => {
+                matrix.set_values(&whole).map_err(DescentError::linearize)?;
+                matrix
             }
-            _ => (on.matrix(&whole)?, whole.pattern().clone()),
+            Some(mut matrix) => {
+                self.pattern = None;
+                on.renew_matrix(&mut matrix, &whole)?;
+                matrix
+            }
+            None => on.matrix(&whole)?,
         };
-        Ok(&self.0.insert(there).0)
+        self.pattern.get_or_insert_with(|| whole.pattern().clone());
+        Ok(self.matrix.insert(matrix))
+    }
+
+    /// Lets go of the pattern and keeps memory for another matrix.
+    pub(super) fn release(&mut self) {
+        self.pattern = None;
+        self.matrix.iter_mut().for_each(|matrix| matrix.release());
     }
 }
 
 impl<F, B: Backend<Real = f64>> Placed<F, B> {
     /// Copies x to the host; the copy is NaN if the place fails.
     fn look(&mut self, x: &B::Vector) {
-        if self.on.read(x, &mut self.points).is_err() {
-            self.points.fill(f64::NAN);
+        if self.on.read(x, &mut self.room.points).is_err() {
+            self.room.points.fill(f64::NAN);
         }
     }
 }
@@ -129,7 +182,7 @@ impl<F, B: Backend<Real = f64>> Placed<F, B> {
 impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Placed<F, B> {
     fn value(&mut self, x: &B::Vector) -> f64 {
         self.look(x);
-        self.objective.value(&self.points)
+        self.objective.value(&self.room.points)
     }
 
     fn round_off(&self, value: f64) -> f64 {
@@ -138,16 +191,18 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Pl
 
     fn gradient(&mut self, x: &B::Vector, g: &mut B::Vector) {
         self.look(x);
-        self.objective.gradient(&self.points, &mut self.numbers);
-        if self.on.write(&self.numbers, g).is_err() {
+        let Room { points, numbers, .. } = &mut self.room;
+        self.objective.gradient(points, numbers);
+        if self.on.write(numbers, g).is_err() {
             g.fill(f64::NAN); // NaN ends the descent; an old gradient would not
         }
     }
 
     fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> f64 {
         self.look(x);
-        match self.on.read(d, &mut self.numbers) {
-            Ok(()) => self.objective.max_step(&self.points, &self.numbers),
+        let Room { points, numbers, .. } = &mut self.room;
+        match self.on.read(d, numbers) {
+            Ok(()) => self.objective.max_step(points, numbers),
             Err(_) => f64::NAN,
         }
     }
@@ -171,8 +226,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vec
     }
 
     fn renews(&mut self, x: &B::Vector) -> Result<bool, DescentError> {
-        self.on.read(x, &mut self.points)?;
-        Ok(self.inverse.is_due(&self.points))
+        self.on.read(x, &mut self.room.points)?;
+        Ok(self.inverse.is_due(&self.room.points))
     }
 
     fn project(&mut self, stand_in: bool) -> bool {
@@ -184,7 +239,7 @@ impl<F: SystemAt, B: Backend<Real = f64>> Follows<B::Vector> for Placed<F, B> {
     type Host = F;
 
     fn host_at<'a>(&'a mut self, x: &'a B::Vector) -> Result<(&'a mut F, &'a [f64]), DescentError> {
-        self.on.read(x, &mut self.points)?;
-        Ok((&mut self.objective, &self.points))
+        self.on.read(x, &mut self.room.points)?;
+        Ok((&mut self.objective, &self.room.points))
     }
 }

@@ -17,6 +17,7 @@ use coarsen_schwarz::Place;
 use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
 
 use super::kept::{self, Home};
+use super::placed::{self, Room};
 use super::{Built, Driver, Follower, Follows, Needs, Placed};
 
 /// A driver with its vectors, kept between the time steps.
@@ -27,8 +28,9 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 /// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
 /// also decides stagnation. *Deviation*: a step takes at least one iteration unless the gradient is zero. The weight
 /// of a stiff body is below the tolerance; without this step the body would never move. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
-/// iteration for Newton's method. The preconditioner is built anew in each step, so the number of nodes may
-/// change from step to step; a hierarchy of node embedding is built in the memory of those before. Energies and
+/// iteration for Newton's method. The number of nodes may change from step to step. The vectors, the pairs, the inner
+/// method and a hierarchy of node embedding keep their memory, so that on the CPU they allocate nothing once the largest
+/// number was seen; other preconditioners are allocated in each step. Energies and
 /// Hessians are computed on the host, and everything else at the place ([`Placed`]).
 ///
 /// ```
@@ -58,6 +60,10 @@ pub struct TimeStepper<B: Place<Real = f64> = Cpu> {
     method: Method<B>,
     /// The hierarchy of the last step.
     kept: Home<B>,
+    /// Memory of the last step: x at the place, the objective there, and the lists of the preconditioner.
+    here: Option<B::Vector>,
+    room: Room<B>,
+    idle: Follower<B::Vector>,
     setup: Duration,
 }
 
@@ -111,6 +117,9 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             descent,
             method,
             kept: Home::default(),
+            here: None,
+            room: Room::default(),
+            idle: nothing::<B>(),
             setup,
         }
     }
@@ -178,34 +187,39 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         self.check(&[Needs::System, Needs::Quadrature])?;
         self.begin(weights)?;
         f.project(true);
-        let built = Follower::build(f, x, recipe).map_err(DescentError::linearize)?;
-        let Self { on, descent, method, setup, .. } = self;
-        let mut here = on.vector(x)?;
+        let Self { on, descent, method, here, room, idle, setup, .. } = self;
+        idle.build_again(f, x, recipe).map_err(DescentError::linearize)?;
+        let mut point = placed::vector(on, here.take(), x)?;
+        let (built, memory) = (std::mem::replace(idle, nothing::<B>()), std::mem::take(room));
         let report = match method {
             Method::Newton(newton) => {
-                let mut f = Placed::new(Lent(f), x, built, on);
-                let report = descent.minimize(&mut f, newton, &mut here, monitor);
-                *setup = f.inverse().setup();
-                report?
+                let mut f = Placed::within(memory, Lent(f), x, built, on);
+                let report = descent.minimize(&mut f, newton, &mut point, monitor);
+                (*idle, *room) = f.into_parts();
+                report
             }
             Method::QuasiNewton(lbfgs) => {
                 let mut own = lbfgs.take().unwrap_or_else(|| Lbfgs::new(WINDOW, nothing::<B>()));
                 *own.inverse_mut() = built;
                 own.forget(); // pairs of the last step
-                let mut f = Placed::bare(Lent(f), x, on);
+                let mut f = Placed::within(memory, Lent(f), x, nothing::<B>(), on);
                 let mut direction =
                     Refreshed::new(own, |f: &mut Placed<Lent<'_, F>, B>, x: &B::Vector, m: &mut _| {
                         let (f, x) = f.host_at(x)?;
                         Follower::follow(m, f, x)
                     });
-                let report = descent.minimize(&mut f, &mut direction, &mut here, monitor);
+                let report = descent.minimize(&mut f, &mut direction, &mut point, monitor);
                 let mut own = direction.direction;
-                *setup = std::mem::replace(own.inverse_mut(), nothing::<B>()).setup();
+                *idle = std::mem::replace(own.inverse_mut(), nothing::<B>());
                 *lbfgs = Some(own);
-                report?
+                (_, *room) = f.into_parts();
+                report
             }
         };
-        on.read(&here, x)?;
+        *setup = idle.setup();
+        idle.clear(); // a hierarchy goes home
+        let report = report?;
+        on.read(here.insert(point), x)?;
         Ok(report)
     }
 
@@ -229,9 +243,9 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             return Err(DescentError::linearize(Unfit { driver: self.driver }));
         };
         f.project(true);
-        let mut here = self.on.vector(x)?;
-        let report = self.descent.minimize(f, newton, &mut here, monitor)?;
-        self.on.read(&here, x)?;
+        let mut point = placed::vector(&self.on, self.here.take(), x)?;
+        let report = self.descent.minimize(f, newton, &mut point, monitor)?;
+        self.on.read(self.here.insert(point), x)?;
         Ok(report)
     }
 
@@ -244,8 +258,10 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// Sets the criteria of a step.
     fn begin(&mut self, weights: Option<&[f64]>) -> Result<(), DescentError> {
         let gast = self.driver == Driver::Gast;
-        let weights = weights.filter(|_| !gast).map(|weights| Norm::weighted(self.on.vector(weights)?));
-        self.descent.norm = weights.transpose()?.unwrap_or_default();
+        match weights.filter(|_| !gast) {
+            Some(weights) => self.descent.norm.renew(|old| placed::vector(&self.on, old, weights))?,
+            None => self.descent.norm = Norm::default(),
+        }
         self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };
         self.setup = Duration::ZERO;
         if let Method::Newton(newton) = &mut self.method {

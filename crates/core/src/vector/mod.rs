@@ -3,7 +3,7 @@
 mod host;
 mod loops;
 
-pub use host::products;
+pub use host::{products, renew_vec};
 
 use num_traits::{one, zero};
 
@@ -46,6 +46,18 @@ pub trait Vector: Sized + 'static {
     /// # Errors
     /// [`Error::Device`] if the memory cannot be allocated.
     fn like(&self) -> Result<Self, Error>;
+
+    /// Becomes a zero vector like `other`, which may have another length, layout or device.
+    ///
+    /// Implementations keep the memory of self if it suffices, so that vectors kept between solves allocate nothing once
+    /// the longest was seen. The default allocates a new vector.
+    ///
+    /// # Errors
+    /// The errors of [`like`](Self::like); the layout of self may then be the old or the new one.
+    fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
+        *self = other.like()?;
+        Ok(())
+    }
 
     /// Whether both vectors have the same length, the same device and the same shares on each rank, so that
     /// operations may combine them. Methods use it to check their arguments and the vectors kept between
@@ -162,4 +174,29 @@ pub trait Vector: Sized + 'static {
     fn scaled(&mut self, a: &Self::Scalar, x: &Self) {
         self.axpby(a, x, &x.scalar(zero()));
     }
+}
+
+/// Makes `kept` at least `count` vectors like x. Vectors of another layout [become](Vector::renew_like) zero vectors like x,
+/// and missing vectors are allocated. Methods call it for the vectors that they keep between solves.
+///
+/// ```
+/// use coarsen_core::vectors_like;
+/// let mut kept = vec![vec![5.0; 3]];
+/// vectors_like(&mut kept, 2, &vec![1.0; 2])?;
+/// assert_eq!(kept, [[0.0; 2]; 2]);
+/// # Ok::<(), coarsen_core::Error>(())
+/// ```
+///
+/// # Errors
+/// The errors of [`Vector::like`]; no vector of another layout is kept then.
+pub fn vectors_like<V: Vector>(kept: &mut Vec<V>, count: usize, x: &V) -> Result<(), Error> {
+    if kept.first().is_some_and(|v| !v.same_layout(x)) {
+        let mut old = std::mem::take(kept); // dropped after an error
+        old.iter_mut().try_for_each(|v| v.renew_like(x))?;
+        *kept = old;
+    }
+    while kept.len() < count {
+        kept.push(x.like()?);
+    }
+    Ok(())
 }

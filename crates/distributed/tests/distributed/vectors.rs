@@ -111,11 +111,36 @@ fn script<V: Vector<Real = f64>>(v: &mut [V]) -> Vec<f64> {
     x.axpy(&eighth, y);
     p.scaled(&three, q);
     let mut z = x.like().unwrap();
+    z.fill(5.0);
+    z.renew_like(x).unwrap();
     assert_eq!(z.norm(), 0.0);
     z.fill(1.0);
     x.axpy(&one, &z);
     q.copy(&z);
     sums
+}
+
+/// A vector that is renewed is a zero vector of the other layout.
+#[test]
+fn renewed_vectors_have_the_other_layout() {
+    for ranks in RANKS {
+        on_ranks(ranks, |comm| {
+            let of = |rows, block| {
+                let layout = Layout::even(rows, block, ranks).unwrap();
+                let on = Partition::new(comm.clone(), layout).unwrap();
+                let own = vec![2.0; on.count() * block];
+                on.vector(own).unwrap()
+            };
+            let (mut v, all) = (of(29, 3), [of(29, 3), of(5, 1), of(90, 2)]);
+            for other in &all {
+                v.renew_like(other).unwrap();
+                assert!(v.same_layout(other) && v.own().len() == other.local_size());
+                assert_eq!(v.norm(), 0.0);
+                v.copy(other);
+                assert_eq!(v.norm(), other.norm());
+            }
+        });
+    }
 }
 
 /// Sums keep their values, whenever and in which order they are read, and whether they are read at all.

@@ -20,12 +20,12 @@ mod small;
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Class, Error, LinearOperator, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, vectors_like,
 };
 use num_traits::{Float, zero};
 
 use crate::scale::{self, Size};
-use crate::start::{check, check_finite, grow, round_off};
+use crate::start::{check, check_finite, round_off};
 use small::{Cholesky, product};
 
 /// A column of W − A S ξ is dropped if its part independent of the other columns is at most 1e-6 of its
@@ -145,7 +145,7 @@ impl<V: Vector> BlockCg<V> {
         }
         let Some(first) = b.first() else { return Ok(Vec::new()) };
         for kept in [&mut self.w, &mut self.z, &mut self.s, &mut self.q, &mut self.safe] {
-            grow(kept, b.len(), first)?;
+            vectors_like(kept, b.len(), first)?;
         }
         let mut columns = self.open(a, b, x)?;
         let (mut iterations, mut end, mut runs) = (0, Outcome::Converged, 0);

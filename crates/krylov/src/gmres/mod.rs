@@ -17,13 +17,14 @@ mod least_squares;
 
 use coarsen_core::{
     Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    vectors_like,
 };
 use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::ConvergenceTest;
 use crate::scale;
-use crate::start::{Workspace, check, grow, round_off};
+use crate::start::{Workspace, check, round_off};
 use least_squares::LeastSquares;
 
 /// Gram–Schmidt is repeated if less than this fraction of w remains: 1/√2 (Reichel & Gragg 1990).
@@ -109,8 +110,8 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         let cycle = self.restart.min(b.size()).max(1);
         let Self { basis, directions, problem, promised, .. } = self;
         let ([r, w, safe], spare) = self.workspace.with_spare(b)?;
-        grow(basis, cycle + 1, b)?;
-        grow(directions, if self.flexible { cycle } else { 1 }, b)?;
+        vectors_like(basis, cycle + 1, b)?;
+        vectors_like(directions, if self.flexible { cycle } else { 1 }, b)?;
         promised.clear();
         promised.reserve(cycle);
         let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);

@@ -136,6 +136,28 @@ fn pairs_share_a_reduction() {
     }
 }
 
+/// A vector that is renewed keeps its buffer if it is large enough, and moves to the place of the other vector.
+#[test]
+fn renewed_vectors_keep_their_buffers() {
+    let (Some(on), Some(there)) = (common::place::<f64>(), common::place::<f64>()) else { return };
+    let [long, short] = [1000, 10].map(|n| on.vector(&entries(n, n)).unwrap());
+    let mut v = long.like().unwrap();
+    let before = on.counters().allocations;
+    for like in [&short, &long, &short] {
+        v.fill(f64::NAN);
+        v.renew_like(like).unwrap();
+        assert_eq!(read(&v), vec![0.0; like.size()]);
+        v.copy(like);
+        assert_eq!(v.dot(&v).read(), like.dot(like).read());
+    }
+    assert_eq!(on.counters().allocations, before);
+    v.renew_like(&on.zeros(1001).unwrap()).unwrap();
+    assert_eq!((read(&v), on.counters().allocations), (vec![0.0; 1001], before + 2));
+    v.renew_like(&there.vector(&[5.0]).unwrap()).unwrap();
+    assert_eq!(read(&v), [0.0]);
+    v.sync().unwrap();
+}
+
 #[test]
 fn operations_agree_with_the_host_in_f64() {
     laws::<f64>();

@@ -79,7 +79,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
         self
     }
 
-    /// Allocates pairs of vectors like x; pairs and γ of another size are dropped.
+    /// Allocates pairs of vectors like x; pairs and γ of another layout are dropped, and memory is kept.
     fn room(&mut self, x: &V) -> Result<(), DescentError> {
         let known = self.pairs.len();
         self.pairs.prepare(x)?;

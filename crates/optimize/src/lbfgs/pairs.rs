@@ -28,11 +28,13 @@ impl<V: Vector> Pairs<V> {
         Self { window, stored: Vec::with_capacity(window), oldest: 0, count: 0, products }
     }
 
-    /// Allocates all pairs of vectors like x; pairs of another size are dropped.
+    /// Allocates all pairs of vectors like x; pairs of another layout are removed, and their memory is kept.
     pub(super) fn prepare(&mut self, x: &V) -> Result<(), Error> {
         if self.stored.first().is_some_and(|pair| !pair.s.same_layout(x)) {
-            self.stored.clear();
             self.clear();
+            let mut old = std::mem::take(&mut self.stored); // dropped after an error
+            old.iter_mut().flat_map(|pair| [&mut pair.s, &mut pair.y]).try_for_each(|v| v.renew_like(x))?;
+            self.stored = old;
         }
         while self.stored.len() < self.window {
             self.stored.push(Pair { s: x.like()?, y: x.like()?, rho: V::Real::of(0.0) });
