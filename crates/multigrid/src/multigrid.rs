@@ -245,12 +245,14 @@ pub struct JacobiCg {
     pub compares: Compared,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
+    /// The maximal number of iterations of all solves between two builds. Once they are used up, a solve takes one.
+    pub total: usize,
 }
 
 impl Default for JacobiCg {
-    /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations.
+    /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations of a solve, without a limit for all.
     fn default() -> Self {
-        Self { reduction: 0.5, compares: Compared::Own, max_iterations: 10_000 }
+        Self { reduction: 0.5, compares: Compared::Own, max_iterations: 10_000, total: usize::MAX }
     }
 }
 

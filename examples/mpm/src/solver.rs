@@ -162,6 +162,8 @@ pub struct Minimizer<B: Place<Real = f64>> {
     pub tries: Tries,
     on: B,
     method: Method,
+    /// The most iterations of all coarsest solves of the next run.
+    coarsest: usize,
     /// The driver of the last step with unknowns, and what decided it.
     driver: Option<(Case, Chosen<B>)>,
 }
@@ -177,7 +179,14 @@ enum Chosen<B: Place<Real = f64>> {
 impl<B: Place<Real = f64>> Minimizer<B> {
     /// Returns the solver of a method at a place.
     pub fn new(method: &Method, on: B) -> Self {
-        Self { deadline: None, tries: Tries::default(), on, method: method.clone(), driver: None }
+        Self {
+            deadline: None,
+            tries: Tries::default(),
+            on,
+            method: method.clone(),
+            coarsest: usize::MAX,
+            driver: None,
+        }
     }
 
     /// Drops all vectors, and the preconditioner that `auto` chose for few unknowns, but not its [tries](Self::tries).
@@ -213,8 +222,10 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             auto if auto.takes_turns(&f) => {
                 let turn = self.tries.next();
                 let end = self.tries.most(turn, &f.counts()).map_or(most, |end| end.min(most));
+                self.coarsest = self.tries.most_coarsest(turn, &f.counts()).unwrap_or(usize::MAX);
                 let first =
                     self.run(Case::Named(DRIVERS[turn]), end, &mut f, &mut z, (obstacles, time), &mut trace);
+                self.coarsest = usize::MAX;
                 let solved =
                     self.complete((turn, end), first, &mut f, &mut z, (obstacles, time), &mut trace)?;
                 return Ok((Solved { z, trace: trace.points, ..solved }, f));
@@ -306,6 +317,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             }
             Chosen::There(stepper, known) => {
                 (stepper.floor, stepper.max_iterations) = (floor, end);
+                stepper.limit_coarsest(self.coarsest);
                 stepper.watch(deadline.map(watch));
                 report = if let Some(known) = known {
                     let rest = f.positions().into();

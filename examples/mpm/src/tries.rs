@@ -2,8 +2,8 @@
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
 //! by the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256:
-//! so turns cost at most 1/16 of a step for each of the two, but for coarsest solves of `lbfgs-h`, whose iterations have
-//! no bound. A turn ends at three times the least work, counted without them, or when it fails, also with an error; the
+//! so turns cost about 1/16 of a step for each of the two. A turn ends at three times the least work, counted without
+//! coarsest solves, which together take at most as much again, or when it fails, also with an error; the
 //! best other driver then completes the step from where it is, or the third one if that one has an error.
 //!
 //! | letter | meaning | ns |
@@ -130,6 +130,15 @@ impl Tries {
         let best = self.best();
         let other = self.last[best] > 0 && driver != best;
         other.then(|| counts.iterations(driver, MOST * self.work[best]))
+    }
+
+    /// The most iterations of all coarsest solves of the next step by a driver; `None` without a limit.
+    pub fn most_coarsest(&self, driver: usize, counts: &Counts) -> Option<usize> {
+        let Costs { coarsest, .. } = COSTS[driver];
+        let best = self.best();
+        let other = coarsest > 0.0 && self.last[best] > 0 && driver != best;
+        let rest = (MOST * self.work[best] - counts.work(driver)).max(0.0);
+        other.then(|| (rest / (coarsest * counts.blocks as f64)) as usize)
     }
 
     /// All drivers but one, the best first.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use coarsen_backend::{Cpu, SetupError};
 use coarsen_core::{Identity, Monitor, Objective, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
-use coarsen_multigrid::NodeEmbedding;
+use coarsen_multigrid::{Coarsest, NodeEmbedding};
 use coarsen_optimize::{
     Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Linearize, Newton,
     Norm, Preconditioned, Refresh, Refreshed,
@@ -60,6 +60,8 @@ pub struct TimeStepper<B: Place<Real = f64> = Cpu> {
     method: Method<B>,
     /// The hierarchy of the last step.
     kept: Home<B>,
+    /// The most iterations of all coarsest solves of a hierarchy.
+    coarsest: usize,
     /// Memory of the last step: x at the place, the objective there, and the lists of the preconditioner.
     here: Option<B::Vector>,
     room: Room<B>,
@@ -117,6 +119,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             descent,
             method,
             kept: Home::default(),
+            coarsest: usize::MAX,
             here: None,
             room: Room::default(),
             idle: nothing::<B>(),
@@ -142,6 +145,16 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         self.kept.borrow().as_ref().map_or(0, |hierarchy| hierarchy.coarsest_iterations())
     }
 
+    /// Limits the iterations of all coarsest solves of node embedding between two builds of the hierarchy, which for L-BFGS
+    /// is a step; [without a limit](coarsen_multigrid::JacobiCg::total) by default. *Use* for a trial of `lbfgs-h`: where
+    /// stiff bodies move freely, one of its solves may take all of its 10,000 iterations.
+    pub fn limit_coarsest(&mut self, total: usize) {
+        if self.coarsest != total {
+            self.coarsest = total;
+            self.kept.take(); // it has the other limit
+        }
+    }
+
     /// The time of the setups and updates of the preconditioner in the last step, without assembly.
     pub fn setup(&self) -> Duration {
         self.setup
@@ -164,8 +177,14 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System])?;
         let (driver, method, on, home) = (self.driver, method.clone(), self.on.clone(), self.kept.clone());
+        let total = self.coarsest;
         let recipe = move |system: System<'_, f64>| match driver.hierarchy(&method) {
-            Some(recipe) => kept::build(&home, recipe, system, &on),
+            Some(mut recipe) => {
+                if let Coarsest::Iterative(cg) = &mut recipe.coarsest {
+                    cg.total = total;
+                }
+                kept::build(&home, recipe, system, &on)
+            }
             None => driver.precondition(&method, system, &on),
         };
         self.minimize_with(f, recipe, x, weights, monitor)

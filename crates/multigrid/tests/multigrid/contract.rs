@@ -222,6 +222,14 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert!(nothing.iter().all(|z| *z == 0.0));
     let not_a_number = applied(&mut m, &vec![f64::NAN; 3600]);
     assert!(not_a_number.iter().all(|z| z.is_nan()));
+
+    // The first solve takes all of the iterations, each later one takes one.
+    let limited = Coarsest::Iterative(JacobiCg { reduction: 1e-12, total: 5, ..JacobiCg::default() });
+    let mut m = recipe(limited).build(&a, &Cpu::new()).unwrap();
+    for expected in [5, 6, 7] {
+        applied(&mut m, &r);
+        assert_eq!(m.coarsest_iterations(), expected);
+    }
 }
 
 /// With [`Compared::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b;

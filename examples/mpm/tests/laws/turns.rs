@@ -60,7 +60,15 @@ fn turns_end_at_three_times_the_least_work() {
         let most = tries.most(turn, &size).unwrap();
         let ends = [most, most + 1].map(|iterations| counts(iterations).work(turn));
         assert!(ends[0] <= 3.0 * least && ends[1] >= 3.0 * least, "{ends:?} {least}");
+        // Coarsest solves together are at most as much.
+        let Some(coarsest) = tries.most_coarsest(turn, &size) else {
+            assert_ne!(DRIVERS[turn], Driver::LbfgsH);
+            continue;
+        };
+        let ends = [coarsest, coarsest + 1].map(|coarsest| Counts { coarsest, ..size }.work(turn));
+        assert!(coarsest > 0 && ends[0] <= 3.0 * least && ends[1] >= 3.0 * least, "{ends:?} {least}");
     }
+    assert_eq!(tries.most_coarsest(0, &size), None);
     assert_eq!(tries.most(0, &size), None);
 }
 
