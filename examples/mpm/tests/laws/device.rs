@@ -51,7 +51,9 @@ fn a_device_takes_the_steps_of_the_cpu() {
             assert_eq!(moved.uploads, step * steps + iteration * outer + gradients, "{driver}: {moved:?}");
             // The first Hessian of a step lies in new memory.
             let waiting = gradients + iteration * (outer - steps);
-            assert_eq!(moved.waits, moved.downloads + waiting, "{driver}: {moved:?}");
+            // x and the weights of a later step lie in the memory of those before it where that suffices.
+            let more = moved.waits.checked_sub(moved.downloads + waiting);
+            assert!(more.is_some_and(|more| more <= 2 * (steps - 1)), "{driver}: {more:?} {moved:?}");
         }
         let nodes = found.iter().map(|row| row.nodes).max().unwrap() as u64;
         assert!(moved.sent > 24 * gradients && moved.received < 24 * nodes * moved.downloads, "{moved:?}");
