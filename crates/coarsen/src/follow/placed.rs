@@ -147,19 +147,20 @@ impl<B: Backend<Real = f64>> There<B> {
     pub(super) fn write(&mut self, system: System<'_, f64>, on: &B) -> Result<&B::Matrix, DescentError> {
         let whole = system.whole().map_err(DescentError::linearize)?;
         let same = |known: &Arc<Pattern>| Arc::ptr_eq(known, whole.pattern()) || known == whole.pattern();
-        let matrix = match self.matrix.take() {
-            Some(mut matrix) if self.pattern.as_ref().is_some_and(same) => {
+        // After an error neither the matrix nor its pattern is left.
+        let (matrix, pattern) = (self.matrix.take(), self.pattern.take().filter(same));
+        let matrix = match (matrix, &pattern) {
+            (Some(mut matrix), Some(_)) => {
                 matrix.set_values(&whole).map_err(DescentError::linearize)?;
                 matrix
             }
-            Some(mut matrix) => {
-                self.pattern = None;
+            (Some(mut matrix), None) => {
                 on.renew_matrix(&mut matrix, &whole)?;
                 matrix
             }
-            None => on.matrix(&whole)?,
+            (None, _) => on.matrix(&whole)?,
         };
-        self.pattern.get_or_insert_with(|| whole.pattern().clone());
+        self.pattern = Some(pattern.unwrap_or_else(|| whole.pattern().clone()));
         Ok(self.matrix.insert(matrix))
     }
 

@@ -90,28 +90,10 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         x: *const V,
         s: &mut [V; B],
     ) {
-        let columns = &self.layout.outer_columns[places.clone()];
-        let Some((&last, others)) = columns.split_last() else { return };
-        let mut sums = [P::zero(set); B];
-        // SAFETY: see the top of `kernel.rs`. Every block of A except the last is followed by another block.
+        // SAFETY: see the top of `kernel.rs`.
         unsafe {
-            let values = self.outer.as_ptr().add(places.start * B * B);
-            prefetch(columns.as_ptr().wrapping_byte_offset(ahead));
-            for (k, &j) in others.iter().enumerate() {
-                let x = P::load_first::<V, B>(set, x.add(j as usize * B));
-                prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
-                for r in 0..B {
-                    sums[r] = P::load(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
-                }
-            }
-            let (x, k) = (P::load_first::<V, B>(set, x.add(last as usize * B)), others.len());
-            prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
-            for r in 0..B {
-                sums[r] = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
-            }
-        }
-        for r in 0..B {
-            s[r] -= sums[r].sum_first::<B>();
+            let blocks = (&self.outer[..], &self.layout.outer_columns[..]);
+            less::<V, S, I, P, B, false>(set, blocks, places, ahead, x, s);
         }
     }
 
@@ -128,29 +110,10 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         x: *const V,
         s: &mut [V; B],
     ) {
-        let columns = &self.layout.inner_columns[places.clone()];
-        let Some((&last, others)) = columns.split_last() else { return };
-        let mut sums = [P::zero(set); B];
-        // SAFETY: see the top of `kernel.rs`. Every block of x or A except the last is followed by another
-        // block of this chunk.
+        // SAFETY: see the top of `kernel.rs`. Every block of x except the last is followed by another block of this chunk.
         unsafe {
-            let values = self.inner.as_ptr().add(places.start * B * B);
-            prefetch(columns.as_ptr().wrapping_byte_offset(ahead));
-            for (k, &j) in others.iter().enumerate() {
-                let x = P::load(set, x.add(j as usize * B));
-                prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
-                for r in 0..B {
-                    sums[r] = P::load(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
-                }
-            }
-            let (x, k) = (P::load_first::<V, B>(set, x.add(last as usize * B)), others.len());
-            prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
-            for r in 0..B {
-                sums[r] = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
-            }
-        }
-        for r in 0..B {
-            s[r] -= sums[r].sum_first::<B>();
+            let blocks = (&self.inner[..], &self.layout.inner_columns[..]);
+            less::<V, S, I, P, B, true>(set, blocks, places, ahead, x, s);
         }
     }
 
@@ -184,6 +147,43 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
                 give::<V, S, I, P, B>(set, (&self.outer, &self.layout.outer_columns), places, xi, t);
             }
         }
+    }
+}
+
+/// Computes s −= Σ A_ij x_j over the couplings at `places` of the blocks and columns. `BEYOND` allows reading past a block of x
+/// but the last one.
+#[inline(always)]
+unsafe fn less<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const B: usize, const BEYOND: bool>(
+    set: I,
+    (values, columns): (&[S], &[u32]),
+    places: Range<usize>,
+    ahead: isize,
+    x: *const V,
+    s: &mut [V; B],
+) {
+    let columns = &columns[places.clone()];
+    let Some((&last, others)) = columns.split_last() else { return };
+    let mut sums = [P::zero(set); B];
+    // SAFETY: see the top of `kernel.rs`. Every block of A except the last is followed by another block.
+    unsafe {
+        let values = values.as_ptr().add(places.start * B * B);
+        prefetch(columns.as_ptr().wrapping_byte_offset(ahead));
+        for (k, &j) in others.iter().enumerate() {
+            let x = x.add(j as usize * B);
+            let x = if BEYOND { P::load(set, x) } else { P::load_first::<V, B>(set, x) };
+            prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
+            for r in 0..B {
+                sums[r] = P::load(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
+            }
+        }
+        let (x, k) = (P::load_first::<V, B>(set, x.add(last as usize * B)), others.len());
+        prefetch(values.add(k * B * B).wrapping_byte_offset(ahead));
+        for r in 0..B {
+            sums[r] = P::load_first::<S, B>(set, values.add((k * B + r) * B)).mul_add(x, sums[r]);
+        }
+    }
+    for r in 0..B {
+        s[r] -= sums[r].sum_first::<B>();
     }
 }
 
