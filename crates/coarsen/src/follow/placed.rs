@@ -244,3 +244,34 @@ impl<F: SystemAt, B: Backend<Real = f64>> Follows<B::Vector> for Placed<F, B> {
         Ok((&mut self.objective, &self.room.points))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use coarsen_backend::Cpu;
+    use coarsen_sparse::{Bsr, assembly};
+
+    use super::*;
+
+    /// After values that the place cannot store, matrices of other patterns are what they are.
+    #[test]
+    fn a_failed_write_leaves_no_pattern() {
+        let with = |v: f64, far: bool| -> Bsr<f64> {
+            let mut places = vec![(0, 0), (1, 1)];
+            let mut values = vec![v, v];
+            if far {
+                places.insert(1, (0, 1));
+                values.insert(1, 1.0);
+            }
+            assembly::from_blocks(2, 2, (1, 1), &places, &values).unwrap()
+        };
+        let (on, mut there) = (Cpu::mixed(), There::default());
+        let mut product = |a: &Bsr<f64>| {
+            let mut y = vec![0.0; 2];
+            there.write(System::from(a), &on).map(|a| a.apply(&vec![1.0; 2], &mut y)).map(|()| y)
+        };
+        assert_eq!(product(&with(2.0, false)).unwrap(), [2.0, 2.0]);
+        assert!(product(&with(1e300, false)).is_err());
+        assert_eq!(product(&with(3.0, true)).unwrap(), [4.0, 3.0]);
+        assert_eq!(product(&with(5.0, false)).unwrap(), [5.0, 5.0]);
+    }
+}
