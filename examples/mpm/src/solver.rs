@@ -96,7 +96,7 @@ pub struct Solved {
     pub norm: f64,
     /// The time of setups.
     pub setup: Duration,
-    /// What was counted; of a step that another driver completed, that of the first one without an error.
+    /// What was counted; if several drivers of `auto` took the step, of the first one without an error.
     pub counts: Counts,
     /// Drivers of `auto` that ended in an error, without which the step went on.
     pub failures: Vec<(Driver, Failure)>,
@@ -105,7 +105,7 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// This descent and the one that completed it.
+    /// This descent and the next one of the same step.
     fn then(self, rest: Self) -> Self {
         let iterations = [0, 1].map(|k| self.iterations[k] + rest.iterations[k]);
         let (rebuilds, cycles) = (self.rebuilds + rest.rebuilds, self.cycles + rest.cycles);
@@ -119,6 +119,24 @@ struct Trace {
     start: Instant,
     points: Vec<[f64; 2]>,
     deadline: Option<Instant>,
+    /// The limit of a driver of `auto`.
+    budget: Option<Budget>,
+    /// Whether it was reached.
+    cut: bool,
+}
+
+/// The work at which a step by a driver ends, without coarsest solves, which have their own limit.
+struct Budget {
+    driver: usize,
+    size: Counts,
+    work: f64,
+}
+
+impl Budget {
+    /// Whether iterations and evaluations so far are more work.
+    fn is_spent(&self, iterations: usize, [values, gradients]: [usize; 2]) -> bool {
+        Counts { iterations, values, gradients, ..self.size }.work(self.driver) > self.work
+    }
 }
 
 /// Whether a deadline is over.
@@ -129,7 +147,12 @@ fn is_over(deadline: Option<Instant>) -> bool {
 impl<V: Vector<Real = f64>> DescentMonitor<V> for Trace {
     fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
         self.points.push([self.start.elapsed().as_secs_f64(), it.gradient]);
-        if is_over(self.deadline) { ControlFlow::Break(Verdict::Stop) } else { ControlFlow::Continue(()) }
+        self.cut = self.budget.as_ref().is_some_and(|budget| budget.is_spent(it.number, it.evaluations));
+        if self.cut || is_over(self.deadline) {
+            ControlFlow::Break(Verdict::Stop)
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
@@ -197,8 +220,8 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     /// Minimises the objective of a step at `time` from its [start](Increment::start), and returns it.
     ///
     /// # Errors
-    /// Those of preconditioners, of the choice of `auto` and of the place. A turn of `auto` that fails is completed by
-    /// another driver. If all fail, the error of the turn is returned, or what it reached without an error.
+    /// Those of preconditioners, of the choice of `auto` and of the place. A step that one driver of `auto` does not
+    /// solve is solved by another one. If none does, the result is that of the last one without an error, or the first error.
     pub fn solve<'a>(
         &mut self,
         mut f: Increment<'a>,
@@ -206,7 +229,8 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         time: f64,
     ) -> Result<(Solved, Increment<'a>), Failure> {
         let mut z = f.start();
-        let mut trace = Trace { start: Instant::now(), points: Vec::new(), deadline: self.deadline };
+        let (start, deadline) = (Instant::now(), self.deadline);
+        let mut trace = Trace { start, points: Vec::new(), deadline, budget: None, cut: false };
         if z.is_empty() {
             // The only point is the minimum.
             let outcome = DescentOutcome::Converged(Criterion::Gradient);
@@ -220,14 +244,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let case = match self.method.solver {
             Solver::Driver(driver) => Case::Named(driver),
             auto if auto.takes_turns(&f) => {
-                let turn = self.tries.next();
-                let end = self.tries.most(turn, &f.counts()).map_or(most, |end| end.min(most));
-                self.coarsest = self.tries.most_coarsest(turn, &f.counts()).unwrap_or(usize::MAX);
-                let first =
-                    self.run(Case::Named(DRIVERS[turn]), end, &mut f, &mut z, (obstacles, time), &mut trace);
-                self.coarsest = usize::MAX;
-                let solved =
-                    self.complete((turn, end), first, &mut f, &mut z, (obstacles, time), &mut trace)?;
+                let solved = self.take_turns(&mut f, &mut z, (obstacles, time), &mut trace)?;
                 return Ok((Solved { z, trace: trace.points, ..solved }, f));
             }
             Solver::Auto if f.rubs() => Case::Named(Driver::PnPcg),
@@ -237,54 +254,59 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         Ok((Solved { z, trace: trace.points, ..solved }, f))
     }
 
-    /// Records a turn that was to end after `end` iterations. If it did not solve the step, other drivers go on from
-    /// where it is, the best first, until one ends without an error.
-    fn complete(
+    /// Solves a step by the driver whose turn it is. If that one does not solve it, others do from the start of the step,
+    /// in the order of [`Tries::begin`]: where a driver was stopped, no other may get away fast.
+    fn take_turns(
         &mut self,
-        (turn, end): (usize, usize),
-        first: Result<Solved, Failure>,
         f: &mut Increment<'_>,
         z: &mut [f64],
         at: (&[Obstacle], f64),
         trace: &mut Trace,
     ) -> Result<Solved, Failure> {
-        let (most, mut failures) = (self.method.iterations, Vec::new());
-        let first = match first {
-            Ok(solved) => {
-                let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
-                let cut = end < most && solved.outcome == DescentOutcome::IterationLimit;
-                let work = solved.counts.work(turn);
-                if converged || cut {
-                    self.tries.learn(turn, work);
-                } else {
-                    self.tries.fail(turn, work);
+        let (most, size, mut failures) = (self.method.iterations, f.counts(), Vec::new());
+        let order = self.tries.begin(self.tries.next());
+        let mut reached: Option<(Solved, Vec<f64>)> = None;
+        for (place, &driver) in order.iter().enumerate() {
+            let is_final = place + 1 == order.len() || place > 0 && DRIVERS[driver] == Driver::Hot;
+            let limit = if is_final { None } else { self.tries.limit(driver) };
+            trace.budget = limit.map(|work| Budget { driver, size, work });
+            self.coarsest = limit.map_or(usize::MAX, |work| size.most_coarsest(driver, work));
+            z.copy_from_slice(&f.start());
+            let run = self.run(Case::Named(DRIVERS[driver]), most, f, z, at, trace);
+            self.coarsest = usize::MAX;
+            match run {
+                Ok(solved) => {
+                    let (outcome, work) = (solved.outcome, solved.counts.work(driver));
+                    let converged = matches!(outcome, DescentOutcome::Converged(_));
+                    let cut = trace.cut && outcome == DescentOutcome::Stopped;
+                    if converged || cut {
+                        self.tries.learn(driver, work);
+                    } else {
+                        self.tries.fail(driver, work);
+                    }
+                    let solved = match reached {
+                        Some((before, _)) => before.then(solved),
+                        None => solved,
+                    };
+                    if converged || outcome == DescentOutcome::Stopped && !cut {
+                        return Ok(Solved { failures, ..solved });
+                    }
+                    reached = Some((solved, z.to_vec()));
                 }
-                if converged || solved.outcome == DescentOutcome::Stopped {
-                    return Ok(solved);
+                Err(error) => {
+                    self.tries.fail(driver, size.work(driver));
+                    failures.push((DRIVERS[driver], error));
                 }
-                Some(solved)
-            }
-            Err(error) => {
-                self.tries.fail(turn, f.counts().work(turn));
-                failures.push((DRIVERS[turn], error));
-                None
-            }
-        };
-        for driver in self.tries.others(turn) {
-            match self.run(Case::Named(DRIVERS[driver]), most, f, z, at, trace) {
-                Ok(rest) => {
-                    let solved = if let Some(first) = first { first.then(rest) } else { rest };
-                    return Ok(Solved { failures, ..solved });
-                }
-                Err(error) => failures.push((DRIVERS[driver], error)),
             }
         }
-        // All others failed. What the turn reached without an error is a step that did not converge, as of a named driver.
-        if let Some(first) = first {
-            return Ok(Solved { failures, ..first });
+        match reached {
+            // A step that did not converge, as of a named driver.
+            Some((solved, at)) => {
+                z.copy_from_slice(&at);
+                Ok(Solved { failures, ..solved })
+            }
+            None => Err(failures.swap_remove(0).1),
         }
-        let (_, error) = failures.swap_remove(0);
-        Err(error)
     }
 
     /// Runs a driver from z, for at most `end` iterations; z and the trace are not in the result. After an error z is

@@ -2,9 +2,12 @@
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
 //! by the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256:
-//! so turns cost about 1/16 of a step for each of the two. A turn ends at three times the least work, counted without
-//! coarsest solves, which together take at most as much again, or when it fails, also with an error; the
-//! best other driver then completes the step from where it is, or the third one if that one has an error.
+//! so turns cost about 1/16 of a step for each of the two.
+//!
+//! What a driver needed in one step is no promise for the next, where a stiff body may strain for the first time. So a step
+//! by any of them ends at three times the least work of the others, counted without coarsest solves, which together take at
+//! most as much again, or when it fails, also with an error. The others then solve the step from its start under the same
+//! limit, the best first, and at last `hot` without a limit: its iterations depend least on the material.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -29,7 +32,7 @@ const RATIO: f64 = 16.0;
 /// The largest work of a step, ns: 30 years.
 const DEAREST: f64 = 1e18;
 
-/// A turn ends at this multiple of the least work.
+/// A step ends at this multiple of the least work of the other drivers.
 const MOST: f64 = 3.0;
 
 /// An evaluation of E, per particle.
@@ -81,14 +84,10 @@ impl Counts {
         per_block * self.blocks as f64 + per_particle * self.particles as f64
     }
 
-    /// The number of iterations with which a step is as much work as `work`, if each takes one evaluation.
-    fn iterations(&self, driver: usize, work: f64) -> usize {
-        let of = |iterations| {
-            let counts = Self { iterations, values: iterations, gradients: iterations, coarsest: 0, ..*self };
-            counts.work(driver)
-        };
-        let (none, one) = (of(0), of(1));
-        ((work - none) / (one - none)).clamp(1.0, 1e6) as usize
+    /// The most iterations of all coarsest solves with which a step by a driver is no more than `work`.
+    pub fn most_coarsest(&self, driver: usize, work: f64) -> usize {
+        let cost = COSTS[driver].coarsest * self.blocks as f64;
+        ((work - self.work(driver)).max(0.0) / cost.max(f64::MIN_POSITIVE)) as usize
     }
 }
 
@@ -97,7 +96,7 @@ impl Counts {
 pub struct Tries {
     /// The number of steps.
     pub steps: u64,
-    /// The number of steps after the last turn of each driver; 0 before the first.
+    /// The number of the last step of each driver, from 1; 0 before the first.
     pub last: [u64; DRIVERS.len()],
     /// The work of the last step of each driver, ns; 0 before the first.
     pub work: [f64; DRIVERS.len()],
@@ -125,29 +124,27 @@ impl Tries {
         (0..DRIVERS.len()).find(due).unwrap_or(best)
     }
 
-    /// The most iterations of the next step by a driver; `None` without a limit.
-    pub fn most(&self, driver: usize, counts: &Counts) -> Option<usize> {
-        let best = self.best();
-        let other = self.last[best] > 0 && driver != best;
-        other.then(|| counts.iterations(driver, MOST * self.work[best]))
+    /// The work at which a step by a driver ends, [`MOST`] times the least work of the others; `None` before a step of them.
+    pub fn limit(&self, driver: usize) -> Option<f64> {
+        let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
+        others.map(|k| MOST * self.work[k]).min_by(f64::total_cmp)
     }
 
-    /// The most iterations of all coarsest solves of the next step by a driver; `None` without a limit.
-    pub fn most_coarsest(&self, driver: usize, counts: &Counts) -> Option<usize> {
-        let Costs { coarsest, .. } = COSTS[driver];
-        let best = self.best();
-        let other = coarsest > 0.0 && self.last[best] > 0 && driver != best;
-        let rest = (MOST * self.work[best] - counts.work(driver)).max(0.0);
-        other.then(|| (rest / (coarsest * counts.blocks as f64)) as usize)
+    /// Begins a step by a driver. Returns the order in which drivers solve it until one succeeds: those that had a step before,
+    /// the best first, `hot` last of them, also if it was the first, then the rest.
+    pub fn begin(&mut self, driver: usize) -> Vec<usize> {
+        self.steps += 1;
+        let mut order: Vec<_> = (0..DRIVERS.len()).collect();
+        let class = |k: usize| (k != driver, self.last[k] == 0, DRIVERS[k] == Driver::Hot);
+        order.sort_by(|&a, &b| class(a).cmp(&class(b)).then(self.work[a].total_cmp(&self.work[b])));
+        let tried = order[1..].partition_point(|&k| self.last[k] > 0);
+        if DRIVERS[driver] == Driver::Hot && tried > 0 {
+            order.insert(1 + tried, driver);
+        }
+        order
     }
 
-    /// All drivers but one, the best first.
-    pub fn others(self, driver: usize) -> impl Iterator<Item = usize> {
-        let best = if self.best() == driver { (driver + 1) % DRIVERS.len() } else { self.best() };
-        std::iter::once(best).chain((0..DRIVERS.len()).filter(move |&k| k != driver && k != best))
-    }
-
-    /// Records a step that a driver did not solve: it has the largest ratio to the others, up to a bound that repeated
+    /// Records that a driver did not solve the step: it has the largest ratio to the others, up to a bound that repeated
     /// failures of all of them cannot pass.
     pub fn fail(&mut self, driver: usize, work: f64) {
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
@@ -155,9 +152,8 @@ impl Tries {
         self.learn(driver, (RATIO * if least.is_finite() { least } else { work }).min(DEAREST));
     }
 
-    /// Records a step.
+    /// Records the work of a driver on the step.
     pub fn learn(&mut self, driver: usize, work: f64) {
-        self.steps += 1;
         (self.last[driver], self.work[driver]) = (self.steps, work);
     }
 }

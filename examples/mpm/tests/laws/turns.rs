@@ -4,29 +4,35 @@ use clap::Parser;
 use coarsen::follow::Driver;
 use coarsen::optimize::DescentOutcome;
 use coarsen::prelude::*;
+use examples_common::Failure;
 use examples_common::files::{read_state, write};
 use mpm::energy::{Increment, Memory};
 use mpm::options::Options;
+use mpm::particles::Particle;
 use mpm::scene::Setting;
-use mpm::solver::{Minimizer, Solver};
+use mpm::solver::{Minimizer, Solved, Solver};
 use mpm::state::State;
 use mpm::step::Stepper;
 use mpm::tries::{Counts, DRIVERS, Tries};
 
 use super::{DX, Folder, bodies, cloud};
 
-/// The work of many steps relative to that of the best driver, and the number of steps of each driver. A turn ends at three
-/// times the least work.
+/// The work of many steps relative to that of the best driver, and the number of turns of each driver. A step ends at three
+/// times the least work, and the best driver solves it.
 fn run(steps: usize, work: impl Fn(usize, usize) -> f64) -> (f64, [usize; 3]) {
     let (mut tries, mut spent, mut least, mut turns) = (Tries::default(), 0.0, 0.0, [0; 3]);
     for step in 0..steps {
         let turn = tries.next();
-        let (own, best) = (work(turn, step), work(tries.best(), step));
-        let first = tries.last[tries.best()] == 0;
-        // The step is completed by the best one.
-        let (w, more) = if first || own <= 3.0 * best { (own, 0.0) } else { (3.0 * best, best) };
-        tries.learn(turn, w);
-        spent += w + more;
+        let limit = tries.limit(turn).unwrap_or(f64::INFINITY);
+        for driver in tries.begin(turn) {
+            let own = work(driver, step);
+            let end = if driver == turn { limit } else { f64::INFINITY };
+            tries.learn(driver, own.min(end));
+            spent += own.min(end);
+            if own <= end {
+                break;
+            }
+        }
         least += (0..3).map(|k| work(k, step)).fold(f64::INFINITY, f64::min);
         turns[turn] += 1;
     }
@@ -47,29 +53,40 @@ fn the_driver_with_the_least_work_takes_most_steps() {
     assert!(share < 1.15 && turns[0] > 150 && turns[1] + turns[2] > 150, "{share} {turns:?}");
 }
 
-/// The limit of a turn is three times the least work, and more iterations are more work.
+/// The limit of a step by a driver is three times the least work of the others, and more coarsest iterations are more work.
 #[test]
-fn turns_end_at_three_times_the_least_work() {
+fn a_step_ends_at_three_times_the_least_work_of_the_others() {
     let size = Counts { particles: 8000, blocks: 100_000, ..Counts::default() };
-    let counts = |iterations| Counts { iterations, values: iterations, gradients: iterations, ..size };
     let mut tries = Tries::default();
-    assert_eq!(tries.most(tries.next(), &size), None);
-    let least = counts(9).work(0);
+    assert_eq!(tries.limit(tries.next()), None);
+    let least = Counts { iterations: 9, values: 9, gradients: 9, ..size }.work(0);
+    tries.begin(0);
     tries.learn(0, least);
-    for turn in 1..DRIVERS.len() {
-        let most = tries.most(turn, &size).unwrap();
-        let ends = [most, most + 1].map(|iterations| counts(iterations).work(turn));
-        assert!(ends[0] <= 3.0 * least && ends[1] >= 3.0 * least, "{ends:?} {least}");
-        // Coarsest solves together are at most as much.
-        let Some(coarsest) = tries.most_coarsest(turn, &size) else {
-            assert_ne!(DRIVERS[turn], Driver::LbfgsH);
+    assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [None, Some(3.0 * least), Some(3.0 * least)]);
+    tries.begin(1);
+    tries.learn(1, 0.5 * least);
+    assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [Some(1.5 * least), Some(3.0 * least), Some(1.5 * least)]);
+    for (driver, name) in DRIVERS.into_iter().enumerate() {
+        let most = size.most_coarsest(driver, 3.0 * least);
+        if name == Driver::LbfgsMas {
+            assert_eq!(most, usize::MAX, "it has no coarsest solve");
             continue;
-        };
-        let ends = [coarsest, coarsest + 1].map(|coarsest| Counts { coarsest, ..size }.work(turn));
-        assert!(coarsest > 0 && ends[0] <= 3.0 * least && ends[1] >= 3.0 * least, "{ends:?} {least}");
+        }
+        let ends = [most, most + 1].map(|coarsest| Counts { coarsest, ..size }.work(driver));
+        assert!(most > 0 && ends[0] <= 3.0 * least && ends[1] >= 3.0 * least, "{ends:?} {least}");
     }
-    assert_eq!(tries.most_coarsest(0, &size), None);
-    assert_eq!(tries.most(0, &size), None);
+    assert_eq!(size.most_coarsest(1, 0.0), 0);
+}
+
+/// A driver whose turn it is comes first, then the others that had a step, the best first and `hot` last, then the rest.
+#[test]
+fn hot_is_the_last_resort() {
+    let tries = |last, work| Tries { steps: 9, last, work };
+    assert_eq!(Tries::default().begin(0), [0, 1, 2]);
+    assert_eq!(tries([1, 0, 0], [1.0, 0.0, 0.0]).begin(1), [1, 0, 2]);
+    assert_eq!(tries([1, 2, 3], [1.0, 2.0, 3.0]).begin(1), [1, 2, 0]);
+    assert_eq!(tries([1, 2, 3], [1.0, 3.0, 2.0]).begin(0), [0, 2, 1, 0]);
+    assert_eq!(tries([1, 0, 3], [1.0, 0.0, 2.0]).begin(0), [0, 2, 0, 1]);
 }
 
 /// A continued run, and one with other threads, takes the same turns.
@@ -91,7 +108,7 @@ fn turns_are_a_part_of_the_state() {
     assert!(rows.iter().all(|row| row.converged == row.steps));
 }
 
-/// A turn that is cut is completed by the best driver.
+/// A turn that is cut is completed by `hot`.
 #[test]
 fn cut_turns_are_completed() {
     let with =
@@ -113,45 +130,71 @@ fn cut_turns_are_completed() {
 #[test]
 fn failed_turns_are_no_little_work() {
     let mut tries = Tries::default();
+    tries.begin(0);
     tries.fail(0, 1.0);
     assert_eq!(tries.next(), 1);
-    assert!(tries.others(0).eq([1, 2]));
     tries.learn(1, 5.0);
+    tries.begin(2);
     tries.fail(2, 1e-3);
     assert_eq!((tries.best(), tries.work[2]), (1, 80.0));
-    assert!(tries.others(2).eq([1, 0]) && tries.others(1).eq([2, 0]));
+}
+
+/// The first step of bodies by a solver, and what `auto` knows then.
+fn first_step(particles: &[Particle], solver: &str, tries: Tries) -> (Result<Solved, Failure>, Tries) {
+    let (setting, bodies, obstacles) = (Setting::default(), bodies(), &[][..]);
+    let method = Options::parse_from(["mpm", "--solver", solver]).method;
+    let mut minimizer = Minimizer::new(&method, Cpu::<f64>::new());
+    minimizer.tries = tries;
+    let (dx, largest, memory) = (DX, 0.01, Memory::default());
+    let mut stepper =
+        Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
+    let mut state = State { particles: particles.to_vec(), ..State::default() };
+    let begun = stepper.begin(&mut state, 0.01).unwrap().unwrap();
+    let f = Increment::new(begun.given(&state.particles, &bodies, setting.gravity)).unwrap();
+    let solved = stepper.minimizer.solve(f, obstacles, 0.0).map(|(solved, _)| solved);
+    (solved, stepper.minimizer.tries)
 }
 
 /// A turn that ends in an error is completed by another driver, and the error is kept: so far from the origin the places
 /// of nodes leave the table of node embedding, but not the grid, and `hot` fails.
 #[test]
 fn a_turn_with_an_error_is_completed() {
-    let (setting, bodies) = (Setting::default(), bodies());
     let far = DX * f64::from((1 << 20) - 13);
     let mut particles = cloud(200, 0.1, 1);
     for x in particles.iter_mut().map(|p| &mut p.x) {
         (0..3).for_each(|k| x[k] *= 1.5);
         x[0] += far;
     }
-    let (obstacles, dx, largest) = (&[][..], DX, 0.01);
-    let solve = |solver: &str| {
-        let method = Options::parse_from(["mpm", "--solver", solver]).method;
-        let (memory, minimizer) = (Memory::default(), Minimizer::new(&method, Cpu::<f64>::new()));
-        let mut stepper =
-            Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
-        let mut state = State { particles: particles.clone(), ..State::default() };
-        let begun = stepper.begin(&mut state, 0.01).unwrap().unwrap();
-        let f = Increment::new(begun.given(&state.particles, &bodies, setting.gravity)).unwrap();
-        let solved = stepper.minimizer.solve(f, obstacles, 0.0).map(|(solved, _)| solved);
-        (solved, stepper.minimizer.tries)
-    };
+    let solve = |solver: &str| first_step(&particles, solver, Tries::default());
     let alone = solve("hot").0.unwrap_err().to_string();
     let (solved, tries) = solve("auto");
     let solved = solved.unwrap();
     assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
     let [(Driver::Hot, error)] = &solved.failures[..] else { panic!("{:?}", solved.failures) };
     assert_eq!(error.to_string(), alone);
-    assert_eq!((tries.last, solved.z), ([1, 0, 0], solve("lbfgs-h").0.unwrap().z));
+    assert_eq!((tries.last, solved.z), ([1, 1, 0], solve("lbfgs-h").0.unwrap().z));
+}
+
+/// After a turn that is cut, `hot` solves the step from its start, with the bits of `hot` alone.
+#[test]
+fn a_cut_turn_leaves_no_trace_in_the_step() {
+    let mut particles = cloud(200, 0.1, 1);
+    particles.iter_mut().flat_map(|p| &mut p.x).for_each(|x| *x *= 1.5);
+    let after = |work| Tries { steps: 1, last: [1, 0, 0], work: [work, 0.0, 0.0] };
+    // The work of a turn of `lbfgs-h` that is not cut.
+    let whole = first_step(&particles, "auto", after(1e18)).1.work[1];
+    let alone = first_step(&particles, "hot", Tries::default()).0.unwrap();
+    let (solved, tries) = first_step(&particles, "auto", after(whole / 5.0));
+    let solved = solved.unwrap();
+    assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
+    assert!(tries.last == [2, 2, 0] && solved.iterations[0] > alone.iterations[0], "{tries:?}");
+    assert_eq!(solved.z, alone.z);
+    // `hot` may be cut itself.
+    let tries = Tries { steps: 3, last: [1, 2, 3], work: [1.0, 1e3, 1e3] };
+    let (solved, tries) = first_step(&particles, "auto", tries);
+    let solved = solved.unwrap();
+    assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
+    assert!(tries.last == [4; 3] && solved.failures.is_empty(), "{tries:?}");
 }
 
 /// Drivers that all fail, step after step, keep works that a checkpoint can hold, and waits between turns.
@@ -160,6 +203,7 @@ fn failures_of_all_drivers_stay_finite() {
     let mut tries = Tries::default();
     for _ in 0..2000 {
         let driver = tries.next();
+        tries.begin(driver);
         tries.fail(driver, 1e6);
     }
     assert!(tries.work.iter().all(|w| w.is_finite() && *w > 0.0), "{tries:?}");
