@@ -139,6 +139,9 @@ fn halves_of_chunks(threads: usize) {
     assert_eq!(bytes(round), 0, "halves of chunks at {threads} threads");
 }
 
+/// A body, its nodes, the start and the weights of a step.
+type Bar = (ImplicitEuler<Tetrahedra<FixedCoRotated>>, NodeEmbedding, Vec<f64>, Vec<f64>);
+
 /// Time steps on sets of nodes that change: once the largest set was seen, vectors, pairs, inner methods, hierarchies
 /// and matrices at the place are kept.
 fn time_steps(threads: usize) {
@@ -157,34 +160,58 @@ fn time_steps(threads: usize) {
     };
     let mut bars = [[12, 4, 4], [4, 4, 4], [9, 4, 3], [2, 1, 1]].map(bar);
     for driver in [Driver::Hot, Driver::LbfgsH, Driver::PnPcg] {
-        let mut stepper = TimeStepper::new(driver);
-        stepper.max_iterations = 4;
-        let mut round = |counted: &mut [usize; 4]| {
-            for ((body, grid, start, weights), counted) in bars.iter_mut().zip(counted) {
-                let (mut x, mut report) = (start.clone(), None);
-                *counted = bytes(|| {
-                    // The block Jacobi of PN-PCG is allocated in each step; the identity takes its place.
-                    let identity = |_: System<'_, f64>| Ok(Box::new(Identity) as _);
-                    let (weights, silent) = (Some(&weights[..]), &mut ());
-                    report = Some(match driver {
-                        Driver::PnPcg => stepper.minimize_with(body, identity, &mut x, weights, silent),
-                        _ => stepper.minimize(body, grid, &mut x, weights, silent),
-                    });
-                });
-                let report = report.unwrap().unwrap();
-                assert!(report.iterations > 0 && x != *start, "{driver}: {report}");
-            }
+        let made = || {
+            let mut stepper = TimeStepper::new(driver);
+            stepper.max_iterations = 4;
+            stepper
         };
-        let mut counted = [0; 4];
-        round(&mut counted);
-        round(&mut counted);
-        round(&mut counted);
+        // A step on a bar, the bytes that it allocates, and its coarsest iterations.
+        let step = |stepper: &mut TimeStepper, (body, grid, start, weights): &mut Bar| {
+            let (mut x, mut report) = (start.clone(), None);
+            let counted = bytes(|| {
+                // The block Jacobi of PN-PCG is allocated in each step; the identity takes its place.
+                let identity = |_: System<'_, f64>| Ok(Box::new(Identity) as _);
+                let (weights, silent) = (Some(&weights[..]), &mut ());
+                report = Some(match driver {
+                    Driver::PnPcg => stepper.minimize_with(body, identity, &mut x, weights, silent),
+                    _ => stepper.minimize(body, grid, &mut x, weights, silent),
+                });
+            });
+            let report = report.unwrap().unwrap();
+            assert!(report.iterations > 0 && x != *start, "{driver}: {report}");
+            (x, counted, stepper.coarsest_iterations())
+        };
+        let mut stepper = made();
+        // Each step has another limit of coarsest solves.
+        let mut round = |stepper: &mut TimeStepper, is_new: bool| {
+            [0, 1, 2, 3].map(|k| {
+                let mut new = made();
+                let stepper = if is_new { &mut new } else { &mut *stepper };
+                stepper.limit_coarsest(40 + k);
+                step(stepper, &mut bars[k])
+            })
+        };
+        round(&mut stepper, false);
+        round(&mut stepper, false);
+        let steps = round(&mut stepper, false);
+        let counted = steps.each_ref().map(|(_, counted, _)| *counted);
+        for ((x, _, coarsest), (alone, _, expected)) in steps.iter().zip(&round(&mut stepper, true)) {
+            assert!(x == alone && coarsest == expected, "{driver} by a new stepper");
+        }
         println!("{driver}: {counted:?} bytes per step at {threads} threads");
         // A step boxes its recipe and its preconditioner. A vector of the largest set has 7800 bytes.
         assert!(
-            counted.iter().all(|&bytes| bytes <= 2000),
+            counted.iter().all(|&bytes| bytes < 1000),
             "{driver} at {threads} threads: {counted:?} bytes"
         );
+        // After a step without a preconditioner, the next one is that of a new stepper.
+        let (body, _, start, weights) = &mut bars[1];
+        let refused = |_: System<'_, f64>| Err(coarsen::Error::Pattern { what: "nothing" }.into());
+        let failed = stepper.minimize_with(body, refused, &mut start.clone(), Some(&weights[..]), &mut ());
+        assert!(failed.is_err(), "{driver}");
+        stepper.limit_coarsest(usize::MAX);
+        let [found, expected] = [&mut stepper, &mut made()].map(|stepper| step(stepper, &mut bars[2]).0);
+        assert_eq!(found, expected, "{driver} after a failed step");
     }
 }
 

@@ -50,6 +50,14 @@ fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
     });
 }
 
+/// Each list of recipes can be made, with a device and without one.
+#[test]
+fn lists_can_be_made() {
+    let lists = [recipes(), multigrids(), mixed_recipes()].map(|list| list.len());
+    let singles = [single_recipes(), single_multigrids()].map(|list| list.len());
+    assert!(lists.iter().chain(&singles).all(|&count| count > 0), "{lists:?} {singles:?}");
+}
+
 #[test]
 fn linear_symmetric_positive_in_f64() {
     linear_symmetric_positive(recipes(), 1e-9);

@@ -245,7 +245,8 @@ pub struct JacobiCg {
     pub compares: Compared,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
-    /// The maximal number of iterations of all solves between two builds. Once they are used up, a solve takes one.
+    /// The maximal number of iterations of all solves between two builds; an update for the same pattern is not a build. Once
+    /// they are used up, a solve takes one. At least 1.
     pub total: usize,
 }
 
@@ -346,17 +347,15 @@ impl<C, S> Multigrid<C, S> {
         if self.levels == 0 {
             return Err(Error::Parameter { name: "Multigrid::levels", value: 0.0, range: "1 or more" });
         }
-        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations, .. }) = self.coarsest {
+        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations, total, .. }) = self.coarsest {
             if !(reduction > 0.0 && reduction < 1.0) {
                 let (name, range) = ("JacobiCg::reduction", "above 0 and below 1");
                 return Err(Error::Parameter { name, value: reduction, range });
             }
-            if max_iterations == 0 {
-                return Err(Error::Parameter {
-                    name: "JacobiCg::max_iterations",
-                    value: 0.0,
-                    range: "1 or more",
-                });
+            for (name, most) in [("JacobiCg::max_iterations", max_iterations), ("JacobiCg::total", total)] {
+                if most == 0 {
+                    return Err(Error::Parameter { name, value: 0.0, range: "1 or more" });
+                }
             }
         }
         Ok(())

@@ -96,11 +96,11 @@ pub struct Solved {
     pub norm: f64,
     /// The time of setups.
     pub setup: Duration,
-    /// What was counted; if several drivers of `auto` took the step, of the first one without an error.
+    /// What was counted; if several drivers of `auto` took the step, by the last one.
     pub counts: Counts,
     /// Drivers of `auto` that ended in an error, without which the step went on.
     pub failures: Vec<(Driver, Failure)>,
-    /// Seconds since the start of the solve and ‖ĝ‖ / √n, at the start and after each iteration.
+    /// Seconds since the start of the solve and ‖ĝ‖ / √n, at the start of each run of a driver and after each iteration.
     pub trace: Vec<[f64; 2]>,
 }
 
@@ -109,8 +109,8 @@ impl Solved {
     fn then(self, rest: Self) -> Self {
         let iterations = [0, 1].map(|k| self.iterations[k] + rest.iterations[k]);
         let (rebuilds, cycles) = (self.rebuilds + rest.rebuilds, self.cycles + rest.cycles);
-        let (setup, counts) = (self.setup + rest.setup, self.counts);
-        Self { iterations, rebuilds, cycles, setup, counts, ..rest }
+        let setup = self.setup + rest.setup;
+        Self { iterations, rebuilds, cycles, setup, ..rest }
     }
 }
 
@@ -254,8 +254,9 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         Ok((Solved { z, trace: trace.points, ..solved }, f))
     }
 
-    /// Solves a step by the driver whose turn it is. If that one does not solve it, others do from the start of the step,
-    /// in the order of [`Tries::begin`]: where a driver was stopped, no other may get away fast.
+    /// Solves a step by the driver whose turn it is. If that one does not solve it, others do from the start of the step, in
+    /// the [order](Tries::order) of what is known of them. They do not go on from where one was stopped: elements may be so
+    /// deformed there that every driver needs hundreds of iterations.
     fn take_turns(
         &mut self,
         f: &mut Increment<'_>,
@@ -263,41 +264,50 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         at: (&[Obstacle], f64),
         trace: &mut Trace,
     ) -> Result<Solved, Failure> {
-        let (most, size, mut failures) = (self.method.iterations, f.counts(), Vec::new());
-        let order = self.tries.begin(self.tries.next());
-        let mut reached: Option<(Solved, Vec<f64>)> = None;
-        for (place, &driver) in order.iter().enumerate() {
-            let is_final = place + 1 == order.len() || place > 0 && DRIVERS[driver] == Driver::Hot;
-            let limit = if is_final { None } else { self.tries.limit(driver) };
+        let (most, size, start) = (self.method.iterations, f.counts(), z.to_vec());
+        let order = self.tries.order(self.tries.next());
+        self.tries.steps = self.tries.steps.saturating_add(1);
+        let (mut failures, mut reached) = (Vec::new(), None);
+        let (mut was_cut, mut has_failed) = ([false; DRIVERS.len()], [false; DRIVERS.len()]);
+        for (driver, is_limited) in order {
+            if has_failed[driver] {
+                continue;
+            }
+            let limit = if is_limited { self.tries.limit(driver) } else { None };
             trace.budget = limit.map(|work| Budget { driver, size, work });
-            self.coarsest = limit.map_or(usize::MAX, |work| size.most_coarsest(driver, work));
-            z.copy_from_slice(&f.start());
+            self.coarsest = limit.map_or(usize::MAX, |work| size.most_coarsest(driver, work).max(1));
+            z.copy_from_slice(&start);
             let run = self.run(Case::Named(DRIVERS[driver]), most, f, z, at, trace);
             self.coarsest = usize::MAX;
-            match run {
-                Ok(solved) => {
-                    let (outcome, work) = (solved.outcome, solved.counts.work(driver));
-                    let converged = matches!(outcome, DescentOutcome::Converged(_));
-                    let cut = trace.cut && outcome == DescentOutcome::Stopped;
-                    if converged || cut {
-                        self.tries.learn(driver, work);
-                    } else {
-                        self.tries.fail(driver, work);
-                    }
-                    let solved = match reached {
-                        Some((before, _)) => before.then(solved),
-                        None => solved,
-                    };
-                    if converged || outcome == DescentOutcome::Stopped && !cut {
-                        return Ok(Solved { failures, ..solved });
-                    }
-                    reached = Some((solved, z.to_vec()));
-                }
+            let solved = match run {
+                Ok(solved) => solved,
                 Err(error) => {
+                    has_failed[driver] = true;
                     self.tries.fail(driver, size.work(driver));
                     failures.push((DRIVERS[driver], error));
+                    continue;
                 }
+            };
+            let (outcome, work) = (solved.outcome, solved.counts.work(driver));
+            let converged = matches!(outcome, DescentOutcome::Converged(_));
+            was_cut[driver] = trace.cut && outcome == DescentOutcome::Stopped;
+            has_failed[driver] = !converged && !was_cut[driver];
+            if has_failed[driver] {
+                self.tries.fail(driver, work);
+            } else {
+                self.tries.learn(driver, work);
             }
+            let solved = match reached {
+                Some((before, _)) => Solved::then(before, solved),
+                None => solved,
+            };
+            if converged {
+                (0..DRIVERS.len()).filter(|&k| was_cut[k]).for_each(|k| self.tries.raise(k, work));
+            }
+            if converged || outcome == DescentOutcome::Stopped && !was_cut[driver] {
+                return Ok(Solved { failures, ..solved });
+            }
+            reached = Some((solved, z.to_vec()));
         }
         match reached {
             // A step that did not converge, as of a named driver.

@@ -4,10 +4,11 @@
 //! by the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256:
 //! so turns cost about 1/16 of a step for each of the two.
 //!
-//! What a driver needed in one step is no promise for the next, where a stiff body may strain for the first time. So a step
-//! by any of them ends at three times the least work of the others, counted without coarsest solves, which together take at
-//! most as much again, or when it fails, also with an error. The others then solve the step from its start under the same
-//! limit, the best first, and at last `hot` without a limit: its iterations depend least on the material.
+//! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
+//! driver, also of the best one, ends at three times the least work of the others, counted without coarsest solves, which
+//! together take at most as much again. The others then solve the step from its start, the best first, each with its limit.
+//! If none does, they run again without a limit: `hot`, whose iterations depend least on the material, then the rest. A driver
+//! that fails by itself, also with an error, has no second run.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -130,18 +131,25 @@ impl Tries {
         others.map(|k| MOST * self.work[k]).min_by(f64::total_cmp)
     }
 
-    /// Begins a step by a driver. Returns the order in which drivers solve it until one succeeds: those that had a step before,
-    /// the best first, `hot` last of them, also if it was the first, then the rest.
-    pub fn begin(&mut self, driver: usize) -> Vec<usize> {
-        self.steps += 1;
-        let mut order: Vec<_> = (0..DRIVERS.len()).collect();
-        let class = |k: usize| (k != driver, self.last[k] == 0, DRIVERS[k] == Driver::Hot);
-        order.sort_by(|&a, &b| class(a).cmp(&class(b)).then(self.work[a].total_cmp(&self.work[b])));
-        let tried = order[1..].partition_point(|&k| self.last[k] > 0);
-        if DRIVERS[driver] == Driver::Hot && tried > 0 {
-            order.insert(1 + tried, driver);
-        }
-        order
+    /// The order in which drivers solve a step until one succeeds, and whether the run has a [limit](Self::limit).
+    pub fn order(&self, first: usize) -> Vec<(usize, bool)> {
+        let hot = |k: usize| DRIVERS[k] == Driver::Hot;
+        let tried = |k: usize| self.last[k] > 0;
+        let limited = self.sorted(|k| u8::from(k != first)).filter(|&k| k == first || tried(k) && !hot(k));
+        let free = self.sorted(|k| 2 * u8::from(!hot(k)) + u8::from(!tried(k)));
+        limited.map(|k| (k, true)).chain(free.map(|k| (k, false))).collect()
+    }
+
+    /// All drivers by their class, then by their work.
+    fn sorted(&self, class: impl Fn(usize) -> u8) -> impl Iterator<Item = usize> {
+        let mut all = [0, 1, 2];
+        all.sort_by(|&a, &b| class(a).cmp(&class(b)).then(self.work[a].total_cmp(&self.work[b])));
+        all.into_iter()
+    }
+
+    /// Records that a driver was stopped in a step that another one solved with this work: it would have needed as much.
+    pub fn raise(&mut self, driver: usize, work: f64) {
+        self.work[driver] = self.work[driver].max(work);
     }
 
     /// Records that a driver did not solve the step: it has the largest ratio to the others, up to a bound that repeated

@@ -128,10 +128,10 @@ impl<V: Real, S: Real> Cpu<V, S> {
     ///
     /// [`Backend::gauss_seidel`] uses the order of [`Backend::relaxation_order`], with at most 32 chunks; more
     /// chunks keep more threads busy. Half storage pays for blocks of 2, 3 and 6, at most four sets, a complete
-    /// diagonal, and at least 60 % of the couplings inside chunks. With many couplings between chunks of two
-    /// sets, it also pays if no row of the first set is coupled to two chunks. The caller ensures that A is
-    /// symmetric to round-off, and that ω is between 0 and 2. *Cost* two passes over the pattern and one over
-    /// half of A.
+    /// diagonal, and at least 60 % of the couplings inside chunks. With more than two couplings of a row
+    /// between chunks of two sets on average, it also pays if no row of the first set is coupled to two chunks. The
+    /// caller ensures that A is symmetric to round-off, and that ω is between 0 and 2. *Cost* two passes over the
+    /// pattern and one over half of A.
     ///
     /// ```
     /// use coarsen_backend::{Cpu, RowSets};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
 use coarsen_core::{Class, Dot, Preconditioner, Vector};
-use coarsen_multigrid::{Hierarchy, Multigrid, NodeEmbedding};
+use coarsen_multigrid::{Coarsest, Hierarchy, Multigrid, NodeEmbedding};
 use coarsen_schwarz::Place;
 use coarsen_sparse::System;
 
@@ -27,6 +27,9 @@ pub(super) fn build<B: Place<Real = f64>>(
     let old = home.borrow_mut().take();
     let hierarchy = match old {
         Some(mut old) => {
+            if let Coarsest::Iterative(cg) = recipe.coarsest {
+                old.limit_coarsest(cg.total);
+            }
             old.replace_method(recipe.coarsening);
             old.update_from(system)?;
             old

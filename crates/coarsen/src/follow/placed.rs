@@ -99,9 +99,13 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Self { objective, on: on.clone(), inverse, room, on_demand: false }
     }
 
-    /// Returns the preconditioner, and the memory, which holds no pattern.
+    /// Returns the preconditioner, and the memory, which holds no pattern. A device would only hold two Hessians at once.
     pub(super) fn into_parts(mut self) -> (Follower<B::Vector>, Room<B>) {
-        self.room.hessian.release();
+        if self.on.is_remote() {
+            self.room.hessian = There::default();
+        } else {
+            self.room.hessian.release();
+        }
         (self.inverse, self.room)
     }
 

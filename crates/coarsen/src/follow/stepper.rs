@@ -139,20 +139,18 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         }
     }
 
-    /// The iterations of the coarsest solves of node embedding since the last build of the hierarchy, which for L-BFGS is
-    /// the last step: with one level (`lbfgs-h`) its linear iterations. 0 for other preconditioners.
+    /// The iterations of the coarsest solves of node embedding since the last build of the hierarchy, which is the last step,
+    /// unless the pattern changes in it: with one level (`lbfgs-h`) its linear iterations. 0 for other preconditioners.
     pub fn coarsest_iterations(&self) -> usize {
         self.kept.borrow().as_ref().map_or(0, |hierarchy| hierarchy.coarsest_iterations())
     }
 
-    /// Limits the iterations of all coarsest solves of node embedding between two builds of the hierarchy, which for L-BFGS
-    /// is a step; [without a limit](coarsen_multigrid::JacobiCg::total) by default. *Use* for a trial of `lbfgs-h`: where
-    /// stiff bodies move freely, one of its solves may take all of its 10,000 iterations.
+    /// Limits the iterations of all coarsest solves of node embedding in a step, and anew where the pattern changes in it;
+    /// [without a limit](coarsen_multigrid::JacobiCg::total) by default. A recipe of [`minimize_with`](Self::minimize_with) has
+    /// its own limit. *Use* for a trial of `lbfgs-h`: where stiff bodies move freely, one of its solves may take all of its
+    /// 10,000 iterations.
     pub fn limit_coarsest(&mut self, total: usize) {
-        if self.coarsest != total {
-            self.coarsest = total;
-            self.kept.take(); // it has the other limit
-        }
+        self.coarsest = total;
     }
 
     /// The time of the setups and updates of the preconditioner in the last step, without assembly.
@@ -237,8 +235,9 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         };
         *setup = idle.setup();
         idle.clear(); // a hierarchy goes home
+        let point = here.insert(point);
         let report = report?;
-        on.read(here.insert(point), x)?;
+        on.read(point, x)?;
         Ok(report)
     }
 
@@ -263,8 +262,10 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         };
         f.project(true);
         let mut point = placed::vector(&self.on, self.here.take(), x)?;
-        let report = self.descent.minimize(f, newton, &mut point, monitor)?;
-        self.on.read(self.here.insert(point), x)?;
+        let report = self.descent.minimize(f, newton, &mut point, monitor);
+        let point = self.here.insert(point);
+        let report = report?;
+        self.on.read(point, x)?;
         Ok(report)
     }
 

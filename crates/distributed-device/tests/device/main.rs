@@ -53,6 +53,28 @@ fn gap(a: &[f64], b: &[f64]) -> f64 {
     norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied())
 }
 
+/// A vector that is renewed is a zero vector of the other layout, on the device of the other one.
+#[test]
+fn renewed_vectors_have_the_other_layout() {
+    let done = ThreadComm::run(2, DEADLINE, |comm| {
+        let Some(device) = place() else { return };
+        let of = |rows, block| {
+            let on = Partition::new(comm.clone(), Layout::even(rows, block, 2).unwrap()).unwrap();
+            let own = vec![2.0; on.count() * block];
+            DistDeviceVector::new(&on, &device, &own).unwrap()
+        };
+        let (mut v, all) = (of(29, 3), [of(29, 3), of(5, 1), of(90, 2)]);
+        for other in &all {
+            v.renew_like(other).unwrap();
+            assert!(v.same_layout(other) && v.read().unwrap().len() == other.local_size());
+            assert_eq!(v.norm(), 0.0);
+            v.copy(other);
+            assert_eq!(v.norm(), other.norm());
+        }
+    });
+    done.into_iter().for_each(|rank| rank.unwrap());
+}
+
 /// Products, sums and solves on a division of the rows equal those of the same ranks on the CPU; with `card`, the device is
 /// treated as a graphics card.
 fn equals_the_cpu(starts: &[u64], card: bool) {

@@ -367,6 +367,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         (self.recipe.coarsening, self.replaced) = (coarsening, true);
     }
 
+    /// Sets [`JacobiCg::total`](crate::JacobiCg::total) of the coarsest solve, also for later builds; a factor has none.
+    pub fn limit_coarsest(&mut self, total: usize) {
+        if let Coarsest::Iterative(cg) = &mut self.recipe.coarsest {
+            cg.total = total;
+            self.bottom.limit(total);
+        }
+    }
+
     /// Returns the number of levels, including the coarsest.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1

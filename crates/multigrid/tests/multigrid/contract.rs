@@ -6,8 +6,8 @@ use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{
-    Coarse, Coarsening, Coarsest, Compared, Cycle, Geometric, Grid, JacobiCg, Keep, Multigrid,
-    PlainAggregation, Smoothing,
+    Coarse, Coarsening, Coarsest, Compared, Cycle, Geometric, Grid, Hierarchy, JacobiCg, Keep, Multigrid,
+    PlainAggregation, SmoothedAggregation, Smoothing,
 };
 use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
@@ -226,10 +226,22 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     // The first solve takes all of the iterations, each later one takes one.
     let limited = Coarsest::Iterative(JacobiCg { reduction: 1e-12, total: 5, ..JacobiCg::default() });
     let mut m = recipe(limited).build(&a, &Cpu::new()).unwrap();
-    for expected in [5, 6, 7] {
-        applied(&mut m, &r);
-        assert_eq!(m.coarsest_iterations(), expected);
-    }
+    let count = |m: &mut Hierarchy<f64, Cpu, SmoothedAggregation>, expected: [usize; 3]| {
+        let found = expected.map(|_| {
+            applied(m, &r);
+            m.coarsest_iterations()
+        });
+        assert_eq!(found, expected);
+    };
+    count(&mut m, [5, 6, 7]);
+    // An update goes on with the count, a build for another method begins again, and a hierarchy may have another limit.
+    m.update(&a).unwrap();
+    count(&mut m, [8, 9, 10]);
+    m.limit_coarsest(12);
+    count(&mut m, [12, 13, 14]);
+    m.replace_method(SmoothedAggregation::default());
+    m.update(&a).unwrap();
+    count(&mut m, [12, 13, 14]);
 }
 
 /// With [`Compared::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b;
@@ -300,16 +312,18 @@ fn iterations_end_at_the_reduction_asked_for() {
 #[test]
 fn settings_of_the_coarsest_solve_are_checked() {
     let a = problem("poisson2d:5").matrix;
-    let error = |reduction, max_iterations| {
-        let coarsest = Coarsest::Iterative(JacobiCg { reduction, max_iterations, ..JacobiCg::default() });
+    let error = |reduction, max_iterations, total| {
+        let coarsest =
+            Coarsest::Iterative(JacobiCg { reduction, max_iterations, total, ..JacobiCg::default() });
         Multigrid { coarsest, ..Multigrid::smoothed_aggregation() }.build(&a, &Cpu::new()).err()
     };
-    for (reduction, max, named) in [
-        (1.0, 5, "JacobiCg::reduction"),
-        (f64::NAN, 5, "JacobiCg::reduction"),
-        (0.5, 0, "JacobiCg::max_iterations"),
+    for (reduction, max, total, named) in [
+        (1.0, 5, 5, "JacobiCg::reduction"),
+        (f64::NAN, 5, 5, "JacobiCg::reduction"),
+        (0.5, 0, 5, "JacobiCg::max_iterations"),
+        (0.5, 5, 0, "JacobiCg::total"),
     ] {
-        match error(reduction, max) {
+        match error(reduction, max, total) {
             Some(SetupError::Place(Error::Parameter { name, .. })) => assert_eq!(name, named),
             other => panic!("{other:?}"),
         }

@@ -82,11 +82,11 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
     /// Allocates pairs of vectors like x; pairs and γ of another layout are dropped, and memory is kept.
     fn room(&mut self, x: &V) -> Result<(), DescentError> {
         let known = self.pairs.len();
-        self.pairs.prepare(x)?;
+        let prepared = self.pairs.prepare(x);
         if self.pairs.len() < known {
             self.gamma = self.gamma.map(|_| num_traits::one());
         }
-        Ok(())
+        Ok(prepared?)
     }
 
     /// Drops all pairs and γ; call this function when the objective changes.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The particles of all tables but `full` and `stretched`.
+/// The particles of all tables but `full`, `frames` and `stretched`.
 const PARTICLES: usize = 8000;
 
 /// The keys of values.

@@ -2,7 +2,7 @@
 
 use coarsen::follow::Driver;
 
-use crate::full::{HOT, Line, folder, measure, text};
+use crate::full::{CAP, HOT, Line, folder, measure, text};
 use crate::plot::{Axis, Curve, Panel, draw};
 use crate::rows::Results;
 use crate::{Asked, Outcome};
@@ -51,10 +51,14 @@ fn print(scene: &str, lines: &[Line], threads: usize) {
         let ([least, most], sum) = (line.ends(), seconds().sum::<f64>());
         let at = line.ratios.iter().position(|&ratio| ratio == most);
         let frame = at.map_or(0, |k| line.rows[k].frame());
-        let (mean, most) = (text(line.ratio(), line.is_capped()), text(most, line.is_capped()));
+        let capped = line.is_capped();
+        // A time of a stopped solve is less than that of a whole one.
+        let more = if capped { ">" } else { "" };
+        let [mean, least, most] = [(line.ratio(), capped), (least, least >= CAP), (most, capped)]
+            .map(|(v, capped)| text(v, capped));
+        let Line { method, .. } = line;
         println!(
-            "| {} | {sum:.1} | {low:.2} | {high:.2} | {mean} | {least:.2} | {most} | {frame} |",
-            line.method
+            "| {method} | {more}{sum:.1} | {low:.2} | {more}{high:.2} | {mean} | {least} | {most} | {frame} |"
         );
     }
 }

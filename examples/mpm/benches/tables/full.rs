@@ -18,7 +18,7 @@ use crate::stage::Stage;
 use crate::{Asked, FULL, Outcome};
 
 /// A method is stopped at this multiple of the time of HOT.
-const CAP: f64 = 10.0;
+pub(crate) const CAP: f64 = 10.0;
 
 /// The method that is the unit.
 pub(crate) const HOT: &str = "hot";
@@ -130,7 +130,8 @@ pub(crate) fn states(folder: &Path) -> Outcome<Vec<(usize, State)>> {
     Ok(states)
 }
 
-/// Measures the missing rows of a scene; the first method is HOT.
+/// Measures the missing rows of a scene; the first method is HOT. A state after which HOT does not converge, or takes no
+/// iteration, is left out: the hard steps of its frame come later, and a ratio would be that of the setups.
 pub(crate) fn measure(
     scene: &str,
     folder: &Path,
@@ -141,7 +142,10 @@ pub(crate) fn measure(
     let line = |method: &String| Line { method: method.clone(), rows: Vec::new(), ratios: Vec::new() };
     let mut lines: Vec<Line> = methods.iter().map(line).collect();
     let mut stage = None;
-    for (_, state) in states(folder)?.into_iter().take(asked.most) {
+    for (_, state) in states(folder)? {
+        if lines[0].rows.len() == asked.most {
+            break;
+        }
         let (particles, frame) = (state.particles.len(), state.frame);
         let (mut waiting, mut moment, mut unit) = (Some(state), None, 0.0_f64);
         for line in &mut lines {
@@ -165,8 +169,9 @@ pub(crate) fn measure(
                 }
             };
             if unit == 0.0 {
-                if !row.converged {
-                    eprintln!("{scene}: HOT does not converge after frame {frame}; the state is left out");
+                if !row.converged || row.outer == 0.0 {
+                    let what = if row.converged { "takes no iteration" } else { "does not converge" };
+                    eprintln!("{scene}: HOT {what} after frame {frame}; the state is left out");
                     break;
                 }
                 unit = row.seconds;

@@ -29,9 +29,9 @@
 //! | KEY | VALUE | default |
 //! |---|---|---|
 //! | `scenes` | names of scenes of the example `mpm`, `armacat:1e6` with a modulus | those of each table |
-//! | `particles` | the number of particles | `8000`; for `full` and `stretched` those of the scene |
+//! | `particles` | the number of particles | `8000`; for `full`, `frames` and `stretched` those of the scene |
 //! | `frames` | the number of frames before the step that is solved; for `bar` that of those that are solved | `12`; `4` |
-//! | `runs` | a folder with the folders of runs: for `full`, and for tables of methods in place of `frames` | |
+//! | `runs` | a folder with the folders of runs: for `full` and `frames`, and for tables of methods in place of `frames` | |
 //! | `methods` | for `full`: names of solvers | all |
 //! | `most` | with `runs`: the most states of a scene, the hardest first | all |
 //! | `threads` | the number of threads | `2` |

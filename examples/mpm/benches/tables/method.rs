@@ -145,12 +145,14 @@ pub(crate) fn by_name(solver: Solver, moment: &Moment, most: Option<Duration>) -
     let mut turns = Vec::new();
     if solver.takes_turns(&moment.objective()?) {
         for _ in tries::DRIVERS {
+            let driver = minimizer.tries.next();
             let (f, start) = (moment.objective()?, Instant::now());
             minimizer.deadline = most.map(|most| start + most);
             minimizer.solve(f, obstacles, moment.time())?;
-            turns.push(start.elapsed().as_secs_f64());
+            turns.push((driver, start.elapsed().as_secs_f64()));
         }
     }
+    minimizer.forget(); // the other methods have no kept memory
     let f = moment.objective()?;
     let nodes = f.size() / 3;
     let start = Instant::now();
@@ -159,7 +161,7 @@ pub(crate) fn by_name(solver: Solver, moment: &Moment, most: Option<Duration>) -
     let mut seconds = start.elapsed().as_secs_f64();
     let (tries, own) = (minimizer.tries, seconds);
     let extra = |(turn, s): (usize, f64)| (s - own).max(0.0) / tries.wait(turn) as f64;
-    let others = turns.into_iter().enumerate().filter(|(turn, _)| *turn != tries.best());
+    let others = turns.into_iter().filter(|(turn, _)| *turn != tries.best());
     seconds += others.map(extra).sum::<f64>();
     let converged = matches!(solved.outcome, DescentOutcome::Converged(_));
     let [outer, inner] = solved.iterations.map(|count| count as f64);

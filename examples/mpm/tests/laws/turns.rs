@@ -17,21 +17,24 @@ use mpm::tries::{Counts, DRIVERS, Tries};
 
 use super::{DX, Folder, bodies, cloud};
 
-/// The work of many steps relative to that of the best driver, and the number of turns of each driver. A step ends at three
-/// times the least work, and the best driver solves it.
+/// The work of many steps by the rule of `auto` relative to that of the best driver, and the number of turns of each driver.
 fn run(steps: usize, work: impl Fn(usize, usize) -> f64) -> (f64, [usize; 3]) {
     let (mut tries, mut spent, mut least, mut turns) = (Tries::default(), 0.0, 0.0, [0; 3]);
     for step in 0..steps {
         let turn = tries.next();
-        let limit = tries.limit(turn).unwrap_or(f64::INFINITY);
-        for driver in tries.begin(turn) {
-            let own = work(driver, step);
-            let end = if driver == turn { limit } else { f64::INFINITY };
+        let order = tries.order(turn);
+        tries.steps += 1;
+        let mut cut = Vec::new();
+        for (driver, is_limited) in order {
+            let (own, limit) = (work(driver, step), tries.limit(driver).filter(|_| is_limited));
+            let end = limit.unwrap_or(f64::INFINITY);
             tries.learn(driver, own.min(end));
             spent += own.min(end);
             if own <= end {
+                cut.into_iter().for_each(|k| tries.raise(k, own));
                 break;
             }
+            cut.push(driver);
         }
         least += (0..3).map(|k| work(k, step)).fold(f64::INFINITY, f64::min);
         turns[turn] += 1;
@@ -51,6 +54,13 @@ fn the_driver_with_the_least_work_takes_most_steps() {
     // Another driver is best from the middle on.
     let (share, turns) = run(400, |turn, step| if (turn == 0) == (step < 200) { 1.0 } else { 2.0 });
     assert!(share < 1.15 && turns[0] > 150 && turns[1] + turns[2] > 150, "{share} {turns:?}");
+    // The least work of one driver becomes the most at once; steps of all become dearer.
+    let (share, turns) =
+        run(400, |turn, step| if turn == 1 { if step < 20 { 0.9 } else { 1000.0 } } else { 1.0 });
+    assert!(share < 1.15 && turns[1] < 40, "{share} {turns:?}");
+    let (share, turns) =
+        run(400, |turn, step| [1.0, 1.1, 1.2][turn] * if step % 100 < 50 { 1.0 } else { 20.0 });
+    assert!(share < 1.15 && turns[0] > 320, "{share} {turns:?}");
 }
 
 /// The limit of a step by a driver is three times the least work of the others, and more coarsest iterations are more work.
@@ -60,10 +70,10 @@ fn a_step_ends_at_three_times_the_least_work_of_the_others() {
     let mut tries = Tries::default();
     assert_eq!(tries.limit(tries.next()), None);
     let least = Counts { iterations: 9, values: 9, gradients: 9, ..size }.work(0);
-    tries.begin(0);
+    tries.steps = 1;
     tries.learn(0, least);
     assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [None, Some(3.0 * least), Some(3.0 * least)]);
-    tries.begin(1);
+    tries.steps = 2;
     tries.learn(1, 0.5 * least);
     assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [Some(1.5 * least), Some(3.0 * least), Some(1.5 * least)]);
     for (driver, name) in DRIVERS.into_iter().enumerate() {
@@ -78,15 +88,19 @@ fn a_step_ends_at_three_times_the_least_work_of_the_others() {
     assert_eq!(size.most_coarsest(1, 0.0), 0);
 }
 
-/// A driver whose turn it is comes first, then the others that had a step, the best first and `hot` last, then the rest.
+/// First the drivers that had a step, each with a limit, that of the turn before the others; then all without one, `hot` first.
 #[test]
-fn hot_is_the_last_resort() {
-    let tries = |last, work| Tries { steps: 9, last, work };
-    assert_eq!(Tries::default().begin(0), [0, 1, 2]);
-    assert_eq!(tries([1, 0, 0], [1.0, 0.0, 0.0]).begin(1), [1, 0, 2]);
-    assert_eq!(tries([1, 2, 3], [1.0, 2.0, 3.0]).begin(1), [1, 2, 0]);
-    assert_eq!(tries([1, 2, 3], [1.0, 3.0, 2.0]).begin(0), [0, 2, 1, 0]);
-    assert_eq!(tries([1, 0, 3], [1.0, 0.0, 2.0]).begin(0), [0, 2, 0, 1]);
+fn hot_is_the_first_without_a_limit() {
+    let order = |last, work, first| {
+        let (limited, free): (Vec<_>, Vec<_>) =
+            Tries { steps: 9, last, work }.order(first).into_iter().partition(|(_, is_limited)| *is_limited);
+        [limited, free].map(|part| part.into_iter().map(|(driver, _)| driver).collect::<Vec<_>>())
+    };
+    assert_eq!(order([0; 3], [0.0; 3], 0), [vec![0], vec![0, 1, 2]]);
+    assert_eq!(order([1, 0, 0], [1.0, 0.0, 0.0], 1), [vec![1], vec![0, 1, 2]]);
+    assert_eq!(order([1, 2, 3], [1.0, 2.0, 3.0], 1), [vec![1, 2], vec![0, 1, 2]]);
+    assert_eq!(order([1, 2, 3], [1.0, 3.0, 2.0], 0), [vec![0, 2, 1], vec![0, 2, 1]]);
+    assert_eq!(order([1, 0, 3], [1.0, 0.0, 2.0], 0), [vec![0, 2], vec![0, 2, 1]]);
 }
 
 /// A continued run, and one with other threads, takes the same turns.
@@ -123,18 +137,22 @@ fn cut_turns_are_completed() {
     let rows = folder.run(&[&with("2")[..], &["--resume"]].concat()).unwrap();
     let state: State = read_state(&file).unwrap();
     assert!(rows[2].converged == rows[2].steps && rows[2].norm <= 1e-7, "{:?}", rows[2]);
-    assert!(rows[2].rebuilds > rows[2].steps && state.tries.last[1] == 2, "{:?}", rows[2]);
+    assert!(
+        rows[2].rebuilds > rows[2].steps && state.tries.last.iter().all(|last| *last >= 2),
+        "{:?} {:?}",
+        rows[2],
+        state.tries
+    );
 }
 
 /// A driver that does not solve a step is not the best afterwards.
 #[test]
 fn failed_turns_are_no_little_work() {
-    let mut tries = Tries::default();
-    tries.begin(0);
+    let mut tries = Tries { steps: 1, ..Tries::default() };
     tries.fail(0, 1.0);
     assert_eq!(tries.next(), 1);
     tries.learn(1, 5.0);
-    tries.begin(2);
+    tries.steps = 2;
     tries.fail(2, 1e-3);
     assert_eq!((tries.best(), tries.work[2]), (1, 80.0));
 }
@@ -172,7 +190,14 @@ fn a_turn_with_an_error_is_completed() {
     assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
     let [(Driver::Hot, error)] = &solved.failures[..] else { panic!("{:?}", solved.failures) };
     assert_eq!(error.to_string(), alone);
-    assert_eq!((tries.last, solved.z), ([1, 1, 0], solve("lbfgs-h").0.unwrap().z));
+    assert_eq!((tries.last, &solved.z), ([1, 1, 0], &solve("lbfgs-h").0.unwrap().z));
+    // With limits that cut the others first, `hot` is the last with one and fails, and another one has a second run.
+    let known = Tries { steps: 3, last: [1, 2, 3], work: [1.0, 1e-9, 1e-6] };
+    let (solved, tries) = first_step(&particles, "auto", known);
+    let solved = solved.unwrap();
+    assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
+    assert!(tries.last == [4; 3] && solved.failures.len() == 1, "{tries:?} {:?}", solved.failures);
+    assert!(solved.z == solve("lbfgs-h").0.unwrap().z || solved.z == solve("lbfgs-mas").0.unwrap().z);
 }
 
 /// After a turn that is cut, `hot` solves the step from its start, with the bits of `hot` alone.
@@ -203,7 +228,7 @@ fn failures_of_all_drivers_stay_finite() {
     let mut tries = Tries::default();
     for _ in 0..2000 {
         let driver = tries.next();
-        tries.begin(driver);
+        tries.steps += 1;
         tries.fail(driver, 1e6);
     }
     assert!(tries.work.iter().all(|w| w.is_finite() && *w > 0.0), "{tries:?}");

@@ -134,10 +134,15 @@ impl Layout {
         &self.all_sets[..self.used]
     }
 
+    /// Becomes the layout of no matrix, with the memory that it has.
+    pub(super) fn clear(&mut self) {
+        (self.pattern, self.used) = (None, 0);
+    }
+
     /// Becomes the layout for rows in the order of `sets`, in the memory that it has. `false` if half storage does not
     /// pay off, a row has no diagonal block, or positions exceed 32 bits; it is then that of no matrix.
     pub(super) fn renew(&mut self, sets: &RowSets) -> bool {
-        self.pattern = None;
+        self.clear();
         let pattern = sets.pattern();
         let n = pattern.rows();
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {

@@ -68,11 +68,16 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
             }
             (None, None) => return Ok(false),
         };
+        // Positions never belong to another matrix than the values: without a layout, no pass visits a row.
+        self.half.layout.clear();
+        self.inverses.invert_another(a, "gauss-seidel")?;
         if !self.half.layout.renew(sets) {
             return Ok(false);
         }
-        self.inverses.invert_another(a, "gauss-seidel")?;
-        self.half.renew(a, &self.inverses)?;
+        if let Err(error) = self.half.renew(a, &self.inverses) {
+            self.half.layout.clear();
+            return Err(error.into());
+        }
         (self.class, self.largest) = (self.inverses.class(), None);
         Ok(true)
     }

@@ -97,6 +97,10 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         }
     }
 
+    fn limit(&mut self, total: usize) {
+        self.recipe.total = total;
+    }
+
     fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
         // Only the place's copies are used in a solve. They change after the last check.

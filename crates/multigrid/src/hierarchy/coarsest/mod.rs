@@ -55,6 +55,11 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
         0
     }
 
+    /// Sets the most iterations between two builds; a factor has none.
+    fn limit(&mut self, total: usize) {
+        let _ = total;
+    }
+
     /// Returns the size in bytes of the solver.
     fn bytes(&self) -> usize;
 
