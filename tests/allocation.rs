@@ -187,7 +187,7 @@ fn time_steps(threads: usize) {
             [0, 1, 2, 3].map(|k| {
                 let mut new = made();
                 let stepper = if is_new { &mut new } else { &mut *stepper };
-                stepper.limit_coarsest(40 + k);
+                stepper.limit_coarsest(2 + k);
                 step(stepper, &mut bars[k])
             })
         };

@@ -359,22 +359,6 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Replaces the method. The next update builds all levels with it, for the old or for another pattern.
-    ///
-    /// *Use* if data of the method belong to one set of nodes, and the set changes. Until the update, cycles
-    /// use the old levels.
-    pub fn replace_method(&mut self, coarsening: C) {
-        (self.recipe.coarsening, self.replaced) = (coarsening, true);
-    }
-
-    /// Sets [`JacobiCg::total`](crate::JacobiCg::total) of the coarsest solve, also for later builds; a factor has none.
-    pub fn limit_coarsest(&mut self, total: usize) {
-        if let Coarsest::Iterative(cg) = &mut self.recipe.coarsest {
-            cg.total = total;
-            self.bottom.limit(total);
-        }
-    }
-
     /// Returns the number of levels, including the coarsest.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1

@@ -8,8 +8,27 @@
 use coarsen_backend::{Backend, SetupError, SmootherFacts, check_range};
 use coarsen_core::Real;
 
-use super::{Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
-use crate::{Coarsening, Grid, Multigrid, SmootherRecipe};
+use super::{Hierarchy, Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
+use crate::{Coarsening, Coarsest, Grid, Multigrid, SmootherRecipe};
+
+impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
+    /// Replaces the method. The next update builds all levels with it, for the old or for another pattern.
+    ///
+    /// *Use* if data of the method belong to one set of nodes, and the set changes. Until the update, cycles
+    /// use the old levels.
+    pub fn replace_method(&mut self, coarsening: C) {
+        (self.recipe.coarsening, self.replaced) = (coarsening, true);
+    }
+
+    /// Sets [`JacobiCg::total`](crate::JacobiCg::total) of the coarsest solve, also for later builds; a factor has none.
+    pub fn limit_coarsest(&mut self, total: usize) {
+        if let Coarsest::Iterative(cg) = &mut self.recipe.coarsest {
+            cg.total = total;
+            self.bottom.limit(total);
+            self.spare.bottom.iter_mut().for_each(|bottom| bottom.limit(total));
+        }
+    }
+}
 
 impl<T: Real, B: Backend, X> Default for Spare<T, B, X> {
     fn default() -> Self {

@@ -9,16 +9,19 @@ use plotters::prelude::*;
 use crate::Outcome;
 
 /// The methods that are drawn where they were measured, and their colours.
-const SHOWN: [(&str, RGBColor); 8] = [
+const SHOWN: [(&str, RGBColor); 6] = [
     ("lbfgs-h", RGBColor(230, 159, 0)),
     ("pn-pcg", RGBColor(0, 114, 178)),
     ("pn-mf", RGBColor(86, 180, 233)),
     ("pn-mgpcg", RGBColor(0, 158, 115)),
-    ("lbfgs-sa", RGBColor(204, 121, 167)),
     ("lbfgs-mas", RGBColor(213, 94, 0)),
-    ("newton-mas", RGBColor(120, 120, 120)),
     ("auto", RGBColor(0, 0, 0)),
 ];
+
+/// Whether all methods that are drawn are among these.
+pub(crate) fn are_among(methods: &[String]) -> bool {
+    SHOWN.iter().all(|(shown, _)| methods.iter().any(|method| method == shown))
+}
 
 /// The bars of a scene.
 pub(crate) struct Group {

@@ -94,7 +94,7 @@ pub(crate) fn run(asked: &Asked, results: &mut Results) -> Outcome<()> {
         return Err(format!("{} has no states of these scenes", runs.display()).into());
     }
     summarise(&groups, &methods);
-    if asked.scenes.is_some() || asked.methods.is_some() {
+    if asked.scenes.is_some() || !bars::are_among(&methods) {
         return Ok(()); // the picture in the book is of all
     }
     let bar = |line: &Line| Bar { method: line.method.clone(), mean: line.ratio(), most: line.ends()[1] };

@@ -24,7 +24,7 @@
 //! | `spy` | Fig. 8: entries of fine and coarse matrices; draws `mpm_spy.png` |
 //!
 //! `--help` prints these lines. Without a TABLE all are made, without `full`, `frames` and `transfers`. Pictures are drawn
-//! in `book/src/methods`, that of `full` only if neither scenes nor methods are chosen.
+//! in `book/src/methods`, that of `full` only if no scenes are chosen and the methods that it shows are measured.
 //!
 //! | KEY | VALUE | default |
 //! |---|---|---|
