@@ -125,7 +125,7 @@ impl Tries {
         (0..DRIVERS.len()).find(due).unwrap_or(best)
     }
 
-    /// The work at which a step by a driver ends, [`MOST`] times the least work of the others; `None` before a step of them.
+    /// The work at which a step by a driver ends, three times the least work of the others; `None` before a step of them.
     pub fn limit(&self, driver: usize) -> Option<f64> {
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
         others.map(|k| MOST * self.work[k]).min_by(f64::total_cmp)
