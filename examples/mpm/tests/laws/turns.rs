@@ -191,7 +191,7 @@ fn a_turn_with_an_error_is_completed() {
     let [(Driver::Hot, error)] = &solved.failures[..] else { panic!("{:?}", solved.failures) };
     assert_eq!(error.to_string(), alone);
     assert_eq!((tries.last, &solved.z), ([1, 1, 0], &solve("lbfgs-h").0.unwrap().z));
-    // With limits that cut the others first, `hot` is the last with one and fails, and another one has a second run.
+    // Limits stop the two others, `hot` is the first without one and fails, and one of the others runs again.
     let known = Tries { steps: 3, last: [1, 2, 3], work: [1.0, 1e-9, 1e-6] };
     let (solved, tries) = first_step(&particles, "auto", known);
     let solved = solved.unwrap();
