@@ -126,6 +126,26 @@ impl FromStr for Row {
     }
 }
 
+/// The smallest share of the energy of a frame by which a rise counts.
+const RISE: f64 = 1e-5;
+
+/// The number of frames whose energy rises beyond the work of the colliders, and the frame and rise in J of the largest.
+///
+/// Exact steps of implicit Euler only lose energy. A step may end with forces left over that move bodies on, most where the
+/// stiffness varies much, since the norm of the tolerance is relative to it.
+pub fn rises(rows: &[Row]) -> Option<(usize, usize, f64)> {
+    let rises = rows.windows(2).filter_map(|pair| {
+        let [before, after] = [&pair[0], &pair[1]].map(|row| row.energy - row.work);
+        let Row { energy, kinetic, elastic, work, .. } = pair[1];
+        let scale = energy.abs() + kinetic + elastic.abs() + work.abs();
+        (after - before > RISE * scale).then_some((pair[1].frame, after - before))
+    });
+    rises.fold(None, |most, (frame, rise)| match most {
+        Some((count, at, largest)) if largest >= rise => Some((count + 1, at, largest)),
+        _ => Some((most.map_or(0, |(count, ..)| count) + 1, frame, rise)),
+    })
+}
+
 /// The table at the end of a run, of all rows; the start is no frame of it.
 pub struct Summary<'a>(pub &'a [Row]);
 
@@ -149,6 +169,15 @@ impl fmt::Display for Summary<'_> {
             statistics(f, name, rows.iter().map(of))?;
         }
         let sum = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
-        writeln!(f, "{} of {} steps converged", sum(&|row| row.converged), sum(&|row| row.steps))
+        writeln!(f, "{} of {} steps converged", sum(&|row| row.converged), sum(&|row| row.steps))?;
+        if let Some((count, frame, rise)) = rises(self.0) {
+            writeln!(
+                f,
+                "energy rises beyond the work of the colliders in {count} of {} frames, most in frame {frame}, by {rise:.2e} J; \
+                 a smaller --tolerance leaves less",
+                rows.len()
+            )?;
+        }
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use examples_common::files::{Record, read, write};
 use mpm::collider::Obstacle;
 use mpm::material::{Material, Numbers};
 use mpm::pictures::view;
-use mpm::rows::{Row, Summary};
+use mpm::rows::{Row, Summary, rises};
 use mpm::scene::SceneChoice;
 use mpm::seed::Seeds;
 use mpm::state::State;
@@ -132,6 +132,20 @@ fn rows_come_back() {
     }
     let text = Summary(&[Row::default(), Row { converged: 2, ..row }]).to_string();
     assert!(text.contains("2 of 2 steps converged"), "{text}");
+}
+
+/// A summary names the frame in which energy rises most beyond the work of the colliders; work and round-off are no rise.
+#[test]
+fn a_summary_tells_of_energy_that_rises() {
+    let row = |frame, energy, work| Row { frame, energy, work, kinetic: 2.0, elastic: 1.0, ..Row::default() };
+    let pushed = [row(0, 5.0, 0.0), row(1, 5.9, 1.0), row(2, 5.9 + 1e-9, 1.0), row(3, 5.8, 1.5)];
+    assert_eq!(rises(&pushed), None);
+    assert!(!Summary(&pushed).to_string().contains("rises"));
+    let rows = [row(4, 5.5, 1.0), row(5, 5.25, 1.0), row(6, 5.75, 1.0), row(7, 6.0, 1.0)];
+    let (count, frame, rise) = rises(&[&pushed[..], &rows].concat()).unwrap();
+    assert_eq!((count, frame, rise), (3, 6, 0.5));
+    let text = Summary(&rows).to_string();
+    assert!(text.contains("in 2 of 3 frames, most in frame 6, by 5.00e-1 J"), "{text}");
 }
 
 #[test]
