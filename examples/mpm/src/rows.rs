@@ -126,19 +126,20 @@ impl FromStr for Row {
     }
 }
 
-/// The smallest share of the energy of a frame by which a rise counts.
+/// A rise of energy counts from this share of what moves, is strained or is worked in a frame.
 const RISE: f64 = 1e-5;
 
 /// The number of frames whose energy rises beyond the work of the colliders, and the frame and rise in J of the largest.
 ///
-/// Exact steps of implicit Euler only lose energy. A step may end with forces left over that move bodies on, most where the
+/// Exact steps of implicit Euler lose energy. A step may end with forces left over that move bodies on, most where the
 /// stiffness varies much, since the norm of the tolerance is relative to it.
 pub fn rises(rows: &[Row]) -> Option<(usize, usize, f64)> {
     let rises = rows.windows(2).filter_map(|pair| {
-        let [before, after] = [&pair[0], &pair[1]].map(|row| row.energy - row.work);
-        let Row { energy, kinetic, elastic, work, .. } = pair[1];
-        let scale = energy.abs() + kinetic + elastic.abs() + work.abs();
-        (after - before > RISE * scale).then_some((pair[1].frame, after - before))
+        let [before, after] = [&pair[0], &pair[1]];
+        let (gained, worked) = (after.energy - before.energy, after.work - before.work);
+        // Gravitational energy depends on where the origin is.
+        let scale = after.kinetic + after.elastic.abs() + worked.abs();
+        (gained - worked > RISE * scale).then_some((after.frame, gained - worked))
     });
     rises.fold(None, |most, (frame, rise)| match most {
         Some((count, at, largest)) if largest >= rise => Some((count + 1, at, largest)),

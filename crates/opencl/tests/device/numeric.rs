@@ -32,6 +32,7 @@ fn embedded_nodes_follow() {
     let restraints = held.chain((3..40).step_by(5).map(slides)).collect();
     let coarsening = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
     agrees("elasticity3d:7", Multigrid { coarsening, ..recipe });
+    agrees("elasticity3d:7", Multigrid::node_embedding(1.0 / 7.0)); // CG on the coarsest level
 }
 
 /// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the

@@ -96,6 +96,25 @@ fn inexact_newton_wastes_less() {
     assert!(forced.0 <= exact.0 + 2);
 }
 
+/// τ is a floor: from τ = 1/4 on every inner solve ends at η = 1/2, by whatever norm of the gradient, with fewer inner
+/// iterations than by a small τ.
+#[test]
+fn a_floor_bounds_the_accuracy_of_inner_solves() {
+    let run = |forcing: Forcing<f64>| {
+        let mut f = Valley::<f64>::new(200).linearized();
+        let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
+        let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
+        let mut newton = Newton::with(Cg::default(), forcing);
+        let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ()).unwrap().converged().unwrap();
+        (report.iterations, report.inner, x)
+    };
+    for with in [|floor| Forcing::Preconditioned { floor }, |floor| Forcing::Gradient { floor }] {
+        let (half, one, small) = (run(with(0.25)), run(with(1.0)), run(with(1e-9)));
+        assert_eq!(half, one);
+        assert!(half.1 < small.1 && half.0 > small.0, "{} {} {} {}", half.0, half.1, small.0, small.1);
+    }
+}
+
 /// `AsGiven` after a forcing term takes the same steps as from the start, by the rule of the inner method; a rule that
 /// is set afterwards counts.
 #[test]

@@ -1,9 +1,42 @@
 //! Plastic flow.
 
+use clap::Parser;
 use coarsen::elastic::{Lame, Svd};
+use coarsen::prelude::*;
 use coarsen_core::SplitMix64;
+use mpm::collider::Obstacle;
+use mpm::energy::Memory;
+use mpm::options::Options;
 use mpm::particles::{IDENTITY, Matrix, mul};
 use mpm::plasticity::Plasticity;
+use mpm::scene::SceneChoice;
+use mpm::seed::Seeds;
+use mpm::solver::Minimizer;
+use mpm::state::State;
+use mpm::step::Stepper;
+
+use super::Folder;
+
+/// Two boxes that hit a plane: one yields, one is granular.
+const CRUSHED: &str = r#"
+dx = 0.1
+dt = 0.02
+rate = 50.0
+
+[[body]]
+shape = { box = { low = [-0.3, 0.12, -0.2], high = [0.3, 0.4, 0.2] } }
+of = { density = 2000.0, young = 1e6, poisson = 0.4, yield_stress = 2e4 }
+velocity = [0.0, -3.0, 0.0]
+
+[[body]]
+shape = { box = { low = [1.7, 0.12, -0.2], high = [2.3, 0.4, 0.2] } }
+of = { density = 1000.0, young = 1e5, poisson = 0.3, granular = [0.99, 1.001] }
+velocity = [0.0, -3.0, 0.0]
+
+[[collider]]
+shape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }
+kind = "sticky"
+"#;
 
 fn random(size: f64, seed: u64) -> impl Iterator<Item = Matrix> {
     let mut random = SplitMix64::new(seed);
@@ -62,4 +95,38 @@ fn granular_stretches_are_clamped() {
     }
     assert_eq!(Plasticity::GRANULAR.project(Lame::new(1e5, 0.3), IDENTITY), IDENTITY);
     assert_eq!(Plasticity::Elastic.project(Lame::new(1e5, 0.3), [[2.0; 3]; 3]), [[2.0; 3]; 3]);
+}
+
+/// Every step ends with the flow of each body: its particles lie on or within its own yield surface, and some on it.
+#[test]
+fn steps_end_with_the_flow_of_each_body() {
+    let folder = Folder::new("flow");
+    let scene: SceneChoice = folder.write("crushed.toml", CRUSHED).parse().unwrap();
+    let setting = scene.setting(None, 1, None).unwrap();
+    let (particles, bodies) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
+    let obstacles = &Obstacle::all(&setting.collider, setting.dx).unwrap()[..];
+    let minimizer = Minimizer::new(&Options::parse_from(["mpm"]).method, Cpu::<f64>::new());
+    let (dx, largest, memory) = (setting.dx, setting.largest_step(None).unwrap(), Memory::default());
+    let mut stepper =
+        Stepper { setting: &setting, obstacles, bodies: &bodies, dx, largest, memory, minimizer };
+    let mut state = State { emitted: f64::NEG_INFINITY, particles, ..State::default() };
+    let most = (2.0_f64 / 3.0).sqrt() * 2e4 / (2.0 * bodies[0].lame.mu);
+    let mut on_surface = [0; 2];
+    for _ in 0..3 {
+        stepper.frame(&mut state).unwrap();
+        for p in &state.particles {
+            let (bound, least) = match p.body {
+                0 => (deviator(&p.f) / most - 1.0, 0.0),
+                _ => {
+                    let sigma = Svd::of(&p.f).sigma;
+                    let [low, high] = [0.99, 1.001].map(|b: f64| sigma.map(|s| s - b));
+                    assert!(low.iter().all(|s| *s > -1e-9), "{sigma:?}");
+                    (high.into_iter().fold(f64::MIN, f64::max), low.into_iter().fold(f64::MAX, f64::min))
+                }
+            };
+            assert!(bound < 1e-9, "{p:?}");
+            on_surface[p.body as usize] += usize::from(bound > -1e-9 || p.body == 1 && least < 1e-9);
+        }
+    }
+    assert!(on_surface.iter().all(|count| *count > 20), "{on_surface:?}");
 }

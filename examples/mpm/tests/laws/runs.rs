@@ -164,16 +164,39 @@ fn colliders_do_the_work() {
     assert!(last.work.abs() > 1e-2 * last.energy.abs() && last.particles > rows[0].particles, "{last:?}");
 }
 
+/// Δt = min(largest Δt, 0.6 Δx / v_max), in equal steps of a frame: a body at 5 m/s takes steps of at most 12 ms.
+#[test]
+fn steps_are_as_long_as_the_speed_allows() {
+    let folder = Folder::new("lengths");
+    let free = BALL.replace("-9.8", "0.0");
+    for (speed, steps) in [(5.0, 4), (0.5, 3)] {
+        let text = free.replace("velocity = [0.5,", &format!("velocity = [{speed:?},"));
+        let scene = folder.write("free.toml", &text);
+        let rows = folder.run(&["--scene", &scene, "--frames", "2"]).unwrap();
+        assert!(rows[1..].iter().all(|row| row.steps == steps), "{speed} m/s: {rows:?}");
+    }
+}
+
+/// A slab that rubs, as a mesh.
+const RUBBING: &str = r#"
+[[collider]]
+kind = "slip"
+friction = 0.3
+mesh = { file = "floor.obj" }
+shift = [0.0, 0.13, 0.0]
+"#;
+
 /// A whole simulation with all kinds of colliders has the same bits with 1, 2 and 7 threads.
 #[test]
 fn simulations_repeat_with_any_number_of_threads() {
     let run = |count: usize, solver: &str| {
         let folder = Folder::new(&format!("threads-{count}-{solver}"));
-        let scene = folder.write("all.toml", &format!("{BALL}{MORE}"));
+        folder.write("floor.obj", FLOOR);
+        let scene = folder.write("all.toml", &format!("{BALL}{MORE}{RUBBING}"));
         threads(count, || folder.run(&["--scene", &scene, "--solver", solver]).unwrap()).unwrap();
         folder.bytes("checkpoint.bin")
     };
-    for solver in ["pn-pcg", "hot", "lbfgs-sa"] {
+    for solver in ["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas", "pn-mf"] {
         let one = run(1, solver);
         assert!(one == run(2, solver) && one == run(7, solver), "{solver}");
     }
