@@ -93,6 +93,11 @@ impl Plan<'_> {
             let (state, row) = simulation.start()?;
             (state, vec![row])
         };
+        // A run that cannot go on changes no file.
+        let mut is_ready = self.resume && state.frame() < self.frames;
+        if is_ready {
+            simulation.renew(&state)?;
+        }
         let mut table = Table::create(self.folder, rows)?;
         if !self.resume {
             simulation.show(&state)?;
@@ -103,7 +108,9 @@ impl Plan<'_> {
         let bar = ProgressBar::new(self.frames as u64).with_style(style);
         bar.set_position(state.frame() as u64);
         while state.frame() < self.frames {
-            simulation.renew(&state)?;
+            if !std::mem::take(&mut is_ready) {
+                simulation.renew(&state)?;
+            }
             let next = (state.frame() / self.checkpoint + 1) * self.checkpoint;
             while state.frame() < self.frames.min(next) {
                 let row = simulation.step(&mut state)?;
@@ -113,6 +120,7 @@ impl Plan<'_> {
                 bar.inc(1);
             }
             if state.frame() == next {
+                table.sync()?; // no checkpoint without the rows before it
                 write(&file, self.identity, &state)?;
                 if simulation.keeps() {
                     let own = self.folder.join(format!("checkpoint_{next:04}.bin"));

@@ -36,8 +36,11 @@ pub struct Grip {
     pub friction: f64,
     /// μ times the normal impulse of the step, as far as it is known at its start, kg m/s.
     pub most: f64,
-    /// The outward normal of the collider.
+    /// The outward normal n of the collider.
     pub normal: [f64; 3],
+    /// m, with which m · r is the impulse of this collider along n, of an impulse r of all colliders: n, or
+    /// (n − (n · k) k) / (1 − (n · k)²) beside another one with the normal k.
+    pub share: [f64; 3],
     /// The velocity of the collider.
     pub velocity: [f64; 3],
 }
@@ -136,13 +139,19 @@ impl Moved<'_> {
     }
 }
 
+/// n − (n · k) k over 1 − (n · k)², which is orthogonal to k.
+fn share(n: [f64; 3], k: [f64; 3]) -> [f64; 3] {
+    let along: f64 = (0..3).map(|i| n[i] * k[i]).sum();
+    std::array::from_fn(|i| (n[i] - along * k[i]) / (1.0 - along * along))
+}
+
 /// The motion of a node, and its grip if it slips on a collider with friction.
 type Met = (Hold, Option<Grip>);
 
 /// The motion that colliders prescribe at a node, and the grip on the first collider with friction among those that hold
 /// it. The grip has no number of a node yet.
 fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3]) -> Met {
-    let (mut hold, mut grip) = (Hold::Free, None);
+    let (mut hold, mut grip, mut first) = (Hold::Free, None::<Grip>, None::<[f64; 3]>);
     for moved in moved {
         let collider = &moved.obstacle.collider;
         let Some((velocity, normal)) = moved.touch(x, dt) else { continue };
@@ -174,8 +183,12 @@ fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3
         hold = Hold::Slip { free, given };
         let friction = collider.friction;
         if friction > 0.0 && grip.is_none() {
-            grip = Some(Grip { node: NONE, friction, most: 0.0, normal, velocity });
+            let share = first.map_or(normal, |other| share(normal, other));
+            grip = Some(Grip { node: NONE, friction, most: 0.0, normal, share, velocity });
+        } else if let Some(grip) = &mut grip {
+            grip.share = share(grip.normal, normal);
         }
+        first = first.or(Some(normal));
         let left = free[0][0] + free[1][1] + free[2][2];
         if left < 0.5 {
             return (Hold::Fixed(std::array::from_fn(|k| v[k] + given[k])), None);

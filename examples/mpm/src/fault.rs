@@ -22,7 +22,7 @@ pub enum StepError {
          {limit:.3e} m; check the velocities and gravity of the scene, or take a larger --dx", x[0], x[1], x[2]
     )]
     Outside {
-        /// The particle, in the order of the state.
+        /// The particle, in the order at the start of the step.
         particle: usize,
         /// Its position.
         x: [f64; 3],
@@ -35,7 +35,7 @@ pub enum StepError {
          take a smaller --dt"
     )]
     NotFinite {
-        /// The particle, in the order of the state.
+        /// The particle, in the order at the start of the step.
         particle: usize,
     },
     /// A particle of a body that the scene does not have.
@@ -43,7 +43,7 @@ pub enum StepError {
         "particle {particle} (from 0) of the checkpoint belongs to a body that is not among the {bodies} of the scene"
     )]
     Body {
-        /// The particle, in the order of the state.
+        /// The particle, in the order of the file.
         particle: usize,
         /// The number of bodies.
         bodies: usize,
@@ -54,7 +54,7 @@ pub enum StepError {
          frame; check the velocities of the scene, or take a larger --dx or cfl"
     )]
     Fast {
-        /// The particle, in the order of the state.
+        /// The particle, in the order at the start of the step.
         particle: usize,
         /// Its speed, m/s.
         speed: f64,
@@ -84,7 +84,7 @@ pub enum StepError {
         stiffness: f64,
         /// 24 Δx² ξ Δt, kg m/s.
         impulse: f64,
-        /// The nearest particle whose own stiffness is no better, in the order of the state.
+        /// The nearest particle whose own stiffness is no better, in the order of the grid.
         particle: usize,
         /// The body of that particle.
         body: u32,
@@ -115,10 +115,19 @@ pub enum MethodError {
         /// The solver.
         solver: Driver,
     },
+    /// A backend for a solver that runs on the CPU.
+    #[error(
+        "--backend has no effect on the solver {solver}: its products with the Hessian run on the CPU in f64; leave it out, \
+         or take another solver"
+    )]
+    Backend {
+        /// The solver.
+        solver: Driver,
+    },
 }
 
 /// States of the hardest frames that cannot be kept.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error)]
 pub enum StateError {
     /// The states between checkpoints are not written.
     #[error(
@@ -127,6 +136,21 @@ pub enum StateError {
     Checkpoint {
         /// The number of frames between two checkpoints.
         every: usize,
+    },
+    /// A state that is not at the end of its frame.
+    #[error(
+        "the state after frame {frame} is at {time} s, but the frame ends at {ends} s, and its emitters have emitted until \
+         {emitted} s; the file is damaged: run without --resume"
+    )]
+    Time {
+        /// The frame.
+        frame: usize,
+        /// The time of the state, s.
+        time: f64,
+        /// The end of the frame, s.
+        ends: f64,
+        /// When the emitters emitted last, s.
+        emitted: f64,
     },
     /// A run to continue that did not keep a state.
     #[error(
@@ -207,6 +231,19 @@ pub enum SceneError {
     Volume {
         /// Which body.
         index: usize,
+        /// The distance of particles, m.
+        spacing: f64,
+    },
+    /// An emitter that is narrower than the distance of its particles.
+    #[error(
+        "emitter {index} (from 0) has a cross-section of {area:.1e} m², less than that of a particle at a distance of \
+         {spacing:.3e} m: little or nothing flows; take more --particles, or check its shape and velocity"
+    )]
+    Narrow {
+        /// Which emitter.
+        index: usize,
+        /// Its cross-section, m².
+        area: f64,
         /// The distance of particles, m.
         spacing: f64,
     },

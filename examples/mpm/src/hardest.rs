@@ -32,7 +32,8 @@ pub fn kept(folder: &Path) -> Vec<(usize, PathBuf)> {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let numbered = |path: PathBuf| {
         let name = path.file_name()?.to_str()?.strip_prefix("state_")?.strip_suffix(".bin")?;
-        Some((name.parse().ok()?, path))
+        let frame = name.parse().ok()?;
+        (file(folder, frame) == path).then_some((frame, path)) // `state_7.bin` is not one of ours
     };
     let mut files: Vec<_> = files.filter_map(numbered).collect();
     files.sort();
@@ -42,8 +43,10 @@ pub fn kept(folder: &Path) -> Vec<(usize, PathBuf)> {
 /// The frames with the most iterations a step, the hardest first; the earlier one of two equal ones.
 pub fn frames(rows: &[Row], count: usize) -> Vec<usize> {
     let mut all: Vec<&Row> = rows.iter().filter(|row| row.frame > 0 && row.steps > 0).collect();
-    // a / b < c / d as a d < c b, without rounding.
-    all.sort_by(|a, b| (b.outer * a.steps).cmp(&(a.outer * b.steps)).then(a.frame.cmp(&b.frame)));
+    // a / b < c / d as a d < c b, without rounding or overflow.
+    let product = |a: usize, b: usize| a as u128 * b as u128;
+    let order = |a: &&Row, b: &&Row| product(b.outer, a.steps).cmp(&product(a.outer, b.steps));
+    all.sort_by(|a, b| order(a, b).then(a.frame.cmp(&b.frame)));
     all.iter().take(count).map(|row| row.frame).collect()
 }
 

@@ -46,10 +46,14 @@ pub mod step;
 pub mod tries;
 pub mod weights;
 
+use std::fmt::Write;
+use std::path::PathBuf;
+
 use coarsen::schwarz;
 use examples_common::Failure;
-use examples_common::files::fingerprint;
+use examples_common::files::Fingerprint;
 use examples_common::frames::{Frames, Plan};
+use examples_common::stage::View;
 
 use collider::Obstacle;
 use energy::Memory;
@@ -84,7 +88,8 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let Options { scene, stiff, seed, data, method, .. } = options;
     method.check()?;
     scene.check_options([stiff.is_some(), seed.is_some(), data.is_some()])?;
-    let setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
+    let mut setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
+    setting.frames = options.frames.unwrap_or(setting.frames);
     let seeds = Seeds::new(&setting)?;
     let dx = match options.particles {
         Some(particles) => seeds.spacing_for(particles)?,
@@ -101,7 +106,13 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let place = on.name();
-    let identity = format!("{setting:?} {dx:?} {largest:?} {method:?} {start:?} {surfaces:?} {place}");
+    // The number of frames, the view and the places of files decide no bits of the frames before.
+    let mut own = Setting { frames: 0, view: View::default(), ..setting.clone() };
+    let of_bodies = own.body.iter_mut().filter_map(|body| body.mesh.as_mut());
+    let meshes = of_bodies.chain(own.collider.iter_mut().filter_map(|collider| collider.mesh.as_mut()));
+    meshes.for_each(|mesh| mesh.file = PathBuf::new());
+    let mut identity = Fingerprint::default();
+    write!(identity, "{own:?} {dx:?} {largest:?} {method:?} {start:?} {surfaces:?} {place}")?;
     let picture = (width > 0).then(|| pictures.size());
     let minimizer = Minimizer::new(method, on);
     let stepper = Stepper {
@@ -113,13 +124,13 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
         minimizer,
         memory: Memory::default(),
     };
-    let identity = fingerprint(identity.as_bytes());
+    let Fingerprint(identity) = identity;
     let hardest = Hardest::new(options.states, options.method.checkpoint, &options.out, identity)?;
     let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper, hardest };
     let rows = Plan {
         folder: &options.out,
         identity,
-        frames: options.frames.unwrap_or(setting.frames),
+        frames: setting.frames,
         checkpoint: options.method.checkpoint,
         resume: options.resume,
         picture,
@@ -146,6 +157,11 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
         let bodies = self.bodies.len();
         if let Some(particle) = state.particles.iter().position(|p| p.body as usize >= bodies) {
             return Err(fault::StepError::Body { particle, bodies }.into());
+        }
+        let (frame, time) = (state.frame, state.time);
+        let ends = frame as f64 / self.stepper.setting.rate;
+        if time != ends || frame > 0 && !state.emitted.is_finite() {
+            return Err(fault::StateError::Time { frame, time, ends, emitted: state.emitted }.into());
         }
         self.stepper.minimizer.forget();
         self.hardest.renew(state)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
-use coarsen::follow::Driver;
+use coarsen::follow::{Driver, Needs};
 use examples_common::arguments::{Place, at_least_one, positive};
 
 use crate::fault::MethodError;
@@ -95,14 +95,19 @@ pub struct Method {
 }
 
 impl Method {
-    /// Refuses options that have no effect on the solver.
+    /// Refuses `--inner` and `--backend` where they have no effect on the solver.
     ///
     /// # Errors
-    /// [`MethodError::Option`].
+    /// [`MethodError`].
     pub fn check(&self) -> Result<(), MethodError> {
         match self.solver {
             Solver::Driver(solver) if self.inner.is_some() && !solver.is_newton() => {
                 Err(MethodError::Option { option: "--inner", solver })
+            }
+            Solver::Driver(solver)
+                if solver.needs() == Needs::Products && !matches!(self.backend, Place::Cpu) =>
+            {
+                Err(MethodError::Backend { solver })
             }
             _ => Ok(()),
         }

@@ -10,7 +10,7 @@ use coarsen::elastic::{Lame, Svd};
 
 use crate::particles::{Matrix, mul_transposed};
 
-/// The smallest stretch whose logarithm is taken.
+/// A particle with a stretch up to this one is flat or inverted, and does not flow.
 const LEAST: f64 = 1e-4;
 
 /// A rule for plastic flow.
@@ -22,7 +22,7 @@ pub enum Plasticity {
     /// Von Mises: the deviator of the Kirchhoff stress is at most √(2/3) σ_y. In Hencky strain the return is
     /// radial, and the volume stays: Gao, Tampubolon, Jiang & Sifakis 2017, "An adaptive generalized
     /// interpolation material point method". At the yield strains of metals, below 1 %, the Hencky stress is
-    /// that of the fixed co-rotated energy up to terms of second order.
+    /// that of the fixed co-rotated energy up to terms of second order. At large strains the return may raise that energy.
     VonMises {
         /// σ_y, Pa.
         yield_stress: f64,
@@ -44,7 +44,10 @@ impl Plasticity {
             Self::Elastic => f,
             Self::VonMises { yield_stress } => {
                 let svd = Svd::of(&f);
-                let strain = svd.sigma.map(|s| s.max(LEAST).ln());
+                if svd.sigma.iter().any(|s| *s <= LEAST) {
+                    return f; // no strain; to the energy it is a large one
+                }
+                let strain = svd.sigma.map(f64::ln);
                 let mean = strain.iter().sum::<f64>() / 3.0;
                 let deviator = strain.map(|e| e - mean);
                 let size = deviator.iter().map(|e| e * e).sum::<f64>().sqrt();

@@ -20,9 +20,9 @@ const JITTER: f64 = 0.25;
 /// The number of particles in a cell.
 const PER_CELL: u32 = 8;
 
-/// The largest number of points of a body that are tested: a mistyped spacing does not use all memory. Their particles
-/// would take 54 GB.
-const MOST: f64 = 268_435_456.0; // 2²⁸
+/// The largest number of points of all bodies and emitters that are tested: a mistyped spacing does not use all memory. Their
+/// particles would take 13 GB.
+const MOST: f64 = 67_108_864.0; // 2²⁶
 
 /// The region of a body.
 enum Region {
@@ -128,11 +128,15 @@ impl<'a> Seeds<'a> {
         });
     }
 
-    /// Refuses a spacing of the grid at which a body or an emitter has more than [`MOST`] points.
+    /// Refuses a spacing of the grid at which bodies and emitters have more than [`MOST`] points.
     fn check(&self, dx: f64) -> Result<(), SceneError> {
-        let few = |table, index, points: f64, spacing| match points > MOST {
-            true => Err(SceneError::Large { table, index, points, spacing, limit: MOST }),
-            false => Ok(()),
+        let mut all = 0.0;
+        let mut few = |table, index, points: f64, spacing| {
+            all += points;
+            match all > MOST {
+                true => Err(SceneError::Large { table, index, points, spacing, limit: MOST }),
+                false => Ok(()),
+            }
         };
         for (index, own) in self.setting.body.iter().enumerate() {
             let h = spacing(&own.of, dx);
@@ -142,6 +146,19 @@ impl<'a> Seeds<'a> {
             let h = spacing(&emitter.of, dx);
             let region = emitter.shape.bounds().map_or(0.0, |region| points_in(region, h));
             few("emitter", index, region + self.flow(emitter) / h.powi(3), h)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a spacing at which an emitter is narrower than its particles.
+    fn check_width(&self, dx: f64) -> Result<(), SceneError> {
+        for (index, emitter) in self.setting.emitter.iter().enumerate() {
+            let speed = emitter.velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let (spacing, area) =
+                (spacing(&emitter.of, dx), shadow(&emitter.shape, emitter.velocity) / speed);
+            if speed > 0.0 && area < spacing * spacing {
+                return Err(SceneError::Narrow { index, area, spacing });
+            }
         }
         Ok(())
     }
@@ -185,9 +202,11 @@ impl<'a> Seeds<'a> {
     /// The particles and the bodies; those of emitters are the last bodies, without particles.
     ///
     /// # Errors
-    /// [`SceneError::Volume`] for a body without particles, [`SceneError::Large`] for one with too many.
+    /// [`SceneError::Volume`] for a body without particles, [`SceneError::Large`] for too many, [`SceneError::Narrow`] for an
+    /// emitter that hardly emits any.
     pub fn fill(&self, dx: f64) -> Result<(Vec<Particle>, Vec<Body>), SceneError> {
         self.check(dx)?;
+        self.check_width(dx)?;
         let mut particles = Vec::new();
         for (index, own) in self.setting.body.iter().enumerate() {
             let before = particles.len();

@@ -70,7 +70,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The shape by its signed distance; boxes and cylinders have a lower bound of it inside.
+    /// The shape by its signed distance.
     ///
     /// # Errors
     /// [`ContactError::Value`] for numbers without a shape: see [`fault`](Self::fault).

@@ -1,6 +1,7 @@
 //! The solvers of a step, by name: the drivers of the library, and `auto`.
 //!
-//! All start from free fall or from Δv = 0 (`energy/start.rs`), and stop in the characteristic norm of Wang et al. 2020 (HOT), §5.2:
+//! All start from free fall or from Δv = 0 (`energy/start.rs`), and all but `gast` stop in the characteristic norm of Wang et al.
+//! 2020 (HOT), §5.2:
 //!
 //! > ‖ĝ‖ ≤ ε √n,    ĝ_i = g_i / (24 Δx² ξ_i Δt)    (9)
 
@@ -92,11 +93,11 @@ pub struct Solved {
     pub rebuilds: usize,
     /// The number of its applications.
     pub cycles: usize,
-    /// ‖ĝ‖ / √n at the end.
+    /// ‖ĝ‖ / √n at the end; ‖g‖ in kg m/s for `gast`.
     pub norm: f64,
     /// The time of setups.
     pub setup: Duration,
-    /// What was counted; if several drivers of `auto` took the step, by the last one.
+    /// What was counted; if several drivers of `auto` took the step, of the one with this result.
     pub counts: Counts,
     /// Drivers of `auto` that ended in an error, without which the step went on.
     pub failures: Vec<(Driver, Failure)>,
@@ -105,12 +106,21 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// This descent and the next one of the same step.
-    fn then(self, rest: Self) -> Self {
-        let iterations = [0, 1].map(|k| self.iterations[k] + rest.iterations[k]);
-        let (rebuilds, cycles) = (self.rebuilds + rest.rebuilds, self.cycles + rest.cycles);
-        let setup = self.setup + rest.setup;
-        Self { iterations, rebuilds, cycles, setup, ..rest }
+    /// This descent, with what another one of the same step has cost.
+    fn with(self, other: &Self) -> Self {
+        let iterations = [0, 1].map(|k| self.iterations[k] + other.iterations[k]);
+        let (rebuilds, cycles) = (self.rebuilds + other.rebuilds, self.cycles + other.cycles);
+        let setup = self.setup + other.setup;
+        Self { iterations, rebuilds, cycles, setup, ..self }
+    }
+
+    /// Whether another descent of the same step ends no closer to the minimum, by the norm of the gradient.
+    fn is_as_good_as(&self, other: &Self) -> bool {
+        let size = |solved: &Self| match solved.outcome {
+            DescentOutcome::NotFinite => f64::INFINITY,
+            _ => solved.norm,
+        };
+        size(self).total_cmp(&size(other)).is_le()
     }
 }
 
@@ -221,7 +231,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     ///
     /// # Errors
     /// Those of preconditioners, of the choice of `auto` and of the place. A step that one driver of `auto` does not
-    /// solve is solved by another one. If none does, the result is that of the last one without an error, or the first error.
+    /// solve is solved by another one. If none does, the result is that with the smallest gradient, or the first error.
     pub fn solve<'a>(
         &mut self,
         mut f: Increment<'a>,
@@ -267,7 +277,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let (most, size, start) = (self.method.iterations, f.counts(), z.to_vec());
         let order = self.tries.order(self.tries.next());
         self.tries.steps = self.tries.steps.saturating_add(1);
-        let (mut failures, mut reached) = (Vec::new(), None);
+        let (mut failures, mut reached) = (Vec::new(), None::<(Solved, Vec<f64>)>);
         let (mut was_cut, mut has_failed) = ([false; DRIVERS.len()], [false; DRIVERS.len()]);
         for (driver, is_limited) in order {
             if has_failed[driver] {
@@ -297,20 +307,20 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             } else {
                 self.tries.learn(driver, work);
             }
-            let solved = match reached {
-                Some((before, _)) => Solved::then(before, solved),
-                None => solved,
-            };
             if converged {
                 (0..DRIVERS.len()).filter(|&k| was_cut[k]).for_each(|k| self.tries.raise(k, work));
             }
-            if converged || outcome == DescentOutcome::Stopped && !was_cut[driver] {
-                return Ok(Solved { failures, ..solved });
+            let ends = converged || outcome == DescentOutcome::Stopped && !was_cut[driver];
+            reached = Some(match reached {
+                Some((before, at)) if !ends && before.is_as_good_as(&solved) => (before.with(&solved), at),
+                Some((before, _)) => (solved.with(&before), z.to_vec()),
+                None => (solved, z.to_vec()),
+            });
+            if ends {
+                break;
             }
-            reached = Some((solved, z.to_vec()));
         }
         match reached {
-            // A step that did not converge, as of a named driver.
             Some((solved, at)) => {
                 z.copy_from_slice(&at);
                 Ok(Solved { failures, ..solved })
@@ -375,7 +385,9 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         let cycles = if driver.is_newton() { inner + outer } else { outer };
         // The only level of `lbfgs-h` is the grid.
         let inner = if driver == Driver::LbfgsH { coarsest } else { inner };
-        let (iterations, rebuilds, norm) = ([outer, inner], report.refreshes + 1, report.gradient);
+        // `minimize_free` builds none before the descent.
+        let first = usize::from(driver.needs() != Needs::Products);
+        let (iterations, rebuilds, norm) = ([outer, inner], report.refreshes + first, report.gradient);
         let (z, failures, trace) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, failures, trace })
     }

@@ -5,10 +5,10 @@
 //! so turns cost about 1/16 of a step for each of the two.
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
-//! driver, also of the best one, ends at three times the least work of the others, counted without coarsest solves, which
-//! together take at most as much again. The others then solve the step from its start, the best first, each with its limit.
-//! If none does, they run again without a limit: `hot`, whose iterations depend least on the material, then the rest. A driver
-//! that fails by itself, also with an error, has no second run.
+//! driver, also of the best one, ends at three times the least work of the others; its coarsest solves, which do not count there,
+//! have a limit of the same size. The other driver that was tried before, unless it is `hot`, then solves the step from its
+//! start, with its own limit. If it does not, drivers run without a limit: `hot`, whose iterations depend least on the material,
+//! then the rest. A driver that fails by itself, also with an error, has no second run.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -131,7 +131,8 @@ impl Tries {
         others.map(|k| MOST * self.work[k]).min_by(f64::total_cmp)
     }
 
-    /// The order in which drivers solve a step until one succeeds, and whether the run has a [limit](Self::limit).
+    /// The order in which drivers solve a step until one succeeds, and whether the run has a [limit](Self::limit): the one
+    /// whose turn it is, the others that were tried but not `hot`, then all without a limit, `hot` first.
     pub fn order(&self, first: usize) -> Vec<(usize, bool)> {
         let hot = |k: usize| DRIVERS[k] == Driver::Hot;
         let tried = |k: usize| self.last[k] > 0;

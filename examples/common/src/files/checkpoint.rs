@@ -13,6 +13,7 @@
 //! interrupted while it writes, the last checkpoint stays unchanged.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -86,8 +87,31 @@ pub enum CheckpointError {
 
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
-    let (start, prime) = (0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3);
-    bytes.iter().fold(start, |hash: u64, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
+    Fingerprint::default().of(bytes)
+}
+
+/// The fingerprint of a text as it is written, without memory for it: `write!(fingerprint, "{data:?}")`.
+#[derive(Clone, Copy, Debug)]
+pub struct Fingerprint(pub u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    fn of(self, bytes: &[u8]) -> u64 {
+        let prime = 0x0100_0000_01b3;
+        bytes.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
+    }
+}
+
+impl fmt::Write for Fingerprint {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.of(text.as_bytes());
+        Ok(())
+    }
 }
 
 /// Writes a checkpoint of the run with this fingerprint.

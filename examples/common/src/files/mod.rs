@@ -12,7 +12,9 @@ mod error;
 mod surface;
 mod table;
 
-pub use checkpoint::{CheckpointError, Reader, Saved, Writer, fingerprint, read, read_state, write};
+pub use checkpoint::{
+    CheckpointError, Fingerprint, Reader, Saved, Writer, fingerprint, read, read_state, write,
+};
 pub use error::{OutputError, failed};
 pub use surface::{Format, Surface};
 pub use table::{Record, Table, columns, statistics};

@@ -58,7 +58,9 @@ impl<R: Record> Table<R> {
         rows.iter().for_each(|row| _ = writeln!(text, "{row}"));
         let open = || {
             std::fs::create_dir_all(folder)?;
-            std::fs::write(&beside, text)?;
+            let mut part = File::create(&beside)?;
+            part.write_all(text.as_bytes())?;
+            part.sync_all()?;
             std::fs::rename(&beside, &path)?;
             OpenOptions::new().append(true).open(&path)
         };
@@ -74,6 +76,14 @@ impl<R: Record> Table<R> {
         writeln!(self.file, "{row}").map_err(failed(&self.path))?;
         self.rows.push(row);
         Ok(())
+    }
+
+    /// Returns once all rows are on the disk.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`]
+    pub fn sync(&self) -> Result<(), OutputError> {
+        self.file.sync_data().map_err(failed(&self.path))
     }
 }
 

@@ -3,7 +3,8 @@
 //! Each coarser grid has twice the spacing, its own B-splines, nodes and constraints. Nodes are interpolated from
 //! the coarser nodes around them by hats, and the weights of nodes that a collider holds are dropped; so rows of P at
 //! boundaries do not sum to 1, and the coarse matrices are no Galerkin products. *Reference* Wang et al. 2020 (HOT),
-//! §1.1 and §7.3: the baseline with which they compare node embedding.
+//! §1.1 and §7.3: the baseline with which they compare node embedding. Friction is known at the nodes of the finest grid only, and
+//! coarse matrices have none.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -75,8 +76,7 @@ impl Part {
         hessian.stiffness.clear();
         hessian.stiffness.extend(order.iter().map(|&p| stiffness[p as usize]));
         let given = Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity: [0.0; 3] };
-        let rubs = constraints.stiffness_of_friction(&nodes.velocities, true);
-        hessian.assemble(&given, &rubs);
+        hessian.assemble(&given, &[]);
         &hessian.system.matrix
     }
 }

@@ -87,8 +87,8 @@ impl Increment<'_> {
         self.given.constraints.grips.iter().map(of).sum()
     }
 
-    /// The normal force on each node with friction at the increments z, N: its coordinates and μ times the force. The
-    /// next step takes them.
+    /// For each node with friction at the increments z its coordinates, and μ times the normal force on it, N. The next step
+    /// takes them.
     pub fn pressures(&mut self, z: &[f64]) -> Vec<([i32; 3], f64)> {
         let Given { grid, nodes, constraints, dt, .. } = self.given;
         if constraints.grips.is_empty() {
@@ -98,7 +98,7 @@ impl Increment<'_> {
         let residual = self.residual();
         let of = |grip: &Grip| {
             let node = grip.node as usize;
-            let pressed: f64 = (0..3).map(|k| residual[node][k] * grip.normal[k]).sum();
+            let pressed: f64 = (0..3).map(|k| residual[node][k] * grip.share[k]).sum();
             let place = nodes.positions[node].map(|x| (x / grid.dx).round() as i32);
             (place, grip.friction * pressed.max(0.0) / dt)
         };

@@ -2,6 +2,8 @@
 //!
 //! > E(Δv) = Σ_i ½ m_i ‖Δv_i − Δt g‖² + Σ_p V_p ψ(F_p),    F_p = (I + Δt Σ_i v_i ∇w_ipᵀ) F_pⁿ,    v = vⁿ + Δv    (1)
 //!
+//! Where colliders rub, `friction` adds its D.
+//!
 //! | file | what |
 //! |---|---|
 //! | `mod` | [`Increment`]: E and ∇E |

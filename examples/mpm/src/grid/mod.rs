@@ -29,7 +29,7 @@ pub use tiles::{REACH, TILE, Tile, Tiles};
 pub use transfer::Nodes;
 pub(crate) use transfer::{each_block, fold_blocks};
 
-/// The number of cells along the side of a block, and in a block.
+/// The number of cells along the side of a block.
 pub const SIDE: usize = 4;
 /// The number of cells in a block.
 pub const CELLS: usize = SIDE * SIDE * SIDE;

@@ -95,12 +95,14 @@ fn check_body(body: &Body) -> Fault {
         finite("turn", &[angle]).or_else(|| positive("turn, its axis", axis.iter().map(|a| a * a).sum()))
     });
     let stretch = body.stretch.and_then(|s| s.iter().find_map(|s| positive("stretch", *s)));
-    let scatter = body.scatter.filter(|(size, _)| !(0.0..1.0).contains(size));
-    let scatter = scatter.map(|(size, _)| ("scatter", size, "0 or more and below 1"));
+    let least = body.stretch.map_or(1.0, |s| s.into_iter().fold(f64::INFINITY, f64::min));
+    let scatter = body.scatter.filter(|(size, _)| !(0.0..least).contains(size));
+    let scatter = scatter
+        .map(|(size, _)| ("scatter", size, "0 or more and below the least stretch (1 without `stretch`)"));
     shape
         .or(turn)
-        .or(scatter)
         .or(stretch)
+        .or(scatter)
         .or_else(|| finite("shift", &body.shift))
         .or_else(|| finite("velocity", &body.velocity))
         .or_else(|| body.mesh.as_ref().and_then(|mesh| positive("mesh.size", mesh.size.unwrap_or(1.0))))

@@ -22,7 +22,8 @@ pub struct Setting {
     pub dx: f64,
     /// The largest time step, s; infinite, the default, for a frame.
     pub dt: f64,
-    /// A step moves no particle further than this share of the spacing.
+    /// A step moves no particle further than this share of the spacing by its velocity at the start. Colliders that start, and
+    /// forces, may move it further: give a smaller `dt` for them.
     pub cfl: f64,
     /// The number of frames in a second.
     pub rate: f64,

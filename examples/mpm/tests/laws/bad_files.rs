@@ -1,7 +1,7 @@
 //! Files of an earlier run with faults: the error names the file and the line or number, and nothing is changed.
 
 use examples_common::files::{CheckpointError, OutputError, read, write};
-use mpm::fault::StepError;
+use mpm::fault::{StateError, StepError};
 use mpm::state::State;
 use mpm::tries::Tries;
 
@@ -129,6 +129,18 @@ fn numbers_of_a_checkpoint_are_named() {
     write(&file, run_of(&good), &other).unwrap();
     let error = start(&["3", "--resume"]).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(StepError::Body { particle: 4, bodies: 1 })), "{error}");
+    // The time is that of the frame, and emitters have emitted.
+    let late: fn(&mut State) = |s| s.time += 1e3;
+    for spoil in [late, |s| s.time -= 1e6, |s| s.emitted = f64::NEG_INFINITY] {
+        let mut other = state.clone();
+        spoil(&mut other);
+        other.emitted = other.emitted.min(other.time);
+        write(&file, run_of(&good), &other).unwrap();
+        let error = start(&["3", "--resume"]).unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(StateError::Time { frame: 2, .. })), "{error}");
+    }
+    write(&file, run_of(&good), &state).unwrap();
+    start(&["3", "--resume"]).unwrap();
 }
 
 /// A run goes on without a picture that was drawn before only if it draws none.

@@ -39,6 +39,7 @@ fn scenes_name_the_key_that_is_wrong() {
         (format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"), ("body", "of.density")),
         (format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"), ("body", "of.poisson")),
         (format!("{ball}velocity = [inf, 0.0, 0.0]\n"), ("body", "velocity")),
+        (format!("{ball}stretch = [0.3, 1.0, 1.0]\nscatter = [0.5, 1]\n"), ("body", "scatter")),
         (ball.replace("0.2", "-0.2"), ("body", "sphere.radius")),
         (
             format!(
@@ -129,6 +130,29 @@ fn scenes_that_are_too_large_are_refused() {
         let error = folder.run(&arguments).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(SceneError::Large { index: 0, .. })), "{error}");
     }
+}
+
+/// The bound is one of all bodies together.
+#[test]
+fn scenes_of_many_large_bodies_are_refused() {
+    let folder = Folder::new("many");
+    let scene = folder.write("many.toml", &format!("dx = 0.0024\n{BODY}{OF}{BODY}{OF}"));
+    let error = folder.run(&["--scene", &scene]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Large { index: 1, .. })), "{error}");
+}
+
+/// An emitter that is narrower than its particles emits hardly any.
+#[test]
+fn narrow_emitters_are_refused() {
+    let folder = Folder::new("narrow");
+    let emitter = |radius: &str| {
+        format!("dx = 0.1\nframes = 2\n{}{FLOW}{OF}", BODY.replace("body", "emitter").replace("0.2", radius))
+    };
+    let scene = folder.write("narrow.toml", &emitter("0.001"));
+    let error = folder.run(&["--scene", &scene]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Narrow { index: 0, .. })), "{error}");
+    let scene = folder.write("wide.toml", &emitter("0.1"));
+    assert!(folder.run(&["--scene", &scene]).unwrap()[2].particles > 0);
 }
 
 #[test]
@@ -255,5 +279,11 @@ fn options_that_a_solver_does_not_use_are_refused() {
     }
     for solver in ["pn-pcg", "gast", "auto"] {
         run(solver).unwrap();
+    }
+    // Products run on the CPU in f64.
+    for solver in ["pn-mf", "gast"] {
+        let error = folder.run(&["--scene", &scene, "--solver", solver, "--backend", "mixed"]).unwrap_err();
+        let Some(MethodError::Backend { solver: named }) = error.downcast_ref() else { panic!("{error}") };
+        assert_eq!(named.name(), solver);
     }
 }

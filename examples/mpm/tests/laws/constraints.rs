@@ -96,6 +96,32 @@ fn walls_add_up() {
     assert!(three.holds.iter().all(still) && three.free.is_empty());
 }
 
+/// In a groove of 60° each wall has its own part of the impulse, so that friction is that of one wall.
+#[test]
+fn two_walls_share_the_impulse() {
+    let nodes = nodes();
+    let normals = [[0.75_f64.sqrt(), 0.5, 0.0], [-(0.75_f64.sqrt()), 0.5, 0.0]];
+    let parts = [2.0, 3.0];
+    let r: [f64; 3] = std::array::from_fn(|k| parts[0] * normals[0][k] + parts[1] * normals[1][k]);
+    for (order, rough) in [([0, 1], 0), ([0, 1], 1), ([1, 0], 0), ([1, 0], 1)] {
+        let wall = |at: usize| Collider {
+            friction: if at == rough { 0.5 } else { 0.0 },
+            ..Collider::new(Shape::Plane { point: [9.0, 99.0, 0.0], normal: normals[at] }, Kind::Slip)
+        };
+        let grips = held(&nodes, &order.map(wall), 0.01, [0.0; 3]).grips;
+        assert_eq!(grips.len(), nodes.len());
+        for grip in &grips {
+            let part: f64 = (0..3).map(|k| grip.share[k] * r[k]).sum();
+            assert!((part - parts[rough]).abs() < 1e-12, "{order:?} {rough}: {grip:?}");
+        }
+    }
+    let floor = Collider {
+        friction: 0.5,
+        ..Collider::new(Shape::Plane { point: [9.0, 99.0, 0.0], normal: normals[0] }, Kind::Slip)
+    };
+    assert!(held(&nodes, &[floor], 0.01, [0.0; 3]).grips.iter().all(|grip| grip.share == grip.normal));
+}
+
 /// Friction comes from a collider that holds the node: not from a separating one that the node leaves, nor from a wall
 /// parallel to an earlier one.
 #[test]

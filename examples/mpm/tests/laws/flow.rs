@@ -84,6 +84,17 @@ fn von_mises_returns_to_the_yield_surface() {
     assert!((50..390).contains(&flowed), "{flowed}");
 }
 
+/// A flat or an inverted particle has no Hencky strain, and does not flow.
+#[test]
+fn flat_particles_do_not_flow() {
+    let rule = Plasticity::VonMises { yield_stress: 2e4 };
+    for stretch in [1e-5, 0.0, -0.5] {
+        let mut f = IDENTITY;
+        f[2][2] = stretch;
+        assert_eq!(rule.project(Lame::new(1e6, 0.3), f), f);
+    }
+}
+
 #[test]
 fn granular_stretches_are_clamped() {
     for f in random(0.2, 3) {

@@ -21,6 +21,10 @@ fn the_hardest_frames_have_the_most_iterations_a_step() {
     let rows: Vec<Row> = (0..).zip([(0, 0), (1, 5), (2, 12), (4, 20), (0, 9), (1, 6)]).map(row).collect();
     assert_eq!(frames(&rows, 3), [2, 5, 1]);
     assert_eq!(frames(&rows, 9), [2, 5, 1, 3]);
+    // Products of numbers that a damaged table may have.
+    let rows: Vec<Row> =
+        (0..).zip([(0, 0), (2, usize::MAX), (usize::MAX, 3), (1, usize::MAX)]).map(row).collect();
+    assert_eq!(frames(&rows, 9), [3, 1, 2]);
 }
 
 /// The states before the hardest frames, with the bits of a run that ends there, also after a run was cut off.
@@ -63,8 +67,13 @@ fn states_that_cannot_be_kept_are_refused() {
     };
     assert_eq!(fault(&["--states", "2", "--checkpoint", "3"]), StateError::Checkpoint { every: 3 });
     run(&folder, "3", &[]);
-    let before = folder.bytes("frames.csv");
+    // Neither a row after the checkpoint nor a file of another name is lost.
+    let mut before = folder.bytes("frames.csv");
+    before.extend(b"4,1\n");
+    folder.write("frames.csv", std::str::from_utf8(&before).unwrap());
+    let other = folder.write("state_7.bin", "of the user");
     let missing = fault(&["--states", "2", "--resume"]);
     assert!(matches!(missing, StateError::Missing { .. }) && missing.to_string().contains("--states"));
     assert!(before == folder.bytes("frames.csv") && kept(&folder.0).is_empty());
+    assert!(std::path::Path::new(&other).exists());
 }

@@ -159,8 +159,18 @@ fn failed_turns_are_no_little_work() {
 
 /// The first step of bodies by a solver, and what `auto` knows then.
 fn first_step(particles: &[Particle], solver: &str, tries: Tries) -> (Result<Solved, Failure>, Tries) {
+    first_iterations(particles, solver, tries, "1000")
+}
+
+/// [`first_step`] with at most this number of iterations.
+fn first_iterations(
+    particles: &[Particle],
+    solver: &str,
+    tries: Tries,
+    most: &str,
+) -> (Result<Solved, Failure>, Tries) {
     let (setting, bodies, obstacles) = (Setting::default(), bodies(), &[][..]);
-    let method = Options::parse_from(["mpm", "--solver", solver]).method;
+    let method = Options::parse_from(["mpm", "--solver", solver, "--iterations", most]).method;
     let mut minimizer = Minimizer::new(&method, Cpu::<f64>::new());
     minimizer.tries = tries;
     let (dx, largest, memory) = (DX, 0.01, Memory::default());
@@ -220,6 +230,26 @@ fn a_cut_turn_leaves_no_trace_in_the_step() {
     let solved = solved.unwrap();
     assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
     assert!(tries.last == [4; 3] && solved.failures.is_empty(), "{tries:?}");
+}
+
+/// If no driver converges, the step is that of the driver with the smallest gradient.
+#[test]
+fn a_step_that_none_solves_is_the_best_one() {
+    let mut particles = cloud(200, 0.1, 1);
+    particles.iter_mut().flat_map(|p| &mut p.x).for_each(|x| *x *= 1.5);
+    let alone =
+        DRIVERS.map(|driver| first_iterations(&particles, driver.name(), Tries::default(), "2").0.unwrap());
+    let best = (0..DRIVERS.len()).min_by(|&a, &b| alone[a].norm.total_cmp(&alone[b].norm)).unwrap();
+    let sum = alone.iter().map(|solved| solved.iterations[0]).sum::<usize>();
+    // Each driver is the first one once; without limits all of them run.
+    for turn in 0..3 {
+        let mut tries = Tries { steps: 2, ..Tries::default() };
+        (0..3).filter(|k| *k != turn).for_each(|k| (tries.last[k], tries.work[k]) = (1, 1e18));
+        let solved = first_iterations(&particles, "auto", tries, "2").0.unwrap();
+        assert_eq!(solved.outcome, DescentOutcome::IterationLimit, "{turn}");
+        assert!(solved.z == alone[best].z && solved.norm == alone[best].norm, "{turn}: {}", solved.norm);
+        assert_eq!(solved.iterations[0], sum, "{turn}");
+    }
 }
 
 /// Drivers that all fail, step after step, keep works that a checkpoint can hold, and waits between turns.
