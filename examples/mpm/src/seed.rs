@@ -247,7 +247,8 @@ fn shadow(shape: &Shape, velocity: [f64; 3]) -> f64 {
 /// Adds the particles of an emitter that enter its region after `from` and until `to`; at the start `from` is
 /// −∞, and the region is filled.
 ///
-/// The lattice moves with the material through the region, and the region with all of it swings.
+/// The lattice moves with the material through the region, and the region with all of it swings. A point that crosses the
+/// region within one step is not emitted, so the region must be longer than the way of the material in a step.
 ///
 /// # Errors
 /// [`ContactError::Value`] for numbers without a shape.

@@ -118,7 +118,7 @@ pub struct Body {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Emitter {
-    /// The region: a ball or a box.
+    /// The region: a ball or a box, longer than the way of the material in a step.
     pub shape: Shape,
     /// What flows.
     pub of: Stuff,
