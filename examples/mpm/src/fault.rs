@@ -126,7 +126,7 @@ pub enum MethodError {
     },
 }
 
-/// States of the hardest frames that cannot be kept.
+/// States of a run that cannot be kept or continued.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum StateError {
     /// The states between checkpoints are not written.
@@ -139,8 +139,7 @@ pub enum StateError {
     },
     /// A state that is not at the end of its frame.
     #[error(
-        "the state after frame {frame} is at {time} s, but the frame ends at {ends} s, and its emitters have emitted until \
-         {emitted} s; the file is damaged: run without --resume"
+        "the state after frame {frame} is at {time} s, but the frame ends at {ends} s; the file is damaged: run without --resume"
     )]
     Time {
         /// The frame.
@@ -149,8 +148,21 @@ pub enum StateError {
         time: f64,
         /// The end of the frame, s.
         ends: f64,
+    },
+    /// A state whose emitters did not emit in the last step.
+    #[error(
+        "in the state after frame {frame} emitters have emitted until {emitted} s, but the last step of the frame begins between \
+         {begins} and {ends} s; the file is damaged: run without --resume"
+    )]
+    Emitted {
+        /// The frame.
+        frame: usize,
         /// When the emitters emitted last, s.
         emitted: f64,
+        /// The start of the frame, s.
+        begins: f64,
+        /// Its end, s.
+        ends: f64,
     },
     /// A run to continue that did not keep a state.
     #[error(
@@ -234,10 +246,10 @@ pub enum SceneError {
         /// The distance of particles, m.
         spacing: f64,
     },
-    /// An emitter that is narrower than the distance of its particles.
+    /// An emitter with a smaller cross-section than its particles.
     #[error(
         "emitter {index} (from 0) has a cross-section of {area:.1e} m², less than that of a particle at a distance of \
-         {spacing:.3e} m: little or nothing flows; take more --particles, or check its shape and velocity"
+         {spacing:.3e} m: little or nothing flows; take a smaller --dx or more --particles, or check its shape and velocity"
     )]
     Narrow {
         /// Which emitter.
@@ -247,17 +259,19 @@ pub enum SceneError {
         /// The distance of particles, m.
         spacing: f64,
     },
-    /// A body or an emitter that is too large for the distance of its particles.
+    /// A body or an emitter with which a scene has too many points.
     #[error(
-        "{table} {index} (from 0) has about {points:.1e} points at a distance of {spacing:.3e} m, but at most \
-         {limit:.1e} are allowed; take a larger --dx or fewer --particles, or check its size"
+        "with {table} {index} (from 0) the scene has about {all:.1e} points, of which {points:.1e} are its own at a distance of \
+         {spacing:.3e} m, but at most {limit:.1e} are allowed; take a larger --dx or fewer --particles, or check its size"
     )]
     Large {
         /// `body` or `emitter`.
         table: &'static str,
         /// Which one.
         index: usize,
-        /// The number of points of the lattice in a box around it.
+        /// The number of points of the lattices in boxes around it and all before it.
+        all: f64,
+        /// That of its own.
         points: f64,
         /// The distance of particles, m.
         spacing: f64,

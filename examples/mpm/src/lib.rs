@@ -88,13 +88,14 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let Options { scene, stiff, seed, data, method, .. } = options;
     method.check()?;
     scene.check_options([stiff.is_some(), seed.is_some(), data.is_some()])?;
-    let mut setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
-    setting.frames = options.frames.unwrap_or(setting.frames);
+    let setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
+    let frames = options.frames.unwrap_or(setting.frames);
     let seeds = Seeds::new(&setting)?;
     let dx = match options.particles {
         Some(particles) => seeds.spacing_for(particles)?,
         None => options.dx.unwrap_or(setting.dx),
     };
+    seeds.check(dx, frames)?;
     let (start, bodies) = seeds.fill(dx)?;
     let width = usize::from(options.width);
     let obstacles = Obstacle::all(&setting.collider, dx)?;
@@ -106,8 +107,9 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let place = on.name();
-    // The number of frames, the view and the places of files decide no bits of the frames before.
-    let mut own = Setting { frames: 0, view: View::default(), ..setting.clone() };
+    // The number of frames, a view without pictures and the places of files decide no bits of the frames before.
+    let view = if width > 0 { setting.view } else { View::default() };
+    let mut own = Setting { frames: 0, view, ..setting.clone() };
     let of_bodies = own.body.iter_mut().filter_map(|body| body.mesh.as_mut());
     let meshes = of_bodies.chain(own.collider.iter_mut().filter_map(|collider| collider.mesh.as_mut()));
     meshes.for_each(|mesh| mesh.file = PathBuf::new());
@@ -130,7 +132,7 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let rows = Plan {
         folder: &options.out,
         identity,
-        frames: setting.frames,
+        frames,
         checkpoint: options.method.checkpoint,
         resume: options.resume,
         picture,
@@ -158,10 +160,14 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
         if let Some(particle) = state.particles.iter().position(|p| p.body as usize >= bodies) {
             return Err(fault::StepError::Body { particle, bodies }.into());
         }
-        let (frame, time) = (state.frame, state.time);
-        let ends = frame as f64 / self.stepper.setting.rate;
-        if time != ends || frame > 0 && !state.emitted.is_finite() {
-            return Err(fault::StateError::Time { frame, time, ends, emitted: state.emitted }.into());
+        let State { frame, time, emitted, .. } = *state;
+        let [begins, ends] = [1.0, 0.0].map(|back| (frame as f64 - back) / self.stepper.setting.rate);
+        if time != ends {
+            return Err(fault::StateError::Time { frame, time, ends }.into());
+        }
+        // The last step begins within the frame, and emits there.
+        if frame > 0 && !(begins..ends).contains(&emitted) {
+            return Err(fault::StateError::Emitted { frame, emitted, begins, ends }.into());
         }
         self.stepper.minimizer.forget();
         self.hardest.renew(state)

@@ -89,7 +89,7 @@ pub struct Method {
     /// Number of frames between two checkpoints.
     #[arg(long, default_value_t = 1, value_parser = at_least_one)]
     pub checkpoint: usize,
-    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. pn-mf and gast run on cpu only.
     #[arg(long, default_value = "cpu")]
     pub backend: Place,
 }

@@ -45,7 +45,7 @@ impl Plasticity {
             Self::VonMises { yield_stress } => {
                 let svd = Svd::of(&f);
                 if svd.sigma.iter().any(|s| *s <= LEAST) {
-                    return f; // no strain; to the energy it is a large one
+                    return f; // ln σ does not exist; the energy itself drives the particle back
                 }
                 let strain = svd.sigma.map(f64::ln);
                 let mean = strain.iter().sum::<f64>() / 3.0;

@@ -33,7 +33,7 @@ pub struct Row {
     pub solve: f64,
     /// The other seconds: transfers, grid, pattern, plasticity.
     pub transfer: f64,
-    /// The largest norm of the gradient at the end of a step, relative to the characteristic impulses.
+    /// The largest norm of the gradient at the end of a step, relative to the characteristic impulses; for `gast` in kg m/s.
     pub norm: f64,
     /// Kinetic, elastic and gravitational energy, J.
     pub energy: f64,
@@ -176,10 +176,15 @@ impl fmt::Display for Summary<'_> {
         let sum = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).fold(0, usize::saturating_add);
         writeln!(f, "{} of {} steps converged", sum(&|row| row.converged), sum(&|row| row.steps))?;
         if let Some((count, frame, rise)) = rises(self.0) {
+            let has_converged = |row: &Row| row.frame == frame && row.converged == row.steps;
+            let cure = match rows.iter().any(has_converged) {
+                true => "if no material yields there, a smaller --tolerance leaves less",
+                false => "steps there did not converge: take more --iterations, or a smaller --dt",
+            };
             writeln!(
                 f,
-                "energy rises beyond the work of the colliders in {count} of {} frames, most in frame {frame}, by {rise:.2e} J; if \
-                 no material flows there, a smaller --tolerance leaves less",
+                "energy rises beyond the work of the colliders in {count} of {} frames, most in frame {frame}, by {rise:.2e} J; \
+                 {cure}",
                 rows.len()
             )?;
         }

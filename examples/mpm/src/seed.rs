@@ -128,13 +128,16 @@ impl<'a> Seeds<'a> {
         });
     }
 
-    /// Refuses a spacing of the grid at which bodies and emitters have more than [`MOST`] points.
-    fn check(&self, dx: f64) -> Result<(), SceneError> {
+    /// Refuses a spacing of the grid at which bodies and emitters have more than 2²⁶ points in a number of frames.
+    ///
+    /// # Errors
+    /// [`SceneError::Large`].
+    pub fn check(&self, dx: f64, frames: usize) -> Result<(), SceneError> {
         let mut all = 0.0;
         let mut few = |table, index, points: f64, spacing| {
             all += points;
             match all > MOST {
-                true => Err(SceneError::Large { table, index, points, spacing, limit: MOST }),
+                true => Err(SceneError::Large { table, index, all, points, spacing, limit: MOST }),
                 false => Ok(()),
             }
         };
@@ -145,13 +148,13 @@ impl<'a> Seeds<'a> {
         for (index, emitter) in self.setting.emitter.iter().enumerate() {
             let h = spacing(&emitter.of, dx);
             let region = emitter.shape.bounds().map_or(0.0, |region| points_in(region, h));
-            few("emitter", index, region + self.flow(emitter) / h.powi(3), h)?;
+            few("emitter", index, region + self.flow(emitter, frames) / h.powi(3), h)?;
         }
         Ok(())
     }
 
-    /// Refuses a spacing at which an emitter is narrower than its particles.
-    fn check_width(&self, dx: f64) -> Result<(), SceneError> {
+    /// Refuses a spacing at which an emitter has a smaller cross-section than its particles.
+    fn check_section(&self, dx: f64) -> Result<(), SceneError> {
         for (index, emitter) in self.setting.emitter.iter().enumerate() {
             let speed = emitter.velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
             let (spacing, area) =
@@ -163,9 +166,9 @@ impl<'a> Seeds<'a> {
         Ok(())
     }
 
-    /// The volume that an emitter emits over its time.
-    fn flow(&self, emitter: &Emitter) -> f64 {
-        let time = emitter.until.min(self.setting.frames as f64 / self.setting.rate);
+    /// The volume that an emitter emits in a number of frames.
+    fn flow(&self, emitter: &Emitter, frames: usize) -> f64 {
+        let time = emitter.until.min(frames as f64 / self.setting.rate);
         shadow(&emitter.shape, emitter.velocity) * time
     }
 
@@ -176,7 +179,7 @@ impl<'a> Seeds<'a> {
     /// [`SceneError::Large`] for too many particles.
     pub fn spacing_for(&self, particles: usize) -> Result<f64, SceneError> {
         let mut dx = self.setting.dx;
-        while dx.is_finite() && self.check(dx).is_err() {
+        while dx.is_finite() && self.check(dx, self.setting.frames).is_err() {
             dx *= 2.0; // too many to count at the scene's own spacing
         }
         for _ in 0..4 {
@@ -190,11 +193,11 @@ impl<'a> Seeds<'a> {
     /// # Errors
     /// [`SceneError::Large`] for too many particles.
     pub fn count(&self, dx: f64) -> Result<f64, SceneError> {
-        self.check(dx)?;
+        self.check(dx, self.setting.frames)?;
         let mut count = 0.0;
         (0..self.regions.len()).for_each(|index| self.points(index, dx, &mut |_| count += 1.0));
         for emitter in &self.setting.emitter {
-            count += self.flow(emitter) / spacing(&emitter.of, dx).powi(3);
+            count += self.flow(emitter, self.setting.frames) / spacing(&emitter.of, dx).powi(3);
         }
         Ok(count)
     }
@@ -205,8 +208,8 @@ impl<'a> Seeds<'a> {
     /// [`SceneError::Volume`] for a body without particles, [`SceneError::Large`] for too many, [`SceneError::Narrow`] for an
     /// emitter that hardly emits any.
     pub fn fill(&self, dx: f64) -> Result<(Vec<Particle>, Vec<Body>), SceneError> {
-        self.check(dx)?;
-        self.check_width(dx)?;
+        self.check(dx, self.setting.frames)?;
+        self.check_section(dx)?;
         let mut particles = Vec::new();
         for (index, own) in self.setting.body.iter().enumerate() {
             let before = particles.len();

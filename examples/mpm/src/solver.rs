@@ -114,7 +114,7 @@ impl Solved {
         Self { iterations, rebuilds, cycles, setup, ..self }
     }
 
-    /// Whether another descent of the same step ends no closer to the minimum, by the norm of the gradient.
+    /// Whether the gradient at the end is no larger than that of `other`; one that is not finite is the largest.
     fn is_as_good_as(&self, other: &Self) -> bool {
         let size = |solved: &Self| match solved.outcome {
             DescentOutcome::NotFinite => f64::INFINITY,
@@ -312,7 +312,9 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             }
             let ends = converged || outcome == DescentOutcome::Stopped && !was_cut[driver];
             reached = Some(match reached {
-                Some((before, at)) if !ends && before.is_as_good_as(&solved) => (before.with(&solved), at),
+                Some((before, at)) if !converged && before.is_as_good_as(&solved) => {
+                    (before.with(&solved), at)
+                }
                 Some((before, _)) => (solved.with(&before), z.to_vec()),
                 None => (solved, z.to_vec()),
             });

@@ -6,9 +6,9 @@
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
 //! driver, also of the best one, ends at three times the least work of the others; its coarsest solves, which do not count there,
-//! have a limit of the same size. The other driver that was tried before, unless it is `hot`, then solves the step from its
-//! start, with its own limit. If it does not, drivers run without a limit: `hot`, whose iterations depend least on the material,
-//! then the rest. A driver that fails by itself, also with an error, has no second run.
+//! have a limit of the same size. Then those of the other drivers that were tried before solve the step from its start, each
+//! with its limit, but not `hot`. If none does, drivers run without a limit: `hot`, whose iterations depend least on the
+//! material, then the rest. A driver that fails by itself, also with an error, has no second run.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|

@@ -59,8 +59,8 @@ use still::{Common, Still};
 /// particles it is the matrix that the particles give with the composed weights Σ_i w_ij ω_ip (eq. 7 and 8). *Use* for
 /// the material point method, where the set changes in every step, and for other systems on a grid with one spacing.
 /// *Not* if the nodes lie on no grid: use smoothed aggregation. *Cost* of P: a hash look-up per weight, at most 2^d
-/// weights per node. Where rows of H have 5^d blocks, coarse rows have at most 5^d; where they have 3^d, at most 3^d. With
-/// the quadratic kernel these are 7^d and 5^d.
+/// weights per node. Where rows of H have 5^d (3^d) blocks, coarse rows have at most 5^d (3^d) with the linear kernel, and
+/// 7^d (5^d) with the quadratic one.
 ///
 /// A build fails without positions, for a node that does not lie on the grid, for restraints that name no node
 /// or one node twice, and for a node that slides without a normal or with one unknown.

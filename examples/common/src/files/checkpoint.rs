@@ -87,7 +87,7 @@ pub enum CheckpointError {
 
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
-    Fingerprint::default().of(bytes)
+    Fingerprint::default().with(bytes)
 }
 
 /// The fingerprint of a text as it is written, without memory for it: `write!(fingerprint, "{data:?}")`.
@@ -101,7 +101,7 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    fn of(self, bytes: &[u8]) -> u64 {
+    fn with(self, bytes: &[u8]) -> u64 {
         let prime = 0x0100_0000_01b3;
         bytes.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
     }
@@ -109,7 +109,7 @@ impl Fingerprint {
 
 impl fmt::Write for Fingerprint {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 = self.of(text.as_bytes());
+        self.0 = self.with(text.as_bytes());
         Ok(())
     }
 }

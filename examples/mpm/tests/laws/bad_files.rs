@@ -131,13 +131,24 @@ fn numbers_of_a_checkpoint_are_named() {
     assert!(matches!(error.downcast_ref(), Some(StepError::Body { particle: 4, bodies: 1 })), "{error}");
     // The time is that of the frame, and emitters have emitted.
     let late: fn(&mut State) = |s| s.time += 1e3;
-    for spoil in [late, |s| s.time -= 1e6, |s| s.emitted = f64::NEG_INFINITY] {
+    let none: fn(&mut State) = |s| s.emitted = f64::NEG_INFINITY;
+    for (spoil, is_late) in [
+        (late, true),
+        (|s| (s.time, s.emitted) = (-1e6, -1e6), true),
+        (none, false),
+        (|s| s.emitted = -1e6, false),
+        (|s| s.emitted = s.time, false),
+    ] {
         let mut other = state.clone();
         spoil(&mut other);
-        other.emitted = other.emitted.min(other.time);
         write(&file, run_of(&good), &other).unwrap();
         let error = start(&["3", "--resume"]).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(StateError::Time { frame: 2, .. })), "{error}");
+        let found = match error.downcast_ref() {
+            Some(StateError::Time { frame: 2, .. }) => Some(true),
+            Some(StateError::Emitted { frame: 2, .. }) => Some(false),
+            _ => None,
+        };
+        assert_eq!(found, Some(is_late), "{error}");
     }
     write(&file, run_of(&good), &state).unwrap();
     start(&["3", "--resume"]).unwrap();

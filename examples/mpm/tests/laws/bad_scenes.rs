@@ -139,6 +139,7 @@ fn scenes_of_many_large_bodies_are_refused() {
     let scene = folder.write("many.toml", &format!("dx = 0.0024\n{BODY}{OF}{BODY}{OF}"));
     let error = folder.run(&["--scene", &scene]).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Large { index: 1, .. })), "{error}");
+    assert!(error.to_string().contains("with body 1 (from 0) the scene has about 7."), "{error}");
 }
 
 /// An emitter that is narrower than its particles emits hardly any.

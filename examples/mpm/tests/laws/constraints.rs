@@ -115,11 +115,15 @@ fn two_walls_share_the_impulse() {
             assert!((part - parts[rough]).abs() < 1e-12, "{order:?} {rough}: {grip:?}");
         }
     }
-    let floor = Collider {
+    let wall = |normal| Collider {
         friction: 0.5,
-        ..Collider::new(Shape::Plane { point: [9.0, 99.0, 0.0], normal: normals[0] }, Kind::Slip)
+        ..Collider::new(Shape::Plane { point: [9.0, 99.0, 0.0], normal }, Kind::Slip)
     };
-    assert!(held(&nodes, &[floor], 0.01, [0.0; 3]).grips.iter().all(|grip| grip.share == grip.normal));
+    let [alone, both, and_a_third] = [&[0][..], &[0, 1], &[0, 1, 0]].map(|order| {
+        held(&nodes, &order.iter().map(|&at| wall(normals[at])).collect::<Vec<_>>(), 0.01, [0.0; 3]).grips
+    });
+    assert!(alone.iter().all(|grip| grip.share == grip.normal));
+    assert!(both == and_a_third && both.iter().all(|grip| grip.share != grip.normal));
 }
 
 /// Friction comes from a collider that holds the node: not from a separating one that the node leaves, nor from a wall
@@ -147,4 +151,5 @@ fn friction_comes_from_the_wall_that_holds() {
     assert!(held(&nodes, &[floor(0.0), floor(0.5)], 0.01, [0.0; 3]).grips.is_empty());
     let first = held(&nodes, &[floor(0.2), floor(0.5)], 0.01, [0.0; 3]);
     assert!(first.grips.len() == nodes.len() && first.grips.iter().all(|grip| grip.friction == 0.2));
+    assert!(first.grips.iter().all(|grip| grip.share == grip.normal));
 }

@@ -28,10 +28,13 @@ fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
 
     // ANCHOR: loop
     let mut driver = TimeStepper::new(Driver::Hot);
-    let (mut time, mut pressures, mut heights) = (0.0, Vec::new(), Vec::new());
+    let (mut time, mut pressures) = (0.0, Vec::new());
+    // ANCHOR_END: loop
+    let mut heights = Vec::new();
+    // ANCHOR: steps
     for _ in 0..24 {
         let dt = 0.01;
-        // ANCHOR_END: loop
+        // ANCHOR_END: steps
         // ANCHOR: grid
         let grid = Grid::around(&mut particles, dx)?;
         let nodes = grid::Nodes::from_particles(&grid, &particles, &bodies);
@@ -69,7 +72,9 @@ fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
         time += dt;
         // ANCHOR_END: back
         heights.push(particles.iter().map(|p| p.x[1]).sum::<f64>() / particles.len() as f64);
+        // ANCHOR: end
     }
+    // ANCHOR_END: end
     // Implicit Euler: the height after n steps of free fall is h − g Δt² n (n + 1) / 2.
     assert!((heights[2] - (heights[0] - 9.8 * 1e-4 * 5.0)).abs() < 1e-12, "{heights:?}");
     assert!((heights[4] - (0.4 - 9.8 * 1e-4 * 15.0)).abs() < 1e-3, "{heights:?}");

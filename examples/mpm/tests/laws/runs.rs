@@ -218,7 +218,8 @@ fn continued_runs_have_the_same_bits() {
     }
 }
 
-/// A scene file may ask for more frames, and for another view, when a run continues.
+/// A scene file may ask for more frames, and for another view, when a run continues; `--frames` may, also where emitters
+/// decide the spacing.
 #[test]
 fn frames_and_view_may_change_in_a_run() {
     let folder = Folder::new("more-frames");
@@ -232,6 +233,12 @@ fn frames_and_view_may_change_in_a_run() {
     assert!(folder.bytes("checkpoint.bin") == whole.bytes("checkpoint.bin"));
     folder.write("ball.toml", &long.replace("5e4", "6e4"));
     assert!(folder.run(&["--scene", &scene, "--resume"]).is_err(), "another material");
+    let scene = folder.write("flow.toml", &format!("{BALL}{MORE}"));
+    let with = |frames| ["--scene", &scene, "--particles", "300", "--frames", frames];
+    whole.run(&with("2")).unwrap();
+    folder.run(&with("1")).unwrap();
+    folder.run(&[&with("2")[..], &["--resume"]].concat()).unwrap();
+    assert!(folder.bytes("checkpoint.bin") == whole.bytes("checkpoint.bin"));
 }
 
 /// All solvers find the same steps, each to its tolerance; that of `gast` is 1e-3 kg m/s in the Euclidean norm.
