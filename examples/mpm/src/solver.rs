@@ -31,7 +31,7 @@ pub enum Solver {
     /// A driver of the library.
     Driver(Driver),
     /// `hot`, `lbfgs-h` or `lbfgs-mas`, whichever is the least work: they take turns (`tries.rs`). While colliders rub,
-    /// `pn-pcg`: there it takes fewer iterations (`book/src/methods/node_embedding.md`); seconds were not measured. Up to
+    /// `pn-pcg`: there it takes fewer iterations, on a small jelly in the same time (`book/src/methods/node_embedding.md`). Up to
     /// 1000 unknowns the preconditioner with the least work on the first system: a factor, skinning, smoothed aggregation,
     /// Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
     Auto,
