@@ -6,9 +6,10 @@
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
 //! driver, also of the best one, ends at three times the least work of the others; its coarsest solves, which do not count there,
-//! have a limit of the same size. Then those of the other drivers that were tried before solve the step from its start, each
-//! with its limit, but not `hot`. If none does, drivers run without a limit: `hot`, whose iterations depend least on the
-//! material, then the rest. A driver that fails by itself, also with an error, has no second run.
+//! have a limit of the same size. Then those of the other drivers that were tried before solve the step from its start, that of
+//! the least work first, each with its limit: what a stopped driver has spent counts as its work there. If none does, drivers
+//! run without a limit: `hot`, whose iterations depend least on the material, then the rest. A driver that fails by itself, also
+//! with an error, has no second run.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -132,11 +133,11 @@ impl Tries {
     }
 
     /// The order in which drivers solve a step until one succeeds, and whether the run has a [limit](Self::limit): the one
-    /// whose turn it is, the others that were tried but not `hot`, then all without a limit, `hot` first.
+    /// whose turn it is, the others that were tried, then all without a limit, `hot` first.
     pub fn order(&self, first: usize) -> Vec<(usize, bool)> {
         let hot = |k: usize| DRIVERS[k] == Driver::Hot;
         let tried = |k: usize| self.last[k] > 0;
-        let limited = self.sorted(|k| u8::from(k != first)).filter(|&k| k == first || tried(k) && !hot(k));
+        let limited = self.sorted(|k| u8::from(k != first)).filter(|&k| k == first || tried(k));
         let free = self.sorted(|k| 2 * u8::from(!hot(k)) + u8::from(!tried(k)));
         limited.map(|k| (k, true)).chain(free.map(|k| (k, false))).collect()
     }

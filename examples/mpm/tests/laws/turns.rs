@@ -97,8 +97,9 @@ fn hot_is_the_first_without_a_limit() {
         [limited, free].map(|part| part.into_iter().map(|(driver, _)| driver).collect::<Vec<_>>())
     };
     assert_eq!(order([0; 3], [0.0; 3], 0), [vec![0], vec![0, 1, 2]]);
-    assert_eq!(order([1, 0, 0], [1.0, 0.0, 0.0], 1), [vec![1], vec![0, 1, 2]]);
-    assert_eq!(order([1, 2, 3], [1.0, 2.0, 3.0], 1), [vec![1, 2], vec![0, 1, 2]]);
+    assert_eq!(order([1, 0, 0], [1.0, 0.0, 0.0], 1), [vec![1, 0], vec![0, 1, 2]]);
+    assert_eq!(order([1, 2, 3], [1.0, 2.0, 3.0], 1), [vec![1, 0, 2], vec![0, 1, 2]]);
+    assert_eq!(order([1, 2, 3], [2.0, 1.0, 3.0], 2), [vec![2, 1, 0], vec![0, 1, 2]]);
     assert_eq!(order([1, 2, 3], [1.0, 3.0, 2.0], 0), [vec![0, 2, 1], vec![0, 2, 1]]);
     assert_eq!(order([1, 0, 3], [1.0, 0.0, 2.0], 0), [vec![0, 2], vec![0, 2, 1]]);
 }
