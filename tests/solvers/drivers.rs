@@ -1,12 +1,13 @@
 //! The drivers of HOT by name, on a bar whose nodes lie on a grid.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, Tetrahedra};
 use coarsen::follow::{Driver, Follower, Hosted, Needs, TimeStepper, Unfit};
 use coarsen::mesh::Mesh;
 use coarsen::multigrid::{NodeEmbedding, Nodes};
-use coarsen::optimize::{DescentError, DescentReport, node_weights};
+use coarsen::optimize::{DescentError, DescentReport, Iterate, node_weights};
 use coarsen::prelude::*;
 use coarsen::sparse::System;
 
@@ -82,6 +83,27 @@ fn iterations_hardly_grow_with_the_contrast() {
     println!("hot {hot:?}, lbfgs-h {one:?}");
     assert!(hot[0] <= 18 && hot[1] <= 48 && 5 * hot[2] <= 6 * hot[1], "{hot:?}");
     assert!(3 * hot[0] <= 2 * one[0] && 5 * hot[1] <= 2 * one[1], "{hot:?} {one:?}");
+}
+
+/// A monitor sees how many iterations of coarsest solves a step has taken so far, from 0 in each step.
+#[test]
+fn a_monitor_sees_the_coarsest_iterations() {
+    for (driver, has_them) in [(Driver::LbfgsH, true), (Driver::Hot, true), (Driver::LbfgsMas, false)] {
+        let mut stepper = TimeStepper::new(driver);
+        for cells in [[12, 4, 5], [9, 5, 4]] {
+            let (mut body, grid, mut x) = bar(cells, 1e6);
+            let weights = node_weights(&body.characteristic(), 3).unwrap();
+            let (counter, mut seen) = (stepper.coarsest_counter(), Vec::new());
+            let mut monitor = |_: &Iterate<'_, Vec<f64>>| {
+                seen.push(counter.get());
+                ControlFlow::Continue(())
+            };
+            stepper.minimize(&mut body, &grid, &mut x, Some(&weights), &mut monitor).unwrap();
+            let last = *seen.last().unwrap();
+            assert!(seen[0] == 0 && last == stepper.coarsest_iterations(), "{driver}: {seen:?}");
+            assert!(seen.windows(2).all(|pair| (pair[0] < pair[1]) == has_them), "{driver}: {seen:?}");
+        }
+    }
 }
 
 /// A driver whose needs are not met is refused by name, and x stays.

@@ -5,8 +5,10 @@
 //!
 //! > ‖ĝ‖ ≤ ε √n,    ĝ_i = g_i / (24 Δx² ξ_i Δt)    (9)
 
+use std::cell::Cell;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -135,17 +137,20 @@ struct Trace {
     cut: bool,
 }
 
-/// The work at which a step by a driver ends, without coarsest solves, which have their own limit.
+/// The work at which a step by a driver ends.
 struct Budget {
     driver: usize,
     size: Counts,
     work: f64,
+    /// The iterations of coarsest solves so far.
+    coarsest: Rc<Cell<usize>>,
 }
 
 impl Budget {
     /// Whether iterations and evaluations so far are more work.
     fn is_spent(&self, iterations: usize, [values, gradients]: [usize; 2]) -> bool {
-        Counts { iterations, values, gradients, ..self.size }.work(self.driver) > self.work
+        let coarsest = self.coarsest.get();
+        Counts { iterations, values, gradients, coarsest, ..self.size }.work(self.driver) > self.work
     }
 }
 
@@ -284,7 +289,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 continue;
             }
             let limit = if is_limited { self.tries.limit(driver) } else { None };
-            trace.budget = limit.map(|work| Budget { driver, size, work });
+            trace.budget = limit.map(|work| Budget { driver, size, work, coarsest: Rc::default() });
             self.coarsest = limit.map_or(usize::MAX, |work| size.most_coarsest(driver, work).max(1));
             z.copy_from_slice(&start);
             let run = self.run(Case::Named(DRIVERS[driver]), most, f, z, at, trace);
@@ -362,6 +367,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
             Chosen::There(stepper, known) => {
                 (stepper.floor, stepper.max_iterations) = (floor, end);
                 stepper.limit_coarsest(self.coarsest);
+                trace.budget.iter_mut().for_each(|budget| budget.coarsest = stepper.coarsest_counter());
                 stepper.watch(deadline.map(watch));
                 report = if let Some(known) = known {
                     let rest = f.positions().into();

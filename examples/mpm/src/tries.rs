@@ -1,12 +1,13 @@
 //! How `auto` chooses the driver of a step: three drivers take turns, and their work is counted.
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
-//! by the driver whose last step was the least work w. Another one gets a turn after 16 w / w_least steps, at most 256:
-//! so turns cost about 1/16 of a step for each of the two.
+//! by the driver with the least expected work w. That is the mean of the work of its last step and of what was expected of it, so
+//! that one hard step does not decide. Another driver gets a turn after 24 w / w_least steps, at most 384: so turns cost about 1/24
+//! of a step for each of the two.
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
-//! driver, also of the best one, ends at three times the least work of the others; its coarsest solves, which do not count there,
-//! have a limit of the same size. Then those of the other drivers that were tried before solve the step from its start, that of
+//! driver ends at a multiple of the least expected work of the others: three times for the best one, two for another, whose turn
+//! only shows whether it is faster. Then those of the other drivers that were tried before solve the step from its start, that of
 //! the least work first, each with its limit: what a stopped driver has spent counts as its work there. If none does, drivers
 //! run without a limit: `hot`, whose iterations depend least on the material, then the rest. A driver that fails by itself, also
 //! with an error, has no second run.
@@ -26,7 +27,7 @@ use coarsen::follow::Driver;
 pub const DRIVERS: [Driver; 3] = [Driver::Hot, Driver::LbfgsH, Driver::LbfgsMas];
 
 /// The steps between two turns of a driver, times its work relative to the least.
-const WAIT: f64 = 16.0;
+const WAIT: f64 = 24.0;
 
 /// The largest ratio that counts.
 const RATIO: f64 = 16.0;
@@ -34,8 +35,11 @@ const RATIO: f64 = 16.0;
 /// The largest work of a step, ns: 30 years.
 const DEAREST: f64 = 1e18;
 
-/// A step ends at this multiple of the least work of the other drivers.
+/// A step by the best driver ends at this multiple of the least work of the others.
 const MOST: f64 = 3.0;
+
+/// A step by another driver ends at this multiple.
+const TURN: f64 = 2.0;
 
 /// An evaluation of E, per particle.
 const VALUE: f64 = 110.0;
@@ -100,12 +104,12 @@ pub struct Tries {
     pub steps: u64,
     /// The number of the last step of each driver, from 1; 0 before the first.
     pub last: [u64; DRIVERS.len()],
-    /// The work of the last step of each driver, ns; 0 before the first.
+    /// The expected work of a step of each driver, ns; 0 before the first.
     pub work: [f64; DRIVERS.len()],
 }
 
 impl Tries {
-    /// The driver with the least work, as an index of [`DRIVERS`]; the first before any turn.
+    /// The driver with the least expected work, as an index of [`DRIVERS`]; the first before any turn.
     pub fn best(&self) -> usize {
         let tried = (0..DRIVERS.len()).filter(|&k| self.last[k] > 0);
         tried.min_by(|&a, &b| self.work[a].total_cmp(&self.work[b])).unwrap_or(0)
@@ -126,10 +130,12 @@ impl Tries {
         (0..DRIVERS.len()).find(due).unwrap_or(best)
     }
 
-    /// The work at which a step by a driver ends, three times the least work of the others; `None` before a step of them.
+    /// The work at which a step by a driver ends: three times the least expected work of the others for the best driver, twice
+    /// for another one; `None` before a step of others.
     pub fn limit(&self, driver: usize) -> Option<f64> {
+        let most = if driver == self.best() { MOST } else { TURN };
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
-        others.map(|k| MOST * self.work[k]).min_by(f64::total_cmp)
+        others.map(|k| most * self.work[k]).min_by(f64::total_cmp)
     }
 
     /// The order in which drivers solve a step until one succeeds, and whether the run has a [limit](Self::limit): the one
@@ -154,7 +160,7 @@ impl Tries {
         self.work[driver] = self.work[driver].max(work);
     }
 
-    /// Records that a driver did not solve the step: it has the largest ratio to the others, up to a bound that repeated
+    /// Records that a driver did not solve the step: its work was the largest ratio that counts, up to a bound that repeated
     /// failures of all of them cannot pass.
     pub fn fail(&mut self, driver: usize, work: f64) {
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
@@ -162,8 +168,9 @@ impl Tries {
         self.learn(driver, (RATIO * if least.is_finite() { least } else { work }).min(DEAREST));
     }
 
-    /// Records the work of a driver on the step.
+    /// Records the work of a driver on the step: half of what is expected from now on, and all of it after the first step.
     pub fn learn(&mut self, driver: usize, work: f64) {
-        (self.last[driver], self.work[driver]) = (self.steps, work);
+        let before = if self.last[driver] > 0 { self.work[driver] } else { work };
+        (self.last[driver], self.work[driver]) = (self.steps, 0.5 * before + 0.5 * work);
     }
 }

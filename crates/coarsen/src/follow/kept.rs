@@ -1,6 +1,6 @@
 //! A hierarchy that a driver keeps from step to step, so that the next one is built in its memory.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
@@ -11,8 +11,24 @@ use coarsen_sparse::System;
 
 use super::Built;
 
-/// Where a hierarchy lies between two steps.
-pub(super) type Home<B> = Rc<RefCell<Option<Hierarchy<f64, B, NodeEmbedding>>>>;
+/// Where a hierarchy lies between two steps, and what it counts in one.
+pub(super) struct Home<B: Place<Real = f64>> {
+    hierarchy: Rc<RefCell<Option<Hierarchy<f64, B, NodeEmbedding>>>>,
+    /// The iterations of its coarsest solves since its build, after its last cycle.
+    pub coarsest: Rc<Cell<usize>>,
+}
+
+impl<B: Place<Real = f64>> Default for Home<B> {
+    fn default() -> Self {
+        Self { hierarchy: Rc::default(), coarsest: Rc::default() }
+    }
+}
+
+impl<B: Place<Real = f64>> Clone for Home<B> {
+    fn clone(&self) -> Self {
+        Self { hierarchy: self.hierarchy.clone(), coarsest: self.coarsest.clone() }
+    }
+}
 
 /// Builds the hierarchy of a system in the memory of the one at home, to which it returns when it is dropped.
 ///
@@ -24,7 +40,7 @@ pub(super) fn build<B: Place<Real = f64>>(
     system: System<'_, f64>,
     on: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
-    let old = home.borrow_mut().take();
+    let old = home.hierarchy.borrow_mut().take();
     let hierarchy = match old {
         Some(mut old) => {
             if let Coarsest::Iterative(cg) = recipe.coarsest {
@@ -46,9 +62,17 @@ struct Lent<B: Place<Real = f64>> {
     home: Home<B>,
 }
 
+impl<B: Place<Real = f64>> Lent<B> {
+    fn count(&self) {
+        self.home
+            .coarsest
+            .set(self.hierarchy.as_ref().map_or(0, |hierarchy| hierarchy.coarsest_iterations()));
+    }
+}
+
 impl<B: Place<Real = f64>> Drop for Lent<B> {
     fn drop(&mut self) {
-        self.home.replace(self.hierarchy.take());
+        self.home.hierarchy.replace(self.hierarchy.take());
     }
 }
 
@@ -57,13 +81,16 @@ impl<B: Place<Real = f64>> Preconditioner<B::Vector> for Lent<B> {
         if let Some(hierarchy) = &mut self.hierarchy {
             hierarchy.apply(r, z);
         }
+        self.count();
     }
 
     fn apply_dot(&mut self, r: &B::Vector, z: &mut B::Vector) -> Dot<<B::Vector as Vector>::Scalar> {
-        match &mut self.hierarchy {
+        let dot = match &mut self.hierarchy {
             Some(hierarchy) => hierarchy.apply_dot(r, z),
             None => r.dot_magnitude(z),
-        }
+        };
+        self.count();
+        dot
     }
 
     fn class(&self) -> Class {

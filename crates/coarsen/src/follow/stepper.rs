@@ -3,6 +3,8 @@
 //! *Reference* Wang et al. 2020, "Hierarchical Optimization Time Integration for CFL-rate MPM Stepping" (HOT),
 //! ACM TOG 39(3):21, Algorithms 1 and 3, §5 and §7.1.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use coarsen_backend::{Cpu, SetupError};
@@ -142,7 +144,13 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// The iterations of the coarsest solves of node embedding since the last build of the hierarchy, which is the last step,
     /// unless the pattern changes in it: with one level (`lbfgs-h`) its linear iterations. 0 for other preconditioners.
     pub fn coarsest_iterations(&self) -> usize {
-        self.kept.borrow().as_ref().map_or(0, |hierarchy| hierarchy.coarsest_iterations())
+        self.kept.coarsest.get()
+    }
+
+    /// [`coarsest_iterations`](Self::coarsest_iterations) in a cell that the monitor of a step can hold and read while the step
+    /// runs.
+    pub fn coarsest_counter(&self) -> Rc<Cell<usize>> {
+        self.kept.coarsest.clone()
     }
 
     /// Limits the iterations of all coarsest solves of node embedding in a step, and anew where the pattern changes in it;
@@ -284,6 +292,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         }
         self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };
         self.setup = Duration::ZERO;
+        self.kept.coarsest.set(0);
         if let Method::Newton(newton) = &mut self.method {
             newton.inner.stop_mut().max_iterations = self.inner_iterations;
             newton.forcing = match gast {

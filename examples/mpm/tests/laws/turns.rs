@@ -61,21 +61,46 @@ fn the_driver_with_the_least_work_takes_most_steps() {
     let (share, turns) =
         run(400, |turn, step| [1.0, 1.1, 1.2][turn] * if step % 100 < 50 { 1.0 } else { 20.0 });
     assert!(share < 1.15 && turns[0] > 320, "{share} {turns:?}");
+    // Single hard steps do not decide: the best driver keeps its steps.
+    let (share, turns) = run(400, |turn, step| match turn {
+        0 => 3.0,
+        1 => 3.5,
+        _ => {
+            if step % 10 == 9 {
+                4.0
+            } else {
+                1.0
+            }
+        }
+    });
+    assert!(share < 1.3 && turns[2] > 360, "{share} {turns:?}");
 }
 
-/// The limit of a step by a driver is three times the least work of the others, and more coarsest iterations are more work.
+/// The expected work is the mean of that of the last step and of what was expected before.
 #[test]
-fn a_step_ends_at_three_times_the_least_work_of_the_others() {
+fn half_of_what_is_expected_is_the_last_step() {
+    let mut tries = Tries { steps: 1, ..Tries::default() };
+    tries.learn(1, 8.0);
+    assert_eq!((tries.work[1], tries.last[1]), (8.0, 1));
+    tries.steps = 5;
+    tries.learn(1, 2.0);
+    assert_eq!((tries.work[1], tries.last[1]), (5.0, 5));
+}
+
+/// The limit of a step by the best driver is three times the least work of the others, that of another driver twice, and more
+/// coarsest iterations are more work.
+#[test]
+fn a_step_ends_at_a_multiple_of_the_least_work_of_the_others() {
     let size = Counts { particles: 8000, blocks: 100_000, ..Counts::default() };
     let mut tries = Tries::default();
     assert_eq!(tries.limit(tries.next()), None);
     let least = Counts { iterations: 9, values: 9, gradients: 9, ..size }.work(0);
     tries.steps = 1;
     tries.learn(0, least);
-    assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [None, Some(3.0 * least), Some(3.0 * least)]);
+    assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [None, Some(2.0 * least), Some(2.0 * least)]);
     tries.steps = 2;
     tries.learn(1, 0.5 * least);
-    assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [Some(1.5 * least), Some(3.0 * least), Some(1.5 * least)]);
+    assert_eq!([0, 1, 2].map(|k| tries.limit(k)), [Some(least), Some(3.0 * least), Some(least)]);
     for (driver, name) in DRIVERS.into_iter().enumerate() {
         let most = size.most_coarsest(driver, 3.0 * least);
         if name == Driver::LbfgsMas {
@@ -220,7 +245,7 @@ fn a_cut_turn_leaves_no_trace_in_the_step() {
     // The work of a turn of `lbfgs-h` that is not cut.
     let whole = first_step(&particles, "auto", after(1e18)).1.work[1];
     let alone = first_step(&particles, "hot", Tries::default()).0.unwrap();
-    let (solved, tries) = first_step(&particles, "auto", after(whole / 5.0));
+    let (solved, tries) = first_step(&particles, "auto", after(whole / 2.5));
     let solved = solved.unwrap();
     assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
     assert!(tries.last == [2, 2, 0] && solved.iterations[0] > alone.iterations[0], "{tries:?}");
@@ -231,6 +256,20 @@ fn a_cut_turn_leaves_no_trace_in_the_step() {
     let solved = solved.unwrap();
     assert!(matches!(solved.outcome, DescentOutcome::Converged(_)), "{:?}", solved.outcome);
     assert!(tries.last == [4; 3] && solved.failures.is_empty(), "{tries:?}");
+}
+
+/// The limit holds for iterations and coarsest solves together: a turn of `lbfgs-h` is cut below its whole work, also where each
+/// of the two is less than the limit.
+#[test]
+fn coarsest_solves_count_in_a_turn() {
+    let mut particles = cloud(200, 0.1, 1);
+    particles.iter_mut().flat_map(|p| &mut p.x).for_each(|x| *x *= 1.5);
+    let counts = first_step(&particles, "lbfgs-h", Tries::default()).0.unwrap().counts;
+    let (whole, descent) = (counts.work(1), Counts { coarsest: 0, ..counts }.work(1));
+    let limit = 0.5 * (whole + descent.max(whole - descent));
+    let after = |work| Tries { steps: 1, last: [1, 0, 0], work: [work / 2.0, 0.0, 0.0] };
+    let [cut, not] = [limit, 1.01 * whole].map(|limit| first_step(&particles, "auto", after(limit)).1);
+    assert_eq!([cut.last, not.last], [[2, 2, 0], [1, 2, 0]]);
 }
 
 /// If no driver converges, the step is that of the driver with the smallest gradient.
@@ -263,7 +302,7 @@ fn failures_of_all_drivers_stay_finite() {
         tries.fail(driver, 1e6);
     }
     assert!(tries.work.iter().all(|w| w.is_finite() && *w > 0.0), "{tries:?}");
-    assert!((0..DRIVERS.len()).all(|driver| tries.wait(driver) >= 16), "{tries:?}");
+    assert!((0..DRIVERS.len()).all(|driver| tries.wait(driver) >= 24), "{tries:?}");
 }
 
 /// Drivers take turns on more than 1000 unknowns only, and only then is a turn counted.
