@@ -85,12 +85,14 @@ fn iterations_hardly_grow_with_the_contrast() {
     assert!(3 * hot[0] <= 2 * one[0] && 5 * hot[1] <= 2 * one[1], "{hot:?} {one:?}");
 }
 
-/// A monitor sees how many iterations of coarsest solves a step has taken so far, from 0 in each step.
+/// A monitor sees how many iterations of coarsest solves a step has taken so far, from 0 in each step. With a limit of five the
+/// first solves take as many, and each later one takes one.
 #[test]
 fn a_monitor_sees_the_coarsest_iterations() {
-    for (driver, has_them) in [(Driver::LbfgsH, true), (Driver::Hot, true), (Driver::LbfgsMas, false)] {
-        let mut stepper = TimeStepper::new(driver);
-        for cells in [[12, 4, 5], [9, 5, 4]] {
+    let cells = [[12, 4, 5], [9, 5, 4]];
+    for driver in [Driver::LbfgsH, Driver::Hot, Driver::PnMgpcg, Driver::LbfgsMas] {
+        let (mut stepper, has_them) = (TimeStepper::new(driver), driver != Driver::LbfgsMas);
+        let step = |stepper: &mut TimeStepper, cells, most| {
             let (mut body, grid, mut x) = bar(cells, 1e6);
             let weights = node_weights(&body.characteristic(), 3).unwrap();
             let (counter, mut seen) = (stepper.coarsest_counter(), Vec::new());
@@ -98,11 +100,34 @@ fn a_monitor_sees_the_coarsest_iterations() {
                 seen.push(counter.get());
                 ControlFlow::Continue(())
             };
-            stepper.minimize(&mut body, &grid, &mut x, Some(&weights), &mut monitor).unwrap();
-            let last = *seen.last().unwrap();
-            assert!(seen[0] == 0 && last == stepper.coarsest_iterations(), "{driver}: {seen:?}");
+            (stepper.max_iterations, stepper.tolerance) = (most, 1e-7);
+            let report = stepper.minimize(&mut body, &grid, &mut x, Some(&weights), &mut monitor).unwrap();
+            assert_eq!(*seen.last().unwrap(), stepper.coarsest_iterations());
+            assert!(seen[0] == 0, "{driver}: {seen:?}");
             assert!(seen.windows(2).all(|pair| (pair[0] < pair[1]) == has_them), "{driver}: {seen:?}");
+            report.usable().unwrap();
+            seen
+        };
+        for cells in cells {
+            step(&mut stepper, cells, 1000);
         }
+        if driver != Driver::LbfgsH {
+            continue;
+        }
+        stepper.limit_coarsest(5);
+        let seen = step(&mut stepper, cells[0], 4);
+        assert_eq!(seen.len(), 5);
+        assert!(
+            seen[1] <= 5 && seen.windows(2).skip(1).all(|pair| pair[1] <= pair[0].max(4) + 1),
+            "{seen:?}"
+        );
+        // A preconditioner of the caller has none that are counted.
+        let (mut body, _, mut x) = bar(cells[0], 1e6);
+        let jacobi = |system: System<'_, f64>| {
+            Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?) as _)
+        };
+        let report = stepper.minimize_with(&mut body, jacobi, &mut x, None, &mut ()).unwrap();
+        assert!(report.usable().is_ok() && stepper.coarsest_iterations() == 0);
     }
 }
 

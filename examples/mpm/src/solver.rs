@@ -25,7 +25,7 @@ use examples_common::solver::{Clock, Solver as Known, choose};
 use crate::collider::Obstacle;
 use crate::energy::{Increment, Products};
 use crate::options::Method;
-use crate::tries::{Counts, DRIVERS, Tries};
+use crate::tries::{Counts, DRIVERS, Spent, Tries};
 
 /// A solver by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,14 +281,13 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     ) -> Result<Solved, Failure> {
         let (most, size, start) = (self.method.iterations, f.counts(), z.to_vec());
         let order = self.tries.order(self.tries.next());
-        self.tries.steps = self.tries.steps.saturating_add(1);
         let (mut failures, mut reached) = (Vec::new(), None::<(Solved, Vec<f64>)>);
-        let (mut was_cut, mut has_failed) = ([false; DRIVERS.len()], [false; DRIVERS.len()]);
+        let (mut spent, mut has_failed) = (Spent::default(), [false; DRIVERS.len()]);
         for (driver, is_limited) in order {
             if has_failed[driver] {
                 continue;
             }
-            let limit = if is_limited { self.tries.limit(driver) } else { None };
+            let limit = if is_limited { self.tries.limit(driver, &spent) } else { None };
             trace.budget = limit.map(|work| Budget { driver, size, work, coarsest: Rc::default() });
             self.coarsest = limit.map_or(usize::MAX, |work| size.most_coarsest(driver, work).max(1));
             z.copy_from_slice(&start);
@@ -298,24 +297,23 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 Ok(solved) => solved,
                 Err(error) => {
                     has_failed[driver] = true;
-                    self.tries.fail(driver, size.work(driver));
+                    spent.fail(driver, self.tries.of_failure(driver, size.work(driver)));
                     failures.push((DRIVERS[driver], error));
                     continue;
                 }
             };
             let (outcome, work) = (solved.outcome, solved.counts.work(driver));
             let converged = matches!(outcome, DescentOutcome::Converged(_));
-            was_cut[driver] = trace.cut && outcome == DescentOutcome::Stopped;
-            has_failed[driver] = !converged && !was_cut[driver];
-            if has_failed[driver] {
-                self.tries.fail(driver, work);
-            } else {
-                self.tries.learn(driver, work);
-            }
+            let was_cut = trace.cut && outcome == DescentOutcome::Stopped;
+            has_failed[driver] = !converged && !was_cut;
             if converged {
-                (0..DRIVERS.len()).filter(|&k| was_cut[k]).for_each(|k| self.tries.raise(k, work));
+                spent.solve(driver, work);
+            } else if was_cut {
+                spent.stop(driver, work);
+            } else {
+                spent.fail(driver, self.tries.of_failure(driver, work));
             }
-            let ends = converged || outcome == DescentOutcome::Stopped && !was_cut[driver];
+            let ends = converged || outcome == DescentOutcome::Stopped && !was_cut;
             reached = Some(match reached {
                 Some((before, at)) if !converged && before.is_as_good_as(&solved) => {
                     (before.with(&solved), at)
@@ -327,6 +325,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
                 break;
             }
         }
+        self.tries.learn(&spent);
         match reached {
             Some((solved, at)) => {
                 z.copy_from_slice(&at);

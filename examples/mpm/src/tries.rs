@@ -1,14 +1,14 @@
 //! How `auto` chooses the driver of a step: three drivers take turns, and their work is counted.
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
-//! by the driver with the least expected work w. That is the mean of the work of its last step and of what was expected of it, so
-//! that one hard step does not decide. Another driver gets a turn after 24 w / w_least steps, at most 384: so turns cost about 1/24
-//! of a step for each of the two.
+//! by the driver with the least expected work w. That is the mean of its work in the last step in which it ran and of what was
+//! expected before, so that one hard step does not decide; after 24 other steps the old expectation does not count. Another driver gets a turn after 24 w / w_least steps, at most 384: so
+//! turns cost about 1/24 of a step for each of the two.
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
-//! driver ends at a multiple of the least expected work of the others: three times for the best one, two for another, whose turn
-//! only shows whether it is faster. Then those of the other drivers that were tried before solve the step from its start, that of
-//! the least work first, each with its limit: what a stopped driver has spent counts as its work there. If none does, drivers
+//! driver ends at a multiple of the least expected work of the others: twice in a turn, three times otherwise. Then those of the
+//! other drivers that were tried before solve the step from its start, that of the least work first, each with its limit: what a
+//! stopped driver has spent counts as its work there. If none does, drivers
 //! run without a limit: `hot`, whose iterations depend least on the material, then the rest. A driver that fails by itself, also
 //! with an error, has no second run.
 //!
@@ -35,10 +35,10 @@ const RATIO: f64 = 16.0;
 /// The largest work of a step, ns: 30 years.
 const DEAREST: f64 = 1e18;
 
-/// A step by the best driver ends at this multiple of the least work of the others.
+/// A run ends at this multiple of the least work of the other drivers.
 const MOST: f64 = 3.0;
 
-/// A step by another driver ends at this multiple.
+/// A turn of a driver that is not the best ends at this multiple.
 const TURN: f64 = 2.0;
 
 /// An evaluation of E, per particle.
@@ -130,12 +130,13 @@ impl Tries {
         (0..DRIVERS.len()).find(due).unwrap_or(best)
     }
 
-    /// The work at which a step by a driver ends: three times the least expected work of the others for the best driver, twice
-    /// for another one; `None` before a step of others.
-    pub fn limit(&self, driver: usize) -> Option<f64> {
-        let most = if driver == self.best() { MOST } else { TURN };
+    /// The work at which the next run of a driver in a step ends: a multiple of the least work of the others, which is what is
+    /// expected of each, or what it has spent in the step if that is more. `None` if no other driver ever ran.
+    pub fn limit(&self, driver: usize, step: &Spent) -> Option<f64> {
+        let is_turn = driver != self.best() && *step == Spent::default();
+        let most = if is_turn { TURN } else { MOST };
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
-        others.map(|k| most * self.work[k]).min_by(f64::total_cmp)
+        others.map(|k| most * self.work[k].max(step.work[k])).min_by(f64::total_cmp)
     }
 
     /// The order in which drivers solve a step until one succeeds, and whether the run has a [limit](Self::limit): the one
@@ -155,22 +156,55 @@ impl Tries {
         all.into_iter()
     }
 
-    /// Records that a driver was stopped in a step that another one solved with this work: it would have needed as much.
-    pub fn raise(&mut self, driver: usize, work: f64) {
-        self.work[driver] = self.work[driver].max(work);
-    }
-
-    /// Records that a driver did not solve the step: its work was the largest ratio that counts, up to a bound that repeated
-    /// failures of all of them cannot pass.
-    pub fn fail(&mut self, driver: usize, work: f64) {
+    /// The work that counts for a driver which did not solve a step: the largest ratio to the least of the others, or to its own
+    /// `work` without others, up to a bound that repeated failures of all of them cannot pass.
+    pub fn of_failure(&self, driver: usize, work: f64) -> f64 {
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
         let least = others.map(|k| self.work[k]).fold(f64::INFINITY, f64::min);
-        self.learn(driver, (RATIO * if least.is_finite() { least } else { work }).min(DEAREST));
+        (RATIO * if least.is_finite() { least } else { work }).min(DEAREST)
     }
 
-    /// Records the work of a driver on the step: half of what is expected from now on, and all of it after the first step.
-    pub fn learn(&mut self, driver: usize, work: f64) {
-        let before = if self.last[driver] > 0 { self.work[driver] } else { work };
-        (self.last[driver], self.work[driver]) = (self.steps, 0.5 * before + 0.5 * work);
+    /// Ends a step: for each driver that ran in it the expected work is the mean of what was expected before and of its work in the
+    /// step; the latter alone, if this was its first step or its last one was 24 or more steps ago.
+    pub fn learn(&mut self, step: &Spent) {
+        self.steps = self.steps.saturating_add(1);
+        for k in (0..DRIVERS.len()).filter(|&k| step.work[k] > 0.0) {
+            let is_old = self.last[k] == 0 || self.steps - self.last[k] >= WAIT as u64;
+            let before = if is_old { step.work[k] } else { self.work[k] };
+            (self.last[k], self.work[k]) = (self.steps, 0.5 * before + 0.5 * step.work[k]);
+        }
+    }
+}
+
+/// What the drivers spent in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// The work of each driver in its longest run, ns; 0 without a run.
+    pub work: [f64; DRIVERS.len()],
+    /// Whether its last run was stopped.
+    is_stopped: [bool; DRIVERS.len()],
+}
+
+impl Spent {
+    /// Records that a run of a driver was stopped after this work.
+    pub fn stop(&mut self, driver: usize, work: f64) {
+        self.end(driver, work, true);
+    }
+
+    /// Records that a run of a driver failed, with the [work that counts](Tries::of_failure).
+    pub fn fail(&mut self, driver: usize, work: f64) {
+        self.end(driver, work, false);
+    }
+
+    /// Records that a driver solved the step: those that were stopped would have needed as much.
+    pub fn solve(&mut self, driver: usize, work: f64) {
+        self.end(driver, work, false);
+        for k in (0..DRIVERS.len()).filter(|&k| self.is_stopped[k]) {
+            self.work[k] = self.work[k].max(work);
+        }
+    }
+
+    fn end(&mut self, driver: usize, work: f64, is_stopped: bool) {
+        (self.work[driver], self.is_stopped[driver]) = (self.work[driver].max(work), is_stopped);
     }
 }
