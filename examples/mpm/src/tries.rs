@@ -2,15 +2,15 @@
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
 //! by the driver with the least expected work w. That is the mean of its work in the last step in which it ran and of what was
-//! expected before, so that one hard step does not decide; after 24 other steps the old expectation does not count. Another driver gets a turn after 24 w / w_least steps, at most 384: so
-//! turns cost about 1/24 of a step for each of the two.
+//! expected before, so that neither one hard step decides nor one easy step. Another driver gets a turn after 24 w / w_least steps,
+//! at most 384: so turns cost about 1/24 of a step for each of the two. The price is that a driver which becomes the fastest
+//! is found late, after some of its turns.
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
 //! driver ends at a multiple of the least expected work of the others: twice in a turn, three times otherwise. Then those of the
 //! other drivers that were tried before solve the step from its start, that of the least work first, each with its limit: what a
-//! stopped driver has spent counts as its work there. If none does, drivers
-//! run without a limit: `hot`, whose iterations depend least on the material, then the rest. A driver that fails by itself, also
-//! with an error, has no second run.
+//! stopped driver has spent counts as its work there. If none does, drivers run without a limit: `hot`, whose iterations depend
+//! least on the material, then the rest. A driver that fails by itself, also with an error, has no second run.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
@@ -165,12 +165,11 @@ impl Tries {
     }
 
     /// Ends a step: for each driver that ran in it the expected work is the mean of what was expected before and of its work in the
-    /// step; the latter alone, if this was its first step or its last one was 24 or more steps ago.
+    /// step; the latter alone, if this was its first step.
     pub fn learn(&mut self, step: &Spent) {
         self.steps = self.steps.saturating_add(1);
         for k in (0..DRIVERS.len()).filter(|&k| step.work[k] > 0.0) {
-            let is_old = self.last[k] == 0 || self.steps - self.last[k] >= WAIT as u64;
-            let before = if is_old { step.work[k] } else { self.work[k] };
+            let before = if self.last[k] > 0 { self.work[k] } else { step.work[k] };
             (self.last[k], self.work[k]) = (self.steps, 0.5 * before + 0.5 * step.work[k]);
         }
     }

@@ -60,12 +60,12 @@ fn the_driver_with_the_least_work_takes_most_steps() {
     let (share, turns) =
         run(400, |turn, step| [1.0, 1.1, 1.2][turn] * if step % 100 < 50 { 1.0 } else { 20.0 });
     assert!(share < 1.15 && turns[0] > 320, "{share} {turns:?}");
-    // A driver becomes faster by itself, and another one after all steps were hard.
+    // A driver becomes faster by itself, and another one after all steps were hard: it is found after some of its turns.
     let (share, turns) = run(400, |turn, step| [1.0, if step < 100 { 16.0 } else { 0.5 }, 2.0][turn]);
     assert!(share < 1.25 && turns[1] > 200, "{share} {turns:?}");
     let (share, turns) =
-        run(800, |turn, step| if step < 200 { [20.0, 30.0, 10.0] } else { [1.0, 1.5, 2.0] }[turn]);
-    assert!(share < 1.2 && turns[0] > 250 && turns[2] < 450, "{share} {turns:?}");
+        run(1600, |turn, step| if step < 200 { [20.0, 30.0, 10.0] } else { [1.0, 1.5, 2.0] }[turn]);
+    assert!(share < 1.25 && turns[0] > 800, "{share} {turns:?}");
 }
 
 /// Single hard steps do not decide: the best driver keeps its steps, whether it solves them itself, in all of its time, or
@@ -104,15 +104,6 @@ fn half_of_what_is_expected_is_the_last_step() {
     // A run without a limit after one that was stopped; what another one spent beyond that counts.
     let again = [(0, 5.0, true), (1, 20.0, true), (0, 11.0, false)];
     assert_eq!(step(&again), Tries { steps: 8, last: [8, 8, 0], work: [10.0, 13.5, 0.0] });
-    // After 24 steps the old expectation does not count.
-    (9..31).for_each(|_| {
-        step(&[(0, 10.0, false)]);
-    });
-    assert_eq!(step(&[(1, 3.5, false)]).work, [10.0, 8.5, 0.0]);
-    (32..55).for_each(|_| {
-        step(&[(0, 10.0, false)]);
-    });
-    assert_eq!(step(&[(1, 3.5, false)]), Tries { steps: 55, last: [54, 55, 0], work: [10.0, 3.5, 0.0] });
 }
 
 /// A turn ends at twice the least work of the others, any other run at three times, where what a driver has spent in the step
