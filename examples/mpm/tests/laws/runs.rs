@@ -233,6 +233,10 @@ fn frames_and_view_may_change_in_a_run() {
     assert!(folder.bytes("checkpoint.bin") == whole.bytes("checkpoint.bin"));
     folder.write("ball.toml", &long.replace("5e4", "6e4"));
     assert!(folder.run(&["--scene", &scene, "--resume"]).is_err(), "another material");
+    // A run with pictures goes on without them.
+    let scene = folder.write("seen.toml", &format!("{BALL}[view]\nazimuth = 40.0\n"));
+    folder.run(&["--scene", &scene, "--frames", "1", "--width", "48"]).unwrap();
+    assert_eq!(folder.run(&["--scene", &scene, "--frames", "2", "--resume"]).unwrap().len(), 3);
     let scene = folder.write("flow.toml", &format!("{BALL}{MORE}"));
     let with = |frames| ["--scene", &scene, "--particles", "300", "--frames", frames];
     whole.run(&with("2")).unwrap();
