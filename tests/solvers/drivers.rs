@@ -86,7 +86,7 @@ fn iterations_hardly_grow_with_the_contrast() {
 }
 
 /// A monitor sees how many iterations of coarsest solves a step has taken so far, from 0 in each step. With a limit of five the
-/// first solves take as many, and each later one takes one.
+/// first two solves take as many together, and each later one takes one.
 #[test]
 fn a_monitor_sees_the_coarsest_iterations() {
     let cells = [[12, 4, 5], [9, 5, 4]];
@@ -116,11 +116,7 @@ fn a_monitor_sees_the_coarsest_iterations() {
         }
         stepper.limit_coarsest(5);
         let seen = step(&mut stepper, cells[0], 4);
-        assert_eq!(seen.len(), 5);
-        assert!(
-            seen[1] <= 5 && seen.windows(2).skip(1).all(|pair| pair[1] <= pair[0].max(4) + 1),
-            "{seen:?}"
-        );
+        assert_eq!(seen, [0, 2, 5, 6, 7]);
         // A preconditioner of the caller has none that are counted.
         let (mut body, _, mut x) = bar(cells[0], 1e6);
         let jacobi = |system: System<'_, f64>| {

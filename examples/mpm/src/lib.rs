@@ -107,7 +107,8 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let place = on.name();
-    // The number of frames, the view and the places of files decide no bits of the frames before.
+    // The number of frames and the places of files decide no bits of the frames before; the view, no particle. Pictures that are
+    // there keep theirs.
     let mut own = Setting { frames: 0, view: View::default(), ..setting.clone() };
     let of_bodies = own.body.iter_mut().filter_map(|body| body.mesh.as_mut());
     let meshes = of_bodies.chain(own.collider.iter_mut().filter_map(|collider| collider.mesh.as_mut()));

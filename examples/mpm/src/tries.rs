@@ -2,12 +2,14 @@
 //!
 //! No clock is read, so that runs repeat with the same bits. The first steps are taken by the three in turn, later ones
 //! by the driver with the least expected work w. That is the mean of its work in the last step in which it ran and of what was
-//! expected before, so that neither one hard step decides nor one easy step. Another driver gets a turn after 24 w / w_least steps,
-//! at most 384: so turns cost about 1/24 of a step for each of the two. The price is that a driver which becomes the fastest
-//! is found late, after some of its turns.
+//! expected before, so that one hard or easy step counts half. Another driver gets a turn after 24 w / w_least steps, at most 384:
+//! so turns cost about 1/24 of a step for each of the two. The price is that old steps count long. A driver that is stopped in one
+//! hard step may be out until its next turn, and a driver that becomes the fastest after hard steps of all is found after some
+//! of its turns, which may be hundreds of steps.
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
-//! driver ends at a multiple of the least expected work of the others: twice in a turn, three times otherwise. Then those of the
+//! driver ends at a multiple of the least expected work of the others: twice in a turn of a driver that is not the best, three times
+//! otherwise. Then those of the
 //! other drivers that were tried before solve the step from its start, that of the least work first, each with its limit: what a
 //! stopped driver has spent counts as its work there. If none does, drivers run without a limit: `hot`, whose iterations depend
 //! least on the material, then the rest. A driver that fails by itself, also with an error, has no second run.
@@ -131,9 +133,9 @@ impl Tries {
     }
 
     /// The work at which the next run of a driver in a step ends: a multiple of the least work of the others, which is what is
-    /// expected of each, or what it has spent in the step if that is more. `None` if no other driver ever ran.
+    /// expected of each, or what counts for it in the step if that is more. `None` if no other driver ran in a step before.
     pub fn limit(&self, driver: usize, step: &Spent) -> Option<f64> {
-        let is_turn = driver != self.best() && *step == Spent::default();
+        let is_turn = driver != self.best() && step.is_empty();
         let most = if is_turn { TURN } else { MOST };
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
         others.map(|k| most * self.work[k].max(step.work[k])).min_by(f64::total_cmp)
@@ -156,12 +158,12 @@ impl Tries {
         all.into_iter()
     }
 
-    /// The work that counts for a driver which did not solve a step: the largest ratio to the least of the others, or to its own
-    /// `work` without others, up to a bound that repeated failures of all of them cannot pass.
+    /// The work that counts for a driver which did not solve a step after `work`: at least the largest ratio to the least of the
+    /// others, or to its own work without others, up to a bound that repeated failures of all of them cannot pass.
     pub fn of_failure(&self, driver: usize, work: f64) -> f64 {
         let others = (0..DRIVERS.len()).filter(|&k| k != driver && self.last[k] > 0);
         let least = others.map(|k| self.work[k]).fold(f64::INFINITY, f64::min);
-        (RATIO * if least.is_finite() { least } else { work }).min(DEAREST)
+        work.max(RATIO * if least.is_finite() { least } else { work }).min(DEAREST)
     }
 
     /// Ends a step: for each driver that ran in it the expected work is the mean of what was expected before and of its work in the
@@ -178,32 +180,50 @@ impl Tries {
 /// What the drivers spent in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// The work of each driver in its longest run, ns; 0 without a run.
+    /// The work that counts for each driver, ns: at least that of its longest run; 0 without a run.
     pub work: [f64; DRIVERS.len()],
-    /// Whether its last run was stopped.
-    is_stopped: [bool; DRIVERS.len()],
+    /// How its last run ended.
+    end: [Option<End>; DRIVERS.len()],
+}
+
+/// How a run of a driver ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Stopped,
+    Failed,
+    Solved,
 }
 
 impl Spent {
+    /// Whether no driver ran.
+    pub fn is_empty(&self) -> bool {
+        self.end == [None; DRIVERS.len()]
+    }
+
     /// Records that a run of a driver was stopped after this work.
     pub fn stop(&mut self, driver: usize, work: f64) {
-        self.end(driver, work, true);
+        self.count(driver, work, End::Stopped);
     }
 
     /// Records that a run of a driver failed, with the [work that counts](Tries::of_failure).
     pub fn fail(&mut self, driver: usize, work: f64) {
-        self.end(driver, work, false);
+        self.count(driver, work, End::Failed);
     }
 
-    /// Records that a driver solved the step: those that were stopped would have needed as much.
+    /// Records that a driver solved the step: those that were stopped would have needed as much, and those that failed have the
+    /// largest ratio to it.
     pub fn solve(&mut self, driver: usize, work: f64) {
-        self.end(driver, work, false);
-        for k in (0..DRIVERS.len()).filter(|&k| self.is_stopped[k]) {
-            self.work[k] = self.work[k].max(work);
+        self.count(driver, work, End::Solved);
+        for (counted, end) in self.work.iter_mut().zip(self.end) {
+            match end {
+                Some(End::Stopped) => *counted = counted.max(work),
+                Some(End::Failed) => *counted = counted.max((RATIO * work).min(DEAREST)),
+                Some(End::Solved) | None => {}
+            }
         }
     }
 
-    fn end(&mut self, driver: usize, work: f64, is_stopped: bool) {
-        (self.work[driver], self.is_stopped[driver]) = (self.work[driver].max(work), is_stopped);
+    fn count(&mut self, driver: usize, work: f64, end: End) {
+        (self.work[driver], self.end[driver]) = (self.work[driver].max(work), Some(end));
     }
 }

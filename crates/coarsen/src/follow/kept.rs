@@ -14,7 +14,7 @@ use super::Built;
 /// Where a hierarchy lies between two steps, and what it counts in one.
 pub(super) struct Home<B: Place<Real = f64>> {
     hierarchy: Rc<RefCell<Option<Hierarchy<f64, B, NodeEmbedding>>>>,
-    /// The iterations of its coarsest solves since its build, after its last cycle.
+    /// The iterations of its coarsest solves since its build, as of its last cycle.
     pub coarsest: Rc<Cell<usize>>,
 }
 

@@ -148,7 +148,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     }
 
     /// [`coarsest_iterations`](Self::coarsest_iterations) in a cell that the monitor of a step can hold and read while the step
-    /// runs. It is 0 at the start of a step, and counts from the last build where the pattern changes in a step.
+    /// runs. It is 0 at the start of a step, changes after each cycle, and falls after a build with another pattern in the step.
     pub fn coarsest_counter(&self) -> Rc<Cell<usize>> {
         self.kept.coarsest.clone()
     }

@@ -68,10 +68,10 @@ fn the_driver_with_the_least_work_takes_most_steps() {
     assert!(share < 1.25 && turns[0] > 800, "{share} {turns:?}");
 }
 
-/// Single hard steps do not decide: the best driver keeps its steps, whether it solves them itself, in all of its time, or
-/// whether it is stopped and another one solves them, or all.
+/// The best driver keeps its steps after a hard one that it solves itself, also if that happens again and again, and after one in
+/// which all are stopped. After one in which it is stopped and another one is not, it is back at its next turn.
 #[test]
-fn single_hard_steps_do_not_decide() {
+fn single_hard_steps_count_half() {
     let usual = [3.0, 3.5, 1.0];
     let (share, turns) = run(400, |turn, step| match (turn, step % 10) {
         (2, 9) => 4.0,
@@ -80,7 +80,7 @@ fn single_hard_steps_do_not_decide() {
     assert!(share < 1.25 && turns[2] > 360, "{share} {turns:?}");
     for (hard, most) in [([20.0, 22.0, 24.0], 1.15), ([10.0, 10.0, 30.0], 1.35)] {
         let (share, turns) = run(400, |turn, step| if step == 50 { hard[turn] } else { usual[turn] });
-        assert!(share < most && turns[2] > 320, "{hard:?}: {share} {turns:?}");
+        assert!(share < most && turns[2] > 350, "{hard:?}: {share} {turns:?}");
     }
 }
 
@@ -212,6 +212,14 @@ fn failed_turns_are_no_little_work() {
     assert_eq!((tries.best(), tries.work[2]), (1, 80.0));
     fail(&mut tries, 1, 1e-3);
     assert_eq!((tries.best(), tries.work[1]), (0, 0.5 * (5.0 + 16.0 * 16.0)));
+    // What it spent counts if that is more, and another driver may need more than the failure seemed to cost.
+    let mut tries = Tries { steps: 3, last: [1, 2, 3], work: [1.3, 1.0, 1.2] };
+    assert_eq!([1.0, 30.0].map(|work| tries.of_failure(1, work)), [19.2, 30.0]);
+    let mut runs = Spent::default();
+    runs.fail(1, tries.of_failure(1, 1.0));
+    runs.solve(0, 20.0);
+    tries.learn(&runs);
+    assert_eq!((tries.best(), tries.work), (2, [10.65, 160.5, 1.2]));
 }
 
 /// The first step of bodies by a solver, and what `auto` knows then.
