@@ -9,10 +9,10 @@
 //!
 //! A driver may be fast in one step and slow in the next, where a stiff body strains for the first time. So each run of a
 //! driver ends at a multiple of the least expected work of the others: twice in a turn of a driver that is not the best, three times
-//! otherwise. Then those of the
-//! other drivers that were tried before solve the step from its start, that of the least work first, each with its limit: what a
-//! stopped driver has spent counts as its work there. If none does, drivers run without a limit: `hot`, whose iterations depend
-//! least on the material, then the rest. A driver that fails by itself, also with an error, has no second run.
+//! otherwise. Then those of the other drivers that were tried before solve the step from its start, that of the least work first,
+//! each with its limit: what a stopped driver has spent counts as its work there. If none does, drivers run without a limit: `hot`,
+//! whose iterations depend least on the material, then the rest. A driver that fails by itself, also with an error, has no second
+//! run.
 //!
 //! | letter | meaning | ns |
 //! |---|---|---:|
