@@ -162,8 +162,11 @@ fn device_equals_host_in_f32() {
 /// Real matrices on which round-off changes the number of iterations.
 const SENSITIVE: [&str; 2] = ["bcsstk01", "polyfem_A_2"];
 
+/// A third one in f32: `sa gauss-seidel` takes 54 iterations and with PoCL 52 on an AMD EPYC.
+const IN_SINGLE: &str = "hypre_beam_hex_459";
+
 /// On these two matrices, even on the CPU, the number of iterations changes by two or more if only the order
-/// of sums changes.
+/// of sums changes, for one of some right-hand sides and methods. Which one depends on the processor.
 #[test]
 fn order_alone_moves_counts() {
     for (system, a) in real().into_iter().filter(|(name, _)| SENSITIVE.contains(&name.as_str())) {
@@ -172,17 +175,17 @@ fn order_alone_moves_counts() {
         let entries: Vec<_> =
             (0..n).flat_map(|i| a.row(i).map(move |(j, v)| (turned(i), turned(j), v[0]))).collect();
         let backward = assembly::from_triplets(n, n, &entries).unwrap();
-        let b = noise(n, 1);
-        let turned_b: Vec<f64> = b.iter().rev().copied().collect();
-        let gap = |name: &str| {
-            let forward = solve_for(name, &a, &Cpu::new(), 1e-8, &b).iterations;
+        let gap = |name: &str, b: &[f64]| {
+            let turned_b: Vec<f64> = b.iter().rev().copied().collect();
+            let forward = solve_for(name, &a, &Cpu::new(), 1e-8, b).iterations;
             let backward = solve_for(name, &backward, &Cpu::new(), 1e-8, &turned_b).iterations;
             println!("{system}: {name} {forward} forward, {backward} backward");
             forward.abs_diff(backward)
         };
         // These methods do not depend on the order of rows.
-        let gaps = ["jacobi", "l1-jacobi", "damped", "spai0", "chebyshev"].map(gap);
-        assert!(gaps.into_iter().max() >= Some(2), "{system}: {gaps:?}");
+        let names = ["jacobi", "l1-jacobi", "damped", "spai0", "chebyshev"];
+        let moves = |seed| names.into_iter().any(|name| gap(name, &noise(n, seed)) >= 2);
+        assert!((1..=64).any(moves), "{system}");
     }
 }
 
@@ -205,7 +208,7 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
 
 /// Numbers of iterations differ by at most 1. They differ by at most 5 % on two small matrices, on which
 /// point-wise methods take so many iterations that the order of sums matters (`order_alone_moves_counts`
-/// compares the CPU with itself). On a card they differ by at most 15 % there: it adds by trees of 256, and in
+/// compares the CPU with itself), and in f32 on a third one. On a card they differ by at most 15 % there: it adds by trees of 256, and in
 /// f32 an H200 takes 85 iterations of spai0 on bcsstk01 for 99.
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
@@ -217,7 +220,9 @@ fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
             let (here, there) = (here.iterations, there.iterations);
             println!("{system}: {name} {here} on the CPU, {there} on the device");
             let share = if on.device().accelerator { 15 } else { 5 };
-            let allowed = if SENSITIVE.contains(&system.as_str()) { 1.max(here * share / 100) } else { 1 };
+            let is_single = system == IN_SINGLE && V::NAME == "f32";
+            let is_sensitive = is_single || SENSITIVE.contains(&system.as_str());
+            let allowed = if is_sensitive { 1.max(here * share / 100) } else { 1 };
             assert!(here.abs_diff(there) <= allowed, "{name} on {system}: {here} and {there} iterations");
         }
     }
