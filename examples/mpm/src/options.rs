@@ -49,7 +49,8 @@ pub struct Options {
     /// Folder for all files that are written.
     #[arg(long, default_value = "mpm-out", value_name = "DIR")]
     pub out: PathBuf,
-    /// Continue from the checkpoint in the folder; the results are the same as without an interruption. Pictures that are there keep their view.
+    /// Continue from the checkpoint in the folder; the results are the same as without an interruption. Pictures
+    /// that are there keep their view.
     #[arg(long)]
     pub resume: bool,
     /// Keep the states before this number of frames, those with the most iterations a step, as state_0000.bin with

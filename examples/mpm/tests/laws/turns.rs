@@ -106,8 +106,8 @@ fn half_of_what_is_expected_is_the_last_step() {
     assert_eq!(step(&again), Tries { steps: 8, last: [8, 8, 0], work: [10.0, 13.5, 0.0] });
 }
 
-/// A turn ends at twice the least work of the others, any other run at three times, where what a driver has spent in the step
-/// counts, and more coarsest iterations are more work.
+/// A turn of a driver that is not the best ends at twice the least work of the others, any other run at three times, where what a
+/// driver has spent in the step counts, and more coarsest iterations are more work.
 #[test]
 fn a_step_ends_at_a_multiple_of_the_least_work_of_the_others() {
     let size = Counts { particles: 8000, blocks: 100_000, ..Counts::default() };
