@@ -1,6 +1,9 @@
 //! Programs, compiled by the driver or read from the cache, and the parameters of their kernels.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::CString;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use coarsen_core::Error;
 use coarsen_device::{Built, Kernel, Type};
@@ -17,16 +20,20 @@ use crate::handle::Handle;
 /// needed for the type check of launches.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
+/// The programs of a context by their keys, so that its places compile and load each of them once.
+pub(crate) type Programs = Mutex<HashMap<u64, Handle<core::Program>>>;
+
 /// The compiler of a device, and its cache of programs.
 pub(crate) struct Compiler {
     pub(crate) device: core::DeviceId,
     /// The name of the device.
     pub(crate) name: String,
     pub(crate) cache: Cache,
+    pub(crate) programs: Arc<Programs>,
 }
 
 impl Compiler {
-    /// Returns the kernels of a program, from the cache if it is stored there.
+    /// Returns the kernels of a program, of another place of the context or from the cache if it is there.
     pub(crate) fn compile(
         &self,
         context: &core::Context,
@@ -36,18 +43,22 @@ impl Compiler {
     ) -> Result<Built, Error> {
         let options = format!("{OPTIONS} {options}");
         let key = self.cache.key(&options, sources);
-        let kept = self.load(context, key, &options);
-        let fresh = kept.is_none();
-        let program = match kept {
-            Some(program) => program,
-            None => {
-                let program = self.build_source(context, sources, &options)?;
-                self.cache.store(key, &program);
-                program
-            }
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fresh = false;
+        let program = match programs.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(room) => room.insert(match self.load(context, key, &options) {
+                Some(program) => program,
+                None => {
+                    fresh = true;
+                    let program = self.build_source(context, sources, &options)?;
+                    self.cache.store(key, &program);
+                    program
+                }
+            }),
         };
         let kernels = kernels.iter().map(|name| {
-            let kernel = core::create_kernel(&program, name).map_err(failed("clCreateKernel"))?;
+            let kernel = core::create_kernel(program, name).map_err(failed("clCreateKernel"))?;
             let kernel = Handle::new(kernel);
             let parameters = parameter_types(&kernel).unwrap_or_default();
             let most = largest_group(&kernel, self.device).unwrap_or(usize::MAX).max(1);

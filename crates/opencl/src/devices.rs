@@ -8,6 +8,7 @@ use coarsen_opencl_loader::probe;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
 
 use crate::OpenClError;
+use crate::compile::Programs;
 use crate::driver::OpenClDriver;
 use crate::error::failed;
 
@@ -17,11 +18,13 @@ struct OpenClDevice {
     id: DeviceId,
     /// The context that all places on this device share; made for the first place.
     context: Mutex<Option<core::Context>>,
+    /// The programs of this context.
+    programs: Arc<Programs>,
 }
 
 impl Api for OpenClDevice {
     fn open(&self, device: &Device) -> Result<Box<dyn Driver>, Error> {
-        Ok(Box::new(OpenClDriver::new(self.context()?, self.id, device)?))
+        Ok(Box::new(OpenClDriver::new(self.context()?, self.programs.clone(), self.id, device)?))
     }
 }
 
@@ -66,7 +69,8 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 ///
 /// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
 /// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
-/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
+/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`. A second place on
+/// a device takes the programs of the first.
 ///
 /// ```
 /// use coarsen_backend::Backend;
@@ -117,6 +121,6 @@ fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
         most: number(DeviceInfo::MaxMemAllocSize)?,
         width: number(DeviceInfo::MaxWorkGroupSize)? as usize,
         local: number(DeviceInfo::LocalMemSize)? as usize,
-        api: Arc::new(OpenClDevice { id, context: Mutex::default() }),
+        api: Arc::new(OpenClDevice { id, context: Mutex::default(), programs: Arc::default() }),
     })
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 
 use coarsen_core::Error;
 use coarsen_device::{Access, Argument, Built, Device, Driver, Object, Recorded};
@@ -11,7 +12,7 @@ use ocl::ffi;
 
 use crate::aside::Aside;
 use crate::cache::Cache;
-use crate::compile::Compiler;
+use crate::compile::{Compiler, Programs};
 use crate::error::{check, failed};
 use crate::event::Record;
 use crate::handle::Handle;
@@ -32,11 +33,17 @@ pub(crate) struct OpenClDriver {
 }
 
 impl OpenClDriver {
-    pub(crate) fn new(context: core::Context, id: DeviceId, device: &Device) -> Result<Self, Error> {
+    pub(crate) fn new(
+        context: core::Context,
+        programs: Arc<Programs>,
+        id: DeviceId,
+        device: &Device,
+    ) -> Result<Self, Error> {
         let context = Handle::new(context);
         let properties = CommandQueueProperties::empty();
         let queue = open(&context, id, properties)?;
-        let compiler = Compiler { device: id, name: device.name.clone(), cache: Cache::of(device) };
+        let (name, cache) = (device.name.clone(), Cache::of(device));
+        let compiler = Compiler { device: id, name, cache, programs };
         let (aside, record) = (None, Record::default());
         Ok(Self { context, queue, aside, properties, record, compiler, shared: device.shared })
     }

@@ -11,6 +11,7 @@ use ocl::ffi::{self, cl_int};
 /// The types of `ocl` panic if a release fails, and releases fail once a device is lost. Such a panic would
 /// hide a typed error that is being returned, or end the process during another panic. A caller cannot act on
 /// a failed release, so this type ignores it.
+#[derive(Debug)]
 pub(crate) struct Handle<T: Object>(ManuallyDrop<T>);
 
 /// An object whose references the driver counts.
