@@ -1,4 +1,5 @@
-//! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled.
+//! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled. The places of a device
+//! share them.
 
 mod common;
 
@@ -35,6 +36,9 @@ fn a_process() {
     a.apply(&conformance::noise(120, 1), &mut expected);
     assert!(host.iter().zip(&expected).all(|(h, e)| (h - e).abs() < 1e-12));
     println!("compiled {} programs", on.counters().compiled);
+    let second = common::place::<f64>().expect("asked before");
+    second.matrix(&a).unwrap();
+    assert_eq!(second.counters().compiled, 0, "the first place has these programs");
 }
 
 #[test]
