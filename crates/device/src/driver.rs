@@ -183,7 +183,7 @@ pub enum Argument<'a> {
 pub struct Built {
     /// The kernels in the order in which they were requested.
     pub kernels: Vec<Kernel>,
-    /// Whether the compiler ran; `false` if the kernels came from a cache or from another place.
+    /// Whether the compiler ran; `false` if the program was in a cache or is shared with another place.
     pub fresh: bool,
 }
 

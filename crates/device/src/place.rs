@@ -18,8 +18,8 @@ use crate::{Device, DeviceError, Recorded};
 ///
 /// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
 /// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
-/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`. A second place on
-/// a device takes the programs of the first.
+/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
+/// Places on the same OpenCL device share programs.
 /// *Use* one place for as long as possible. Threads may share a place; their commands interleave.
 pub struct OnDevice<V, S = V> {
     shared: Arc<Shared<V>>,

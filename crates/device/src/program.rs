@@ -106,7 +106,7 @@ pub(crate) struct Program {
     pub(crate) slice: usize,
     /// The type of partial sums.
     pub(crate) sum: Type,
-    /// The number of modules that were compiled, not loaded from the cache or taken from another place.
+    /// The number of modules that were compiled, not loaded from the cache or shared with another place.
     pub(crate) compiled: u64,
 }
 

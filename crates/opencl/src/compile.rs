@@ -1,4 +1,4 @@
-//! Programs, compiled by the driver or read from the cache, and the parameters of their kernels.
+//! Programs, compiled by the driver, read from disk or shared with another place, and the parameters of their kernels.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,10 +20,11 @@ use crate::handle::Handle;
 /// needed for the type check of launches.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
-/// The programs of a context by their keys, so that its places compile and load each of them once.
+/// The programs of a context by their keys, so that its places compile and load each of them once. As the context, they are
+/// kept until the process ends. Locked while one is compiled, so that two places do not compile the same one.
 pub(crate) type Programs = Mutex<HashMap<u64, Handle<core::Program>>>;
 
-/// The compiler of a device, and its cache of programs.
+/// The compiler of a device, its programs on disk, and those of its context.
 pub(crate) struct Compiler {
     pub(crate) device: core::DeviceId,
     /// The name of the device.
@@ -33,7 +34,7 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// Returns the kernels of a program, of another place of the context or from the cache if it is there.
+    /// Returns the kernels of a program that the context has, that is stored on disk, or that is compiled now.
     pub(crate) fn compile(
         &self,
         context: &core::Context,

@@ -69,8 +69,8 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 ///
 /// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
 /// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
-/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`. A second place on
-/// a device takes the programs of the first.
+/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
+/// Places on the same device share programs.
 ///
 /// ```
 /// use coarsen_backend::Backend;

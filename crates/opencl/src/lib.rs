@@ -12,7 +12,7 @@
 //! | `transfer` | copies between host and device |
 //! | `aside` | copies on a second queue, beside kernels |
 //! | `event` | waits for commands, and records of their times |
-//! | `compile`, `cache` | programs, compiled or read from disk |
+//! | `compile`, `cache` | programs: compiled, read from disk or shared |
 //! | `handle` | objects of the driver and their release |
 //! | [`error`](OpenClError) | the errors of making a place |
 

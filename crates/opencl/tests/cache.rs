@@ -1,5 +1,5 @@
-//! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled. The places of a device
-//! share them.
+//! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled. Within a process
+//! the places of a device share them.
 
 mod common;
 
@@ -36,9 +36,6 @@ fn a_process() {
     a.apply(&conformance::noise(120, 1), &mut expected);
     assert!(host.iter().zip(&expected).all(|(h, e)| (h - e).abs() < 1e-12));
     println!("compiled {} programs", on.counters().compiled);
-    let second = common::place::<f64>().expect("asked before");
-    second.matrix(&a).unwrap();
-    assert_eq!(second.counters().compiled, 0, "the first place has these programs");
 }
 
 #[test]
@@ -48,6 +45,43 @@ fn a_process_that_tunes() {
     let local = on.tune().unwrap();
     assert!(local.is_power_of_two() && (32..=1024).contains(&local), "{local}");
     println!("groups of {local}");
+}
+
+#[test]
+#[ignore = "run by places_of_a_device_share_programs"]
+fn two_places() {
+    let [one, two] = [1, 2].map(|_| common::place::<f64>().expect("asked before"));
+    let (small, large) = (conformance::ring(40, 3), conformance::ring(70, 3));
+    let (x, y) = (conformance::noise(120, 1), conformance::noise(210, 2));
+    // Launches of the two places alternate, with other arguments.
+    let (a, b) = (one.matrix(&small).unwrap(), two.matrix(&large).unwrap());
+    let (there, here) = (one.vector(&x).unwrap(), two.vector(&y).unwrap());
+    let (mut ax, mut by) = (there.like().unwrap(), here.like().unwrap());
+    for _ in 0..3 {
+        a.apply(&there, &mut ax);
+        b.apply(&here, &mut by);
+    }
+    for (on, product, a, x) in [(&one, &ax, &small, &x), (&two, &by, &large, &y)] {
+        let (mut host, mut expected) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        on.read(product, &mut host).unwrap();
+        a.apply(x, &mut expected);
+        assert!(host.iter().zip(&expected).all(|(h, e)| (h - e).abs() < 1e-12));
+    }
+    assert_eq!([&one, &two].map(|on| on.counters().compiled), [2, 0]);
+}
+
+#[test]
+fn places_of_a_device_share_programs() {
+    if common::place::<f64>().is_none() {
+        return;
+    }
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "two_places", "--ignored"])
+        .env("COARSEN_CACHE", "")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]

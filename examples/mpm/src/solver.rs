@@ -116,8 +116,9 @@ impl Solved {
         Self { iterations, rebuilds, cycles, setup, ..self }
     }
 
-    /// Whether the gradient at the end is no larger than that of `other`; one that is not finite is the largest.
-    fn is_as_good_as(&self, other: &Self) -> bool {
+    /// Whether the gradient at the end is no larger than that of `other`; one that is not finite is the largest. Of the
+    /// drivers of `auto` that did not solve a step, the best one is kept.
+    pub fn is_as_good_as(&self, other: &Self) -> bool {
         let size = |solved: &Self| match solved.outcome {
             DescentOutcome::NotFinite => f64::INFINITY,
             _ => solved.norm,
@@ -419,27 +420,5 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         (stepper.tolerance, stepper.inner_iterations) =
             (tolerance, inner.unwrap_or(stepper.inner_iterations));
         Ok(Chosen::There(stepper, known))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn solved(outcome: DescentOutcome, norm: f64) -> Solved {
-        let (z, failures, trace) = Default::default();
-        let (iterations, rebuilds, cycles, setup) = Default::default();
-        let counts = Counts::default();
-        Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, failures, trace }
-    }
-
-    #[test]
-    fn a_result_that_is_not_finite_is_never_the_best() {
-        let (far, near) = (solved(DescentOutcome::Stagnated, 2.0), solved(DescentOutcome::Stopped, 1.0));
-        assert!(near.is_as_good_as(&far) && !far.is_as_good_as(&near));
-        // The norm at its start is small, that of the point where it ended is unknown.
-        let lost = solved(DescentOutcome::NotFinite, 1e-3);
-        assert!(far.is_as_good_as(&lost) && !lost.is_as_good_as(&far));
-        assert!(near.is_as_good_as(&near), "the first of two that are equal is kept");
     }
 }

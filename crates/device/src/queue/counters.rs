@@ -18,7 +18,7 @@ pub struct Counters {
     pub downloads: u64,
     /// The bytes of these transfers.
     pub received: u64,
-    /// The number of programs that were compiled, not loaded from the cache or taken from another place.
+    /// The number of programs that were compiled, not loaded from the cache or shared with another place.
     pub compiled: u64,
     /// The total size in bytes of all buffers that exist now.
     pub bytes: u64,

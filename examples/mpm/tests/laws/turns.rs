@@ -369,3 +369,23 @@ fn few_unknowns_have_no_turns() {
         assert_eq!(stepper.minimizer.tries.steps, u64::from(expected));
     }
 }
+
+/// A descent that ended with this outcome and norm.
+fn ended(outcome: DescentOutcome, norm: f64) -> Solved {
+    let (z, failures, trace) = Default::default();
+    let (iterations, rebuilds, cycles, setup) = Default::default();
+    let counts = Counts::default();
+    Solved { z, outcome, iterations, rebuilds, cycles, norm, setup, counts, failures, trace }
+}
+
+#[test]
+fn a_result_that_is_not_finite_is_worse_than_any_other() {
+    let (far, near) = (ended(DescentOutcome::Stagnated, 2.0), ended(DescentOutcome::Stopped, 1.0));
+    assert!(near.is_as_good_as(&far) && !far.is_as_good_as(&near));
+    assert!(near.is_as_good_as(&near), "the first of two that are equal is kept");
+    // The norm that is told is that of an iterate before.
+    let lost = ended(DescentOutcome::NotFinite, 1e-3);
+    assert!(far.is_as_good_as(&lost) && !lost.is_as_good_as(&far));
+    let unknown = ended(DescentOutcome::IterationLimit, f64::NAN);
+    assert!(far.is_as_good_as(&unknown) && !unknown.is_as_good_as(&far));
+}
