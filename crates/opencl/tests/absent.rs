@@ -3,25 +3,11 @@
 
 mod common;
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
-
-/// Runs the test `name` of this program with one environment variable set, and returns its duration.
-fn child(name: &str, variable: &str, value: &str) -> Duration {
-    let start = Instant::now();
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--ignored", "--nocapture"])
-        .env(variable, value)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success() && said.contains("1 passed"), "{variable}={value}: {said}");
-    start.elapsed()
-}
 
 /// If the library is missing, or has no drivers, an error is returned at once, without a panic or a retry
 /// loop.
@@ -31,7 +17,9 @@ fn absence_is_an_error() {
         ("no_library_is_named", coarsen_opencl_loader::LIBRARY_VARIABLE),
         ("no_platform_is_named", "OCL_ICD_VENDORS"),
     ] {
-        let took = child(name, variable, "/nonexistent");
+        let start = Instant::now();
+        common::child(name, variable, "/nonexistent");
+        let took = start.elapsed();
         assert!(took < Duration::from_secs(3), "{name} took {took:?}");
     }
 }
@@ -77,7 +65,7 @@ fn no_platform_is_named() {
 #[test]
 fn two_devices_are_two_places() {
     if common::place::<f32>().is_some_and(|on| on.device().platform.contains("Portable Computing")) {
-        child("both_devices_compute", "POCL_DEVICES", "pthread pthread");
+        common::child("both_devices_compute", "POCL_DEVICES", "pthread pthread");
     } else {
         println!("skipped: the first platform is not PoCL");
     }

@@ -4,37 +4,44 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
 
 use coarsen_backend::{Backend, conformance};
 use coarsen_core::{LinearOperator, Vector};
+use coarsen_opencl::OpenCl;
 
 /// Returns the number of programs that a new process compiles with this folder as its cache.
 fn compiled(folder: &Path) -> u64 {
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_process", "--ignored", "--nocapture"])
-        .env("COARSEN_CACHE", folder)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success(), "{said} {}", String::from_utf8_lossy(&done.stderr));
+    let said = common::child("a_process", "COARSEN_CACHE", folder);
     let tail = said.split("compiled ").nth(1).unwrap_or_else(|| panic!("{said}"));
     tail.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{said}"))
+}
+
+/// Multiplies noise by the matrix of a ring of n blocks of 3 on these places, one after the other, and compares.
+fn multiply(places: &[(&OpenCl<f64>, usize)]) {
+    let operands = places.iter().map(|&(on, n)| {
+        let (a, x) = (conformance::ring(n, 3), conformance::noise(3 * n, 1));
+        (on.matrix(&a).unwrap(), on.vector(&x).unwrap(), a, x)
+    });
+    let operands: Vec<_> = operands.collect();
+    let products = operands.iter().map(|(a, x, ..)| {
+        let mut y = x.like().unwrap();
+        a.apply(x, &mut y);
+        y
+    });
+    let products: Vec<_> = products.collect();
+    for ((&(on, n), y), (.., a, x)) in places.iter().zip(&products).zip(&operands) {
+        let (mut found, mut expected) = (vec![0.0; 3 * n], vec![0.0; 3 * n]);
+        on.read(y, &mut found).unwrap();
+        a.apply(x, &mut expected);
+        assert!(found.iter().zip(&expected).all(|(f, e)| (f - e).abs() < 1e-12));
+    }
 }
 
 #[test]
 #[ignore = "run by a_second_process_compiles_nothing"]
 fn a_process() {
     let on = common::place::<f64>().expect("asked before");
-    let a = conformance::ring(40, 3);
-    let x = on.vector(&conformance::noise(120, 1)).unwrap();
-    let mut y = x.like().unwrap();
-    on.matrix(&a).unwrap().apply(&x, &mut y);
-    let mut host = vec![0.0; 120];
-    on.read(&y, &mut host).unwrap();
-    let mut expected = vec![0.0; 120];
-    a.apply(&conformance::noise(120, 1), &mut expected);
-    assert!(host.iter().zip(&expected).all(|(h, e)| (h - e).abs() < 1e-12));
+    multiply(&[(&on, 40)]);
     println!("compiled {} programs", on.counters().compiled);
 }
 
@@ -51,22 +58,7 @@ fn a_process_that_tunes() {
 #[ignore = "run by places_of_a_device_share_programs"]
 fn two_places() {
     let [one, two] = [1, 2].map(|_| common::place::<f64>().expect("asked before"));
-    let (small, large) = (conformance::ring(40, 3), conformance::ring(70, 3));
-    let (x, y) = (conformance::noise(120, 1), conformance::noise(210, 2));
-    // Launches of the two places alternate, with other arguments.
-    let (a, b) = (one.matrix(&small).unwrap(), two.matrix(&large).unwrap());
-    let (there, here) = (one.vector(&x).unwrap(), two.vector(&y).unwrap());
-    let (mut ax, mut by) = (there.like().unwrap(), here.like().unwrap());
-    for _ in 0..3 {
-        a.apply(&there, &mut ax);
-        b.apply(&here, &mut by);
-    }
-    for (on, product, a, x) in [(&one, &ax, &small, &x), (&two, &by, &large, &y)] {
-        let (mut host, mut expected) = (vec![0.0; x.len()], vec![0.0; x.len()]);
-        on.read(product, &mut host).unwrap();
-        a.apply(x, &mut expected);
-        assert!(host.iter().zip(&expected).all(|(h, e)| (h - e).abs() < 1e-12));
-    }
+    multiply(&[(&one, 40), (&two, 70), (&one, 30)]); // other arguments each time
     assert_eq!([&one, &two].map(|on| on.counters().compiled), [2, 0]);
 }
 
@@ -75,13 +67,7 @@ fn places_of_a_device_share_programs() {
     if common::place::<f64>().is_none() {
         return;
     }
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "two_places", "--ignored"])
-        .env("COARSEN_CACHE", "")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && said.contains("1 passed"), "{said}");
+    common::child("two_places", "COARSEN_CACHE", "");
 }
 
 #[test]
@@ -101,19 +87,11 @@ fn a_second_process_compiles_nothing() {
     assert_eq!(compiled(&folder), 2);
     assert_eq!(compiled(&folder), 0);
     // The fastest work-group size is stored in the same folder.
-    let tuned = |name| {
-        let done = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", name, "--ignored", "--nocapture"])
-            .env("COARSEN_CACHE", &folder)
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
-    tuned("a_process_that_tunes");
+    common::child("a_process_that_tunes", "COARSEN_CACHE", &folder);
     let kept = |file: &Path| file.extension().is_some_and(|e| e == "local");
     let mut files = std::fs::read_dir(folder.join("opencl")).unwrap();
     assert!(files.any(|file| kept(&file.unwrap().path())));
-    tuned("a_process");
+    common::child("a_process", "COARSEN_CACHE", &folder);
     std::fs::remove_dir_all(&folder).unwrap();
     // A file in place of the folder: there is no cache.
     let file = folder.with_extension("file");

@@ -2,7 +2,9 @@
 
 #![allow(dead_code)] // each test file uses a part
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::process::Command;
 
 use coarsen_backend::Backend;
 use coarsen_core::{Preconditioner, Real};
@@ -24,6 +26,19 @@ pub(crate) fn place<T: Real>() -> Option<OpenCl<T>> {
         }
         Err(why) => panic!("{why}"),
     }
+}
+
+/// Runs the ignored test `name` of this program in a process with one environment variable set, and returns what it said.
+pub(crate) fn child(name: &str, variable: &str, value: impl AsRef<OsStr>) -> String {
+    let value = value.as_ref();
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--ignored", "--nocapture"])
+        .env(variable, value)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.contains("1 passed"), "{variable}={}: {said}", value.display());
+    said
 }
 
 /// Returns the default device with properties changed by `pose`, so that other kernels and transfers are
