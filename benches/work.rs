@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use coarsen::auto::{Costs, Kind};
+use coarsen::auto::{Costs, Kind, Method};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
 use coarsen::krylov::{Cg, Krylov};
@@ -94,7 +94,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
             x.fill(0.0);
             cg.solve(a, m, &b, &mut x).map_or(1, |report| report.iterations.max(1))
         });
-        line(&format!("{kind} it"), seconds / done as f64, costs.iteration(kind, complexity));
+        line(&format!("{kind} it"), seconds / done as f64, costs.iteration(Method::Cg, kind, complexity));
     };
     let on = Cpu::mixed();
     if let (seconds, Ok(mut m)) = fastest(|| BlockJacobi::default().build(system, &on)) {

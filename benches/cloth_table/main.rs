@@ -160,10 +160,10 @@ fn measure(case: &Case, methods: &[String], results: &mut Results) -> Outcome<()
     let files = animate(case, &folder)?;
     for method in missing {
         let mut row = Row { case: case.clone(), method: method.clone(), ..Row::default() };
-        let mut sequence = solve::sequence();
+        let mut solver = None;
         for frame in &files {
             let system = solve::read(&folder, *frame)?;
-            row.add(&parallel::threads(2, || solve::time(method, &system, &mut sequence))??);
+            row.add(&parallel::threads(2, || solve::time(method, &system, &mut solver))??);
         }
         println!("{row}");
         results.push(row)?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen::auto::{Auto, Sequence};
+use coarsen::Solver;
+use coarsen::auto::Auto;
 use coarsen::matrix_market;
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Preconditioner, Stop};
@@ -73,13 +74,9 @@ fn fastest<T>(mut call: impl FnMut() -> Outcome<T>) -> Outcome<(T, f64)> {
     Ok((last.ok_or("no repetition")?, best))
 }
 
-/// `auto` before the first system of an animation.
-pub(crate) fn sequence() -> Sequence {
-    Sequence::new(Auto { tolerance: TOLERANCE, ..Auto::default() })
-}
-
-/// Measures a method: its setup, and a solve from zero for each norm. `auto` solves the next system of its sequence.
-pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> Outcome<Times> {
+/// Measures a method: its setup, and a solve from zero for each norm. `auto` keeps what it chose
+/// for the systems before.
+pub(crate) fn time(method: &str, problem: &Problem, solver: &mut Option<Solver>) -> Outcome<Times> {
     let (a, b) = (&problem.matrix, &problem.rhs);
     let (unknowns, mut x) = (b.len(), vec![0.0; b.len()]);
     if method == "cholesky" {
@@ -93,13 +90,18 @@ pub(crate) fn time(method: &str, problem: &Problem, sequence: &mut Sequence) -> 
     }
     let system = System { positions: Some(&problem.positions), ..System::from(a) };
     if method == "auto" {
-        let ((solved, after), solve) = fastest(|| {
-            x.fill(0.0);
-            let mut repeated = sequence.clone();
-            Ok((repeated.solve(system, b, &mut x)?.converged()?, repeated))
-        })?;
-        *sequence = after;
-        eprintln!("auto: {:?} {:?}", solved.method, solved.kind);
+        let begun = Instant::now();
+        let solver = match solver {
+            Some(solver) => {
+                solver.update(system)?;
+                solver
+            }
+            none => none.insert(Solver::new(system)?),
+        };
+        solver.auto = Auto { tolerance: TOLERANCE, ..Auto::default() };
+        let solved = solver.solve(b, &mut x)?.converged()?;
+        let solve = begun.elapsed().as_secs_f64();
+        eprintln!("auto: {solved}");
         let iterations = [solved.iterations; 2];
         return Ok(Times { unknowns, setup: 0.0, iterations, solve: [solve; 2], failed: [false; 2] });
     }

@@ -21,13 +21,13 @@ pub(crate) fn walk(asked: &Asked) -> Outcome<()> {
         println!("| frame | {} |", asked.methods.join(" | "));
         println!("|---|{}", "---|".repeat(asked.methods.len()));
         let mut ends = vec![[f64::INFINITY, 0.0]; asked.methods.len()];
-        let mut sequences = vec![solve::sequence(); asked.methods.len()]; // that of `auto` is used
+        let mut solvers: Vec<Option<coarsen::Solver>> = asked.methods.iter().map(|_| None).collect(); // that of `auto` is used
         for frame in files {
             let system = solve::read(&folder, frame)?;
             let mut line = format!("| {frame} |");
-            let each = asked.methods.iter().zip(&mut ends).zip(&mut sequences);
-            for ((method, [least, most]), sequence) in each {
-                let times = parallel::threads(2, || solve::time(method, &system, sequence))??;
+            let each = asked.methods.iter().zip(&mut ends).zip(&mut solvers);
+            for ((method, [least, most]), solver) in each {
+                let times = parallel::threads(2, || solve::time(method, &system, solver))??;
                 let total = times.setup + times.solve[0];
                 if times.failed[0] {
                     line += " failed |";

@@ -1,5 +1,7 @@
 //! The smallest residual that f64 allows.
 
+use std::fmt;
+
 use coarsen_sparse::Bsr;
 
 /// Returns the residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1
@@ -34,12 +36,48 @@ pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     f64::EPSILON * norm(&sums, top) / if size > 0.0 { norm(b, size) } else { 1.0 }
 }
 
-/// Whether a residual above `tolerance` is about as small as f64 allows: the smallest attainable residual,
-/// `floor`, is at or above the tolerance, and the residual is near it.
-pub fn is_floor(floor: f64, tolerance: f64, residual: f64) -> bool {
-    /// Iterations stagnate at this multiple of the floor.
-    const NEAR: f64 = 1e3;
-    floor >= tolerance && residual <= NEAR * floor
+/// A tolerance that cannot be reached in f64.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundOff {
+    /// The residual that round-off alone may cause: [`attainable`].
+    pub bound: f64,
+    /// The residual that was reached.
+    pub reached: f64,
+    /// The requested tolerance.
+    pub tolerance: f64,
+}
+
+impl RoundOff {
+    /// The largest residual of a system that is not ill-conditioned.
+    const ORDINARY: f64 = 1e-12;
+
+    /// Whether a residual above `tolerance` is about as small as f64 allows: the bound is at or above the tolerance,
+    /// and the residual is near it.
+    pub fn limits(bound: f64, tolerance: f64, reached: f64) -> bool {
+        /// Iterations stagnate at this multiple of the bound.
+        const NEAR: f64 = 1e3;
+        bound >= tolerance && reached <= NEAR * bound
+    }
+}
+
+impl fmt::Display for RoundOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bound, reached, tolerance } = *self;
+        write!(
+            f,
+            "the tolerance {tolerance:.0e} is not reached in f64: with A, x and b of this size, rounding alone can give a relative \
+             residual of {bound:.0e}, and {reached:.1e} was reached"
+        )?;
+        let looser = 2.0 * reached;
+        match reached > Self::ORDINARY {
+            true => write!(
+                f,
+                "; A is so ill-conditioned that x is much larger than b; loosen the tolerance to {looser:.0e}, or scale, constrain or \
+                 regularise the system"
+            ),
+            false => write!(f, "; loosen the tolerance to {looser:.0e}"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -48,9 +86,9 @@ mod tests {
 
     #[test]
     fn a_floor_binds_above_the_tolerance_and_near_the_residual() {
-        assert!(is_floor(2e-8, 1e-8, 1e-6));
-        assert!(!is_floor(9e-9, 1e-8, 1e-6), "the tolerance is above it");
-        assert!(!is_floor(2e-8, 1e-8, 1e-3), "the residual is far from it");
+        assert!(RoundOff::limits(2e-8, 1e-8, 1e-6));
+        assert!(!RoundOff::limits(9e-9, 1e-8, 1e-6), "the tolerance is above it");
+        assert!(!RoundOff::limits(2e-8, 1e-8, 1e-3), "the residual is far from it");
     }
 
     #[test]

@@ -1,385 +1,322 @@
-//! Runs a plan: a cheap trial, a hierarchy and a factor. Each runs as long as its forecast is the cheapest.
+//! Runs a plan: the method with the lowest forecast runs until another one has a lower forecast.
 //!
-//! | step | method |
+//! | step | action |
 //! |---|---|
-//! | 0 | what has ended the solve of a similar system, if the plan names it; then there is no trial |
-//! | 1 | the trial: conjugate gradients with a cheap preconditioner, if the next method costs more |
-//! | 2 | the preconditioners of the plan; the next one if an attempt ends without a solution. If the forecast of the first preconditioner is more than four times the last forecast of the trial, the trial continues; if it then exceeds its forecast, the first preconditioner continues |
-//! | 3 | the factor, when [`Rental`] decides so |
-//! | 4 | if no factor is possible: smoothed aggregation and IC(0) in turns, each turn twice as long as the last |
+//! | 1 | the method with the lowest expected work begins; a factor, if its estimate is lower |
+//! | 2 | while it runs, its [`Monitor`] forecasts the remaining work. It is left if another method, or a factor, is cheaper |
+//! | 3 | the method with the lowest forecast goes on, from the best x so far. What was left comes back with a forecast that is raised each time |
+//! | 4 | a method that fails does not come back. When none is left, the factor is computed |
 //!
-//! In step 2, the trial continues if the forecast of the first preconditioner is more than four times the
-//! last forecast of the trial. If the trial then exceeds its forecast, the first preconditioner continues.
-//! Each method starts from the best x so far.
+//! If no factor is possible, a method is also left when its work reaches twice that of a hierarchy plus all work before.
 
-use crate::choose::Plan;
-use crate::course::{Course, End, Event, Last};
-use crate::ledger::Item;
-use crate::meter::{Against, FIRST_TURN, Meter, Order, Verdict, order};
-use crate::rent::{Advice, NoFactor, Price, Rental};
-use crate::{Forecast, Kind, Method};
+use coarsen_core::Outcome;
+
+use crate::factor_cost::{Advice, FactorCost, Item, NextAttempt, NoFactor, Spent};
+use crate::monitor::{Monitor, Order, Verdict, order};
+use crate::plan::{Candidate, Plan};
+use crate::ending::Ending;
+use crate::run::{Event, Last, Run};
+use crate::Forecast;
 
 /// An attempt: a method with a preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The method.
-    pub method: Method,
-    /// The preconditioner.
-    pub kind: Kind,
+pub struct Attempt {
+    /// The method and the preconditioner.
+    pub candidate: Candidate,
     /// Whether the preconditioner is stored in f32.
-    pub narrow: bool,
-}
-
-/// The result of a factorisation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Factored {
-    /// How the factorisation ended.
-    pub end: End,
-    /// Whether there were two factorisations because Cholesky failed.
-    pub twice: bool,
+    pub single: bool,
 }
 
 /// The functions that make attempts.
 ///
 /// An implementation stores the best x, from which each attempt starts. It may keep preconditioners for later
 /// attempts.
-pub trait Steps {
+pub trait Attempts {
     /// An error that ends the run, such as a failed device.
     type Error;
 
-    /// Sets up a preconditioner, calls [`Meter::built`], and iterates until the tolerance is reached or
-    /// [`Meter::look`] breaks.
+    /// Sets up a preconditioner, calls [`Monitor::built`], and iterates until the tolerance is reached or
+    /// [`Monitor::observe`] breaks.
     ///
     /// # Errors
-    /// Failures of the machine; a numerical failure is an [`End`].
-    fn iterate(&mut self, step: Step, meter: &mut Meter<'_>) -> Result<End, Self::Error>;
+    /// Failures of the machine; a numerical failure is an [`Ending`].
+    fn iterate(&mut self, attempt: Attempt, monitor: &mut Monitor<'_>) -> Result<Ending, Self::Error>;
 
-    /// Factorises the matrix and solves by it, with refinement from the best x.
+    /// Factorises the matrix and solves by it, with refinement from the best x. Also returns whether there were two
+    /// factorisations because the first one failed.
     ///
     /// # Errors
     /// Failures of the machine.
-    fn factor(&mut self) -> Result<Factored, Self::Error>;
+    fn factor(&mut self) -> Result<(Ending, bool), Self::Error>;
 }
 
-/// The parameters of a run.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
+pub struct Limits {
     /// The tolerance for the relative residual.
     pub tolerance: f64,
     /// The maximal total number of iterations.
     pub max_iterations: usize,
     /// Whether preconditioners are first tried in f32.
-    pub narrow: bool,
+    pub single: bool,
 }
 
 /// Solves a system by a plan; `order` orders the matrix for a factor, and is called at most once.
 ///
-/// *Cost*: if a factor is possible, at most three times the smaller of the cost of all methods tried and the
-/// cost of the factor ([`Rental`]).
+/// *Cost*: if a factor is possible, at most three times the smaller of the work of all methods tried and the
+/// work of the factor (see the source of `factor_cost` for the proof).
 ///
 /// # Errors
-/// The errors of `steps`.
-pub fn drive<S: Steps>(
+/// The errors of `attempts`.
+pub fn drive<A: Attempts>(
     plan: &Plan,
-    terms: Terms,
-    steps: &mut S,
+    limits: Limits,
+    attempts: &mut A,
     order: &mut Order<'_>,
-) -> Result<Course, S::Error> {
-    let rental = Rental::new(plan.price);
-    let promised_by_trial = f64::INFINITY;
+) -> Result<Run, A::Error> {
+    let states = plan.candidates.iter().map(|candidate| State {
+        forecast: plan.expected(*candidate),
+        ..State::default()
+    });
     let mut drive = Drive {
-        plan,
-        terms,
-        steps,
-        order,
-        rental,
+        states: states.collect(),
+        spent: Spent { log: Default::default(), factor: plan.factor },
+        last: Last::Factor,
         events: Vec::new(),
-        done: 0,
-        promised_by_trial,
-        begins: None,
+        plan,
+        limits,
+        attempts,
+        order,
     };
-    let (last, end) = drive.run()?;
-    let Drive { rental, events, .. } = drive;
-    let unbounded = match rental.price() {
-        Price::None(why) => Some(why),
+    let last = drive.run()?;
+    let Drive { spent, events, .. } = drive;
+    let unbounded = match spent.factor {
+        FactorCost::None(why) => Some(why),
         _ => None,
     };
-    Ok(Course { last, end, events, ledger: rental.ledger, unbounded })
+    Ok(Run { last, events, log: spent.log, unbounded })
 }
 
-struct Drive<'a, 'o, S> {
+/// What is known of a candidate.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// The forecast of the remaining work, with the setup before it is set up.
+    forecast: f64,
+    /// The work so far.
+    spent: f64,
+    /// Whether it failed in f32.
+    retried: bool,
+    failed: bool,
+}
+
+struct Drive<'a, 'o, A> {
     plan: &'a Plan,
-    terms: Terms,
-    steps: &'a mut S,
+    limits: Limits,
+    attempts: &'a mut A,
     order: &'a mut Order<'o>,
-    rental: Rental,
+    spent: Spent,
+    states: Vec<State>,
     events: Vec<Event>,
-    done: usize,
-    /// The forecast of the remaining work of the trial when it was stopped.
-    promised_by_trial: f64,
-    /// The method that begins in place of the trial.
-    begins: Option<Last>,
+    /// The last attempt.
+    last: Last,
 }
 
-/// A continued trial may take this multiple of its forecast before the other method continues.
-const TRUST: f64 = 2.0;
+/// A method that was left comes back if its forecast, times this factor, is the lowest.
+const RETURN: f64 = 1.5;
 
-/// How an attempt ended, and why the meter stopped it.
-type Ended = (End, Option<Verdict>);
+/// What follows an attempt.
+enum Next {
+    /// The run ends.
+    Done,
+    /// Another attempt.
+    Another,
+    /// The factor.
+    Factor,
+}
 
-impl<S: Steps> Drive<'_, '_, S> {
-    fn run(&mut self) -> Result<(Last, End), S::Error> {
-        let (costs, trial) = (self.plan.costs, self.plan.trial);
-        // 0
-        self.begins = self.plan.first.filter(|first| self.may_begin(*first));
-        if self.begins == Some(Last::Factor) {
-            if let Some(done) = self.buy()? {
-                return Ok(done);
-            }
-            self.begins = None;
+impl<A: Attempts> Drive<'_, '_, A> {
+    fn run(&mut self) -> Result<Last, A::Error> {
+        if self.plan.first == Some(Last::Factor) && self.factor()? {
+            return Ok(self.last);
         }
-        // 1
-        if self.begins.is_none() {
-            let next = self.plan.kinds[0];
-            let against = Against::Next { setup: costs.setup(next), whole: self.promised(next) };
-            if let Some(done) = self.attempt(trial, against)? {
-                return Ok(done);
-            }
-        }
-        // 2
-        for kind in self.kinds() {
-            if matches!(self.rental.price(), Price::None(_)) {
-                break;
-            }
-            // The trial continues only once. Afterwards both preconditioners are compared with the factor
-            // only.
-            let promised = std::mem::replace(&mut self.promised_by_trial, f64::INFINITY);
-            if let Some(done) = self.attempt(kind, Against::Factor { trial: promised })? {
-                return Ok(done);
-            }
-            let back = matches!(self.events.last(), Some(Event::GivenUp { next, .. }) if *next == trial);
-            if back && let Some(done) = self.trial_again(kind, TRUST * promised)? {
-                return Ok(done);
-            }
-        }
-        // 3
-        if let Some(done) = self.buy()? {
-            return Ok(done);
-        }
-        // 4
-        self.turns()
-    }
-
-    /// Continues the trial after `kind` was stopped. If the trial exceeds its forecast, `kind` continues and
-    /// is compared with the factor only.
-    fn trial_again(&mut self, kind: Kind, budget: f64) -> Result<Option<(Last, End)>, S::Error> {
-        if let Some(done) = self.attempt(self.plan.trial, Against::Turns { budget })? {
-            return Ok(Some(done));
-        }
-        if matches!(self.events.last(), Some(Event::Turn { .. })) {
-            return self.attempt(kind, Against::Factor { trial: f64::INFINITY });
-        }
-        Ok(None)
-    }
-
-    /// Whether a method may begin without a trial: the plan has it, it is not the trial itself, and its setup, which
-    /// nothing can interrupt, costs at most twice the factor.
-    fn may_begin(&self, first: Last) -> bool {
-        match (first, self.rental.price()) {
-            (Last::Factor, price) => !matches!(price, Price::None(_)),
-            (Last::Iterations(kind), price) => {
-                let most = match price {
-                    Price::None(_) => f64::INFINITY,
-                    Price::Unknown { least, .. } => 2.0 * least,
-                    Price::Known { whole, .. } => 2.0 * whole,
-                };
-                let known = kind != self.plan.trial && self.plan.kinds.contains(&kind);
-                known && self.plan.costs.setup(kind) <= most
+        loop {
+            let next = self.cheapest(None);
+            match self.advice(next) {
+                Advice::Order => self.order(),
+                Advice::Factor => {
+                    if self.factor()? {
+                        return Ok(self.last);
+                    }
+                }
+                Advice::Iterate => {
+                    let Some(i) = next else { return Ok(self.last) };
+                    match self.attempt(i)? {
+                        Next::Done => return Ok(self.last),
+                        Next::Another => (),
+                        Next::Factor => {
+                            if self.factor()? {
+                                return Ok(self.last);
+                            }
+                        }
+                    }
+                }
             }
         }
     }
 
-    /// The preconditioners of the plan, and first among them the one that begins.
-    fn kinds(&self) -> Vec<Kind> {
-        let begins = |kind: &Kind| self.begins == Some(Last::Iterations(*kind));
-        let (begin, others): (Vec<Kind>, Vec<Kind>) = self.plan.kinds.iter().partition(|kind| begins(kind));
-        [begin, others].concat()
+    /// The candidate with the lowest forecast, without the one that runs.
+    fn cheapest(&self, running: Option<usize>) -> Option<usize> {
+        let open = |i: &usize| Some(*i) != running && !self.states[*i].failed;
+        (0..self.states.len())
+            .filter(open)
+            .min_by(|&i, &j| self.states[i].forecast.total_cmp(&self.states[j].forecast))
     }
 
-    /// The forecast of the total work with a preconditioner.
-    fn promised(&self, kind: Kind) -> f64 {
-        let costs = &self.plan.costs;
-        match kind {
-            kind if kind.is_hierarchy() => costs.hierarchy(kind),
-            // Without an estimate, the trial is stopped only if its forecast exceeds the iteration limit.
-            _ => f64::INFINITY,
-        }
+    fn advice(&self, next: Option<usize>) -> Advice {
+        let Some(i) = next else {
+            return match self.spent.factor {
+                FactorCost::None(_) => Advice::Iterate,
+                FactorCost::Estimated { .. } => Advice::Order,
+                FactorCost::Known { .. } => Advice::Factor,
+            };
+        };
+        let setup = if self.states[i].spent > 0.0 { 0.0 } else { self.setup(i) };
+        let alive = self.states.iter().any(|state| state.spent > 0.0 && !state.failed);
+        self.spent.before(NextAttempt { setup, rest: self.states[i].forecast, alive })
+    }
+
+    fn setup(&self, i: usize) -> f64 {
+        self.plan.costs.setup(self.plan.candidates[i].kind)
     }
 
     /// Orders the matrix unless it is ordered already.
-    fn ordered(&mut self) {
-        if matches!(self.rental.price(), Price::Unknown { .. }) {
-            order(self.plan, &mut self.rental, self.order, &mut self.events);
+    fn order(&mut self) {
+        if matches!(self.spent.factor, FactorCost::Estimated { .. }) {
+            order(self.plan, &mut self.spent, self.order, &mut self.events);
         }
     }
 
-    /// Whether the factor is bought before a setup while no other method runs. Orders the matrix if the rule
-    /// requires this.
-    fn buys_before(&mut self, setup: f64) -> bool {
-        if self.rental.before(setup, true) == Advice::Order {
-            self.ordered();
-        }
-        self.rental.before(setup, true) == Advice::Buy
-    }
-
-    /// Whether a factor, or its ordering alone, costs more than twice the rent.
+    /// Whether a factor, or its ordering alone, costs more than twice the work so far.
     fn is_dear(&mut self) -> bool {
-        let rent = self.rental.ledger.rent();
-        if matches!(self.rental.price(), Price::Unknown { least, .. } if least <= 2.0 * rent) {
-            self.ordered();
+        let done = self.spent.log.iterated();
+        if matches!(self.spent.factor, FactorCost::Estimated { least, .. } if least <= 2.0 * done) {
+            self.order();
         }
-        !matches!(self.rental.price(), Price::Known { whole, .. } if whole <= 2.0 * rent)
+        !matches!(self.spent.factor, FactorCost::Known { total, .. } if total <= 2.0 * done)
     }
 
-    /// Tries a preconditioner, and again in f64 if f32 may be the cause of a failure. `None` if another
-    /// attempt should follow.
-    fn attempt(&mut self, kind: Kind, against: Against) -> Result<Option<(Last, End)>, S::Error> {
-        let setup = self.plan.costs.setup(kind);
-        let tried = self.rental.ledger.rent() > 0.0;
-        if tried {
-            let buys = self.buys_before(setup);
-            let price = self.rental.price();
-            // A trial that continues may still converge, so the factor waits for enough rent.
-            let again = kind == self.plan.trial;
-            if buys || !again && matches!(price, Price::Known { whole, .. } if whole < self.promised(kind)) {
-                return self.buy();
+    /// Tries a candidate, and again in f64 if f32 may be the cause of a failure.
+    fn attempt(&mut self, i: usize) -> Result<Next, A::Error> {
+        let candidate = self.plan.candidates[i];
+        let of = Last::Iterations(candidate.method, candidate.kind);
+        let single = self.limits.single && candidate.stores_single() && !self.states[i].retried;
+        let (mut ending, mut verdict) = self.iterate(i, single)?;
+        if single && ending.may_be_rounding() {
+            self.states[i].retried = true;
+            let again = NextAttempt { setup: self.setup(i), rest: f64::INFINITY, alive: true };
+            let mut advice = self.spent.before(again);
+            if advice == Advice::Order {
+                self.order();
+                advice = self.spent.before(again);
             }
+            if advice == Advice::Factor {
+                self.fail(i, of, ending);
+                return Ok(Next::Factor);
+            }
+            self.events.push(Event::Retried { kind: candidate.kind, ending });
+            (ending, verdict) = self.iterate(i, false)?;
         }
-        let retried = self.events.iter().any(|e| matches!(e, Event::Retried { kind: k } if *k == kind));
-        let narrow = self.terms.narrow && !retried;
-        let mut ended = self.iterate(kind, narrow, against)?;
-        if ended.0 == End::Rounding && narrow {
-            if self.buys_before(setup) {
-                return self.buy();
+        self.last = of;
+        Ok(match (&ending, verdict) {
+            (Ending::Method(Outcome::Stopped), Some(Verdict::Factor)) => Next::Factor,
+            (Ending::Method(Outcome::Stopped), Some(Verdict::Leave { after, total, rest })) => {
+                self.states[i].forecast = RETURN * rest;
+                self.events.push(Event::Left { from: of, after, forecast: total });
+                Next::Another
             }
-            self.events.push(Event::Retried { kind });
-            ended = self.iterate(kind, false, against)?;
-        }
-        match ended {
-            (End::Stopped, Some(Verdict::Buy)) => self.buy(),
-            (End::Stopped, Some(Verdict::GiveUp(total))) => {
-                let next = if kind == self.plan.trial { self.plan.kinds[0] } else { self.plan.trial };
-                if kind == self.plan.trial {
-                    let rest = (total - self.done as f64).max(1.0);
-                    self.promised_by_trial = rest * self.plan.costs.iteration(kind, 1.0);
-                }
-                self.events.push(Event::GivenUp { kind, after: self.done, total, next });
-                Ok(None)
+            (Ending::Method(Outcome::Stopped), Some(Verdict::Turn { rest })) => {
+                self.states[i].forecast = rest.max(self.states[i].spent);
+                Next::Another
             }
-            (End::Stopped, Some(Verdict::Turn)) => {
-                self.events.push(Event::Turn { kind, iterations: self.done });
-                Ok(None)
-            }
-            (end @ (End::Converged | End::Stopped | End::Singular), _) => {
-                Ok(Some((Last::Iterations(kind), end)))
-            }
+            (Ending::Method(Outcome::Converged | Outcome::Stopped), _)
+            | (Ending::TimeLimit | Ending::Singular(_), _) => Next::Done,
             // Refinement with a factor reaches a smaller residual than iterations that stagnate. It may cost
             // at most twice the work so far.
-            (End::Floor, _) if self.is_dear() => Ok(Some((Last::Iterations(kind), End::Floor))),
-            (end @ (End::Indefinite | End::Limit | End::Floor), _) => {
-                self.events.push(Event::Failed { kind, end });
-                let bought = self.buy()?;
-                Ok(Some(bought.unwrap_or((Last::Iterations(kind), end))))
+            (Ending::RoundOff(_), _) if self.is_dear() => Next::Done,
+            _ => {
+                self.fail(i, of, ending);
+                Next::Another
             }
-            (end @ (End::Rounding | End::Broken), _) => {
-                self.events.push(Event::Failed { kind, end });
-                Ok(None)
-            }
-        }
+        })
     }
 
-    /// Runs one setup and its iterations, and adds their work to the ledger.
-    fn iterate(&mut self, kind: Kind, narrow: bool, against: Against) -> Result<Ended, S::Error> {
-        let setup = self.plan.costs.setup(kind);
-        let retry = self.terms.narrow && !narrow;
-        self.rental.ledger.charge(if retry { Item::Retry(kind) } else { Item::Setup(kind) }, setup);
-        let mut meter = Meter {
+    /// Excludes a candidate that failed, and those that would fail for the same reason.
+    fn fail(&mut self, i: usize, of: Last, ending: Ending) {
+        let excluded = |candidate: &Candidate| match ending {
+            // No method goes on from here but the factor.
+            Ending::RoundOff(_) | Ending::Method(Outcome::IterationLimit) => true,
+            Ending::Method(Outcome::IndefiniteOperator) => candidate.needs_definite(),
+            _ => false,
+        };
+        for (state, candidate) in self.states.iter_mut().zip(&self.plan.candidates) {
+            state.failed |= excluded(candidate);
+        }
+        self.states[i].failed = true;
+        self.events.push(Event::Failed { of, ending });
+    }
+
+    /// Runs the iterations of a candidate, and its setup before the first ones.
+    fn iterate(&mut self, i: usize, single: bool) -> Result<(Ending, Option<Verdict>), A::Error> {
+        let candidate = self.plan.candidates[i];
+        let Candidate { method, kind } = candidate;
+        let retry = self.states[i].retried && !single;
+        let begun = self.states[i].spent > 0.0;
+        if !begun || retry {
+            let setup = self.setup(i);
+            self.spent.log.add(if retry { Item::Retry(kind) } else { Item::Setup(kind) }, setup);
+            self.states[i].spent += setup;
+        }
+        let others = self.cheapest(Some(i)).map_or(f64::INFINITY, |j| self.states[j].forecast);
+        let mut monitor = Monitor {
             plan: self.plan,
-            rental: &mut self.rental,
-            order: &mut *self.order,
-            events: &mut self.events,
-            kind,
-            against,
-            limit: self.terms.max_iterations as f64,
-            forecast: Forecast::new(self.terms.tolerance),
-            work: self.plan.costs.iteration(kind, 1.0),
-            spent: setup,
+            others,
+            turn: 2.0 * self.plan.hierarchy() + self.spent.log.iterated(),
+            limit: self.limits.max_iterations as f64,
+            forecast: Forecast::new(self.limits.tolerance),
+            work: self.plan.costs.iteration(method, kind, 1.0),
+            begun: self.states[i].spent,
             done: 0,
-            check: Meter::first(kind),
+            check: if kind.is_hierarchy() { Monitor::HIERARCHY } else { Monitor::FIRST },
             total: None,
             verdict: None,
+            candidate,
+            spent: &mut self.spent,
+            order: &mut *self.order,
+            events: &mut self.events,
         };
-        let step = Step { method: self.plan.method, kind, narrow };
-        let end = self.steps.iterate(step, &mut meter)?;
-        let verdict = meter.verdict;
-        self.done = meter.done;
-        Ok((end, verdict))
+        let ending = self.attempts.iterate(Attempt { candidate, single }, &mut monitor)?;
+        let (work, done, verdict) = (monitor.work, monitor.done, monitor.verdict);
+        self.states[i].spent += work * done as f64;
+        Ok((ending, verdict))
     }
 
-    /// Solves by the factor. `None` if another attempt should follow.
-    fn buy(&mut self) -> Result<Option<(Last, End)>, S::Error> {
-        self.ordered();
-        let Price::Known { factor, whole } = self.rental.price() else { return Ok(None) };
-        self.events.push(Event::Bought { rent: self.rental.ledger.rent(), price: whole });
-        self.rental.ledger.charge(Item::Factor, factor);
-        let Factored { end, twice } = self.steps.factor()?;
-        // The price covers one factorisation. A Cholesky factorisation that failed is not part of the bound.
+    /// Solves by the factor. `false` if another attempt should follow.
+    fn factor(&mut self) -> Result<bool, A::Error> {
+        self.order();
+        let FactorCost::Known { factor, total } = self.spent.factor else { return Ok(false) };
+        self.events.push(Event::Factored { iterated: self.spent.log.iterated(), cost: total });
+        self.spent.log.add(Item::Factor, factor);
+        let (ending, twice) = self.attempts.factor()?;
+        // The cost is that of one factorisation. A factorisation that failed is not part of the bound.
         if twice {
-            self.rental.ledger.charge(Item::Factor, factor);
+            self.spent.log.add(Item::Factor, factor);
         }
-        if matches!(end, End::Converged | End::Floor | End::Limit) {
-            return Ok(Some((Last::Factor, end)));
+        self.last = Last::Factor;
+        if ending.converged() || matches!(ending, Ending::RoundOff(_) | Ending::TimeLimit) {
+            return Ok(true);
         }
-        self.events.push(Event::NoFactor(NoFactor::Failed));
-        self.rental.give_up(NoFactor::Failed);
-        Ok(None)
-    }
-
-    /// Runs the two strongest preconditioners in turns, such as smoothed aggregation and IC(0). A preconditioner
-    /// that breaks down gets no more turns.
-    fn turns(&mut self) -> Result<(Last, End), S::Error> {
-        let failed: Vec<Kind> = self
-            .events
-            .iter()
-            .filter_map(|e| if let Event::Failed { kind, .. } = e { Some(*kind) } else { None })
-            .collect();
-        let mut kinds = self.kinds();
-        kinds.retain(|kind| !failed.contains(kind));
-        // The first preconditioner may have had a turn before the ordering showed that no factor is possible.
-        let begun =
-            matches!(self.events.last(), Some(Event::Turn { kind, .. }) if kinds.first() == Some(kind));
-        let mut at = usize::from(begun);
-        let mut budget = FIRST_TURN * self.plan.hierarchy() * if begun { 2.0 } else { 1.0 };
-        let mut last = failed.last().copied().unwrap_or(self.plan.trial);
-        loop {
-            // Two preconditioners take turns. If one breaks down, the next weaker preconditioner replaces it.
-            let playing = kinds.len().min(2);
-            if playing == 0 {
-                return Ok((Last::Iterations(last), End::Broken));
-            }
-            let kind = kinds[at % playing];
-            last = kind;
-            let against = if playing > 1 { Against::Turns { budget } } else { Against::Nothing };
-            let before = self.events.len();
-            if let Some(done) = self.attempt(kind, against)? {
-                return Ok(done);
-            }
-            if self.events[before..].iter().any(|e| matches!(e, Event::Failed { .. })) {
-                kinds.retain(|&k| k != kind);
-            } else {
-                at += 1;
-                budget *= 2.0;
-            }
-        }
+        self.events.push(Event::Failed { of: Last::Factor, ending });
+        self.spent.factor = FactorCost::None(NoFactor::Failed);
+        Ok(false)
     }
 }

@@ -39,12 +39,26 @@ pub enum Kind {
     Identity,
     /// The diagonal.
     Jacobi,
+    /// The row sums of absolute values, which are positive also where the diagonal is not.
+    L1Jacobi,
     /// The diagonal blocks.
     BlockJacobi,
+    /// Symmetric Gauss-Seidel.
+    GaussSeidel,
+    /// Symmetric successive over-relaxation.
+    Ssor,
+    /// A Chebyshev polynomial.
+    Chebyshev,
     /// Incomplete Cholesky without fill-in.
     Ic0,
     /// Incomplete LU without fill-in.
     Ilu0,
+    /// Multilevel additive Schwarz.
+    Schwarz,
+    /// Additive Schwarz with overlapping domains.
+    OverlappingSchwarz,
+    /// Restricted additive Schwarz: factors of overlapping domains.
+    RestrictedSchwarz,
     /// A hierarchy by smoothed aggregation.
     SmoothedAggregation,
     /// A hierarchy in skinning space, for elastic bodies with positions.
@@ -63,9 +77,16 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Identity => "none",
             Self::Jacobi => "jacobi",
+            Self::L1Jacobi => "l1-jacobi",
             Self::BlockJacobi => "block-jacobi",
+            Self::GaussSeidel => "gs",
+            Self::Ssor => "ssor",
+            Self::Chebyshev => "chebyshev",
             Self::Ic0 => "ic0",
             Self::Ilu0 => "ilu0",
+            Self::Schwarz => "mas",
+            Self::OverlappingSchwarz => "as",
+            Self::RestrictedSchwarz => "ras",
             Self::SmoothedAggregation => "sa",
             Self::Skinning => "skinning",
         })

@@ -9,14 +9,8 @@ const SAMPLE: usize = 256;
 /// they lie in a plane.
 const LEAST: f64 = 0.1;
 
-/// The number of nodes up to which skinning is the first hierarchy for a solid. Without inertia its iterations
-/// grow with the size. On static cubes setup and solve together then take less than with smoothed aggregation up
-/// to 101,614 nodes, and more at 296,274. With inertia skinning takes less at 300,763 nodes too. The matrix does
-/// not show which of the two cases it is, so the bound is that of the first.
-const NODES: usize = 150_000;
-
-/// Whether a hierarchy in skinning space is expected to need less time than smoothed aggregation: for elastic
-/// solids of up to 150,000 nodes, but not for sheets.
+/// Whether the nodes fill a volume, so that a hierarchy in skinning space is a candidate: for elastic
+/// solids, but not for sheets.
 ///
 /// S is the sum of e eᵀ over the edges at a node, which have length 1. *Cost* 256 rows of the pattern. False
 /// unless A has blocks of 3 and there is one position per block row.
@@ -29,7 +23,7 @@ const NODES: usize = 150_000;
 /// ```
 pub fn is_solid(a: &Bsr<f64>, positions: &[[f64; 3]]) -> bool {
     let (pattern, n) = (a.pattern(), a.pattern().rows());
-    if a.block() != (3, 3) || n == 0 || n > NODES || positions.len() != n || pattern.columns() != n {
+    if a.block() != (3, 3) || n == 0 || positions.len() != n || pattern.columns() != n {
         return false;
     }
     let step = n.div_ceil(SAMPLE);

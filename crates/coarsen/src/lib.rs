@@ -48,6 +48,7 @@
 //! | `contact` | contact of bodies with obstacles and with each other, behind the feature `contact` |
 //! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
+//! | [`solve`], [`Solver`] | one line for a program: the method is chosen, and kept for the next system |
 //! | [`Step`] | the linear system of a time step, with a preconditioner that follows it |
 //! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
@@ -57,6 +58,7 @@ mod any;
 mod error;
 #[cfg(feature = "optimize")]
 pub mod follow;
+mod solver;
 mod step;
 
 pub use any::{
@@ -64,6 +66,7 @@ pub use any::{
     Waits,
 };
 pub use error::AnyError;
+pub use solver::{Solver, solve};
 pub use step::{Followed, Step};
 
 pub use coarsen_core::{
@@ -77,6 +80,8 @@ pub use {
     coarsen_matrix_market as matrix_market, coarsen_mesh as mesh, coarsen_multigrid as multigrid,
     coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
+
+pub use coarsen_sparse::assembly;
 
 #[cfg(feature = "gallery")]
 pub use coarsen_problems as problems;
@@ -92,7 +97,8 @@ pub use coarsen_opencl as opencl;
 
 /// The names that most programs need.
 pub mod prelude {
-    pub use crate::{AnyBackend, AnyError, BackendChoice};
+    pub use crate::{AnyBackend, AnyError, BackendChoice, Solver};
+    pub use coarsen_auto::Auto;
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
     pub use coarsen_constraints::{Constraints, prefilter};
     pub use coarsen_core::{

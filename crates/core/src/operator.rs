@@ -54,6 +54,29 @@ pub trait LinearOperator<V: Vector> {
     }
 }
 
+/// The borrowed operator.
+impl<V: Vector, A: LinearOperator<V> + ?Sized> LinearOperator<V> for &A {
+    fn shape(&self) -> (usize, usize) {
+        (**self).shape()
+    }
+
+    fn apply(&self, x: &V, y: &mut V) {
+        (**self).apply(x, y);
+    }
+
+    fn apply_many(&self, x: &[V], y: &mut [V]) {
+        (**self).apply_many(x, y);
+    }
+
+    fn apply_dot(&self, x: &V, y: &mut V) -> Dot<V::Scalar> {
+        (**self).apply_dot(x, y)
+    }
+
+    fn residual(&self, b: &V, x: &V, r: &mut V) {
+        (**self).residual(b, x, r);
+    }
+}
+
 /// A closure as a square operator; created by [`from_fn`].
 pub struct FromFn<V, F> {
     n: usize,

@@ -1,6 +1,6 @@
 //! The work of `Auto` on scrambled problems, compared with the best method. Work is computed, not timed.
 
-use coarsen_auto::{Auto, Costs, Kind};
+use coarsen_auto::{Auto, Costs, Kind, Method};
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::Direct;
@@ -52,7 +52,7 @@ fn iterated(
     let stop = Stop { max_iterations: 5000, ..Stop::relative(TOLERANCE) };
     match Cg::new(stop).solve(a, m, b, &mut x) {
         Ok(report) if report.outcome == coarsen_core::Outcome::Converged => {
-            costs.setup(kind) + report.iterations as f64 * costs.iteration(kind, complexity)
+            costs.setup(kind) + report.iterations as f64 * costs.iteration(Method::Cg, kind, complexity)
         }
         _ => f64::INFINITY,
     }
@@ -89,10 +89,10 @@ fn auto_spends_at_most_twice_the_work_of_the_best() {
         let mut x = vec![0.0; b.len()];
         let auto = Auto { tolerance: TOLERANCE, ..Auto::default() };
         let solved = auto.solve(&a, &b, &mut x).unwrap().converged().unwrap();
-        let spent = solved.course.as_ref().expect("something to choose between").ledger.spent();
+        let spent = solved.run.as_ref().expect("a guess of zeros is no solution").log.total();
         let best = best(&a, &b, &costs);
         let ratio = spent / best;
-        println!("{spec:<18} {:<10} {ratio:.2}", solved.kind.to_string());
+        println!("{spec:<18} {solved} {ratio:.2}");
         assert!(spent <= 2.0 * best + SMALL, "{spec}: {ratio:.2} times the best\n{solved}");
         product *= ratio;
     }
@@ -109,7 +109,7 @@ fn work_depends_on_the_matrix_alone() {
         let solve = || {
             let mut x = vec![0.0; b.len()];
             let solved = Auto::default().solve(&a, &b, &mut x).unwrap();
-            (solved.course, x)
+            (solved.run, x)
         };
         coarsen_core::parallel::threads(threads, solve).unwrap()
     };

@@ -1,4 +1,5 @@
-//! The choice of a method: the bound of its cost, and its work on known systems.
+//! The choice of a method: the bound of its cost, its work on known systems, and how solves end.
 
 mod bound;
 mod gallery;
+mod solve;

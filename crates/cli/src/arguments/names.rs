@@ -31,6 +31,8 @@ pub(crate) enum Precond {
     None,
     /// The diagonal
     Jacobi,
+    /// The row sums of absolute values, positive also where the diagonal is not
+    L1Jacobi,
     /// The diagonal blocks
     BlockJacobi,
     /// Symmetric Gauss-Seidel

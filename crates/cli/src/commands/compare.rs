@@ -1,17 +1,20 @@
 //! `coarsen compare`: one system, solved with every suitable preconditioner.
 
-use std::cell::RefCell;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use coarsen::auto::{DIRECT, Ending};
+use coarsen::direct::Analysis;
 use coarsen::parallel;
+use coarsen::sparse::Bsr;
 
 use crate::arguments::place::check_place;
-use crate::arguments::{Compare, Method, Precision, Precond};
+use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
 use crate::console::say;
 use crate::decision::candidates::{candidates, check_words};
-use crate::decision::decide::check_solvable;
+use crate::decision::choose::{Wish, choose};
+use crate::decision::decide::{check_solvable, leave_to_the_cpu};
 use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::looks::Looks;
@@ -21,13 +24,9 @@ use crate::memory::peak_of;
 use crate::report::chart;
 use crate::report::json::write_json;
 use crate::report::table::{Row, Table, label};
-use crate::run::attempt::attempt;
-use crate::run::auto::Auto;
-use crate::run::ending::Ending;
-use crate::run::factor::order;
-use crate::run::job::Job;
 use crate::run::progress::Progress;
 use crate::run::solution::Solution;
+use crate::run::solve::{Run, solve};
 
 /// The number of operations per second of a sparse factorisation on one core.
 const SPEED: f64 = 3e10;
@@ -66,6 +65,16 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let pairs = candidates(&ready, options);
     check_words(&ready, options, stages, &pairs)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
+    let limit = Duration::from_secs_f64(options.limit);
+    let run = Run {
+        ready: &ready,
+        given,
+        stages: &stages[0],
+        precision: Precision::Auto,
+        progress: &progress,
+        begun: ready.parsed,
+        deadline: None,
+    };
     let mut rows = Vec::new();
     let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
     // A direct method always runs on the CPU, even if the other methods run on a device.
@@ -77,42 +86,58 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
         progress.method(&label((method, precond), (stages.len() > 1).then(|| on.name())));
         progress.phase(if method == Method::Direct { "factorising" } else { "setting up" });
         let begun = Instant::now();
+        let looks = ready.looks.replace(Looks::default());
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
-            let looks = RefCell::new(Looks::default());
-            let mut job = Job::of(&ready, given, Precision::Auto, &progress);
-            (job.method, job.preconds, job.begun, job.looks) = (method, vec![precond], begun, &looks);
-            job.again();
-            job.deadline = Some(begun + Duration::from_secs_f64(options.limit));
-            if let Some(why) = left_out(&job, options.limit, given.memory()) {
-                job.ordered.take(); // later runs compute and time their own ordering
-                return Ok(Solution::new(&job, "cpu").fail(&job, why));
+            let wish = Wish { method, precond, iterate: method != Method::Direct };
+            let mut choice = choose(&ready, given, wish);
+            let ordered = match method {
+                Method::Direct => match ordered(&ready.matrix, options.limit, given.memory()) {
+                    Ok(ordered) => Some(ordered),
+                    Err(Some(why)) => {
+                        let mut refused = Solution::refused((method, precond), Vec::new(), why);
+                        refused.setup_seconds = begun.elapsed().as_secs_f64();
+                        return Ok(refused);
+                    }
+                    Err(None) => None,
+                },
+                _ => None,
+            };
+            let ordering = begun.elapsed().as_secs_f64();
+            let run = Run { deadline: Some(begun + limit), begun, stages: on, ..run };
+            let mut solution = solve(run, &mut choice, ordered)?;
+            if method == Method::Direct {
+                solution.setup_seconds += ordering;
             }
-            let mut solution = attempt(&job, on, Precision::Auto, &ready.diagnosis, None)?;
-            solution.setup_seconds += looks.borrow().seconds(); // the table has no lines for the steps
             Ok(solution)
         });
+        ready.looks.replace(looks);
         rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
     }
     progress.method("auto");
-    let auto = Auto::run(&ready, options, &stages[0], &progress)?;
+    let begun = Instant::now();
+    let iterate = given.null_space != NullSpace::None || !matches!(stages[0], Stages::Cpu);
+    let wish = Wish { method: Method::Auto, precond: Precond::Auto, iterate };
+    let mut choice = choose(&ready, given, wish);
+    leave_to_the_cpu(&stages[0], &mut choice)?;
+    let run = Run { deadline: Some(begun + limit), begun, ..run };
+    let auto = solve(run, &mut choice, None)?;
+    let seconds = begun.elapsed().as_secs_f64();
     progress.clear();
-    if let Some(row) = rows.iter_mut().find(|row| row.is(auto.choice.method, auto.precond)) {
+    if let Some(row) = rows.iter_mut().find(|row| row.is(auto.method, auto.precond)) {
         row.auto = true;
     }
-    Ok(Table::new(options, threads, &ready, &auto, looked, rows))
+    Ok(Table::new(options, threads, &ready, (&auto, &choice, seconds), looked, rows))
 }
 
-/// Returns a reason not to start a factorisation: by its symbolic structure it would exceed the memory limit,
-/// or take longer than `limit` seconds. A running factorisation cannot be interrupted.
-fn left_out(job: &Job<'_>, limit: f64, allowed: usize) -> Option<Ending> {
-    if job.method != Method::Direct {
-        return None;
-    }
-    let figures = order(job.system.matrix, job.ordered).ok()?;
+/// Orders a matrix for a factorisation. The error is a reason not to start it, if there is one: by its symbolic structure it
+/// would exceed the memory limit, or take longer than `limit` seconds. A running factorisation cannot be interrupted.
+fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<Ending>> {
+    let analysis = DIRECT.analyse(a).map_err(|_| None)?;
+    let figures = analysis.figures();
     let seconds = figures.flops.map_or(0.0, |flops| flops / SPEED);
     match figures.bytes {
-        bytes if bytes > allowed => Some(Ending::TooLarge { bytes, allowed }),
-        _ if seconds > limit => Some(Ending::TooLong { seconds }),
-        _ => None,
+        bytes if bytes > allowed => Err(Some(Ending::TooLarge { bytes, allowed })),
+        _ if seconds > limit => Err(Some(Ending::TooLong { seconds })),
+        _ => Ok(analysis),
     }
 }

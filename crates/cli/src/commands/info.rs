@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use coarsen::auto::Price;
 use coarsen::diagnose::{Diagnosis, diagnose};
 use coarsen::direct::{Direct, Method as Factorisation};
 use coarsen::parallel;
@@ -41,12 +40,8 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
     say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
     let choice = decide(options, &Stages::Cpu, &ready)?;
     say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]));
-    if let Some(plan) = &choice.plan {
-        let factor = match plan.price {
-            Price::None(_) => "",
-            _ => "; a factor follows if iterations cost as much",
-        };
-        say(&format!("  first: {}, while its forecast is the cheapest{factor}\n", plan.trial));
+    if choice.factor_follows() {
+        say("  a factor follows if iterations cost as much\n");
     }
     Ok(ExitCode::SUCCESS)
 }

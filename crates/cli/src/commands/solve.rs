@@ -18,9 +18,9 @@ use crate::input::ready::Ready;
 use crate::input::system::Input;
 use crate::report::summary::{Report, Setting};
 use crate::report::{dump, plot};
-use crate::run::attempts::by_choice;
 use crate::run::progress::Progress;
-use crate::run::solution::Solution;
+use crate::run::solution::{Solution, Try};
+use crate::run::solve::{self, Run};
 
 /// `coarsen solve`.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
@@ -106,15 +106,33 @@ impl<'a> SolveRun<'a> {
     ) -> Result<Self, Failure> {
         let ready = Ready::new(&options.given, input, renumber)?;
         let mut choice = decide(options, stages, &ready)?;
-        let place = (stages, options.precision, None);
-        let solution = by_choice(&ready, &options.given, &mut choice, place, progress)?;
+        let run = Run {
+            ready: &ready,
+            given: &options.given,
+            stages,
+            precision: options.precision,
+            progress,
+            begun: ready.parsed,
+            deadline: None,
+        };
+        let solution = solve::solve(run, &mut choice, None)?;
         Ok(Self { ready, choice, solution })
     }
 
     /// Adds the analysis steps and the attempts of an earlier run that failed.
     fn after(mut self, before: &Self) -> Self {
         self.ready.looks.get_mut().add(&before.ready.looks.borrow());
-        let tried = before.solution.tries.iter().copied().chain([before.solution.tried()]);
+        let Solution { tries, method, precond, precision, setup_seconds, solve_seconds, iterations, .. } =
+            &before.solution;
+        let last = Try {
+            method: *method,
+            precond: *precond,
+            precision: *precision,
+            setup_seconds: *setup_seconds,
+            solve_seconds: *solve_seconds,
+            iterations: *iterations,
+        };
+        let tried = tries.iter().copied().chain([last]);
         self.solution.tries.splice(0..0, tried);
         self
     }

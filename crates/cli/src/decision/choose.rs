@@ -1,7 +1,6 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
-use coarsen::auto::{Costs, Course, Event, Kind, Last, NoFactor, Plan, Reason};
-use coarsen::diagnose::Diagnosis;
+use coarsen::auto::{Candidate, Costs, Event, FactorCost, Kind, Last, Options, Plan, Run, Why};
 
 use crate::arguments::{Given, Method, Precond, name};
 use crate::input::ready::Ready;
@@ -9,15 +8,11 @@ use crate::input::ready::Ready;
 /// The choice and its reasons.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
-    pub(crate) method: Method,
-    /// The preconditioners to try, never empty: the first that can be set up is used.
-    pub(crate) preconds: Vec<Precond>,
+    pub(crate) plan: Plan,
     /// The reason for the method and the reason for the preconditioner, one line each.
     pub(crate) because: [String; 2],
-    /// The plan for several attempts, if `auto` decides.
-    pub(crate) plan: Option<Plan>,
-    /// The reason why the cost has no bound, if `auto` chooses the preconditioner and there is no plan.
-    pub(crate) unbounded: Option<NoFactor>,
+    /// Whether the preconditioner is chosen here.
+    auto: bool,
 }
 
 /// The options that matter for the choice.
@@ -27,87 +22,124 @@ pub(crate) struct Wish {
     pub(crate) precond: Precond,
     /// Whether an option excludes a direct method.
     pub(crate) iterate: bool,
-    /// Whether smoothed aggregation is a variable preconditioner.
-    pub(crate) varies: bool,
-    /// Whether skinning is tried before smoothed aggregation.
-    pub(crate) solid: bool,
-    /// Memory limit of a factor in bytes.
-    pub(crate) memory: usize,
 }
 
-/// Whether skinning is tried before smoothed aggregation: for a solid whose positions are known, if no file has
+/// Whether skinning is a candidate: for a solid whose positions are known, if no file has
 /// a near null space and no option is for smoothed aggregation.
-pub(crate) fn is_solid(ready: &Ready<'_>, given: &Given) -> bool {
+fn is_solid(ready: &Ready<'_>, given: &Given) -> bool {
     let open = given.near_kernel.is_none() && given.aggregation.words().is_empty();
     let positions = ready.positions.as_deref().filter(|_| open);
     positions.is_some_and(|positions| coarsen::auto::is_solid(&ready.matrix, positions))
 }
 
 /// Chooses for a system.
-pub(crate) fn choose(ready: &Ready<'_>, wish: Wish) -> Choice {
+pub(crate) fn choose(ready: &Ready<'_>, given: &Given, wish: Wish) -> Choice {
+    let options = Options {
+        method: wish.method.into(),
+        iterate: wish.iterate,
+        varies: given.aggregation.varies(),
+        solid: is_solid(ready, given),
+        near_kernel: ready.positions.is_some() || ready.near_kernel.is_some(),
+        memory: given.memory(),
+        tolerance: given.tol,
+    };
     let costs = |factor| ready.looks.borrow_mut().time("forecasts", || Costs::of(&ready.matrix, factor));
-    Choice::new(wish, ready.input.b.len(), &ready.diagnosis, costs)
+    let plan = Plan::new(options, ready.input.b.len(), &ready.diagnosis, costs);
+    Choice::new(plan, options, wish)
 }
 
 impl Choice {
-    /// Chooses. `measure` computes the costs and is called only if there is more than one candidate; its
-    /// argument states whether a factor is a candidate.
-    pub(crate) fn new(
-        wish: Wish,
-        n: usize,
-        diagnosis: &Diagnosis,
-        measure: impl FnOnce(bool) -> Costs,
-    ) -> Self {
-        let Wish { iterate, varies, solid, memory, .. } = wish;
-        let auto = coarsen::auto::Wish { method: wish.method.into(), iterate, varies, solid, memory };
-        let choice = coarsen::auto::Choice::new(auto, n, diagnosis, measure);
-        let method = choice.method.into();
-        let (preconds, how, plan) = match wish.precond {
-            _ if method == Method::Direct => (vec![Precond::None], Reason::NeedsNone, None),
-            Precond::Auto => (choice.preconds.into_iter().map(Into::into).collect(), choice.how, choice.plan),
-            asked => (vec![asked], Reason::Asked, None),
+    fn new(mut plan: Plan, options: Options, wish: Wish) -> Self {
+        let auto = wish.precond == Precond::Auto && wish.method != Method::Direct;
+        if let (false, Some(kind)) = (plan.candidates.is_empty(), Option::from(wish.precond)) {
+            let method = options.method.unwrap_or_else(|| match plan.candidates[0].method {
+                coarsen::auto::Method::BiCgStab => coarsen::auto::Method::Gmres,
+                method => method,
+            });
+            plan.candidates = vec![Candidate { method, kind }];
+        }
+        let mut choice = Self { plan, because: Default::default(), auto };
+        choice.tell();
+        choice
+    }
+
+    /// Whether methods are chosen here.
+    pub(crate) fn is_auto(&self) -> bool {
+        self.auto
+    }
+
+    /// The method that begins.
+    pub(crate) fn method(&self) -> Method {
+        match self.plan.begins() {
+            Last::Factor => Method::Direct,
+            Last::Iterations(method, _) => method.into(),
+        }
+    }
+
+    /// The preconditioner that begins.
+    pub(crate) fn precond(&self) -> Precond {
+        match self.plan.begins() {
+            Last::Factor => Precond::None,
+            Last::Iterations(_, kind) => kind.into(),
+        }
+    }
+
+    /// All preconditioners that may be used.
+    pub(crate) fn preconds(&self) -> Vec<Precond> {
+        match self.plan.candidates.is_empty() {
+            true => vec![Precond::None],
+            false => self.plan.candidates.iter().map(|candidate| candidate.kind.into()).collect(),
+        }
+    }
+
+    /// Whether a factor follows if iterations cost as much.
+    pub(crate) fn factor_follows(&self) -> bool {
+        !matches!(self.plan.factor, FactorCost::None(_)) && self.method() != Method::Direct
+    }
+
+    fn tell(&mut self) {
+        let (method, precond) = (name(self.method()), name(self.precond()));
+        let how = match self.plan.begins() {
+            Last::Factor => "a factorisation needs no preconditioner",
+            _ if self.auto => "the lowest expected cost",
+            _ => "requested",
         };
-        let iterated = wish.precond == Precond::Auto && plan.is_none() && method != Method::Direct;
-        let unbounded = iterated.then_some(match choice.why {
-            Reason::Seen { .. } if !iterate => NoFactor::Unknown,
-            _ => NoFactor::Unwanted,
-        });
-        let because = [format!("{}: {}", name(method), choice.why), format!("{}: {how}", name(preconds[0]))];
-        Self { method, preconds, because, plan, unbounded }
+        self.because = [format!("{method}: {}", self.plan.reason), format!("{precond}: {how}")];
     }
 
     /// Removes preconditioners that cannot be used. If the first choice changes, `why` becomes part of the
     /// reason.
     pub(crate) fn keep(&mut self, mut usable: impl FnMut(Precond) -> bool, why: &str) {
-        let first = self.preconds[0];
-        self.preconds.retain(|&precond| usable(precond));
-        if let Some(plan) = &mut self.plan {
-            plan.kinds.retain(|&kind| usable(kind.into()));
-        }
-        if let Some(&taken) = self.preconds.first().filter(|&&taken| taken != first) {
-            self.because[1] = format!("{}: {} {why}", name(taken), name(first));
+        let first = self.precond();
+        self.plan.candidates.retain(|candidate| usable(candidate.kind.into()));
+        if !self.plan.candidates.is_empty() && self.precond() != first {
+            self.tell();
+            self.because[1] = format!("{}: {} {why}", name(self.precond()), name(first));
         }
     }
 
     /// Replaces the reasons by the course of the run.
-    pub(crate) fn went(&mut self, course: &Course) {
-        let seen = self.because[0].split_once(": ").map_or("", |(_, seen)| seen).to_owned();
-        let end = |event: &Event| match (event, course.last) {
-            (Event::Bought { .. }, Last::Factor) => true,
-            (Event::GivenUp { next, .. }, Last::Iterations(kind)) => *next == kind,
-            (Event::Turn { .. }, Last::Iterations(_)) => true,
-            _ => false,
+    pub(crate) fn went(&mut self, run: &Run) {
+        if !self.auto || run.events.is_empty() {
+            return;
+        }
+        let reason = match self.plan.reason.why {
+            Why::Asked => String::from("requested"),
+            _ => format!("{}; {} unknowns", self.plan.reason.matrix, self.plan.reason.unknowns),
         };
-        let told = course.events.iter().rev().find(|event| end(event));
-        let told = told.map_or_else(|| "the cheapest by its forecasts".to_owned(), Event::to_string);
-        (self.method, self.preconds, self.because) = match course.last {
-            Last::Factor => {
-                let why = [format!("direct: {seen}; {told}"), format!("none: {}", Reason::NeedsNone)];
-                (Method::Direct, vec![Precond::None], why)
-            }
-            Last::Iterations(kind) => {
-                let why = [self.because[0].clone(), format!("{kind}: {told}")];
-                (self.method, vec![kind.into()], why)
+        let told = run.events.iter().rev().find(|event| match (event, run.last) {
+            (Event::Factored { .. }, Last::Factor) => true,
+            (Event::Left { from, .. }, last) => *from != last,
+            _ => false,
+        });
+        let told = told.map_or_else(|| "the lowest forecast".to_owned(), Event::to_string);
+        self.because = match run.last {
+            Last::Factor => [
+                format!("direct: {reason}; {told}"),
+                "none: a factorisation needs no preconditioner".to_owned(),
+            ],
+            Last::Iterations(method, kind) => {
+                [format!("{method}: {reason}"), format!("{kind}: {told}")]
             }
         };
     }
@@ -140,46 +172,65 @@ impl From<coarsen::auto::Method> for Method {
     }
 }
 
+/// The preconditioners of the command line, with those of the library.
+const PAIRS: [(Precond, Kind); 14] = [
+    (Precond::None, Kind::Identity),
+    (Precond::Jacobi, Kind::Jacobi),
+    (Precond::L1Jacobi, Kind::L1Jacobi),
+    (Precond::BlockJacobi, Kind::BlockJacobi),
+    (Precond::Gs, Kind::GaussSeidel),
+    (Precond::Ssor, Kind::Ssor),
+    (Precond::Ic0, Kind::Ic0),
+    (Precond::Ilu0, Kind::Ilu0),
+    (Precond::Chebyshev, Kind::Chebyshev),
+    (Precond::Sa, Kind::SmoothedAggregation),
+    (Precond::Skinning, Kind::Skinning),
+    (Precond::Mas, Kind::Schwarz),
+    (Precond::As, Kind::OverlappingSchwarz),
+    (Precond::Ras, Kind::RestrictedSchwarz),
+];
+
+/// `None` for `auto`.
+impl From<Precond> for Option<Kind> {
+    fn from(precond: Precond) -> Self {
+        PAIRS.iter().find(|(of, _)| *of == precond).map(|(_, kind)| *kind)
+    }
+}
+
 impl From<Kind> for Precond {
     fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Identity => Self::None,
-            Kind::Jacobi => Self::Jacobi,
-            Kind::BlockJacobi => Self::BlockJacobi,
-            Kind::Ic0 => Self::Ic0,
-            Kind::Ilu0 => Self::Ilu0,
-            Kind::SmoothedAggregation => Self::Sa,
-            Kind::Skinning => Self::Skinning,
-        }
+        PAIRS.iter().find(|(_, of)| *of == kind).map_or(Self::Auto, |(precond, _)| *precond)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen::auto::MEMORY;
     use coarsen::diagnose::diagnose;
     use coarsen::sparse::Bsr;
     use coarsen::sparse::assembly::from_triplets;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
-        let wish = Wish { method, precond, iterate, varies: false, solid: false, memory: MEMORY };
-        Choice::new(wish, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor))
-    }
-
-    fn square(entries: [f64; 4]) -> Bsr<f64> {
-        let [a, b, c, d] = entries;
-        from_triplets(2, 2, &[(0, 0, a), (0, 1, b), (1, 0, c), (1, 1, d)]).unwrap()
+        let options = Options { method: method.into(), iterate, ..Options::default() };
+        let plan = Plan::new(options, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor));
+        Choice::new(plan, options, Wish { method, precond, iterate })
     }
 
     #[test]
     fn what_is_asked_for_is_done() {
-        let a = square([2.0, 1.0, 1.0, 2.0]);
+        let a = from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)]).unwrap();
         let choice = choose(&a, Method::Minres, Precond::Jacobi, true);
-        assert_eq!((choice.method, choice.preconds), (Method::Minres, vec![Precond::Jacobi]));
+        assert_eq!((choice.method(), choice.preconds()), (Method::Minres, vec![Precond::Jacobi]));
         assert_eq!(choice.because, ["minres: requested", "jacobi: requested"]);
-        assert!(choice.plan.is_none(), "there are no alternatives");
         let choice = choose(&a, Method::Auto, Precond::Auto, false);
-        assert_eq!((choice.method, choice.preconds), (Method::Direct, vec![Precond::None]));
+        assert_eq!((choice.method(), choice.precond()), (Method::Direct, Precond::None));
+    }
+
+    #[test]
+    fn every_preconditioner_has_one_name() {
+        for (precond, kind) in PAIRS {
+            assert_eq!((Option::from(precond), Precond::from(kind)), (Some(kind), precond));
+            assert_eq!(name(precond), kind.to_string());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use coarsen::diagnose::Severity;
 
-use super::choose::{Choice, Wish, choose, is_solid};
+use super::choose::{Choice, Wish, choose};
 use super::places::Stages;
 use crate::arguments::{Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::error::Failure;
@@ -25,11 +25,8 @@ pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Res
             || !matches!(options.precision, Precision::Auto | Precision::F64)
             || !matches!(stages, Stages::Cpu)
             || given.null_space != NullSpace::None,
-        varies: given.aggregation.varies(),
-        solid: is_solid(ready, given),
-        memory: given.memory(),
     };
-    let mut choice = choose(ready, wish);
+    let mut choice = choose(ready, given, wish);
     check_direct(options, stages, &choice)?;
     leave_to_the_cpu(stages, &mut choice)?;
     check_words(options, &choice)?;
@@ -49,7 +46,7 @@ pub(crate) fn check_solvable(given: &Given, ready: &Ready<'_>) -> Result<(), Fai
 
 /// Rejects options that a direct solve would ignore.
 fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(), Failure> {
-    if choice.method != Method::Direct {
+    if !choice.plan.candidates.is_empty() {
         return Ok(());
     }
     let ignored = [
@@ -66,9 +63,9 @@ fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(),
 
 /// Removes preconditioners that only the CPU supports.
 pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(), Failure> {
-    let first = choice.preconds[0];
+    let first = choice.precond();
     choice.keep(|precond| stages.builds(precond), "is available on the CPU only");
-    match choice.preconds.is_empty() {
+    match choice.plan.candidates.is_empty() && first != Precond::None {
         true => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
         false => Ok(()),
     }
@@ -78,12 +75,12 @@ pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(
 /// preconditioner.
 fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     let hint = options.precond == Precond::Auto && options.method != Method::Direct;
-    used(&options.given, &choice.preconds, hint)?;
+    used(&options.given, &choice.preconds(), hint)?;
     if options.given.aggregation.varies()
-        && choice.preconds.contains(&Precond::Sa)
-        && choice.method != Method::Fcg
+        && choice.preconds().contains(&Precond::Sa)
+        && choice.method() != Method::Fcg
     {
-        return Err(Failure::Varies { method: name(choice.method) });
+        return Err(Failure::Varies { method: name(choice.method()) });
     }
     Ok(())
 }

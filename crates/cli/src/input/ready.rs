@@ -1,11 +1,10 @@
 //! A system in blocks with its diagnosis: the start of `solve` and `compare`.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::time::Instant;
 
 use coarsen::diagnose::{Diagnosis, diagnose};
-use coarsen::direct::Analysis;
 use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 
 use super::looks::Looks;
@@ -36,8 +35,6 @@ pub(crate) struct Ready<'a> {
     pub(crate) parsed: Instant,
     /// The times of the analysis steps, here and later in the run.
     pub(crate) looks: RefCell<Looks>,
-    /// The ordering of `matrix` for a factor.
-    pub(crate) ordered: Cell<Option<Analysis>>,
 }
 
 impl<'a> Ready<'a> {
@@ -66,7 +63,7 @@ impl<'a> Ready<'a> {
             NullSpace::None => None,
             _ => looks.time("null space", || null_space(given, input, &matrix, by))?,
         };
-        let (looks, ordered) = (RefCell::new(looks), Cell::new(None));
+        let looks = RefCell::new(looks);
         Ok(Self {
             input,
             diagnosis,
@@ -77,7 +74,6 @@ impl<'a> Ready<'a> {
             null_space,
             parsed,
             looks,
-            ordered,
         })
     }
 }

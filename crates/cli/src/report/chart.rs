@@ -30,7 +30,7 @@ fn colour(row: &Row) -> RGBColor {
         Precond::Ic0 | Precond::Ilu0 => RGBColor(0, 114, 178),
         Precond::Chebyshev => RGBColor(0, 158, 115),
         Precond::BlockJacobi => RGBColor(86, 180, 233),
-        Precond::Jacobi => RGBColor(204, 121, 167),
+        Precond::Jacobi | Precond::L1Jacobi => RGBColor(204, 121, 167),
         Precond::Gs => RGBColor(230, 159, 0),
         Precond::Ssor => RGBColor(130, 90, 40),
         Precond::None | Precond::Auto if row.method == Method::Direct => RGBColor(0, 0, 0),

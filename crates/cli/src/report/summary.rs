@@ -15,7 +15,7 @@ use crate::decision::choose::Choice;
 use crate::error::Failure;
 use crate::input::looks::Looks;
 use crate::input::ready::Ready;
-use crate::run::solution::{Solution, Try};
+use crate::run::solution::{Solution, Try, advice};
 
 /// The data of a run that are known before the solve.
 pub(crate) struct Setting<'a> {
@@ -88,7 +88,7 @@ impl Report {
             n: input.b.len(),
             nnz: input.matrix.nnz(),
             block_size: ready.matrix.block().0,
-            method: choice.method,
+            method: solution.method,
             precond: solution.precond,
             backend: solution.backend,
             precision: solution.precision,
@@ -104,11 +104,11 @@ impl Report {
             tolerance: options.given.tol,
             true_relative_residual: solution.residual,
             outcome: solution.ending.name(),
-            advice: solution.ending.to_string(),
+            advice: advice(&solution.ending),
             history: solution.history.clone(),
-            levels: solution.grids.as_ref().map_or(1, |grids| grids.levels),
-            operator_complexity: solution.grids.as_ref().map_or(1.0, |grids| grids.operator_complexity),
-            table: solution.grids.as_ref().map(|grids| grids.table.clone()),
+            levels: solution.levels.as_ref().map_or(1, |levels| levels.count),
+            operator_complexity: solution.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity),
+            table: solution.levels.as_ref().map(|levels| levels.table.clone()),
             condition_estimate: solution.condition,
             peak_memory_bytes: peak_memory(),
             choice: choice.because.clone(),

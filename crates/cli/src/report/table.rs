@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::json::Versions;
 use crate::arguments::{Compare, Method, Precond, name};
 use crate::console::{count, mib};
+use crate::decision::choose::Choice;
 use crate::input::ready::Ready;
-use crate::run::auto::Auto;
-use crate::run::solution::{Solution, Try};
+use crate::run::solution::{Solution, Try, advice};
 
 /// One method on the system.
 #[derive(Clone, Debug, Serialize)]
@@ -52,7 +52,7 @@ impl Row {
         bytes: usize,
         several: bool,
     ) -> Self {
-        let grids = solution.grids.as_ref();
+        let levels = solution.levels.as_ref();
         let tried: f64 = solution.tries.iter().map(Try::seconds).sum();
         Self {
             method,
@@ -67,10 +67,10 @@ impl Row {
             tries: solution.tries.clone(),
             memory_bytes: bytes,
             outcome: solution.ending.name(),
-            advice: solution.ending.to_string(),
+            advice: advice(&solution.ending),
             true_relative_residual: solution.residual,
-            levels: grids.map_or(1, |g| g.levels),
-            operator_complexity: grids.map_or(1.0, |g| g.operator_complexity),
+            levels: levels.map_or(1, |levels| levels.count),
+            operator_complexity: levels.map_or(1.0, |levels| levels.operator_complexity),
             history: solution.history.clone(),
             times: solution.times.clone(),
         }
@@ -128,7 +128,7 @@ impl Table {
         options: &Compare,
         threads: usize,
         ready: &Ready<'_>,
-        auto: &Auto,
+        (auto, choice, auto_seconds): (&Solution, &Choice, f64),
         looking_seconds: f64,
         mut rows: Vec<Row>,
     ) -> Self {
@@ -146,9 +146,9 @@ impl Table {
             tolerance: options.given.tol,
             limit_seconds: options.limit,
             looking_seconds,
-            auto_seconds: auto.seconds,
+            auto_seconds,
             auto_outcome: auto.ending.name(),
-            choice: auto.choice.because.clone(),
+            choice: choice.because.clone(),
             rows,
             versions: Versions::THESE,
         }

@@ -1,14 +1,13 @@
 //! An OpenCL device as a place for the command.
 
+use coarsen::auto::{Built, Kind, Levels};
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::opencl::{DeviceSchwarz, DeviceSubdomains, OpenCl};
 use coarsen::schwarz::{Coarse, Repair, Schwarz, Weights};
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Error, Real};
+use coarsen::{Error, LinearOperator, Real};
 
-use super::job::{Grids, Job};
-use super::stage::{Built, Operator, Stage, anywhere, domains};
-use crate::arguments::Precond;
+use super::stage::{Recipes, Stage, anywhere, domains};
 use crate::arguments::domains::Form;
 
 /// An estimate of the bytes of a hierarchy, as a multiple of the bytes of its matrix. Transfers, coarser
@@ -20,40 +19,41 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
         Some(format!("on {}", self.device()))
     }
 
-    fn check_room(&self, job: &Job<'_>) -> Result<(), Error> {
-        let precond = job.preconds.first().copied().unwrap_or(Precond::None);
-        self.check_room(needed(self, job.system.matrix, precond, &job.domains))
-    }
-
-    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Self::Vector>, SetupError> {
-        match (precond, &job.domains) {
-            (Precond::Mas, Form::Additive(recipe))
+    fn build(
+        &self,
+        kind: Kind,
+        recipes: &Recipes,
+        system: System<'_, f64>,
+    ) -> Result<Built<Self::Vector>, SetupError> {
+        self.check_room(needed(self, system.matrix, kind, &recipes.domains))?;
+        match (kind, &recipes.domains) {
+            (Kind::Schwarz, Form::Additive(recipe))
                 if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>
             {
-                computed_on_device(recipe, job.system, self)
+                computed_on_device(recipe, system, self)
             }
             // These forms need the host: a factor, computed weights and smoothed aggregation.
-            (Precond::Mas, form) => domains(form, job.system, self),
-            (other, _) => anywhere(other, job, self),
+            (Kind::Schwarz, form) => domains(form, system, self),
+            (other, _) => anywhere(other, recipes, system, self),
         }
     }
 
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error> {
-        Ok(Operator::Made(Box::new(self.plain().matrix(a)?)))
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Self::Vector> + 'a>, Error> {
+        Ok(Box::new(self.plain().matrix(a)?))
     }
 }
 
 /// The number of bytes of the matrix, of a dozen vectors, and of the preconditioner.
-fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
+fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, kind: Kind, form: &Form) -> u64 {
     let inner = on.matrix_bytes(a);
     let domains = |recipe: &Schwarz| on.domain_bytes(recipe, a);
-    let preconditioner = match (precond, form) {
-        (Precond::Sa | Precond::Skinning, _) => HIERARCHY * inner,
-        (Precond::Mas, Form::Additive(recipe)) => domains(recipe),
-        (Precond::Mas, Form::Multiplicative(over)) => {
+    let preconditioner = match (kind, form) {
+        (Kind::SmoothedAggregation | Kind::Skinning, _) => HIERARCHY * inner,
+        (Kind::Schwarz, Form::Additive(recipe)) => domains(recipe),
+        (Kind::Schwarz, Form::Multiplicative(over)) => {
             HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)
         }
-        (Precond::Gs | Precond::Ssor | Precond::Chebyshev, _) => inner,
+        (Kind::GaussSeidel | Kind::Ssor | Kind::Chebyshev, _) => inner,
         _ => 0,
     };
     let vectors = 12 * a.shape().0 * size_of::<V>();
@@ -68,12 +68,12 @@ fn computed_on_device<V: Real, S: Real>(
 ) -> Result<Built<<OpenCl<V, S> as Backend>::Vector>, SetupError> {
     let built = DeviceSchwarz { recipe: *recipe, ..DeviceSchwarz::default() }.build_from(system, on)?;
     let nodes = built.nodes()?;
-    let grids = Grids {
-        levels: nodes.len(),
+    let levels = Levels {
+        count: nodes.len(),
         operator_complexity: 1.0 + built.values() as f64 / system.matrix.nnz().max(1) as f64,
         table: table(&built, &nodes, recipe.domain)?,
     };
-    Ok((Box::new(built), Some(grids)))
+    Ok(Built { preconditioner: Box::new(built), levels: Some(levels) })
 }
 
 /// One line per level.

@@ -1,5 +1,6 @@
 //! The preconditioner of a sequence, and its update in each step.
 
+use coarsen::auto::OVER_RELAXATION;
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
 use coarsen::krylov::Krylov;
 use coarsen::multigrid::{Multigrid, Skinning, SmoothedAggregation};
@@ -8,7 +9,6 @@ use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::System;
 use coarsen::{Action, Followed, Real, RebuildPolicy, Report, Step};
 
-use super::stage::OVER_RELAXATION;
 use crate::arguments::domains::{Domains, Form};
 use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve};
@@ -160,6 +160,7 @@ impl Recipe {
             },
             Precond::None | Precond::BlockJacobi => boxed(&BlockJacobi::default(), system, on),
             Precond::Jacobi => boxed(&Jacobi::default(), system, on),
+            Precond::L1Jacobi => boxed(&Jacobi { l1: true, ..Jacobi::default() }, system, on),
             Precond::Gs => boxed(&GaussSeidel::default(), system, on),
             Precond::Ssor => boxed(&ssor, system, on),
             Precond::Ic0 => boxed(&Ic0::default(), system, on),

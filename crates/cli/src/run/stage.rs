@@ -1,22 +1,44 @@
 //! Places for the command, and the preconditioners that they support.
 
-use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::multigrid::{Coarsening, Multigrid, NarrowHierarchy, SmootherRecipe};
+use coarsen::auto::{Built, Kind, Levels, OVER_RELAXATION, in_f32};
+use coarsen::backend::{Backend, Cpu, Prepared, Setup, SetupError};
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Skinning, SmoothedAggregation, SmootherRecipe};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Error, Identity, LinearOperator, Preconditioner, Real};
+use coarsen::{Error, Identity, LinearOperator, Real, Vector};
 
-use super::job::{Grids, Job};
-use crate::arguments::Precond;
 use crate::arguments::domains::Form;
+use crate::arguments::overlap::Overlap;
+use crate::arguments::{Given, Precision};
 
-/// The relaxation factor of `--precond ssor`. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best
-/// on model problems.
-pub(crate) const OVER_RELAXATION: f64 = 1.3;
+/// The recipes of the command line.
+pub(crate) struct Recipes {
+    /// [`Kind::SmoothedAggregation`].
+    pub(crate) aggregation: Multigrid<SmoothedAggregation>,
+    /// [`Kind::Skinning`].
+    pub(crate) skinning: Multigrid<Skinning>,
+    /// [`Kind::Schwarz`].
+    pub(crate) domains: Form,
+    /// [`Kind::OverlappingSchwarz`], and its restricted form for [`Kind::RestrictedSchwarz`].
+    pub(crate) overlap: Overlap,
+    /// Whether 64 bits throughout are asked for, also in the inverses of domains.
+    pub(crate) double: bool,
+}
 
-/// A preconditioner, and its levels if it has several.
-pub(crate) type Built<V> = (Box<dyn Preconditioner<V>>, Option<Grids>);
+impl Recipes {
+    /// The recipes for the precision that is asked for.
+    pub(crate) fn of(given: &Given, precision: Precision) -> Self {
+        let double = precision == Precision::F64;
+        Self {
+            aggregation: given.aggregation.recipe(),
+            skinning: given.skinning.recipe(),
+            domains: given.domains.recipe(double),
+            overlap: given.overlap.clone(),
+            double,
+        }
+    }
+}
 
 /// A place at which the command can solve.
 pub(crate) trait Stage: Backend {
@@ -25,84 +47,80 @@ pub(crate) trait Stage: Backend {
         None
     }
 
-    /// Checks before the setup whether a job fits into memory.
-    fn check_room(&self, _: &Job<'_>) -> Result<(), Error> {
-        Ok(())
-    }
-
     /// A preconditioner of the system.
-    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Self::Vector>, SetupError>;
+    fn build(
+        &self,
+        kind: Kind,
+        recipes: &Recipes,
+        system: System<'_, f64>,
+    ) -> Result<Built<Self::Vector>, SetupError>;
 
     /// The system's matrix in the precision of the vectors.
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error>;
-}
-
-/// The given matrix, or a converted copy.
-pub(crate) enum Operator<'a, B: Backend> {
-    Given(&'a dyn LinearOperator<B::Vector>),
-    Made(Box<dyn LinearOperator<B::Vector>>),
-}
-
-impl<B: Backend> Operator<'_, B> {
-    pub(crate) fn get(&self) -> &dyn LinearOperator<B::Vector> {
-        match self {
-            Self::Given(a) => *a,
-            Self::Made(a) => &**a,
-        }
-    }
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Self::Vector> + 'a>, Error>;
 }
 
 impl<V: Real, S: Real> Stage for Cpu<V, S> {
-    fn build(&self, precond: Precond, job: &Job<'_>) -> Result<Built<Vec<V>>, SetupError> {
-        Ok(match precond {
-            Precond::Sa if V::NAME != S::NAME => {
-                return narrow(job, |system| job.aggregation.build_narrow(system));
+    fn build(
+        &self,
+        kind: Kind,
+        recipes: &Recipes,
+        system: System<'_, f64>,
+    ) -> Result<Built<Vec<V>>, SetupError> {
+        match kind {
+            Kind::SmoothedAggregation if V::NAME != S::NAME => {
+                in_f32(system, |system| recipes.aggregation.build_narrow(system))
             }
-            Precond::Skinning if V::NAME != S::NAME => {
-                return narrow(job, |system| job.skinning.build_narrow(system));
+            Kind::Skinning if V::NAME != S::NAME => {
+                in_f32(system, |system| recipes.skinning.build_narrow(system))
             }
-            Precond::Mas => return domains(&job.domains, job.system, self),
-            Precond::Ic0 => (Box::new(Ic0::default().build_from(job.system, self)?), None),
-            Precond::Ilu0 => (Box::new(Ilu0.build_from(job.system, self)?), None),
-            Precond::As | Precond::Ras => {
-                let recipe = job.overlap.recipe(precond == Precond::Ras, job.double);
-                (Box::new(recipe.build_from(job.system, self)?), None)
+            Kind::Schwarz => domains(&recipes.domains, system, self),
+            Kind::Ic0 => one_level(Ic0::default().build_from(system, self)?),
+            Kind::Ilu0 => one_level(Ilu0.build_from(system, self)?),
+            Kind::OverlappingSchwarz | Kind::RestrictedSchwarz => {
+                let recipe = recipes.overlap.recipe(kind == Kind::RestrictedSchwarz, recipes.double);
+                one_level(recipe.build_from(system, self)?)
             }
-            other => return anywhere(other, job, self),
-        })
+            other => anywhere(other, recipes, system, self),
+        }
     }
 
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Operator<'a, Self>, Error> {
-        Ok(if V::NAME == f64::NAME { Operator::Given(a) } else { Operator::Made(Box::new(a.to::<V>())) })
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Vec<V>> + 'a>, Error> {
+        Ok(if V::NAME == f64::NAME { Box::new(a) } else { Box::new(a.to::<V>()) })
     }
 }
 
 /// Builds a preconditioner that works at any place;
 /// [`Stages::builds`](crate::decision::places::Stages::builds) excludes all other preconditioners.
 pub(crate) fn anywhere<B: Backend>(
-    precond: Precond,
-    job: &Job<'_>,
+    kind: Kind,
+    recipes: &Recipes,
+    system: System<'_, f64>,
     on: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
-    let system = job.system;
     let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-    let one_level: Box<dyn Preconditioner<B::Vector>> = match precond {
-        Precond::Sa => return hierarchy(&job.aggregation, system, on),
-        Precond::Skinning => return hierarchy(&job.skinning, system, on),
-        Precond::Jacobi => Box::new(Jacobi::default().build_from(system, on)?),
-        Precond::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
-        Precond::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
-        Precond::Ssor => Box::new(ssor.build_from(system, on)?),
-        Precond::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
-        Precond::Auto
-        | Precond::None
-        | Precond::Mas
-        | Precond::As
-        | Precond::Ras
-        | Precond::Ic0
-        | Precond::Ilu0 => Box::new(Identity),
-    };
-    Ok((one_level, None))
+    match kind {
+        Kind::SmoothedAggregation => hierarchy(&recipes.aggregation, system, on),
+        Kind::Skinning => hierarchy(&recipes.skinning, system, on),
+        Kind::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
+        Kind::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
+        Kind::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
+        Kind::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
+        Kind::Ssor => one_level(ssor.build_from(system, on)?),
+        Kind::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
+        Kind::Identity
+        | Kind::Schwarz
+        | Kind::OverlappingSchwarz
+        | Kind::RestrictedSchwarz
+        | Kind::Ic0
+        | Kind::Ilu0 => one_level(Identity),
+    }
+}
+
+/// A preconditioner without levels.
+pub(crate) fn one_level<V: Vector>(
+    built: impl Prepared<V, f64> + 'static,
+) -> Result<Built<V>, SetupError> {
+    Ok(Built { preconditioner: Box::new(built), levels: None })
 }
 
 fn hierarchy<B: Backend, C, S>(
@@ -114,21 +132,13 @@ where
     C: Coarsening<f64> + 'static,
     S: SmootherRecipe<f64, B> + 'static,
 {
-    let built = recipe.build_from(system, on)?;
-    let grids = Grids::of(&built);
-    Ok((Box::new(built), Some(grids)))
-}
-
-/// A hierarchy that is computed and applied in f32, for vectors in f64.
-fn narrow<V: Real, C: Coarsening<f32> + 'static>(
-    job: &Job<'_>,
-    build: impl FnOnce(System<'_, f32>) -> Result<NarrowHierarchy<C>, SetupError>,
-) -> Result<Built<Vec<V>>, SetupError> {
-    let System { positions, near_kernel, links, .. } = job.system;
-    let matrix = job.time("f32 copy", || job.system.matrix.to::<f32>());
-    let built = build(System { positions, near_kernel, links, ..System::from(&matrix) })?;
-    let grids = Grids::of(built.get());
-    Ok((Box::new(built), Some(grids)))
+    let built: Hierarchy<f64, B, C, S> = recipe.build_from(system, on)?;
+    let levels = Levels {
+        count: built.levels(),
+        operator_complexity: built.operator_complexity(),
+        table: built.to_string(),
+    };
+    Ok(Built { preconditioner: Box::new(built), levels: Some(levels) })
 }
 
 /// Multilevel domains whose inverses are computed on the host.
@@ -143,10 +153,10 @@ pub(crate) fn domains<B: Place>(
     };
     let built = schwarz.build_from(system, on)?;
     let plan = built.plan();
-    let grids = Grids {
-        levels: plan.levels() + usize::from(plan.top_nodes() > 0),
+    let levels = Levels {
+        count: plan.levels() + usize::from(plan.top_nodes() > 0),
         operator_complexity: 1.0 + plan.values() as f64 / system.matrix.nnz().max(1) as f64,
         table: built.to_string(),
     };
-    Ok((Box::new(built), Some(grids)))
+    Ok(Built { preconditioner: Box::new(built), levels: Some(levels) })
 }

@@ -1,0 +1,575 @@
+//! Attempts at one system, each from the best x so far, at any backend.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use coarsen_backend::{Prepared, SetupError};
+use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, Vector, power_of_two};
+use coarsen_direct::{Analysis, Direct, Engine, Factor};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
+use coarsen_sparse::{Bsr, NearKernel, System};
+
+use crate::drive::{Attempt, Attempts, Limits, drive};
+use crate::ending::Ending;
+use crate::run::{Last, Run};
+use crate::{Candidate, Kind, Method, Monitor, NoFactor, Plan, RoundOff, attainable};
+
+/// Builds vectors, operators and preconditioners at one backend.
+///
+/// [`Host`](crate::Host) is the one of the CPU. A program with another backend, or with other options of its preconditioners,
+/// implements it.
+pub trait Builder {
+    /// The vectors of the backend.
+    type Vector: Vector;
+
+    /// Copies numbers into a vector of the backend.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn vector(&self, values: &[<Self::Vector as Vector>::Real]) -> Result<Self::Vector, Error>;
+
+    /// Copies a vector of the backend into host memory.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn read(&self, vector: &Self::Vector, into: &mut [<Self::Vector as Vector>::Real]) -> Result<(), Error>;
+
+    /// The matrix as an operator on these vectors.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Self::Vector> + 'a>, Error>;
+
+    /// Builds a preconditioner; `single` asks for storage in f32.
+    ///
+    /// # Errors
+    /// Those of the preconditioner.
+    fn build(
+        &self,
+        kind: Kind,
+        single: bool,
+        system: System<'_, f64>,
+    ) -> Result<Built<Self::Vector>, SetupError>;
+}
+
+/// A preconditioner, and its levels if it is a hierarchy.
+pub struct Built<V: Vector> {
+    /// The preconditioner.
+    pub preconditioner: Box<dyn Prepared<V, f64>>,
+    /// Its levels.
+    pub levels: Option<Levels>,
+}
+
+/// The levels of a preconditioner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels {
+    /// Their number.
+    pub count: usize,
+    /// The entries of the matrices of all levels, divided by the entries of A.
+    pub operator_complexity: f64,
+    /// A table, one line for each level.
+    pub table: String,
+}
+
+/// A system and what a solve may do with it.
+#[derive(Clone, Copy)]
+pub struct Problem<'a> {
+    /// A without contact, and what is known of it.
+    pub system: System<'a, f64>,
+    /// b.
+    pub b: &'a [f64],
+    /// Vectors that A maps to zero.
+    pub null_space: Option<&'a NearKernel>,
+    /// Whether a component of the graph has constants in its kernel.
+    pub unconstrained: bool,
+    /// The tolerance for the relative residual.
+    pub tolerance: f64,
+    /// The maximal number of iterations of all methods together.
+    pub max_iterations: usize,
+    /// Whether preconditioners are first tried in f32.
+    pub single: bool,
+}
+
+/// An attempt that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// The method.
+    pub of: Last,
+    /// Whether the preconditioner was stored in f32.
+    pub single: bool,
+    /// The seconds of its setup; 0 if the preconditioner was kept from an earlier attempt.
+    pub setup_seconds: f64,
+    /// The seconds of its iterations.
+    pub solve_seconds: f64,
+    /// The number of its iterations, or of refinements by a factor.
+    pub iterations: usize,
+    /// How it ended.
+    pub ending: Ending,
+    /// An estimate of the condition number of M⁻¹A from below.
+    pub condition: Option<f64>,
+    /// The levels of the preconditioner.
+    pub levels: Option<Levels>,
+}
+
+/// A function that is called at every iteration of all methods, with the number of iterations so far and the relative
+/// residual. `Break` ends the solve.
+pub type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
+
+/// What a solve leaves besides x.
+pub struct Outcomes<V: Vector> {
+    /// The record of the run; `None` if the guess was a solution.
+    pub run: Option<Run>,
+    /// All attempts in order.
+    pub tried: Vec<Tried>,
+    /// How the solve ended.
+    pub ending: Ending,
+    /// ‖b − A x‖ / ‖b‖ of the returned x.
+    pub residual: f64,
+    /// The number of iterations of all methods.
+    pub iterations: usize,
+    /// The seconds of the ordering for a factor.
+    pub ordering_seconds: f64,
+    /// What solved the system.
+    pub solver: Option<Kept<V>>,
+}
+
+impl<V: Vector> Outcomes<V> {
+    /// Nothing was tried.
+    fn refused(ending: Ending, residual: f64) -> Self {
+        let (run, tried, solver) = (None, Vec::new(), None);
+        Self { run, tried, ending, residual, iterations: 0, ordering_seconds: 0.0, solver }
+    }
+}
+
+/// What solved a system.
+pub enum Kept<V: Vector> {
+    /// A method with a preconditioner.
+    Preconditioner(Candidate, bool, Built<V>),
+    /// A factor.
+    Factor(Box<Factor>),
+}
+
+/// Options that accept a factor of any accuracy, because the residual is checked here.
+pub const DIRECT: Direct = Direct {
+    method: coarsen_direct::Method::Auto,
+    refinements: 3,
+    accept: f64::INFINITY,
+    trial: f64::INFINITY,
+    engine: Engine::Fastest,
+};
+
+/// The largest |A v| of a vector v of the null space, relative to its value without cancellation.
+const NULL: f64 = 1e-6;
+
+/// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
+const CONTINUATIONS: usize = 3;
+
+/// Solves a system by a plan, from the guess x. For every outcome, x is the best x so far. `ordered` is an ordering of the
+/// matrix that is already known.
+///
+/// # Errors
+/// Failures of the device.
+pub fn solve_by_plan<B: Builder>(
+    plan: &Plan,
+    problem: Problem<'_>,
+    builder: &B,
+    ordered: Option<Analysis>,
+    x: &mut [f64],
+    observer: &mut Observer<'_>,
+) -> Result<Outcomes<B::Vector>, Error> {
+    let negated = plan.negate.then(|| negated(problem.system.matrix));
+    let system = System { matrix: negated.as_ref().unwrap_or(problem.system.matrix), ..problem.system };
+    let scale = power_of_two(problem.b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
+    let scaled = |v: &[f64], scale: f64| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
+    let b = scaled(problem.b, if plan.negate { -scale } else { scale });
+    let mut guess = scaled(x, scale);
+    // Start from zeros if they are the solution, or if the scaled guess overflows.
+    if b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
+        guess.fill(0.0);
+    }
+    let (ordered, ordering_seconds) = (Cell::new(ordered), Cell::new(0.0));
+    let residual = relative_residual(system.matrix, &b, &guess);
+    let null_space = match null_space(&problem, plan.symmetric) {
+        Ok(found) => found,
+        Err(ending) => return Ok(Outcomes::refused(ending, residual)),
+    };
+    let mut solve = Solve {
+        null_space,
+        problem: Problem { system, b: &b, ..problem },
+        builder,
+        observer,
+        left: problem.max_iterations,
+        kept: Vec::new(),
+        factor: None,
+        ordered: &ordered,
+        ordering_seconds: &ordering_seconds,
+        x: guess,
+        residual,
+        tried: Vec::new(),
+    };
+    let limits = Limits {
+        tolerance: problem.tolerance,
+        max_iterations: problem.max_iterations,
+        single: problem.single,
+    };
+    let mut order = || {
+        let analysis = match ordered.take() {
+            Some(known) => known,
+            None => {
+                let begun = Instant::now();
+                let analysis = DIRECT.analyse(system.matrix).map_err(|_| NoFactor::Failed);
+                ordering_seconds.set(ordering_seconds.get() + begun.elapsed().as_secs_f64());
+                analysis?
+            }
+        };
+        let figures = analysis.figures();
+        ordered.set(Some(analysis));
+        Ok(figures)
+    };
+    let run = match solve.converged() {
+        true => None,
+        false => Some(drive(plan, limits, &mut solve, &mut order)?),
+    };
+    x.iter_mut().zip(&solve.x).for_each(|(x, v)| *x = v * scale);
+    let last = run.as_ref().map(|run| run.last);
+    let ending = match solve.tried.iter().rfind(|tried| Some(tried.of) == last) {
+        _ if solve.converged() => Ending::Method(Outcome::Converged),
+        Some(tried) => tried.ending.clone(),
+        None => Ending::Method(Outcome::Stopped),
+    };
+    let solver = match last {
+        Some(Last::Iterations(method, kind)) => {
+            let at = solve.kept.iter().rposition(|(known, ..)| *known == kind);
+            at.map(|at| {
+                let (kind, single, built) = solve.kept.swap_remove(at);
+                Kept::Preconditioner(Candidate { method, kind }, single, built)
+            })
+        }
+        _ => solve.factor.map(|factor| Kept::Factor(Box::new(factor))),
+    };
+    Ok(Outcomes {
+        run,
+        iterations: problem.max_iterations - solve.left,
+        residual: solve.residual,
+        ordering_seconds: ordering_seconds.get(),
+        tried: solve.tried,
+        ending,
+        solver,
+    })
+}
+
+/// A running solve.
+struct Solve<'a, 'o, B: Builder> {
+    problem: Problem<'a>,
+    builder: &'a B,
+    observer: &'a mut Observer<'o>,
+    /// The number of remaining iterations.
+    left: usize,
+    /// Preconditioners built earlier, for later attempts.
+    kept: Vec<(Kind, bool, Built<B::Vector>)>,
+    factor: Option<Factor>,
+    /// The ordering of the matrix, until the factor takes it.
+    ordered: &'a Cell<Option<Analysis>>,
+    ordering_seconds: &'a Cell<f64>,
+    /// The best x so far.
+    x: Vec<f64>,
+    /// ‖b − A x‖ / ‖b‖ of `x`.
+    residual: f64,
+    tried: Vec<Tried>,
+    null_space: NullOf,
+}
+
+/// Which matrices have the given null space.
+#[derive(Clone, Copy)]
+enum NullOf {
+    /// No null space is given.
+    Nothing,
+    /// A and Aᵀ.
+    Both,
+    /// A, but not Aᵀ: |Aᵀ v| of a vector is not small.
+    Matrix { vector: usize, share: f64 },
+}
+
+/// Checks the given null space.
+fn null_space(problem: &Problem<'_>, symmetric: bool) -> Result<NullOf, Ending> {
+    let Some(vectors) = problem.null_space else { return Ok(NullOf::Nothing) };
+    let wrong = |a: &Bsr<f64>| -> Result<Option<(usize, f64)>, Ending> {
+        let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
+        Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
+    };
+    if let Some((vector, share)) = wrong(problem.system.matrix)? {
+        return Err(Ending::NotNull { vector, share });
+    }
+    if symmetric {
+        return Ok(NullOf::Both);
+    }
+    let transposed = problem.system.matrix.transpose().map_err(|error| Ending::Setup(error.into()))?;
+    Ok(wrong(&transposed)?.map_or(NullOf::Both, |(vector, share)| NullOf::Matrix { vector, share }))
+}
+
+/// −A.
+pub fn negated(a: &Bsr<f64>) -> Bsr<f64> {
+    let mut negative = a.clone();
+    negative.values_mut().iter_mut().for_each(|v| *v = -*v);
+    negative
+}
+
+/// A number of the vectors of a backend.
+type Number<B> = <<B as Builder>::Vector as Vector>::Real;
+
+impl<B: Builder> Solve<'_, '_, B> {
+    fn converged(&self) -> bool {
+        self.residual <= self.problem.tolerance
+    }
+
+    /// Stores x if it is better than the stored x, and returns how the attempt ended.
+    fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
+        let problem = self.problem;
+        let residual = relative_residual(problem.system.matrix, problem.b, &x);
+        let outcome = match said {
+            _ if residual <= problem.tolerance => Outcome::Converged,
+            _ if !residual.is_finite() => Outcome::NotFinite,
+            Outcome::Converged => Outcome::Stagnated,
+            other => other,
+        };
+        // Conjugate gradients reduce the error in the A-norm in every iteration, even if the residual grows.
+        let closer = said == Outcome::Stopped && residual.is_finite();
+        if closer || residual <= self.residual || !self.residual.is_finite() {
+            (self.x, self.residual) = (x, residual);
+        }
+        let failed = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped);
+        if failed && problem.unconstrained && problem.null_space.is_none() {
+            return Ending::Singular(outcome);
+        }
+        if (failed || outcome == Outcome::IterationLimit) && residual.is_finite() {
+            let bound = attainable(problem.system.matrix, problem.b, &self.x);
+            if RoundOff::limits(bound, problem.tolerance, self.residual) {
+                return Ending::RoundOff(RoundOff { bound, reached: self.residual, tolerance: problem.tolerance });
+            }
+        }
+        Ending::Method(outcome)
+    }
+
+    /// The Krylov method, with the null space projected out.
+    fn method(&self, method: Method) -> Result<Box<dyn Krylov<B::Vector>>, Ending> {
+        let krylov = krylov(method, Stop::relative(Number::<B>::of(self.problem.tolerance)));
+        let vectors = match (self.problem.null_space, self.null_space) {
+            (Some(vectors), NullOf::Both) => vectors,
+            (Some(_), NullOf::Matrix { vector, share }) if matches!(method, Method::Cg | Method::FlexibleCg | Method::Minres) => {
+                return Err(Ending::NotNullOfTranspose { vector, share });
+            }
+            _ => return Ok(krylov),
+        };
+        let columns = (0..vectors.vectors()).map(|j| self.builder.vector(&numbers(&vectors.column(j))));
+        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(Ending::Unsuitable)?;
+        let space = NullSpace::new(columns).map_err(Ending::Dependent)?;
+        Ok(Box::new(Projected::new(krylov, space)))
+    }
+
+    /// Removes the null space from x, if the method could not project it out.
+    fn remove_null_space(&self, x: &mut Vec<f64>) {
+        if let (Some(vectors), NullOf::Matrix { .. }) = (self.problem.null_space, self.null_space)
+            && let Ok(space) = NullSpace::new((0..vectors.vectors()).map(|j| vectors.column(j)).collect())
+        {
+            space.project(x);
+        }
+    }
+
+    /// Builds or takes a preconditioner, and iterates.
+    fn attempt(
+        &mut self,
+        attempt: Attempt,
+        monitor: &mut Monitor<'_>,
+        tried: &mut Tried,
+    ) -> Result<Ending, Error> {
+        let Attempt { candidate: Candidate { method, kind }, single } = attempt;
+        let begun = Instant::now();
+        let mut krylov = match self.method(method) {
+            Ok(found) => found,
+            Err(Ending::Unsuitable(error)) if of_device(&error) => return Err(error),
+            Err(ending) => return Ok(ending),
+        };
+        let at = self.kept.iter().position(|known| (known.0, known.1) == (kind, single));
+        let mut built = match at {
+            Some(at) => self.kept.swap_remove(at).2,
+            None => match self.builder.build(kind, single, self.problem.system) {
+                Ok(built) => built,
+                Err(SetupError::Place(error)) if of_device(&error) => return Err(error),
+                Err(error) => return Ok(Ending::Setup(error)),
+            },
+        };
+        monitor.built(built.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity));
+        let (b, mut x) = (self.builder.vector(&numbers(self.problem.b))?, self.builder.vector(&numbers(&self.x))?);
+        let a = self.builder.operator(self.problem.system.matrix)?;
+        tried.setup_seconds = begun.elapsed().as_secs_f64();
+        tried.levels.clone_from(&built.levels);
+        let (begun, ordering) = (Instant::now(), self.ordering_seconds.get());
+        let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, tried);
+        tried.solve_seconds = begun.elapsed().as_secs_f64() - (self.ordering_seconds.get() - ordering);
+        self.kept.push((kind, single, built));
+        ending
+    }
+
+    /// Iterates until the residual in f64 is within the tolerance. The method may see a smaller residual than that, because
+    /// of the precision of its vectors; then it goes on with a smaller tolerance.
+    fn iterate(
+        &mut self,
+        krylov: &mut dyn Krylov<B::Vector>,
+        a: &dyn LinearOperator<B::Vector>,
+        built: &mut Built<B::Vector>,
+        (b, x): (&B::Vector, &mut B::Vector),
+        monitor: &mut Monitor<'_>,
+        tried: &mut Tried,
+    ) -> Result<Ending, Error> {
+        let mut asked = self.problem.tolerance;
+        let mut found = numbers(&self.x);
+        let before = self.problem.max_iterations - self.left;
+        let mut ending = Ending::Method(Outcome::Stopped);
+        for run in 0..=CONTINUATIONS {
+            *krylov.stop_mut() =
+                Stop { max_iterations: self.left, ..Stop::relative(Number::<B>::of(asked)) };
+            let (mut told, mut late) = (false, false);
+            let (observer, done) = (&mut *self.observer, before + tried.iterations);
+            let mut watch = |it: &Iteration<'_, B::Vector>| {
+                if run == 0 || it.number > 0 {
+                    late = observer(done + it.number, it.relative.wide()).is_break();
+                    told = monitor.observe(it).is_break();
+                }
+                if late || told { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let report = match krylov.solve_with(a, &mut built.preconditioner, b, x, &mut watch) {
+                Ok(report) => report,
+                Err(error) if of_device(&error) => return Err(error),
+                Err(error) => return Ok(Ending::Unsuitable(error)),
+            };
+            tried.iterations += report.iterations;
+            tried.condition = tried.condition.or(report.condition.map(Real::wide));
+            self.left = self.left.saturating_sub(report.iterations);
+            self.builder.read(x, &mut found)?;
+            let mut whole: Vec<f64> = found.iter().map(|v| v.wide()).collect();
+            self.remove_null_space(&mut whole);
+            ending = self.take(whole, report.outcome);
+            if late && !ending.converged() {
+                ending = Ending::TimeLimit;
+            }
+            if ending.converged() || report.outcome != Outcome::Converged {
+                break;
+            }
+            asked *= 0.5;
+        }
+        Ok(ending)
+    }
+}
+
+impl<B: Builder> Attempts for Solve<'_, '_, B> {
+    type Error = Error;
+
+    fn iterate(&mut self, attempt: Attempt, monitor: &mut Monitor<'_>) -> Result<Ending, Error> {
+        let Attempt { candidate: Candidate { method, kind }, single } = attempt;
+        let mut tried = Tried::new(Last::Iterations(method, kind), single);
+        let ending = self.attempt(attempt, monitor, &mut tried)?;
+        tried.ending = ending.clone();
+        self.tried.push(tried);
+        Ok(ending)
+    }
+
+    fn factor(&mut self) -> Result<(Ending, bool), Error> {
+        let mut tried = Tried::new(Last::Factor, false);
+        let (a, begun) = (self.problem.system.matrix, Instant::now());
+        let built = match self.ordered.take() {
+            Some(analysis) => analysis.factor(a),
+            None => DIRECT.factor(a),
+        };
+        tried.setup_seconds = begun.elapsed().as_secs_f64();
+        let begun = Instant::now();
+        let (ending, twice) = match built {
+            Ok(mut factor) => {
+                let ending = self.solve_by_factor(&mut factor, &mut tried);
+                let twice = factor.fallback().is_some();
+                self.factor = Some(factor);
+                (ending, twice)
+            }
+            Err(error) => (Ending::Factor(error), false),
+        };
+        tried.solve_seconds = begun.elapsed().as_secs_f64();
+        tried.ending = ending.clone();
+        self.tried.push(tried);
+        Ok((ending, twice))
+    }
+}
+
+impl<B: Builder> Solve<'_, '_, B> {
+    fn solve_by_factor(&mut self, factor: &mut Factor, tried: &mut Tried) -> Ending {
+        let mut x = self.x.clone();
+        match factor.solve_from(self.problem.b, &mut x) {
+            Ok(solved) => {
+                tried.iterations = solved.refinements;
+                let done = self.problem.max_iterations - self.left;
+                let _ = (self.observer)(done, self.residual);
+                let _ = (self.observer)(done + 1, solved.relative_residual); // nothing is left to break
+                self.take(x, Outcome::Stagnated)
+            }
+            Err(error) => Ending::Factor(error),
+        }
+    }
+}
+
+impl Tried {
+    fn new(of: Last, single: bool) -> Self {
+        Self {
+            of,
+            single,
+            setup_seconds: 0.0,
+            solve_seconds: 0.0,
+            iterations: 0,
+            ending: Ending::Method(Outcome::Stopped),
+            condition: None,
+            levels: None,
+        }
+    }
+}
+
+/// Whether an error is a failure of the machine, and not of the method.
+fn of_device(error: &Error) -> bool {
+    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+}
+
+/// Numbers in the precision of a backend.
+fn numbers<V: Real>(x: &[f64]) -> Vec<V> {
+    x.iter().map(|v| V::of(*v)).collect()
+}
+
+/// A Krylov method by name; [`Method::Direct`] is none, and gives conjugate gradients.
+pub fn krylov<V: Vector>(method: Method, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {
+    match method {
+        Method::Cg | Method::Direct => Box::new(Cg::new(stop)),
+        Method::FlexibleCg => Box::new(FlexibleCg::new(stop)),
+        Method::Minres => Box::new(Minres::new(stop)),
+        Method::Gmres => Box::new(Gmres::new(stop)),
+        Method::BiCgStab => Box::new(BiCgStab::new(stop)),
+    }
+}
+
+/// Returns ‖b − A x‖ / ‖b‖, or ‖A x‖ if b = 0; NaN if x is not finite.
+pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    if x.iter().any(|x| !x.is_finite()) {
+        return f64::NAN;
+    }
+    let (b, x) = (b.to_vec(), x.to_vec());
+    let mut r = b.clone();
+    if x.iter().any(|x| *x != 0.0) {
+        a.residual(&b, &x, &mut r);
+    }
+    let size = norm(&b);
+    norm(&r) / if size > 0.0 { size } else { 1.0 }
+}
+
+/// ‖v‖₂, without overflow or underflow of the squares; NaN if v is not finite.
+fn norm(v: &[f64]) -> f64 {
+    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    if v.iter().any(|v| !v.is_finite()) {
+        return f64::NAN;
+    }
+    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
+}

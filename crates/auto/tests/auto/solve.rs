@@ -1,0 +1,166 @@
+//! Solves of small systems: bad input, singular systems, limits, round-off, causes.
+
+use coarsen_auto::{Auto, AutoError, Ending, Event, Kind, Last, MEMORY, NoFactor, RoundOff, relative_residual};
+use coarsen_core::Outcome;
+use coarsen_problems::{poisson2d, random_vector};
+use coarsen_sparse::Bsr;
+use coarsen_sparse::assembly::from_triplets;
+
+#[test]
+fn a_factor_follows_where_iterations_are_spent() {
+    let a = poisson2d(25).unwrap().matrix;
+    let (b, mut x) = (random_vector(625, 1), vec![0.0; 625]);
+    let solved = Auto { max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
+    assert_eq!((&solved.ending, solved.method), (&Ending::Method(Outcome::Converged), Some(Last::Factor)), "{solved}");
+    assert!(relative_residual(&a, &b, &x) <= 1e-8);
+}
+
+#[test]
+fn tolerances_out_of_range_are_refused() {
+    let a = poisson2d(3).unwrap().matrix;
+    for tolerance in [f64::NAN, -1.0] {
+        let mut x = vec![0.0; 9];
+        let refused = Auto { tolerance, ..Auto::default() }.solve(&a, &[1.0; 9], &mut x);
+        assert!(matches!(refused, Err(AutoError::System(_))), "{tolerance}");
+    }
+}
+
+#[test]
+fn a_guess_beyond_the_range_of_b_counts_as_zeros() {
+    let a = poisson2d(20).unwrap().matrix;
+    let (b, mut x) = (vec![1e-300; 400], vec![1e20; 400]);
+    let solved = Auto::default().solve(&a, &b, &mut x).unwrap();
+    assert!(solved.ending.converged(), "{solved}");
+    assert!(x.iter().all(|v| v.is_finite() && *v > 0.0));
+}
+
+/// For b = 0 the residual of a guess has no scale, so the guess is not a solution however small A is.
+#[test]
+fn nothing_to_solve_has_the_solution_zero() {
+    for size in [1e-12, 1.0] {
+        let a = from_triplets(2, 2, &[(0, 0, size), (1, 1, size)]).unwrap();
+        let mut x = vec![1.0; 2];
+        let solved = Auto::default().solve(&a, &[0.0; 2], &mut x).unwrap();
+        assert!(solved.ending.converged() && solved.true_residual == 0.0, "{solved}");
+        assert_eq!(x, [0.0; 2], "{size:e}");
+    }
+}
+
+#[test]
+fn round_off_says_what_was_reached() {
+    let text = |reached, tolerance| RoundOff { bound: reached, reached, tolerance }.to_string();
+    let ordinary = text(2e-16, 0.0);
+    assert!(
+        ordinary.contains("loosen the tolerance to 4e-16") && !ordinary.contains("ill-conditioned"),
+        "{ordinary}"
+    );
+    let ill = text(1e-6, 1e-8);
+    assert!(ill.contains("ill-conditioned") && ill.contains("1.0e-6 was reached"), "{ill}");
+}
+
+/// A ring of n nodes whose rows sum to zero.
+fn ring(n: u32) -> Bsr<f64> {
+    let entries: Vec<_> =
+        (0..n).flat_map(|i| [(i, i, 2.0), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.0)]).collect();
+    from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+#[test]
+fn an_unconstrained_body_is_called_singular_after_one_attempt_in_each_precision() {
+    for n in [100, 2000] {
+        let (mut b, mut x) = (vec![0.0; n as usize], vec![0.0; n as usize]);
+        b[0] = 1.0;
+        let solved = Auto::default().solve(&ring(n), &b, &mut x).unwrap();
+        assert!(matches!(solved.ending, Ending::Singular(_)), "{n}: {solved}");
+        assert!(solved.to_string().contains("null space"), "{solved}");
+        assert_eq!(solved.unbounded(), Some(NoFactor::Unwanted));
+        let failed = |e: &&Event| matches!(e, Event::Failed { .. });
+        assert_eq!(solved.run.map_or(0, |run| run.events.iter().filter(failed).count()), 0, "{n}");
+    }
+}
+
+#[test]
+fn a_cost_without_a_bound_says_so() {
+    let a = poisson2d(30).unwrap().matrix;
+    let (b, mut x) = (random_vector(900, 1), vec![0.0; 900]);
+    let solved = Auto { memory: 0, max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
+    assert!(matches!(solved.unbounded(), Some(NoFactor::TooLarge { .. })), "{solved}");
+    assert!(solved.to_string().contains("the cost had no bound"), "{solved}");
+    let solved = Auto::default().solve(&a, &b, &mut vec![0.0; 900]).unwrap().converged().unwrap();
+    assert_eq!(solved.unbounded(), None);
+}
+
+/// A chain of springs that one weak spring holds: x is 4e13 times b. With b = 1 some processors leave no residual.
+#[test]
+fn iterations_that_end_at_round_off_are_told_so() {
+    let n = 400_u32;
+    let entries: Vec<(u32, u32, f64)> = (0..n)
+        .flat_map(|i| {
+            let held = if i == 0 { 1e-11 } else { 0.0 };
+            let links = if i == 0 || i == n - 1 { 1.0 } else { 2.0 };
+            let mut row = vec![(i, i, links + held)];
+            row.extend((i > 0).then(|| (i, i - 1, -1.0)));
+            row.extend((i < n - 1).then(|| (i, i + 1, -1.0)));
+            row
+        })
+        .collect();
+    let b: Vec<f64> = (0..n).map(|i| 1.0 + 0.3 * f64::from(i).sin()).collect();
+    let n = n as usize;
+    let a = from_triplets(n, n, &entries).unwrap();
+    for memory in [0, MEMORY] {
+        let mut x = vec![0.0; n];
+        let auto = Auto { memory, max_iterations: 3000, ..Auto::default() };
+        let solved = auto.solve(&a, &b, &mut x).unwrap();
+        let Ending::RoundOff(round_off) = solved.ending else { panic!("{solved}") };
+        assert!(round_off.bound > 1e-8 && round_off.reached == solved.true_residual, "{solved}");
+        assert!(solved.to_string().contains("the tolerance 1e-8 is not reached"), "{solved}");
+        assert_eq!(relative_residual(&a, &b, &x), solved.true_residual);
+    }
+}
+
+/// −A x = −b has the same x, by the same methods at the same cost.
+#[test]
+fn negative_definite_systems_are_solved_as_their_negatives() {
+    for n in [10, 60] {
+        let a = poisson2d(n).unwrap().matrix;
+        let negative = coarsen_auto::negated(&a);
+        let (b, mut x, mut y) = (random_vector(n * n, 3), vec![0.0; n * n], vec![0.0; n * n]);
+        let minus: Vec<f64> = b.iter().map(|v| -v).collect();
+        let solved = Auto::default().solve(&a, &b, &mut x).unwrap().converged().unwrap();
+        let other = Auto::default().solve(&negative, &minus, &mut y).unwrap().converged().unwrap();
+        assert_eq!((x, solved.method, solved.iterations), (y, other.method, other.iterations));
+    }
+}
+
+/// For a lower bidiagonal matrix restarted GMRES stagnates, but ILU(0) is exact.
+#[test]
+fn unsymmetric_systems_are_solved_by_some_method() {
+    let n = 4000_u32;
+    let entries: Vec<_> = (0..n)
+        .flat_map(|i| [(i, i, 0.97), (i, i.saturating_sub(1), if i > 0 { 1.0 } else { 0.0 })])
+        .collect();
+    let a = from_triplets(n as usize, n as usize, &entries).unwrap();
+    let mut b = vec![0.0; n as usize];
+    b[0] = 1.0;
+    let mut x = vec![0.0; n as usize];
+    let solved = Auto { memory: 0, ..Auto::default() }.solve(&a, &b, &mut x).unwrap().converged().unwrap();
+    assert!(matches!(solved.method, Some(Last::Iterations(_, Kind::Ilu0))), "{solved}");
+    let solved = Auto { memory: 0, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
+    assert_eq!(solved.method, None, "the guess is a solution");
+}
+
+/// Every failure names its cause, and the best x is returned.
+#[test]
+fn failures_keep_their_causes() {
+    // The second row is twice the first, and b does not agree.
+    let n = 400_u32;
+    let mut entries: Vec<_> = (0..n).map(|i| (i, i, 1.0)).collect();
+    entries.extend([(0, 1, 1.0), (1, 0, 2.0), (1, 1, 1.0), (2, 3, 0.5)]);
+    let a = from_triplets(n as usize, n as usize, &entries).unwrap();
+    let mut x = vec![0.0; n as usize];
+    let solved = Auto { max_iterations: 100, ..Auto::default() }.solve(&a, &vec![1.0; n as usize], &mut x).unwrap();
+    assert!(!solved.ending.converged() && solved.true_residual < 0.1, "{solved}");
+    assert!(x.iter().any(|v| *v != 0.0));
+    let run = solved.run.unwrap();
+    assert!(run.events.iter().any(|event| matches!(event, Event::Failed { .. })), "{:?}", run.events);
+}

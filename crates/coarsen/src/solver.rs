@@ -1,0 +1,282 @@
+//! One line for a program: solve a system, and keep what solved it for the next one.
+
+use std::sync::Arc;
+
+use coarsen_auto::{Auto, Builder, DIRECT, Ending, Host, Kept, Last, Plan, Solved, krylov, negated};
+use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
+use coarsen_core::{Outcome, Stop};
+use coarsen_krylov::{Krylov, Richardson};
+use coarsen_sparse::{OwnedSystem, System};
+
+use crate::{AnyError, Step};
+
+/// Solves A x = b by the method with the lowest forecast ([`auto`](crate::auto)), and returns x with the report.
+///
+/// For systems that follow each other use [`Solver`]. *Cost* and *memory* as for [`Auto`].
+///
+/// ```
+/// let a = coarsen::assembly::from_triplets(2, 2, &[(0, 0, 4.0), (1, 1, 2.0)])?;
+/// let (x, report) = coarsen::solve(&a, &[4.0, 4.0])?;
+/// assert_eq!(x, [1.0, 2.0]);
+/// println!("{report}"); // method, iterations, true residual
+/// # Ok::<(), coarsen::AnyError>(())
+/// ```
+///
+/// # Errors
+/// [`AnyError::Auto`] unless the true relative residual is at most 1e-8; the error names the cause and a remedy.
+pub fn solve<'a>(
+    system: impl Into<System<'a, f64>>,
+    b: &[f64],
+) -> Result<(Vec<f64>, Solved), AnyError> {
+    let mut x = vec![0.0; b.len()];
+    let solved = Auto::default().solve(system, b, &mut x)?.converged()?;
+    Ok((x, solved))
+}
+
+/// A solver that keeps the method and the preconditioner that it chose, for systems that follow each other.
+///
+/// The first solve tries methods as [`Auto`] does. Later solves take the method that ended it; its preconditioner follows the
+/// system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
+/// unknowns changes, methods are tried again.
+///
+/// *Use* for right-hand sides or matrices that follow each other. *Memory* a copy of A, and the preconditioner or the factor.
+///
+/// ```
+/// use coarsen::Solver;
+/// let mut a = coarsen::problems::poisson2d(40)?.matrix;
+/// let mut solver = Solver::new(&a)?;
+/// let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
+/// for step in 1..4 {
+///     a.values_mut().iter_mut().for_each(|v| *v *= 1.01); // the matrix of the next step
+///     solver.update(&a)?;
+///     println!("{step}: {}", solver.solve(&b, &mut x)?.converged()?);
+/// }
+/// # Ok::<(), coarsen::AnyError>(())
+/// ```
+pub struct Solver {
+    /// The tolerance and the limits of each solve.
+    pub auto: Auto,
+    system: OwnedSystem<f64>,
+    kept: Option<Following>,
+}
+
+/// What solved the last system, and follows the next ones.
+struct Following {
+    last: Last,
+    plan: Arc<Plan>,
+    step: Step,
+    method: Box<dyn Krylov<Vec<f64>>>,
+    b: Vec<f64>,
+    x: Vec<f64>,
+}
+
+impl Solver {
+    /// Copies the first system; nothing is chosen or set up before the first solve.
+    ///
+    /// # Errors
+    /// [`AnyError::Core`] if the parts of the system do not fit.
+    pub fn new<'a>(system: impl Into<System<'a, f64>>) -> Result<Self, AnyError> {
+        let system = system.into();
+        system.check()?;
+        Ok(Self { auto: Auto::default(), system: owned(system), kept: None })
+    }
+
+    /// Copies the next system, with the same or another pattern.
+    ///
+    /// # Errors
+    /// [`AnyError::Core`] if the parts do not fit. Nothing has then changed.
+    pub fn update<'a>(&mut self, system: impl Into<System<'a, f64>>) -> Result<(), AnyError> {
+        let system = system.into();
+        system.check()?;
+        let same = (system.matrix.shape(), system.matrix.block())
+            == (self.system.matrix.shape(), self.system.matrix.block());
+        self.kept.take_if(|_| !same);
+        match &mut self.kept {
+            Some(kept) => kept.set(system)?,
+            None => self.system = owned(system),
+        }
+        Ok(())
+    }
+
+    /// Solves A x = b from the guess x. For every ending, x is the best x found.
+    ///
+    /// # Errors
+    /// [`AnyError::Auto`] for shapes that do not match and for NaN in A or b.
+    pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
+        if let Some(kept) = &mut self.kept {
+            if let Some(solved) = kept.solve(&self.auto, b, x)? {
+                return Ok(solved);
+            }
+            self.system = kept.given();
+        }
+        self.kept = None;
+        let system = self.system.system();
+        let (solved, kept) = self.auto.solve_and_keep(system, b, x)?;
+        if let (Some(kept), Some(last), true) = (kept, solved.method, solved.ending.converged()) {
+            self.kept = Some(Following::new(last, solved.plan.clone(), kept, system)?);
+        }
+        Ok(solved)
+    }
+
+    /// Solves A x = b for several right-hand sides, one after the other, with one setup.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve), and [`AnyError::Core`] unless there is one x for each b.
+    pub fn solve_many(&mut self, b: &[Vec<f64>], x: &mut [Vec<f64>]) -> Result<Vec<Solved>, AnyError> {
+        if b.len() != x.len() {
+            let (what, expected, found) = ("the solutions, one for each right-hand side", b.len(), x.len());
+            return Err(coarsen_core::Error::Shape { what, expected, found }.into());
+        }
+        b.iter().zip(x).map(|(b, x)| self.solve(b, x)).collect()
+    }
+
+    /// The method that the next solve takes first; `None` before the first solve and after one that failed.
+    pub fn method(&self) -> Option<Last> {
+        self.kept.as_ref().map(|kept| kept.last)
+    }
+}
+
+impl Following {
+    fn new(
+        last: Last,
+        plan: Arc<Plan>,
+        kept: Kept<Vec<f64>>,
+        system: System<'_, f64>,
+    ) -> Result<Self, AnyError> {
+        let stop = Stop::relative(0.0);
+        let (first, kind, method): (Box<dyn Prepared<Vec<f64>, f64>>, _, _) = match kept {
+            Kept::Factor(factor) => {
+                let method: Box<dyn Krylov<Vec<f64>>> = Box::new(Richardson::new(stop));
+                (factor, None, method)
+            }
+            Kept::Preconditioner(candidate, single, built) => {
+                (built.preconditioner, Some((candidate.kind, single)), krylov(candidate.method, stop))
+            }
+        };
+        let mut first = Some(first);
+        let recipe = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+            Ok(match (first.take(), kind) {
+                (Some(built), _) => built,
+                (None, Some((kind, single))) => {
+                    let whole = system.whole()?;
+                    let system = System { matrix: &whole, contact: None, ..system };
+                    Host.build(kind, single, system)?.preconditioner
+                }
+                (None, None) => Box::new(DIRECT.build_from(system, &Cpu::new())?),
+            })
+        };
+        let negative = plan.negate.then(|| negated(system.matrix));
+        let system = System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system };
+        let mut step = Step::new(system, recipe)?;
+        step.follow()?; // takes what is built
+        Ok(Self { last, plan, step, method, b: Vec::new(), x: Vec::new() })
+    }
+
+    fn set(&mut self, system: System<'_, f64>) -> Result<(), AnyError> {
+        let negative = self.plan.negate.then(|| negated(system.matrix));
+        self.step.set(System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system })
+    }
+
+    /// The system as it was given.
+    fn given(&self) -> OwnedSystem<f64> {
+        let mut system = owned(self.step.system.system());
+        if self.plan.negate {
+            system.matrix = negated(&system.matrix);
+        }
+        system
+    }
+
+    /// Solves by the kept method; `None` unless it converges. x is then the best x.
+    fn solve(&mut self, auto: &Auto, b: &[f64], x: &mut [f64]) -> Result<Option<Solved>, AnyError> {
+        auto.check(self.step.system.system(), b, x)?;
+        let sign = if self.plan.negate { -1.0 } else { 1.0 };
+        self.b.clear();
+        self.b.extend(b.iter().map(|v| sign * v));
+        self.x.clear();
+        self.x.extend_from_slice(x);
+        *self.method.stop_mut() =
+            Stop { max_iterations: auto.max_iterations, ..Stop::relative(auto.tolerance) };
+        let Ok(report) = self.step.solve(&mut *self.method, &self.b, &mut self.x) else { return Ok(None) };
+        if report.true_residual <= report.initial_residual {
+            x.copy_from_slice(&self.x);
+        }
+        Ok((report.outcome == Outcome::Converged).then(|| Solved {
+            ending: Ending::Method(report.outcome),
+            true_residual: report.true_residual,
+            tolerance: auto.tolerance,
+            iterations: report.iterations,
+            method: Some(self.last),
+            plan: self.plan.clone(),
+            run: None,
+            tried: Vec::new(),
+        }))
+    }
+}
+
+/// A copy of a system.
+fn owned(system: System<'_, f64>) -> OwnedSystem<f64> {
+    OwnedSystem {
+        matrix: system.matrix.clone(),
+        contact: system.contact.cloned(),
+        positions: system.positions.map(<[_]>::to_vec).unwrap_or_default(),
+        near_kernel: system.near_kernel.cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen_problems::{Problem, poisson2d, random_vector};
+
+    use super::*;
+    use coarsen_auto::Method;
+
+    #[test]
+    fn kept_methods_solve_the_next_systems() {
+        for (spec, scale) in [("poisson2d:60", 1.0), ("poisson2d:60", -1.0), ("poisson2d:12", 1.0), ("elasticity3d:8", 1.0)] {
+            let mut a = Problem::parse(spec, &Default::default()).unwrap().matrix;
+            a.values_mut().iter_mut().for_each(|v| *v *= scale);
+            let mut solver = Solver::new(&a).unwrap();
+            let n = a.shape().0;
+            let mut first = None;
+            for seed in 1..4 {
+                let (b, mut x) = (random_vector(n, seed), vec![0.0; n]);
+                let solved = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+                assert_eq!(*first.get_or_insert(solved.method), solved.method, "{spec}");
+                assert!(coarsen_auto::relative_residual(&a, &b, &x) <= 1e-8, "{spec} {scale}: {solved}");
+                a.values_mut().iter_mut().for_each(|v| *v *= 1.5);
+                solver.update(&a).unwrap();
+            }
+            assert_eq!(solver.method(), first.unwrap());
+        }
+    }
+
+    #[test]
+    fn other_sizes_and_failures_start_again() {
+        let mut solver = Solver::new(&poisson2d(40).unwrap().matrix).unwrap();
+        let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
+        solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        // An indefinite matrix of the same pattern: the kept conjugate gradients fail, and another method solves it.
+        let mut a = poisson2d(40).unwrap().matrix;
+        let n = a.pattern().rows();
+        for i in 0..n {
+            let at = a.pattern().find(i, i).unwrap();
+            a.value_mut(at)[0] -= 3.0;
+        }
+        solver.update(&a).unwrap();
+        let solved = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        assert!(!matches!(solved.method, Some(Last::Iterations(Method::Cg, _))), "{solved}");
+        solver.update(&poisson2d(10).unwrap().matrix).unwrap();
+        assert_eq!(solver.method(), None);
+        solver.solve(&[1.0; 100], &mut [0.0; 100]).unwrap().converged().unwrap();
+    }
+
+    #[test]
+    fn several_right_hand_sides_share_one_setup() {
+        let mut solver = Solver::new(&poisson2d(30).unwrap().matrix).unwrap();
+        let b: Vec<_> = (0..3).map(|seed| random_vector(900, seed)).collect();
+        let mut x = vec![vec![0.0; 900]; 3];
+        let solved = solver.solve_many(&b, &mut x).unwrap();
+        assert!(solved.iter().all(|solved| solved.ending.converged()));
+        assert!(solved[1].run.is_none() && solver.solve_many(&b, &mut x[..1]).is_err());
+    }
+}
