@@ -219,7 +219,7 @@ impl Step {
         Ok(Followed { action, reused })
     }
 
-    /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took.
+    /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took and how it ended.
     ///
     /// # Errors
     /// As [`follow`](Self::follow), and as [`Krylov::solve_with`].
