@@ -37,7 +37,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 const TOLERANCE: f64 = 1e-5;
 
 /// The preconditioners compared.
-const METHODS: [&str; 3] = ["sa", "mas", "block-jacobi"];
+const METHODS: [&str; 3] = ["tamstorf", "mas", "block-jacobi"];
 
 fn main() -> Outcome<()> {
     let names = |word: &String| !word.starts_with("--") && !word.contains('=');
@@ -56,7 +56,7 @@ fn main() -> Outcome<()> {
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<f64>, f64>>> {
     let on = Cpu::new();
     Ok(match method {
-        "sa" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
         "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
         _ => Box::new(BlockJacobi::default().build_from(system, &on)?),

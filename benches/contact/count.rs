@@ -11,7 +11,7 @@ use plotters::prelude::*;
 use crate::{Outcome, build};
 
 /// The preconditioners compared. As in the paper, block Jacobi has one block per node.
-const METHODS: [&str; 4] = ["block-jacobi", "ic0", "sa", "mas"];
+const METHODS: [&str; 4] = ["block-jacobi", "ic0", "tamstorf", "mas"];
 
 /// The colours of the methods, as in the figures of the command.
 const COLOURS: [RGBColor; METHODS.len()] =

@@ -7,7 +7,7 @@
 //! | FIGURE | what | file |
 //! |---|---|---|
 //! | `assembly` | assembly of one step with 361K vertices and 100K contact pairs, compared with memory bandwidth | `assembly` |
-//! | `sequence` | 20 steps of `cloth-contact:300` with SA, MAS, and MAS as smoother of SA: rebuilt in every step, or updated by a policy | `sequence` |
+//! | `sequence` | 20 steps of `cloth-contact:300` with `tamstorf`, MAS, and MAS as its smoother: rebuilt in every step, or updated by a policy | `sequence` |
 //! | `detection` | search, distances and continuous detection of a folded sheet of 100K vertices with 50K pairs, on one and two threads, beside a solve by `auto`; two more words: vertices along a side, share of the sheet that is folded over | `detection` |
 //! | `count` | iterations and time against the number of contacts (Wu et al. 2022, Fig. 21), plotted to `book/src/methods/contact_count.svg` | `count` |
 
@@ -52,7 +52,7 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
     Ok(match method {
         "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
         "ic0" => Box::new(Ic0::default().build_from(system, &on)?),
-        "sa" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
         "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
         _ => Box::new(Schwarz::multilevel().build_from(system, &on)?),
     })

@@ -27,11 +27,11 @@ struct Sums {
 pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
     let methods = match words.first().map(String::as_str) {
         Some(method) => vec![method],
-        None => vec!["sa", "mas", "mas-sa"],
+        None => vec!["tamstorf", "mas", "mas-sa"],
     };
     let spec = words.get(1).map_or("cloth-contact:300", String::as_str);
     println!("sequence: {spec}, {STEPS} steps to {TOLERANCE:.0e}, two threads");
-    println!("method  follows     setup s   solve s     total  iterations  build  update  patch  keep");
+    println!("method    follows     setup s   solve s     total  iterations  build  update  patch  keep");
     for method in methods {
         let mut totals = Vec::new();
         for policy in [false, true] {
@@ -40,7 +40,7 @@ pub(crate) fn sequence(words: &[String]) -> Outcome<()> {
             let [b, u, p, k] = [Action::Build, Action::Update, Action::Patch, Action::Keep]
                 .map(|action| if policy { sums.log.count(action) } else { 0 });
             println!(
-                "{method:6}  {:9} {:>9.3} {:>9.3} {total:>9.3} {:>11} {b:>6} {u:>7} {p:>6} {k:>5}",
+                "{method:8}  {:9} {:>9.3} {:>9.3} {total:>9.3} {:>11} {b:>6} {u:>7} {p:>6} {k:>5}",
                 if policy { "policy" } else { "build" },
                 sums.setup,
                 sums.solve,

@@ -14,7 +14,7 @@ type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 /// The tolerance of the linear solves with the constant matrix.
 const INNER: f64 = 1e-2;
 
-/// A preconditioner of the Hessian at x, by name. All are stored in `f32` except `sa-contrast`: contrasts in
+/// A preconditioner of the Hessian at x, by name. All are stored in `f32` except `tamstorf-contrast`: contrasts in
 /// stiffness require full precision and small blocks of P.
 pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
     let (on, name) = (Cpu::mixed(), name.to_owned());
@@ -23,8 +23,8 @@ pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
             "jacobi" => Box::new(Jacobi::default().build_from(system, &on)?),
             "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
             "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-            "sa" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
-            "sa-contrast" => {
+            "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+            "tamstorf-contrast" => {
                 let coarsening = SmoothedAggregation { prune: 1e-3, ..Default::default() };
                 let recipe = Multigrid { coarsening, ..Multigrid::tamstorf() };
                 Box::new(recipe.build_from(system, &Cpu::new())?)

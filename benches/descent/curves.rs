@@ -11,7 +11,7 @@ use crate::body::method;
 use crate::plot;
 
 pub(crate) const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
-const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "sa", "mas"];
+const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "tamstorf", "mas"];
 
 /// The number of cells across the bar: 93 x 24 x 24 nodes, with one face fixed.
 const CELLS: usize = 23;
@@ -41,7 +41,7 @@ pub(crate) fn run(names: &[&str]) {
     let scene = || Scene::bar_step(CELLS, [YOUNG; 2], STEP).expect("a bar");
     let least = {
         let Scene { body, start: mut x, .. } = scene();
-        let (mut f, mut direction, search) = method("newton-inexact", "sa", body, &x);
+        let (mut f, mut direction, search) = method("newton-inexact", "tamstorf", body, &x);
         let mut descent = Descent::new(search, Stop::relative(1e-9));
         descent.refresh = Refresh::Every(8);
         let report = descent.minimize(&mut f, &mut direction, &mut x, &mut ());

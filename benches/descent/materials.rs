@@ -21,7 +21,7 @@ const TOLERANCE: f64 = 1e-7;
 
 pub(crate) fn run() {
     println!(
-        "\n| middle, Pa | L-BFGS, one hierarchy | L-BFGS, refreshed | refreshes | Newton + SA, inner | Newton + diagonal CG, inner |\n\
+        "\n| middle, Pa | L-BFGS, one hierarchy | L-BFGS, refreshed | refreshes | Newton + tamstorf, inner | Newton + diagonal CG, inner |\n\
          |---:|---:|---:|---:|---:|---:|"
     );
     for power in 5..=10 {
@@ -32,13 +32,13 @@ pub(crate) fn run() {
         let [once, refreshed] = [Refresh::Never, Refresh::WhenSlower(1)].map(|refresh| {
             let Scene { body, start: mut x, .. } = scene();
             let norm = norm(&body);
-            let (mut f, mut direction, search) = method("lbfgs", "sa-contrast", body, &x);
+            let (mut f, mut direction, search) = method("lbfgs", "tamstorf-contrast", body, &x);
             let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));
             descent.norm = norm;
             descent.refresh = refresh;
             descent.minimize(&mut f, &mut direction, &mut x, &mut ()).expect("a Hessian")
         });
-        let newton = ["sa-contrast", "jacobi"].map(|precond| {
+        let newton = ["tamstorf-contrast", "jacobi"].map(|precond| {
             let Scene { mut body, start: mut x, .. } = scene();
             let norm = norm(&body);
             let m = inverse(precond, &mut body, &x);

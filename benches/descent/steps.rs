@@ -51,7 +51,7 @@ pub(crate) fn run(names: &[&str]) {
         let Scene { body, start: mut x, .. } =
             Scene::stretched(&file.to_string_lossy(), STEP).expect("a mesh");
         let begin = Instant::now();
-        let (mut f, mut direction, search) = method(name, "sa", body, &x);
+        let (mut f, mut direction, search) = method(name, "tamstorf", body, &x);
         let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));
         descent.stop.max_iterations = 100_000;
         descent.refresh = match *name {

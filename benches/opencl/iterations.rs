@@ -15,7 +15,7 @@ use coarsen::{Preconditioner, Stop, Vector};
 const ITERATIONS: usize = 20;
 
 /// Preconditioners that run on a device.
-const METHODS: [&str; 3] = ["block-jacobi", "chebyshev", "sa"];
+const METHODS: [&str; 3] = ["block-jacobi", "chebyshev", "tamstorf"];
 
 fn build<B: Backend>(
     name: &str,
@@ -24,7 +24,7 @@ fn build<B: Backend>(
 ) -> Result<Box<dyn Preconditioner<B::Vector>>, SetupError> {
     Ok(match name {
         "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
-        "sa" => Box::new(Multigrid::tamstorf().build(a, on)?),
+        "tamstorf" => Box::new(Multigrid::tamstorf().build(a, on)?),
         _ => Box::new(BlockJacobi::default().build(a, on)?),
     })
 }

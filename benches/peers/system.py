@@ -33,10 +33,15 @@ class System:
         return sp.csr_matrix(arrays, shape=(self.n, self.n))
 
 
-def resident(key):
-    """MiB of a line of /proc/self/status: VmRSS, or VmHWM, the most so far."""
-    with open("/proc/self/status") as status:
+def resident(key, process="self"):
+    """MiB of a line of /proc/PROCESS/status: VmRSS, or VmHWM, the most since `reset_peak`."""
+    with open(f"/proc/{process}/status") as status:
         return next(float(line.split()[1]) / 1024 for line in status if line.startswith(key))
+
+
+def reset_peak(process="self"):
+    with open(f"/proc/{process}/clear_refs", "w") as reset:
+        reset.write("5")
 
 
 class Memory:
@@ -44,8 +49,7 @@ class Memory:
 
     def __init__(self):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-        with open("/proc/self/clear_refs", "w") as reset:
-            reset.write("5")
+        reset_peak()
         self.before = resident("VmRSS")
 
     def peak(self):

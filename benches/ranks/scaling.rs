@@ -16,7 +16,7 @@ use crate::solvers::{Method, Sheet, build, sheet};
 /// The numbers of simulated ranks.
 const RANKS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// The iterations that are timed; SA takes fewer.
+/// The iterations that are timed; tamstorf takes fewer.
 const TIMED: usize = 40;
 
 /// Short chunks, so that 64 ranks have several each, and little on rank 0.
@@ -95,12 +95,12 @@ fn table(kind: &str, side: &dyn Fn(usize) -> usize) -> Outcome<Lines> {
             let nodes = sheet.a.pattern().rows();
             let cost = simulate(&sheet, method, ranks, false)?;
             // Block Jacobi and MAS are the same operator at any number of ranks.
-            let iterations = match known.filter(|_| strong && method != Method::Sa) {
+            let iterations = match known.filter(|_| strong && method != Method::Tamstorf) {
                 Some(known) => Some(known),
                 // Thousands; only the time of an iteration is compared.
                 None if !strong && method == Method::Jacobi => None,
                 None => {
-                    let on = if method == Method::Sa { ranks } else { 1 };
+                    let on = if method == Method::Tamstorf { ranks } else { 1 };
                     Some(simulate(&sheet, method, on, true)?.iterations)
                 }
             };
@@ -135,7 +135,7 @@ fn by_model(kind: &str, method: Method, nodes: f64, cost: &Cost, of_one: f64) {
     let (one, scale) = (of_one / gamma, if kind == "strong" { 1.0 } else { 64.0 });
     let work = Work {
         scalars: scale * one - cost.root / gamma,
-        halos: if method == Method::Sa { 9.0 } else { 1.0 },
+        halos: if method == Method::Tamstorf { 9.0 } else { 1.0 },
         sums: 2.0,
         root: cost.root / gamma,
         gathered: 8.0 * DOMAINS.1 as f64,

@@ -55,7 +55,7 @@ fn without(sheet: &Sheet, b: &Vec<f64>, method: Method) -> Outcome<f64> {
             Box::new(Schwarz { order: Order::Natural, ..Schwarz::multilevel() }.build_from(system, &on)?)
         }
         // The recipe of the levels on ranks.
-        Method::Sa => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        Method::Tamstorf => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
     };
     let (mut x, mut cg) = (vec![0.0; b.len()], Cg::new(stop()));
     let begun = Instant::now();

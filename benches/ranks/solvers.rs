@@ -32,17 +32,17 @@ pub(crate) fn sheet(side: usize) -> Outcome<Sheet> {
 pub(crate) enum Method {
     Jacobi,
     Mas,
-    Sa,
+    Tamstorf,
 }
 
 impl Method {
-    pub(crate) const ALL: [Self; 3] = [Self::Jacobi, Self::Mas, Self::Sa];
+    pub(crate) const ALL: [Self; 3] = [Self::Jacobi, Self::Mas, Self::Tamstorf];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Jacobi => "block Jacobi",
             Self::Mas => "MAS",
-            Self::Sa => "SA",
+            Self::Tamstorf => "tamstorf",
         }
     }
 }
@@ -82,7 +82,7 @@ pub(crate) fn build<C: Communicator>(
     let m: Built<C> = match method {
         Method::Jacobi => Box::new(DistBlockJacobi::new(&a, 1.0)?),
         Method::Mas => Box::new(domains.build(&on, &rows)?),
-        Method::Sa => {
+        Method::Tamstorf => {
             let width = 3 * sheet.kernel.vectors();
             let values = &sheet.kernel.values()[own.start as usize * width..own.end as usize * width];
             let kernel = NearKernel::from_rows(sheet.kernel.vectors(), values.to_vec());

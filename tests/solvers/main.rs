@@ -14,6 +14,7 @@ mod inside;
 mod laws;
 mod mixed_precision;
 mod multigrid;
+mod pyamg;
 mod ranks;
 mod real;
 mod reuse;

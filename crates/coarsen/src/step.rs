@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Action, Identity, Outcome, RebuildPolicy, Report};
+use coarsen_core::{Action, Identity, RebuildPolicy, Report};
 use coarsen_krylov::Krylov;
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
@@ -219,7 +219,7 @@ impl Step {
         Ok(Followed { action, reused })
     }
 
-    /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took.
+    /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took and how it ended.
     ///
     /// # Errors
     /// As [`follow`](Self::follow), and as [`Krylov::solve_with`].
@@ -238,10 +238,7 @@ impl Step {
             Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, &mut ()))??,
             None => method.solve_with(&self.system, m, b, x, &mut ())?,
         };
-        // Iterations of a failed solve do not measure the preconditioner.
-        if report.outcome == Outcome::Converged {
-            self.policy.learn(report.iterations);
-        }
+        self.policy.learn(report.iterations, report.outcome);
         Ok(report)
     }
 

@@ -93,6 +93,10 @@ const LONGEST: usize = 4;
 /// ε in (4).
 const UNLIKELY: f64 = 7e-5;
 
+/// The range of (v, D⁻¹ v), and what it needs.
+const POSITIVE: &str =
+    "positive: A must be symmetric, and D (its diagonal blocks) symmetric positive definite";
+
 /// The factor by which a bound is raised until it is certain.
 const RAISE: f64 = 1.02;
 
@@ -140,7 +144,7 @@ impl<V: Vector> SpectralRadius<V> {
         v0.fill(zero());
         let mut gamma = match length::<V>(&d.apply_dot(v, z)) {
             gamma if gamma > 0.0 => gamma,
-            gamma => return refuse("the length of the start vector in D⁻¹", gamma, "above 0"),
+            gamma => return refuse("the length of the start vector in D⁻¹", gamma, POSITIVE),
         };
         let mut least = 0.0; // c / λ^½ in (4)
         if self.margin.is_finite() {
@@ -166,7 +170,7 @@ impl<V: Vector> SpectralRadius<V> {
             mem::swap(z, q);
             (gamma0, gamma) = (gamma, length::<V>(&d.apply_dot(v, z)));
             if gamma.is_nan() {
-                return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, "0 or more; check A and D");
+                return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, POSITIVE);
             }
             exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is exhausted
             if step + 2 < steps && !exhausted && self.ceiling == f64::INFINITY {

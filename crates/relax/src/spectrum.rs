@@ -7,12 +7,17 @@
 //! too large for the 9-point stencil. The smaller of the two values is used, and Lanczos stops once it
 //! reaches the bound. The result bounds ρ unless the error of Lanczos exceeds the safety factor. A smoother would then
 //! diverge, so smoothers ask for a margin, within which the bound is certain ([`SpectralRadius::margin`]).
+//!
+//! Lanczos needs an inner product by D⁻¹. Unsymmetric diagonal blocks have none. For them the bound is that of the
+//! nonnegative matrix B = |D⁻¹A|: ρ(D⁻¹A) ≤ ρ(B) ≤ maxᵢ (B x)ᵢ / xᵢ for each x > 0. From x = 1, which gives the row sums,
+//! steps x ← B x lower it, whatever the scaling of the unknowns (Collatz 1942; Varga 2000, Theorem 2.2).
 
+use std::mem;
 use std::ops::Range;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
-use coarsen_core::parallel::{self, each, tree};
-use coarsen_core::{Class, Compiled, LinearOperator, Preconditioner, Real};
+use coarsen_core::parallel::{self, Groups, each, tree};
+use coarsen_core::{Class, Compiled, LinearOperator, Preconditioner, Real, renew_vec};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -25,11 +30,17 @@ const MANY: usize = 1 << 16;
 /// The inverse of the fraction of rows in this part.
 const SHARE: usize = 8;
 
-/// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D.
+/// The largest number of steps x ← |D⁻¹A| x. They end when a step lowers the bound by less than [`SLOW`].
+const STEPS: usize = 30;
+const SLOW: f64 = 0.01;
+
+/// Estimates ρ(D⁻¹A) from above for symmetric A with positive definite diagonal blocks D, and bounds it for unsymmetric
+/// diagonal blocks.
 ///
 /// *Cost* `steps` products with A and D⁻¹, one more with a margin, and up to four times as many while the estimate
 /// still grows or is not certain. For scalars the row sums need one more pass; the rest is cheap if an eighth of the
-/// rows suffices to reach their bound. The first estimate with all of A allocates five vectors and keeps them for later
+/// rows suffices to reach their bound. For unsymmetric b × b blocks up to 30 passes with b times the work of a product,
+/// and two vectors in f64. The first estimate with all of A allocates five vectors and keeps them for later
 /// calls of [`bound`](Self::bound). *Reference* row sums: Gershgorin 1931; Lanczos: Tamstorf, Jones, McCormick 2015,
 /// §7.
 ///
@@ -47,6 +58,8 @@ pub struct Spectrum<T: Real> {
     /// The estimate for a part of A.
     look: SpectralRadius<Vec<T>>,
     part: Vec<T>,
+    /// x and |D⁻¹A| x for unsymmetric diagonal blocks.
+    positive: [Vec<f64>; 2],
 }
 
 impl<T: Real> Spectrum<T> {
@@ -55,7 +68,7 @@ impl<T: Real> Spectrum<T> {
         let [mut estimate, mut look] = [SpectralRadius::default(), SpectralRadius::default()];
         (estimate.steps, estimate.safety) = (steps, safety);
         (look.steps, look.safety) = (steps, safety);
-        Self { estimate, start: Vec::new(), look, part: Vec::new() }
+        Self { estimate, start: Vec::new(), look, part: Vec::new(), positive: Default::default() }
     }
 
     /// Lets Lanczos continue until ρ is certain to be less than `margin` times the bound
@@ -76,6 +89,12 @@ impl<T: Real> Spectrum<T> {
     fn bound_plain(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Result<f64, SetupError> {
         if a.shape().0 == 0 {
             return Ok(1.0);
+        }
+        if has_unsymmetric_diagonal(a) {
+            let bound = self.nonnegative(a, inverses);
+            if bound.is_finite() {
+                return Ok(bound);
+            }
         }
         let bound = usable(row_sums(a, inverses));
         if self.is_reached(bound, a, inverses) {
@@ -115,7 +134,45 @@ impl<T: Real> Spectrum<T> {
 
     /// Returns the size in bytes of the vectors that Lanczos keeps.
     pub fn bytes(&self) -> usize {
-        5 * (size_of_val(&self.start[..]) + size_of_val(&self.part[..]))
+        let positive: usize = self.positive.iter().map(|x| size_of_val(&x[..])).sum();
+        5 * (size_of_val(&self.start[..]) + size_of_val(&self.part[..])) + positive
+    }
+
+    /// Returns the least of maxᵢ (B x)ᵢ / xᵢ in steps x ← B x, with B = |D⁻¹A|. It is not finite if A is not.
+    fn nonnegative(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> f64 {
+        let [x, y] = &mut self.positive;
+        renew_vec(x, a.shape().0);
+        renew_vec(y, a.shape().0);
+        x.fill(1.0);
+        let b = a.block().0;
+        let mut bound = f64::INFINITY;
+        for _ in 0..STEPS {
+            let pieces = (0..a.pattern().rows(), Groups(&mut y[..], b));
+            each(pieces, BLOCKS, parallel::worth(a.nnz()), &|(rows, y): (
+                Range<usize>,
+                Groups<&mut [f64]>,
+            )| {
+                for (i, y) in rows.zip(y.0.chunks_exact_mut(b)) {
+                    row_of_nonnegative(a, inverses, i, x, y);
+                }
+            });
+            let ratio = |(x, y): (&[f64], &[f64])| {
+                x.iter().zip(y).fold([0.0, 0.0], |[most, top], (&x, &y)| {
+                    [larger(most, if y > 0.0 { y / x } else { y }), larger(top, y)]
+                })
+            };
+            let both =
+                |left: [f64; 2], right: [f64; 2]| [larger(left[0], right[0]), larger(left[1], right[1])];
+            let [now, top] = tree((&x[..], &y[..]), LEAF, parallel::worth(x.len()), &ratio, &both);
+            if !(now < (1.0 - SLOW) * bound && top > 0.0) {
+                return if now.is_nan() { now } else { bound.min(now) };
+            }
+            bound = now;
+            let scale = |y: &mut [f64]| y.iter_mut().for_each(|y| *y /= top);
+            each(&mut y[..], LEAF, parallel::worth(a.shape().0), &scale);
+            mem::swap(x, y);
+        }
+        bound
     }
 }
 
@@ -241,6 +298,43 @@ fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
         })
     };
     Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &larger).wide())
+}
+
+/// The number of block rows per task with b × b products.
+const BLOCKS: usize = 512;
+
+/// Computes block row i of |D⁻¹A| x.
+fn row_of_nonnegative<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>, i: usize, x: &[f64], y: &mut [f64]) {
+    let b = y.len();
+    y.fill(0.0);
+    for (j, block) in a.row(i) {
+        for (y, d) in y.iter_mut().zip(inverses.block(i).chunks_exact(b)) {
+            for (q, x) in x[j * b..][..b].iter().enumerate() {
+                let column = block[q..].iter().step_by(b);
+                *y += x * d.iter().zip(column).map(|(d, v)| d.wide() * v.wide()).sum::<f64>().abs();
+            }
+        }
+    }
+}
+
+/// Whether a diagonal block is unsymmetric in more than half of its digits.
+fn has_unsymmetric_diagonal<T: Real>(a: &Bsr<T>) -> bool {
+    let (pattern, (b, _)) = (a.pattern(), a.block());
+    let tolerance = T::EPSILON.sqrt().wide();
+    let is_unsymmetric = |i: usize| {
+        let block = pattern.find(i, i).map_or(&[][..], |k| a.value(k));
+        (0..b * b.min(block.len())).any(|k| {
+            let (r, s) = (k / b, k % b);
+            let [above, below, first, second] =
+                [r * b + s, s * b + r, r * b + r, s * b + s].map(|k| block[k].wide());
+            s > r && (above - below).abs() > tolerance * (first * second).abs().sqrt().max(above.abs())
+        })
+    };
+    let leaf = |mut rows: Range<usize>| rows.any(is_unsymmetric);
+    b > 1
+        && tree(0..pattern.rows(), LEAF, parallel::worth(pattern.rows() * b * b), &leaf, &|left, right| {
+            left || right
+        })
 }
 
 /// Returns the larger of two numbers, or NaN if one of them is NaN.

@@ -42,7 +42,7 @@ pub use classes::{Classes, Members};
 pub use contacts::{Contacts, Stencil};
 pub use error::SparseError;
 pub use graph::{Graph, Levels};
-pub use near_kernel::{NearKernel, Quality};
+pub use near_kernel::{ByComponent, NearKernel, Quality};
 pub use owned::{OwnedSystem, SystemAt};
 pub use pattern::Pattern;
 pub use permute::{NotAPermutation, Permutation, PermutePlan};

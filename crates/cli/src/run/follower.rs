@@ -1,17 +1,21 @@
-//! The preconditioner of a sequence, and its update in each step.
+//! The preconditioner of a sequence, its update in each step, and the next kind after a failure.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
 
 use coarsen::auto::OVER_RELAXATION;
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
-use coarsen::krylov::Krylov;
+use coarsen::krylov::{Cg, Krylov};
 use coarsen::multigrid::{Multigrid, Skinning, SmoothedAggregation};
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::sparse::System;
-use coarsen::{Action, Followed, Real, RebuildPolicy, Report, Step};
+use coarsen::{Action, AnyError, Decision, Followed, Outcome, Real, Step};
 
 use crate::arguments::domains::{Domains, Form};
 use crate::arguments::overlap::Overlap;
-use crate::arguments::{Follow, Precision, Precond, Solve};
+use crate::arguments::{Follow, Precision, Precond, Solve, name};
 use crate::error::Failure;
 
 /// The number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
@@ -41,18 +45,49 @@ fn automatic(unknowns: usize, asked: bool) -> (Precond, &'static str) {
     }
 }
 
+/// The kinds that `auto` takes in turn: the first is its choice, and a kind that fails gives way to the next.
+fn kinds(first: Precond) -> Vec<Precond> {
+    let others = [Precond::Mas, Precond::Sa, Precond::BlockJacobi].into_iter().filter(|&kind| kind != first);
+    std::iter::once(first).chain(others).collect()
+}
+
 /// The system of each step, with a preconditioner that is built, updated and patched.
 pub(crate) struct Follower {
-    precond: Precond,
+    /// One kind, or those of `auto`.
+    kinds: Vec<Precond>,
+    /// The kind that is built.
+    kind: Rc<Cell<Precond>>,
+    /// The kind that failed, until the next one is built.
+    failed: Option<Precond>,
+    /// Whether the last solve failed or continued from a failed one, so that its iterations are no reference: the
+    /// preconditioner is built again.
+    is_stale: bool,
     follow: Follow,
     /// The reason for the choice of `auto`.
     because: &'static str,
     step: Step,
 }
 
+/// How the system of a step was solved.
+pub(crate) struct Solved {
+    /// The kind, the action and the reused parts of the last attempt.
+    pub(crate) precond: Precond,
+    pub(crate) action: Action,
+    pub(crate) reused: String,
+    /// The reasons for the actions of all attempts.
+    pub(crate) because: String,
+    pub(crate) setup_seconds: f64,
+    pub(crate) solve_seconds: f64,
+    /// The iterations of all attempts.
+    pub(crate) iterations: usize,
+    /// The residual and the outcome of the best attempt.
+    pub(crate) residual: f64,
+    pub(crate) outcome: Outcome,
+}
+
 /// The recipe of a preconditioner.
 struct Recipe {
-    precond: Precond,
+    kind: Rc<Cell<Precond>>,
     mixed: bool,
     aggregation: Multigrid<SmoothedAggregation>,
     /// The recipe of skinning with the positions of the first step, so that new positions do not change the
@@ -75,8 +110,9 @@ impl Follower {
         let domains = if large { Domains::over(double) } else { options.given.domains.recipe(double) };
         let mut skinning = options.given.skinning.recipe();
         skinning.coarsening.rest = Some(sequence.positions().into());
+        let kind = Rc::new(Cell::new(precond));
         let recipe = Recipe {
-            precond,
+            kind: kind.clone(),
             mixed: options.precision == Precision::Mixed,
             aggregation: options.given.aggregation.recipe(),
             skinning,
@@ -85,7 +121,8 @@ impl Follower {
             double,
         };
         let step = Step::new(sequence.system(), move |system| recipe.build(system))?;
-        Ok(Self { precond, follow: options.follow, because, step })
+        let kinds = if auto { kinds(precond) } else { vec![precond] };
+        Ok(Self { kinds, kind, failed: None, is_stale: false, follow: options.follow, because, step })
     }
 
     /// The preconditioner whose options are accepted; for `auto`, options of domains.
@@ -93,8 +130,9 @@ impl Follower {
         if asked == Precond::Auto { Precond::Mas } else { asked }
     }
 
+    /// The preconditioner of the first step.
     pub(crate) fn precond(&self) -> Precond {
-        self.precond
+        self.kinds[0]
     }
 
     /// The text after the name of the preconditioner in the report.
@@ -102,41 +140,113 @@ impl Follower {
         self.because
     }
 
-    /// The decisions.
-    pub(crate) fn policy(&self) -> &RebuildPolicy {
-        &self.step.policy
-    }
-
     /// Takes the system of the next step.
     pub(crate) fn set(&mut self, sequence: &Sequence) -> Result<(), Failure> {
         Ok(self.step.set(sequence.system())?)
     }
 
-    /// Decides, acts on the decision, and returns a text with the reused parts.
-    pub(crate) fn follow(&mut self) -> Result<(Action, String), Failure> {
-        let how = self.follow;
-        let Followed { action, reused } = self.step.follow_as(|decided| match how {
-            Follow::Build => Action::Build,
-            Follow::Update => Action::Update,
-            Follow::Policy => decided,
-        })?;
-        let words = match reused {
+    /// Solves the system of the step, from zero. A preconditioner that fails is built again if it was not built in this
+    /// step, and gives way to the next kind otherwise. The next attempt continues from the best x, within the same limit of
+    /// iterations. As its iterations are then no reference, the next step builds.
+    pub(crate) fn solve(&mut self, cg: &mut Cg, b: &Vec<f64>) -> Result<Solved, Failure> {
+        let limit = cg.stop_mut().max_iterations;
+        let (mut x, mut best) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+        let mut solved = Solved {
+            precond: self.kind.get(),
+            action: Action::Build,
+            reused: String::new(),
+            because: String::new(),
+            setup_seconds: 0.0,
+            solve_seconds: 0.0,
+            iterations: 0,
+            residual: f64::INFINITY,
+            outcome: Outcome::NotFinite,
+        };
+        let mut others = self.kinds.len() - 1;
+        loop {
+            let begun = Instant::now();
+            let followed = self.follow(&mut solved);
+            solved.setup_seconds += begun.elapsed().as_secs_f64();
+            match followed {
+                Ok(()) => {}
+                Err(AnyError::Setup(error)) if others > 0 => {
+                    others -= 1;
+                    solved.because += &format!("{error}; ");
+                    self.take_next_kind();
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            cg.stop_mut().max_iterations = limit - solved.iterations;
+            let begun = Instant::now();
+            let report = self.step.solve(cg, b, &mut x)?;
+            solved.solve_seconds += begun.elapsed().as_secs_f64();
+            solved.iterations += report.iterations;
+            if report.true_residual < solved.residual || report.outcome == Outcome::Converged {
+                (solved.residual, solved.outcome) = (report.true_residual, report.outcome);
+                best.copy_from_slice(&x);
+            }
+            self.is_stale = report.outcome != Outcome::Converged || report.iterations < solved.iterations;
+            if report.outcome == Outcome::Converged {
+                break;
+            }
+            if solved.action == Action::Build {
+                self.take_next_kind();
+                let Some(left) = others.checked_sub(1) else { break };
+                others = left;
+            }
+            if solved.iterations >= limit {
+                break;
+            }
+            x.copy_from_slice(&best);
+            solved.because += "; ";
+        }
+        cg.stop_mut().max_iterations = limit;
+        Ok(solved)
+    }
+
+    /// Decides, acts on the decision, and writes down what was done and why.
+    fn follow(&mut self, solved: &mut Solved) -> Result<(), AnyError> {
+        let requested = match self.follow {
+            _ if std::mem::take(&mut self.is_stale) => Some(Action::Build),
+            Follow::Build => Some(Action::Build),
+            Follow::Update => Some(Action::Update),
+            Follow::Policy => None,
+        };
+        let Followed { action, reused } = self.step.follow_as(|decided| requested.unwrap_or(decided))?;
+        let reused = match reused {
             None => "everything".to_owned(),
             Some(Reused::Structure) => "structure".to_owned(),
             Some(Reused::Rest { redone, of }) => format!("{} of {of} parts", of - redone),
             Some(Reused::Nothing) => "nothing".to_owned(),
         };
-        Ok((action, words))
+        (solved.precond, solved.action, solved.reused) = (self.kind.get(), action, reused);
+        let failed = self.failed.take();
+        solved.because += &match self.step.policy.log() {
+            [_, .., Decision { before: None | Some((_, Outcome::Converged)), .. }]
+                if self.follow == Follow::Build
+                    || self.follow == Follow::Update && action == Action::Update =>
+            {
+                format!("{}: requested", action.name())
+            }
+            [.., last] => last.to_string(),
+            [] => String::new(),
+        };
+        if let Some(failed) = failed {
+            solved.because += &format!(", so {} follows {}", name(self.kind.get()), name(failed));
+        }
+        Ok(())
     }
 
-    /// Solves the system of the step.
-    pub(crate) fn solve(
-        &mut self,
-        method: &mut dyn Krylov<Vec<f64>>,
-        b: &Vec<f64>,
-        x: &mut Vec<f64>,
-    ) -> Result<Report<f64>, Failure> {
-        Ok(self.step.solve(method, b, x)?)
+    /// Goes to the kind after the present one; after the last, to the first.
+    fn take_next_kind(&mut self) {
+        let kind = self.kind.get();
+        let at = self.kinds.iter().position(|&other| other == kind).map_or(0, |at| at + 1);
+        let next = self.kinds[at % self.kinds.len()];
+        if next != kind {
+            self.kind.set(next);
+            self.failed = Some(kind);
+        }
     }
 }
 
@@ -151,7 +261,8 @@ impl Recipe {
         on: &Cpu<f64, S>,
     ) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
         let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-        match self.precond {
+        let kind = self.kind.get();
+        match kind {
             Precond::Sa => boxed(&self.aggregation, system, on),
             Precond::Skinning => boxed(&self.skinning, system, on),
             Precond::Mas | Precond::Auto => match &self.domains {
@@ -166,7 +277,7 @@ impl Recipe {
             Precond::Ic0 => boxed(&Ic0::default(), system, on),
             Precond::Ilu0 => boxed(&Ilu0, system, on),
             Precond::As | Precond::Ras => {
-                boxed(&self.overlap.recipe(self.precond == Precond::Ras, self.double), system, on)
+                boxed(&self.overlap.recipe(kind == Precond::Ras, self.double), system, on)
             }
             Precond::Chebyshev => boxed(&Chebyshev::default(), system, on),
         }
@@ -197,5 +308,6 @@ mod tests {
         assert_eq!(taken(250_001, false), Precond::Sa);
         assert_eq!(taken(1_000_000, true), Precond::Mas);
         assert!(automatic(100_000, false).1 != automatic(100_001, false).1);
+        assert_eq!(kinds(Precond::Sa), [Precond::Sa, Precond::Mas, Precond::BlockJacobi]);
     }
 }

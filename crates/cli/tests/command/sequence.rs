@@ -59,6 +59,33 @@ fn steps_are_reported_and_drawn() {
     assert!(std::fs::read_to_string(plot).unwrap().contains("iterations"));
 }
 
+/// Domains stagnate where the contact of the stack is stiff; smoothed aggregation does not.
+#[test]
+fn a_kind_that_fails_gives_way_to_the_next() {
+    let folder = Folder::new();
+    let report = folder.path("r.json");
+    let solve = |words: &str| {
+        let done = coarsen(&format!("solve --problem stack:6 --dt 1 {words} --report {}", report.display()));
+        (done, json(&report).unwrap()["rows"].as_array().unwrap().clone())
+    };
+    let (done, rows) = solve("");
+    assert!(done.code == 0, "{}{}", done.out, done.err);
+    let kinds: Vec<&str> = rows.iter().map(|row| row["precond"].as_str().unwrap()).collect();
+    let turn = kinds.iter().position(|&kind| kind == "sa").expect("the domains fail");
+    assert!(turn > 0 && kinds[..turn].iter().all(|&kind| kind == "mas"), "{kinds:?}");
+    assert!(kinds[turn..].iter().all(|&kind| kind == "sa"), "{kinds:?}");
+    let because = rows[turn]["because"].as_str().unwrap();
+    assert!(because.contains("stagnated, so sa follows mas"), "{because}");
+
+    // A kind that the user chose stays; the reason after a failure has the count.
+    let (done, rows) = solve("--precond mas");
+    assert_eq!(done.code, 4, "{}", done.err);
+    assert!(rows.iter().all(|row| row["precond"] == "mas"));
+    let failed = rows.iter().position(|row| row["outcome"] != "converged").unwrap();
+    let because = rows[failed + 1]["because"].as_str().unwrap();
+    assert!(because.contains("iterations: stagnated") && !because.contains("not reported"), "{because}");
+}
+
 #[test]
 fn what_a_sequence_ignores_is_refused() {
     for (words, cause) in [

@@ -2,6 +2,8 @@
 
 use std::{fmt, mem};
 
+use crate::Outcome;
+
 /// The treatment of a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -27,7 +29,7 @@ impl Action {
     }
 }
 
-/// A decision before a solve, its reasons, and the iterations of the solve after it.
+/// A decision before a solve, its reasons, and how the solve after it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// The chosen action, or the one that [`RebuildPolicy::overrule`] put in its place.
@@ -36,12 +38,12 @@ pub struct Decision {
     pub decided: Action,
     /// Whether this is the first decision of the run.
     pub first: bool,
-    /// The number of iterations of the previous solve, if known.
-    pub before: Option<usize>,
+    /// The number of iterations of the previous solve and how it ended, if known.
+    pub before: Option<(usize, Outcome)>,
     /// The number of iterations of the previous solve above which the preconditioner counts as stale.
     pub limit: Option<usize>,
-    /// The number of iterations of the solve after the decision, once known.
-    pub iterations: Option<usize>,
+    /// The number of iterations of the solve after the decision and how it ended, once known.
+    pub after: Option<(usize, Outcome)>,
 }
 
 impl fmt::Display for Decision {
@@ -51,15 +53,18 @@ impl fmt::Display for Decision {
             write!(f, " in place of {}", self.decided.name())?;
         }
         match (self.before, self.limit) {
-            (Some(before), Some(limit)) if before > limit => {
+            (Some((before, outcome)), _) if outcome != Outcome::Converged => {
+                write!(f, ": the previous solve ended after {before} iterations: {outcome}")
+            }
+            (Some((before, _)), Some(limit)) if before > limit => {
                 write!(f, ": {before} iterations, more than {limit}")
             }
-            (Some(before), Some(_)) if self.decided == Action::Build => {
+            (Some((before, _)), Some(_)) if self.decided == Action::Build => {
                 write!(f, ": {before} iterations, and keeping the preconditioner failed recently")
             }
-            (Some(before), Some(limit)) => write!(f, ": {before} iterations, within {limit}"),
+            (Some((before, _)), Some(limit)) => write!(f, ": {before} iterations, within {limit}"),
             _ if self.first => write!(f, ": the first"),
-            _ => write!(f, ": the previous solve reported no iterations"),
+            _ => write!(f, ": the previous solve was not reported"),
         }
     }
 }
@@ -81,12 +86,12 @@ impl fmt::Display for Decision {
 /// between; here the iteration counts decide.
 ///
 /// ```
-/// use coarsen_core::{Action, RebuildPolicy};
+/// use coarsen_core::{Action, Outcome, RebuildPolicy};
 /// let mut policy = RebuildPolicy::default();
 /// policy.price = 10;
 /// let mut decide = |touched, iterations| {
 ///     let action = policy.decide(touched);
-///     policy.learn(iterations); // after the solve
+///     policy.learn(iterations, Outcome::Converged); // after the solve
 ///     action
 /// };
 /// assert_eq!(decide(false, 20), Action::Build);
@@ -147,14 +152,13 @@ impl RebuildPolicy {
 
     /// Decides before the next solve. `touched` states whether some rows changed more than the others.
     ///
-    /// If [`learn`](Self::learn) was not called after the last decision, the solve after it counts as failed,
-    /// and the decision is a build.
+    /// After a solve that did not converge, or of which [`learn`](Self::learn) was not told, the decision is a build.
     pub fn decide(&mut self, touched: bool) -> Action {
         let last = self.log.last().copied();
-        let before = last.and_then(|last| last.iterations);
+        let before = last.and_then(|last| last.after);
         let limit = self.mark.map(|mark| mark.saturating_add(self.price.saturating_sub(self.lost)));
         let action = match (last, before, self.mark) {
-            (Some(last), Some(before), Some(mark)) => {
+            (Some(last), Some((before, Outcome::Converged)), Some(mark)) => {
                 self.judge(last.action, before.saturating_sub(mark), touched)
             }
             _ => Action::Build,
@@ -169,7 +173,7 @@ impl RebuildPolicy {
         }
         self.counts[action as usize] += 1;
         let decided = action;
-        self.log.push(Decision { action, decided, first: last.is_none(), before, limit, iterations: None });
+        self.log.push(Decision { action, decided, first: last.is_none(), before, limit, after: None });
         action
     }
 
@@ -208,13 +212,12 @@ impl RebuildPolicy {
         }
     }
 
-    /// Records the iterations of the solve after the last decision. Call it only if the solve converged,
-    /// since the iterations of a failed solve do not measure the preconditioner. Without a call the next
-    /// decision is a build.
-    pub fn learn(&mut self, iterations: usize) {
+    /// Records the iterations of the solve after the last decision, and how it ended. Iterations of a solve that did not
+    /// converge do not measure the preconditioner, so they set no reference.
+    pub fn learn(&mut self, iterations: usize, outcome: Outcome) {
         let Some(last) = self.log.last_mut() else { return };
-        last.iterations = Some(iterations);
-        if last.action == Action::Build {
+        last.after = Some((iterations, outcome));
+        if last.action == Action::Build && outcome == Outcome::Converged {
             self.mark = Some(iterations);
         }
     }

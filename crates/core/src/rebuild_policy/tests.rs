@@ -5,7 +5,7 @@ fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     let mut policy = RebuildPolicy::default();
     let decide = |&its: &usize| {
         let action = policy.decide(true);
-        policy.learn(its);
+        policy.learn(its, Outcome::Converged);
         action
     };
     (iterations.iter().map(decide).collect(), policy)
@@ -27,7 +27,7 @@ fn a_build_may_have_no_price() {
     let mut policy = RebuildPolicy { price: usize::MAX, ..RebuildPolicy::default() };
     for iterations in [10, usize::MAX, usize::MAX] {
         policy.decide(false);
-        policy.learn(iterations);
+        policy.learn(iterations, Outcome::Converged);
     }
     assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
 }
@@ -52,7 +52,7 @@ fn keeping_is_tried_less_often_the_more_often_it_fails() {
         let (mut policy, mut stale) = (RebuildPolicy::default(), 0);
         for _ in 0..60 {
             stale = if policy.decide(true) == Action::Build { 0 } else { stale + 1 };
-            policy.learn(100 + worse * stale);
+            policy.learn(100 + worse * stale, Outcome::Converged);
         }
         policy.count(Action::Build)
     };
@@ -67,7 +67,7 @@ fn the_log_is_bounded() {
     let steps = 10 * RebuildPolicy::KEPT + 3;
     for step in 0..steps {
         policy.decide(step % 2 == 0);
-        policy.learn(10);
+        policy.learn(10, Outcome::Converged);
         assert!((RebuildPolicy::KEPT.min(step + 1)..=2 * RebuildPolicy::KEPT).contains(&policy.log().len()));
         if step == 2 * RebuildPolicy::KEPT {
             capacity = policy.log.capacity();
@@ -82,9 +82,31 @@ fn the_log_is_bounded() {
 }
 
 #[test]
+fn the_decision_after_a_failed_solve_is_a_build_with_its_count() {
+    let mut policy = RebuildPolicy::default();
+    let mut decide = |iterations, outcome| {
+        let action = policy.decide(true);
+        policy.learn(iterations, outcome);
+        action
+    };
+    assert_eq!(decide(10, Outcome::Converged), Action::Build);
+    assert_eq!(decide(234, Outcome::Stagnated), Action::Patch);
+    assert_eq!(decide(7, Outcome::Breakdown), Action::Build);
+    assert_eq!(decide(12, Outcome::Converged), Action::Build);
+    assert_eq!(decide(12, Outcome::Converged), Action::Patch);
+    let last = policy.log()[3];
+    assert_eq!((last.before, last.after), (Some((7, Outcome::Breakdown)), Some((12, Outcome::Converged))));
+    let text = policy.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[2], "   2  build: the previous solve ended after 234 iterations: stagnated");
+    assert_eq!(lines[3], "   3  build: the previous solve ended after 7 iterations: breakdown");
+    assert_eq!(lines[4], "   4  patch: 12 iterations, within 37");
+}
+
+#[test]
 fn a_solve_that_nobody_tells_about_counts_as_failed() {
     let mut policy = RebuildPolicy::default();
-    policy.learn(3);
+    policy.learn(3, Outcome::Converged);
     assert!(policy.log().is_empty());
     assert_eq!([policy.decide(true), policy.decide(true)], [Action::Build; 2]);
 }
@@ -94,10 +116,10 @@ fn a_solve_that_nobody_tells_about_counts_as_failed() {
 fn builds_that_were_not_decided_set_the_reference() {
     let mut policy = RebuildPolicy::default();
     policy.overrule(Action::Build);
-    assert_eq!((policy.decide(false), policy.learn(10)), (Action::Build, ()));
+    assert_eq!((policy.decide(false), policy.learn(10, Outcome::Converged)), (Action::Build, ()));
     assert_eq!(policy.decide(false), Action::Keep);
     policy.overrule(Action::Build);
-    policy.learn(90);
+    policy.learn(90, Outcome::Converged);
     assert_eq!(
         (policy.decide(true), policy.count(Action::Build), policy.count(Action::Keep)),
         (Action::Patch, 2, 0)
@@ -112,12 +134,12 @@ fn updates_that_are_not_done_forget_nothing() {
     let mut policy = RebuildPolicy::default();
     for iterations in [10, 24, 24] {
         policy.decide(false);
-        policy.learn(iterations);
+        policy.learn(iterations, Outcome::Converged);
     }
     assert_eq!(policy.decide(false), Action::Update);
     policy.overrule(Action::Keep);
-    policy.learn(10);
+    policy.learn(10, Outcome::Converged);
     assert_eq!(policy.decide(false), Action::Update);
-    policy.learn(24);
+    policy.learn(24, Outcome::Converged);
     assert_eq!(policy.decide(false), Action::Keep);
 }

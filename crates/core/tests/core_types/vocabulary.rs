@@ -256,11 +256,11 @@ fn reports_and_their_sentences() {
         first: true,
         before: None,
         limit: None,
-        iterations: None,
+        after: None,
     };
     assert!(decision.to_string().ends_with(": the first"), "{decision}");
     let unknown = Decision { first: false, ..decision };
-    assert!(unknown.to_string().ends_with("reported no iterations"), "{unknown}");
+    assert!(unknown.to_string().ends_with("was not reported"), "{unknown}");
     let needs = |needed| Error::Preconditioner { method: "Cg", needed, found: Class::Linear }.to_string();
     assert!(
         needs(Class::Symmetric).contains("symmetric positive definite and fixed"),

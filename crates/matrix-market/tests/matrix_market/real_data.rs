@@ -64,3 +64,34 @@ fn a_real_bar_knows_its_modes() {
         }
     }
 }
+
+/// Elasticity by node with rigid modes by component, and the same matrix by component with modes of coordinates by node.
+#[test]
+fn the_order_by_component_is_recognised() {
+    let Ok(folder) = std::env::var("COARSEN_DATA") else {
+        println!("skipped: COARSEN_DATA is not set to a folder of test data");
+        return;
+    };
+    let file = |name: &str| format!("{folder}/cases/17-{name}.mtx");
+    let matrix = |name| matrix_market::read(file(name)).unwrap();
+    let (by_node, by_component) = (matrix("elastic"), matrix("by-component"));
+    let xyz = matrix_market::read_dense(file("xyz")).unwrap();
+    let points: Vec<[f64; 3]> = (0..xyz.rows()).map(|i| [0, 1, 2].map(|a| xyz.column(a)[i])).collect();
+    let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
+    let given = matrix_market::read_dense(file("nk_by_component")).unwrap();
+    let columns: Vec<&[f64]> = (0..given.columns()).map(|j| given.column(j)).collect();
+    let given = NearKernel::from_columns(&columns).unwrap();
+
+    assert_eq!(modes.by_component(&by_node).unwrap(), None);
+    assert_eq!(given.by_component(&by_component).unwrap(), None);
+    let near_kernel = given.by_component(&by_node).unwrap().unwrap();
+    let whole = modes.by_component(&by_component).unwrap().unwrap();
+    println!("{near_kernel}\n{whole}");
+    assert_eq!((near_kernel.matrix, near_kernel.components), (false, 3));
+    assert_eq!((whole.matrix, whole.components), (true, 3));
+    assert!([&near_kernel, &whole].iter().all(|found| found.after < 1e-6 && found.before > 0.1));
+    let ordered = given.permuted(&near_kernel.to_nodes).unwrap();
+    assert_eq!(ordered.by_component(&by_node).unwrap(), None);
+    let ordered = by_component.permute(&whole.to_nodes).unwrap();
+    assert_eq!(modes.by_component(&ordered).unwrap(), None);
+}

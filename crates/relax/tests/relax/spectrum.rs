@@ -1,6 +1,7 @@
 //! Bounds of spectral radii: for known matrices, from a part of the rows, and for values that are not finite.
 
 use coarsen_backend::DenseBlocks;
+use coarsen_core::parallel;
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_relax::Spectrum;
 use coarsen_sparse::{Bsr, assembly};
@@ -46,6 +47,60 @@ fn a_look_at_some_rows_spares_the_others() {
     let mut spectrum = Spectrum::new(6, 1.1);
     let bound = spectrum.bound(&a, &inverses).unwrap();
     assert!((1.5..1.7).contains(&bound) && spectrum.bytes() > 8 * part(&a), "{bound}");
+}
+
+/// `scalar` ⊗ M with an unsymmetric M that no inner product belongs to, and unknowns in units that differ by 10¹² inside a
+/// node and by a factor of 100 between nodes: D⁻¹A has the spectrum of `scalar`.
+fn unsymmetric_blocks(scalar: &Bsr<f64>) -> Bsr<f64> {
+    const M: [f64; 9] = [1.0, -10.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0, 1.0];
+    let unit = |i: usize, q: usize| [1e-6, 1.0, 1e6][q] * (1.0 + 99.0 * ((i * 7) % 10) as f64 / 9.0);
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for i in 0..scalar.shape().0 {
+        for (j, v) in scalar.row(i) {
+            places.push((i as u32, j as u32));
+            values.extend((0..9).map(|e| v[0] * M[e] * unit(j, e % 3)));
+        }
+    }
+    let n = 3 * scalar.shape().0;
+    assembly::from_blocks(n, n, (3, 3), &places, &values).unwrap()
+}
+
+/// Lanczos ends with NaN here, since (v, D⁻¹ v) is negative.
+#[test]
+fn unsymmetric_diagonal_blocks_are_bounded() {
+    let scalar = coarsen_problems::Problem::parse("poisson2d:24", &Default::default()).unwrap().matrix;
+    let exact = {
+        let mut sharp = SpectralRadius::default();
+        (sharp.steps, sharp.safety) = (60, 1.0);
+        let inverses = DenseBlocks::inverse_diagonal(&scalar, "test").unwrap();
+        sharp.estimate(&scalar, &mut &inverses, &start_vector(scalar.shape().0)).unwrap()
+    };
+    let a = unsymmetric_blocks(&scalar);
+    let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let lanczos = SpectralRadius::default().estimate(&a, &mut &inverses, &start_vector(a.shape().0));
+    assert!(lanczos.unwrap_err().to_string().contains("D (its diagonal blocks) symmetric positive definite"));
+    let mut spectrum = Spectrum::new(10, 1.1);
+    let bound = spectrum.bound(&a, &inverses).unwrap();
+    assert!(bound >= exact && bound < 1.5 * exact, "{exact} {bound}");
+    assert_eq!(spectrum.bound(&a, &inverses).unwrap(), bound, "the same memory");
+    let threads = |n| parallel::threads(n, || Spectrum::new(10, 1.1).bound(&a, &inverses).unwrap()).unwrap();
+    assert_eq!(threads(1), threads(3));
+    assert_eq!(spectrum.bytes(), 2 * a.shape().0 * size_of::<f64>());
+
+    let mut wild = a.clone();
+    wild.values_mut()[40] = f64::NAN;
+    assert!(spectrum.bound(&wild, &inverses).is_err());
+}
+
+/// Symmetric blocks are estimated as ever, also with the rounding of half of their digits.
+#[test]
+fn almost_symmetric_blocks_are_estimated() {
+    let mut a = coarsen_problems::Problem::parse("elasticity3d:4", &Default::default()).unwrap().matrix;
+    let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let bound = Spectrum::new(10, 1.1).bound(&a, &inverses).unwrap();
+    a.values_mut().iter_mut().enumerate().for_each(|(k, v)| *v *= 1.0 + 1e-9 * (k % 5) as f64);
+    let rounded = Spectrum::new(10, 1.1).bound(&a, &inverses).unwrap();
+    assert!((rounded / bound - 1.0).abs() < 1e-6, "{bound} {rounded}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Near-kernel vectors.
 
-use coarsen_core::Error;
-use coarsen_sparse::{Bsr, NearKernel, assembly};
+use coarsen_core::{Error, parallel};
+use coarsen_sparse::{Bsr, NearKernel, Permutation, Zeros, assembly};
 
 const SIDE: usize = 4;
 
@@ -123,4 +123,85 @@ fn bad_input_is_named() {
     assert!(b.constrain(&[0, 4]).is_err() && b.row(0) == [1.0]);
     let other = Bsr::<f64>::identity(3, 1).unwrap();
     assert!(b.quality(&other).is_err());
+}
+
+/// The permutation from the order by component to that by node.
+fn to_nodes(n: usize, components: usize) -> Permutation {
+    let nodes = n / components;
+    Permutation::new((0..n).map(|i| (i % components * nodes + i / components) as u32).collect()).unwrap()
+}
+
+/// Free or clamped, in blocks or as scalars, and with a matrix or a near-kernel that is ordered by component.
+#[test]
+fn what_is_ordered_by_component_is_found() {
+    let points = grid();
+    let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
+    let by_node = to_nodes(modes.size(), 3);
+    for clamped in [false, true] {
+        let blocks = truss(&points, |i| clamped && i % SIDE == 0);
+        let scalars = blocks.reblock((1, 1), Zeros::Drop).unwrap();
+        let mixed = scalars.permute(&by_node.inverse()).unwrap();
+        let translations = NearKernel::constants(modes.size(), 3).unwrap();
+        for kernel in [&modes, &translations] {
+            let moved = kernel.permuted(&by_node.inverse()).unwrap();
+            for a in [&blocks, &scalars] {
+                assert_eq!(kernel.by_component(a).unwrap(), None, "{clamped}");
+                let found = moved.by_component(a).unwrap().unwrap();
+                assert_eq!((found.matrix, found.components), (false, 3), "{found}");
+                assert_eq!(&moved.permuted(&found.to_nodes).unwrap(), kernel);
+                assert!(found.after < 1e-14 && found.before > 0.1, "{found}");
+            }
+            assert_eq!(moved.by_component(&mixed).unwrap(), None, "both are ordered by component");
+            for a in [mixed.clone(), mixed.reblock((3, 3), Zeros::Keep).unwrap()] {
+                let found = kernel.by_component(&a).unwrap().unwrap();
+                assert_eq!((found.matrix, found.components), (true, 3), "{found}");
+                assert_eq!(mixed.permute(&found.to_nodes).unwrap(), scalars);
+                assert!(found.to_string().starts_with("the matrix is ordered by component"), "{found}");
+            }
+        }
+    }
+}
+
+/// Wrong modes, a mass term and a single vector of ones are not taken for another order.
+#[test]
+fn an_order_that_does_not_help_is_not_found() {
+    let points = grid();
+    let clamped = truss(&points, |i| i % SIDE == 0);
+    let mut modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
+    let mut heavy = truss(&points, |_| false);
+    let pattern = heavy.pattern().clone();
+    for i in 0..pattern.rows() {
+        for k in pattern.range(i).filter(|&k| pattern.indices()[k] as usize == i) {
+            (0..3).for_each(|d| heavy.values_mut()[9 * k + 4 * d] += 0.3);
+        }
+    }
+    assert_eq!(modes.by_component(&heavy).unwrap(), None);
+    modes.values_mut().iter_mut().step_by(18).for_each(|v| *v = -*v);
+    assert_eq!(modes.by_component(&clamped).unwrap(), None);
+    let ones = NearKernel::constants(modes.size(), 1).unwrap();
+    assert_eq!(ones.by_component(&heavy).unwrap(), None);
+    assert_eq!(
+        NearKernel::from_columns(&[]).unwrap().by_component(&Bsr::<f64>::identity(0, 1).unwrap()),
+        Ok(None)
+    );
+    assert!(ones.by_component(&Bsr::<f64>::identity(3, 1).unwrap()).is_err());
+    assert!(ones.permuted(&to_nodes(6, 2)).is_err());
+}
+
+#[test]
+fn quality_has_the_same_bits_for_any_number_of_threads() {
+    let n = 30_000;
+    let entries: Vec<_> = (0..n as u32)
+        .flat_map(|i| {
+            [
+                (i, i, 2.0 + 1e-3 * f64::from(i % 7)),
+                (i, (i + 1) % n as u32, -1.0),
+                ((i + 1) % n as u32, i, -1.1),
+            ]
+        })
+        .collect();
+    let a = assembly::from_triplets(n, n, &entries).unwrap();
+    let b = NearKernel::from_rows(3, (0..3 * n).map(|i| (i as f64).sin()).collect()).unwrap();
+    let of = |threads| parallel::threads(threads, || b.quality(&a).unwrap()).unwrap();
+    assert_eq!(of(1), of(4));
 }

@@ -19,7 +19,7 @@ use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
 
 use crate::arguments::place::check_place;
-use crate::arguments::{Follow, Method, NullSpace, Precision, Precond, Rhs, Solve};
+use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve};
 use crate::console::{complain, say};
 use crate::decision::decide::used;
 use crate::error::Failure;
@@ -75,28 +75,22 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     let mut follower = Follower::new(options, &sequence)?;
     let (mut rows, mut assembly_seconds) = (Vec::with_capacity(steps), 0.0);
     loop {
-        let begun = Instant::now();
-        let (action, reused) = follower.follow()?;
-        let setup_seconds = begun.elapsed().as_secs_f64();
-        let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
-        let report = follower.solve(&mut cg, &b, &mut x)?;
+        let solved = follower.solve(&mut cg, &b)?;
         rows.push(Row {
             step: sequence.step(),
             pairs: sequence.pairs(),
             touched: sequence.touched().len(),
-            action: action.name(),
-            because: match options.follow {
-                Follow::Build | Follow::Update if !rows.is_empty() => format!("{}: requested", action.name()),
-                _ => follower.policy().log().last().map(ToString::to_string).unwrap_or_default(),
-            },
-            reused,
+            precond: solved.precond,
+            action: solved.action.name(),
+            because: solved.because,
+            reused: solved.reused,
             assembly_seconds,
-            setup_seconds,
-            iterations: report.iterations,
-            solve_seconds: begun.elapsed().as_secs_f64(),
-            residual: report.true_residual,
-            outcome: report.outcome.name(),
-            advice: report.outcome.advice(),
+            setup_seconds: solved.setup_seconds,
+            iterations: solved.iterations,
+            solve_seconds: solved.solve_seconds,
+            residual: solved.residual,
+            outcome: solved.outcome.name(),
+            advice: solved.outcome.advice(),
         });
         let begun = Instant::now();
         if !sequence.advance()? {

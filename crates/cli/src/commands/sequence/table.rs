@@ -19,8 +19,10 @@ pub(crate) struct Row {
     pub(crate) pairs: usize,
     /// The number of block rows with changed pairs.
     pub(crate) touched: usize,
+    /// The preconditioner that was used last, and the action on it.
+    pub(crate) precond: Precond,
     pub(crate) action: &'static str,
-    /// The reason for the action.
+    /// The reasons for the actions.
     pub(crate) because: String,
     pub(crate) reused: String,
     pub(crate) assembly_seconds: f64,
@@ -44,6 +46,7 @@ impl Row {
 pub(crate) struct Table {
     pub(crate) source: String,
     n: usize,
+    /// The preconditioner of the first step.
     pub(crate) precond: Precond,
     /// The reason for the preconditioner that `auto` chose.
     because: &'static str,

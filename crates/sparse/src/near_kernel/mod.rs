@@ -2,11 +2,14 @@
 //!
 //! Multigrid must reproduce these vectors on every level (Vaněk, Mandel & Brezina 1996). Wrong vectors (a
 //! wrong sign, another order of unknowns) increase the number of iterations without causing an error.
-//! [`NearKernel::quality`] detects them.
+//! [`NearKernel::quality`] detects them, and [`NearKernel::by_component`] finds the order.
 
-use coarsen_core::{Error, Real};
+mod quality;
 
-use crate::Bsr;
+use coarsen_core::Error;
+
+pub use quality::{ByComponent, Quality};
+
 use crate::system::check_points;
 
 /// k vectors on n scalar unknowns, stored as n rows of k numbers.
@@ -29,20 +32,7 @@ pub struct NearKernel {
     values: Vec<f64>,
 }
 
-/// A measure of how well a matrix annihilates a vector b; see [`NearKernel::quality`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quality {
-    /// ‖A b‖ / ‖ |A| |b| ‖ over all rows: 0 for a kernel vector, 1 without cancellation.
-    pub all: f64,
-    /// ‖A b‖ / ‖ |A| |b| ‖ over the free rows (rows with zero sum); `None` without free rows.
-    pub free: Option<f64>,
-}
-
 impl NearKernel {
-    /// A row is free if the absolute value of its sum is at most this fraction of the sum of its absolute
-    /// values.
-    const FREE: f64 = 1e-6;
-
     /// `block` vectors, one for each unknown of a node. Each vector is 1 for that unknown at every node and 0
     /// elsewhere. `n` is the total number of unknowns.
     ///
@@ -253,59 +243,8 @@ impl NearKernel {
         }
         Ok(())
     }
-
-    /// Returns how well `a` annihilates each vector.
-    ///
-    /// For a vector b, the result is the norm of A b relative to the norm of |A| |b|, over all rows and over
-    /// the *free* rows only. A row is free if its sum over each component of a block vanishes (up to 1e-6 of
-    /// the absolute sum), so that neither a constraint nor inertia acts on it. Rows next to a constraint do
-    /// not annihilate rigid motions, so only free rows can detect wrong modes. On free rows the result is
-    /// round-off for the rigid-body modes of a body at rest, and up to 1 for wrong signs or a wrong order.
-    ///
-    /// *Cost* k products with A and k with |A|, in one pass over A.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for a matrix of a different size.
-    pub fn quality<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<Quality>, Error> {
-        let ((rows, columns), (r, c), k) = (a.shape(), a.block(), self.vectors);
-        if columns != self.size() {
-            return Err(Error::Shape { what: "near-kernel", expected: columns, found: self.size() });
-        }
-        let mut sums = vec![[0.0_f64; 4]; k]; // (A b)², (|A| |b|)², over all rows and over free rows
-        let (mut product, mut size) = (vec![0.0_f64; k], vec![0.0_f64; k]);
-        let mut row_sums = vec![0.0_f64; c];
-        let mut any_free = false;
-        for i in 0..rows {
-            product.fill(0.0);
-            size.fill(0.0);
-            row_sums.fill(0.0);
-            let mut absolute = 0.0;
-            for (j, block) in a.row(i / r) {
-                for (q, v) in block[i % r * c..(i % r + 1) * c].iter().map(|v| v.wide()).enumerate() {
-                    row_sums[q] += v;
-                    absolute += v.abs();
-                    for (m, b) in self.row(j * c + q).iter().enumerate() {
-                        product[m] += v * b;
-                        size[m] += (v * b).abs();
-                    }
-                }
-            }
-            let free = absolute > 0.0 && row_sums.iter().all(|s| s.abs() <= Self::FREE * absolute);
-            any_free |= free;
-            for m in 0..k {
-                let squares = [product[m] * product[m], size[m] * size[m]];
-                for (s, square) in squares.into_iter().enumerate() {
-                    sums[m][s] += square;
-                    sums[m][s + 2] += if free { square } else { 0.0 };
-                }
-            }
-        }
-        let ratio = |a: f64, b: f64| if b > 0.0 { (a / b).sqrt() } else { 0.0 };
-        let quality =
-            |s: &[f64; 4]| Quality { all: ratio(s[0], s[1]), free: any_free.then(|| ratio(s[2], s[3])) };
-        Ok(sums.iter().map(quality).collect())
-    }
 }
+
 fn check_dimension(dimension: usize) -> Result<(), Error> {
     if matches!(dimension, 2 | 3) {
         return Ok(());
