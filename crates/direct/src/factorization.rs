@@ -23,7 +23,8 @@ pub(crate) trait Factorization: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pivots {
     pub(crate) inertia: Option<Inertia>,
-    /// The row whose pivot is smallest relative to the entries of that row, and this ratio.
+    /// The row whose pivot is smallest relative to the entries of that row, and this ratio; 0 for a pivot that is
+    /// round-off. The unknown of such a row is set to 0.
     pub(crate) weakest: Option<(usize, f64)>,
 }
 
@@ -53,6 +54,11 @@ impl Signs {
         }
     }
 
+    /// Adds a pivot of `row` that is round-off.
+    pub(crate) fn zero(&mut self, row: usize) {
+        self.weakest = (row, 0.0);
+    }
+
     /// Adds the two eigenvalues of a pivot [p q; q s] of order 2.
     pub(crate) fn two(&mut self, rows: [usize; 2], [p, q, s]: [f64; 3], sizes: &[f64]) {
         let (middle, half) = (0.5 * (p + s), 0.5 * (p - s));
@@ -78,7 +84,7 @@ pub struct Inertia {
 }
 
 /// The size of a factorisation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     /// The number of entries of L, diagonal included; unknown for LU, whose fill depends on its pivots.
     pub nnz: Option<usize>,

@@ -98,7 +98,7 @@ impl Factorization for Cholesky {
     }
 
     fn figures(&self) -> Figures {
-        figures(&self.symbolic, &self.lower, 0)
+        figures(&self.symbolic, &self.lower)
     }
 }
 
@@ -122,9 +122,9 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// The numbers of entries of L, of bytes (of L and `extra`), and of multiplications and additions. A column
-/// of L with c entries needs c² operations.
-pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
+/// The numbers of entries of L, of bytes, and of multiplications and additions. A column of L with c entries needs c²
+/// operations.
+fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {
         SymbolicCholeskyRaw::Simplicial(s) => {
@@ -148,7 +148,7 @@ pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra
     let permutation = 2 * symbolic.nrows();
     Figures {
         nnz: Some(nnz),
-        bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes() + extra,
+        bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes(),
         products: if is_supernodal(symbolic) { products::buffer() } else { 0 },
         flops: Some(flops),
     }

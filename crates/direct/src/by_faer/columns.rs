@@ -68,18 +68,6 @@ impl Columns {
         if first < self.starts[i + 1] && self.rows[first] == i { self.values[first] } else { 0.0 }
     }
 
-    /// max |aᵢⱼ| of each row of the symmetric matrix; for [`Part::Lower`].
-    pub(crate) fn sizes(&self, sizes: &mut [f64]) {
-        sizes.fill(0.0);
-        for j in 0..self.size() {
-            for k in self.starts[j]..self.starts[j + 1] {
-                let (i, v) = (self.rows[k], self.values[k].abs());
-                sizes[i] = sizes[i].max(v);
-                sizes[j] = sizes[j].max(v);
-            }
-        }
-    }
-
     /// The number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         8 * (self.starts.len() + self.rows.len() + self.values.len())

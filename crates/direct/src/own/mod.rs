@@ -35,6 +35,11 @@ use crate::{DirectError, Method};
 use bunch_kaufman::BunchKaufman;
 use ldlt::Ldlt;
 use lu::Lu;
+#[cfg(feature = "faer")]
+pub(crate) use {
+    room::{fill, more, zeros},
+    rows::{row, sizes},
+};
 
 /// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row
 /// exchanges. This takes 8 MB and n³ / 3 = 0.3 Gflop.
