@@ -11,7 +11,8 @@ use crate::{DirectError, Method, own};
 /// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// faer if this crate is built with its feature `faer`, otherwise [`Own`](Self::Own).
+    /// faer if this crate is built with its feature `faer` and for 300 unknowns or more, otherwise [`Own`](Self::Own):
+    /// faer multiplies in a buffer of twice the last-level cache, 1 GB on a server.
     #[default]
     Fastest,
     /// This crate's own code, without other crates: sparse LDLᵀ and LU entry by entry, and dense eigenvalues
@@ -24,6 +25,10 @@ pub enum Engine {
     Own,
 }
 
+/// The smallest number of unknowns for which the buffer of faer is worth its memory.
+#[cfg(feature = "faer")]
+const SMALL: usize = 300;
+
 /// Orders `a` for a factorisation.
 pub(crate) fn plan(
     engine: Engine,
@@ -32,7 +37,7 @@ pub(crate) fn plan(
 ) -> Result<Box<dyn Factorization>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest => {
+        Engine::Fastest if a.shape().0 >= SMALL => {
             use crate::by_faer::{Cholesky, Ldlt, Lu};
             Ok(match method {
                 Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),
@@ -48,7 +53,7 @@ pub(crate) fn plan(
 pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest => crate::by_faer::Decompositions::bytes(n),
+        Engine::Fastest if n >= SMALL => crate::by_faer::Decompositions::bytes(n),
         _ => own::Decompositions::bytes(n),
     }
 }
@@ -61,7 +66,7 @@ pub(crate) fn decompositions(
 ) -> Result<Box<dyn Spectral>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest => Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?)),
+        Engine::Fastest if n >= SMALL => Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?)),
         _ => Ok(Box::new(own::Decompositions::new(n, bytes)?)),
     }
 }

@@ -23,8 +23,8 @@ pub(crate) trait Factorization: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pivots {
     pub(crate) inertia: Option<Inertia>,
-    /// The row whose pivot is smallest relative to the entries of that row, and this ratio; 0 for a pivot that is
-    /// round-off. The unknown of such a row is set to 0.
+    /// The row whose pivot is smallest relative to the entries of that row, and this ratio. If a pivot is 0, the unknown of
+    /// its row is set to 0, or the factor is not finite.
     pub(crate) weakest: Option<(usize, f64)>,
 }
 
@@ -54,7 +54,7 @@ impl Signs {
         }
     }
 
-    /// Adds a pivot of `row` that is round-off.
+    /// Adds a pivot of `row` that is 0.
     pub(crate) fn zero(&mut self, row: usize) {
         self.weakest = (row, 0.0);
     }
@@ -81,6 +81,13 @@ pub struct Inertia {
     pub positive: usize,
     /// The number of negative eigenvalues.
     pub negative: usize,
+}
+
+impl Inertia {
+    /// All n eigenvalues have one sign.
+    pub(crate) fn definite(n: usize, negative: bool) -> Self {
+        if negative { Self { positive: 0, negative: n } } else { Self { positive: n, negative: 0 } }
+    }
 }
 
 /// The size of a factorisation.

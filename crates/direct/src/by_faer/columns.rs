@@ -57,6 +57,11 @@ impl Columns {
         });
     }
 
+    /// Changes all signs.
+    pub(crate) fn negate(&mut self) {
+        self.values.iter_mut().for_each(|v| *v = -*v);
+    }
+
     /// The number of rows.
     pub(crate) fn size(&self) -> usize {
         self.starts.len() - 1
@@ -66,6 +71,30 @@ impl Columns {
     pub(crate) fn diagonal(&self, i: usize) -> f64 {
         let first = self.starts[i];
         if first < self.starts[i + 1] && self.rows[first] == i { self.values[first] } else { 0.0 }
+    }
+
+    /// max |aᵢⱼ| of each row of the symmetric matrix; for [`Part::Lower`].
+    pub(crate) fn sizes(&self, sizes: &mut [f64]) {
+        sizes.fill(0.0);
+        for j in 0..self.size() {
+            for k in self.starts[j]..self.starts[j + 1] {
+                let (i, v) = (self.rows[k], self.values[k].abs());
+                sizes[i] = sizes[i].max(v);
+                sizes[j] = sizes[j].max(v);
+            }
+        }
+    }
+
+    /// Calls `f(i, j, at)` for the stored entries (i, j) with the index of their value.
+    pub(crate) fn each(&self, mut f: impl FnMut(usize, usize, usize)) {
+        for j in 0..self.size() {
+            (self.starts[j]..self.starts[j + 1]).for_each(|at| f(self.rows[at], j, at));
+        }
+    }
+
+    /// The value of this index.
+    pub(crate) fn value(&self, at: usize) -> f64 {
+        self.values[at]
     }
 
     /// The number of bytes held.

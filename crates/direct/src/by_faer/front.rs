@@ -7,7 +7,7 @@
 //! |---|---|
 //! | d of order 1 | \|d\| ≥ u λ, with λ the largest other entry of the column |
 //! | D of order 2 | \|D⁻¹\| (λ₁, λ₂)ᵀ ≤ 1/u, with λ₁ and λ₂ the largest other entries of the two columns |
-//! | zero | all entries of the column are round-off: the unknown is set to 0 |
+//! | 0 | all entries of the column are 0: the unknown is set to 0 |
 //!
 //! So no entry of L exceeds 1/u. Columns without such a pivot are left to a later front. Columns are eliminated in
 //! panels; the other columns are updated by products of dense matrices after each panel.
@@ -39,8 +39,6 @@ pub(super) struct Front<'a> {
     pub(super) below: &'a mut [f64],
     /// The row of A of each row of the front.
     pub(super) rows: &'a mut [u32],
-    /// max |aᵢⱼ| of each row of A.
-    pub(super) sizes: &'a [f64],
 }
 
 /// A pivot of a column.
@@ -149,7 +147,7 @@ impl Front<'_> {
     fn choose(&self, q: usize, j: usize, end: usize) -> Pivot {
         let (all, partner) = self.largest(q, j, j, end);
         let own = self.at(j, j);
-        if own.max(all) <= f64::EPSILON * self.sizes[self.rows[j] as usize] {
+        if own == 0.0 && all == 0.0 {
             return Pivot::Zero;
         }
         if own >= THRESHOLD * all {

@@ -17,7 +17,7 @@ use super::front::Front;
 use super::products;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Pivots, Signs};
-use crate::own::{fill, more, row, sizes, zeros};
+use crate::own::{fill, more, zeros};
 
 /// Always chooses supernodes, since the entrywise variant does not pivot.
 const SUPERNODES: SupernodalThreshold = SupernodalThreshold(-1.0);
@@ -43,8 +43,8 @@ pub(crate) struct Ldlt {
 }
 
 /// The fronts before elimination, children before parents.
-#[derive(Default)]
 struct Tree {
+    lower: Columns,
     /// The rows of each front: first those of its supernode.
     starts: Vec<usize>,
     rows: Vec<u32>,
@@ -52,7 +52,7 @@ struct Tree {
     /// The number of fronts that are added to each front; they were eliminated last.
     children: Vec<u32>,
     /// The entries of each row in the order of elimination, without those in columns eliminated before: the column, and
-    /// the index of the value in A.
+    /// the index of the value in the lower triangle.
     entries: Vec<usize>,
     columns: Vec<u32>,
     places: Vec<usize>,
@@ -104,19 +104,17 @@ impl Tree {
             widths.push(columns.len() as u32);
             children.push(count as u32);
         }
-        let mut tree = Self { starts, rows, widths, children, ..Self::default() };
-        tree.scatter(a, &position)?;
-        tree.sums = sums;
+        let (entries, columns, places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tree = Self { lower, starts, rows, widths, children, entries, columns, places, sums };
+        tree.scatter(&position)?;
         Ok(tree)
     }
 
-    /// Sorts the entries on and right of the diagonal of A by the row that is eliminated first.
-    fn scatter(&mut self, a: &Bsr<f64>, position: &[u32]) -> Result<(), DirectError> {
-        let n = position.len();
-        let upper = || (0..n).flat_map(|i| row(a, i).filter(move |e| e.0 >= i).map(move |(j, at)| (i, j, at)));
-        let first = |i: usize, j: usize| position[i].min(position[j]) as usize;
-        fill(&mut self.entries, n + 1)?;
-        upper().for_each(|(i, j, _)| self.entries[first(i, j)] += 1);
+    /// Sorts the entries of the lower triangle of A by the row that is eliminated first.
+    fn scatter(&mut self, position: &[u32]) -> Result<(), DirectError> {
+        fill(&mut self.entries, position.len() + 1)?;
+        let lower = &self.lower;
+        lower.each(|i, j, _| self.entries[position[i].min(position[j]) as usize] += 1);
         let mut end = 0;
         for count in &mut self.entries {
             end += *count;
@@ -124,18 +122,19 @@ impl Tree {
         }
         fill(&mut self.columns, end)?;
         fill(&mut self.places, end)?;
-        for (i, j, at) in upper() {
-            let k = first(i, j);
-            self.entries[k] -= 1;
-            let later = if position[i] as usize == k { j } else { i };
-            (self.columns[self.entries[k]], self.places[self.entries[k]]) = (later as u32, at);
-        }
+        lower.each(|i, j, at| {
+            let (first, later) = if position[i] < position[j] { (position[i], j) } else { (position[j], i) };
+            let to = &mut self.entries[first as usize];
+            *to -= 1;
+            (self.columns[*to], self.places[*to]) = (later as u32, at);
+        });
         Ok(())
     }
 
     /// The number of bytes held.
     fn bytes(&self) -> usize {
-        8 * (self.starts.len() + self.entries.len() + self.places.len())
+        self.lower.bytes()
+            + 8 * (self.starts.len() + self.entries.len() + self.places.len())
             + 4 * (self.rows.len() + self.widths.len() + self.children.len() + self.columns.len())
     }
 }
@@ -208,7 +207,7 @@ impl Ldlt {
 
     /// Adds up front s from A and from what its children leave, after the first `before` rows; its rows are the
     /// last ones of `rows`. Returns the numbers of its rows and of the columns that may have pivots.
-    fn assemble(&mut self, a: &Bsr<f64>, s: usize, before: usize) -> Result<(usize, usize), DirectError> {
+    fn assemble(&mut self, s: usize, before: usize) -> Result<(usize, usize), DirectError> {
         let (tree, work, start) = (&self.tree, &mut self.work, self.rows.len());
         let rows = &tree.rows[tree.starts[s]..tree.starts[s + 1]];
         let width = tree.widths[s] as usize;
@@ -238,7 +237,7 @@ impl Ldlt {
         for k in 0..width {
             for e in tree.entries[before + k]..tree.entries[before + k + 1] {
                 let j = work.local[tree.columns[e] as usize] as usize;
-                work.front[k.min(j) * m + k.max(j)] += a.values()[tree.places[e]];
+                work.front[k.min(j) * m + k.max(j)] += tree.lower.value(tree.places[e]);
             }
         }
         let triangle = |q: usize| q * (q + 1) / 2;
@@ -305,7 +304,8 @@ impl Ldlt {
 
 impl Factorization for Ldlt {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
-        sizes(a, &mut self.sizes);
+        self.tree.lower.refill(a);
+        self.tree.lower.sizes(&mut self.sizes);
         products::reserve()?;
         self.fronts.clear();
         self.rows.clear();
@@ -324,7 +324,7 @@ impl Factorization for Ldlt {
         work.pending.clear();
         let (mut before, mut done) = (0, 0);
         for s in 0..self.tree.widths.len() {
-            let (m, p) = self.assemble(a, s, before)?;
+            let (m, p) = self.assemble(s, before)?;
             before += self.tree.widths[s] as usize;
             let start = self.rows.len() - m;
             let front = &mut Front {
@@ -334,7 +334,6 @@ impl Factorization for Ldlt {
                 w: &mut self.work.w,
                 below: &mut self.below[done..],
                 rows: &mut self.rows[start..],
-                sizes: &self.sizes,
             };
             let k = front.eliminate();
             self.store(m, p, k)?;

@@ -36,10 +36,7 @@ use bunch_kaufman::BunchKaufman;
 use ldlt::Ldlt;
 use lu::Lu;
 #[cfg(feature = "faer")]
-pub(crate) use {
-    room::{fill, more, zeros},
-    rows::{row, sizes},
-};
+pub(crate) use room::{fill, more, zeros};
 
 /// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row
 /// exchanges. This takes 8 MB and n³ / 3 = 0.3 Gflop.

@@ -3,7 +3,7 @@
 use coarsen_sparse::Bsr;
 
 /// The columns of the stored scalars of row i in ascending order, and the indices of their values.
-pub(crate) fn row(a: &Bsr<f64>, i: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn row(a: &Bsr<f64>, i: usize) -> impl Iterator<Item = (usize, usize)> {
     let ((r, c), pattern) = (a.block(), a.pattern());
     let blocks = pattern.offsets()[i / r]..pattern.offsets()[i / r + 1];
     blocks.flat_map(move |k| {
@@ -13,7 +13,7 @@ pub(crate) fn row(a: &Bsr<f64>, i: usize) -> impl Iterator<Item = (usize, usize)
 }
 
 /// max |aᵢⱼ| of each row.
-pub(crate) fn sizes(a: &Bsr<f64>, sizes: &mut [f64]) {
+pub(super) fn sizes(a: &Bsr<f64>, sizes: &mut [f64]) {
     for (i, size) in sizes.iter_mut().enumerate() {
         *size = row(a, i).fold(0.0, |most: f64, (_, at)| most.max(a.values()[at].abs()));
     }
