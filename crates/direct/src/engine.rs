@@ -25,9 +25,14 @@ pub enum Engine {
     Own,
 }
 
-/// The smallest number of unknowns for which the buffer of faer is worth its memory.
+/// The smallest number of unknowns for which the buffer of faer is worth its memory. Singular values take this crate's
+/// own code 15 times as long: they are left to faer above [`TINY`], if there is memory for the buffer.
 #[cfg(feature = "faer")]
 const SMALL: usize = 300;
+
+/// The largest size of a decomposition that faer is not asked for.
+#[cfg(feature = "faer")]
+const TINY: usize = 32;
 
 /// Orders `a` for a factorisation.
 pub(crate) fn plan(
@@ -53,7 +58,7 @@ pub(crate) fn plan(
 pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest if n >= SMALL => crate::by_faer::Decompositions::bytes(n),
+        Engine::Fastest if n > TINY => crate::by_faer::Decompositions::bytes(n),
         _ => own::Decompositions::bytes(n),
     }
 }
@@ -66,7 +71,7 @@ pub(crate) fn decompositions(
 ) -> Result<Box<dyn Spectral>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest if n >= SMALL => Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?)),
+        Engine::Fastest if n > TINY && (n >= SMALL || crate::by_faer::has_buffer()) => Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?)),
         _ => Ok(Box::new(own::Decompositions::new(n, bytes)?)),
     }
 }

@@ -108,6 +108,19 @@ impl Columns {
         SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.rows)
     }
 
+    /// The structure of the transpose: starts, and rows.
+    pub(crate) fn turned(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut starts = vec![0; self.size() + 1];
+        self.rows.iter().for_each(|&i| starts[i + 1] += 1);
+        (0..self.size()).for_each(|i| starts[i + 1] += starts[i]);
+        let (mut next, mut rows) = (starts.clone(), vec![0; self.rows.len()]);
+        self.each(|i, j, _| {
+            rows[next[i]] = j;
+            next[i] += 1;
+        });
+        (starts, rows)
+    }
+
     /// The matrix as a type of faer.
     pub(crate) fn matrix(&self) -> SparseColMatRef<'_, usize, f64> {
         SparseColMatRef::new(self.structure(), &self.values)

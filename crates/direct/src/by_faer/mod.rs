@@ -24,3 +24,8 @@ pub(crate) use cholesky::Cholesky;
 pub(crate) use dense::Decompositions;
 pub(crate) use ldlt::Ldlt;
 pub(crate) use lu::Lu;
+
+/// Whether this thread has the buffer for dense products, or memory for it.
+pub(crate) fn has_buffer() -> bool {
+    products::reserve().is_ok()
+}
