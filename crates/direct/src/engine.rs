@@ -71,7 +71,9 @@ pub(crate) fn decompositions(
 ) -> Result<Box<dyn Spectral>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest if n > TINY && (n >= SMALL || crate::by_faer::has_buffer()) => Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?)),
+        Engine::Fastest if n > TINY && (n >= SMALL || crate::by_faer::has_buffer()) => {
+            Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?))
+        }
         _ => Ok(Box::new(own::Decompositions::new(n, bytes)?)),
     }
 }

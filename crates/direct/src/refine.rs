@@ -140,7 +140,8 @@ impl Work {
         trial: f64,
     ) -> Option<f64> {
         let least = pivots.weakest.map(|(_, ratio)| ratio);
-        if self.b.is_empty() || method == Method::Cholesky && least.is_some_and(|ratio| ratio > STRONG_PIVOT) {
+        if self.b.is_empty() || method == Method::Cholesky && least.is_some_and(|ratio| ratio > STRONG_PIVOT)
+        {
             return None;
         }
         noise(&mut self.b);

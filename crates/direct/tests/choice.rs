@@ -41,7 +41,8 @@ fn misleading() -> Bsr<f64> {
     let [d, e, f] = [1.17535388545204, -1.3830313716200872e-7, 1.6907052358770924e-14];
     let rows = [[a, b, c], [b, d, e], [c, e, f]];
     let entries = (0..9).map(|e| (e / 3, e % 3, rows[e as usize / 3][e as usize % 3]));
-    assembly::from_triplets(400, 400, &entries.chain((3..400).map(|i| (i, i, 1.0))).collect::<Vec<_>>()).unwrap()
+    assembly::from_triplets(400, 400, &entries.chain((3..400).map(|i| (i, i, 1.0))).collect::<Vec<_>>())
+        .unwrap()
 }
 
 /// Solves for the solution of ones and checks the residual.

@@ -41,7 +41,8 @@ fn refinement_goes_on_while_the_residual_falls() {
     let (mut taken, mut stopped) = (0, 0);
     for method in [Method::Ldlt, Method::Lu] {
         for seed in 0..8_usize {
-            let b: Vec<f64> = (0..N as usize).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
+            let b: Vec<f64> =
+                (0..N as usize).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
             let limited = |refinements: usize| -> (Vec<f64>, Solved) {
                 let recipe = Direct { method, refinements, accept: f64::INFINITY, ..Direct::default() };
                 let mut x = vec![0.0; N as usize];
@@ -279,8 +280,9 @@ fn figures_count_the_factor() {
     assert_eq!((method, estimate.nnz), (Method::Cholesky, Some(799)));
     assert!(estimate.bytes >= 8 * 799 && estimate.bytes < factor.figures().bytes);
     // Dense: n (n + 1) / 2 entries, n³/3 operations to leading order.
-    let dense: Vec<_> =
-        (0..300_u32).flat_map(|i| (0..300_u32).map(move |j| (i, j, if i == j { 300.0 } else { 0.5 }))).collect();
+    let dense: Vec<_> = (0..300_u32)
+        .flat_map(|i| (0..300_u32).map(move |j| (i, j, if i == j { 300.0 } else { 0.5 })))
+        .collect();
     let a = assembly::from_triplets(300, 300, &dense).unwrap();
     let figures = build(Method::Auto, &a).unwrap().figures();
     assert_eq!(figures.nnz, Some(45_150));

@@ -73,7 +73,10 @@ impl Front<'_> {
             }
             wide = q == start;
             // Columns without a pivot come last.
-            (q..end).zip((0..self.p).rev()).take_while(|(i, j)| i < j).for_each(|(i, j)| self.exchange(q, i, j));
+            (q..end)
+                .zip((0..self.p).rev())
+                .take_while(|(i, j)| i < j)
+                .for_each(|(i, j)| self.exchange(q, i, j));
         }
         self.update(0, q, self.p, self.m);
         q
@@ -254,7 +257,8 @@ impl Front<'_> {
                 }
                 continue;
             }
-            let l = MatRef::from_column_major_slice_with_stride(&l[start * m + c..(q - 1) * m + m], height, k, m);
+            let l =
+                MatRef::from_column_major_slice_with_stride(&l[start * m + c..(q - 1) * m + m], height, k, m);
             let w = &self.w[start * m + c..(q - 1) * m + c + width];
             let w = MatRef::from_column_major_slice_with_stride(w, width, k, m);
             let to = &mut rest[c..(width - 1) * m + m];

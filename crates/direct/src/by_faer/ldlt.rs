@@ -80,7 +80,9 @@ impl Tree {
     fn of(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let (n, lower) = (a.shape().0, Columns::new(a, Part::Lower));
         let symbolic = analyse(a, &lower, SUPERNODES)?;
-        let SymbolicCholeskyRaw::Supernodal(nodes) = symbolic.raw() else { unreachable!("the threshold is below 0") };
+        let SymbolicCholeskyRaw::Supernodal(nodes) = symbolic.raw() else {
+            unreachable!("the threshold is below 0")
+        };
         let columns = |s: usize| nodes.supernode_begin()[s]..nodes.supernode_end()[s];
         let count = nodes.n_supernodes();
         let mut node_of: Vec<usize> = zeros(n)?;
@@ -292,7 +294,11 @@ impl Ldlt {
                     signs.two(pair, [d(j), below[j], d(j + 1)], &self.sizes);
                     j += 2;
                 } else {
-                    if d(j) == f64::INFINITY { signs.zero(row) } else { signs.one(row, d(j), &self.sizes) }
+                    if d(j) == f64::INFINITY {
+                        signs.zero(row)
+                    } else {
+                        signs.one(row, d(j), &self.sizes)
+                    }
                     j += 1;
                 }
             }

@@ -15,8 +15,8 @@ use coarsen_sparse::Bsr;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::LuError;
-use faer::sparse::linalg::qr::{col_etree, column_counts_ata, postorder};
 use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::sparse::linalg::qr::{col_etree, column_counts_ata, postorder};
 use faer::{Conj, MatMut, Par, Spec};
 
 use super::columns::{Columns, Part};
@@ -70,7 +70,10 @@ impl Lu {
             }
         }
         let counts = || down.iter().zip(&across);
-        (counts().map(|(l, u)| (l + u).saturating_sub(1)).sum(), counts().map(|(&l, &u)| 2.0 * (l * u) as f64).sum())
+        (
+            counts().map(|(l, u)| (l + u).saturating_sub(1)).sum(),
+            counts().map(|(&l, &u)| 2.0 * (l * u) as f64).sum(),
+        )
     }
 }
 

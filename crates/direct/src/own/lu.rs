@@ -180,7 +180,9 @@ fn bound(a: &Bsr<f64>, order: &[u32]) -> Result<(usize, f64), DirectError> {
         for (list, count) in std::mem::take(&mut waiting[k]) {
             rows += count;
             more(&mut union, list.len())?;
-            let new = list.iter().filter(|&&j| std::mem::replace(&mut seen[j as usize], k as u32 + 1) != k as u32 + 1);
+            let new = list
+                .iter()
+                .filter(|&&j| std::mem::replace(&mut seen[j as usize], k as u32 + 1) != k as u32 + 1);
             union.extend(new.copied().filter(|&j| j as usize > k));
         }
         nnz += rows + union.len();
@@ -206,7 +208,8 @@ fn rows_that_share(a: &Bsr<f64>) -> Result<Graph, DirectError> {
         for rows in columns.filter(|rows| rows.len() <= most) {
             more(&mut edges, rows.len())?;
             // Each edge once: many rows share several columns.
-            let later = rows.iter().filter(|&&j| j > i && std::mem::replace(&mut seen[j as usize], i + 1) != i + 1);
+            let later =
+                rows.iter().filter(|&&j| j > i && std::mem::replace(&mut seen[j as usize], i + 1) != i + 1);
             edges.extend(later.map(|&j| (i, j)));
         }
     }
@@ -268,7 +271,12 @@ impl Factorization for Lu {
     fn figures(&self) -> Figures {
         let n = self.order.len();
         let (nnz, flops) = self.bound;
-        Figures { nnz: Some(nnz), bytes: self.reach.bytes() + 28 * n + 12 * nnz, products: 0, flops: Some(flops) }
+        Figures {
+            nnz: Some(nnz),
+            bytes: self.reach.bytes() + 28 * n + 12 * nnz,
+            products: 0,
+            flops: Some(flops),
+        }
     }
 }
 
