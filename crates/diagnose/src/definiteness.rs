@@ -40,7 +40,7 @@ impl Definiteness {
         if facts.rows.is_empty() || tally.any_zero() {
             return Self::Unknown;
         }
-        match (tally.positive_diagonal > 0, components.is_some_and(|c| dominates(facts, c))) {
+        match (tally.positive_diagonal > 0, components.is_some_and(|c| dominates(facts, tally, c))) {
             (true, true) => Self::Positive,
             (true, false) => Self::MaybePositive,
             (false, true) => Self::Negative,
@@ -50,20 +50,21 @@ impl Definiteness {
 }
 
 /// Whether every row is diagonally dominant and at least one row of each component strictly.
-fn dominates(facts: &Facts, components: &Classes) -> bool {
+fn dominates(facts: &Facts, tally: &Tally, components: &Classes) -> bool {
     let b = facts.rows.len() / components.of().len().max(1);
-    let mut strict = vec![false; components.count()];
-    for (i, row) in facts.rows.iter().enumerate() {
-        let slack = row.slack(facts.tolerance);
-        if slack < 0.0 {
-            return false;
-        }
-        strict[components.of()[i / b] as usize] |= slack > 0.0;
+    if tally.weak > 0 || tally.strict == 0 {
+        return false;
     }
     // A component of blocks may consist of several unconnected scalar components. The proof then requires
     // strict dominance in every row.
-    let all = || facts.rows.iter().all(|row| row.slack(facts.tolerance) > 0.0);
-    if b == 1 { strict.into_iter().all(|s| s) } else { all() }
+    if b > 1 || components.count() == 1 || tally.strict == facts.rows.len() {
+        return b == 1 || tally.strict == facts.rows.len();
+    }
+    let mut strict = vec![false; components.count()];
+    for (row, &component) in facts.rows.iter().zip(components.of()) {
+        strict[component as usize] |= row.slack(facts.tolerance) > 0.0;
+    }
+    strict.into_iter().all(|s| s)
 }
 
 /// The nonzero off-diagonal entries of block row i, as (row, column, value).

@@ -15,6 +15,11 @@ pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
 
 /// The ratio a_ij² / (a_ii a_jj).
 pub(super) fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
+    ratio_of(v, facts.rows[i].diagonal, facts.rows[j].diagonal)
+}
+
+/// The ratio v² / (p q).
+pub(super) fn ratio_of(v: f64, p: f64, q: f64) -> f64 {
     // Two divisions, because the product of two diagonal entries may overflow or underflow.
-    (v / facts.rows[i].diagonal).abs() * (v / facts.rows[j].diagonal).abs()
+    (v / p).abs() * (v / q).abs()
 }

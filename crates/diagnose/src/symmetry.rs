@@ -4,11 +4,10 @@ use std::fmt;
 use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, tree};
 use coarsen_sparse::Bsr;
 
-use super::facts::Facts;
-use super::pair::{Pair, ratio, worse};
+use super::facts::{Facts, Row};
+use super::pair::{Pair, ratio_of, worse};
 use super::{Finding, Sample};
 
 /// The difference between A and Aᵀ.
@@ -19,60 +18,60 @@ pub struct Symmetry {
     /// The largest |a_ij − a_ji| relative to max(|a_ij|, |a_ji|, (|a_ii a_jj|)^½). It is 0 for a symmetric
     /// matrix and independent of scaling.
     pub relative: f64,
-    /// The pair (i, j) of the largest difference, with a_ij and a_ji.
+    /// The pair (i, j) of the largest difference, i < j, with a_ij and a_ji.
     pub worst: Option<(usize, usize, f64, f64)>,
     /// `relative` without the rows and columns of unknowns whose row has only a diagonal entry.
     pub relative_unconstrained: f64,
-    /// The round-off of the matrix. Smaller differences are ignored.
+    /// The round-off of the matrix: √ε of its scalars. Smaller differences are ignored.
     pub tolerance: f64,
+    /// The only triangle that has nonzeros off the diagonal, if there is one.
+    pub triangle: Option<Triangle>,
 }
 
-/// The result for a range of rows.
-#[derive(Clone, Copy, Default)]
-struct Part {
-    one_sided: usize,
-    worst: Option<(usize, usize, f64, f64)>,
-    relative: f64,
-    unconstrained: f64,
-    /// The number of blocks below the diagonal.
-    below: usize,
-    /// The number of blocks above the diagonal whose transposed block is stored.
-    mirrored: usize,
-    /// The entry above the diagonal with the largest ratio, and the root of this ratio. The root is reduced
-    /// slightly to allow for the rounding of [`Facts::roots`].
-    pair: Option<Pair>,
-    root: f64,
+/// The entries above or below the diagonal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Triangle {
+    /// Below the diagonal.
+    Lower,
+    /// Above the diagonal.
+    Upper,
 }
 
 impl Symmetry {
-    /// Compares A with Aᵀ. Also returns the pair of rows with the largest ratio, for
-    /// [`Definiteness`](super::Definiteness).
-    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts) -> (Self, Option<Pair>) {
-        let compared = |triangle: Triangle| {
-            let leaf = |rows: Range<usize>| {
-                let mut part = Part::default();
-                rows.for_each(|i| block_row(a, facts, i, triangle, &mut part));
-                part
-            };
-            tree(0..a.pattern().rows(), 256, parallel::worth(4 * a.nnz()), &leaf, &join)
+    /// The relative difference up to which A is symmetric to single precision: 4 ε of `f32`.
+    ///
+    /// *Use* to decide whether to replace A by (A + Aᵀ) / 2: entries that were computed or stored in `f32` differ by as
+    /// much. The product with A, and so the residual, should stay that of the given A.
+    pub const SINGLE: f64 = 4.0 * f32::EPSILON as f64;
+
+    /// The comparison of a matrix with `off` nonzeros off its diagonal. Also returns the pair of rows with the largest
+    /// ratio near 1 or above, for [`Definiteness`](super::Definiteness).
+    pub(super) fn of<T: Real>(halves: Halves, off: usize) -> (Self, Option<Pair>) {
+        let one_sided = halves.above + halves.below;
+        let triangle = match off > 0 && one_sided == off {
+            true if halves.below == 0 => Some(Triangle::Upper),
+            true if halves.above == 0 => Some(Triangle::Lower),
+            _ => None,
         };
-        let above = compared(Triangle::Above);
-        // If the counts agree, every block below the diagonal has been compared with its transposed block.
-        let whole =
-            if above.below == above.mirrored { above } else { join(above, compared(Triangle::Below)) };
         let symmetry = Self {
-            one_sided: whole.one_sided,
-            relative: whole.relative,
-            worst: whole.worst,
-            relative_unconstrained: whole.unconstrained,
+            one_sided,
+            relative: halves.relative,
+            worst: halves.worst,
+            relative_unconstrained: halves.unconstrained,
             tolerance: T::EPSILON.wide().sqrt(),
+            triangle,
         };
-        (symmetry, above.pair)
+        (symmetry, halves.pair)
     }
 
     /// Whether A = Aᵀ up to half the digits of its numbers, which is enough for CG.
     pub fn holds(&self) -> bool {
         self.relative <= self.tolerance
+    }
+
+    /// Whether A = Aᵀ up to [`SINGLE`](Self::SINGLE), or [`holds`](Self::holds).
+    pub fn holds_in_single(&self) -> bool {
+        self.holds() || self.relative <= Self::SINGLE
     }
 
     pub(super) fn finding(&self, facts: &Facts) -> Option<Finding> {
@@ -84,6 +83,9 @@ impl Symmetry {
         if self.holds() {
             return Some(Finding::NearlySymmetric { relative });
         }
+        if let Some(triangle) = self.triangle {
+            return Some(Finding::OneTriangle(triangle));
+        }
         if self.relative_unconstrained <= self.tolerance {
             let alone = (0..facts.rows.len()).filter(|&i| facts.rows[i].is_alone());
             return Sample::of(alone).map(Finding::OneSidedConstraints);
@@ -92,125 +94,283 @@ impl Symmetry {
     }
 }
 
-/// The blocks that are compared: blocks on and above the diagonal, or blocks below the diagonal whose
-/// transposed block is not stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Triangle {
-    Above,
-    Below,
+/// The result of the comparison for a range of rows.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Halves {
+    /// The numbers of nonzeros above and below the diagonal whose transposed entry is zero or not stored.
+    above: usize,
+    below: usize,
+    worst: Option<(usize, usize, f64, f64)>,
+    relative: f64,
+    unconstrained: f64,
+    /// The number of blocks above the diagonal in columns of later ranges.
+    later: usize,
+    /// The number of blocks below the diagonal whose transposed block is in an earlier range.
+    earlier: usize,
+    pair: Option<Pair>,
 }
 
-/// Compares a block row with the corresponding block column.
-fn block_row<T: Real>(a: &Bsr<T>, facts: &Facts, i: usize, triangle: Triangle, part: &mut Part) {
-    let (b, pattern) = (a.block().0, a.pattern());
-    for (j, here) in a.row(i) {
-        part.below += usize::from(j < i);
-        if (j < i) != (triangle == Triangle::Below) {
-            continue;
+/// Pairs of rows with a smaller ratio prove nothing.
+const NEAR: f64 = 0.999;
+
+impl Halves {
+    /// Compares the blocks of row i on and below the diagonal with their transposed blocks. `range` are the block rows of
+    /// this task, `rows` the properties of those up to i, and `next` the position in each of these block rows after the
+    /// last block that was compared: as i grows, the transposed blocks of rows i are consecutive in a row.
+    #[inline]
+    pub(super) fn compare_row<T: Real, const B: usize>(
+        &mut self,
+        a: &Bsr<T>,
+        i: usize,
+        range: &Range<usize>,
+        rows: &[Row],
+        next: &mut [u32],
+    ) {
+        let (pattern, own, b) = (a.pattern(), i - range.start, if B > 0 { B } else { a.block().0 });
+        let (offsets, indices) = (pattern.offsets(), pattern.indices());
+        let (first, end) = (offsets[i], offsets[i + 1]);
+        let value = |k: usize| &a.values()[k * b * b..(k + 1) * b * b];
+        let mut at = first;
+        let of_i = Of::Rows(&rows[own * b..(own + 1) * b]);
+        while at < end && (indices[at] as usize) < i {
+            let (j, here) = (indices[at] as usize, Some(value(at)));
+            at += 1;
+            if j < range.start {
+                let mirror = pattern.find(j, i).map(value);
+                self.earlier += usize::from(mirror.is_some());
+                self.compare::<T, B>((i, j), here, mirror, [Of::Node(a, j), of_i]);
+                continue;
+            }
+            let is_next = |next: u32| {
+                let k = offsets[j] + next as usize;
+                (k < offsets[j + 1] && indices[k] as usize == i).then_some(k)
+            };
+            let mut mirror = is_next(next[j - range.start]);
+            if mirror.is_none() {
+                self.skip(a, range, rows, (j, i), next);
+                mirror = is_next(next[j - range.start]);
+            }
+            next[j - range.start] += u32::from(mirror.is_some());
+            let of_j = Of::Rows(&rows[(j - range.start) * b..(j - range.start + 1) * b]);
+            self.compare::<T, B>((i, j), here, mirror.map(value), [of_j, of_i]);
         }
-        let mirror = pattern.find(j, i).map(|k| a.value(k));
-        part.mirrored += usize::from(j > i && mirror.is_some());
-        if j < i && mirror.is_some() {
-            continue; // compared in row j
+        let (below, on) = (at - first, usize::from(at < end && indices[at] as usize == i));
+        next[own] = (below + on) as u32;
+        let mut last = end;
+        while last > at && indices[last - 1] as usize >= range.end {
+            last -= 1;
         }
-        let roots = &facts.roots[j * b..(j + 1) * b];
-        let of_row = &facts.roots[i * b..(i + 1) * b];
-        if i != j && mirror.is_some_and(|mirror| is_quiet(here, mirror, (of_row, roots), part.root)) {
-            continue;
+        self.later += end - last;
+        if on == 1 && B != 1 {
+            self.compare_diagonal(a, first + below, i, &rows[own * a.block().0..]);
         }
-        for (r, here) in here.chunks_exact(b).enumerate() {
-            let root = of_row[r];
-            for (c, (v, root_j)) in here.iter().zip(roots).enumerate() {
-                let (ij, ji) = (v.wide(), mirror.map_or(0.0, |m| m[c * b + r].wide()));
-                let at = (i * b + r, j * b + c);
-                if ij != ji {
-                    part.differ(facts, at, (ij, ji), i == j);
-                }
-                if ij.abs() * root * root_j > part.root && at.0 < at.1 {
-                    part.couple(facts, at, ij);
-                }
+    }
+
+    /// Compares the blocks above the diagonal of row j, from the next one on and in columns before i, with nothing: rows
+    /// before i have no transposed blocks of them.
+    #[cold]
+    fn skip<T: Real>(
+        &mut self,
+        a: &Bsr<T>,
+        range: &Range<usize>,
+        rows: &[Row],
+        (j, i): (usize, usize),
+        next: &mut [u32],
+    ) {
+        let (columns, first) = (a.pattern().row(j), a.pattern().range(j).start);
+        let at = &mut next[j - range.start];
+        while let Some(&column) = columns.get(*at as usize).filter(|&&column| (column as usize) < i) {
+            let mirror = Some(a.value(first + *at as usize));
+            let of = |node: usize| Of::Rows(&rows[(node - range.start) * a.block().0..]);
+            self.compare::<T, 0>((column as usize, j), None, mirror, [of(j), of(column as usize)]);
+            *at += 1;
+        }
+    }
+
+    /// Compares the blocks above the diagonal that are left in the columns of this task.
+    pub(super) fn end<T: Real>(&mut self, a: &Bsr<T>, range: &Range<usize>, rows: &[Row], next: &mut [u32]) {
+        for j in range.clone() {
+            let at = a.pattern().range(j).start + next[j - range.start] as usize;
+            if at < a.pattern().range(j).end && (a.pattern().indices()[at] as usize) < range.end {
+                self.skip(a, range, rows, (j, range.end), next);
             }
         }
     }
-}
 
-/// Whether a block equals its transposed block and has no ratio above `most`. Such a block does not change
-/// [`Part`].
-fn is_quiet<T: Real>(here: &[T], mirror: &[T], roots: (&[f64], &[f64]), most: f64) -> bool {
-    match roots.0.len() {
-        1 => are_quiet::<T, 1>(here, mirror, roots, most),
-        2 => are_quiet::<T, 2>(here, mirror, roots, most),
-        3 => are_quiet::<T, 3>(here, mirror, roots, most),
-        6 => are_quiet::<T, 6>(here, mirror, roots, most),
-        _ => false,
+    /// Whether blocks above the diagonal lack their transposed blocks in later ranges.
+    pub(super) fn is_open(&self) -> bool {
+        self.later > self.earlier
+    }
+
+    /// Compares the blocks above the diagonal in columns of later ranges that have no transposed block.
+    pub(super) fn close<T: Real>(&mut self, a: &Bsr<T>, range: &Range<usize>) {
+        for j in range.clone() {
+            let above = a.row(j).filter(|&(i, _)| i >= range.end && a.pattern().find(i, j).is_none());
+            for (i, mirror) in above {
+                self.compare::<T, 0>((i, j), None, Some(mirror), [Of::Node(a, j), Of::Node(a, i)]);
+            }
+        }
+    }
+
+    /// Compares block (i, j) below the diagonal with block (j, i).
+    #[inline(always)]
+    fn compare<T: Real, const B: usize>(
+        &mut self,
+        (i, j): (usize, usize),
+        here: Option<&[T]>,
+        mirror: Option<&[T]>,
+        [of_j, of_i]: [Of<'_, T>; 2],
+    ) {
+        if B > 0
+            && let (Some(here), Some(mirror)) = (here, mirror)
+            && are_quiet::<T, B>(here, mirror, [of_j, of_i])
+        {
+            return;
+        }
+        self.compare_entries((i, j), here, mirror, [of_j, of_i]);
+    }
+
+    fn compare_entries<T: Real>(
+        &mut self,
+        (i, j): (usize, usize),
+        here: Option<&[T]>,
+        mirror: Option<&[T]>,
+        [of_j, of_i]: [Of<'_, T>; 2],
+    ) {
+        let b = here.or(mirror).map_or(1, |block| block.len().isqrt());
+        for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
+            let ij = mirror.map_or(0.0, |m| m[r * b + c].wide());
+            let ji = here.map_or(0.0, |h| h[c * b + r].wide());
+            self.compare_scalars((j * b + r, i * b + c), (ij, ji), [(of_j, r), (of_i, c)]);
+        }
+    }
+
+    /// Compares the scalars of a diagonal block.
+    fn compare_diagonal<T: Real>(&mut self, a: &Bsr<T>, at: usize, i: usize, rows: &[Row]) {
+        let (b, block, of) = (a.block().0, a.value(at), Of::<T>::Rows(rows));
+        for (r, c) in (0..b).flat_map(|r| (r + 1..b).map(move |c| (r, c))) {
+            let values = (block[r * b + c].wide(), block[c * b + r].wide());
+            self.compare_scalars((i * b + r, i * b + c), values, [(of, r), (of, c)]);
+        }
+    }
+
+    /// Compares a_ij with a_ji for i < j.
+    fn compare_scalars<T: Real>(
+        &mut self,
+        (i, j): (usize, usize),
+        (ij, ji): (f64, f64),
+        of: [(Of<'_, T>, usize); 2],
+    ) {
+        let [p, q] = of.map(|(of, r)| of.diagonal(r));
+        if is_near(ij, p, q) {
+            self.pair = worse(self.pair, Some((ratio_of(ij, p, q), i, j)));
+        }
+        if ij == ji {
+            return;
+        }
+        let scale = (p.abs().sqrt() * q.abs().sqrt()).max(ij.abs()).max(ji.abs());
+        let relative = (ij - ji).abs() / scale;
+        self.above += usize::from(ji == 0.0);
+        self.below += usize::from(ij == 0.0);
+        self.record(relative, Some((i, j, ij, ji)));
+        if relative > self.unconstrained && !of.iter().any(|(of, r)| of.is_alone(*r)) {
+            self.unconstrained = relative;
+        }
+    }
+
+    /// Keeps the larger of two differences, or the first if they are equal.
+    fn record(&mut self, relative: f64, pair: Option<(usize, usize, f64, f64)>) {
+        let at = |pair: &Option<(usize, usize, f64, f64)>| pair.map_or((0, 0), |(i, j, ..)| (i, j));
+        if relative > self.relative
+            || relative > 0.0 && relative == self.relative && at(&pair) < at(&self.worst)
+        {
+            (self.relative, self.worst) = (relative, pair);
+        }
+    }
+
+    /// Joins the results of two ranges.
+    pub(super) fn join(mut self, later: Self) -> Self {
+        self.record(later.relative, later.worst);
+        Self {
+            above: self.above + later.above,
+            below: self.below + later.below,
+            unconstrained: self.unconstrained.max(later.unconstrained),
+            later: self.later + later.later,
+            earlier: self.earlier + later.earlier,
+            pair: worse(self.pair, later.pair),
+            ..self
+        }
     }
 }
 
-/// `is_quiet` for blocks of size B, without a branch per entry.
-fn are_quiet<T: Real, const B: usize>(
-    here: &[T],
-    mirror: &[T],
-    (of_row, of_column): (&[f64], &[f64]),
-    most: f64,
-) -> bool {
+/// Whether v² / (p q) may be near 1 or above.
+#[inline(always)]
+fn is_near(v: f64, p: f64, q: f64) -> bool {
+    v != 0.0 && !(v * v < NEAR * (p * q).abs())
+}
+
+/// Whether a block equals its transposed block and has no ratio near 1, without a branch per entry.
+#[inline(always)]
+fn are_quiet<T: Real, const B: usize>(here: &[T], mirror: &[T], [of_j, of_i]: [Of<'_, T>; 2]) -> bool {
     let (here, mirror) = (&here[..B * B], &mirror[..B * B]);
-    let (of_row, of_column) = (&of_row[..B], &of_column[..B]);
+    let (mut p, mut q) = ([0.0; B], [0.0; B]);
+    for r in 0..B {
+        (p[r], q[r]) = (of_j.diagonal(r), of_i.diagonal(r));
+    }
     let mut loud = false;
     for r in 0..B {
         for c in 0..B {
-            let v = here[r * B + c];
-            loud |= (v != mirror[c * B + r]) | (v.wide().abs() * of_row[r] * of_column[c] > most);
+            let v = mirror[r * B + c];
+            loud |= (v != here[c * B + r]) | is_near(v.wide(), p[r], q[c]);
         }
     }
     !loud
 }
 
-impl Part {
-    /// Records that a_ij ≠ a_ji. In a diagonal block, both (i, j) and (j, i) are visited.
-    fn differ(&mut self, facts: &Facts, (i, j): (usize, usize), (ij, ji): (f64, f64), inside: bool) {
-        let (p, q) = (&facts.rows[i], &facts.rows[j]);
-        let scale = (p.diagonal.abs().sqrt() * q.diagonal.abs().sqrt()).max(ij.abs()).max(ji.abs());
-        let relative = (ij - ji).abs() / scale;
-        // In a diagonal block, (j, i) is visited separately and counted then.
-        self.one_sided += usize::from(ij != 0.0 && ji == 0.0);
-        self.one_sided += usize::from(!inside && ij == 0.0 && ji != 0.0);
-        if relative > self.relative {
-            self.relative = relative;
-            self.worst = Some((i, j, ij, ji));
-        }
-        if !p.is_alone() && !q.is_alone() {
-            self.unconstrained = self.unconstrained.max(relative);
-        }
-    }
-
-    /// Records a pair if it has the largest ratio so far.
-    fn couple(&mut self, facts: &Facts, (i, j): (usize, usize), ij: f64) {
-        self.pair = worse(self.pair, Some((ratio(facts, (i, j, ij)), i, j)));
-        self.root = self.pair.map_or(0.0, |(ratio, ..)| ratio.sqrt() * (1.0 - 1e-9));
-    }
+/// The scalar rows of a node: their properties in this task, or the matrix and the node.
+#[derive(Clone, Copy)]
+enum Of<'a, T> {
+    Rows(&'a [Row]),
+    Node(&'a Bsr<T>, usize),
 }
 
-/// Joins two parts. If two differences are equal, the earlier one is kept.
-fn join(p: Part, q: Part) -> Part {
-    let later = q.relative > p.relative;
-    Part {
-        one_sided: p.one_sided + q.one_sided,
-        worst: if later { q.worst } else { p.worst },
-        relative: p.relative.max(q.relative),
-        unconstrained: p.unconstrained.max(q.unconstrained),
-        below: p.below + q.below,
-        mirrored: p.mirrored + q.mirrored,
-        pair: worse(p.pair, q.pair),
-        root: p.root.max(q.root),
+impl<T: Real> Of<'_, T> {
+    #[inline(always)]
+    fn diagonal(self, r: usize) -> f64 {
+        match self {
+            Self::Rows(rows) => rows[r].diagonal,
+            Self::Node(a, node) => {
+                a.pattern().find(node, node).map_or(0.0, |k| a.value(k)[r * a.block().0 + r].wide())
+            }
+        }
+    }
+
+    /// Whether the diagonal entry is the only nonzero of row r.
+    fn is_alone(self, r: usize) -> bool {
+        match self {
+            Self::Rows(rows) => rows[r].is_alone(),
+            Self::Node(a, node) => {
+                let b = a.block().0;
+                let row = |(j, block): (usize, &[T])| {
+                    (0..b).all(|c| j * b + c == node * b + r || block[r * b + c].is_zero())
+                };
+                self.diagonal(r) != 0.0 && a.row(node).all(row)
+            }
+        }
     }
 }
 
 impl fmt::Display for Symmetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.holds(), self.one_sided) {
-            (true, _) => f.write_str("symmetric"),
-            (false, 0) => write!(f, "symmetric pattern, unsymmetric values ({:.1e})", self.relative),
-            (false, n) => write!(f, "unsymmetric ({n} nonzeros a_ij with a_ji = 0)"),
+        match (self.holds(), self.triangle, self.one_sided) {
+            (true, ..) => f.write_str("symmetric"),
+            (false, Some(Triangle::Lower), _) => f.write_str("one triangle: no nonzero above the diagonal"),
+            (false, Some(Triangle::Upper), _) => f.write_str("one triangle: no nonzero below the diagonal"),
+            (false, None, _) if self.holds_in_single() => {
+                write!(f, "symmetric to single precision ({:.1e})", self.relative)
+            }
+            (false, None, 0) => write!(f, "symmetric pattern, unsymmetric values ({:.1e})", self.relative),
+            (false, None, n) => write!(f, "unsymmetric ({n} nonzeros a_ij with a_ji = 0)"),
         }
     }
 }

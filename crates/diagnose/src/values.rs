@@ -1,13 +1,12 @@
 //! Properties of all rows together.
 
 use std::fmt;
-use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, tree};
 use coarsen_sparse::{Bsr, Classes};
 
 use super::facts::{Facts, Row};
+use super::symmetry::Halves;
 use super::{Definiteness, Finding, Sample, Symmetry};
 
 /// The properties of the values of a square finite matrix.
@@ -39,6 +38,10 @@ pub struct Values {
     pub positive_off_diagonal: f64,
     /// The number of connected components whose row sums all vanish.
     pub floating: usize,
+    /// The rows whose diagonal entry exceeds 1e15 times the sum of their other entries and 1e10 times the median of the
+    /// other rows, in ascending order: b prescribes their values. Test the residual in the other rows, relative to b
+    /// without these rows.
+    pub prescribed: Vec<usize>,
 }
 
 /// Counts over the rows.
@@ -46,40 +49,58 @@ pub struct Values {
 pub(super) struct Tally {
     pub(super) positive_diagonal: usize,
     pub(super) negative_diagonal: usize,
-    empty: usize,
+    pub(super) not_finite: usize,
+    pub(super) empty: usize,
     /// The number of nonempty rows with a zero diagonal entry.
     zero_diagonal: usize,
     fixed: usize,
     diagonal_only: usize,
-    weak: usize,
+    pub(super) weak: usize,
+    /// The number of strictly dominant rows.
+    pub(super) strict: usize,
+    /// The number of rows with other nonzeros whose sum vanishes.
+    vanishing: usize,
     /// The number of off-diagonal nonzeros.
     off: usize,
     /// The number of off-diagonal nonzeros with the sign of the diagonal.
     same_sign: usize,
     /// The smallest and largest absolute diagonal entry of rows with other nonzeros.
     range: (f64, f64),
+    /// The largest absolute diagonal entry above [`PRESCRIBED`] times the other entries of its row.
+    huge: f64,
 }
 
-impl Tally {
-    fn of(facts: &Facts) -> Self {
-        let none = Self {
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
             positive_diagonal: 0,
             negative_diagonal: 0,
+            not_finite: 0,
             empty: 0,
             zero_diagonal: 0,
             fixed: 0,
             diagonal_only: 0,
             weak: 0,
+            strict: 0,
+            vanishing: 0,
             off: 0,
             same_sign: 0,
             range: (f64::INFINITY, 0.0),
-        };
-        let leaf =
-            |rows: Range<usize>| facts.rows[rows].iter().fold(none, |all, row| all.and(row, facts.tolerance));
-        tree(0..facts.rows.len(), 4096, parallel::worth(facts.rows.len()), &leaf, &Self::join)
+            huge: 0.0,
+        }
     }
+}
 
-    fn and(mut self, row: &Row, tolerance: f64) -> Self {
+/// A diagonal entry above this multiple of the other entries of its row prescribes the value of the unknown: the other
+/// entries are below the round-off of its equation.
+const PRESCRIBED: f64 = 1e15;
+
+/// Such an entry also exceeds the median by this factor. Stiff springs, as of contact, stay below one of the two limits.
+const ABOVE_MEDIAN: f64 = 1e10;
+
+impl Tally {
+    /// Counts a row.
+    pub(super) fn add(&mut self, row: &Row, tolerance: f64) {
         let (d, others) = (row.diagonal, row.entries > 0);
         self.positive_diagonal += usize::from(d > 0.0);
         self.negative_diagonal += usize::from(d < 0.0);
@@ -87,28 +108,55 @@ impl Tally {
         self.zero_diagonal += usize::from(d == 0.0 && others);
         self.fixed += usize::from(d == 1.0 && !others);
         self.diagonal_only += usize::from(row.is_alone() && d != 1.0);
-        self.weak += usize::from(row.slack(tolerance) < 0.0);
+        let slack = row.slack(tolerance);
+        self.not_finite += usize::from(!row.finite);
+        self.weak += usize::from(slack < 0.0);
+        self.strict += usize::from(slack > 0.0);
+        self.vanishing += usize::from(row.sums_vanish && others);
         self.off += row.entries as usize;
         self.same_sign += row.same_sign as usize;
         if others && d != 0.0 {
             self.range = (self.range.0.min(d.abs()), self.range.1.max(d.abs()));
         }
-        self
+        if d.abs() > PRESCRIBED * row.off {
+            self.huge = self.huge.max(d.abs());
+        }
     }
 
-    fn join(self, other: Self) -> Self {
+    pub(super) fn join(self, other: Self) -> Self {
         Self {
             positive_diagonal: self.positive_diagonal + other.positive_diagonal,
             negative_diagonal: self.negative_diagonal + other.negative_diagonal,
+            not_finite: self.not_finite + other.not_finite,
             empty: self.empty + other.empty,
             zero_diagonal: self.zero_diagonal + other.zero_diagonal,
             fixed: self.fixed + other.fixed,
             diagonal_only: self.diagonal_only + other.diagonal_only,
             weak: self.weak + other.weak,
+            strict: self.strict + other.strict,
+            vanishing: self.vanishing + other.vanishing,
             off: self.off + other.off,
             same_sign: self.same_sign + other.same_sign,
             range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
+            huge: self.huge.max(other.huge),
         }
+    }
+
+    /// The rows whose diagonal entry is above both limits, in ascending order.
+    fn prescribed(&self, facts: &Facts) -> Vec<usize> {
+        let exceeds = |row: &Row| row.diagonal.abs() > PRESCRIBED * row.off;
+        if self.huge <= ABOVE_MEDIAN * self.range.0 {
+            return Vec::new();
+        }
+        let others = facts.rows.iter().filter(|row| row.diagonal != 0.0 && !exceeds(row));
+        let mut sizes: Vec<f64> = others.map(|row| row.diagonal.abs()).collect();
+        if sizes.is_empty() {
+            return Vec::new();
+        }
+        let middle = sizes.len() / 2;
+        let size = *sizes.select_nth_unstable_by(middle, f64::total_cmp).1;
+        let is = |row: &Row| exceeds(row) && row.diagonal.abs() > ABOVE_MEDIAN * size;
+        (0..facts.rows.len()).filter(|&i| is(&facts.rows[i])).collect()
     }
 
     /// Whether any diagonal entry is zero, in an empty or a nonempty row.
@@ -119,13 +167,16 @@ impl Tally {
 
 impl Values {
     /// The properties of the values, and the first rows of components with vanishing row sums.
-    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts, components: Option<&Classes>) -> (Self, Vec<usize>) {
-        let tally = Tally::of(facts);
-        let (symmetry, pair) = Symmetry::of(a, facts);
-        let definiteness = Definiteness::of(a, facts, &tally, (&symmetry, pair), components);
+    pub(super) fn of<T: Real>(
+        a: &Bsr<T>,
+        (facts, tally, halves): (&Facts, &Tally, Halves),
+        components: Option<&Classes>,
+    ) -> (Self, Vec<usize>) {
+        let (symmetry, pair) = Symmetry::of::<T>(halves, tally.off);
+        let definiteness = Definiteness::of(a, facts, tally, (&symmetry, pair), components);
         let (least, most) = tally.range;
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let floating = components.map_or(vec![], |c| floating(facts, c));
+        let floating = components.map_or(vec![], |c| floating(facts, tally, c));
         let values = Self {
             definiteness,
             symmetry,
@@ -139,6 +190,7 @@ impl Values {
             not_dominant: share(tally.weak, facts.rows.len()),
             positive_off_diagonal: share(tally.same_sign, tally.off),
             floating: floating.len(),
+            prescribed: tally.prescribed(facts),
         };
         (values, floating)
     }
@@ -151,7 +203,7 @@ impl Values {
             |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
         let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
         findings.extend(match negative {
-            Some(sample) if sample.count == rows.len() => Some(Finding::Negate),
+            Some(sample) if sample.count == rows.len() => Some(Finding::AllNegative),
             other => other.map(Finding::NegativeDiagonal),
         });
         let zero = sample(self.zero_diagonal > 0, &|row| row.diagonal == 0.0 && !row.is_empty());
@@ -162,12 +214,14 @@ impl Values {
         if let Some(rows) = Sample::of(floating.iter().copied()) {
             findings.push(Finding::Floating { components: floating.len(), rows });
         }
+        let prescribed = Sample::of(self.prescribed.iter().copied()).map(Finding::Prescribed);
         let (least, most) = self.diagonal_range;
-        if most > Facts::SCALE * least {
+        if most > Facts::SCALE * least && prescribed.is_none() {
             let is = |row: &Row, size: f64| row.entries > 0 && row.diagonal.abs() == size;
             let row = |size: f64| rows.iter().position(|row| is(row, size)).unwrap_or(0);
             findings.push(Finding::Scale { least: (row(least), least), most: (row(most), most) });
         }
+        findings.extend(prescribed);
         let fixed = sample(self.fixed > 0, &|row| row.is_alone() && row.diagonal == 1.0);
         findings.extend(fixed.map(Finding::Fixed));
         let alone = sample(self.diagonal_only > 0, &|row| row.is_alone() && row.diagonal != 1.0);
@@ -182,8 +236,11 @@ impl Values {
 }
 
 /// The first scalar row of each component that has several nodes and vanishing row sums.
-fn floating(facts: &Facts, components: &Classes) -> Vec<usize> {
+fn floating(facts: &Facts, tally: &Tally, components: &Classes) -> Vec<usize> {
     const NONE: usize = usize::MAX;
+    if tally.vanishing == 0 || components.count() == 1 && tally.vanishing < facts.rows.len() {
+        return vec![];
+    }
     let b = facts.rows.len() / components.of().len().max(1);
     let mut first = vec![NONE; components.count()];
     let mut floats = vec![true; components.count()];
