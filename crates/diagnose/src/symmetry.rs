@@ -306,7 +306,7 @@ impl Halves {
 /// Whether v² / (p q) may be near 1 or above.
 #[inline(always)]
 fn is_near(v: f64, p: f64, q: f64) -> bool {
-    v != 0.0 && !(v * v < NEAR * (p * q).abs())
+    v != 0.0 && NEAR * (p * q).abs() <= v * v
 }
 
 /// Whether a block equals its transposed block and has no ratio near 1, without a branch per entry.
