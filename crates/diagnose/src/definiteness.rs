@@ -6,7 +6,7 @@ use coarsen_sparse::{Bsr, Classes};
 use super::Symmetry;
 use super::facts::Facts;
 use super::pair::{Pair, ratio};
-use super::values::Tally;
+use super::tally::Tally;
 use super::witness::{Definiteness, Witness};
 
 impl Definiteness {
@@ -80,7 +80,8 @@ fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, u
 /// in which the rows differ.
 fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usize)> {
     let b = a.block().0;
-    let tight = |&e: &(usize, usize, f64)| e.0 < e.1 && (ratio(facts, e) - 1.0).abs() <= facts.tolerance;
+    let of = |&(i, j, v): &(usize, usize, f64)| ratio(v, facts.rows[i].diagonal, facts.rows[j].diagonal);
+    let tight = |e: &(usize, usize, f64)| e.0 < e.1 && (of(e) - 1.0).abs() <= facts.tolerance;
     let witness = |(i, j, ij): (usize, usize, f64)| {
         let proportion = ij / facts.rows[j].diagonal;
         let row = |i: usize| a.row(i / b).flat_map(move |(k, _)| k * b..(k + 1) * b);

@@ -3,9 +3,10 @@
 //! | file | what |
 //! |---|---|
 //! | `structure` | properties of the pattern: sizes, components, blocks, memory |
-//! | `facts` | the pass over the rows: diagonal, sums, signs |
+//! | `facts` | the pass over the matrix |
+//! | `row`, `tally` | properties of a row: diagonal, sums, signs; their counts |
+//! | `halves`, `symmetry` | comparison of A with Aᵀ in the same pass, and its result |
 //! | `values` | properties of all rows together |
-//! | `symmetry` | comparison of A with Aᵀ, in the same pass |
 //! | `definiteness` | conclusions from the diagonal, dominance and small minors |
 //! | `pair`, `witness` | pairs of rows with large couplings; proofs of indefiniteness |
 //! | `finding` | findings, with severity and remedy |
@@ -13,9 +14,12 @@
 mod definiteness;
 mod facts;
 mod finding;
+mod halves;
 mod pair;
+mod row;
 mod structure;
 mod symmetry;
+mod tally;
 mod values;
 mod witness;
 

@@ -4,7 +4,7 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
-use crate::refine::SINGULAR;
+use crate::refine::{Policy, SINGULAR};
 use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
@@ -88,9 +88,10 @@ impl Direct {
         Ok((analysis.method(), analysis.figures()))
     }
 
-    /// Whether no other method follows after `method` finds A singular.
-    pub(crate) fn is_last(&self, method: Method) -> bool {
-        self.method != Method::Auto || method == Method::Lu
+    /// What follows from the examination of a factor by `method`.
+    pub(crate) fn policy(&self, method: Method) -> Policy {
+        let last = self.method != Method::Auto || method == Method::Lu;
+        Policy { trial: self.trial, keep: self.accept == f64::INFINITY, last }
     }
 
     /// The method that [`Method::Auto`] tries after `method` failed.

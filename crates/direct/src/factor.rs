@@ -37,7 +37,7 @@ impl Factor {
     ) -> Result<Self, DirectError> {
         let n = a.shape().0;
         let mut work = Work::new(n);
-        let (pivots, singular) = work.factor(&mut *factors, a, method, &recipe)?;
+        let (pivots, singular) = work.factor(&mut *factors, a, method, recipe.policy(method))?;
         let (matrix, spare) = (a.clone(), a.clone());
         Ok(Self { method, fallback: None, singular, factors, pivots, matrix, spare, recipe, work })
     }
@@ -179,8 +179,9 @@ impl Factor {
             return Err(error.clone());
         }
         self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.wide());
-        let factored = symmetric
-            .and_then(|()| self.work.factor(&mut *self.factors, &self.spare, self.method, &self.recipe));
+        let factored = symmetric.and_then(|()| {
+            self.work.factor(&mut *self.factors, &self.spare, self.method, self.recipe.policy(self.method))
+        });
         let error = match factored {
             Ok(examined) => {
                 (self.pivots, self.singular) = examined;

@@ -4,7 +4,7 @@ use coarsen_core::LinearOperator;
 use coarsen_sparse::Bsr;
 
 use crate::factorization::{Factorization, Pivots};
-use crate::{Direct, DirectError, Method, own};
+use crate::{DirectError, Method, own};
 
 /// If all relative pivots of a Cholesky factorisation exceed this value, no trial solve is needed: the
 /// condition number of the scaled matrix is far below 1 / ε.
@@ -23,6 +23,17 @@ pub struct Solved {
     pub relative_residual: f64,
     /// The number of steps of iterative refinement.
     pub refinements: usize,
+}
+
+/// What follows from the examination of a factor.
+#[derive(Clone, Copy)]
+pub(crate) struct Policy {
+    /// [`Direct::trial`](crate::Direct::trial).
+    pub(crate) trial: f64,
+    /// Whether the factor of a singular matrix is kept.
+    pub(crate) keep: bool,
+    /// Whether no other method follows.
+    pub(crate) last: bool,
 }
 
 /// The vectors of a refined solve.
@@ -81,21 +92,21 @@ impl Work {
         Solved { relative_residual: best, refinements: taken }
     }
 
-    /// Factors A and examines the factor. If [`Direct::accept`] is infinite, a factor of a matrix that is singular to
+    /// Factors A and examines the factor. With [`Policy::keep`] a factor of a matrix that is singular to
     /// working precision is kept, and the error is returned beside its pivots.
     pub(crate) fn factor(
         &mut self,
         factors: &mut dyn Factorization,
         a: &Bsr<f64>,
         method: Method,
-        recipe: &Direct,
+        policy: Policy,
     ) -> Result<(Pivots, Option<DirectError>), DirectError> {
-        let (keep, last) = (recipe.accept == f64::INFINITY, recipe.is_last(method));
+        let Policy { trial, keep, last } = policy;
         let pivots = match factors.factor(a) {
             Err(DirectError::Singular { .. }) if keep && last => return self.factor_neighbour(factors, a),
             factored => factored?,
         };
-        let Some(residual) = self.trial(factors, a, method, pivots, recipe.trial) else {
+        let Some(residual) = self.trial(factors, a, method, pivots, trial) else {
             return Ok((pivots, None));
         };
         let (weakest, exact) = (pivots.weakest.map(|(row, _)| row), residual.is_infinite());
@@ -126,7 +137,7 @@ impl Work {
     }
 
     /// The relative residual of a trial solve, if A is singular to working precision; infinite if the factor is not
-    /// finite or has a pivot that is 0. With [`Direct::trial`] = ∞ there is no trial solve.
+    /// finite or has a pivot that is 0. With `trial` = ∞ there is no trial solve.
     ///
     /// The right-hand side b of the trial solve is A⁻¹ times a pseudorandom vector. If A is nearly singular,
     /// b lies mostly in the near-kernel, and the relative residual of the trial solve is large. Overwrites b
