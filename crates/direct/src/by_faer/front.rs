@@ -15,6 +15,7 @@
 //! *Reference* Duff and Reid 1983, "The multifrontal solution of indefinite sparse symmetric linear equations";
 //! Duff 2004, "MA57: a code for the solution of sparse symmetric definite and indefinite systems".
 
+use coarsen_core::simd::{self, Kernel, Set};
 use faer::{Accum, MatMut, MatRef, Par};
 
 /// The threshold u of a pivot.
@@ -41,6 +42,22 @@ pub(super) struct Front<'a> {
     pub(super) rows: &'a mut [u32],
 }
 
+/// [`Front::panel`], compiled for the widest instructions.
+struct Panel<'a, 'b> {
+    front: &'a mut Front<'b>,
+    q: usize,
+    end: usize,
+}
+
+impl Kernel<f64> for Panel<'_, '_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Set<f64>>(self, _: S) -> usize {
+        self.front.panel(self.q, self.end)
+    }
+}
+
 /// A pivot of a column.
 enum Pivot {
     None,
@@ -62,7 +79,7 @@ impl Front<'_> {
             if end < self.p {
                 self.bring_partners(q, end);
             }
-            q = self.panel(q, end);
+            q = simd::run(Panel { front: self, q, end });
             self.update(start, q, end, self.p);
             if q == start && end == self.p {
                 if self.p < self.m {
@@ -83,6 +100,7 @@ impl Front<'_> {
     }
 
     /// Eliminates columns from q on that have a pivot among the columns before `end`; returns the next column.
+    #[inline(always)]
     fn panel(&mut self, mut q: usize, end: usize) -> usize {
         let mut j = q;
         while j < end {
@@ -134,6 +152,7 @@ impl Front<'_> {
 
     /// The largest |entry| of column j from row q on, without the diagonal and row `skip`, and the row before `end` with
     /// the largest entry.
+    #[inline(always)]
     fn largest(&self, q: usize, j: usize, skip: usize, end: usize) -> (f64, Option<usize>) {
         let (mut most, mut row) = (0.0_f64, None);
         for i in (q..end).filter(|&i| i != j && i != skip) {
@@ -147,6 +166,7 @@ impl Front<'_> {
     }
 
     /// The pivot of column j, with a partner before `end`.
+    #[inline(always)]
     fn choose(&self, q: usize, j: usize, end: usize) -> Pivot {
         let (all, partner) = self.largest(q, j, j, end);
         let own = self.at(j, j);
@@ -195,6 +215,7 @@ impl Front<'_> {
     }
 
     /// A pivot of order 1 in column q; updates the columns before `end`.
+    #[inline(always)]
     fn one(&mut self, q: usize, end: usize) {
         let m = self.m;
         let (head, tail) = self.f.split_at_mut((q + 1) * m);
@@ -212,6 +233,7 @@ impl Front<'_> {
     }
 
     /// A pivot of order 2 in columns q and q + 1; updates the columns before `end`.
+    #[inline(always)]
     fn two(&mut self, q: usize, end: usize) {
         let m = self.m;
         let (head, tail) = self.f.split_at_mut((q + 2) * m);

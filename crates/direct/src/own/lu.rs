@@ -98,6 +98,11 @@ impl Lu {
         })
     }
 
+    /// The largest number of entries of L and U.
+    pub(super) fn bound(&self) -> usize {
+        self.bound.0
+    }
+
     /// Solves L x = a_k for the rows that can be nonzero.
     fn solve_column(&mut self, a: &Bsr<f64>, k: u32) {
         self.reach.start();

@@ -6,7 +6,7 @@
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
 //! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
 //! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
-//! | `lu` | A = L U column by column, with row exchanges |
+//! | `lu`, `full_lu` | A = L U of a sparse and of a full matrix column by column, with row exchanges |
 //! | `reach` | the rows that can be nonzero in the solution of L x = b |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
@@ -18,6 +18,7 @@
 
 mod bunch_kaufman;
 mod eigen;
+mod full_lu;
 mod ldlt;
 mod lu;
 mod minimum_degree;
@@ -34,11 +35,12 @@ use crate::spectral::{Parts, Spectral};
 use crate::{DirectError, Method};
 use bunch_kaufman::BunchKaufman;
 use ldlt::Ldlt;
+use full_lu::FullLu;
 use lu::Lu;
 #[cfg(feature = "faer")]
 pub(crate) use room::{fill, more, zeros};
 
-/// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row
+/// The largest number of unknowns for which an indefinite or unsymmetric matrix is factored as a full matrix with row
 /// exchanges. This takes 8 MB and n³ / 3 = 0.3 Gflop.
 const FULL: usize = 1000;
 
@@ -48,8 +50,18 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
         Method::Auto | Method::Cholesky => Box::new(Ldlt::definite(a)?),
         Method::Ldlt if a.shape().0 <= FULL => Box::new(BunchKaufman::plan(a)?),
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
-        Method::Lu => Box::new(Lu::plan(a)?),
+        Method::Lu if is_full(a, a.nnz()) => Box::new(FullLu::plan(a)?),
+        Method::Lu => match Lu::plan(a)? {
+            lu if is_full(a, lu.bound()) => Box::new(FullLu::plan(a)?),
+            lu => Box::new(lu),
+        },
     })
+}
+
+/// Whether a matrix or a factor with this number of entries is better stored as a full matrix.
+fn is_full(a: &Bsr<f64>, entries: usize) -> bool {
+    let n = a.shape().0;
+    n <= FULL && 3 * entries > n * n
 }
 
 /// Scratch for either decomposition of a full matrix: two numbers per row.
