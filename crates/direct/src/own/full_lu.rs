@@ -125,7 +125,7 @@ impl Factorization for FullLu {
 }
 
 /// xᵀ y, in eight sums.
-fn dot(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
     for (x, y) in x.iter().zip(y) {

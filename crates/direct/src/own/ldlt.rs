@@ -65,6 +65,11 @@ impl Ldlt {
         Ok(Self { definite, sign: 1.0, structure, rows, values, d, sizes, work })
     }
 
+    /// The number of entries of L below its diagonal.
+    pub(super) fn below(&self) -> usize {
+        self.structure.below()
+    }
+
     /// Finds the columns with entries in row k and stores them at the end of `pattern`, from the returned
     /// index on.
     fn gather(&mut self, a: &Bsr<f64>, k: usize) -> usize {

@@ -5,6 +5,7 @@
 //! | `minimum_degree` | the elimination order, by approximate degrees in a quotient graph |
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
 //! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
+//! | `full_cholesky` | A = L Lᵀ of a full matrix |
 //! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
 //! | `lu`, `full_lu` | A = L U of a sparse and of a full matrix column by column, with row exchanges |
 //! | `reach` | the rows that can be nonzero in the solution of L x = b |
@@ -18,6 +19,7 @@
 
 mod bunch_kaufman;
 mod eigen;
+mod full_cholesky;
 mod full_lu;
 mod ldlt;
 mod lu;
@@ -34,20 +36,25 @@ use crate::factorization::Factorization;
 use crate::spectral::{Parts, Spectral};
 use crate::{DirectError, Method};
 use bunch_kaufman::BunchKaufman;
-use ldlt::Ldlt;
+use full_cholesky::FullCholesky;
 use full_lu::FullLu;
+use ldlt::Ldlt;
 use lu::Lu;
 #[cfg(feature = "faer")]
 pub(crate) use room::{fill, more, zeros};
 
-/// The largest number of unknowns for which an indefinite or unsymmetric matrix is factored as a full matrix with row
-/// exchanges. This takes 8 MB and n³ / 3 = 0.3 Gflop.
+/// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row exchanges, and
+/// any other matrix with much fill. This takes 8 MB and n³ / 3 = 0.3 Gflop.
 const FULL: usize = 1000;
 
 /// Orders `a` for a factorisation.
 pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
     Ok(match method {
-        Method::Auto | Method::Cholesky => Box::new(Ldlt::definite(a)?),
+        Method::Auto | Method::Cholesky if is_full(a, a.nnz()) => Box::new(FullCholesky::plan(a)?),
+        Method::Auto | Method::Cholesky => match Ldlt::definite(a)? {
+            ldlt if is_full(a, 2 * ldlt.below()) => Box::new(FullCholesky::plan(a)?),
+            ldlt => Box::new(ldlt),
+        },
         Method::Ldlt if a.shape().0 <= FULL => Box::new(BunchKaufman::plan(a)?),
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
         Method::Lu if is_full(a, a.nnz()) => Box::new(FullLu::plan(a)?),
