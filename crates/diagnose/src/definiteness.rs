@@ -6,7 +6,7 @@ use coarsen_sparse::{Bsr, Classes};
 use super::Symmetry;
 use super::facts::Facts;
 use super::pair::{Pair, ratio};
-use super::values::Tally;
+use super::tally::Tally;
 use super::witness::{Definiteness, Witness};
 
 impl Definiteness {
@@ -40,7 +40,7 @@ impl Definiteness {
         if facts.rows.is_empty() || tally.any_zero() {
             return Self::Unknown;
         }
-        match (tally.positive_diagonal > 0, components.is_some_and(|c| dominates(facts, c))) {
+        match (tally.positive_diagonal > 0, components.is_some_and(|c| dominates(facts, tally, c))) {
             (true, true) => Self::Positive,
             (true, false) => Self::MaybePositive,
             (false, true) => Self::Negative,
@@ -50,20 +50,21 @@ impl Definiteness {
 }
 
 /// Whether every row is diagonally dominant and at least one row of each component strictly.
-fn dominates(facts: &Facts, components: &Classes) -> bool {
+fn dominates(facts: &Facts, tally: &Tally, components: &Classes) -> bool {
     let b = facts.rows.len() / components.of().len().max(1);
-    let mut strict = vec![false; components.count()];
-    for (i, row) in facts.rows.iter().enumerate() {
-        let slack = row.slack(facts.tolerance);
-        if slack < 0.0 {
-            return false;
-        }
-        strict[components.of()[i / b] as usize] |= slack > 0.0;
+    if tally.weak > 0 || tally.strict == 0 {
+        return false;
     }
     // A component of blocks may consist of several unconnected scalar components. The proof then requires
     // strict dominance in every row.
-    let all = || facts.rows.iter().all(|row| row.slack(facts.tolerance) > 0.0);
-    if b == 1 { strict.into_iter().all(|s| s) } else { all() }
+    if b > 1 || components.count() == 1 || tally.strict == facts.rows.len() {
+        return b == 1 || tally.strict == facts.rows.len();
+    }
+    let mut strict = vec![false; components.count()];
+    for (row, &component) in facts.rows.iter().zip(components.of()) {
+        strict[component as usize] |= row.slack(facts.tolerance) > 0.0;
+    }
+    strict.into_iter().all(|s| s)
 }
 
 /// The nonzero off-diagonal entries of block row i, as (row, column, value).
@@ -79,7 +80,8 @@ fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, u
 /// in which the rows differ.
 fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usize)> {
     let b = a.block().0;
-    let tight = |&e: &(usize, usize, f64)| e.0 < e.1 && (ratio(facts, e) - 1.0).abs() <= facts.tolerance;
+    let of = |&(i, j, v): &(usize, usize, f64)| ratio(v, facts.rows[i].diagonal, facts.rows[j].diagonal);
+    let tight = |e: &(usize, usize, f64)| e.0 < e.1 && (of(e) - 1.0).abs() <= facts.tolerance;
     let witness = |(i, j, ij): (usize, usize, f64)| {
         let proportion = ij / facts.rows[j].diagonal;
         let row = |i: usize| a.row(i / b).flat_map(move |(k, _)| k * b..(k + 1) * b);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Witness;
+use super::{Symmetry, Triangle, Witness};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +96,11 @@ pub enum Finding {
     /// Some, but not all, diagonal entries are negative.
     NegativeDiagonal(Sample),
     /// All diagonal entries are negative.
-    Negate,
+    AllNegative,
+    /// Off the diagonal, only one triangle has nonzeros.
+    OneTriangle(Triangle),
+    /// Values are prescribed by huge diagonal entries: [`Values::prescribed`](super::Values::prescribed).
+    Prescribed(Sample),
     /// A is unsymmetric because constraints replaced rows but not columns.
     OneSidedConstraints(Sample),
     /// A is not symmetric.
@@ -177,13 +181,15 @@ impl Finding {
             Self::NotSquare { .. } | Self::NotFinite { .. } | Self::EmptyRows(_) => Severity::Error,
             Self::ZeroDiagonal(_)
             | Self::NegativeDiagonal(_)
-            | Self::Negate
+            | Self::OneTriangle(_)
+            | Self::Prescribed(_)
             | Self::OneSidedConstraints(_)
             | Self::Unsymmetric { .. }
             | Self::Indefinite(_)
             | Self::Floating { .. }
             | Self::Scale { .. } => Severity::Warning,
-            Self::NearlySymmetric { .. }
+            Self::AllNegative
+            | Self::NearlySymmetric { .. }
             | Self::Fixed(_)
             | Self::DiagonalOnly(_)
             | Self::NotDominant { .. }
@@ -224,10 +230,36 @@ impl fmt::Display for Finding {
                 write!(f, "negative diagonal in {} {rows}, positive elsewhere: not definite; ", rows.count)?;
                 f.write_str("use MINRES, GMRES or a direct method, or check the assembly for a sign error")
             }
-            Self::Negate => f.write_str(
-                "every diagonal entry is negative; negate the matrix and the right-hand side; CG may \
-                     then work",
+            Self::AllNegative => f.write_str(
+                "every diagonal entry is negative, so -A may be positive definite; -A is then factored by \
+                 Cholesky, and CG solves -A x = -b",
             ),
+            Self::OneTriangle(triangle) => {
+                let (stored, missing) = match triangle {
+                    Triangle::Lower => ("below", "above"),
+                    Triangle::Upper => ("above", "below"),
+                };
+                write!(
+                    f,
+                    "only one triangle is stored: there are nonzeros {stored} the diagonal, but none {missing} it; "
+                )?;
+                f.write_str(
+                    "if A is symmetric, store both triangles, or declare the file symmetric and store the lower one; \
+                     a triangular A is solved by substitution",
+                )
+            }
+            Self::Prescribed(rows) => {
+                write!(
+                    f,
+                    "values are prescribed in {} {rows} by diagonal entries above 1e15 times the other \
+                     entries; ",
+                    rows.count
+                )?;
+                f.write_str(
+                    "these rows dominate |b|, so test the residual of the other rows, or eliminate \
+                     them (Dirichlet::eliminate)",
+                )
+            }
             Self::OneSidedConstraints(rows) => {
                 write!(
                     f,
@@ -238,13 +270,19 @@ impl fmt::Display for Finding {
                 f.write_str("impose values on rows and columns (Dirichlet::impose); CG may then work")
             }
             Self::Unsymmetric { pair: (i, j), values: (ij, ji), relative, one_sided } => {
-                write!(f, "unsymmetric: entry ({i}, {j}) is {ij:.4e}, but ({j}, {i}) is {ji:.4e}, ")?;
+                let (ij, ji) = apart(*ij, *ji);
+                write!(f, "unsymmetric: entry ({i}, {j}) is {ij}, but ({j}, {i}) is {ji}, ")?;
                 write!(
                     f,
                     "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij \
                      have a_ji = 0; "
                 )?;
-                f.write_str("use GMRES, BiCGStab or LU")
+                f.write_str(if *relative <= Symmetry::SINGLE {
+                    "that is the round-off of single precision: take CG with (A + A^T) / 2, or GMRES, \
+                     BiCGStab or LU"
+                } else {
+                    "use GMRES, BiCGStab or LU"
+                })
             }
             Self::NearlySymmetric { relative } => {
                 write!(
@@ -314,4 +352,10 @@ impl fmt::Display for Finding {
             }
         }
     }
+}
+
+/// Two different numbers with as many digits as are needed to tell them apart, at least five.
+fn apart(a: f64, b: f64) -> (String, String) {
+    let shown = |digits: usize| (format!("{a:.digits$e}"), format!("{b:.digits$e}"));
+    (4..17).map(shown).find(|(a, b)| a != b).unwrap_or_else(|| shown(17))
 }

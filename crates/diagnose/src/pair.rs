@@ -1,7 +1,5 @@
 //! Pairs of rows with a large coupling, which may prove that the matrix is indefinite.
 
-use super::facts::Facts;
-
 /// The ratio a_ij² / (a_ii a_jj), with i and j.
 pub(super) type Pair = (f64, usize, usize);
 
@@ -13,8 +11,8 @@ pub(super) fn worse(p: Option<Pair>, q: Option<Pair>) -> Option<Pair> {
     }
 }
 
-/// The ratio a_ij² / (a_ii a_jj).
-pub(super) fn ratio(facts: &Facts, (i, j, v): (usize, usize, f64)) -> f64 {
+/// The ratio v² / (p q).
+pub(super) fn ratio(v: f64, p: f64, q: f64) -> f64 {
     // Two divisions, because the product of two diagonal entries may overflow or underflow.
-    (v / facts.rows[i].diagonal).abs() * (v / facts.rows[j].diagonal).abs()
+    (v / p).abs() * (v / q).abs()
 }

@@ -60,8 +60,10 @@ impl Structure {
     /// Computes the properties, and the components if the pattern is square.
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Option<Classes>) {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
-        let lengths = (0..pattern.rows()).map(|i| pattern.range(i).len() * block.1);
-        let row_lengths = (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0));
+        let lengths = pattern.offsets().windows(2).map(|ends| (ends[1] - ends[0]) * block.1);
+        let widen =
+            |all: Option<(usize, usize)>, n: usize| Some(all.map_or((n, n), |(a, b)| (a.min(n), b.max(n))));
+        let row_lengths = lengths.fold(None, widen).unwrap_or((0, 0));
         let components = (pattern.rows() == pattern.columns()).then(|| components(a));
         let sizes = components.as_ref().map_or(vec![], Classes::sizes);
         let scalar = size_of::<T>() + size_of::<u32>();
@@ -118,11 +120,11 @@ fn components<T: Real>(a: &Bsr<T>) -> Classes {
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
     for i in 0..pattern.rows() {
         let mut here = root(&mut parent, i as u32);
-        for (j, block) in a.row(i) {
-            if parent[j] == here || block.iter().all(T::is_zero) {
+        for k in pattern.range(i) {
+            let j = pattern.indices()[k];
+            if parent[j as usize] == here || a.value(k).iter().all(T::is_zero) {
                 continue;
             }
-            let j = j as u32;
             let there = root(&mut parent, j);
             let (first, second) = (here.min(there), here.max(there));
             parent[second as usize] = first;

@@ -80,9 +80,11 @@ fn rows_in_proportion_are_compared_once() {
 }
 
 #[test]
-fn negative_definite_matrices_are_to_be_negated() {
+fn negative_definite_matrices_are_told_apart() {
     let d = diagnose(&matrix([[-2.0, 1.0, 0.0], [1.0, -2.0, 1.0], [0.0, 1.0, -2.0]]));
-    assert_eq!(d.findings[0], Finding::Negate);
+    assert!(d.findings.contains(&Finding::AllNegative), "{d}");
+    assert!(!d.to_string().contains("negate"), "{d}");
+    assert_eq!(d.severity(), Some(Severity::Note));
     assert_eq!(values(&d).definiteness, Definiteness::Negative);
     assert_eq!(values(&d).positive_off_diagonal, 0.0); // −A is an M-matrix
 }
@@ -283,7 +285,9 @@ fn every_finding_prints_and_says_what_to_do() {
         Finding::EmptyRows(rows()),
         Finding::ZeroDiagonal(rows()),
         Finding::NegativeDiagonal(rows()),
-        Finding::Negate,
+        Finding::AllNegative,
+        Finding::OneTriangle(Triangle::Upper),
+        Finding::Prescribed(rows()),
         Finding::OneSidedConstraints(rows()),
         Finding::Unsymmetric { pair: (0, 1), values: (1.0, 2.0), relative: 0.5, one_sided: 0 },
         Finding::NearlySymmetric { relative: 1e-10 },
@@ -329,7 +333,7 @@ fn real_matrices_are_what_their_index_says() {
     }
     let Some(sherman) = real("sherman1") else { return };
     let d = diagnose(&sherman);
-    assert!(d.findings.contains(&Finding::Negate), "{d}");
+    assert!(d.findings.contains(&Finding::AllNegative), "{d}");
     let Some(jagmesh) = real("jagmesh7") else { return };
     let d = diagnose(&jagmesh);
     assert!(matches!(values(&d).definiteness, Definiteness::Indefinite(_)), "{d}");

@@ -1,13 +1,14 @@
 //! Properties of all rows together.
 
 use std::fmt;
-use std::ops::Range;
 
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, tree};
 use coarsen_sparse::{Bsr, Classes};
 
-use super::facts::{Facts, Row};
+use super::facts::Facts;
+use super::halves::Halves;
+use super::row::Row;
+use super::tally::Tally;
 use super::{Definiteness, Finding, Sample, Symmetry};
 
 /// The properties of the values of a square finite matrix.
@@ -39,93 +40,24 @@ pub struct Values {
     pub positive_off_diagonal: f64,
     /// The number of connected components whose row sums all vanish.
     pub floating: usize,
-}
-
-/// Counts over the rows.
-#[derive(Clone, Copy)]
-pub(super) struct Tally {
-    pub(super) positive_diagonal: usize,
-    pub(super) negative_diagonal: usize,
-    empty: usize,
-    /// The number of nonempty rows with a zero diagonal entry.
-    zero_diagonal: usize,
-    fixed: usize,
-    diagonal_only: usize,
-    weak: usize,
-    /// The number of off-diagonal nonzeros.
-    off: usize,
-    /// The number of off-diagonal nonzeros with the sign of the diagonal.
-    same_sign: usize,
-    /// The smallest and largest absolute diagonal entry of rows with other nonzeros.
-    range: (f64, f64),
-}
-
-impl Tally {
-    fn of(facts: &Facts) -> Self {
-        let none = Self {
-            positive_diagonal: 0,
-            negative_diagonal: 0,
-            empty: 0,
-            zero_diagonal: 0,
-            fixed: 0,
-            diagonal_only: 0,
-            weak: 0,
-            off: 0,
-            same_sign: 0,
-            range: (f64::INFINITY, 0.0),
-        };
-        let leaf =
-            |rows: Range<usize>| facts.rows[rows].iter().fold(none, |all, row| all.and(row, facts.tolerance));
-        tree(0..facts.rows.len(), 4096, parallel::worth(facts.rows.len()), &leaf, &Self::join)
-    }
-
-    fn and(mut self, row: &Row, tolerance: f64) -> Self {
-        let (d, others) = (row.diagonal, row.entries > 0);
-        self.positive_diagonal += usize::from(d > 0.0);
-        self.negative_diagonal += usize::from(d < 0.0);
-        self.empty += usize::from(d == 0.0 && !others);
-        self.zero_diagonal += usize::from(d == 0.0 && others);
-        self.fixed += usize::from(d == 1.0 && !others);
-        self.diagonal_only += usize::from(row.is_alone() && d != 1.0);
-        self.weak += usize::from(row.slack(tolerance) < 0.0);
-        self.off += row.entries as usize;
-        self.same_sign += row.same_sign as usize;
-        if others && d != 0.0 {
-            self.range = (self.range.0.min(d.abs()), self.range.1.max(d.abs()));
-        }
-        self
-    }
-
-    fn join(self, other: Self) -> Self {
-        Self {
-            positive_diagonal: self.positive_diagonal + other.positive_diagonal,
-            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
-            empty: self.empty + other.empty,
-            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
-            fixed: self.fixed + other.fixed,
-            diagonal_only: self.diagonal_only + other.diagonal_only,
-            weak: self.weak + other.weak,
-            off: self.off + other.off,
-            same_sign: self.same_sign + other.same_sign,
-            range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
-        }
-    }
-
-    /// Whether any diagonal entry is zero, in an empty or a nonempty row.
-    pub(super) fn any_zero(&self) -> bool {
-        self.empty + self.zero_diagonal > 0
-    }
+    /// The rows whose diagonal entry exceeds 1e15 times the sum of their other entries and 1e10 times the median of the
+    /// other rows, in ascending order: b prescribes their values. Test the residual in the other rows, relative to b
+    /// without these rows.
+    pub prescribed: Vec<usize>,
 }
 
 impl Values {
     /// The properties of the values, and the first rows of components with vanishing row sums.
-    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts, components: Option<&Classes>) -> (Self, Vec<usize>) {
-        let tally = Tally::of(facts);
-        let (symmetry, pair) = Symmetry::of(a, facts);
-        let definiteness = Definiteness::of(a, facts, &tally, (&symmetry, pair), components);
+    pub(super) fn of<T: Real>(
+        a: &Bsr<T>,
+        (facts, tally, halves): (&Facts, &Tally, Halves),
+        components: Option<&Classes>,
+    ) -> (Self, Vec<usize>) {
+        let (symmetry, pair) = Symmetry::of::<T>(halves, tally.off);
+        let definiteness = Definiteness::of(a, facts, tally, (&symmetry, pair), components);
         let (least, most) = tally.range;
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let floating = components.map_or(vec![], |c| floating(facts, c));
+        let floating = components.map_or(vec![], |c| floating(facts, tally, c));
         let values = Self {
             definiteness,
             symmetry,
@@ -139,19 +71,20 @@ impl Values {
             not_dominant: share(tally.weak, facts.rows.len()),
             positive_off_diagonal: share(tally.same_sign, tally.off),
             floating: floating.len(),
+            prescribed: tally.prescribed(&facts.rows),
         };
         (values, floating)
     }
 
     pub(super) fn findings(&self, facts: &Facts, floating: &[usize]) -> Vec<Finding> {
         let rows = &facts.rows;
-        let mut findings = Vec::from_iter(self.symmetry.finding(facts));
+        let mut findings = Vec::from_iter(self.symmetry.finding(&facts.rows, facts.tolerance));
         // A sample costs a pass over the rows, so it is computed only if the count is positive.
         let sample =
             |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
         let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
         findings.extend(match negative {
-            Some(sample) if sample.count == rows.len() => Some(Finding::Negate),
+            Some(sample) if sample.count == rows.len() => Some(Finding::AllNegative),
             other => other.map(Finding::NegativeDiagonal),
         });
         let zero = sample(self.zero_diagonal > 0, &|row| row.diagonal == 0.0 && !row.is_empty());
@@ -162,12 +95,14 @@ impl Values {
         if let Some(rows) = Sample::of(floating.iter().copied()) {
             findings.push(Finding::Floating { components: floating.len(), rows });
         }
+        let prescribed = Sample::of(self.prescribed.iter().copied()).map(Finding::Prescribed);
         let (least, most) = self.diagonal_range;
-        if most > Facts::SCALE * least {
+        if most > Facts::SCALE * least && prescribed.is_none() {
             let is = |row: &Row, size: f64| row.entries > 0 && row.diagonal.abs() == size;
             let row = |size: f64| rows.iter().position(|row| is(row, size)).unwrap_or(0);
             findings.push(Finding::Scale { least: (row(least), least), most: (row(most), most) });
         }
+        findings.extend(prescribed);
         let fixed = sample(self.fixed > 0, &|row| row.is_alone() && row.diagonal == 1.0);
         findings.extend(fixed.map(Finding::Fixed));
         let alone = sample(self.diagonal_only > 0, &|row| row.is_alone() && row.diagonal != 1.0);
@@ -182,8 +117,11 @@ impl Values {
 }
 
 /// The first scalar row of each component that has several nodes and vanishing row sums.
-fn floating(facts: &Facts, components: &Classes) -> Vec<usize> {
+fn floating(facts: &Facts, tally: &Tally, components: &Classes) -> Vec<usize> {
     const NONE: usize = usize::MAX;
+    if tally.vanishing == 0 || components.count() == 1 && tally.vanishing < facts.rows.len() {
+        return vec![];
+    }
     let b = facts.rows.len() / components.of().len().max(1);
     let mut first = vec![NONE; components.count()];
     let mut floats = vec![true; components.count()];

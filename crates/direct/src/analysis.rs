@@ -48,8 +48,8 @@ impl Analysis {
         self.method
     }
 
-    /// The size of that factorisation. The size of LU is not known in advance, since its fill depends on
-    /// pivots.
+    /// The size of that factorisation; an upper bound for LU, whose fill depends on pivots. LDLᵀ may take more where
+    /// columns without a sufficient pivot are delayed.
     pub fn figures(&self) -> Figures {
         self.factors.figures()
     }

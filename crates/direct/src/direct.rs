@@ -4,15 +4,15 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
-use crate::refine::SINGULAR;
+use crate::refine::{Policy, SINGULAR};
 use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
 ///
 /// *Use* up to about 100,000 unknowns in two dimensions and 20,000 in three, for many right-hand sides, for
 /// indefinite systems, and on the coarsest level. For larger systems multigrid is faster, since fill grows
-/// like n log n and n^(4/3). Singular systems are rejected: use a Krylov method with a null space, or
-/// [`Dense`](crate::Dense) for small ones. *Cost* of Cholesky in 2D: n log n entries, n^(3/2) operations; in
+/// like n log n and n^(4/3). Singular systems are rejected unless [`accept`](Self::accept) is infinite: use a Krylov
+/// method with a null space, or [`Dense`](crate::Dense) for small ones. *Cost* of Cholesky in 2D: n log n entries, n^(3/2) operations; in
 /// 3D: n^(4/3) entries, n² operations. These are the bounds of nested dissection; minimum degree, used here,
 /// is close to them on meshes but has no guarantee. Runs on the calling thread. *Reference* Davis,
 /// Rajamanickam and Sid-Lakhdar 2016, "A survey of direct methods for sparse linear systems".
@@ -32,8 +32,8 @@ pub struct Direct {
     pub method: Method,
     /// The largest number of steps of iterative refinement in a solve; 3 by default.
     pub refinements: usize,
-    /// The largest relative residual that a solve accepts, above 0; 1e-6 by default. Infinity accepts every
-    /// solution.
+    /// The largest relative residual that a solve accepts, above 0; 1e-6 by default. Infinity accepts every solution,
+    /// and a factor of a matrix that is singular to working precision as well ([`Factor::singular`]).
     pub accept: f64,
     /// The largest relative residual of the trial solve with which A counts as regular, above 0; 1e-3 by default, which
     /// means three correct digits. With infinity there is no trial, and only a factor that is not finite is refused.
@@ -59,7 +59,8 @@ impl Direct {
     /// # Errors
     /// [`DirectError::Parameter`] for a field out of range, and [`DirectError::Memory`] if the factor does
     /// not fit in memory. The other errors name the row or column that is not finite, empty, unsymmetric, not
-    /// positive or dependent.
+    /// positive or dependent. If [`accept`](Self::accept) is infinite, dependent rows are an error only where the
+    /// pattern alone makes A singular.
     pub fn factor<T: Real>(&self, a: &Bsr<T>) -> Result<Factor, DirectError> {
         let method = self.choose(a)?;
         let a = a.to::<f64>();
@@ -85,6 +86,12 @@ impl Direct {
     pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, Figures), DirectError> {
         let analysis = self.analyse(a)?;
         Ok((analysis.method(), analysis.figures()))
+    }
+
+    /// What follows from the examination of a factor by `method`.
+    pub(crate) fn policy(&self, method: Method) -> Policy {
+        let last = self.method != Method::Auto || method == Method::Lu;
+        Policy { trial: self.trial, keep: self.accept == f64::INFINITY, last }
     }
 
     /// The method that [`Method::Auto`] tries after `method` failed.
@@ -120,8 +127,11 @@ impl Direct {
         let symmetric = check_symmetric(a);
         match self.method {
             Method::Auto if symmetric.is_err() => Ok(Method::Lu),
-            Method::Auto if a.diagonal().iter().all(|&d| d > T::zero()) => Ok(Method::Cholesky),
-            Method::Auto => Ok(Method::Ldlt),
+            Method::Auto => {
+                let (zero, diagonal) = (T::zero(), a.diagonal());
+                let definite = diagonal.iter().all(|&d| d > zero) || diagonal.iter().all(|&d| d < zero);
+                Ok(if definite { Method::Cholesky } else { Method::Ldlt })
+            }
             Method::Lu => Ok(Method::Lu),
             method => symmetric.map(|()| method),
         }

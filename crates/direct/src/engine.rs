@@ -11,7 +11,8 @@ use crate::{DirectError, Method, own};
 /// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// faer if this crate is built with its feature `faer`, otherwise [`Own`](Self::Own).
+    /// faer if this crate is built with its feature `faer` and for 300 unknowns or more, otherwise [`Own`](Self::Own):
+    /// faer multiplies in a buffer of twice the last-level cache, 1 GB on a server.
     #[default]
     Fastest,
     /// This crate's own code, without other crates: sparse LDLᵀ and LU entry by entry, and dense eigenvalues
@@ -24,6 +25,15 @@ pub enum Engine {
     Own,
 }
 
+/// The smallest number of unknowns for which the buffer of faer is worth its memory. Singular values take this crate's
+/// own code 15 times as long: they are left to faer above [`TINY`], if there is memory for the buffer.
+#[cfg(feature = "faer")]
+const SMALL: usize = 300;
+
+/// The largest size of a decomposition that faer is not asked for.
+#[cfg(feature = "faer")]
+const TINY: usize = 32;
+
 /// Orders `a` for a factorisation.
 pub(crate) fn plan(
     engine: Engine,
@@ -32,7 +42,7 @@ pub(crate) fn plan(
 ) -> Result<Box<dyn Factorization>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest => {
+        Engine::Fastest if a.shape().0 >= SMALL => {
             use crate::by_faer::{Cholesky, Ldlt, Lu};
             Ok(match method {
                 Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),
@@ -48,7 +58,7 @@ pub(crate) fn plan(
 pub(crate) fn scratch(engine: Engine, n: usize) -> usize {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest => crate::by_faer::Decompositions::bytes(n),
+        Engine::Fastest if n > TINY => crate::by_faer::Decompositions::bytes(n),
         _ => own::Decompositions::bytes(n),
     }
 }
@@ -61,7 +71,9 @@ pub(crate) fn decompositions(
 ) -> Result<Box<dyn Spectral>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        Engine::Fastest => Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?)),
+        Engine::Fastest if n > TINY && (n >= SMALL || crate::by_faer::has_buffer()) => {
+            Ok(Box::new(crate::by_faer::Decompositions::new(n, bytes)?))
+        }
         _ => Ok(Box::new(own::Decompositions::new(n, bytes)?)),
     }
 }

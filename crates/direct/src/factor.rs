@@ -18,6 +18,7 @@ use crate::{Analysis, Direct, DirectError, Method};
 pub struct Factor {
     method: Method,
     fallback: Option<DirectError>,
+    singular: Option<DirectError>,
     factors: Box<dyn Factorization>,
     pivots: Pivots,
     matrix: Bsr<f64>,
@@ -27,7 +28,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Factors `a` with the planned structure, and checks that it is not singular.
+    /// Factors `a` with the planned structure, and examines the factor.
     pub(crate) fn new(
         recipe: Direct,
         method: Method,
@@ -36,10 +37,9 @@ impl Factor {
     ) -> Result<Self, DirectError> {
         let n = a.shape().0;
         let mut work = Work::new(n);
-        let pivots = factors.factor(a)?;
-        work.examine(&mut *factors, a, method, pivots, recipe.trial)?;
+        let (pivots, singular) = work.factor(&mut *factors, a, method, recipe.policy(method))?;
         let (matrix, spare) = (a.clone(), a.clone());
-        Ok(Self { method, fallback: None, factors, pivots, matrix, spare, recipe, work })
+        Ok(Self { method, fallback: None, singular, factors, pivots, matrix, spare, recipe, work })
     }
 
     /// Records why the first method was rejected.
@@ -65,6 +65,16 @@ impl Factor {
     /// The error of the cheaper factorisation that was tried first, if it failed.
     pub fn fallback(&self) -> Option<&DirectError> {
         self.fallback.as_ref()
+    }
+
+    /// The error that a finite [`Direct::accept`] would have returned, if A is singular to working precision.
+    ///
+    /// Where a pivot of LDLᵀ is exactly 0, its unknown is set to 0 or, as for LU, the factor is that of a matrix whose
+    /// entries differ from those of A by at most 1e-10 relative. So a system that has a solution is solved: judge
+    /// [`Solved::relative_residual`]. For other right-hand sides, and where A is only nearly singular, x is the best
+    /// of all steps.
+    pub fn singular(&self) -> Option<&DirectError> {
+        self.singular.as_ref()
     }
 
     /// The numbers of entries, bytes and operations of the factorisation.
@@ -169,13 +179,12 @@ impl Factor {
             return Err(error.clone());
         }
         self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.wide());
-        let factored = symmetric.and_then(|()| self.factors.factor(&self.spare)).and_then(|pivots| {
-            self.work.examine(&mut *self.factors, &self.spare, self.method, pivots, self.recipe.trial)?;
-            Ok(pivots)
+        let factored = symmetric.and_then(|()| {
+            self.work.factor(&mut *self.factors, &self.spare, self.method, self.recipe.policy(self.method))
         });
         let error = match factored {
-            Ok(pivots) => {
-                self.pivots = pivots;
+            Ok(examined) => {
+                (self.pivots, self.singular) = examined;
                 std::mem::swap(&mut self.matrix, &mut self.spare);
                 return Ok(());
             }

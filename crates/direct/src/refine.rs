@@ -25,6 +25,17 @@ pub struct Solved {
     pub refinements: usize,
 }
 
+/// What follows from the examination of a factor.
+#[derive(Clone, Copy)]
+pub(crate) struct Policy {
+    /// [`Direct::trial`](crate::Direct::trial).
+    pub(crate) trial: f64,
+    /// Whether the factor of a singular matrix is kept.
+    pub(crate) keep: bool,
+    /// Whether no other method follows.
+    pub(crate) last: bool,
+}
+
 /// The vectors of a refined solve.
 pub(crate) struct Work {
     pub(crate) b: Vec<f64>,
@@ -40,7 +51,7 @@ impl Work {
     }
 
     /// Solves A x = b with at most `steps` refinements, starting from the current x. Stops early if the
-    /// residual no longer decreases, and keeps the best x.
+    /// residual no longer decreases, and keeps the best x; if none is better than 0, x = 0.
     pub(crate) fn refine(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>, steps: usize) -> Solved {
         let size = norm(&self.b);
         if size == 0.0 {
@@ -57,71 +68,120 @@ impl Work {
             self.r.copy_from_slice(&self.b);
             best = f64::INFINITY;
         }
+        let mut taken = 0;
         for step in 0..=steps {
             self.previous.copy_from_slice(&self.x);
             factors.solve(&mut self.r);
             self.x.iter_mut().zip(&self.r).for_each(|(x, z)| *x += z);
             a.residual(&self.b, &self.x, &mut self.r);
             let residual = norm(&self.r) / size;
-            let none = best == f64::INFINITY;
-            if !none && (residual.is_nan() || residual >= best) {
+            let first = best == f64::INFINITY;
+            if !first && (residual.is_nan() || residual >= best) {
                 std::mem::swap(&mut self.x, &mut self.previous);
-                return Solved { relative_residual: best, refinements: step.saturating_sub(1) };
+                break;
             }
-            best = residual;
+            (best, taken) = (residual, step);
             if best <= EXACT {
-                return Solved { relative_residual: best, refinements: step };
+                break;
             }
         }
-        Solved { relative_residual: best, refinements: steps }
+        if best > 1.0 {
+            self.x.fill(0.0);
+            best = 1.0;
+        }
+        Solved { relative_residual: best, refinements: taken }
     }
 
-    /// Returns an error if A is singular to working precision, or with [`Direct::trial`](crate::Direct::trial) = ∞, if the
-    /// factor is not finite.
+    /// Factors A and examines the factor. With [`Policy::keep`] a factor of a matrix that is singular to
+    /// working precision is kept, and the error is returned beside its pivots.
+    pub(crate) fn factor(
+        &mut self,
+        factors: &mut dyn Factorization,
+        a: &Bsr<f64>,
+        method: Method,
+        policy: Policy,
+    ) -> Result<(Pivots, Option<DirectError>), DirectError> {
+        let Policy { trial, keep, last } = policy;
+        let pivots = match factors.factor(a) {
+            Err(DirectError::Singular { .. }) if keep && last => return self.factor_neighbour(factors, a),
+            factored => factored?,
+        };
+        let Some(residual) = self.trial(factors, a, method, pivots, trial) else {
+            return Ok((pivots, None));
+        };
+        let (weakest, exact) = (pivots.weakest.map(|(row, _)| row), residual.is_infinite());
+        let set = pivots.weakest.is_some_and(|(_, ratio)| ratio == 0.0);
+        if keep && (set || !exact) && (last || self.is_accurate(factors, a)) {
+            let row = weakest.or_else(|| largest_share(&mut self.x, factors)).unwrap_or(0);
+            return Ok((pivots, Some(DirectError::Singular { row, residual })));
+        }
+        let row = match weakest {
+            Some(row) if !last || !exact => row,
+            _ if !last => 0,
+            _ if keep => return self.factor_neighbour(factors, a),
+            _ => self.dependent_row(factors, a, !exact)?,
+        };
+        Err(DirectError::Singular { row, residual })
+    }
+
+    /// Factors a [`neighbour`] of an A with a pivot that is exactly 0; returns the pivots, and the error.
+    fn factor_neighbour(
+        &mut self,
+        factors: &mut dyn Factorization,
+        a: &Bsr<f64>,
+    ) -> Result<(Pivots, Option<DirectError>), DirectError> {
+        let pivots = factors.factor(&neighbour(a))?;
+        let (row, residual) = (largest_share(&mut self.x, factors), f64::INFINITY);
+        let error = DirectError::Singular { row: row.unwrap_or(0), residual };
+        if row.is_some() { Ok((pivots, Some(error))) } else { Err(error) }
+    }
+
+    /// The relative residual of a trial solve, if A is singular to working precision; infinite if the factor is not
+    /// finite or has a pivot that is 0. With `trial` = ∞ there is no trial solve.
     ///
     /// The right-hand side b of the trial solve is A⁻¹ times a pseudorandom vector. If A is nearly singular,
     /// b lies mostly in the near-kernel, and the relative residual of the trial solve is large. Overwrites b
     /// and x.
-    pub(crate) fn examine(
+    fn trial(
         &mut self,
         factors: &mut dyn Factorization,
         a: &Bsr<f64>,
         method: Method,
         pivots: Pivots,
         trial: f64,
-    ) -> Result<(), DirectError> {
-        let strong = pivots.weakest.is_some_and(|(_, ratio)| ratio > STRONG_PIVOT);
-        if method == Method::Cholesky && strong || self.b.is_empty() {
-            return Ok(());
+    ) -> Option<f64> {
+        let least = pivots.weakest.map(|(_, ratio)| ratio);
+        if self.b.is_empty() || method == Method::Cholesky && least.is_some_and(|ratio| ratio > STRONG_PIVOT)
+        {
+            return None;
         }
         noise(&mut self.b);
         factors.solve(&mut self.b);
         let size = self.b.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let finite = self.b.iter().all(|v| v.is_finite()) && size > 0.0;
-        let mut residual = f64::INFINITY;
-        if finite {
-            self.b.iter_mut().for_each(|v| *v /= size);
-            self.x.fill(0.0);
-            if trial == f64::INFINITY {
-                return Ok(());
-            }
-            residual = self.refine(factors, a, 1).relative_residual;
+        if least == Some(0.0) || self.b.iter().any(|v| !v.is_finite()) || size == 0.0 {
+            return Some(f64::INFINITY);
         }
-        if residual <= trial && finite {
-            return Ok(());
+        if trial == f64::INFINITY {
+            return None;
         }
-        let row = match pivots.weakest {
-            Some((row, _)) if finite => row,
-            _ => self.dependent_row(factors, a, finite)?,
-        };
-        Err(DirectError::Singular { row, residual })
+        self.b.iter_mut().for_each(|v| *v /= size);
+        self.x.fill(0.0);
+        let residual = self.refine(factors, a, 1).relative_residual;
+        if residual <= trial { None } else { Some(residual) }
+    }
+
+    /// Whether the factor solves a system that has a solution. If so, another factorisation of a singular A is not
+    /// better. Overwrites b and x.
+    fn is_accurate(&mut self, factors: &mut dyn Factorization, a: &Bsr<f64>) -> bool {
+        noise(&mut self.x);
+        a.apply(&self.x, &mut self.b);
+        self.x.fill(0.0);
+        self.refine(factors, a, 1).relative_residual <= f64::EPSILON.sqrt()
     }
 
     /// Returns the row with the largest coefficient in a linear combination of rows that is nearly zero. A step
-    /// of inverse iteration with A Aᵀ computes this combination.
-    ///
-    /// If A⁻¹ times a vector was not finite, a pivot was exactly 0. A copy of A whose entries have relative
-    /// perturbations of at most 1e-10 is then factored, so that no pivot is 0 unless the pattern implies it.
+    /// of inverse iteration with A Aᵀ computes this combination. If a pivot was exactly 0, the factors become those of a
+    /// [`neighbour`].
     fn dependent_row(
         &mut self,
         factors: &mut dyn Factorization,
@@ -129,14 +189,18 @@ impl Work {
         finite: bool,
     ) -> Result<usize, DirectError> {
         if !finite {
-            let mut neighbour = a.clone();
-            let mut change = vec![0.0; a.nnz()];
-            noise(&mut change);
-            neighbour.values_mut().iter_mut().zip(&change).for_each(|(v, c)| *v *= 1.0 + 1e-10 * c);
-            factors.factor(&neighbour)?;
+            factors.factor(&neighbour(a))?;
         }
         Ok(largest_share(&mut self.x, factors).or_else(|| dependent_row(a)).unwrap_or(0))
     }
+}
+
+/// A with relative changes of its entries of at most 1e-10, so that no pivot is 0 unless the pattern implies it.
+fn neighbour(a: &Bsr<f64>) -> Bsr<f64> {
+    let (mut neighbour, mut change) = (a.clone(), vec![0.0; a.nnz()]);
+    noise(&mut change);
+    neighbour.values_mut().iter_mut().zip(&change).for_each(|(v, c)| *v *= 1.0 + 1e-10 * c);
+    neighbour
 }
 
 /// A row of a singular A that depends on other rows, or `None` if A does not fit into memory again: for

@@ -3,13 +3,18 @@
 mod common;
 
 use coarsen_core::{Class, LinearOperator, Preconditioner};
-use coarsen_direct::{Dense, Direct, DirectError, Engine, Inertia, Method, Solved};
+use coarsen_direct::{Dense, Direct, DirectError, Engine, Factor, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{build, floating, small};
+use common::{beside, floating, small};
 
 /// The tested figures apply to the memory layout of faer.
 const ENGINE: Engine = Engine::Fastest;
+
+/// A factor by faer; small matrices stand beside a unit matrix.
+fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
+    if a.shape().0 < 300 { common::build(method, &beside(a)) } else { common::build(method, a) }
+}
 
 /// A symmetric matrix from the nonzero entries on and below the diagonal.
 fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
@@ -26,7 +31,8 @@ fn symmetric(n: u32, value: impl Fn(u32, u32) -> f64) -> Bsr<f64> {
 #[test]
 fn refinement_goes_on_while_the_residual_falls() {
     const MOST: usize = 20;
-    let a = symmetric(40, |i, j| match i - j {
+    const N: u32 = 320;
+    let a = symmetric(N, |i, j| match i - j {
         0 => 2.0 + f64::from(i % 7) / 1000.0,
         1 => -1.0,
         9 => 0.3,
@@ -35,10 +41,11 @@ fn refinement_goes_on_while_the_residual_falls() {
     let (mut taken, mut stopped) = (0, 0);
     for method in [Method::Ldlt, Method::Lu] {
         for seed in 0..8_usize {
-            let b: Vec<f64> = (0..40).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
+            let b: Vec<f64> =
+                (0..N as usize).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
             let limited = |refinements: usize| -> (Vec<f64>, Solved) {
                 let recipe = Direct { method, refinements, accept: f64::INFINITY, ..Direct::default() };
-                let mut x = vec![0.0; 40];
+                let mut x = vec![0.0; N as usize];
                 let solved = recipe.factor(&a).unwrap().solve(&b, &mut x).unwrap();
                 (x, solved)
             };
@@ -47,7 +54,7 @@ fn refinement_goes_on_while_the_residual_falls() {
             let mut before = f64::INFINITY;
             for limit in 0..=last.refinements + 2 {
                 let (x, solved) = limited(limit);
-                let mut r = vec![0.0; 40];
+                let mut r = vec![0.0; N as usize];
                 a.residual(&b, &x, &mut r);
                 let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
                 assert_eq!(solved.relative_residual, norm(&r) / norm(&b));
@@ -71,7 +78,7 @@ fn refinement_goes_on_while_the_residual_falls() {
 #[test]
 fn what_is_tiny_as_a_whole_is_not_singular() {
     let tiny = 2.0_f64.powi(-1060);
-    let mut factor = build(Method::Cholesky, &small(&[&[tiny]])).unwrap();
+    let mut factor = common::build(Method::Cholesky, &small(&[&[tiny]])).unwrap();
     let mut x = [7.0];
     assert_eq!(factor.solve(&[1.0], &mut x), Err(DirectError::Overflow { index: 0, storage: "f64" }));
     assert_eq!(x, [7.0]);
@@ -197,10 +204,10 @@ fn the_weakest_pivot_is_told() {
 #[test]
 fn pivots_of_two_are_eigenvalues() {
     for (p, q, s) in
-        [(0.0, 1.0, 0.0), (1.0, 4.0, 2.0), (-1.0, 5.0, 0.5), (0.25, -3.0, -1.0), (0.5, 6.0, 0.125)]
+        [(0.0, 1.0, 0.0), (0.01, 4.0, 0.02), (-0.01, 5.0, 5e-3), (2.5e-3, -3.0, -0.01), (5e-3, 6.0, 1e-3)]
     {
         let factor = build(Method::Ldlt, &small(&[&[p, q], &[q, s]])).unwrap();
-        assert_eq!(factor.inertia(), Some(Inertia { positive: 1, negative: 1 }));
+        assert_eq!(factor.inertia(), Some(Inertia { positive: 301, negative: 1 }));
         let (middle, radius) = (0.5 * (p + s), f64::hypot(0.5 * (p - s), q));
         let least = f64::min((middle + radius).abs(), (middle - radius).abs());
         let (_, ratio) = factor.weakest_pivot().unwrap();
@@ -212,11 +219,11 @@ fn pivots_of_two_are_eigenvalues() {
 /// the other row.
 #[test]
 fn a_block_of_two_has_a_pivot_for_each_row() {
-    for (p, q, s) in [(0.25, 3.0, 0.5), (0.5, -6.0, 0.125), (1.0, 4.0, 2.0)] {
+    for (p, q, s) in [(2.5e-3, 3.0, 5e-3), (5e-3, -6.0, 1e-3), (0.01, 4.0, 0.02)] {
         let weakest = |sign: f64| {
             let a = small(&[&[sign * p, sign * q], &[sign * q, sign * s]]);
             let factor = build(Method::Ldlt, &a).unwrap();
-            assert_eq!(factor.inertia(), Some(Inertia { positive: 1, negative: 1 }));
+            assert_eq!(factor.inertia(), Some(Inertia { positive: 301, negative: 1 }));
             factor.weakest_pivot().unwrap()
         };
         let (one, other) = (weakest(1.0), weakest(-1.0));
@@ -240,7 +247,7 @@ fn of_equal_pivots_one_is_named() {
 #[test]
 fn the_weakest_pivot_of_a_dense_block() {
     for (low, high) in [(17, 41), (0, 149), (90, 91)] {
-        let a = symmetric(150, |i, j| match (i, j) {
+        let a = symmetric(300, |i, j| match (i, j) {
             _ if i == j && i == low => 20.0,
             _ if i == j && i == high => 50.0,
             _ if i == j => 30.0 + f64::from(i) / 10.0,
@@ -265,27 +272,28 @@ fn the_weakest_pivot_of_a_dense_block() {
 #[test]
 fn figures_count_the_factor() {
     // Tridiagonal matrices have no fill: n + n − 1 entries.
-    let mut a = floating(100);
+    let mut a = floating(400);
     a.values_mut()[0] += 1.0;
     let factor = build(Method::Auto, &a).unwrap();
-    assert_eq!(factor.figures().nnz, Some(199));
+    assert_eq!(factor.figures().nnz, Some(799));
     let (method, estimate) = Direct::default().estimate(&a).unwrap();
-    assert_eq!((method, estimate.nnz), (Method::Cholesky, Some(199)));
-    assert!(estimate.bytes >= 8 * 199 && estimate.bytes < factor.figures().bytes);
+    assert_eq!((method, estimate.nnz), (Method::Cholesky, Some(799)));
+    assert!(estimate.bytes >= 8 * 799 && estimate.bytes < factor.figures().bytes);
     // Dense: n (n + 1) / 2 entries, n³/3 operations to leading order.
-    let dense: Vec<_> =
-        (0..60_u32).flat_map(|i| (0..60_u32).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
-    let a = assembly::from_triplets(60, 60, &dense).unwrap();
+    let dense: Vec<_> = (0..300_u32)
+        .flat_map(|i| (0..300_u32).map(move |j| (i, j, if i == j { 300.0 } else { 0.5 })))
+        .collect();
+    let a = assembly::from_triplets(300, 300, &dense).unwrap();
     let figures = build(Method::Auto, &a).unwrap().figures();
-    assert_eq!(figures.nnz, Some(1830));
-    assert!((figures.flops.unwrap() / 72_000.0 - 1.0).abs() < 0.05);
+    assert_eq!(figures.nnz, Some(45_150));
+    assert!((figures.flops.unwrap() / 9e6 - 1.0).abs() < 0.05);
 }
 
 /// The bytes are the sum of all arrays: L, its indices and orders, the lower triangle by columns, two copies
 /// of A and four vectors.
 #[test]
 fn bytes_count_every_array() {
-    let n = 100;
+    let n = 300;
     let mut path = floating(n as u32);
     path.values_mut()[0] += 1.0;
     let (below, stored) = (2 * n - 1, 3 * n - 2);
@@ -293,16 +301,17 @@ fn bytes_count_every_array() {
     let factor = 2 * below + 2 * n + 2 * n;
     let figures = build(Method::Cholesky, &path).unwrap().figures();
     assert_eq!(figures.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
-    assert_eq!((figures.products, figures.flops), (0, Some(4.0 * 99.0 + 1.0)));
-    // A full matrix is one dense block, with four numbers for the block and four vectors for pivots.
-    let n = 60_u32;
+    assert_eq!((figures.products, figures.flops), (0, Some(4.0 * 299.0 + 1.0)));
+    // A full matrix is one front: L, the front and L D; the entries of A by columns and in the order of elimination.
+    let n = 300_u32;
     let dense: Vec<_> =
-        (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
+        (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 300.0 } else { 0.5 }))).collect();
     let n = n as usize;
     let figures = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().figures();
-    let lower = (n + 1) + n * (n + 1);
-    let factor = n * n + 4 + 2 * n + 4 * n;
-    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * n * n + 4 * n));
+    let stored = n * (n + 1) / 2;
+    let (wide, narrow) = ((n + 1) + 2 * stored + 2 + (n + 1) + stored, 3 * n + 2 + stored);
+    let factor = 3 * n * n + 3 * n;
+    assert_eq!(figures.bytes, 8 * (wide + factor + 2 * n * n + 4 * n) + 4 * narrow);
     assert!(figures.products > 0);
     assert_eq!(figures.flops, Some((1..=n).map(|c| (c * c) as f64).sum()));
 }
@@ -310,7 +319,7 @@ fn bytes_count_every_array() {
 /// Each full diagonal block of a matrix is one dense block.
 #[test]
 fn figures_count_every_dense_block() {
-    for (count, size) in [(1, 30), (2, 30), (3, 20)] {
+    for (count, size) in [(1, 300), (10, 30), (15, 20)] {
         let a = symmetric(count * size, |i, j| match (i == j, i / size == j / size) {
             (true, _) => 50.0,
             (_, true) => 0.5,

@@ -2,3 +2,4 @@
 
 mod formulas;
 mod proofs;
+mod reports;

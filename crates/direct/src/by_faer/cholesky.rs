@@ -1,4 +1,4 @@
-//! A = L Lᵀ for symmetric positive definite A.
+//! A = L Lᵀ for symmetric positive definite A, and −A = L Lᵀ for negative definite A.
 //!
 //! P A Pᵀ = L Lᵀ with an approximate minimum degree ordering P. L is computed in dense supernodes if it is
 //! dense enough for them, otherwise entry by entry. No pivoting is needed: the factorisation is backward
@@ -8,7 +8,7 @@
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems", chapter 4; George and Liu 1981.
 
 use coarsen_sparse::Bsr;
-use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::llt::factor::LltError;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{LltRef, SymbolicCholesky, SymbolicCholeskyRaw, supernodal};
@@ -20,9 +20,10 @@ use super::room::room;
 use crate::DirectError;
 use crate::factorization::{Factorization, Figures, Inertia, Pivots};
 
-/// The lower triangle of A, the structure of L, and L once it is computed.
+/// The lower triangle of ±A, the structure of L, and L once it is computed.
 pub(crate) struct Cholesky {
     lower: Columns,
+    negative: bool,
     symbolic: SymbolicCholesky<usize>,
     l: Vec<f64>,
     scratch: MemBuffer,
@@ -33,7 +34,8 @@ impl Cholesky {
     pub(crate) fn plan(a: &Bsr<f64>) -> Result<Self, DirectError> {
         let lower = Columns::new(a, Part::Lower);
         let symbolic = analyse(a, &lower, SupernodalThreshold::AUTO)?;
-        Ok(Self { lower, symbolic, l: Vec::new(), scratch: MemBuffer::new(faer::dyn_stack::StackReq::EMPTY) })
+        let (l, scratch) = (Vec::new(), MemBuffer::new(StackReq::EMPTY));
+        Ok(Self { lower, negative: false, symbolic, l, scratch })
     }
 
     /// The pivots L_kk² relative to a_kk: the share of a_kk that remains after the elimination of the rows
@@ -49,13 +51,17 @@ impl Cholesky {
                 weakest = (row, ratio);
             }
         });
-        Pivots { inertia: Some(Inertia { positive: n, negative: 0 }), weakest: Some(weakest) }
+        Pivots { inertia: Some(Inertia::definite(n, self.negative)), weakest: Some(weakest) }
     }
 }
 
 impl Factorization for Cholesky {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         self.lower.refill(a);
+        self.negative = self.lower.size() > 0 && (0..self.lower.size()).all(|i| self.lower.diagonal(i) < 0.0);
+        if self.negative {
+            self.lower.negate();
+        }
         if let Some(row) = (0..self.lower.size()).find(|&i| self.lower.diagonal(i) <= 0.0) {
             return Err(DirectError::NotPositiveDefinite { row });
         }
@@ -91,6 +97,9 @@ impl Factorization for Cholesky {
     }
 
     fn solve(&mut self, x: &mut [f64]) {
+        if self.negative {
+            x.iter_mut().for_each(|x| *x = -*x);
+        }
         let n = x.len();
         let x = MatMut::from_column_major_slice_mut(x, n, 1);
         let stack = MemStack::new(&mut self.scratch);
@@ -98,7 +107,7 @@ impl Factorization for Cholesky {
     }
 
     fn figures(&self) -> Figures {
-        figures(&self.symbolic, &self.lower, 0)
+        figures(&self.symbolic, &self.lower)
     }
 }
 
@@ -122,9 +131,9 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
     }
 }
 
-/// The numbers of entries of L, of bytes (of L and `extra`), and of multiplications and additions. A column
-/// of L with c entries needs c² operations.
-pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra: usize) -> Figures {
+/// The numbers of entries of L, of bytes, and of multiplications and additions. A column of L with c entries needs c²
+/// operations.
+fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> Figures {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {
         SymbolicCholeskyRaw::Simplicial(s) => {
@@ -148,7 +157,7 @@ pub(crate) fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns, extra
     let permutation = 2 * symbolic.nrows();
     Figures {
         nnz: Some(nnz),
-        bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes() + extra,
+        bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes(),
         products: if is_supernodal(symbolic) { products::buffer() } else { 0 },
         flops: Some(flops),
     }

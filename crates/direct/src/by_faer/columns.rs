@@ -57,6 +57,11 @@ impl Columns {
         });
     }
 
+    /// Changes all signs.
+    pub(crate) fn negate(&mut self) {
+        self.values.iter_mut().for_each(|v| *v = -*v);
+    }
+
     /// The number of rows.
     pub(crate) fn size(&self) -> usize {
         self.starts.len() - 1
@@ -80,6 +85,18 @@ impl Columns {
         }
     }
 
+    /// Calls `f(i, j, at)` for the stored entries (i, j) with the index of their value.
+    pub(crate) fn each(&self, mut f: impl FnMut(usize, usize, usize)) {
+        for j in 0..self.size() {
+            (self.starts[j]..self.starts[j + 1]).for_each(|at| f(self.rows[at], j, at));
+        }
+    }
+
+    /// The value of this index.
+    pub(crate) fn value(&self, at: usize) -> f64 {
+        self.values[at]
+    }
+
     /// The number of bytes held.
     pub(crate) fn bytes(&self) -> usize {
         8 * (self.starts.len() + self.rows.len() + self.values.len())
@@ -89,6 +106,19 @@ impl Columns {
     pub(crate) fn structure(&self) -> SymbolicSparseColMatRef<'_, usize> {
         let n = self.size();
         SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.rows)
+    }
+
+    /// The structure of the transpose: starts, and rows.
+    pub(crate) fn turned(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut starts = vec![0; self.size() + 1];
+        self.rows.iter().for_each(|&i| starts[i + 1] += 1);
+        (0..self.size()).for_each(|i| starts[i + 1] += starts[i]);
+        let (mut next, mut rows) = (starts.clone(), vec![0; self.rows.len()]);
+        self.each(|i, j, _| {
+            rows[next[i]] = j;
+            next[i] += 1;
+        });
+        (starts, rows)
     }
 
     /// The matrix as a type of faer.

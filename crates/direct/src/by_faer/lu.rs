@@ -9,10 +9,14 @@
 //! algorithm"; Demmel, Eisenstat, Gilbert, Li and Liu 1999, "A supernodal approach to sparse partial
 //! pivoting".
 
+use std::sync::OnceLock;
+
 use coarsen_sparse::Bsr;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::LuError;
 use faer::sparse::linalg::lu::{LuRef, LuSymbolicParams, NumericLu, SymbolicLu, factorize_symbolic_lu};
+use faer::sparse::linalg::qr::{col_etree, column_counts_ata, postorder};
 use faer::{Conj, MatMut, Par, Spec};
 
 use super::columns::{Columns, Part};
@@ -28,6 +32,8 @@ pub(crate) struct Lu {
     symbolic: SymbolicLu<usize>,
     numeric: NumericLu<usize, f64>,
     scratch: MemBuffer,
+    /// The bounds of the entries and operations, once they are asked for.
+    bound: OnceLock<(usize, f64)>,
 }
 
 impl Lu {
@@ -36,7 +42,38 @@ impl Lu {
         let transpose = Columns::new(a, Part::Transpose);
         let symbolic = factorize_symbolic_lu(transpose.structure(), LuSymbolicParams::default())
             .map_err(|_| DirectError::Memory { bytes: 4 * transpose.bytes() })?;
-        Ok(Self { transpose, symbolic, numeric: NumericLu::new(), scratch: MemBuffer::new(StackReq::EMPTY) })
+        let (numeric, scratch) = (NumericLu::new(), MemBuffer::new(StackReq::EMPTY));
+        Ok(Self { transpose, symbolic, numeric, scratch, bound: OnceLock::new() })
+    }
+}
+
+impl Lu {
+    /// Bounds the entries of L and U, and the operations, for every choice of pivots: in row k of U there are at most the
+    /// entries of column k of the Cholesky factor of A Aᵀ, and in column k of L at most as many as rows of Aᵀ begin in
+    /// the subtree of k and were not pivots before.
+    fn bound(&self) -> (usize, f64) {
+        let (n, structure) = (self.transpose.size(), self.transpose.structure());
+        let (starts, rows) = self.transpose.turned();
+        let [mut tree, mut post, mut across, mut first] = std::array::from_fn(|_| vec![0; n]);
+        let order = Some(self.symbolic.col_perm());
+        let mut scratch = MemBuffer::new(StackReq::new::<usize>(6 * n));
+        let stack = MemStack::new(&mut scratch);
+        let tree = col_etree(structure, order, &mut tree, stack);
+        postorder(&mut post, tree, stack);
+        let turned = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &rows);
+        column_counts_ata(&mut across, &mut first, turned, order, tree, &post, stack);
+        let mut down = vec![0_usize; n];
+        first.iter().filter(|&&k| k < n).for_each(|&k| down[k] += 1);
+        for (j, parent) in tree.into_inner().iter().enumerate() {
+            if let Ok(parent) = usize::try_from(*parent) {
+                down[parent] += down[j].saturating_sub(1);
+            }
+        }
+        let counts = || down.iter().zip(&across);
+        (
+            counts().map(|(l, u)| (l + u).saturating_sub(1)).sum(),
+            counts().map(|(&l, &u)| 2.0 * (l * u) as f64).sum(),
+        )
     }
 }
 
@@ -81,6 +118,8 @@ impl Factorization for Lu {
     }
 
     fn figures(&self) -> Figures {
-        Figures { nnz: None, bytes: self.transpose.bytes(), products: products::buffer(), flops: None }
+        let &(nnz, flops) = self.bound.get_or_init(|| self.bound());
+        let bytes = self.transpose.bytes() + 16 * nnz;
+        Figures { nnz: Some(nnz), bytes, products: products::buffer(), flops: Some(flops) }
     }
 }

@@ -1,5 +1,5 @@
 //! A = L B Lᵀ of a full symmetric matrix with the pivoting of Bunch and Kaufman: B has blocks of order 1 and
-//! 2.
+//! 2, and ∞ in place of a pivot that is 0.
 //!
 //! | symbol | name here |
 //! |---|---|
@@ -112,12 +112,17 @@ impl BunchKaufman {
     fn pivots(&self) -> Pivots {
         let (mut signs, mut k) = (Signs::default(), 0);
         while k < self.n {
-            let q = self.below[k];
+            let (q, row) = (self.below[k], self.order[k]);
             if q == 0.0 {
-                signs.one(self.order[k], self.at(k, k), &self.sizes);
+                let d = self.at(k, k);
+                if d == f64::INFINITY {
+                    signs.zero(row)
+                } else {
+                    signs.one(row, d, &self.sizes)
+                }
                 k += 1;
             } else {
-                let rows = [self.order[k], self.order[k + 1]];
+                let rows = [row, self.order[k + 1]];
                 signs.two(rows, [self.at(k, k), q, self.at(k + 1, k + 1)], &self.sizes);
                 k += 2;
             }
@@ -143,8 +148,8 @@ impl Factorization for BunchKaufman {
                 self.exchange(k + step - 1, row);
             }
             if step == 1 && self.at(k, k) == 0.0 {
-                // The remaining column is zero: L keeps its zeros, and the trial solve detects the zero of B.
-                self.below[k] = 0.0;
+                // The remaining column is zero: L keeps its zeros, and the unknown is set to 0.
+                (self.below[k], self.l[k * n + k]) = (0.0, f64::INFINITY);
             } else if step == 1 {
                 self.eliminate_one(k);
             } else {

@@ -2,7 +2,7 @@
 //!
 //! Row k of L is the solution l of L₁ D₁ l = c. Here L₁ and D₁ are the previous rows, and c is column k of
 //! the ordered matrix above its diagonal. Then d_k = c_kk − lᵀ D₁ l. With D > 0 this is Cholesky without
-//! square roots, which needs no exchanges. An indefinite matrix may have a small pivot, which is an error.
+//! square roots, which needs no exchanges; of a negative definite matrix −A is factored. An indefinite matrix may have a small pivot, which is an error.
 //!
 //! *Reference* Davis 2005, "Algorithm 849: a concise sparse Cholesky factorization package"; Davis 2006,
 //! section 4.7.
@@ -22,12 +22,14 @@ const SMALLEST: f64 = 1e-8;
 /// The structure of L, and L and D once they are computed.
 pub(super) struct Ldlt {
     definite: bool,
+    /// The sign of the factored ±A.
+    sign: f64,
     structure: Structure,
     /// L by columns, without its unit diagonal.
     rows: Vec<u32>,
     values: Vec<f64>,
     d: Vec<f64>,
-    /// a_ii, or max |aᵢⱼ| of each row if A may be indefinite.
+    /// |a_ii|, or max |aᵢⱼ| of each row if A may be indefinite.
     sizes: Vec<f64>,
     work: Work,
 }
@@ -45,7 +47,7 @@ struct Work {
 }
 
 impl Ldlt {
-    /// Plans the factorisation of a positive definite matrix; other matrices are errors.
+    /// Plans the factorisation of a positive or negative definite matrix; other matrices are errors.
     pub(super) fn definite(a: &Bsr<f64>) -> Result<Self, DirectError> {
         Self::plan(a, true)
     }
@@ -59,7 +61,13 @@ impl Ldlt {
         let (n, structure) = (a.shape().0, Structure::of(a)?);
         let work = Work { y: zeros(n)?, pattern: zeros(n)?, seen: zeros(n)?, filled: zeros(n)? };
         let (rows, values) = (Vec::new(), Vec::new());
-        Ok(Self { definite, structure, rows, values, d: zeros(n)?, sizes: zeros(n)?, work })
+        let (d, sizes) = (zeros(n)?, zeros(n)?);
+        Ok(Self { definite, sign: 1.0, structure, rows, values, d, sizes, work })
+    }
+
+    /// The number of entries of L below its diagonal.
+    pub(super) fn below(&self) -> usize {
+        self.structure.below()
     }
 
     /// Finds the columns with entries in row k and stores them at the end of `pattern`, from the returned
@@ -69,7 +77,7 @@ impl Ldlt {
         let mut top = pattern.len();
         seen[k] = k as u32;
         for (i, at) in structure.column(k) {
-            y[i] += a.values()[at];
+            y[i] += self.sign * a.values()[at];
             // The path from i to the first visited column, stored in reverse: a column must come after the
             // columns on which it depends.
             let (mut i, mut length) = (i, 0);
@@ -122,7 +130,7 @@ impl Ldlt {
             let ratios = order.zip(&self.d).map(|(row, d)| (row, d / self.sizes[row]));
             let weakest =
                 ratios.fold((0, f64::INFINITY), |least, next| if next.1 < least.1 { next } else { least });
-            let inertia = Inertia { positive: self.d.len(), negative: 0 };
+            let inertia = Inertia::definite(self.d.len(), self.sign < 0.0);
             return Pivots { inertia: Some(inertia), weakest: Some(weakest) };
         }
         let mut signs = Signs::default();
@@ -135,11 +143,12 @@ impl Factorization for Ldlt {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         let n = self.d.len();
         if self.definite {
-            for (row, size) in self.sizes.iter_mut().enumerate() {
-                *size = a.get(row, row);
-                if *size <= 0.0 {
-                    return Err(DirectError::NotPositiveDefinite { row });
-                }
+            self.sizes.iter_mut().enumerate().for_each(|(row, size)| *size = a.get(row, row));
+            let negative = n > 0 && self.sizes.iter().all(|d| *d < 0.0);
+            self.sign = if negative { -1.0 } else { 1.0 };
+            self.sizes.iter_mut().for_each(|d| *d *= self.sign);
+            if let Some(row) = self.sizes.iter().position(|d| *d <= 0.0) {
+                return Err(DirectError::NotPositiveDefinite { row });
             }
         } else {
             sizes(a, &mut self.sizes);
@@ -171,7 +180,7 @@ impl Factorization for Ldlt {
                 y[i as usize] -= l * y_k;
             }
         }
-        y.iter_mut().zip(&self.d).for_each(|(y, d)| *y /= d);
+        y.iter_mut().zip(&self.d).for_each(|(y, d)| *y /= self.sign * d);
         for k in (0..y.len()).rev() {
             let entries = self.rows[columns(k)].iter().zip(&self.values[columns(k)]);
             y[k] -= entries.map(|(&i, l)| l * y[i as usize]).sum::<f64>();

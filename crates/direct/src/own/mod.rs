@@ -5,8 +5,9 @@
 //! | `minimum_degree` | the elimination order, by approximate degrees in a quotient graph |
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
 //! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
+//! | `full_cholesky` | A = L Lᵀ of a full matrix |
 //! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
-//! | `lu` | A = L U column by column, with row exchanges |
+//! | `lu`, `full_lu` | A = L U of a sparse and of a full matrix column by column, with row exchanges |
 //! | `reach` | the rows that can be nonzero in the solution of L x = b |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
@@ -18,6 +19,8 @@
 
 mod bunch_kaufman;
 mod eigen;
+mod full_cholesky;
+mod full_lu;
 mod ldlt;
 mod lu;
 mod minimum_degree;
@@ -33,21 +36,39 @@ use crate::factorization::Factorization;
 use crate::spectral::{Parts, Spectral};
 use crate::{DirectError, Method};
 use bunch_kaufman::BunchKaufman;
+use full_cholesky::FullCholesky;
+use full_lu::FullLu;
 use ldlt::Ldlt;
 use lu::Lu;
+#[cfg(feature = "faer")]
+pub(crate) use room::{fill, more, zeros};
 
-/// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row
-/// exchanges. This takes 8 MB and n³ / 3 = 0.3 Gflop.
+/// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row exchanges, and
+/// any other matrix with much fill. This takes 8 MB and n³ / 3 = 0.3 Gflop.
 const FULL: usize = 1000;
 
 /// Orders `a` for a factorisation.
 pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization>, DirectError> {
     Ok(match method {
-        Method::Auto | Method::Cholesky => Box::new(Ldlt::definite(a)?),
+        Method::Auto | Method::Cholesky if is_full(a, a.nnz()) => Box::new(FullCholesky::plan(a)?),
+        Method::Auto | Method::Cholesky => match Ldlt::definite(a)? {
+            ldlt if is_full(a, 2 * ldlt.below()) => Box::new(FullCholesky::plan(a)?),
+            ldlt => Box::new(ldlt),
+        },
         Method::Ldlt if a.shape().0 <= FULL => Box::new(BunchKaufman::plan(a)?),
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
-        Method::Lu => Box::new(Lu::plan(a)?),
+        Method::Lu if is_full(a, a.nnz()) => Box::new(FullLu::plan(a)?),
+        Method::Lu => match Lu::plan(a)? {
+            lu if is_full(a, lu.bound()) => Box::new(FullLu::plan(a)?),
+            lu => Box::new(lu),
+        },
     })
+}
+
+/// Whether a matrix or a factor with this number of entries is better stored as a full matrix.
+fn is_full(a: &Bsr<f64>, entries: usize) -> bool {
+    let n = a.shape().0;
+    n <= FULL && 3 * entries > n * n
 }
 
 /// Scratch for either decomposition of a full matrix: two numbers per row.

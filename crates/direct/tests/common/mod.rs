@@ -15,6 +15,15 @@ pub(crate) fn small(rows: &[&[f64]]) -> Bsr<f64> {
     assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
 }
 
+/// The same matrix beside 300 rows with its largest entry on the diagonal, so that faer factors it by default.
+pub(crate) fn beside(a: &Bsr<f64>) -> Bsr<f64> {
+    let n = a.shape().0 as u32;
+    let stored = (0..n as usize).flat_map(|i| a.row(i).map(move |(j, v)| (i as u32, j as u32, v[0])));
+    let largest = a.values().iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+    let entries: Vec<_> = stored.chain((n..n + 300).map(|i| (i, i, largest))).collect();
+    assembly::from_triplets(n as usize + 300, n as usize + 300, &entries).unwrap()
+}
+
 /// The Laplacian of a path graph: singular, with the constants as null space.
 pub(crate) fn floating(n: u32) -> Bsr<f64> {
     let entries: Vec<_> =

@@ -19,6 +19,8 @@ mod dense;
 mod laws;
 #[path = "../real_data.rs"]
 mod real_data;
+#[path = "../singular.rs"]
+mod singular;
 
 mod against;
 mod tells;
