@@ -14,8 +14,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// divides this level into domains. Returns whether values were updated.
     ///
     /// # Errors
-    /// Errors with a position are found before anything changes. If the build fails for another reason, such
-    /// as a full device, the domains are new and the factor is old; the operator is still positive definite.
+    /// Those of the update and of the build; nothing has then changed.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,
