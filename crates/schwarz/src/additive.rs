@@ -113,6 +113,8 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     recipe: AdditiveSchwarz,
     on: Cpu<V, S>,
     pattern: Arc<Pattern>,
+    /// The positions of the build; empty if there were none.
+    positions: Vec<[f64; 3]>,
     block: usize,
     cover: Cover,
     /// For each block of `restricted`, the block of A that it copies.
@@ -162,6 +164,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             recipe: *self,
             on: *on,
             pattern,
+            positions: system.positions.unwrap_or_default().to_vec(),
             block,
             cover,
             from,
@@ -216,6 +219,7 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
     pub fn bytes(&self) -> usize {
         self.cover.bytes()
             + size_of_val(&self.from[..])
+            + size_of_val(&self.positions[..])
             + self.restricted.bytes()
             + self.solver.bytes()
             + 2 * size_of_val(&self.residual[..])
@@ -264,7 +268,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
         system.check()?;
         let a = &*system.whole()?;
         if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
-            *self = self.recipe.build_from(system, &self.on)?;
+            *self = self.recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;
             return Ok(Reused::Nothing);
         }
         let class = self.recipe.check::<T, V>(a, &mut self.checked)?;

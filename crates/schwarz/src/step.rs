@@ -232,8 +232,11 @@ impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
         let whole = system.whole()?;
         let merged = System { contact: None, matrix: &whole, ..system };
         if !self.now.domains.serves(&merged) {
-            let on = self.now.domains.place().clone();
-            *self = self.recipe.build_from(merged, &on)?;
+            let domains = &self.now.domains;
+            let complete = merged.with_kept(&domains.positions, None);
+            let mut built = self.recipe.build_from(complete, domains.place())?;
+            built.now.domains.earlier = system.positions.is_none() && complete.positions.is_some();
+            *self = built;
             return Ok(Reused::Nothing);
         }
         self.prepare(&whole)?;

@@ -25,6 +25,10 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) recipe: Schwarz,
     pub(crate) on: B,
     pattern: Arc<Pattern>,
+    /// The positions of the build; empty if there were none.
+    pub(crate) positions: Arc<[[f64; 3]]>,
+    /// Whether the positions are those of an earlier build.
+    pub(crate) earlier: bool,
     pub(crate) plan: Arc<Plan>,
     pub(crate) domains: Box<dyn Domains<B::Vector>>,
     pub(crate) numbers: Numbers<T>,
@@ -105,6 +109,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let bytes = inverses.packed.iter().map(Packed::bytes).sum::<usize>()
             + numbers.coarse.iter().map(Bsr::bytes).sum::<usize>()
             + plan.bytes()
+            + size_of_val(system.positions.unwrap_or_default())
             + top.as_ref().map_or(0, Exact::bytes);
         let weights = vec![1.0; plan.levels() + usize::from(top.is_some())];
         let (domains, pattern) = (on.domains(&plan, inverses)?, system.matrix.pattern().clone());
@@ -112,6 +117,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             recipe: *recipe,
             on: on.clone(),
             pattern,
+            positions: system.positions.unwrap_or_default().into(),
+            earlier: false,
             plan,
             domains,
             numbers,
@@ -128,7 +135,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let (mut checked, left_out) = (Checked::default(), self.plan.left_out());
         let source = Source::new(system.matrix);
         check::check(check::METHOD, source, None, left_out, self.recipe.storage, &mut checked)?;
-        Self::on_plan(&self.recipe, self.plan.clone(), system, checked, &[], &self.on)
+        let built = Self::on_plan(&self.recipe, self.plan.clone(), system, checked, &[], &self.on)?;
+        Ok(Self { positions: self.positions.clone(), earlier: self.earlier, ..built })
     }
 
     /// Returns the levels, domains and maps.

@@ -10,6 +10,15 @@ use crate::source::Source;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
+    fn rebuild(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
+        let whole = system.with_kept(&self.positions, None);
+        let mut built = self.recipe.build_from(whole, &self.on)?;
+        built.earlier = system.positions.is_none() && whole.positions.is_some();
+        *self = built;
+        Ok(())
+    }
+
     /// Updates the values, or builds again if the coarsest level can no longer be factored. A build then
     /// divides this level into domains. Returns whether values were updated.
     ///
@@ -25,7 +34,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
         match self.follow(system, which) {
             Err(SetupError::Coarsest { .. }) => {
-                *self = self.recipe.build_from(system, &self.on)?;
+                self.rebuild(system)?;
                 Ok(false)
             }
             done => done.map(|()| true),
@@ -37,11 +46,11 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         if !self.serves(&system) {
-            *self = self.recipe.build_from(system, &self.on)?;
+            self.rebuild(system)?;
             return Ok(Reused::Nothing);
         }
         if self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
-            *self = self.recipe.build_from(system, &self.on)?;
+            self.rebuild(system)?;
             return Ok(Reused::Rest { redone: 1, of: 1 });
         }
         self.check(&system)?;

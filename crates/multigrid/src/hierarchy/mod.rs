@@ -8,6 +8,7 @@
 //! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
 //! | `rebuild` | all levels again, in the memory of old levels |
+//! | `given` | the positions and the near-kernel of the last build |
 //! | `free` | diagonal terms for free bodies that became one coarse node |
 //! | `term` | terms added for smoothers, but not for Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
@@ -16,6 +17,7 @@
 mod coarsest;
 mod cycle;
 mod free;
+mod given;
 mod numeric;
 mod patch;
 mod rebuild;
@@ -36,6 +38,7 @@ use crate::{
 };
 use coarsest::{CoarsestSolve, check_stalled};
 use free::Free;
+use given::Given;
 pub use numeric::NumericPlan;
 use term::Seen;
 
@@ -58,6 +61,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
     seconds: Seconds,
+    given: Given,
     /// Whether the method was replaced after the last build.
     replaced: bool,
     /// The levels before the last build, if the method [keeps their memory](Coarsening::keeps_memory).
@@ -141,7 +145,9 @@ struct Seconds {
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
-        Self::build_in(Spare::default(), recipe, system, on)
+        let mut built = Self::build_in(Spare::default(), recipe, system, on)?;
+        built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
+        Ok(built)
     }
 
     /// As [`build`](Self::build), in the memory of old levels as far as they go.
@@ -216,6 +222,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             bottom,
             seen,
             seconds,
+            given: Given::default(),
             replaced: false,
             spare: Spare::default(),
         })

@@ -54,6 +54,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
             + self.bottom.bytes()
             + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()
+            + self.given.bytes()
     }
 }
 
@@ -62,6 +63,8 @@ struct Table {
     name: &'static str,
     cycle: Cycle,
     complexity: f64,
+    /// What the last build took from an earlier one.
+    earlier: Option<&'static str>,
     levels: Vec<Row>,
     /// Unknowns, nonzeros, bytes and kind of the coarsest solve.
     bottom: (usize, usize, usize, &'static str),
@@ -89,6 +92,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
             name: self.recipe.coarsening.name(),
             cycle: self.recipe.cycle,
             complexity: self.operator_complexity(),
+            earlier: self.given.earlier,
             levels: self.levels.iter().map(row).collect(),
             bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.kind()),
             seconds: self.seconds,
@@ -99,10 +103,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, cycle, complexity, levels, bottom: (size, nnz, bottom, kind), seconds: s } = self;
+        let Self { name, cycle, complexity, earlier, levels, bottom: (size, nnz, bottom, kind), seconds: s } =
+            self;
         let count = levels.len() + 1;
         let noun = if count == 1 { "level" } else { "levels" };
         writeln!(f, "{name}, {cycle:?}-cycle, {count} {noun}, operator complexity {complexity:.2}")?;
+        if let Some(parts) = earlier {
+            writeln!(f, "{parts} of an earlier build, because the system of the last build had none")?;
+        }
         writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)

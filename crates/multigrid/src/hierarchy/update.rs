@@ -7,6 +7,9 @@
 //! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. In this phase only a
 //!    device can fail.
 //!
+//! A rebuild, and new prolongations, use the positions and the near-kernel of the last build if the system of the update
+//! has none and the nodes are as many.
+//!
 //! The first update allocates the spare memory, which is kept. With `Keep::Transfers`, later updates allocate
 //! in two cases only: the symmetry of a matrix changes, or row sums of a scalar matrix start or cease to
 //! bound its spectrum.
@@ -79,9 +82,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if let Some(first) = self.kept_state(&system) {
                 recipe.coarsening = method.for_other_contact(first);
             }
-            let spare = std::mem::take(&mut self.spare);
-            let built = Self::build_in(spare, recipe, system, &self.on)?;
-            let Self { levels, beyond, bottom, .. } = std::mem::replace(self, built);
+            let spare = mem::take(&mut self.spare);
+            // A replaced method may belong to other nodes, even if they are as many.
+            let complete = if self.replaced { system } else { self.given.complete(system) };
+            let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
+            let mut built = Self::build_in(spare, recipe, complete, &self.on)?;
+            built.given = mem::take(&mut self.given);
+            built.given.set(&system, parts);
+            let Self { levels, beyond, bottom, .. } = mem::replace(self, built);
             if method.keeps_memory() {
                 self.spare = Spare { levels, beyond, bottom: Some(bottom) }.of_use();
             }
@@ -92,6 +100,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         if last == 0 {
             finest.check_finite()?; // otherwise the smoother checks it
         }
+        let system = self.given.complete(system);
         let (mut grid, mut above) = (Grid::finest(&system, finest), None);
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(&system)?;
