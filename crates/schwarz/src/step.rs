@@ -73,6 +73,8 @@ pub struct DomainStep<T: Real, B: Place> {
     residual: B::Vector,
     step: B::Vector,
     nnz: usize,
+    /// A with contact, from the first update with contact on.
+    whole: Option<Bsr<T>>,
 }
 
 /// Domains with the weight ω, and A at the place.
@@ -118,6 +120,7 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
             step: start.like()?,
             start,
             nnz: whole.nnz(),
+            whole: None,
         })
     }
 }
@@ -223,24 +226,36 @@ impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
         numbers.map(|numbers| numbers.domains.bytes() + matrix).sum::<usize>()
             + vectors
             + size_of_val(&self.sets[..])
+            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
     }
 }
 
 impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        let whole = system.whole()?;
-        let merged = System { contact: None, matrix: &whole, ..system };
-        if !self.now.domains.serves(&merged) {
-            let domains = &self.now.domains;
-            let complete = merged.with_kept(&domains.positions, None);
+        let mut room = self.whole.take();
+        let done = match system.whole_in(&mut room, self.now.domains.pattern()) {
+            Ok(whole) => self.follow(System { contact: None, matrix: whole, ..system }),
+            Err(error) => Err(error.into()),
+        };
+        self.whole = room;
+        done
+    }
+}
+
+impl<T: Real, B: Place> DomainStep<T, B> {
+    /// Updates to a system without contact, or builds again.
+    fn follow(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let domains = &self.now.domains;
+        if !domains.serves(&system) {
+            let complete = system.with_kept(&domains.positions, None);
             let mut built = self.recipe.build_from(complete, domains.place())?;
             built.now.domains.earlier = system.positions.is_none() && complete.positions.is_some();
             *self = built;
             return Ok(Reused::Nothing);
         }
-        self.prepare(&whole)?;
-        self.commit(&whole)?;
+        self.prepare(system.matrix)?;
+        self.commit(system.matrix)?;
         Ok(Reused::Structure)
     }
 }

@@ -38,6 +38,8 @@ pub struct Subdomains<T: Real, B: Place> {
     bytes: usize,
     pub(crate) seconds: Seconds,
     pub(crate) updates: usize,
+    /// The domains of each level that the last patch recomputed.
+    pub(crate) touched: Vec<Vec<u32>>,
 }
 
 /// The seconds of the parts of the last setup.
@@ -127,6 +129,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             bytes,
             seconds,
             updates: 0,
+            touched: Vec::new(),
         })
     }
 

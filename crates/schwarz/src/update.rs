@@ -66,12 +66,27 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
         if !self.serves(&system) || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
             return self.update_from(system);
         }
-        let which = self.plan.touched(touched)?;
+        let mut which = std::mem::take(&mut self.touched);
+        let patched = self.patch_touched(system, touched, &mut which);
+        self.touched = which;
+        patched
+    }
+}
+
+impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Recomputes the domains of touched rows, which are listed in `which`.
+    fn patch_touched(
+        &mut self,
+        system: System<'_, T>,
+        touched: &[u32],
+        which: &mut Vec<Vec<u32>>,
+    ) -> Result<Reused, SetupError> {
+        self.plan.touched(touched, which)?;
         let redone = which.iter().map(Vec::len).sum();
         let Self { recipe, plan, numbers, .. } = &mut *self;
         let source = Source::of(&system, &mut numbers.starts);
         check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
-        if !self.follow_or_rebuild(system, Some(&which))? {
+        if !self.follow_or_rebuild(system, Some(which))? {
             return Ok(Reused::Nothing);
         }
         let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();

@@ -1,6 +1,7 @@
 //! The input of setup phases: a matrix with optional geometry, contact and near-kernel.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use coarsen_core::{Cancel, Error, Real};
 
@@ -132,6 +133,31 @@ impl<'a, T: Real> System<'a, T> {
             }
             Some(contact) => Ok(Cow::Owned(Sum { elastic: self.matrix, contact }.merge()?)),
         }
+    }
+
+    /// As [`whole`](Self::whole), in the memory `room` of earlier calls; `known` is the pattern that an object in use
+    /// has. Both are those of [`Sum::merge_in`].
+    ///
+    /// *Cost* nothing without contact or with an empty contact set, otherwise a copy of A; nothing is allocated while
+    /// the patterns stay.
+    ///
+    /// # Errors
+    /// As [`Sum::merge`].
+    pub fn whole_in<'r>(
+        &self,
+        room: &'r mut Option<Bsr<T>>,
+        known: &Arc<Pattern>,
+    ) -> Result<&'r Bsr<T>, SparseError>
+    where
+        'a: 'r,
+    {
+        let Some(contact) = self.contact else { return Ok(self.matrix) };
+        let sum = Sum { elastic: self.matrix, contact };
+        if contact.is_empty() {
+            sum.check()?;
+            return Ok(self.matrix);
+        }
+        Ok(sum.merge_in(room, known)?)
     }
 }
 

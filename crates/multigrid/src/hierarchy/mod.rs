@@ -54,6 +54,8 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     /// The pattern without contact.
     elastic: Arc<Pattern>,
     block: usize,
+    /// The finest matrix with contact, from the first update with contact on.
+    whole: Option<Bsr<T>>,
     levels: Vec<Level<T, B, C::State>>,
     /// Levels that the last build did not need, for a later build in the same memory; the finest is last.
     beyond: Vec<Level<T, B, C::State>>,
@@ -145,21 +147,20 @@ struct Seconds {
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
-        let mut built = Self::build_in(Spare::default(), recipe, system, on)?;
+        system.check()?;
+        let mut built = Self::build_in(Spare::default(), recipe, (system, &*system.whole()?), on)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
 
-    /// As [`build`](Self::build), in the memory of old levels as far as they go.
+    /// As [`build`](Self::build), in the memory of old levels as far as they go; `finest` is the whole system matrix.
     fn build_in(
         spare: Spare<T, B, C::State>,
         recipe: Multigrid<C, S>,
-        system: System<'_, T>,
+        (system, finest): (System<'_, T>, &Bsr<T>),
         on: &B,
     ) -> Result<Self, SetupError> {
         recipe.validate()?;
-        system.check()?;
-        let finest = system.whole()?;
         finest.check_finite()?;
         let Spare { mut levels, mut beyond, bottom: mut old } = spare.released();
         let (mut made, mut seconds) = (0, Seconds::default());
@@ -170,7 +171,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             }
             let (finer, rest) = levels.split_at_mut(made);
             let grid = match finer.last().map(|level| &level.host) {
-                None => Grid::finest(&system, &finest),
+                None => Grid::finest(&system, finest),
                 Some(host) => Grid { cancel: system.cancel, ..host.grid(made) },
             };
             if made + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
@@ -207,7 +208,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         beyond.extend(levels.drain(made..).rev());
         SetupError::unless_cancelled(&system)?;
         let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, &finest), old.take(), on))
+            timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, finest), old.take(), on))
                 .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
@@ -217,6 +218,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             pattern,
             elastic,
             block,
+            whole: None,
             levels,
             beyond,
             bottom,

@@ -55,6 +55,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
             + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()
             + self.given.bytes()
+            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
     }
 }
 
