@@ -15,6 +15,8 @@ use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
 use coarsen::parallel;
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
+use coarsen::schwarz::AdditiveSchwarz;
+use coarsen::sparse::{Contacts, Stencil};
 use common::{multigrids, noise, recipes};
 use counting::{bytes, held};
 
@@ -106,6 +108,53 @@ fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
             host
         });
         assert_eq!(z, expected, "a build in old memory differs");
+    }
+}
+
+/// Contact of lasting pairs, with another stiffness in each step.
+fn contact_that_lasts(threads: usize) {
+    type Build =
+        fn(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, coarsen::backend::SetupError>;
+    let builds: [(&str, Build); 4] = [
+        ("hierarchy", |s| Ok(Box::new(common::small_sa(Cycle::V).build(s, &Cpu::mixed())?))),
+        ("domains", |s| Ok(Box::new(Schwarz::multilevel().build(s, &Cpu::new())?))),
+        ("damped domains", |s| Ok(Box::new(Multigrid::over_domains().build(s, &Cpu::new())?))),
+        ("overlap", |s| Ok(Box::new(AdditiveSchwarz::overlapping().build(s, &Cpu::new())?))),
+    ];
+    let sheet = common::problem("cloth:61");
+    let n = sheet.positions.len() as u32;
+    let sets = [1.0, 3.0].map(|stiffness| {
+        let stencils: Vec<_> = (100..n / 3).step_by(7).map(|i| Stencil::point_point(i, n - i)).collect();
+        let blocks = stencils.iter().flat_map(|_| (0..9).map(|k| if k % 4 == 0 { stiffness } else { 0.0 }));
+        let mut set = Contacts::new(n as usize, 3).unwrap();
+        set.assemble(&stencils, &blocks.collect::<Vec<_>>()).unwrap();
+        set
+    });
+    let systems = sets.each_ref().map(|set| System { contact: Some(set), ..sheet.system() });
+    for (name, build) in builds {
+        let mut m = build(systems[0]).unwrap();
+        let (r, mut z) = (noise(3 * n as usize, 2), vec![0.0; 3 * n as usize]);
+        let mut updates = || {
+            for system in [systems[1], systems[0]] {
+                assert_ne!(m.update(system).unwrap(), Reused::Nothing, "{name}");
+                m.patch(system, &[100, n - 100]).unwrap();
+                m.apply(&r, &mut z);
+            }
+        };
+        updates();
+        updates();
+        assert_eq!(bytes(updates), 0, "{name} with contact at {threads} threads");
+        let mut step = coarsen::Step::new(systems[0], move |system| build(system)).unwrap();
+        step.follow().unwrap();
+        let mut steps = || {
+            for system in [systems[1], systems[0]] {
+                step.set(system).unwrap();
+                step.follow_as(|_| coarsen::Action::Update).unwrap();
+            }
+        };
+        steps();
+        steps();
+        assert_eq!(bytes(steps), 0, "steps of {name} with contact at {threads} threads");
     }
 }
 
@@ -261,6 +310,7 @@ fn with_threads(threads: usize) {
         hierarchies_of_blocks(threads);
         sets_of_nodes(&Cpu::new(), threads);
         sets_of_nodes(&AnyBackend::Cpu(Cpu::<f64>::new()), threads);
+        contact_that_lasts(threads);
         halves_of_chunks(threads);
         time_steps(threads);
         bodies(threads);

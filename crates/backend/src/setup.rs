@@ -33,7 +33,8 @@ pub trait Update<T: Real> {
     /// Updates to new values, and checks whether the structure is still the same.
     ///
     /// Every check that can fail runs before the first write: after an error the old state can still be used.
-    /// Unchanged values change no bit.
+    /// Unchanged values change no bit. Another pattern causes a build. It uses the positions and the near-kernel of the
+    /// last build where `system` has none and the nodes are as many; a method that prints a table says so there.
     ///
     /// # Errors
     /// The errors of the build.

@@ -126,7 +126,8 @@ impl Step {
     }
 
     /// Copies the system of the next step. Nothing is allocated if its parts are not larger than before. With another
-    /// number of nodes or of unknowns of a node, there are no constraints until they are added.
+    /// number of nodes or of unknowns of a node, there are no constraints until they are added. With as many, positions
+    /// and near-kernel stay where `system` has none.
     ///
     /// # Errors
     /// [`AnyError::Core`] if the parts do not fit. Nothing has then changed.
@@ -145,11 +146,18 @@ impl Step {
             self.constraints = Constraints::new(nodes, b)?;
         }
         copy(system.matrix, &mut own.matrix);
-        own.positions.clear();
-        own.positions.extend_from_slice(system.positions.unwrap_or_default());
+        match system.positions {
+            Some(points) => {
+                own.positions.clear();
+                own.positions.extend_from_slice(points);
+            }
+            None if own.positions.len() != nodes => own.positions.clear(),
+            None => (),
+        }
         match (&mut own.near_kernel, system.near_kernel) {
             (Some(own), Some(given)) => own.set(given),
-            (own, given) => *own = given.cloned(),
+            (own, Some(given)) => *own = Some(given.clone()),
+            (own, None) => _ = own.take_if(|own| own.size() != nodes * b),
         }
         self.followed = false;
         Ok(())

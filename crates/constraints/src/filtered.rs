@@ -63,6 +63,8 @@ impl Prefilter {
             matrix: Bsr::zeros(nowhere.clone(), (b, b))?,
             nowhere,
             source: pattern.clone(),
+            kernel: NearKernel::constants(0, b)?,
+            origin: Origin::Default,
             near_kernel: NearKernel::constants(0, b)?,
             contact: FilteredContact::new(pattern.rows(), b)?,
             touched: Touched::default(),
@@ -130,7 +132,7 @@ fn structure<T: Real>(
 /// constraints, and the projection then cancels most of the step. Build the preconditioner from
 /// [`system`](Self::system), which contains the near-kernel S K that multigrid requires.
 /// *Cost* of an update: a pass over A, and a product with A if d ≠ 0; for each contact block between tied
-/// nodes, a block for every pair of nodes of their groups. *Memory* as much as A.
+/// nodes, a block for every pair of nodes of their groups. *Memory* as much as A, and twice the near-kernel.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §8, eq. (3) to (7).
 ///
 /// ```
@@ -156,6 +158,9 @@ pub struct Filtered<T> {
     nowhere: Arc<Pattern>,
     /// The pattern of E.
     source: Arc<Pattern>,
+    /// The near-kernel K without constraints.
+    kernel: NearKernel,
+    origin: Origin,
     /// The near-kernel S K.
     near_kernel: NearKernel,
     contact: FilteredContact<T>,
@@ -169,10 +174,24 @@ pub struct Filtered<T> {
     numeric: Numeric,
 }
 
+/// Where the near-kernel K comes from.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// From a system.
+    Given,
+    /// Rigid-body modes about the positions of a system.
+    Positions,
+    /// Constants.
+    Default,
+}
+
 impl<T: Real> Filtered<T> {
     /// Replaces the system, the constraints, or both. Memory is allocated only in two cases: the system, its
     /// contact or the constraints are larger than in all earlier updates, or a replaced pattern is still in
     /// use elsewhere.
+    ///
+    /// A system without a near-kernel has that of an earlier one of as many nodes; without positions, their rigid-body
+    /// modes too are those of an earlier one.
     ///
     /// If the pattern of E and the groups of nodes do not change, the pattern remains the same object.
     /// Preconditioners can then be updated, or patched in the rows [`touched`](Self::touched).
@@ -242,18 +261,28 @@ impl<T: Real> Filtered<T> {
         self.filter_near_kernel(&system)
     }
 
-    /// Computes S K, where K is the near-kernel of the system or the default of multigrid.
+    /// Computes S K. K is the near-kernel of the system, or that of an earlier system of as many nodes, or the default of
+    /// multigrid.
     fn filter_near_kernel(&mut self, system: &System<'_, T>) -> Result<(), ConstraintError> {
         let (n, b) = (system.matrix.shape().0, system.matrix.block().0);
-        match (system.near_kernel, system.positions) {
-            (Some(given), _) => self.near_kernel.set(given),
-            (None, Some(x)) if b == 2 || b == 3 => self.near_kernel.set_rigid_body_modes(x, b)?,
-            _ => self.near_kernel.set_constants(n, b)?,
+        let Self { kernel, origin, .. } = self;
+        if kernel.size() != n {
+            *origin = Origin::Default;
         }
-        let k = self.near_kernel.vectors();
-        self.scratch.clear();
-        self.scratch.extend_from_slice(self.near_kernel.values());
-        let (projector, from) = (&self.projector, &self.scratch);
+        match (system.near_kernel, system.positions, *origin) {
+            (Some(given), ..) => {
+                kernel.set(given);
+                *origin = Origin::Given;
+            }
+            (None, Some(x), Origin::Positions | Origin::Default) if b == 2 || b == 3 => {
+                kernel.set_rigid_body_modes(x, b)?;
+                *origin = Origin::Positions;
+            }
+            (None, _, Origin::Default) => kernel.set_constants(n, b)?,
+            (None, ..) => (),
+        }
+        self.near_kernel.set(kernel);
+        let (projector, from, k) = (&self.projector, kernel.values(), kernel.vectors());
         projector.each_node(k, self.near_kernel.values_mut(), |node, rows| {
             projector.node_columns(node, k, from, rows);
         });

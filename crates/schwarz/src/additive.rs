@@ -113,6 +113,8 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     recipe: AdditiveSchwarz,
     on: Cpu<V, S>,
     pattern: Arc<Pattern>,
+    /// The positions of the build; empty if there were none.
+    positions: Vec<[f64; 3]>,
     block: usize,
     cover: Cover,
     /// For each block of `restricted`, the block of A that it copies.
@@ -124,6 +126,8 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     correction: Vec<V>,
     /// The scratch memory of checks.
     checked: Checked<T>,
+    /// A with contact, from the first update with contact on.
+    whole: Option<Bsr<T>>,
 }
 
 impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
@@ -162,6 +166,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             recipe: *self,
             on: *on,
             pattern,
+            positions: system.positions.unwrap_or_default().to_vec(),
             block,
             cover,
             from,
@@ -171,6 +176,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             residual: places.clone(),
             correction: places,
             checked,
+            whole: None,
         })
     }
 }
@@ -216,8 +222,10 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
     pub fn bytes(&self) -> usize {
         self.cover.bytes()
             + size_of_val(&self.from[..])
+            + size_of_val(&self.positions[..])
             + self.restricted.bytes()
             + self.solver.bytes()
+            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
             + 2 * size_of_val(&self.residual[..])
     }
 }
@@ -262,9 +270,22 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
 impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        let a = &*system.whole()?;
+        let mut room = self.whole.take();
+        let done = match system.whole_in(&mut room, &self.pattern) {
+            Ok(whole) => self.follow(System { contact: None, matrix: whole, ..system }),
+            Err(error) => Err(error.into()),
+        };
+        self.whole = room;
+        done
+    }
+}
+
+impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
+    /// Updates to a system without contact, or builds again.
+    fn follow(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let a = system.matrix;
         if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
-            *self = self.recipe.build_from(system, &self.on)?;
+            *self = self.recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;
             return Ok(Reused::Nothing);
         }
         let class = self.recipe.check::<T, V>(a, &mut self.checked)?;

@@ -21,10 +21,19 @@ const ROUND_OFF: f64 = 64.0;
 /// The factored matrix of the coarsest level.
 pub(crate) struct Exact {
     factor: Factor,
-    contact: Contacts<f64>,
+    contact: Mapped,
     /// The matrix in `f64`, without contact.
     wide: Bsr<f64>,
     shift: f64,
+}
+
+/// Contact on the coarsest level, and the memory in which it is computed.
+struct Mapped {
+    set: Contacts<f64>,
+    places: Vec<(u32, u32)>,
+    values: Vec<f64>,
+    /// The matrix with contact.
+    whole: Option<Bsr<f64>>,
 }
 
 impl Exact {
@@ -38,7 +47,8 @@ impl Exact {
         sizes: &[T],
         contact: Option<(&Plan, &Contacts<T>)>,
     ) -> Result<Self, SetupError> {
-        let mut mapped = Contacts::new(matrix.pattern().rows(), matrix.block().0)?;
+        let set = Contacts::new(matrix.pattern().rows(), matrix.block().0)?;
+        let mut mapped = Mapped { set, places: Vec::new(), values: Vec::new(), whole: None };
         let mut wide = matrix.to::<f64>();
         let (factor, shift) = factored(&mut wide, matrix, sizes, contact, &mut mapped, &mut |a| {
             Direct { method: Method::Cholesky, ..Direct::default() }.factor(a).ok()
@@ -102,17 +112,15 @@ fn factored<T: Real, R>(
     matrix: &Bsr<T>,
     sizes: &[T],
     contact: Option<(&Plan, &Contacts<T>)>,
-    mapped: &mut Contacts<f64>,
+    mapped: &mut Mapped,
     make: &mut dyn FnMut(&Bsr<f64>) -> Option<R>,
 ) -> Result<(R, f64), SetupError> {
     wide.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.wide());
-    let mut merged;
     let whole = match contact.filter(|(_, c)| !c.is_empty()) {
         None => wide,
         Some((plan, contact)) => {
-            map(plan, contact, mapped)?;
-            merged = Sum { elastic: wide, contact: mapped }.merge()?;
-            &mut merged
+            mapped.map(plan, contact)?;
+            Sum { elastic: wide, contact: &mapped.set }.merge_in(&mut mapped.whole, wide.pattern())?
         }
     };
     let (b, pattern) = (whole.block().0, whole.pattern().clone());
@@ -139,17 +147,20 @@ fn factored<T: Real, R>(
     Err(SetupError::Coarsest { unknowns: whole.shape().0, why })
 }
 
-/// Computes the contact blocks between supernodes of the coarsest level.
-fn map<T: Real>(plan: &Plan, contact: &Contacts<T>, mapped: &mut Contacts<f64>) -> Result<(), SetupError> {
-    let (maps, area) = (plan.maps(plan.levels()), plan.block().pow(2));
-    let (mut places, mut values) = (Vec::new(), Vec::new());
-    for (&(i, j), block) in contact.places().iter().zip(contact.values().chunks_exact(area)) {
-        let (s, t) = (maps[i as usize], maps[j as usize]);
-        if s != NONE && t != NONE {
-            places.push((s, t));
-            values.extend(block.iter().map(|v| v.wide()));
+impl Mapped {
+    /// Computes the contact blocks between supernodes of the coarsest level.
+    fn map<T: Real>(&mut self, plan: &Plan, contact: &Contacts<T>) -> Result<(), SetupError> {
+        let (maps, area) = (plan.maps(plan.levels()), plan.block().pow(2));
+        self.places.clear();
+        self.values.clear();
+        for (&(i, j), block) in contact.places().iter().zip(contact.values().chunks_exact(area)) {
+            let (s, t) = (maps[i as usize], maps[j as usize]);
+            if s != NONE && t != NONE {
+                self.places.push((s, t));
+                self.values.extend(block.iter().map(|v| v.wide()));
+            }
         }
+        self.set.replace(&self.places, &self.values)?;
+        Ok(())
     }
-    mapped.replace(&places, &values)?;
-    Ok(())
 }

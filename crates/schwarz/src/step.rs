@@ -7,6 +7,8 @@
 //! | ρ | `radius` of M A |
 //! | ω | `factor` / ρ, stored as the weight of the level |
 
+use std::mem;
+
 use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
 use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
@@ -28,7 +30,7 @@ use crate::subdomains::Subdomains;
 /// Contact is merged into A. Build again after constraints are released: nodes without couplings at the build
 /// remain in no domain. *Cost* of a step from zero: one pass over the inverses; other steps also read A. The
 /// setup costs as much as that of the domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or
-/// more while ρ grows. *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996,
+/// more while ρ grows; the first update allocates domains and the copy again. *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996,
 /// "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
@@ -61,16 +63,25 @@ impl Default for DampedDomains {
 /// The smoother that [`DampedDomains`] builds.
 pub struct DomainStep<T: Real, B: Place> {
     recipe: DampedDomains,
-    domains: Subdomains<T, B>,
+    now: Damped<T, B>,
+    /// The memory in which updates prepare.
+    next: Option<Damped<T, B>>,
     /// The domain of each node.
     sets: Vec<u32>,
-    a: B::Matrix,
     spectrum: SpectralRadius<B::Vector>,
     start: B::Vector,
-    radius: f64,
     residual: B::Vector,
     step: B::Vector,
     nnz: usize,
+    /// A with contact, from the first update with contact on.
+    whole: Option<Bsr<T>>,
+}
+
+/// Domains with the weight ω, and A at the place.
+struct Damped<T: Real, B: Place> {
+    domains: Subdomains<T, B>,
+    a: B::Matrix,
+    radius: f64,
 }
 
 impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
@@ -97,44 +108,48 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
         let mut spectrum = SpectralRadius::default();
         (spectrum.steps, spectrum.safety) = (self.lanczos_steps, self.safety);
         spectrum.margin = 2.0 / self.factor; // ω ρ < 2
-        let mut step = DomainStep {
+        let mut now = Damped { domains, a: on.matrix(&whole)?, radius: 1.0 };
+        now.damp(self.factor, &mut spectrum, &start)?;
+        Ok(DomainStep {
             recipe: *self,
-            domains,
+            now,
+            next: None,
             sets,
-            a: on.matrix(&whole)?,
             spectrum,
-            radius: 1.0,
             residual: start.like()?,
             step: start.like()?,
             start,
             nnz: whole.nnz(),
-        };
-        step.damp()?;
-        Ok(step)
+            whole: None,
+        })
     }
 }
 
 impl<T: Real, B: Place> DomainStep<T, B> {
     /// Returns ρ, an estimate of the spectral radius of M A.
     pub fn radius(&self) -> f64 {
-        self.radius
+        self.now.radius
     }
 
     /// Returns the domains.
     pub fn domains(&self) -> &Subdomains<T, B> {
-        &self.domains
+        &self.now.domains
     }
+}
 
-    /// Estimates ρ and sets ω. If ρ cannot be estimated, ω stays as it was.
-    fn damp(&mut self) -> Result<(), SetupError> {
+impl<T: Real, B: Place> Damped<T, B> {
+    /// Estimates ρ and sets ω.
+    fn damp(
+        &mut self,
+        factor: f64,
+        spectrum: &mut SpectralRadius<B::Vector>,
+        start: &B::Vector,
+    ) -> Result<(), SetupError> {
         self.weigh(1.0)?;
-        let mut estimated = Ok(());
-        if self.start.size() > 0 && self.domains.plan().domains(0) > 0 {
-            let radius = self.spectrum.estimate(&self.a, &mut self.domains, &self.start);
-            estimated = radius.map(|radius| self.radius = radius.wide());
+        if start.size() > 0 && self.domains.plan().domains(0) > 0 {
+            self.radius = spectrum.estimate(&self.a, &mut self.domains, start)?.wide();
         }
-        self.weigh(self.recipe.factor / self.radius)?;
-        Ok(estimated?)
+        Ok(self.weigh(factor / self.radius)?)
     }
 
     fn weigh(&mut self, omega: f64) -> Result<(), Error> {
@@ -148,30 +163,30 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
     }
 
     fn class(&self) -> Class {
-        self.domains.class()
+        self.now.domains.class()
     }
 
     fn size(&self) -> Option<usize> {
-        self.domains.size()
+        self.now.domains.size()
     }
 }
 
 impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
     fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        &self.a
+        &self.now.a
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
-        Some(&self.a)
+        Some(&self.now.a)
     }
 
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.domains.apply(b, x);
+        self.now.domains.apply(b, x);
     }
 
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.a.residual(b, x, &mut self.residual);
-        self.domains.apply(&self.residual, &mut self.step);
+        self.now.a.residual(b, x, &mut self.residual);
+        self.now.domains.apply(&self.residual, &mut self.step);
         x.axpy(&b.scalar(one()), &self.step);
     }
 
@@ -181,33 +196,66 @@ impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
-        self.domains.check(&System::from(a))
+        let (now, system) = (&self.now, System::from(a));
+        let next = match &mut self.next {
+            Some(next) => {
+                next.domains.check(&system)?;
+                next.domains.follow(system, None)?;
+                next.a.set_values(a)?;
+                next
+            }
+            none => {
+                let (domains, on) = (now.domains.again(system)?, now.domains.place());
+                none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
+            }
+        };
+        next.damp(self.recipe.factor, &mut self.spectrum, &self.start)
     }
 
-    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.domains.follow(System::from(a), None)?;
-        self.a.set_values(a)?;
-        self.damp()
+    fn commit(&mut self, _: &Bsr<T>) -> Result<(), SetupError> {
+        if let Some(next) = &mut self.next {
+            mem::swap(&mut self.now, next);
+        }
+        Ok(())
     }
 
     fn bytes(&self) -> usize {
+        let matrix = self.nnz * size_of::<B::Stored>();
+        let numbers = [Some(&self.now), self.next.as_ref()].into_iter().flatten();
         let vectors = 7 * self.start.size() * size_of::<B::Real>();
-        self.domains.bytes() + self.nnz * size_of::<B::Stored>() + vectors + size_of_val(&self.sets[..])
+        numbers.map(|numbers| numbers.domains.bytes() + matrix).sum::<usize>()
+            + vectors
+            + size_of_val(&self.sets[..])
+            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
     }
 }
 
 impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        let whole = system.whole()?;
-        let merged = System { contact: None, matrix: &whole, ..system };
-        if !self.domains.serves(&merged) {
-            let on = self.domains.place().clone();
-            *self = self.recipe.build_from(merged, &on)?;
+        let mut room = self.whole.take();
+        let done = match system.whole_in(&mut room, self.now.domains.pattern()) {
+            Ok(whole) => self.follow(System { contact: None, matrix: whole, ..system }),
+            Err(error) => Err(error.into()),
+        };
+        self.whole = room;
+        done
+    }
+}
+
+impl<T: Real, B: Place> DomainStep<T, B> {
+    /// Updates to a system without contact, or builds again.
+    fn follow(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+        let domains = &self.now.domains;
+        if !domains.serves(&system) {
+            let complete = system.with_kept(&domains.positions, None);
+            let mut built = self.recipe.build_from(complete, domains.place())?;
+            built.now.domains.earlier = system.positions.is_none() && complete.positions.is_some();
+            *self = built;
             return Ok(Reused::Nothing);
         }
-        self.prepare(&whole)?;
-        self.commit(&whole)?;
+        self.prepare(system.matrix)?;
+        self.commit(system.matrix)?;
         Ok(Reused::Structure)
     }
 }

@@ -10,7 +10,7 @@ use num_traits::One;
 
 use crate::check::{self, Checked};
 use crate::exact::Exact;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, Part};
 use crate::options::{Coarse, Repair};
 use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::Plan;
@@ -25,6 +25,10 @@ pub struct Subdomains<T: Real, B: Place> {
     pub(crate) recipe: Schwarz,
     pub(crate) on: B,
     pattern: Arc<Pattern>,
+    /// The positions of the build; empty if there were none.
+    pub(crate) positions: Arc<[[f64; 3]]>,
+    /// Whether the positions are those of an earlier build.
+    pub(crate) earlier: bool,
     pub(crate) plan: Arc<Plan>,
     pub(crate) domains: Box<dyn Domains<B::Vector>>,
     pub(crate) numbers: Numbers<T>,
@@ -34,6 +38,8 @@ pub struct Subdomains<T: Real, B: Place> {
     bytes: usize,
     pub(crate) seconds: Seconds,
     pub(crate) updates: usize,
+    /// The domains of each level that the last patch recomputed.
+    pub(crate) touched: Vec<Vec<u32>>,
 }
 
 /// The seconds of the parts of the last setup.
@@ -92,7 +98,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             weights: vec![1.0; plan.levels()],
         };
         SetupError::unless_cancelled(&system)?;
-        numbers.compute(recipe, &plan, &system, None, &mut inverses);
+        numbers.compute(recipe, &plan, &system, None, Part::All(&mut inverses));
         SetupError::unless_cancelled(&system)?;
         seconds.inverses = begun.elapsed();
 
@@ -105,6 +111,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let bytes = inverses.packed.iter().map(Packed::bytes).sum::<usize>()
             + numbers.coarse.iter().map(Bsr::bytes).sum::<usize>()
             + plan.bytes()
+            + size_of_val(system.positions.unwrap_or_default())
             + top.as_ref().map_or(0, Exact::bytes);
         let weights = vec![1.0; plan.levels() + usize::from(top.is_some())];
         let (domains, pattern) = (on.domains(&plan, inverses)?, system.matrix.pattern().clone());
@@ -112,6 +119,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             recipe: *recipe,
             on: on.clone(),
             pattern,
+            positions: system.positions.unwrap_or_default().into(),
+            earlier: false,
             plan,
             domains,
             numbers,
@@ -120,7 +129,17 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             bytes,
             seconds,
             updates: 0,
+            touched: Vec::new(),
         })
+    }
+
+    /// Builds the same domains for new values on the pattern of the build, beside those in use.
+    pub(crate) fn again(&self, system: System<'_, T>) -> Result<Self, SetupError> {
+        let (mut checked, left_out) = (Checked::default(), self.plan.left_out());
+        let source = Source::new(system.matrix);
+        check::check(check::METHOD, source, None, left_out, self.recipe.storage, &mut checked)?;
+        let built = Self::on_plan(&self.recipe, self.plan.clone(), system, checked, &[], &self.on)?;
+        Ok(Self { positions: self.positions.clone(), earlier: self.earlier, ..built })
     }
 
     /// Returns the levels, domains and maps.
@@ -187,32 +206,39 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         )
     }
 
-    /// Recomputes some domains of every level, or all domains, from values that have been checked.
+    /// Recomputes some domains of every level, or all domains, from values that have been checked. The coarsest level is
+    /// factored first, so that after an error all numbers in use are the old ones, unless the place fails.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and
-    /// the factor is old.
+    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored.
     pub(crate) fn follow(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
-        let Self { recipe, plan, numbers, domains, seconds, .. } = self;
-        SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
-        numbers.checked.accept();
+        let Self { recipe, plan, numbers, domains, top, seconds, .. } = self;
+        SetupError::unless_cancelled(&system)?;
         let begun = Instant::now();
-        domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
-            inverses.left_out.copy_from_slice(&numbers.checked.left_out);
-            numbers.compute(recipe, plan, &system, which, inverses);
-        })?;
-        seconds.inverses = begun.elapsed();
-        let begun = Instant::now();
-        if let Some(top) = &mut self.top {
+        if let Some(top) = top {
+            numbers.keep(plan, which);
+            numbers.compute(recipe, plan, &system, which, Part::Matrices);
             let last = numbers.coarse.len() - 1;
             let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
-            top.update(matrix, sizes, system.contact.map(|contact| (&**plan, contact)))?;
+            let contact = system.contact.map(|contact| (&**plan, contact));
+            if let Err(error) = top.update(matrix, sizes, contact) {
+                numbers.restore(plan, which);
+                return Err(error);
+            }
         }
         seconds.top = begun.elapsed();
+        let begun = Instant::now();
+        numbers.checked.accept();
+        domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
+            inverses.left_out.copy_from_slice(&numbers.checked.left_out);
+            let part = if top.is_some() { Part::Inverses(inverses) } else { Part::All(inverses) };
+            numbers.compute(recipe, plan, &system, which, part);
+        })?;
+        seconds.inverses = begun.elapsed();
         self.updates += 1;
         Ok(())
     }

@@ -20,6 +20,7 @@ struct Table<'a> {
     shift: Option<f64>,
     weights: &'a [f64],
     age: usize,
+    earlier: bool,
     seconds: Seconds,
 }
 
@@ -33,6 +34,7 @@ impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
             shift: self.top.as_ref().map(|top| top.shift()),
             weights: &self.weights,
             age: self.age(),
+            earlier: self.earlier,
             seconds: self.seconds,
         };
         table.fmt(f)
@@ -85,6 +87,9 @@ impl fmt::Display for Table<'_> {
                 writeln!(f, "order and domains: chosen {age} updates and patches ago, anew every {every}")?
             }
             None => writeln!(f, "order and domains: chosen {age} updates and patches ago, kept")?,
+        }
+        if self.earlier {
+            writeln!(f, "positions of an earlier build, because the last build had none")?;
         }
         let s = self.seconds;
         let [structure, inverses, top] = [s.structure, s.inverses, s.top].map(|t| t.as_secs_f64());

@@ -10,12 +10,20 @@ use crate::source::Source;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
+    fn rebuild(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
+        let whole = system.with_kept(&self.positions, None);
+        let mut built = self.recipe.build_from(whole, &self.on)?;
+        built.earlier = system.positions.is_none() && whole.positions.is_some();
+        *self = built;
+        Ok(())
+    }
+
     /// Updates the values, or builds again if the coarsest level can no longer be factored. A build then
     /// divides this level into domains. Returns whether values were updated.
     ///
     /// # Errors
-    /// Errors with a position are found before anything changes. If the build fails for another reason, such
-    /// as a full device, the domains are new and the factor is old; the operator is still positive definite.
+    /// Those of the update and of the build; nothing has then changed.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,
@@ -26,7 +34,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
         match self.follow(system, which) {
             Err(SetupError::Coarsest { .. }) => {
-                *self = self.recipe.build_from(system, &self.on)?;
+                self.rebuild(system)?;
                 Ok(false)
             }
             done => done.map(|()| true),
@@ -38,11 +46,11 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         if !self.serves(&system) {
-            *self = self.recipe.build_from(system, &self.on)?;
+            self.rebuild(system)?;
             return Ok(Reused::Nothing);
         }
         if self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
-            *self = self.recipe.build_from(system, &self.on)?;
+            self.rebuild(system)?;
             return Ok(Reused::Rest { redone: 1, of: 1 });
         }
         self.check(&system)?;
@@ -58,12 +66,27 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
         if !self.serves(&system) || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
             return self.update_from(system);
         }
-        let which = self.plan.touched(touched)?;
+        let mut which = std::mem::take(&mut self.touched);
+        let patched = self.patch_touched(system, touched, &mut which);
+        self.touched = which;
+        patched
+    }
+}
+
+impl<T: Real, B: Place> Subdomains<T, B> {
+    /// Recomputes the domains of touched rows, which are listed in `which`.
+    fn patch_touched(
+        &mut self,
+        system: System<'_, T>,
+        touched: &[u32],
+        which: &mut Vec<Vec<u32>>,
+    ) -> Result<Reused, SetupError> {
+        self.plan.touched(touched, which)?;
         let redone = which.iter().map(Vec::len).sum();
         let Self { recipe, plan, numbers, .. } = &mut *self;
         let source = Source::of(&system, &mut numbers.starts);
         check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
-        if !self.follow_or_rebuild(system, Some(&which))? {
+        if !self.follow_or_rebuild(system, Some(which))? {
             return Ok(Reused::Nothing);
         }
         let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();

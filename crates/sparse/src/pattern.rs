@@ -23,12 +23,11 @@ use crate::SparseError;
 /// assert_eq!(p.row(1), [0, 1]);
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     columns: usize,
     offsets: Vec<usize>,
     indices: Vec<u32>,
-    fingerprint: OnceLock<u64>,
 }
 
 /// The number of rows checked per task.
@@ -83,16 +82,13 @@ impl Pattern {
         if offsets.last() != Some(&indices.len()) {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
-        Ok(Self { columns, offsets, indices, fingerprint: OnceLock::new() })
+        Ok(Self { columns, offsets, indices })
     }
 
     /// The pattern without rows and columns, which all callers share.
     pub fn nothing() -> Arc<Self> {
         static NOTHING: OnceLock<Arc<Pattern>> = OnceLock::new();
-        let make = || {
-            let (columns, offsets, indices, fingerprint) = (0, vec![0], Vec::new(), OnceLock::new());
-            Arc::new(Self { columns, offsets, indices, fingerprint })
-        };
+        let make = || Arc::new(Self { columns: 0, offsets: vec![0], indices: Vec::new() });
         NOTHING.get_or_init(make).clone()
     }
 
@@ -200,22 +196,9 @@ impl Pattern {
         (columns.get(at) == Some(&j)).then_some(row.start + at)
     }
 
-    /// A 64-bit hash of the structure, computed once.
-    pub fn fingerprint(&self) -> u64 {
-        *self.fingerprint.get_or_init(|| {
-            // FNV-1a over 64-bit words, with one multiplication per word. Different patterns are very
-            // unlikely to collide.
-            let step = |h: u64, w: u64| (h ^ w).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
-            let h = step(0xcbf2_9ce4_8422_2325, self.columns as u64);
-            let h = self.offsets.iter().fold(h, |h, &o| step(h, o as u64));
-            self.indices.iter().fold(h, |h, &j| step(h, u64::from(j)))
-        })
-    }
-
     /// Whether two patterns are equal: the same object, or equal contents.
     ///
-    /// *Cost* nothing if both are the same object, one comparison of hashes if they differ, a comparison of
-    /// all entries if they are equal.
+    /// *Cost* nothing if both are the same object, otherwise a comparison of entries up to the first that differs.
     pub fn same(a: &Arc<Self>, b: &Arc<Self>) -> bool {
         Arc::ptr_eq(a, b) || **a == **b
     }
@@ -241,16 +224,3 @@ impl Pattern {
         (self.offsets, self.indices)
     }
 }
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.columns == other.columns
-            && self.offsets.len() == other.offsets.len()
-            && self.indices.len() == other.indices.len()
-            && self.fingerprint() == other.fingerprint()
-            && self.offsets == other.offsets
-            && self.indices == other.indices
-    }
-}
-
-impl Eq for Pattern {}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
 
-use crate::rows::BlockRows;
+use crate::rows::{BlockRows, LEAF as LEAF_ROWS};
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
 
 /// The number of scalar rows per leaf, as in the product with the matrix alone.
@@ -71,37 +71,95 @@ impl<T: Real> Sum<'_, T> {
 
     /// A + C as one matrix, with the union of both patterns.
     ///
-    /// *Cost* one pass over A and its pattern.
+    /// *Cost* two passes over the pattern of A and one over A. *Use* [`merge_in`](Self::merge_in) for updates.
     ///
     /// # Errors
     /// As [`check`](Self::check).
     pub fn merge(&self) -> Result<Bsr<T>, SparseError> {
         self.check()?;
-        let a = self.elastic.pattern();
-        let mut offsets = Vec::with_capacity(a.rows() + 1);
-        let mut indices = Vec::with_capacity(a.len() + self.contact.len());
-        offsets.push(0);
-        let mut contact = self.contact.places();
-        for i in 0..a.rows() {
-            let (here, later) = contact.split_at(contact.iter().take_while(|p| p.0 as usize == i).count());
-            contact = later;
-            let (mut row, mut here) = (a.row(i).iter().peekable(), here.iter().map(|p| &p.1).peekable());
-            loop {
-                let next = match (row.peek(), here.peek()) {
-                    (Some(&&j), Some(&&k)) => j.min(k),
-                    (Some(&&j), None) | (None, Some(&&j)) => j,
-                    (None, None) => break,
-                };
-                row.next_if(|&&j| j == next);
-                here.next_if(|&&j| j == next);
-                indices.push(next);
+        self.merged(Arc::new(self.union()?))
+    }
+
+    /// A + C in `room`, the memory of an earlier merge. If its pattern, or else `known`, is exactly the union of both,
+    /// the result has the same `Arc` of it, so that a [`Pattern::same`] with it costs nothing; otherwise a new one.
+    ///
+    /// *Use* in every update of an object that needs one matrix. *Cost* as [`merge_into`](Self::merge_into); memory is
+    /// allocated only for another pattern, and in the first call.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use coarsen_sparse::{Bsr, Contacts, Sum};
+    /// let elastic = Bsr::<f64>::identity(2, 1)?;
+    /// let mut contact = Contacts::new(2, 1)?;
+    /// contact.replace(&[(0, 1)], &[10.0])?;
+    /// let (built, mut room) = (Sum { elastic: &elastic, contact: &contact }.merge()?, None);
+    /// contact.replace(&[(0, 1)], &[20.0])?; // another stiffness
+    /// let next = Sum { elastic: &elastic, contact: &contact }.merge_in(&mut room, built.pattern())?;
+    /// assert_eq!(next.get(0, 1), 20.0);
+    /// assert!(Arc::ptr_eq(next.pattern(), built.pattern()));
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn merge_in<'r>(
+        &self,
+        room: &'r mut Option<Bsr<T>>,
+        known: &Arc<Pattern>,
+    ) -> Result<&'r mut Bsr<T>, SparseError> {
+        self.check()?;
+        let block = self.elastic.block();
+        let merged = match room.take().filter(|room| room.block() == block && self.fits(room.pattern(), true))
+        {
+            Some(mut merged) => {
+                self.fill(&mut merged);
+                merged
             }
-            offsets.push(indices.len());
-        }
-        let pattern = Arc::new(Pattern::new(a.columns(), offsets, indices)?);
+            None if self.fits(known, true) => self.merged(known.clone())?,
+            None => self.merged(Arc::new(self.union()?))?,
+        };
+        Ok(room.insert(merged))
+    }
+
+    /// A + C on a pattern that contains both.
+    fn merged(&self, pattern: Arc<Pattern>) -> Result<Bsr<T>, SparseError> {
         let mut merged = Bsr::zeros(pattern, self.elastic.block())?;
         self.fill(&mut merged);
         Ok(merged)
+    }
+
+    /// The union of the patterns of A and C.
+    fn union(&self) -> Result<Pattern, SparseError> {
+        let a = self.elastic.pattern();
+        let parallel = parallel::worth(a.len() + self.contact.len());
+        let mut offsets = vec![0; a.rows() + 1];
+        let count = |(rows, counts): (Range<usize>, &mut [usize])| {
+            self.rows(rows.clone(), |i, contact| {
+                merge_row(a.row(i), contact, |_| counts[i - rows.start] += 1)
+            });
+        };
+        each((0..a.rows(), &mut offsets[1..]), ROWS, parallel, &count);
+        (0..a.rows()).for_each(|i| offsets[i + 1] += offsets[i]);
+        let mut indices = vec![0; offsets[a.rows()]];
+        let list = |leaf: BlockRows<'_, u32>| {
+            let mut to = leaf.values.iter_mut();
+            self.rows(leaf.rows, |i, contact| {
+                merge_row(a.row(i), contact, |j| to.next().into_iter().for_each(|to| *to = j));
+            });
+        };
+        each(BlockRows::new(&offsets, 1, &mut indices), ROWS, parallel, &list);
+        Pattern::new(a.columns(), offsets, indices)
+    }
+
+    /// Calls `f` with each of some block rows and the places of its contact blocks.
+    fn rows(&self, rows: Range<usize>, mut f: impl FnMut(usize, &[(u32, u32)])) {
+        let places = self.contact.places();
+        let mut rest = &places[places.partition_point(|p| (p.0 as usize) < rows.start)..];
+        for i in rows {
+            let (row, later) = rest.split_at(rest.iter().take_while(|p| p.0 as usize == i).count());
+            rest = later;
+            f(i, row);
+        }
     }
 
     /// Writes A + C into a matrix whose pattern contains both. Blocks of the target that are in neither
@@ -138,36 +196,49 @@ impl<T: Real> Sum<'_, T> {
             ("merge_into, rows of a target block", self.elastic.block().0, target.block().0),
             ("merge_into, columns of a target block", self.elastic.block().1, target.block().1),
         ])?;
-        let holds = |i: usize| {
-            let mut row = t.row(i).iter();
-            let contact = || self.contact.blocks(i..i + 1).map(|(_, j, _)| j);
-            a.row(i).iter().all(|j| row.any(|k| k == j))
-                && contact().all(|j| t.find(i, j).is_some())
-                && (!exactly
-                    || t.row(i).len()
-                        == a.row(i).len() + contact().filter(|&j| a.find(i, j).is_none()).count())
-        };
-        let all = |rows: Range<usize>| rows.into_iter().all(holds);
-        if !tree(0..a.rows(), ROWS, parallel::worth(t.len()), &all, &|x, y| x && y) {
+        if !self.fits(t, exactly) {
             return Err(SparseError::Pattern { what: "the target of merge_into" });
         }
         self.fill(target);
         Ok(())
     }
 
+    /// Whether a pattern contains A and C, and with `exactly` nothing else.
+    fn fits(&self, t: &Pattern, exactly: bool) -> bool {
+        let a = self.elastic.pattern();
+        if (t.rows(), t.columns()) != (a.rows(), a.columns()) {
+            return false;
+        }
+        let all = |rows: Range<usize>| {
+            let mut fit = true;
+            self.rows(rows, |i, contact| {
+                let mut row = t.row(i).iter();
+                fit = fit && a.row(i).iter().all(|j| row.any(|k| k == j));
+                fit = fit && contact.iter().all(|place| t.find(i, place.1 as usize).is_some());
+                if fit && exactly {
+                    let more = contact.iter().filter(|place| a.find(i, place.1 as usize).is_none()).count();
+                    fit = t.row(i).len() == a.row(i).len() + more;
+                }
+            });
+            fit
+        };
+        tree(0..a.rows(), ROWS, parallel::worth(t.len()), &all, &|x, y| x && y)
+    }
+
     /// Writes the values of A + C into a matrix that is known to contain all blocks.
     fn fill(&self, target: &mut Bsr<T>) {
         let (pattern, size) = (target.pattern().clone(), self.contact.block().pow(2));
-        BlockRows::new(pattern.offsets(), size, target.values_mut()).for_each(
-            pattern.len() * size,
-            |i, values| {
+        let leaf = |leaf: BlockRows<'_, T>| {
+            let mut contact = self.contact.blocks(leaf.rows.clone()).peekable();
+            leaf.in_order(|i, values| {
                 values.fill(T::zero());
-                let elastic = self.elastic.row(i);
-                let contact = self.contact.blocks(i..i + 1).map(|(_, j, block)| (j, block));
-                add_row(pattern.row(i), values, elastic);
-                add_row(pattern.row(i), values, contact);
-            },
-        );
+                add_row(pattern.row(i), values, self.elastic.row(i));
+                let touching = std::iter::from_fn(|| contact.next_if(|block| block.0 == i));
+                add_row(pattern.row(i), values, touching.map(|(_, j, block)| (j, block)));
+            });
+        };
+        let rows = BlockRows::new(pattern.offsets(), size, target.values_mut());
+        each(rows, LEAF_ROWS, parallel::worth(pattern.len() * size), &leaf);
     }
 
     /// (A x + C x) for the block rows of one leaf; `y` contains only these rows.
@@ -201,6 +272,21 @@ impl<T: Real> Sum<'_, T> {
             x.len(),
             y.len()
         );
+    }
+}
+
+/// Calls `f` for each column of a row of A or of contact, in increasing order.
+fn merge_row(elastic: &[u32], contact: &[(u32, u32)], mut f: impl FnMut(u32)) {
+    let (mut row, mut here) = (elastic.iter().peekable(), contact.iter().map(|place| &place.1).peekable());
+    loop {
+        let next = match (row.peek(), here.peek()) {
+            (Some(&&j), Some(&&k)) => j.min(k),
+            (Some(&&j), None) | (None, Some(&&j)) => j,
+            (None, None) => return,
+        };
+        row.next_if(|&&j| j == next);
+        here.next_if(|&&j| j == next);
+        f(next);
     }
 }
 

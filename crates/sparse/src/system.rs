@@ -1,6 +1,7 @@
 //! The input of setup phases: a matrix with optional geometry, contact and near-kernel.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use coarsen_core::{Cancel, Error, Real};
 
@@ -93,6 +94,30 @@ impl<'a, T: Real> System<'a, T> {
         self.positions.map_or(Ok(()), check_points)
     }
 
+    /// This system with the positions and the near-kernel of an earlier one, where it has none and they fit: one point
+    /// per block row, one row per scalar unknown.
+    ///
+    /// *Use* in a rebuild, so that a matrix alone does not lose the rigid-body modes of the first build.
+    ///
+    /// ```
+    /// use coarsen_sparse::{Bsr, System};
+    /// let (a, b) = (Bsr::<f64>::identity(2, 3)?, Bsr::<f64>::identity(3, 3)?);
+    /// let points = [[0.0; 3]; 2];
+    /// assert_eq!(System::from(&a).with_kept(&points, None).positions, Some(&points[..]));
+    /// assert_eq!(System::from(&b).with_kept(&points, None).positions, None);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    pub fn with_kept(self, positions: &'a [[f64; 3]], near_kernel: Option<&'a NearKernel>) -> Self {
+        let (nodes, n) = (self.matrix.pattern().rows(), self.matrix.shape().0);
+        let positions = Some(positions).filter(|points| !points.is_empty() && points.len() == nodes);
+        let near_kernel = near_kernel.filter(|vectors| vectors.size() == n);
+        Self {
+            positions: self.positions.or(positions),
+            near_kernel: self.near_kernel.or(near_kernel),
+            ..self
+        }
+    }
+
     /// The system matrix: A itself, or A + C as a new matrix.
     ///
     /// *Cost* nothing without contact or with an empty contact set, otherwise a copy of A.
@@ -108,6 +133,31 @@ impl<'a, T: Real> System<'a, T> {
             }
             Some(contact) => Ok(Cow::Owned(Sum { elastic: self.matrix, contact }.merge()?)),
         }
+    }
+
+    /// As [`whole`](Self::whole), in the memory `room` of earlier calls; `known` is the pattern that an object in use
+    /// has. Both are those of [`Sum::merge_in`].
+    ///
+    /// *Cost* nothing without contact or with an empty contact set, otherwise a copy of A; nothing is allocated while
+    /// the patterns stay.
+    ///
+    /// # Errors
+    /// As [`Sum::merge`].
+    pub fn whole_in<'r>(
+        &self,
+        room: &'r mut Option<Bsr<T>>,
+        known: &Arc<Pattern>,
+    ) -> Result<&'r Bsr<T>, SparseError>
+    where
+        'a: 'r,
+    {
+        let Some(contact) = self.contact else { return Ok(self.matrix) };
+        let sum = Sum { elastic: self.matrix, contact };
+        if contact.is_empty() {
+            sum.check()?;
+            return Ok(self.matrix);
+        }
+        Ok(sum.merge_in(room, known)?)
     }
 }
 

@@ -247,6 +247,33 @@ fn the_near_kernel_is_filtered() {
     }
 }
 
+/// A system without near-kernel and positions has that of the last one.
+#[test]
+fn an_update_keeps_the_near_kernel() {
+    let (a, mut random) = (system(12, 3, 3), Numbers(5));
+    let c = constraints(12, 3, 5, &mut random);
+    let mut points = || (0..12).map(|_| [random.next(), random.next(), random.next()]).collect::<Vec<_>>();
+    let (positions, moved) = (points(), points());
+    let at = |positions| System { positions: Some(positions), ..System::from(&a) };
+    let modes = NearKernel::rigid_body_modes(&positions, 3).unwrap();
+    let given = System { near_kernel: Some(&modes), ..System::from(&a) };
+    let of = |system| prefilter(system, &c).unwrap().near_kernel().clone();
+    let (there, elsewhere, constants) = (of(at(&positions)), of(at(&moved)), of(System::from(&a)));
+    let mut filtered = prefilter(&a, &c).unwrap();
+    for (system, expected) in [
+        (System::from(&a), &constants),
+        (at(&positions), &there),
+        (System::from(&a), &there),
+        (at(&moved), &elsewhere),
+        (given, &there),
+        (System::from(&a), &there),
+        (at(&moved), &there),
+    ] {
+        filtered.update(system, &c).unwrap();
+        assert_eq!(filtered.near_kernel(), expected);
+    }
+}
+
 #[test]
 fn patterns_stay_while_nodes_do() {
     let (a, mut c) = (system(24, 3, 1), Constraints::new(24, 3).unwrap());

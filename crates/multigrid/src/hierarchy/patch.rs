@@ -24,6 +24,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Rebuilds all levels for another pattern on the same nodes, with the existing prolongations.
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
         let Self { recipe, on, .. } = self;
+        let system = self.given.complete(system);
         let mut before = &self.pattern;
         let mut seconds = Seconds::default();
         let mut levels: Vec<Level<T, B, C::State>> = Vec::with_capacity(self.levels.len());

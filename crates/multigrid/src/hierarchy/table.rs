@@ -5,7 +5,7 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::Real;
 
-use super::{Hierarchy, Level, Seconds};
+use super::{Ended, Hierarchy, Level, Seconds};
 use crate::{Coarsening, Cycle};
 
 /// The bytes of one level by setup step.
@@ -54,6 +54,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
             + self.bottom.bytes()
             + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()
+            + self.given.bytes()
+            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
     }
 }
 
@@ -62,9 +64,12 @@ struct Table {
     name: &'static str,
     cycle: Cycle,
     complexity: f64,
+    /// What the last build took from an earlier one.
+    earlier: Option<&'static str>,
     levels: Vec<Row>,
     /// Unknowns, nonzeros, bytes and kind of the coarsest solve.
     bottom: (usize, usize, usize, &'static str),
+    ended: Option<Ended>,
     seconds: Seconds,
 }
 
@@ -89,8 +94,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
             name: self.recipe.coarsening.name(),
             cycle: self.recipe.cycle,
             complexity: self.operator_complexity(),
+            earlier: self.given.earlier,
             levels: self.levels.iter().map(row).collect(),
             bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.kind()),
+            ended: self.ended,
             seconds: self.seconds,
         };
         table.fmt(f)
@@ -99,10 +106,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, cycle, complexity, levels, bottom: (size, nnz, bottom, kind), seconds: s } = self;
+        let Self { name, cycle, complexity, earlier, levels, ended, .. } = self;
+        let ((size, nnz, bottom, kind), s) = (&self.bottom, self.seconds);
         let count = levels.len() + 1;
         let noun = if count == 1 { "level" } else { "levels" };
         writeln!(f, "{name}, {cycle:?}-cycle, {count} {noun}, operator complexity {complexity:.2}")?;
+        if let Some(parts) = earlier {
+            writeln!(f, "{parts} of an earlier build, because the system of the last build had none")?;
+        }
         writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)
@@ -117,6 +128,9 @@ impl fmt::Display for Table {
         }
         row(f, levels.len(), *size, *nnz)?;
         writeln!(f, " {:>19} {:>9.1}", format!("a {kind}"), mib(*bottom))?;
+        if let Some(ended) = ended {
+            writeln!(f, "coarsening ends here: {ended}")?;
+        }
         let steps = [
             ("coarsening", s.coarsening, bytes.coarsening),
             ("products", s.products, bytes.products),

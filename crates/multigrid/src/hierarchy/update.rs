@@ -7,6 +7,9 @@
 //! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. In this phase only a
 //!    device can fail.
 //!
+//! A rebuild, and new prolongations, use the positions and the near-kernel of the last build if the system of the update
+//! has none and the nodes are as many.
+//!
 //! The first update allocates the spare memory, which is kept. With `Keep::Transfers`, later updates allocate
 //! in two cases only: the symmetry of a matrix changes, or row sums of a scalar matrix start or cease to
 //! bound its spectrum.
@@ -30,7 +33,7 @@ pub(super) struct PreparedLevel<T, X> {
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> for Hierarchy<T, B, C, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        self.follow(system, &*system.whole()?)
+        self.with_whole(&system, |hierarchy, finest| hierarchy.follow(system, finest))
     }
 
     /// Keeps every prolongation if the pattern is different but the nodes are the same, as after a change of
@@ -42,22 +45,39 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
             let (what, found) = ("touched block rows", i as usize + 1);
             return Err(Error::Shape { what, expected: nodes, found }.into());
         }
-        let finest = system.whole()?;
-        if self.recipe.keep == Keep::Nothing
-            || self.replaced
-            || !self.has_nodes_of(&finest)
-            || Pattern::same(finest.pattern(), &self.pattern)
-        {
-            return self.follow(system, &finest);
-        }
-        finest.check_finite()?;
-        self.reshape(system, &finest)?;
-        // The parts are one transfer and one product per level, and the coarsest solve.
-        Ok(Reused::Rest { redone: self.levels.len() + 1, of: 2 * self.levels.len() + 1 })
+        self.with_whole(&system, |hierarchy, finest| {
+            if hierarchy.recipe.keep == Keep::Nothing
+                || hierarchy.replaced
+                || !hierarchy.has_nodes_of(finest)
+                || Pattern::same(finest.pattern(), &hierarchy.pattern)
+            {
+                return hierarchy.follow(system, finest);
+            }
+            finest.check_finite()?;
+            hierarchy.reshape(system, finest)?;
+            // The parts are one transfer and one product per level, and the coarsest solve.
+            let levels = hierarchy.levels.len();
+            Ok(Reused::Rest { redone: levels + 1, of: 2 * levels + 1 })
+        })
     }
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+    /// Calls `f` with the finest matrix, which has the contact of the system.
+    fn with_whole(
+        &mut self,
+        system: &System<'_, T>,
+        f: impl FnOnce(&mut Self, &Bsr<T>) -> Result<Reused, SetupError>,
+    ) -> Result<Reused, SetupError> {
+        let mut room = self.whole.take();
+        let done = match system.whole_in(&mut room, &self.pattern) {
+            Ok(finest) => f(self, finest),
+            Err(error) => Err(error.into()),
+        };
+        self.whole = room;
+        done
+    }
+
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
     fn kept_state(&self, system: &System<'_, T>) -> Option<&C::State> {
         let keep = self.recipe.keep != Keep::Nothing && !self.replaced;
@@ -79,9 +99,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if let Some(first) = self.kept_state(&system) {
                 recipe.coarsening = method.for_other_contact(first);
             }
-            let spare = std::mem::take(&mut self.spare);
-            let built = Self::build_in(spare, recipe, system, &self.on)?;
-            let Self { levels, beyond, bottom, .. } = std::mem::replace(self, built);
+            let spare = mem::take(&mut self.spare);
+            // A replaced method may belong to other nodes, even if they are as many.
+            let complete = if self.replaced { system } else { self.given.complete(system) };
+            let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
+            let mut built = Self::build_in(spare, recipe, (complete, finest), &self.on)?;
+            built.given = mem::take(&mut self.given);
+            built.given.set(&system, parts);
+            let Self { levels, beyond, bottom, .. } = mem::replace(self, built);
             if method.keeps_memory() {
                 self.spare = Spare { levels, beyond, bottom: Some(bottom) }.of_use();
             }
@@ -92,6 +117,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         if last == 0 {
             finest.check_finite()?; // otherwise the smoother checks it
         }
+        let system = self.given.complete(system);
         let (mut grid, mut above) = (Grid::finest(&system, finest), None);
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(&system)?;
@@ -104,7 +130,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         SetupError::unless_cancelled(&system)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
             term::see(&self.recipe.coarsening, &grid, above, &mut self.seen.next)?;
-            self.bottom.update(self.seen.next.as_ref().unwrap_or(grid.a))
+            self.bottom.update(&Grid { a: self.seen.next.as_ref().unwrap_or(grid.a), ..grid })
         })
         .map_err(|cause| cause.on_level(last))?;
 

@@ -20,5 +20,7 @@ mod node_embedding;
 mod node_embedding_updates;
 mod over_domains;
 mod particles;
+mod rebuilds;
 mod skinning;
 mod smoothers;
+mod unconstrained;

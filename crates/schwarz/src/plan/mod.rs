@@ -183,11 +183,12 @@ impl Plan {
         }
     }
 
-    /// Returns, for every level, the domains that contain at least one of these nodes of the finest level.
+    /// Lists, for every level, the domains that contain at least one of these nodes of the finest level, in the memory of
+    /// earlier lists.
     ///
     /// # Errors
     /// [`Error::Shape`] for a node that does not exist.
-    pub(crate) fn touched(&self, nodes: &[u32]) -> Result<Vec<Vec<u32>>, Error> {
+    pub(crate) fn touched(&self, nodes: &[u32], lists: &mut Vec<Vec<u32>>) -> Result<(), Error> {
         if let Some(&i) = nodes.iter().find(|&&i| i as usize >= self.nodes(0)) {
             return Err(Error::Shape {
                 what: "touched block rows",
@@ -195,14 +196,16 @@ impl Plan {
                 found: i as usize + 1,
             });
         }
-        let mut touched = nodes.to_vec();
-        let step = |floor: &Floor| {
-            touched = touched.iter().map(|&i| floor.domains.of(i as usize)).filter(|&d| d != NONE).collect();
-            touched.sort_unstable();
-            touched.dedup();
-            touched.clone()
-        };
-        Ok(self.floors.iter().map(step).collect())
+        lists.resize(self.levels(), Vec::new());
+        for (level, floor) in self.floors.iter().enumerate() {
+            let (finer, rest) = lists.split_at_mut(level);
+            let (from, list) = (finer.last().map_or(nodes, |list| list), &mut rest[0]);
+            list.clear();
+            list.extend(from.iter().map(|&i| floor.domains.of(i as usize)).filter(|&d| d != NONE));
+            list.sort_unstable();
+            list.dedup();
+        }
+        Ok(())
     }
 
     /// Returns [`map`](Self::map) as a list, for coarse levels.

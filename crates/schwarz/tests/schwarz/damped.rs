@@ -100,22 +100,47 @@ fn a_patch_refuses_what_is_not_finite() {
     assert_eq!(refused, SetupError::Matrix(SparseError::NotFinite { row: 121, column: 512 }));
 }
 
-/// Sums overflow in the estimate of ρ for values near the end of the range: the step is then damped by the ω
-/// that it had.
+/// Sums overflow in the estimate of ρ for values near the end of the range.
 #[test]
-fn an_update_without_an_estimate_keeps_the_damping() {
+fn an_update_without_an_estimate_changes_nothing() {
     let p = problem("poisson2d:40");
     let recipe = DampedDomains { schwarz: exact(), ..DampedDomains::default() };
     let mut step = recipe.build(p.system(), &Cpu::new()).unwrap();
-    let (r, mut before, mut after) = (noise(1600, 3), vec![0.0; 1600], vec![0.0; 1600]);
-    step.apply(&r, &mut before);
+    let r = noise(1600, 3);
+    let before = applied(&mut step, &r);
     let mut small = p.matrix.clone();
     small.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(-1018));
     let refused = step.update(&small).unwrap_err();
     assert!(matches!(refused, SetupError::Place(Error::Parameter { .. })), "{refused}");
-    step.apply(&r, &mut after);
-    after.iter_mut().for_each(|z| *z *= 2.0_f64.powi(-1018));
-    assert!(difference(&after, &before) < 1e-12, "{:.1e}", difference(&after, &before));
+    assert_eq!(applied(&mut step, &r), before);
+}
+
+/// `prepare` computes all new numbers beside those in use, and `commit` exchanges them: the commit has no matrix to
+/// read.
+#[test]
+fn a_prepared_step_is_in_use_from_the_commit_on() {
+    let p = problem("cloth:15");
+    let r = noise(675, 3);
+    let mut stiff = p.matrix.clone();
+    stiff.values_mut().iter_mut().enumerate().for_each(|(k, v)| *v *= 1.0 + 0.5 * (k / 9 % 2) as f64);
+    for i in 0..225 {
+        let k = stiff.pattern().find(i, i).unwrap();
+        stiff.values_mut()[9 * k..9 * k + 9].iter_mut().for_each(|v| *v *= 3.0);
+    }
+    let recipe = DampedDomains::default();
+    let [mut step, mut soft] = [&p.matrix; 2].map(|a| recipe.build(a, &Cpu::new()).unwrap());
+    for (a, fresh) in [(&stiff, None), (&p.matrix, Some(&mut soft)), (&stiff, None)] {
+        let (before, radius) = (applied(&mut step, &r), step.radius());
+        step.prepare(a).unwrap();
+        assert_eq!((applied(&mut step, &r), step.radius()), (before.clone(), radius));
+        let empty = coarsen_sparse::Bsr::identity(0, 3).unwrap();
+        step.commit(&empty).unwrap();
+        let after = applied(&mut step, &r);
+        assert_ne!(after, before);
+        if let Some(fresh) = fresh {
+            assert_eq!((after, step.radius()), (applied(fresh, &r), fresh.radius()));
+        }
+    }
 }
 
 /// Values that `f32` cannot hold are refused before anything is written.

@@ -120,3 +120,34 @@ fn a_factor_needs_no_sizes() {
     let other = Level { matrix: &diagonal, coupled: &COUPLED, sizes: &[] };
     assert_eq!(m.update(&other), Err(Error::Pattern { what: "the level" }.into()));
 }
+
+/// The factor of the coarsest level is computed before domains are overwritten.
+#[test]
+fn a_level_without_a_factor_keeps_its_domains() {
+    let n = 200;
+    let chain = |inside: f64, across: f64| {
+        let coupling = |i: u32| if i % 16 == 15 { across } else { inside };
+        let diagonal = (0..n).map(|i| (i, i, 2.5));
+        let coupled = (1..n).flat_map(|i| [(i, i - 1, coupling(i - 1)), (i - 1, i, coupling(i - 1))]);
+        assembly::from_triplets(n as usize, n as usize, &diagonal.chain(coupled).collect::<Vec<_>>()).unwrap()
+    };
+    let (sound, indefinite, soft) = (chain(-1.0, -1.0), chain(-0.5, -100.0), chain(-0.9, -0.9));
+    let coupled = vec![true; n as usize];
+    let level = |matrix| Level { matrix, coupled: &coupled, sizes: &[] };
+    let recipe = Schwarz { domain: 16, coarse: Coarse::Exact { unknowns: 100 }, ..recipe() };
+    let mut m = recipe.build_coarse(&level(&sound), 0, &Cpu::new()).unwrap();
+    assert_eq!(m.levels(), 1);
+    let r: Vec<f64> = (0..n).map(|i| f64::from(i % 7) - 3.0).collect();
+    let applied = |m: &mut coarsen_schwarz::LevelSolver<f64, f64, f64>| {
+        let mut z = vec![f64::NAN; r.len()];
+        m.apply(&r, &mut z);
+        z
+    };
+    let before = applied(&mut m);
+    let refused = m.update(&level(&indefinite)).unwrap_err();
+    assert!(matches!(refused, SetupError::Coarsest { .. }), "{refused}");
+    assert_eq!(applied(&mut m), before);
+    m.update(&level(&soft)).unwrap();
+    let mut fresh = recipe.build_coarse(&level(&soft), 0, &Cpu::new()).unwrap();
+    assert_eq!(applied(&mut m), applied(&mut fresh));
+}

@@ -15,3 +15,4 @@ mod one_level;
 mod overlap;
 mod packed;
 mod patches;
+mod rebuilds;

@@ -56,6 +56,32 @@ fn it_equals_the_explicit_triple_product() {
     }
 }
 
+/// With random numbers of coarse nodes, every task needs rows from all of A: there are then fewer tasks.
+#[test]
+fn tasks_take_less_memory_than_the_matrix() {
+    let (n, coarse) = (40_000_u32, 10_000_u32);
+    let near = (0..n).flat_map(|i| (i.saturating_sub(1)..(i + 2).min(n)).map(move |j| (i, j, 1.0)));
+    let a = assembly::from_triplets(n as usize, n as usize, &near.collect::<Vec<_>>()).unwrap();
+    let of = |column: &dyn Fn(u32) -> u32| {
+        let entries: Vec<_> = (0..n).map(|i| (i, column(i), 1.0)).collect();
+        let p = assembly::from_triplets(n as usize, coarse as usize, &entries).unwrap();
+        let scratch = |threads| {
+            parallel::threads(threads, || {
+                let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+                let bytes = plan.bytes() - plan.transpose().bytes();
+                (bytes, plan.build(&a, &p).unwrap())
+            })
+            .unwrap()
+        };
+        let ((_, one), (bytes, many)) = (scratch(1), scratch(16));
+        assert_eq!(one, many);
+        bytes
+    };
+    let (together, scattered) = (of(&|i| i / 4), of(&|i| i.wrapping_mul(2_654_435_761) % coarse));
+    assert!(scattered <= a.bytes(), "{scattered} of {}", a.bytes());
+    assert!(together > 8 * 8 * coarse as usize, "{together}: as many tasks as there is work");
+}
+
 #[test]
 fn empty_rows_and_columns_are_nothing() {
     for (b, k) in SIZES {

@@ -39,7 +39,7 @@ use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
 use followed::{Followed, Product};
 pub use lists::{GalerkinLists, ProductList};
 use weights::Weighted;
-use worker::{Factors, Worker};
+use worker::{Factors, Worker, fine_rows, least_bytes};
 
 /// The minimum work per task, in blocks of P.
 const SHARE: usize = 4096;
@@ -52,8 +52,9 @@ const SHARE: usize = 4096;
 /// (J, I) are summed in different orders. So if A is symmetric, A_c is symmetric up to round-off, but not bit
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
-/// *Memory* 12 bytes per block of P. Each thread uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use. If every fine node has at
+/// *Memory* 12 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use. There are at most as many
+/// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. If every fine node has at
 /// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes
 /// per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row
 /// of A and coarse node to which it is coupled.
@@ -79,6 +80,8 @@ pub struct GalerkinPlan<T> {
     block: (usize, usize), // of P
     /// The number of stored scalars of A, times k.
     work: usize,
+    /// The bytes that the rows of all tasks may take: those of A.
+    most: usize,
     /// Empty for a P that is followed by lists, and after [`renew`](Self::renew) until the next product.
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
@@ -98,6 +101,7 @@ impl<T: Real> GalerkinPlan<T> {
             coarse: None,
             block: (0, 0),
             work: 0,
+            most: 0,
             workers: Vec::new(),
             followed: None,
         };
@@ -126,7 +130,7 @@ impl<T: Real> GalerkinPlan<T> {
         self.workers.clear();
         self.followed = None;
         (self.fine, self.coarse) = (a.pattern().clone(), None);
-        (self.block, self.work) = ((b, k), a.nnz() * k);
+        (self.block, self.work, self.most) = ((b, k), a.nnz() * k, a.bytes());
         Ok(())
     }
 
@@ -220,7 +224,7 @@ impl<T: Real> GalerkinPlan<T> {
     /// Makes a worker for each task.
     fn divide(&mut self) {
         let restriction = self.transpose.pattern();
-        let shares = shares(restriction, self.work).into_iter();
+        let shares = shares(restriction, self.work, self.most).into_iter();
         self.workers = shares.map(|rows| Worker::new(rows, restriction)).collect();
     }
 
@@ -308,18 +312,29 @@ type Refill<T> =
 static REFILL: Compiled<2> =
     Compiled([&(GalerkinPlan::<f32>::refill as Refill<f32>), &(GalerkinPlan::<f64>::refill as Refill<f64>)]);
 
-/// Divides the coarse rows among the threads, with about equal numbers of blocks of Pᵀ. The division does not
-/// change any bit of the result.
-fn shares(restriction: &Pattern, work: usize) -> Vec<Range<usize>> {
-    let tasks = match parallel::worth(work) {
+/// Divides the coarse rows among the threads, with about equal numbers of blocks of Pᵀ; among fewer tasks if their rows
+/// would take more than `most` bytes. The division does not change any bit of the result.
+fn shares(restriction: &Pattern, work: usize, most: usize) -> Vec<Range<usize>> {
+    let mut tasks = match parallel::worth(work) {
         true => rayon::current_num_threads().min(restriction.len().div_ceil(SHARE)).max(1),
         false => 1,
     };
-    let start = |t: usize| {
-        let blocks = restriction.len() * t / tasks;
-        if t == tasks { restriction.rows() } else { restriction.offsets().partition_point(|&o| o < blocks) }
-    };
-    (0..tasks).map(|t| start(t)..start(t + 1)).collect()
+    loop {
+        let start = |t: usize| {
+            let blocks = restriction.len() * t / tasks;
+            if t == tasks {
+                restriction.rows()
+            } else {
+                restriction.offsets().partition_point(|&o| o < blocks)
+            }
+        };
+        let shares: Vec<Range<usize>> = (0..tasks).map(|t| start(t)..start(t + 1)).collect();
+        let bytes = |rows: &Range<usize>| least_bytes(fine_rows(rows, restriction).len(), restriction.rows());
+        if tasks == 1 || shares.iter().map(bytes).sum::<usize>() <= most {
+            return shares;
+        }
+        tasks -= tasks.div_ceil(4);
+    }
 }
 
 /// Calls `body` for every worker with the values of its coarse rows, in parallel. If `offsets` is empty, the

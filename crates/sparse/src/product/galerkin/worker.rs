@@ -32,13 +32,22 @@ pub(super) struct Worker<T> {
     pub(super) turned: Vec<T>,
 }
 
+/// The rows of A from the first to the last that some coarse rows need.
+pub(super) fn fine_rows(rows: &Range<usize>, restriction: &Pattern) -> Range<usize> {
+    let ends = |row: &[u32]| Some((*row.first()? as usize, *row.last()? as usize + 1));
+    let asked = rows.clone().filter_map(|row| ends(restriction.row(row)));
+    asked.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(first, end)| first..end)
+}
+
+/// The bytes of a worker without rows of Q.
+pub(super) fn least_bytes(fine: usize, coarse: usize) -> usize {
+    12 * fine + 8 * coarse
+}
+
 impl<T: Real> Worker<T> {
     /// A worker for the coarse rows `rows`; `restriction` is the pattern of Pᵀ.
     pub(super) fn new(rows: Range<usize>, restriction: &Pattern) -> Self {
-        let coarse = restriction.rows();
-        let ends = |row: &[u32]| Some((*row.first()? as usize, *row.last()? as usize + 1));
-        let asked = rows.clone().filter_map(|row| ends(restriction.row(row)));
-        let fine = asked.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0..0, |(first, end)| first..end);
+        let (fine, coarse) = (fine_rows(&rows, restriction), restriction.rows());
         Self {
             rows,
             ends: Vec::new(),

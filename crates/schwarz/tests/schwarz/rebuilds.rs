@@ -1,0 +1,53 @@
+//! Rebuilds within an update: a system without positions has those of the last build.
+
+use std::num::NonZeroUsize;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Prepared, Reused, Setup, UpdateExt};
+use coarsen_schwarz::{AdditiveSchwarz, DampedDomains, Schwarz};
+use coarsen_sparse::{Bsr, Contacts, Sum, System};
+
+use crate::common::{applied, exact, problem};
+
+/// Another pattern, and domains that are chosen again after some updates.
+#[test]
+fn a_rebuild_keeps_the_positions() {
+    let p = problem("cloth:25");
+    let mut contact = Contacts::new(625, 3).unwrap();
+    let block = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign } else { 0.0 });
+    let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
+    contact.replace(&[(100, 100), (100, 600), (600, 100), (600, 600)], &values).unwrap();
+    let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
+    let (on, r) = (Cpu::<f64>::new(), noise(1875, 3));
+    let with = |matrix| System { positions: Some(&p.positions), ..System::from(matrix) };
+    type Build<'a> = Box<dyn Fn(System<'_, f64>) -> Box<dyn Prepared<Vec<f64>, f64>> + 'a>;
+    let builds: [Build<'_>; 3] = [
+        Box::new(|system| Box::new(exact().build(system, &on).unwrap())),
+        Box::new(|system| {
+            Box::new(DampedDomains { schwarz: exact(), ..Default::default() }.build(system, &on).unwrap())
+        }),
+        Box::new(|system| Box::new(AdditiveSchwarz::overlapping().build(system, &on).unwrap())),
+    ];
+    for build in builds {
+        let fresh = |system: System<'_, f64>| applied(&mut build(system), &r);
+        let (expected, without) = (fresh(with(&touching)), fresh(System::from(&touching)));
+        assert_ne!(expected, without, "positions change nothing");
+        let mut m = build(with(&p.matrix));
+        assert_eq!(m.update(&touching).unwrap(), Reused::Nothing);
+        assert_eq!(applied(&mut m, &r), expected);
+        m.update(&p.matrix).unwrap();
+        m.update(&p.matrix).unwrap(); // prepared beside
+        assert_eq!(m.update(&touching).unwrap(), Reused::Nothing);
+        assert_eq!(applied(&mut m, &r), expected);
+        let other = Bsr::identity(30, 3).unwrap();
+        m.update(&other).unwrap();
+        m.update(&touching).unwrap();
+        assert_eq!(applied(&mut m, &r), without, "positions of other nodes");
+    }
+    let mut m = Schwarz { refresh: NonZeroUsize::new(1), ..exact() }.build(with(&p.matrix), &on).unwrap();
+    let before = applied(&mut m, &r);
+    assert!(!m.to_string().contains("earlier"), "{m}");
+    assert_eq!(m.update(&p.matrix).unwrap(), Reused::Rest { redone: 1, of: 1 });
+    assert_eq!(applied(&mut m, &r), before);
+    assert!(m.to_string().contains("positions of an earlier build"), "{m}");
+}
