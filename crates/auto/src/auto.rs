@@ -8,6 +8,7 @@ use coarsen_core::Stop;
 use coarsen_diagnose::{Diagnosis, diagnose};
 use coarsen_sparse::{Bsr, SparseError, System};
 
+use crate::adapt::Adapted;
 use crate::ending::Ending;
 use crate::host::Host;
 use crate::plan::{MEMORY, Options, Plan};
@@ -143,8 +144,10 @@ impl Auto {
     pub fn plan<'a>(&self, system: impl Into<System<'a, f64>>) -> Result<Plan, AutoError> {
         let system = system.into();
         system.check()?;
-        let a = system.whole()?;
-        Ok(self.plan_for(system, &a, &diagnose(&a)))
+        let given = system.whole()?;
+        let diagnosis = diagnose(&given);
+        let adapted = Adapted::new(given, &diagnosis, true);
+        Ok(self.plan_for(system, adapted.preconditioned(), adapted.diagnosis().unwrap_or(&diagnosis)))
     }
 
     fn plan_for(&self, system: System<'_, f64>, a: &Bsr<f64>, diagnosis: &Diagnosis) -> Plan {
@@ -188,11 +191,16 @@ impl Auto {
         self.check(system, b, x)?;
         let whole = system.whole()?;
         whole.check_finite()?;
-        let diagnosis = diagnose(&whole);
-        let plan = Arc::new(self.plan_for(system, &whole, &diagnosis));
+        let given = diagnose(&whole);
+        let adapted = Adapted::new(whole, &given, true);
+        let diagnosis = adapted.diagnosis().unwrap_or(&given);
+        let plan = Arc::new(self.plan_for(system, adapted.preconditioned(), diagnosis));
+        let c = adapted.right_hand_side(b);
+        adapted.start(x);
         let problem = Problem {
-            system: System { matrix: &whole, contact: None, ..system },
-            b,
+            system: System { matrix: adapted.preconditioned(), contact: None, ..system },
+            operator: adapted.matrix(),
+            b: &c,
             null_space: None,
             unconstrained: diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
             tolerance: self.tolerance,
@@ -200,6 +208,7 @@ impl Auto {
             single: true,
         };
         let done = solve_by_plan(&plan, problem, &Host, None, x, &mut |_, _| ControlFlow::Continue(()))?;
+        adapted.set_prescribed(b, x);
         let solved = Solved {
             ending: done.ending,
             true_residual: done.residual,
@@ -210,7 +219,8 @@ impl Auto {
             run: done.run,
             tried: done.tried,
         };
-        Ok((solved, done.solver))
+        // The next system may need another adaptation.
+        Ok((solved, done.solver.filter(|_| adapted.is_given())))
     }
 
     /// Checks sizes, the tolerance, and that b and x are finite.

@@ -8,6 +8,7 @@
 //! | file | contents |
 //! |---|---|
 //! | [`auto`](Auto) | the entry points: plan and solve |
+//! | [`adapt`](Adapted) | the system without prescribed values, and its symmetric part |
 //! | [`plan`](Plan) | the methods for a matrix, and their order |
 //! | [`cost`](Costs) | the work of setups, iterations and factors |
 //! | [`forecast`](Forecast) | forecasts of the number of iterations |
@@ -21,6 +22,7 @@
 //! | [`solid`](is_solid()) | whether the nodes fill a volume, so that skinning is considered |
 //! | [`attainable`](attainable()) | the smallest residual that f64 allows |
 
+mod adapt;
 mod attainable;
 mod auto;
 mod cost;
@@ -36,6 +38,7 @@ mod run;
 mod solid;
 mod solve;
 
+pub use adapt::Adapted;
 pub use attainable::{RoundOff, attainable};
 pub use auto::{Auto, AutoError, Solved};
 pub use cost::Costs;

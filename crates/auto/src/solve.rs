@@ -75,8 +75,10 @@ pub struct Levels {
 /// A system and what a solve may do with it.
 #[derive(Clone, Copy)]
 pub struct Problem<'a> {
-    /// A without contact, and what is known of it.
+    /// A as preconditioners see it, without contact, and what is known of it.
     pub system: System<'a, f64>,
+    /// A as it is multiplied and factored.
+    pub operator: &'a Bsr<f64>,
     /// b.
     pub b: &'a [f64],
     /// Vectors that A maps to zero.
@@ -178,8 +180,16 @@ pub fn solve_by_plan<B: Builder>(
     x: &mut [f64],
     observer: &mut Observer<'_>,
 ) -> Result<Outcomes<B::Vector>, Error> {
-    let negated = plan.negate.then(|| negated(problem.system.matrix));
-    let system = System { matrix: negated.as_ref().unwrap_or(problem.system.matrix), ..problem.system };
+    let negative = |a: &Bsr<f64>| plan.negate.then(|| negated(a));
+    let same = std::ptr::eq(problem.system.matrix, problem.operator);
+    let (of_system, of_operator) =
+        (negative(problem.system.matrix), if same { None } else { negative(problem.operator) });
+    let system = System { matrix: of_system.as_ref().unwrap_or(problem.system.matrix), ..problem.system };
+    let operator = match same {
+        true => system.matrix,
+        false => of_operator.as_ref().unwrap_or(problem.operator),
+    };
+    let problem = Problem { system, operator, ..problem };
     let scale = power_of_two(problem.b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
     let scaled = |v: &[f64], scale: f64| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
     let b = scaled(problem.b, if plan.negate { -scale } else { scale });
@@ -189,14 +199,14 @@ pub fn solve_by_plan<B: Builder>(
         guess.fill(0.0);
     }
     let (ordered, ordering_seconds) = (Cell::new(ordered), Cell::new(0.0));
-    let residual = relative_residual(system.matrix, &b, &guess);
+    let residual = relative_residual(operator, &b, &guess);
     let null_space = match null_space(&problem, plan.symmetric) {
         Ok(found) => found,
         Err(ending) => return Ok(Outcomes::refused(ending, residual)),
     };
     let mut solve = Solve {
         null_space,
-        problem: Problem { system, b: &b, ..problem },
+        problem: Problem { b: &b, ..problem },
         builder,
         observer,
         left: problem.max_iterations,
@@ -218,7 +228,7 @@ pub fn solve_by_plan<B: Builder>(
             Some(known) => known,
             None => {
                 let begun = Instant::now();
-                let analysis = DIRECT.analyse(system.matrix).map_err(|_| NoFactor::Failed);
+                let analysis = DIRECT.analyse(operator).map_err(|_| NoFactor::Failed);
                 ordering_seconds.set(ordering_seconds.get() + begun.elapsed().as_secs_f64());
                 analysis?
             }
@@ -298,13 +308,13 @@ fn null_space(problem: &Problem<'_>, symmetric: bool) -> Result<NullOf, Ending> 
         let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
         Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
     };
-    if let Some((vector, share)) = wrong(problem.system.matrix)? {
+    if let Some((vector, share)) = wrong(problem.operator)? {
         return Err(Ending::NotNull { vector, share });
     }
     if symmetric {
         return Ok(NullOf::Both);
     }
-    let transposed = problem.system.matrix.transpose().map_err(|error| Ending::Setup(error.into()))?;
+    let transposed = problem.operator.transpose().map_err(|error| Ending::Setup(error.into()))?;
     Ok(wrong(&transposed)?.map_or(NullOf::Both, |(vector, share)| NullOf::Matrix { vector, share }))
 }
 
@@ -326,7 +336,7 @@ impl<B: Builder> Solve<'_, '_, B> {
     /// Stores x if it is better than the stored x, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
         let problem = self.problem;
-        let residual = relative_residual(problem.system.matrix, problem.b, &x);
+        let residual = relative_residual(problem.operator, problem.b, &x);
         let outcome = match said {
             _ if residual <= problem.tolerance => Outcome::Converged,
             _ if !residual.is_finite() => Outcome::NotFinite,
@@ -343,7 +353,7 @@ impl<B: Builder> Solve<'_, '_, B> {
             return Ending::Singular(outcome);
         }
         if (failed || outcome == Outcome::IterationLimit) && residual.is_finite() {
-            let bound = attainable(problem.system.matrix, problem.b, &self.x);
+            let bound = attainable(problem.operator, problem.b, &self.x);
             if RoundOff::limits(bound, problem.tolerance, self.residual) {
                 return Ending::RoundOff(RoundOff { bound, reached: self.residual, tolerance: problem.tolerance });
             }
@@ -401,7 +411,7 @@ impl<B: Builder> Solve<'_, '_, B> {
         };
         monitor.built(built.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity));
         let (b, mut x) = (self.builder.vector(&numbers(self.problem.b))?, self.builder.vector(&numbers(&self.x))?);
-        let a = self.builder.operator(self.problem.system.matrix)?;
+        let a = self.builder.operator(self.problem.operator)?;
         tried.setup_seconds = begun.elapsed().as_secs_f64();
         tried.levels.clone_from(&built.levels);
         let (begun, ordering) = (Instant::now(), self.ordering_seconds.get());
@@ -476,7 +486,7 @@ impl<B: Builder> Attempts for Solve<'_, '_, B> {
 
     fn factor(&mut self) -> Result<(Ending, bool), Error> {
         let mut tried = Tried::new(Last::Factor, false);
-        let (a, begun) = (self.problem.system.matrix, Instant::now());
+        let (a, begun) = (self.problem.operator, Instant::now());
         let built = match self.ordered.take() {
             Some(analysis) => analysis.factor(a),
             None => DIRECT.factor(a),

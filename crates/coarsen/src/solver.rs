@@ -260,7 +260,7 @@ mod tests {
         let n = a.pattern().rows();
         for i in 0..n {
             let at = a.pattern().find(i, i).unwrap();
-            a.value_mut(at)[0] -= 3.0;
+            a.values_mut()[at] -= 3.0;
         }
         solver.update(&a).unwrap();
         let solved = solver.solve(&b, &mut x).unwrap().converged().unwrap();

@@ -17,7 +17,8 @@ use crate::checks;
 /// Damped or l1 Jacobi on scalar unknowns.
 ///
 /// M⁻¹ = ω D⁻¹, where D is the diagonal of A or, if `l1`, dᵢ = Σⱼ |aᵢⱼ|. With `l1` the stationary iteration
-/// converges for every symmetric positive definite matrix. Under conjugate gradients ω has no effect. *Use*
+/// converges for every symmetric positive definite matrix, and M is positive definite for every matrix without empty
+/// rows, as `Minres` needs it for indefinite ones. Under conjugate gradients ω has no effect. *Use*
 /// as the cheap default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger. *Memory* a
 /// vector on the host and a vector at the place. *Cost* 3 vector passes per application. *Reference* Saad
 /// 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
@@ -64,16 +65,16 @@ impl Jacobi {
         };
         let mut class = Class::Symmetric;
         for row in 0..a.shape().0 {
-            let diagonal = a.get(row, row);
-            if diagonal == T::zero() {
+            let divisor = entry(row);
+            if divisor == T::zero() {
                 return Err(SetupError::ZeroDiagonal { row, method: "jacobi" });
             }
-            let value = self.omega / entry(row).wide();
+            let value = self.omega / divisor.wide();
             let stored = V::of(value);
             if !stored.is_finite() || stored == V::zero() {
                 return Err(Error::Range { what: "the inverted diagonal", value, storage: V::NAME }.into());
             }
-            if diagonal < T::zero() {
+            if divisor < T::zero() {
                 class = Class::Linear; // M is not positive definite
             }
         }

@@ -1,7 +1,6 @@
 //! The command line.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use coarsen::auto::MEMORY;
@@ -131,6 +130,10 @@ pub(crate) struct Given {
     /// Memory limit of a factor that `auto` may choose, in MiB
     #[arg(long = "memory", value_name = "MIB", default_value_t = (MEMORY >> 20) as u64)]
     pub(crate) memory_mib: u64,
+    /// Take a matrix that is symmetric to single precision as symmetric: preconditioners are built of (A + A^T) / 2, and A is
+    /// multiplied as it is; the method `auto` always does so
+    #[arg(long)]
+    pub(crate) symmetrize: bool,
     /// Tolerance for the relative residual |b - A x| / |b|
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
@@ -224,8 +227,8 @@ pub(crate) struct Devices {
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
-    /// Matrix Market file, plain or compressed with gzip; `-` reads standard input
-    pub(crate) matrix: PathBuf,
+    #[command(flatten)]
+    pub(crate) given: Given,
 }
 
 #[derive(Debug, Args)]
@@ -248,11 +251,10 @@ pub(crate) struct Generate {
 }
 
 impl Solve {
-    /// The options of `coarsen solve FILE`.
-    pub(crate) fn of(file: &Path) -> Self {
-        let words = ["coarsen", "solve", "--"].map(OsString::from).into_iter().chain([file.into()]);
-        match Arguments::parse_from(words).command {
-            Command::Solve(options) => *options,
+    /// The options of `coarsen solve` with the same input.
+    pub(crate) fn of(given: &Given) -> Self {
+        match Arguments::parse_from(["coarsen", "solve"]).command {
+            Command::Solve(options) => Self { given: given.clone(), ..*options },
             other => unreachable!("`solve` was parsed as {other:?}"),
         }
     }

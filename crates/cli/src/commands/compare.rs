@@ -60,7 +60,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     progress.phase("reading");
     let input = Input::load(given)?;
     progress.phase("analysing");
-    let ready = Ready::new(given, &input, true)?;
+    let ready = Ready::new(given, &input, true, true)?;
     check_solvable(given, &ready)?;
     let pairs = candidates(&ready, options);
     check_words(&ready, options, stages, &pairs)?;
@@ -91,7 +91,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             let wish = Wish { method, precond, iterate: method != Method::Direct };
             let mut choice = choose(&ready, given, wish);
             let ordered = match method {
-                Method::Direct => match ordered(&ready.matrix, options.limit, given.memory()) {
+                Method::Direct => match ordered(ready.matrix(), options.limit, given.memory()) {
                     Ok(ordered) => Some(ordered),
                     Err(Some(why)) => {
                         let mut refused = Solution::refused((method, precond), Vec::new(), why);

@@ -19,11 +19,12 @@ use crate::input::system::Input;
 /// `coarsen info`. If `solve` would reject the system, this command prints the diagnosis and ends with the
 /// same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
-    let threads = available_parallelism().map_or(1, usize::from);
-    parallel::threads(threads, || look(&Solve::of(&options.matrix)))?
+    let given = &options.given;
+    let threads = given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    parallel::threads(threads, || inspect(&Solve::of(given)))?
 }
 
-fn look(options: &Solve) -> Result<ExitCode, Failure> {
+fn inspect(options: &Solve) -> Result<ExitCode, Failure> {
     let mut refused = None;
     let mut input = Input::matrix(&options.given.source, |source| {
         let (matrix, why) = source.matrix_and_refusal()?;
@@ -34,10 +35,13 @@ fn look(options: &Solve) -> Result<ExitCode, Failure> {
         say(&described(&diagnose(&input.matrix)));
         return Err(why.into());
     }
-    input.b = vec![0.0; input.matrix.shape().0];
-    let ready = Ready::new(&options.given, &input, true)?;
-    // Print the diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
-    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(&ready.matrix)));
+    input.read_beside(&options.given)?;
+    let ready = Ready::new(&options.given, &input, true, true)?;
+    // The diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
+    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(ready.matrix())));
+    for warning in &ready.warnings {
+        say(&format!("warning: {warning}\n"));
+    }
     let choice = decide(options, &Stages::Cpu, &ready)?;
     say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]));
     if choice.factor_follows() {

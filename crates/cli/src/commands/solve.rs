@@ -8,7 +8,7 @@ use coarsen::matrix_market;
 use coarsen::parallel;
 
 use crate::arguments::place::check_place;
-use crate::arguments::{Follow, Solve};
+use crate::arguments::{Follow, Method, Solve};
 use crate::console::{complain, say};
 use crate::decision::choose::Choice;
 use crate::decision::decide::decide;
@@ -104,7 +104,8 @@ impl<'a> SolveRun<'a> {
         progress: &Progress,
         renumber: bool,
     ) -> Result<Self, Failure> {
-        let ready = Ready::new(&options.given, input, renumber)?;
+        let symmetrise = options.method == Method::Auto || options.given.symmetrize;
+        let ready = Ready::new(&options.given, input, renumber, symmetrise)?;
         let mut choice = decide(options, stages, &ready)?;
         let run = Run {
             ready: &ready,

@@ -10,8 +10,8 @@ use crate::input::ready::Ready;
 /// All methods and preconditioners that suit this matrix.
 pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
     let given = &options.given;
-    let blocks = ready.matrix.block().0 > 1;
-    let values = ready.diagnosis.values.as_ref();
+    let blocks = ready.matrix().block().0 > 1;
+    let values = ready.seen().values.as_ref();
     let symmetric = values.is_some_and(|v| v.symmetry.holds());
     let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
     let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
@@ -30,7 +30,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
             (Precond::Ssor, true),
             (Precond::Ic0, true),
             (Precond::Chebyshev, true),
-            (Precond::Skinning, ready.positions.is_some() && (2..=3).contains(&ready.matrix.block().0)),
+            (Precond::Skinning, ready.positions.is_some() && (2..=3).contains(&ready.matrix().block().0)),
             (Precond::Mas, true),
             (Precond::As, true),
         ];
@@ -64,7 +64,7 @@ pub(crate) fn check_words(
     pairs: &[(Method, Precond)],
 ) -> Result<(), Failure> {
     let Given { aggregation, domains, overlap, skinning, .. } = &options.given;
-    let of_matrix = match ready.diagnosis.is_symmetric() {
+    let of_matrix = match ready.seen().is_symmetric() {
         true => "the matrix is not positive definite",
         false => "the matrix is not symmetric",
     };

@@ -29,7 +29,7 @@ pub(crate) struct Wish {
 fn is_solid(ready: &Ready<'_>, given: &Given) -> bool {
     let open = given.near_kernel.is_none() && given.aggregation.words().is_empty();
     let positions = ready.positions.as_deref().filter(|_| open);
-    positions.is_some_and(|positions| coarsen::auto::is_solid(&ready.matrix, positions))
+    positions.is_some_and(|positions| coarsen::auto::is_solid(ready.matrix(), positions))
 }
 
 /// Chooses for a system.
@@ -43,8 +43,8 @@ pub(crate) fn choose(ready: &Ready<'_>, given: &Given, wish: Wish) -> Choice {
         memory: given.memory(),
         tolerance: given.tol,
     };
-    let costs = |factor| ready.looks.borrow_mut().time("forecasts", || Costs::of(&ready.matrix, factor));
-    let plan = Plan::new(options, ready.input.b.len(), &ready.diagnosis, costs);
+    let costs = |factor| ready.looks.borrow_mut().time("forecasts", || Costs::of(ready.matrix(), factor));
+    let plan = Plan::new(options, ready.input.b.len(), ready.seen(), costs);
     Choice::new(plan, options, wish)
 }
 

@@ -12,13 +12,6 @@ pub(crate) struct Look {
     pub(crate) seconds: f64,
 }
 
-/// A start time, and the total analysis time before it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    at: Instant,
-    looked: f64,
-}
-
 /// The steps so far.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
@@ -44,16 +37,6 @@ impl Looks {
     /// Adds the steps of another list.
     pub(crate) fn add(&mut self, others: &Self) {
         others.0.iter().for_each(|look| self.note(look.step, look.seconds));
-    }
-
-    /// Starts a measurement.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { at: Instant::now(), looked: self.seconds() }
-    }
-
-    /// The seconds since the start, minus the analysis steps in between.
-    pub(crate) fn since(&self, mark: Mark) -> f64 {
-        (mark.at.elapsed().as_secs_f64() - (self.seconds() - mark.looked)).max(0.0)
     }
 
     /// The seconds of all steps.
@@ -96,18 +79,5 @@ mod tests {
         looks.add(&others);
         let expected = [("ordering", 3.5), ("block size", 0.5)].map(|(step, seconds)| Look { step, seconds });
         assert_eq!(looks.0, expected);
-    }
-
-    #[test]
-    fn looks_are_no_part_of_what_they_interrupt() {
-        let mut looks = Looks::default();
-        looks.note("blocks", 7.0);
-        let mark = looks.mark();
-        let pause = || std::thread::sleep(std::time::Duration::from_millis(20));
-        looks.time("ordering", pause);
-        let (between, whole) = (looks.since(mark), mark.at.elapsed().as_secs_f64());
-        assert!(between + 0.02 <= whole, "{between} of {whole}");
-        pause();
-        assert!(looks.since(mark) >= 0.02);
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use coarsen::auto::Adapted;
 use coarsen::diagnose::{Diagnosis, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 
@@ -23,10 +24,13 @@ const MOST: usize = 12;
 /// An input and its analysis before a method is chosen.
 pub(crate) struct Ready<'a> {
     pub(crate) input: &'a Input,
+    /// The diagnosis of the matrix as it is given.
     pub(crate) diagnosis: Diagnosis,
-    /// The matrix in blocks, renumbered by `order`.
-    pub(crate) matrix: Cow<'a, Bsr<f64>>,
-    /// The order of the nodes in `matrix` and its vectors, if it differs from the input.
+    /// The matrix in blocks, renumbered by `order`, and what is solved in its place.
+    pub(crate) adapted: Adapted<'a>,
+    /// Warnings about the data beside the matrix.
+    pub(crate) warnings: Vec<String>,
+    /// The order of the nodes in the matrix and its vectors, if it differs from the input.
     pub(crate) order: Option<Permutation>,
     pub(crate) positions: Option<Cow<'a, [[f64; 3]]>>,
     pub(crate) near_kernel: Option<Cow<'a, NearKernel>>,
@@ -38,8 +42,14 @@ pub(crate) struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// Analyses the matrix, converts it to blocks and reorders it if this saves time and `renumber` is true.
-    pub(crate) fn new(given: &Given, input: &'a Input, renumber: bool) -> Result<Self, Failure> {
+    /// Analyses the matrix, converts it to blocks and reorders it if this saves time and `renumber` is true. With
+    /// `symmetrise`, a matrix that is symmetric to single precision counts as symmetric.
+    pub(crate) fn new(
+        given: &Given,
+        input: &'a Input,
+        renumber: bool,
+        symmetrise: bool,
+    ) -> Result<Self, Failure> {
         let (parsed, mut looks) = (Instant::now(), Looks::default());
         let block = looks.time("block size", || block_size(given, input))?;
         let mut matrix = if input.matrix.block() == (block, block) {
@@ -49,6 +59,8 @@ impl<'a> Ready<'a> {
             Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
         };
         let diagnosis = looks.time("diagnosis", || diagnose(&matrix));
+        // Prescribed rows are those of the given order.
+        let renumber = renumber && diagnosis.values.as_ref().is_none_or(|values| values.prescribed.is_empty());
         let order = looks.time("order", || if renumber { renumber::order(&matrix) } else { None });
         if let Some(order) = &order {
             matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);
@@ -63,11 +75,14 @@ impl<'a> Ready<'a> {
             NullSpace::None => None,
             _ => looks.time("null space", || null_space(given, input, &matrix, by))?,
         };
+        let warnings = looks.time("order of the near-kernel", || by_component(given, input, &matrix, by))?;
+        let adapted = looks.time("adaptation", || Adapted::new(matrix, &diagnosis, symmetrise));
         let looks = RefCell::new(looks);
         Ok(Self {
             input,
             diagnosis,
-            matrix,
+            adapted,
+            warnings,
             order,
             positions,
             near_kernel,
@@ -76,6 +91,38 @@ impl<'a> Ready<'a> {
             looks,
         })
     }
+
+    /// The matrix of which preconditioners are built.
+    pub(crate) fn matrix(&self) -> &Bsr<f64> {
+        self.adapted.preconditioned()
+    }
+
+    /// The diagnosis of this matrix.
+    pub(crate) fn seen(&self) -> &Diagnosis {
+        self.adapted.diagnosis().unwrap_or(&self.diagnosis)
+    }
+}
+
+/// A warning if the vectors or coordinates of a file are in another order than the unknowns of the matrix: by component and
+/// not by node.
+fn by_component(
+    given: &Given,
+    input: &Input,
+    a: &Bsr<f64>,
+    order: Option<&Permutation>,
+) -> Result<Vec<String>, Failure> {
+    let n = input.b.len();
+    let vectors = match (&given.near_kernel, &given.source.coordinates, &input.near_kernel, &input.positions) {
+        (Some(_), _, Some(vectors), _) => vectors.clone(),
+        (None, Some(_), None, Some(points)) if n == 2 * points.len() || n == 3 * points.len() => {
+            NearKernel::rigid_body_modes(points, n / points.len())?
+        }
+        _ => return Ok(Vec::new()),
+    };
+    // The matrix in its given order.
+    let restored = order.map(|order| a.permute(&order.inverse())).transpose()?;
+    let found = vectors.by_component(restored.as_ref().unwrap_or(a))?;
+    Ok(found.iter().map(ToString::to_string).collect())
 }
 
 /// The block size: the option, otherwise from the coordinates, the problem or the pattern, in this order.

@@ -34,6 +34,13 @@ impl Input {
     /// Reads or generates all data that the command line names.
     pub(crate) fn load(given: &Given) -> Result<Self, Failure> {
         let mut input = Self::matrix(&given.source, |source| source.system())?;
+        input.read_beside(given)?;
+        Ok(input)
+    }
+
+    /// Reads what the command line names beside the matrix.
+    pub(crate) fn read_beside(&mut self, given: &Given) -> Result<(), Failure> {
+        let input = self;
         let n = input.matrix.shape().0;
         input.b = match &given.rhs {
             Rhs::Ones => vec![1.0; n],
@@ -55,7 +62,7 @@ impl Input {
         if let NullSpace::File(path) = &given.null_space {
             input.null_space = Some(columns(path, n)?);
         }
-        Ok(input)
+        Ok(())
     }
 
     /// Reads only the matrix and the coordinates; `read` determines which kinds of matrices are accepted.

@@ -87,7 +87,7 @@ impl Report {
             source: input.source.clone(),
             n: input.b.len(),
             nnz: input.matrix.nnz(),
-            block_size: ready.matrix.block().0,
+            block_size: ready.matrix().block().0,
             method: solution.method,
             precond: solution.precond,
             backend: solution.backend,
@@ -113,7 +113,7 @@ impl Report {
             peak_memory_bytes: peak_memory(),
             choice: choice.because.clone(),
             notes: solution.notes.clone(),
-            warnings: grave.map(ToString::to_string).collect(),
+            warnings: grave.map(ToString::to_string).chain(ready.warnings.iter().cloned()).collect(),
             versions: Versions::THESE,
         }
     }

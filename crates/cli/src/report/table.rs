@@ -141,7 +141,7 @@ impl Table {
             n: ready.input.b.len(),
             nnz: ready.input.matrix.nnz(),
             filtered: ready.input.filter.as_ref().map(|filter| filter.density().to_string()),
-            block_size: ready.matrix.block().0,
+            block_size: ready.matrix().block().0,
             threads,
             tolerance: options.given.tol,
             limit_seconds: options.limit,

@@ -42,7 +42,7 @@ pub(crate) fn solve(
 ) -> Result<Solution, Failure> {
     let Run { ready, stages, precision, .. } = run;
     let asked = choice.method();
-    if let Some(ending) = refuse(asked, &ready.diagnosis) {
+    if let Some(ending) = refuse(asked, ready.seen()) {
         let x = ready.input.x0.clone().unwrap_or_else(|| vec![0.0; ready.input.b.len()]);
         return Ok(Solution::refused((asked, choice.precond()), x, ending));
     }
@@ -84,18 +84,21 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
     ordered: Option<Analysis>,
 ) -> Result<Solution, Failure> {
     let Run { ready, given, progress, deadline, precision, .. } = run;
-    let (order, block) = (ready.order.as_ref(), ready.matrix.block().0);
-    let b = renumber::arranged(order, block, &ready.input.b);
+    let (order, block) = (ready.order.as_ref(), ready.matrix().block().0);
+    let given_b = renumber::arranged(order, block, &ready.input.b);
+    let b = ready.adapted.right_hand_side(&given_b);
     let mut x = match &ready.input.x0 {
         Some(x0) => renumber::arranged(order, block, x0).into_owned(),
         None => vec![0.0; b.len()],
     };
+    ready.adapted.start(&mut x);
     let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
     let problem = Problem {
-        system: System { positions, near_kernel, ..(&*ready.matrix).into() },
+        system: System { positions, near_kernel, ..ready.matrix().into() },
+        operator: ready.adapted.matrix(),
         b: &b,
         null_space: ready.null_space.as_ref(),
-        unconstrained: ready.diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
+        unconstrained: ready.seen().values.as_ref().is_some_and(|values| values.floating > 0),
         tolerance: given.tol,
         max_iterations: given.max_iterations,
         single: precision == Precision::Auto,
@@ -119,10 +122,12 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
         }
     };
     let done = solve_by_plan(&choice.plan, problem, &place, ordered, &mut x, &mut observe)?;
+    ready.adapted.set_prescribed(&given_b, &mut x);
     if done.ordering_seconds > 0.0 {
         ready.looks.borrow_mut().note("ordering for a factor", done.ordering_seconds);
     }
     let mut notes = Vec::from_iter(double.remark());
+    notes.extend((!ready.adapted.is_given()).then(|| ready.adapted.to_string()));
     if let Some(run) = &done.run {
         let unbounded = run.unbounded.filter(|_| choice.is_auto()).map(Event::NoFactor);
         let told = run.events.iter().filter(|event| !matches!(event, Event::NoFactor(_))).chain(&unbounded);
