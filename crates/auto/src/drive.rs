@@ -164,12 +164,26 @@ impl<A: Attempts> Drive<'_, '_, A> {
         }
     }
 
-    /// The candidate with the lowest forecast, without the one that runs.
+    /// The candidate with the lowest forecast, without the one that runs. If a factor is cheaper than it, but must wait for
+    /// half of its cost, no setup beyond that half begins.
     fn cheapest(&self, running: Option<usize>) -> Option<usize> {
         let open = |i: &usize| Some(*i) != running && !self.states[*i].failed;
-        (0..self.states.len())
-            .filter(open)
-            .min_by(|&i, &j| self.states[i].forecast.total_cmp(&self.states[j].forecast))
+        let least = |i: &usize, j: &usize| self.states[*i].forecast.total_cmp(&self.states[*j].forecast);
+        let all = || (0..self.states.len()).filter(open);
+        let (factor, total) = match self.spent.factor {
+            FactorCost::None(_) => (f64::INFINITY, f64::INFINITY),
+            FactorCost::Estimated { total, .. } => (total, total),
+            FactorCost::Known { factor, total } => (factor, total),
+        };
+        let left = 0.5 * total - self.spent.log.iterated();
+        let affordable = |i: &usize| {
+            let State { forecast, spent, .. } = self.states[*i];
+            spent > 0.0 || forecast <= factor || self.setup(*i) <= left
+        };
+        all().filter(affordable).min_by(least).or_else(|| match running {
+            Some(_) => None,
+            None => all().min_by(least),
+        })
     }
 
     fn advice(&self, next: Option<usize>) -> Advice {
@@ -239,7 +253,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
                 Next::Another
             }
             (Ending::Method(Outcome::Converged | Outcome::Stopped), _)
-            | (Ending::TimeLimit | Ending::Singular(_), _) => Next::Done,
+            | (Ending::TimeLimit | Ending::Singular(_) | Ending::NotInRange(_), _) => Next::Done,
             // Refinement with a factor reaches a smaller residual than iterations that stagnate. It may cost
             // at most twice the work so far.
             (Ending::RoundOff(_), _) if self.is_dear() => Next::Done,

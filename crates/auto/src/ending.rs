@@ -33,6 +33,10 @@ pub enum Ending {
     },
     /// The outcome for a matrix whose kernel contains constants, if no null space is given.
     Singular(Outcome),
+    /// b has a part in the given null space, so that no x solves the system. The value is ‖b − A x‖ / ‖b‖.
+    NotInRange(f64),
+    /// The incomplete factor is unstable: ‖A‖∞ ‖M⁻¹ 1‖∞ is the value.
+    Unstable(f64),
     /// The method requires a symmetric matrix.
     Unsymmetric {
         /// The row of the largest difference.
@@ -82,7 +86,7 @@ impl Ending {
     /// Whether a preconditioner in f64 could end differently.
     pub(crate) fn may_be_rounding(&self) -> bool {
         match self {
-            Self::Setup(_) | Self::Unsuitable(_) | Self::Singular(_) => true,
+            Self::Setup(_) | Self::Unsuitable(_) | Self::Singular(_) | Self::Unstable(_) => true,
             Self::Method(outcome) => {
                 !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)
             }
@@ -103,6 +107,8 @@ impl Ending {
             Self::TimeLimit => "time_limit",
             Self::TooLong { .. } | Self::TooLarge { .. } => "left_out",
             Self::Singular(_) => "singular_matrix",
+            Self::NotInRange(_) => Outcome::Inconsistent.name(),
+            Self::Unstable(_) => "unstable_preconditioner",
             Self::Unsymmetric { .. } => "unsymmetric_matrix",
             Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
             Self::Setup(_) => "setup_failed",
@@ -134,6 +140,16 @@ impl fmt::Display for Ending {
                 f,
                 "the matrix is singular: its row sums are zero, so constants are in its kernel (outcome of the method: {outcome}); \
                  give the null space of constants, or fix a value"
+            ),
+            Self::NotInRange(residual) => write!(
+                f,
+                "b is not in the range of A: its part in the given null space leaves a residual of {residual:.1e}; x solves the \
+                 least-squares problem; remove this part of b, or loosen the tolerance"
+            ),
+            Self::Unstable(condition) => write!(
+                f,
+                "the incomplete factor is unstable: solving with it enlarges a vector {condition:.0e} times, as in convection \
+                 without enough diffusion; use another preconditioner (sa, ras) or a direct method"
             ),
             Self::Unsymmetric { row, column, here, there } => write!(
                 f,

@@ -5,7 +5,7 @@
 //! | symmetric, perhaps positive definite | CG with smoothed aggregation, skinning for solids with positions, block Jacobi, multilevel Schwarz, IC(0); a Cholesky factor; MINRES if it turns out indefinite |
 //! | symmetric, perhaps negative definite | the same for −A |
 //! | symmetric indefinite | MINRES with a positive diagonal, GMRES with factors of domains; L B Lᵀ |
-//! | unsymmetric | GMRES with smoothed aggregation if A is near to an M-matrix, BiCGStab and GMRES with ILU(0), GMRES with factors of domains; LU |
+//! | unsymmetric | GMRES with smoothed aggregation if the diagonal has one sign, BiCGStab and GMRES with ILU(0), GMRES with factors of domains; LU |
 //!
 //! A factor is excluded if the caller chooses a preconditioner, a null space,
 //! a precision other than f64 or a device, or if a component of the graph has no constraints.
@@ -21,10 +21,6 @@ use crate::{Costs, Kind, Method};
 /// The number of unknowns up to which a matrix is factorised at once, because a factor is then
 /// faster than any analysis.
 const QUICK: usize = 300;
-
-/// The largest share of rows that are not diagonally dominant, and of off-diagonal entries with the sign of the diagonal,
-/// with which smoothed aggregation is expected to work for an unsymmetric matrix.
-const NEAR_M: f64 = 0.1;
 
 /// The options for the choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -191,7 +187,8 @@ impl Plan {
         let first = quick.then_some(Last::Factor);
         // Nothing else is possible, so the limit does not hold.
         let memory = if candidates.is_empty() { usize::MAX } else { options.memory };
-        let negate = signed == Some(-1.0);
+        let all_negative = values.is_some_and(|v| n > 0 && v.negative_diagonal == n);
+        let negate = signed == Some(-1.0) || signed.is_none() && all_negative;
         Self { costs, candidates, first, factor, memory, negate, symmetric, reason }
     }
 
@@ -250,12 +247,11 @@ fn candidates(options: Options, costs: &Costs, values: Option<&Values>) -> Vec<C
     let symmetric = values.is_some_and(|v| v.symmetry.holds());
     let definite = values.and_then(sign).is_some();
     let diagonal = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
-    let near_m = !zero
+    let one_sign = !zero
         && values.is_some_and(|v| {
-            let signs = v.negative_diagonal == 0 || v.negative_diagonal == costs.unknowns as usize;
-            signs && v.not_dominant <= NEAR_M && v.positive_off_diagonal <= NEAR_M
+            v.negative_diagonal == 0 || v.negative_diagonal == costs.unknowns as usize
         });
-    let aggregation: &[Kind] = if near_m { &[Kind::SmoothedAggregation] } else { &[] };
+    let aggregation: &[Kind] = if one_sign { &[Kind::SmoothedAggregation] } else { &[] };
     let incomplete: &[Kind] = if zero { &[] } else { &[Kind::Ilu0] };
     match options.method {
         Some(method @ (Method::Cg | Method::FlexibleCg)) => with(method, &definite_kinds(options, diagonal)),

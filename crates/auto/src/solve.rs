@@ -164,6 +164,9 @@ pub const DIRECT: Direct = Direct {
 /// The largest |A v| of a vector v of the null space, relative to its value without cancellation.
 const NULL: f64 = 1e-6;
 
+/// The ‖A‖∞ ‖M⁻¹ 1‖∞ above which an incomplete factor counts as unstable.
+const UNSTABLE: f64 = 1e10;
+
 /// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
@@ -349,6 +352,9 @@ impl<B: Builder> Solve<'_, '_, B> {
             (self.x, self.residual) = (x, residual);
         }
         let failed = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped);
+        if outcome == Outcome::Inconsistent && problem.null_space.is_some() {
+            return Ending::NotInRange(self.residual);
+        }
         if failed && problem.unconstrained && problem.null_space.is_none() {
             return Ending::Singular(outcome);
         }
@@ -417,8 +423,37 @@ impl<B: Builder> Solve<'_, '_, B> {
         let (begun, ordering) = (Instant::now(), self.ordering_seconds.get());
         let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, tried);
         tried.solve_seconds = begun.elapsed().as_secs_f64() - (self.ordering_seconds.get() - ordering);
+        let ending = match ending? {
+            Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged) if kind == Kind::Ilu0 => {
+                match self.enlarges(&mut built)? {
+                    condition if condition > UNSTABLE => Ending::Unstable(condition),
+                    _ => Ending::Method(Outcome::Stagnated),
+                }
+            }
+            ending => ending,
+        };
         self.kept.push((kind, single, built));
-        ending
+        Ok(ending)
+    }
+
+    /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.
+    fn enlarges(&self, built: &mut Built<B::Vector>) -> Result<f64, Error> {
+        let a = self.problem.operator;
+        let (n, b) = (a.shape().0, a.block().0);
+        let ones = self.builder.vector(&numbers(&vec![1.0; n]))?;
+        let mut z = self.builder.vector(&numbers(&vec![0.0; n]))?;
+        built.preconditioner.apply(&ones, &mut z);
+        let mut found = numbers(&vec![0.0; n]);
+        self.builder.read(&z, &mut found)?;
+        let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
+        let mut sums = vec![0.0; n];
+        for i in 0..a.pattern().rows() {
+            for (_, block) in a.row(i) {
+                block.iter().enumerate().for_each(|(k, v)| sums[i * b + k / b] += v.abs());
+            }
+        }
+        let condition = largest * sums.into_iter().fold(0.0, f64::max);
+        Ok(if condition.is_nan() { f64::INFINITY } else { condition })
     }
 
     /// Iterates until the residual in f64 is within the tolerance. The method may see a smaller residual than that, because

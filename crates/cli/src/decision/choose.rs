@@ -118,10 +118,10 @@ impl Choice {
         }
     }
 
-    /// Replaces the reasons by the course of the run.
-    pub(crate) fn went(&mut self, run: &Run) {
-        if !self.auto || run.events.is_empty() {
-            return;
+    /// Replaces the reasons by the course of the run. Returns the event that became a reason.
+    pub(crate) fn went(&mut self, run: &Run) -> Option<String> {
+        if !self.auto || run.last == self.plan.begins() && run.events.is_empty() {
+            return None;
         }
         let reason = match self.plan.reason.why {
             Why::Asked => String::from("requested"),
@@ -132,7 +132,8 @@ impl Choice {
             (Event::Left { from, .. }, last) => *from != last,
             _ => false,
         });
-        let told = told.map_or_else(|| "the lowest forecast".to_owned(), Event::to_string);
+        let event = told.map(Event::to_string);
+        let told = event.clone().unwrap_or_else(|| "the lowest forecast".to_owned());
         self.because = match run.last {
             Last::Factor => [
                 format!("direct: {reason}; {told}"),
@@ -142,6 +143,7 @@ impl Choice {
                 [format!("{method}: {reason}"), format!("{kind}: {told}")]
             }
         };
+        event
     }
 }
 

@@ -131,8 +131,9 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
     if let Some(run) = &done.run {
         let unbounded = run.unbounded.filter(|_| choice.is_auto()).map(Event::NoFactor);
         let told = run.events.iter().filter(|event| !matches!(event, Event::NoFactor(_))).chain(&unbounded);
-        notes.extend(told.map(ToString::to_string));
-        choice.went(run);
+        let told = told.map(ToString::to_string);
+        let reason = choice.went(run);
+        notes.extend(told.filter(|told| Some(told) != reason.as_ref()));
     }
     if let Some(Kept::Factor(factor)) = &done.solver {
         notes.extend(described(factor));
