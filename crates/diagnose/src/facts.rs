@@ -83,8 +83,8 @@ impl Facts {
             (tally, halves)
         };
         let pieces = (0..nodes, Groups(rows, r));
-        let length = nodes.div_ceil(TASKS).max((LEAF / r).max(1));
         let parallel = parallel::worth(4 * a.nnz());
+        let length = if parallel { nodes.div_ceil(TASKS).max(LEAF / r) } else { nodes }.max(1);
         let (tally, mut halves) =
             tree(pieces, length, parallel, &leaf, &|a, b| (a.0.join(b.0), a.1.join(b.1)));
         if halves.is_open() {

@@ -52,7 +52,7 @@ impl Halves {
             if j < range.start {
                 let mirror = pattern.find(j, i).map(value);
                 self.earlier += usize::from(mirror.is_some());
-                self.compare::<T, B>((i, j), here, mirror, [Of::Node(a, j), of_i]);
+                self.compare::<T, B>((i, j), here, mirror, [Of::node(a, j), of_i]);
                 continue;
             }
             let is_next = |next: u32| {
@@ -121,7 +121,7 @@ impl Halves {
         for j in range.clone() {
             let above = a.row(j).filter(|&(i, _)| i >= range.end && a.pattern().find(i, j).is_none());
             for (i, mirror) in above {
-                self.compare::<T, 0>((i, j), None, Some(mirror), [Of::Node(a, j), Of::Node(a, i)]);
+                self.compare::<T, 0>((i, j), None, Some(mirror), [Of::node(a, j), Of::node(a, i)]);
             }
         }
     }
@@ -235,27 +235,31 @@ fn are_quiet<T: Real, const B: usize>(here: &[T], mirror: &[T], [of_j, of_i]: [O
     for r in 0..B {
         for c in 0..B {
             let v = mirror[r * B + c];
-            loud |= (v != here[c * B + r]) | is_near(v.wide(), p[r], q[c]);
+            let square = v.wide() * v.wide();
+            loud |= (v != here[c * B + r]) | (NEAR * (p[r] * q[c]).abs() <= square);
         }
     }
     !loud
 }
 
-/// The scalar rows of a node: their properties in this task, or the matrix and the node.
+/// The scalar rows of a node: their properties in this task, or the matrix, the node, and its diagonal block.
 #[derive(Clone, Copy)]
 enum Of<'a, T> {
     Rows(&'a [Row]),
-    Node(&'a Bsr<T>, usize),
+    Node(&'a Bsr<T>, usize, Option<&'a [T]>),
 }
 
-impl<T: Real> Of<'_, T> {
+impl<'a, T: Real> Of<'a, T> {
+    /// The rows of a node of another task.
+    fn node(a: &'a Bsr<T>, node: usize) -> Self {
+        Self::Node(a, node, a.pattern().find(node, node).map(|k| a.value(k)))
+    }
+
     #[inline(always)]
     fn diagonal(self, r: usize) -> f64 {
         match self {
             Self::Rows(rows) => rows[r].diagonal,
-            Self::Node(a, node) => {
-                a.pattern().find(node, node).map_or(0.0, |k| a.value(k)[r * a.block().0 + r].wide())
-            }
+            Self::Node(a, _, block) => block.map_or(0.0, |block| block[r * a.block().0 + r].wide()),
         }
     }
 
@@ -263,7 +267,7 @@ impl<T: Real> Of<'_, T> {
     fn is_alone(self, r: usize) -> bool {
         match self {
             Self::Rows(rows) => rows[r].is_alone(),
-            Self::Node(a, node) => {
+            Self::Node(a, node, _) => {
                 let b = a.block().0;
                 let row = |(j, block): (usize, &[T])| {
                     (0..b).all(|c| j * b + c == node * b + r || block[r * b + c].is_zero())
