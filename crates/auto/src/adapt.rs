@@ -176,7 +176,8 @@ mod tests {
         assert!(solved.true_residual <= 1e-8 && [0, 17, 450].iter().all(|&p| x[p] == 0.01), "{solved}");
         let mut r = vec![0.0; n];
         coarsen_core::LinearOperator::residual(&a, &b, &x, &mut r);
-        let free = |v: &[f64]| (0..n).filter(|i| ![0, 17, 450].contains(i)).map(|i| v[i] * v[i]).sum::<f64>().sqrt();
+        let free =
+            |v: &[f64]| (0..n).filter(|i| ![0, 17, 450].contains(i)).map(|i| v[i] * v[i]).sum::<f64>().sqrt();
         assert!(free(&r) <= 1e-7 * free(&b), "{} of {}", free(&r), free(&b));
         // Springs of contact stay as they are.
         let at = a.pattern().find(17, 17).unwrap();

@@ -11,12 +11,12 @@
 
 use coarsen_core::Outcome;
 
+use crate::Forecast;
+use crate::ending::Ending;
 use crate::factor_cost::{Advice, FactorCost, Item, NextAttempt, NoFactor, Spent};
 use crate::monitor::{Monitor, Order, Verdict, order};
 use crate::plan::{Candidate, Plan};
-use crate::ending::Ending;
 use crate::run::{Event, Last, Run};
-use crate::Forecast;
 
 /// An attempt: a method with a preconditioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +74,10 @@ pub fn drive<A: Attempts>(
     attempts: &mut A,
     order: &mut Order<'_>,
 ) -> Result<Run, A::Error> {
-    let states = plan.candidates.iter().map(|candidate| State {
-        forecast: plan.expected(*candidate),
-        ..State::default()
-    });
+    let states = plan
+        .candidates
+        .iter()
+        .map(|candidate| State { forecast: plan.expected(*candidate), ..State::default() });
     let mut drive = Drive {
         states: states.collect(),
         spent: Spent { log: Default::default(), factor: plan.factor },
@@ -124,6 +124,9 @@ struct Drive<'a, 'o, A> {
 /// A method that was left comes back if its forecast, times this factor, is the lowest.
 const RETURN: f64 = 1.5;
 
+/// See [`Drive::probed`].
+const PROBE: f64 = 8.0;
+
 /// What follows an attempt.
 enum Next {
     /// The run ends.
@@ -165,7 +168,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
     }
 
     /// The candidate with the lowest forecast, without the one that runs. If a factor is cheaper than it, but must wait for
-    /// half of its cost, no setup beyond that half begins.
+    /// half of its cost, no setup beyond that half begins, and what runs goes on until then.
     fn cheapest(&self, running: Option<usize>) -> Option<usize> {
         let open = |i: &usize| Some(*i) != running && !self.states[*i].failed;
         let least = |i: &usize, j: &usize| self.states[*i].forecast.total_cmp(&self.states[*j].forecast);
@@ -178,7 +181,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
         let left = 0.5 * total - self.spent.log.iterated();
         let affordable = |i: &usize| {
             let State { forecast, spent, .. } = self.states[*i];
-            spent > 0.0 || forecast <= factor || self.setup(*i) <= left
+            forecast <= factor || if spent > 0.0 { running.is_none() } else { self.setup(*i) <= left }
         };
         all().filter(affordable).min_by(least).or_else(|| match running {
             Some(_) => None,
@@ -197,6 +200,15 @@ impl<A: Attempts> Drive<'_, '_, A> {
         let setup = if self.states[i].spent > 0.0 { 0.0 } else { self.setup(i) };
         let alive = self.states.iter().any(|state| state.spent > 0.0 && !state.failed);
         self.spent.before(NextAttempt { setup, rest: self.states[i].forecast, alive })
+    }
+
+    /// The forecast of a candidate that did not begin, if what is expected of methods does not hold for this system: a
+    /// multiple of the work after which its own forecast is known.
+    fn probed(&self, i: usize) -> f64 {
+        let State { forecast, spent, .. } = self.states[i];
+        let Candidate { method, kind } = self.plan.candidates[i];
+        let probe = self.setup(i) + Monitor::FIRST as f64 * self.plan.costs.iteration(method, kind, 1.0);
+        if spent > 0.0 || forecast.is_infinite() { forecast } else { forecast.min(PROBE * probe) }
     }
 
     fn setup(&self, i: usize) -> f64 {
@@ -243,8 +255,11 @@ impl<A: Attempts> Drive<'_, '_, A> {
         self.last = of;
         Ok(match (&ending, verdict) {
             (Ending::Method(Outcome::Stopped), Some(Verdict::Factor)) => Next::Factor,
-            (Ending::Method(Outcome::Stopped), Some(Verdict::Leave { after, total, rest })) => {
+            (Ending::Method(Outcome::Stopped), Some(Verdict::Leave { after, total, rest, overdue })) => {
                 self.states[i].forecast = RETURN * rest;
+                if overdue {
+                    (0..self.states.len()).for_each(|j| self.states[j].forecast = self.probed(j));
+                }
                 self.events.push(Event::Left { from: of, after, forecast: total });
                 Next::Another
             }
@@ -290,10 +305,15 @@ impl<A: Attempts> Drive<'_, '_, A> {
             self.spent.log.add(if retry { Item::Retry(kind) } else { Item::Setup(kind) }, setup);
             self.states[i].spent += setup;
         }
+        let unbegun =
+            (0..self.states.len()).filter(|&j| self.states[j].spent == 0.0 && !self.states[j].failed);
+        let probes = unbegun.map(|j| self.probed(j)).fold(f64::INFINITY, f64::min);
         let others = self.cheapest(Some(i)).map_or(f64::INFINITY, |j| self.states[j].forecast);
         let mut monitor = Monitor {
             plan: self.plan,
             others,
+            probes,
+            expected: self.plan.expected(candidate),
             turn: 2.0 * self.plan.hierarchy() + self.spent.log.iterated(),
             limit: self.limits.max_iterations as f64,
             forecast: Forecast::new(self.limits.tolerance),

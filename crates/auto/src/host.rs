@@ -98,7 +98,9 @@ fn one_level<S: Real>(
         Kind::L1Jacobi => plain(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)),
         Kind::BlockJacobi => plain(BlockJacobi::default().build_from(system, on)),
         Kind::GaussSeidel => plain(GaussSeidel::default().build_from(system, on)),
-        Kind::Ssor => plain(GaussSeidel { omega: OVER_RELAXATION, ..Default::default() }.build_from(system, on)),
+        Kind::Ssor => {
+            plain(GaussSeidel { omega: OVER_RELAXATION, ..Default::default() }.build_from(system, on))
+        }
         Kind::Chebyshev => plain(Chebyshev::default().build_from(system, on)),
         Kind::Ic0 => plain(Ic0::default().build_from(system, on)),
         Kind::Ilu0 => plain(Ilu0.build_from(system, on)),
@@ -153,6 +155,8 @@ impl<C: Coarsening<f32>> Update<f64> for SinglePrecision<C> {
             true => coarsen_core::parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32),
             false => self.matrix = whole.to::<f32>(),
         }
-        self.hierarchy.get_mut().update_from(rounded(System { matrix: &whole, contact: None, ..system }, &self.matrix))
+        self.hierarchy
+            .get_mut()
+            .update_from(rounded(System { matrix: &whole, contact: None, ..system }, &self.matrix))
     }
 }

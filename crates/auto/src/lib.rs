@@ -52,4 +52,7 @@ pub use monitor::{Monitor, Order};
 pub use plan::{Candidate, MEMORY, Options, Plan, Reason, Why};
 pub use run::{Event, Last, Run};
 pub use solid::is_solid;
-pub use solve::{Builder, Built, DIRECT, Kept, Levels, Observer, Outcomes, Problem, Tried, krylov, negated, relative_residual, solve_by_plan};
+pub use solve::{
+    Builder, Built, DIRECT, Kept, Levels, Observer, Outcomes, Problem, Tried, krylov, negated,
+    relative_residual, solve_by_plan,
+};

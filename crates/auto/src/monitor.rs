@@ -6,15 +6,24 @@ use std::ops::ControlFlow;
 use coarsen_core::{Iteration, Real, RitzValues, Vector};
 use coarsen_direct::Figures;
 
+use crate::Forecast;
 use crate::factor_cost::{Advice, FactorCost, Item, NoFactor, Spent};
 use crate::plan::{Candidate, Plan};
 use crate::run::Event;
-use crate::Forecast;
 
 /// Pairs (fraction, multiple). While the work so far is at most this fraction of the forecast of another
 /// method, the forecast for the remaining work may be this multiple of it. Early forecasts are
 /// inaccurate, and waiting for late forecasts costs iterations.
 const PATIENCE: [(f64, f64); 4] = [(0.05, 2.0), (0.10, 1.5), (0.20, 1.2), (f64::INFINITY, 1.0)];
+
+/// The same for a hierarchy once its expected work is spent. Until then it is not left, since its first forecasts are too high.
+const HIERARCHY_PATIENCE: f64 = 4.0;
+
+/// The relative residual below which the forecast of a hierarchy is at most [`SLOPE`] times that of its rate.
+const CONVERGING: f64 = 1e-2;
+
+/// See [`CONVERGING`].
+const SLOPE: f64 = 1.3;
 
 /// If the forecast for the remaining work exceeds this many turns, a turn ends at half its length. If it is
 /// at most half a turn, the turn is extended by half.
@@ -30,8 +39,8 @@ pub(crate) enum Verdict {
     /// The factor is computed.
     Factor,
     /// Another method has a lower forecast. The values are the iterations of this attempt, the forecast of their total
-    /// number, and of the remaining work.
-    Leave { after: usize, total: f64, rest: f64 },
+    /// number, and of the remaining work, and whether all work that was expected is spent.
+    Leave { after: usize, total: f64, rest: f64, overdue: bool },
     /// The work of a turn is spent; the value is the forecast of the remaining work.
     Turn { rest: f64 },
 }
@@ -45,6 +54,10 @@ pub struct Monitor<'a> {
     pub(crate) candidate: Candidate,
     /// The lowest forecast of the other methods.
     pub(crate) others: f64,
+    /// The lowest forecast of the methods that did not begin, if a few iterations decide about them.
+    pub(crate) probes: f64,
+    /// The expected work of this method before its setup.
+    pub(crate) expected: f64,
     /// The work of a turn, if no factor is possible.
     pub(crate) turn: f64,
     pub(crate) limit: f64,
@@ -102,14 +115,30 @@ impl Monitor<'_> {
         }
         let checked = self.done >= self.check;
         if checked {
-            self.total = Some(self.forecast.total(condition()));
-            let wait = if self.candidate.kind.is_hierarchy() { 1 } else { (self.done / 10).max(5) };
+            let hierarchy = self.candidate.kind.is_hierarchy();
+            let total = self.forecast.total(condition());
+            // Once a hierarchy converges, its rate holds, and the condition number says too much.
+            let by_slope = if hierarchy && relative < CONVERGING {
+                SLOPE * self.forecast.total(None)
+            } else {
+                f64::INFINITY
+            };
+            self.total = Some(total.min(by_slope));
+            let wait = if hierarchy { 1 } else { (self.done / 10).max(5) };
             self.check = self.done + wait;
         }
         // Between two forecasts the last forecast is used.
         let rest = self.total.map(|total| (total - self.done as f64).max(1.0) * self.work);
         self.verdict = self.judge(checked.then_some(self.total).flatten(), rest);
         if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// The multiple of the forecast of the other methods that the forecast of this method may reach.
+    fn patience(&self, spent: f64, others: f64) -> f64 {
+        if self.candidate.kind.is_hierarchy() {
+            return if spent < self.expected { f64::INFINITY } else { HIERARCHY_PATIENCE };
+        }
+        PATIENCE.iter().find(|(until, _)| spent <= *until * others).map_or(1.0, |(_, p)| *p)
     }
 
     fn judge(&mut self, total: Option<f64>, rest: Option<f64>) -> Option<Verdict> {
@@ -125,11 +154,11 @@ impl Monitor<'_> {
         }
         if let (Some(total), Some(rest)) = (total, rest) {
             let spent = self.begun + self.done as f64 * self.work;
-            let share = spent / self.others;
-            let patience = PATIENCE.iter().find(|(until, _)| share <= *until).map_or(1.0, |(_, p)| *p);
-            let hopeless = total > self.limit && self.others.is_finite();
-            if rest > patience * self.others || hopeless {
-                return Some(Verdict::Leave { after: self.done, total, rest });
+            let overdue = spent >= self.expected && rest > self.expected;
+            let others = if overdue { self.others.min(self.probes) } else { self.others };
+            let limit = self.patience(spent, others) * others;
+            if rest > limit || total > self.limit && others.is_finite() {
+                return Some(Verdict::Leave { after: self.done, total, rest, overdue });
             }
         }
         // If no factor is possible, methods take turns from here on.

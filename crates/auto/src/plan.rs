@@ -118,7 +118,10 @@ impl fmt::Display for Reason {
             Why::Few => write!(f, "{matrix}; {unknowns} unknowns are quick to factorise"),
             Why::Cheapest => write!(f, "{matrix}; {unknowns} unknowns; the lowest expected cost"),
             Why::Unconstrained => {
-                write!(f, "{matrix}; constants are in the kernel; a null space of constants would remove them")
+                write!(
+                    f,
+                    "{matrix}; constants are in the kernel; a null space of constants would remove them"
+                )
             }
         }
     }
@@ -197,7 +200,7 @@ impl Plan {
         match self.first {
             Some(Last::Iterations(method, kind)) if candidate == (Candidate { method, kind }) => 0.0,
             // Only if the matrix turns out not to be definite.
-            _ if candidate.method == Method::Minres && !self.costs.pivots => f64::MAX,
+            _ if candidate.method == Method::Minres && !self.costs.pivots => f64::INFINITY,
             _ => self.costs.expected(candidate.method, candidate.kind),
         }
     }
@@ -248,9 +251,7 @@ fn candidates(options: Options, costs: &Costs, values: Option<&Values>) -> Vec<C
     let definite = values.and_then(sign).is_some();
     let diagonal = if costs.block > 1 { Kind::BlockJacobi } else { Kind::Jacobi };
     let one_sign = !zero
-        && values.is_some_and(|v| {
-            v.negative_diagonal == 0 || v.negative_diagonal == costs.unknowns as usize
-        });
+        && values.is_some_and(|v| v.negative_diagonal == 0 || v.negative_diagonal == costs.unknowns as usize);
     let aggregation: &[Kind] = if one_sign { &[Kind::SmoothedAggregation] } else { &[] };
     let incomplete: &[Kind] = if zero { &[] } else { &[Kind::Ilu0] };
     match options.method {

@@ -361,7 +361,11 @@ impl<B: Builder> Solve<'_, '_, B> {
         if (failed || outcome == Outcome::IterationLimit) && residual.is_finite() {
             let bound = attainable(problem.operator, problem.b, &self.x);
             if RoundOff::limits(bound, problem.tolerance, self.residual) {
-                return Ending::RoundOff(RoundOff { bound, reached: self.residual, tolerance: problem.tolerance });
+                return Ending::RoundOff(RoundOff {
+                    bound,
+                    reached: self.residual,
+                    tolerance: problem.tolerance,
+                });
             }
         }
         Ending::Method(outcome)
@@ -372,7 +376,9 @@ impl<B: Builder> Solve<'_, '_, B> {
         let krylov = krylov(method, Stop::relative(Number::<B>::of(self.problem.tolerance)));
         let vectors = match (self.problem.null_space, self.null_space) {
             (Some(vectors), NullOf::Both) => vectors,
-            (Some(_), NullOf::Matrix { vector, share }) if matches!(method, Method::Cg | Method::FlexibleCg | Method::Minres) => {
+            (Some(_), NullOf::Matrix { vector, share })
+                if matches!(method, Method::Cg | Method::FlexibleCg | Method::Minres) =>
+            {
                 return Err(Ending::NotNullOfTranspose { vector, share });
             }
             _ => return Ok(krylov),
@@ -416,7 +422,8 @@ impl<B: Builder> Solve<'_, '_, B> {
             },
         };
         monitor.built(built.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity));
-        let (b, mut x) = (self.builder.vector(&numbers(self.problem.b))?, self.builder.vector(&numbers(&self.x))?);
+        let (b, mut x) =
+            (self.builder.vector(&numbers(self.problem.b))?, self.builder.vector(&numbers(&self.x))?);
         let a = self.builder.operator(self.problem.operator)?;
         tried.setup_seconds = begun.elapsed().as_secs_f64();
         tried.levels.clone_from(&built.levels);
@@ -424,7 +431,9 @@ impl<B: Builder> Solve<'_, '_, B> {
         let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, tried);
         tried.solve_seconds = begun.elapsed().as_secs_f64() - (self.ordering_seconds.get() - ordering);
         let ending = match ending? {
-            Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged) if kind == Kind::Ilu0 => {
+            Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged)
+                if kind == Kind::Ilu0 =>
+            {
                 match self.enlarges(&mut built)? {
                     condition if condition > UNSTABLE => Ending::Unstable(condition),
                     _ => Ending::Method(Outcome::Stagnated),
@@ -472,8 +481,7 @@ impl<B: Builder> Solve<'_, '_, B> {
         let before = self.problem.max_iterations - self.left;
         let mut ending = Ending::Method(Outcome::Stopped);
         for run in 0..=CONTINUATIONS {
-            *krylov.stop_mut() =
-                Stop { max_iterations: self.left, ..Stop::relative(Number::<B>::of(asked)) };
+            *krylov.stop_mut() = Stop { max_iterations: self.left, ..Stop::relative(Number::<B>::of(asked)) };
             let (mut told, mut late) = (false, false);
             let (observer, done) = (&mut *self.observer, before + tried.iterations);
             let mut watch = |it: &Iteration<'_, B::Vector>| {
@@ -553,7 +561,10 @@ impl<B: Builder> Solve<'_, '_, B> {
                 let done = self.problem.max_iterations - self.left;
                 let _ = (self.observer)(done, self.residual);
                 let _ = (self.observer)(done + 1, solved.relative_residual); // nothing is left to break
-                self.take(x, Outcome::Stagnated)
+                match (self.take(x, Outcome::Stagnated), factor.singular()) {
+                    (Ending::Method(Outcome::Stagnated), Some(error)) => Ending::Factor(error.clone()),
+                    (ending, _) => ending,
+                }
             }
             Err(error) => Ending::Factor(error),
         }

@@ -24,10 +24,7 @@ use crate::{AnyError, Step};
 ///
 /// # Errors
 /// [`AnyError::Auto`] unless the true relative residual is at most 1e-8; the error names the cause and a remedy.
-pub fn solve<'a>(
-    system: impl Into<System<'a, f64>>,
-    b: &[f64],
-) -> Result<(Vec<f64>, Solved), AnyError> {
+pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f64>, Solved), AnyError> {
     let mut x = vec![0.0; b.len()];
     let solved = Auto::default().solve(system, b, &mut x)?.converged()?;
     Ok((x, solved))
@@ -232,7 +229,9 @@ mod tests {
 
     #[test]
     fn kept_methods_solve_the_next_systems() {
-        for (spec, scale) in [("poisson2d:60", 1.0), ("poisson2d:60", -1.0), ("poisson2d:12", 1.0), ("elasticity3d:8", 1.0)] {
+        for (spec, scale) in
+            [("poisson2d:60", 1.0), ("poisson2d:60", -1.0), ("poisson2d:12", 1.0), ("elasticity3d:8", 1.0)]
+        {
             let mut a = Problem::parse(spec, &Default::default()).unwrap().matrix;
             a.values_mut().iter_mut().for_each(|v| *v *= scale);
             let mut solver = Solver::new(&a).unwrap();

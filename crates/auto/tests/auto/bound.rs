@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 
 use coarsen_auto::{
-    Attempt, Attempts, Candidate, Costs, Ending, FactorCost, Kind, Last, Limits, Method, Monitor, NoFactor, Plan,
-    Reason, Why, drive,
+    Attempt, Attempts, Candidate, Costs, Ending, FactorCost, Kind, Last, Limits, Method, Monitor, NoFactor,
+    Plan, Reason, Why, drive,
 };
 use coarsen_core::Outcome;
 use coarsen_direct::Figures;

@@ -1,6 +1,8 @@
 //! Solves of small systems: bad input, singular systems, limits, round-off, causes.
 
-use coarsen_auto::{Auto, AutoError, Ending, Event, Kind, Last, MEMORY, NoFactor, RoundOff, relative_residual};
+use coarsen_auto::{
+    Auto, AutoError, Ending, Event, Kind, Last, MEMORY, NoFactor, RoundOff, relative_residual,
+};
 use coarsen_core::Outcome;
 use coarsen_problems::{poisson2d, random_vector};
 use coarsen_sparse::Bsr;
@@ -11,7 +13,11 @@ fn a_factor_follows_where_iterations_are_spent() {
     let a = poisson2d(25).unwrap().matrix;
     let (b, mut x) = (random_vector(625, 1), vec![0.0; 625]);
     let solved = Auto { max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
-    assert_eq!((&solved.ending, solved.method), (&Ending::Method(Outcome::Converged), Some(Last::Factor)), "{solved}");
+    assert_eq!(
+        (&solved.ending, solved.method),
+        (&Ending::Method(Outcome::Converged), Some(Last::Factor)),
+        "{solved}"
+    );
     assert!(relative_residual(&a, &b, &x) <= 1e-8);
 }
 
@@ -158,7 +164,8 @@ fn failures_keep_their_causes() {
     entries.extend([(0, 1, 1.0), (1, 0, 2.0), (1, 1, 1.0), (2, 3, 0.5)]);
     let a = from_triplets(n as usize, n as usize, &entries).unwrap();
     let mut x = vec![0.0; n as usize];
-    let solved = Auto { max_iterations: 100, ..Auto::default() }.solve(&a, &vec![1.0; n as usize], &mut x).unwrap();
+    let solved =
+        Auto { max_iterations: 100, ..Auto::default() }.solve(&a, &vec![1.0; n as usize], &mut x).unwrap();
     assert!(!solved.ending.converged() && solved.true_residual < 0.1, "{solved}");
     assert!(x.iter().any(|v| *v != 0.0));
     let run = solved.run.unwrap();

@@ -20,7 +20,8 @@ use crate::input::system::Input;
 /// same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let given = &options.given;
-    let threads = given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let threads =
+        given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     parallel::threads(threads, || inspect(&Solve::of(given)))?
 }
 

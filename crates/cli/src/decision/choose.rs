@@ -139,9 +139,7 @@ impl Choice {
                 format!("direct: {reason}; {told}"),
                 "none: a factorisation needs no preconditioner".to_owned(),
             ],
-            Last::Iterations(method, kind) => {
-                [format!("{method}: {reason}"), format!("{kind}: {told}")]
-            }
+            Last::Iterations(method, kind) => [format!("{method}: {reason}"), format!("{kind}: {told}")],
         };
         event
     }

@@ -60,7 +60,8 @@ impl<'a> Ready<'a> {
         };
         let diagnosis = looks.time("diagnosis", || diagnose(&matrix));
         // Prescribed rows are those of the given order.
-        let renumber = renumber && diagnosis.values.as_ref().is_none_or(|values| values.prescribed.is_empty());
+        let renumber =
+            renumber && diagnosis.values.as_ref().is_none_or(|values| values.prescribed.is_empty());
         let order = looks.time("order", || if renumber { renumber::order(&matrix) } else { None });
         if let Some(order) = &order {
             matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);
@@ -112,7 +113,8 @@ fn by_component(
     order: Option<&Permutation>,
 ) -> Result<Vec<String>, Failure> {
     let n = input.b.len();
-    let vectors = match (&given.near_kernel, &given.source.coordinates, &input.near_kernel, &input.positions) {
+    let vectors = match (&given.near_kernel, &given.source.coordinates, &input.near_kernel, &input.positions)
+    {
         (Some(_), _, Some(vectors), _) => vectors.clone(),
         (None, Some(_), None, Some(points)) if n == 2 * points.len() || n == 3 * points.len() => {
             NearKernel::rigid_body_modes(points, n / points.len())?

@@ -117,7 +117,9 @@ impl Solution {
 pub(crate) fn advice(ending: &Ending) -> String {
     let option = match ending {
         Ending::Singular(_) => "; --null-space constants gives this null space",
-        Ending::Unsymmetric { here, there, .. } if (here - there).abs() <= 1e-6 * here.abs().max(there.abs()) => {
+        Ending::Unsymmetric { here, there, .. }
+            if (here - there).abs() <= 1e-6 * here.abs().max(there.abs()) =>
+        {
             "; if the difference is that of single precision, --symmetrize takes the matrix as symmetric"
         }
         Ending::TimeLimit | Ending::TooLong { .. } => "; see --limit",

@@ -117,9 +117,7 @@ pub(crate) fn anywhere<B: Backend>(
 }
 
 /// A preconditioner without levels.
-pub(crate) fn one_level<V: Vector>(
-    built: impl Prepared<V, f64> + 'static,
-) -> Result<Built<V>, SetupError> {
+pub(crate) fn one_level<V: Vector>(built: impl Prepared<V, f64> + 'static) -> Result<Built<V>, SetupError> {
     Ok(Built { preconditioner: Box::new(built), levels: None })
 }
 
