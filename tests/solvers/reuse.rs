@@ -306,7 +306,7 @@ fn values_that_storage_cannot_hold_change_no_bit() {
 }
 
 /// A Laplacian that is fixed at one node, then free, then fixed again: the coarse solve changes from a factor
-/// to a pseudo-inverse and back.
+/// to a deflated one and back.
 #[test]
 fn a_bottom_follows_a_matrix_that_becomes_singular() {
     let n = 1000_u32;
@@ -324,12 +324,12 @@ fn a_bottom_follows_a_matrix_that_becomes_singular() {
     for recipe in [bottom_alone, kept_aggregates] {
         let mut m = recipe.build(&held, &Cpu::new()).unwrap();
         let before = applied(&mut m, &b);
-        assert!(m.to_string().contains("factor"), "{m}");
+        assert!(m.to_string().contains(" a factor"), "{m}");
         for _ in 0..2 {
             m.update(&free).unwrap_or_else(|e| panic!("{e}"));
-            assert!(m.to_string().contains("pseudo-inverse"), "{m}");
+            assert!(m.to_string().contains("a deflated factor"), "{m}");
             let mut fresh = recipe.build(&free, &Cpu::new()).unwrap();
-            assert!(fresh.to_string().contains("pseudo-inverse"));
+            assert!(fresh.to_string().contains("a deflated factor"));
             let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
             let [count, as_built] = [&mut m, &mut fresh].map(|m| {
                 let mut x = vec![0.0; b.len()];
@@ -338,7 +338,7 @@ fn a_bottom_follows_a_matrix_that_becomes_singular() {
             assert!(count <= as_built + 2, "{count}, built {as_built}");
         }
         m.update(&held).unwrap();
-        assert!(m.to_string().contains("factor"), "{m}");
+        assert!(m.to_string().contains(" a factor"), "{m}");
         assert_eq!(applied(&mut m, &b), before);
     }
 }

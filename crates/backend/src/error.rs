@@ -222,6 +222,20 @@ pub enum SetupError {
         /// The size of its factor in bytes.
         bytes: usize,
     },
+    /// The limit of levels leaves a coarsest matrix whose factor is beyond the memory limit.
+    #[error(
+        "with at most {levels} levels the coarsest has {unknowns} unknowns, whose factor would take {bytes} bytes of at most {limit}; allow more levels, solve the coarsest one by iterations (Coarsest::Iterative), or use Direct"
+    )]
+    TooFewLevels {
+        /// The limit of levels.
+        levels: usize,
+        /// The number of scalar unknowns of the coarsest level.
+        unknowns: usize,
+        /// The size of its factor in bytes.
+        bytes: usize,
+        /// The memory limit in bytes.
+        limit: u64,
+    },
     /// A domain of an overlapping Schwarz method that cannot be factored.
     #[error(
         "A restricted to the domain of {unknowns} unknowns that holds node {node} cannot be factored: {why} (rows count in the domain); other domain sizes, or more overlap, make other restrictions"

@@ -39,7 +39,11 @@ pub struct Multigrid<C, S = Smoothing> {
     pub cycle: Cycle,
     /// The smoother of each level.
     pub smoothing: S,
-    /// The maximal number of levels, at least 1. With one level, a cycle is one coarse solve.
+    /// The maximal number of levels, at least 1. With one level, a cycle is one coarse solve. A coarsest level whose
+    /// factor would take more than 4 GiB because of this limit is refused.
+    ///
+    /// Coarsening also ends if a level would have more than 0.9 times the unknowns of the finer one, or make the operator
+    /// complexity more than 10. The table of levels then says so.
     pub levels: usize,
     /// A level with at most this number of scalar unknowns is not coarsened further.
     pub coarse_size: usize,
@@ -211,8 +215,9 @@ pub enum Keep {
 /// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Coarsest {
-    /// A sparse factor, or a dense pseudo-inverse if the matrix is singular. The solve is exact up to
-    /// round-off.
+    /// A sparse factor. For a singular matrix it is A⁺: the motions of unconstrained components, which the near-kernel
+    /// gives, are deflated. If the kernel has other vectors, or A is unsymmetric, a dense pseudo-inverse is computed, in
+    /// each update again. The solve is exact up to round-off.
     Factor,
     /// Conjugate gradients to a given reduction of the residual. The cycle is then not linear
     /// ([`Class::Variable`](coarsen_core::Class)): use it with `FlexibleCg`, or in a descent method.

@@ -9,16 +9,20 @@
 //! | `patch` | new couplings with unchanged transfers |
 //! | `rebuild` | all levels again, in the memory of old levels |
 //! | `given` | the positions and the near-kernel of the last build |
+//! | `ended` | bounds that end the coarsening |
 //! | `free` | diagonal terms for free bodies that became one coarse node |
 //! | `term` | terms added for smoothers, but not for Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
+//! | `parts` | access to the levels |
 //! | `table` | the printed tables |
 
 mod coarsest;
 mod cycle;
+mod ended;
 mod free;
 mod given;
 mod numeric;
+mod parts;
 mod patch;
 mod rebuild;
 mod table;
@@ -33,10 +37,9 @@ use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
-use crate::{
-    Coarse, Coarsening, Coarsest, Cycle, Grid, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing,
-};
-use coarsest::{CoarsestSolve, check_stalled};
+use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing};
+use coarsest::{CoarsestSolve, Limit};
+use ended::Ended;
 use free::Free;
 use given::Given;
 pub use numeric::NumericPlan;
@@ -63,6 +66,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
     seconds: Seconds,
+    ended: Option<Ended>,
     given: Given,
     /// Whether the method was replaced after the last build.
     replaced: bool,
@@ -164,6 +168,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         finest.check_finite()?;
         let Spare { mut levels, mut beyond, bottom: mut old } = spare.released();
         let (mut made, mut seconds) = (0, Seconds::default());
+        let (mut all, mut ended) = (finest.nnz(), None);
         loop {
             SetupError::unless_cancelled(&system)?;
             if levels.len() == made {
@@ -181,7 +186,12 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let here = |cause: SetupError| cause.on_level(depth);
             let above = finer.last().map(|level| &level.host.coarse.state);
             if let Some(level) = rest.first_mut() {
-                if !level.rebuild(&recipe, (&grid, above), &mut seconds, on).map_err(here)? {
+                if !level.rebuild(&recipe, (&grid, above), &mut seconds, &mut ended, on).map_err(here)? {
+                    break;
+                }
+                all += level.host.matrix.nnz();
+                ended = Ended::dense(all, finest);
+                if ended.is_some() {
                     break;
                 }
                 made += 1;
@@ -193,7 +203,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let grid = Grid { radius, sets, inverses, ..grid };
             let coarse =
                 timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
-            let Some(coarse) = coarse.filter(|c| c.prolongation.shape().1 < a.shape().0) else { break };
+            let Some(coarse) = coarse else { break };
+            ended = Ended::slow(coarse.prolongation.shape());
+            if ended.is_some() {
+                break;
+            }
             if let Some(inverses) = grid.inverses {
                 inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
             }
@@ -202,7 +216,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             let level = timed(&mut seconds.products, || {
                 Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), &recipe, on)
             });
-            levels.push(level.map_err(here)?);
+            let level = level.map_err(here)?;
+            all += level.host.matrix.nnz();
+            ended = Ended::dense(all, finest);
+            if ended.is_some() {
+                break;
+            }
+            levels.push(level);
             made += 1;
         }
         beyond.extend(levels.drain(made..).rev());
@@ -224,6 +244,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             bottom,
             seen,
             seconds,
+            ended,
             given: Given::default(),
             replaced: false,
             spare: Spare::default(),
@@ -261,17 +282,18 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
     let mut seen = None;
     term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse.state), &mut seen)?;
-    let coarsest = seen.as_ref().unwrap_or(grid.a);
-    let stalled = levels.len() + 1 < recipe.levels && coarsest.shape().0 > recipe.coarse_size;
-    if stalled && recipe.coarsest == Coarsest::Factor {
-        check_stalled(coarsest)?;
-    }
+    let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
     if let Some(mut solver) = old
-        && solver.rebuild(coarsest, on)?
+        && solver.rebuild(&grid, on)?
     {
         return Ok((solver, seen));
     }
-    Ok((coarsest::build(recipe.coarsest, coarsest, on)?, seen))
+    let limit = match grid.a.shape().0 <= recipe.coarse_size {
+        true => Limit::None,
+        false if levels.len() + 1 < recipe.levels => Limit::Stalled,
+        false => Limit::Levels(recipe.levels),
+    };
+    Ok((coarsest::build(recipe.coarsest, &grid, limit, on)?, seen))
 }
 
 impl<T: Real, X> Host<T, X> {
@@ -364,60 +386,6 @@ impl<T: Real, B: Backend, X> Level<T, B, X> {
             seen: Seen::new(seen),
             host,
         })
-    }
-}
-
-impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the number of levels, including the coarsest.
-    pub fn levels(&self) -> usize {
-        self.levels.len() + 1
-    }
-
-    /// Returns the operator complexity: the number of stored scalars of all levels divided by the number on
-    /// the finest level.
-    pub fn operator_complexity(&self) -> f64 {
-        let finest = self.levels.first().map_or(self.bottom.nnz(), |level| level.host.nnz);
-        let all: usize = self.levels.iter().map(|level| level.host.nnz).sum::<usize>() + self.bottom.nnz();
-        all as f64 / finest.max(1) as f64
-    }
-
-    /// Returns the iterations of all coarsest solves since the last build; 0 for a factor.
-    pub fn coarsest_iterations(&self) -> usize {
-        self.bottom.iterations()
-    }
-
-    /// Returns the matrix of a level; level 1 is the level below the finest. `None` for level 0, because the
-    /// caller owns the finest matrix.
-    pub fn matrix(&self, level: usize) -> Option<&Bsr<T>> {
-        self.levels.get(level.checked_sub(1)?).map(|above| &above.host.matrix)
-    }
-
-    /// Returns A + T of a level, the matrix of its smoother or of the coarsest solve; `None` if the level has no
-    /// [term](Coarsening::has_term) T. Level 0 is the finest.
-    pub fn matrix_with_term(&self, level: usize) -> Option<&Bsr<T>> {
-        let seen = self.levels.get(level).map(|level| &level.seen);
-        seen.or((level == self.levels.len()).then_some(&self.seen))?.now.as_ref()
-    }
-
-    /// Returns P from level `level` + 1 to level `level`.
-    pub fn prolongation(&self, level: usize) -> Option<&Prolongation<T>> {
-        self.levels.get(level).map(|level| &level.host.coarse.prolongation)
-    }
-
-    /// Returns the aggregate of each node of a level, `u32::MAX` for nodes that only relaxation solves;
-    /// `None` if the method has no aggregates.
-    pub fn aggregates(&self, level: usize) -> Option<&[u32]> {
-        self.levels.get(level)?.host.coarse.aggregates.as_deref()
-    }
-
-    /// Returns the data of the method for the step from a level to the next coarser level.
-    pub fn state(&self, level: usize) -> Option<&C::State> {
-        Some(&self.levels.get(level)?.host.coarse.state)
-    }
-
-    /// Returns the number of coarse unknowns without a basis function, over all levels.
-    pub fn dead(&self) -> usize {
-        self.levels.iter().map(|level| level.host.coarse.dead.len()).sum()
     }
 }
 

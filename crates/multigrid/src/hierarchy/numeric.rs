@@ -9,7 +9,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
 use super::{Hierarchy, term};
-use crate::Coarsening;
+use crate::{Coarsening, Grid};
 
 /// The data for [`Hierarchy::update_on_device`]: the list of block products of each coarse block, and memory
 /// for the coarsest matrix.
@@ -106,7 +106,9 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
             }
             _ => on.read_values(a, &mut plan.host)?,
         }
-        bottom.update(&plan.host).map_err(|cause| cause.on_level(levels.len()))
+        let near_kernel = levels.last().and_then(|level| level.host.coarse.near_kernel.as_ref());
+        let grid = Grid { near_kernel, depth: levels.len(), ..Grid::new(&plan.host) };
+        bottom.update(&grid).map_err(|cause| cause.on_level(levels.len()))
     }
 }
 

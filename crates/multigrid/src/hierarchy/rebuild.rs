@@ -8,7 +8,7 @@
 use coarsen_backend::{Backend, SetupError, SmootherFacts, check_range};
 use coarsen_core::Real;
 
-use super::{Hierarchy, Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
+use super::{Ended, Hierarchy, Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
 use crate::{Coarsening, Coarsest, Grid, Multigrid, SmootherRecipe};
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
@@ -66,12 +66,14 @@ impl<T: Real, B: Backend, X> Spare<T, B, X> {
 }
 
 impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
-    /// Becomes the level of another grid, and returns whether the grid can be coarsened.
+    /// Becomes the level of another grid, and returns whether the grid can be coarsened; if only a bound forbids it,
+    /// `ended` is set.
     pub(super) fn rebuild<C: Coarsening<T, State = X>, S: SmootherRecipe<T, B>>(
         &mut self,
         recipe: &Multigrid<C, S>,
         (grid, above): (&Grid<'_, T>, Option<&X>),
         seconds: &mut Seconds,
+        ended: &mut Option<Ended>,
         on: &B,
     ) -> Result<bool, SetupError> {
         let Self { smoother, transfer, residual, coarse_b, coarse_x, coarse_whole, krylov, seen, host } =
@@ -91,7 +93,11 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
         let (a, grid) = (grid.a, Grid { radius, sets, inverses, ..*grid });
         let coarsened = timed(&mut seconds.coarsening, || by.coarsen_into(&grid, above, &mut host.coarse))?;
-        if !coarsened || host.coarse.prolongation.shape().1 >= a.shape().0 {
+        if !coarsened {
+            return Ok(false);
+        }
+        *ended = Ended::slow(host.coarse.prolongation.shape());
+        if ended.is_some() {
             return Ok(false);
         }
         if let Some(inverses) = inverses {

@@ -5,7 +5,7 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::Real;
 
-use super::{Hierarchy, Level, Seconds};
+use super::{Ended, Hierarchy, Level, Seconds};
 use crate::{Coarsening, Cycle};
 
 /// The bytes of one level by setup step.
@@ -69,6 +69,7 @@ struct Table {
     levels: Vec<Row>,
     /// Unknowns, nonzeros, bytes and kind of the coarsest solve.
     bottom: (usize, usize, usize, &'static str),
+    ended: Option<Ended>,
     seconds: Seconds,
 }
 
@@ -96,6 +97,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
             earlier: self.given.earlier,
             levels: self.levels.iter().map(row).collect(),
             bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.kind()),
+            ended: self.ended,
             seconds: self.seconds,
         };
         table.fmt(f)
@@ -104,8 +106,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, cycle, complexity, earlier, levels, bottom: (size, nnz, bottom, kind), seconds: s } =
-            self;
+        let Self { name, cycle, complexity, earlier, levels, ended, .. } = self;
+        let ((size, nnz, bottom, kind), s) = (&self.bottom, self.seconds);
         let count = levels.len() + 1;
         let noun = if count == 1 { "level" } else { "levels" };
         writeln!(f, "{name}, {cycle:?}-cycle, {count} {noun}, operator complexity {complexity:.2}")?;
@@ -126,6 +128,9 @@ impl fmt::Display for Table {
         }
         row(f, levels.len(), *size, *nnz)?;
         writeln!(f, " {:>19} {:>9.1}", format!("a {kind}"), mib(*bottom))?;
+        if let Some(ended) = ended {
+            writeln!(f, "coarsening ends here: {ended}")?;
+        }
         let steps = [
             ("coarsening", s.coarsening, bytes.coarsening),
             ("products", s.products, bytes.products),

@@ -130,7 +130,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         SetupError::unless_cancelled(&system)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
             term::see(&self.recipe.coarsening, &grid, above, &mut self.seen.next)?;
-            self.bottom.update(self.seen.next.as_ref().unwrap_or(grid.a))
+            self.bottom.update(&Grid { a: self.seen.next.as_ref().unwrap_or(grid.a), ..grid })
         })
         .map_err(|cause| cause.on_level(last))?;
 

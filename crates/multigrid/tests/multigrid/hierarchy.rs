@@ -152,6 +152,56 @@ fn levels_end_where_they_are_told_to() {
     }
 }
 
+/// A level that would have nearly as many unknowns as the finer one, or make all levels together too dense, is not made;
+/// the table says why.
+#[test]
+fn coarsening_ends_at_its_bounds() {
+    let a = problem("poisson2d:40").matrix;
+    let onto = |columns: usize, of: &dyn Fn(u32) -> Vec<u32>| {
+        let entries: Vec<_> = (0..1600).flat_map(|i| of(i).into_iter().map(move |j| (i, j, 1.0))).collect();
+        assembly::from_triplets(1600, columns, &entries).unwrap()
+    };
+    let one_less = onto(1599, &|i| vec![i.min(1598)]);
+    let tenth = onto(1440, &|i| vec![i % 1440]);
+    let dense = onto(800, &|i| (0..12).map(|k| (i * 7 + k * k * 61) % 800).collect());
+    for (p, levels, said) in [
+        (
+            one_less,
+            1,
+            Some("coarsening ends here: the next level would have 1599 unknowns, more than 0.9 times 1600"),
+        ),
+        (tenth, 2, None),
+        (dense, 1, Some("coarsening ends here: the next level would make the operator complexity ")),
+    ] {
+        let m = given(vec![p], 20).build(&a, &Cpu::new()).unwrap();
+        assert_eq!(m.levels(), levels, "{m}");
+        match said {
+            Some(said) => assert!(m.to_string().contains(said), "{m}"),
+            None => assert!(!m.to_string().contains("ends here"), "{m}"),
+        }
+    }
+}
+
+/// At the limit of levels, a factor beyond the memory limit is refused before it is computed.
+#[test]
+fn a_factor_beyond_the_memory_limit_is_refused() {
+    let n = 40_000;
+    let ends = noise(8 * n, 9);
+    let mut entries: Vec<_> = (0..n as u32).map(|i| (i, i, 40.0)).collect();
+    for (k, end) in ends.iter().enumerate() {
+        let (i, j) = ((k / 8) as u32, ((end + 1.0) / 2.0 * (n - 1) as f64) as u32);
+        entries.extend([(i, j, -1.0), (j, i, -1.0)]);
+    }
+    let graph = assembly::from_triplets(n, n, &entries).unwrap();
+    let begun = std::time::Instant::now();
+    let refused = given(vec![], 1).build(&graph, &Cpu::new()).err();
+    println!("{refused:?} {:?}", begun.elapsed());
+    assert!(
+        matches!(refused, Some(SetupError::TooFewLevels { levels: 1, unknowns: 40_000, bytes, limit }) if bytes as u64 > limit),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn a_hybrid_has_domains_on_every_level() {
     assert_eq!(Multigrid::hybrid().smoothing.levels, usize::MAX);

@@ -23,3 +23,4 @@ mod particles;
 mod rebuilds;
 mod skinning;
 mod smoothers;
+mod unconstrained;

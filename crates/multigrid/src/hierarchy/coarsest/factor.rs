@@ -1,4 +1,5 @@
-//! The coarse solve: a sparse factor, or a dense pseudo-inverse if the system is singular.
+//! The coarse solve: a sparse factor. If the system is singular, the motions of its unconstrained components are deflated;
+//! if it has others, as of a mechanism, or is unsymmetric, a dense pseudo-inverse is computed.
 //!
 //! The dense inverse of a small matrix is copied to a remote place. The whole cycle then runs there, and the
 //! host need not wait.
@@ -7,15 +8,20 @@ use std::marker::PhantomData;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, SetupError};
 use coarsen_core::{Class, Preconditioner, Real, Vector};
-use coarsen_direct::{Dense, Direct, DirectError, Factor, PseudoInverse};
+use coarsen_direct::{Dense, Direct, DirectError, Factor, Method, PseudoInverse};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
 
-use super::CoarsestSolve;
+use super::unconstrained::Motions;
+use super::{CoarsestSolve, Limit};
+use crate::Grid;
 
 /// The largest number n of unknowns for which a singular system gets a dense pseudo-inverse. Its setup takes
 /// O(n³).
 const DENSE_SINGULAR: usize = 3000;
+
+/// The largest factor in bytes if the limit of levels leaves more unknowns than the recipe asks for: 4 GiB, as in `auto`.
+const MEMORY: u64 = 4 << 30;
 
 /// The largest number of unknowns for which a dense product at a remote place replaces a solve on the host.
 /// The inverse then takes 32 MiB in `f64`.
@@ -38,41 +44,102 @@ pub(super) struct Factored<T, B: Backend> {
 enum Solver {
     Dense(PseudoInverse),
     Sparse(Box<Factor>),
+    Deflated(Box<Deflated>),
+}
+
+/// A⁺ of a matrix whose kernel consists of motions of unconstrained components: the factor of the matrix with pinned
+/// unknowns, between projections.
+struct Deflated {
+    factor: Factor,
+    motions: Motions,
+    /// The motions of the next values.
+    next: Motions,
+    /// The pinned matrix.
+    pinned: Bsr<f64>,
+}
+
+impl Deflated {
+    /// Returns `None` if the kernel has other vectors, or A is unsymmetric or indefinite.
+    fn build<T: Real>(grid: &Grid<'_, T>) -> Result<Option<Self>, SetupError> {
+        if grid.a.asymmetric_pair(T::EPSILON.sqrt()).is_some() {
+            return Ok(None);
+        }
+        let (mut motions, mut pinned) = (Motions::default(), grid.a.to::<f64>());
+        motions.find(grid)?;
+        motions.pin(&mut pinned);
+        let factored = match motions.count() {
+            0 => return Ok(None),
+            _ => Direct { method: Method::Cholesky, ..Direct::default() }.factor(&pinned),
+        };
+        Ok(factored.ok().map(|factor| Self { factor, motions, next: Motions::default(), pinned }))
+    }
+
+    /// Computes the factor of new values in the old memory; after an error the old one is in use.
+    fn update<T: Real>(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
+        self.next.find(grid)?;
+        self.pinned.values_mut().iter_mut().zip(grid.a.values()).for_each(|(p, v)| *p = v.wide());
+        self.next.pin(&mut self.pinned);
+        self.factor.refactor(&self.pinned).map_err(|cause| coarsest(self.pinned.shape().0, cause))?;
+        std::mem::swap(&mut self.motions, &mut self.next);
+        Ok(())
+    }
+
+    /// Computes x = A⁺ b; b is projected.
+    fn apply<V: Real>(&mut self, b: &mut Vec<V>, x: &mut Vec<V>) {
+        self.motions.project(b);
+        self.factor.apply(b, x);
+        self.motions.project(x);
+    }
 }
 
 impl Solver {
-    /// Returns a factor, or the pseudo-inverse for a singular matrix, as of free bodies and pure Neumann
-    /// problems. The pseudo-inverse gives the least-squares solution of least norm.
-    fn build<T: Real>(a: &Bsr<T>) -> Result<Self, SetupError> {
-        let unknowns = a.shape().0;
-        match Direct::default().factor(a) {
-            Ok(factor) => Ok(Self::Sparse(Box::new(factor))),
-            // A pseudo-inverse needs as much memory and more time.
-            Err(cause) if unknowns > DENSE_SINGULAR || matches!(cause, DirectError::Memory { .. }) => {
-                Err(coarsest(unknowns, cause))
-            }
-            Err(_) => {
-                let inverse = Dense::default().invert(a);
-                inverse.map(Self::Dense).map_err(|cause| coarsest(unknowns, cause))
-            }
+    /// Returns a factor, that of a deflated matrix, or a pseudo-inverse. The last two are for singular matrices, as of
+    /// free bodies and pure Neumann problems, and give the least-squares solution of least norm.
+    fn build<T: Real>(grid: &Grid<'_, T>, limit: Limit) -> Result<Self, SetupError> {
+        let (a, unknowns) = (grid.a, grid.a.shape().0);
+        let analysis = Direct::default().analyse(a);
+        if let Ok(analysis) = &analysis {
+            limit.check(a, analysis.figures().bytes)?;
+        }
+        let cause = match analysis.and_then(|analysis| analysis.factor(a)) {
+            Ok(factor) => return Ok(Self::Sparse(Box::new(factor))),
+            Err(cause @ DirectError::Memory { .. }) => return Err(coarsest(unknowns, cause)),
+            Err(cause) => cause,
+        };
+        if let Some(deflated) = Deflated::build(grid)? {
+            return Ok(Self::Deflated(Box::new(deflated)));
+        }
+        // A pseudo-inverse needs more memory and time than a factor.
+        if unknowns > DENSE_SINGULAR {
+            return Err(coarsest(unknowns, cause));
+        }
+        let inverse = Dense::default().invert(a);
+        inverse.map(Self::Dense).map_err(|cause| coarsest(unknowns, cause))
+    }
+
+    /// Computes x = A⁺ b; b is changed if the matrix is singular.
+    fn apply<V: Real>(&mut self, b: &mut Vec<V>, x: &mut Vec<V>) {
+        match self {
+            Self::Dense(inverse) => inverse.apply(b, x),
+            Self::Sparse(factor) => factor.apply(b, x),
+            Self::Deflated(deflated) => deflated.apply(b, x),
         }
     }
 
     /// Returns A⁺ in row-major order.
     fn inverse(&mut self, n: usize) -> Result<DenseBlocks<f64>, SetupError> {
-        let mut columns = match self {
-            Self::Dense(inverse) => inverse.values().to_vec(),
-            Self::Sparse(factor) => {
-                let (mut columns, mut unit, mut column) = (Vec::new(), vec![0.0; n], vec![0.0; n]);
-                for j in 0..n {
-                    unit[j] = 1.0;
-                    factor.apply(&unit, &mut column);
-                    unit[j] = 0.0;
-                    columns.extend_from_slice(&column);
-                }
-                columns
+        let mut columns = Vec::new();
+        if let Self::Dense(inverse) = self {
+            columns.extend_from_slice(inverse.values());
+        } else {
+            let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
+            for j in 0..n {
+                unit.fill(0.0);
+                unit[j] = 1.0;
+                self.apply(&mut unit, &mut column);
+                columns.extend_from_slice(&column);
             }
-        };
+        }
         let symmetric = self.class() == Class::Symmetric;
         for i in 0..n {
             for j in 0..i {
@@ -89,14 +156,7 @@ impl Solver {
         match self {
             Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse),
             Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor),
-        }
-    }
-
-    /// Computes the factor or inverse of new values in the old memory.
-    fn update<T: Real>(&mut self, a: &Bsr<T>) -> Result<(), DirectError> {
-        match self {
-            Self::Dense(inverse) => inverse.reinvert(a),
-            Self::Sparse(factor) => factor.refactor(a),
+            Self::Deflated(_) => Class::Symmetric,
         }
     }
 }
@@ -105,22 +165,27 @@ fn coarsest(unknowns: usize, cause: DirectError) -> SetupError {
     SetupError::Coarsest { unknowns, why: cause.to_string() }
 }
 
-/// Checks that a level that cannot be coarsened is cheap to factor: the factor may take at most `MANY` times
-/// the bytes of the level. This holds, for example, for a matrix that relaxation alone solves.
-pub(crate) fn check_stalled<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
-    const MANY: usize = 16;
-    match Direct::default().estimate(a) {
-        Ok((_, figures)) if figures.bytes > MANY * a.bytes() => {
-            Err(SetupError::Stalled { unknowns: a.shape().0, bytes: figures.bytes })
+impl Limit {
+    /// Checks the factor of a level. If the level cannot be coarsened, the factor may take at most `MANY` times the bytes
+    /// of the level, as for a matrix that relaxation alone solves. If it is the last level, the memory limit holds.
+    fn check<T: Real>(self, a: &Bsr<T>, bytes: usize) -> Result<(), SetupError> {
+        const MANY: usize = 16;
+        let unknowns = a.shape().0;
+        match self {
+            Self::Stalled if bytes > MANY * a.bytes() => Err(SetupError::Stalled { unknowns, bytes }),
+            Self::Levels(levels) if bytes as u64 > MEMORY => {
+                Err(SetupError::TooFewLevels { levels, unknowns, bytes, limit: MEMORY })
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()), // other errors are reported by the factorisation
     }
 }
 
 impl<T: Real, B: Backend> Factored<T, B> {
-    pub(super) fn build(a: &Bsr<T>, on: &B) -> Result<Self, SetupError> {
+    pub(super) fn build(grid: &Grid<'_, T>, limit: Limit, on: &B) -> Result<Self, SetupError> {
+        let a = grid.a;
         let zeros = vec![zero(); a.shape().0];
-        let mut solver = Solver::build(a)?;
+        let mut solver = Solver::build(grid, limit)?;
         let there = match a.shape().0 {
             n if on.is_remote() && (1..=DENSE_THERE).contains(&n) => Some(on.blocks(&solver.inverse(n)?)?),
             _ => None,
@@ -145,17 +210,14 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             return inverse.apply(one(), b, zero(), x);
         }
         let read = self.on.read(b, &mut self.host_b);
-        match &mut self.solver {
-            Solver::Dense(inverse) => inverse.apply(&self.host_b, &mut self.host_x),
-            Solver::Sparse(factor) => factor.apply(&self.host_b, &mut self.host_x),
-        }
+        self.solver.apply(&mut self.host_b, &mut self.host_x);
         if read.and_then(|()| self.on.write(&self.host_x, x)).is_err() {
             x.fill(B::Real::nan());
         }
     }
 
     /// Computes the solver of new values on the same pattern, usually of the kind that a build would choose.
-    /// *Deviation*: if the old values were singular and the new values are regular with a contrast above
+    /// *Deviation*: if the old values had a pseudo-inverse and the new values are regular with a contrast above
     /// 1e12, the pseudo-inverse is kept, but a build would use a factor. Trying a factor in each update would
     /// allocate. Eigenvalues cannot decide: because of round-off in the products of finer levels, the zero
     /// eigenvalues of a free body are up to about 1e-13 of the largest.
@@ -165,17 +227,29 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     ///
     /// Allocates if the matrix changes between regular and singular, and to copy an inverse to a remote
     /// place.
-    fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        let updated = self.solver.update(a);
-        match &self.solver {
-            Solver::Sparse(_) if updated.is_err() => self.solver = Solver::build(a)?,
-            Solver::Dense(inverse) if updated.is_ok() && inverse.rank() < self.host_b.len() => (),
-            Solver::Dense(_) => match Direct::default().factor(a) {
-                Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
-                // By its eigenvalues the matrix is regular, but it is too ill-conditioned for a factor.
-                Err(_) => updated.map_err(|cause| coarsest(self.host_b.len(), cause))?,
-            },
-            Solver::Sparse(_) => (),
+    fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
+        let (a, unknowns) = (grid.a, self.host_b.len());
+        match &mut self.solver {
+            Solver::Sparse(factor) => {
+                if factor.refactor(a).is_err() {
+                    self.solver = Solver::build(grid, Limit::None)?;
+                }
+            }
+            Solver::Deflated(deflated) => {
+                if deflated.update(grid).is_err() {
+                    self.solver = Solver::build(grid, Limit::None)?;
+                }
+            }
+            Solver::Dense(inverse) => {
+                let updated = inverse.reinvert(a);
+                if updated.is_err() || inverse.rank() == unknowns {
+                    match Direct::default().factor(a) {
+                        Ok(factor) => self.solver = Solver::Sparse(Box::new(factor)),
+                        // By its eigenvalues the matrix is regular, but it is too ill-conditioned for a factor.
+                        Err(_) => updated.map_err(|cause| coarsest(unknowns, cause))?,
+                    }
+                }
+            }
         }
         if let Some(there) = &mut self.there {
             there.set_values(&self.solver.inverse(self.host_b.len())?)?;
@@ -192,12 +266,16 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         self.nnz
     }
 
-    /// Returns the size in bytes of the factor or inverse, its copies of the matrix and its vectors.
+    /// Returns the size in bytes of the factor or inverse, its copies of the matrix, its motions and its vectors.
     fn bytes(&self) -> usize {
         let n = self.host_b.len();
         let solver = match &self.solver {
             Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and two bases
             Solver::Sparse(factor) => factor.figures().bytes,
+            Solver::Deflated(deflated) => {
+                let Deflated { factor, motions, next, pinned } = &**deflated;
+                factor.figures().bytes + motions.bytes() + next.bytes() + size_of_val(pinned.values())
+            }
         };
         let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };
         solver + there + 2 * n * size_of::<B::Real>()
@@ -209,9 +287,10 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
 
     /// Returns the name printed in tables.
     fn kind(&self) -> &'static str {
-        match self.solver {
+        match &self.solver {
             Solver::Dense(_) => "pseudo-inverse",
-            Solver::Sparse(_) => "factor",
+            Solver::Deflated(deflated) if deflated.motions.count() > 0 => "deflated factor",
+            Solver::Deflated(_) | Solver::Sparse(_) => "factor",
         }
     }
 }

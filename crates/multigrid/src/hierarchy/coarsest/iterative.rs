@@ -16,7 +16,7 @@ use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
-use crate::{Compared, JacobiCg};
+use crate::{Compared, Grid, JacobiCg};
 
 /// The matrix, its inverted block diagonal and the vectors of the method, at the place.
 pub(super) struct Iterative<T: Real, B: Backend> {
@@ -101,7 +101,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         self.recipe.total = total;
     }
 
-    fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
+        let a = grid.a;
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
         // Only the place's copies are used in a solve. They change after the last check.
         self.inverses.invert_diagonal(a, METHOD)?;
@@ -115,7 +116,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         true
     }
 
-    fn rebuild(&mut self, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
+    fn rebuild(&mut self, grid: &Grid<'_, T>, on: &B) -> Result<bool, SetupError> {
+        let a = grid.a;
         (self.nnz, self.iterations) = (a.nnz(), 0);
         self.inverses.invert_another(a, METHOD)?;
         self.inverses.check_positive(a, METHOD)?;

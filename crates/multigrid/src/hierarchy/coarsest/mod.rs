@@ -2,20 +2,31 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `factor` | a sparse factor, or a dense pseudo-inverse if the system is singular |
+//! | `factor` | a sparse factor; for a singular system a deflated one, or a dense pseudo-inverse |
+//! | `unconstrained` | the motions that are deflated |
 //! | `iterative` | conjugate gradients to a given reduction |
 
 mod factor;
 mod iterative;
+mod unconstrained;
 
 use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Class, Real};
-use coarsen_sparse::Bsr;
 
-use crate::Coarsest;
+use crate::{Coarsest, Grid};
 use factor::Factored;
-pub(super) use factor::check_stalled;
 use iterative::Iterative;
+
+/// Why a coarsest level is larger than [`Multigrid::coarse_size`](crate::Multigrid::coarse_size), which limits the factor.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Limit {
+    /// It is not.
+    None,
+    /// It cannot be coarsened.
+    Stalled,
+    /// It is the last of so many levels.
+    Levels(usize),
+}
 
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
@@ -24,7 +35,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector);
 
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
-    fn update(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
+    fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError>;
 
     /// Whether [`rebuild`](Self::rebuild) can do its work, so that an old solver is worth its memory.
     fn rebuilds(&self) -> bool {
@@ -33,8 +44,8 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
 
     /// Becomes the solver of any matrix, in its memory, and returns whether it can; after `false` or an error it cannot
     /// be used any more.
-    fn rebuild(&mut self, a: &Bsr<T>, on: &B) -> Result<bool, SetupError> {
-        let _ = (a, on);
+    fn rebuild(&mut self, grid: &Grid<'_, T>, on: &B) -> Result<bool, SetupError> {
+        let _ = (grid, on);
         Ok(false)
     }
 
@@ -67,14 +78,15 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     fn kind(&self) -> &'static str;
 }
 
-/// Builds the solver that the recipe names.
+/// Builds the solver of the coarsest level that the recipe names.
 pub(super) fn build<T: Real, B: Backend>(
     recipe: Coarsest,
-    a: &Bsr<T>,
+    grid: &Grid<'_, T>,
+    limit: Limit,
     on: &B,
 ) -> Result<Box<dyn CoarsestSolve<T, B>>, SetupError> {
     Ok(match recipe {
-        Coarsest::Factor => Box::new(Factored::build(a, on)?),
-        Coarsest::Iterative(recipe) => Box::new(Iterative::build(recipe, a, on)?),
+        Coarsest::Factor => Box::new(Factored::build(grid, limit, on)?),
+        Coarsest::Iterative(recipe) => Box::new(Iterative::build(recipe, grid.a, on)?),
     })
 }

@@ -1,0 +1,51 @@
+//! Bounds that end the coarsening: the next level must be smaller, and all levels together not too dense.
+
+use std::fmt;
+
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+/// The largest share of the unknowns of a level that the next one may have. A cycle over levels that shrink more slowly
+/// costs more than ten times its finest level. DUNE-ISTL ends at 5/6 (`minCoarsenRate` 1.2).
+const SLOWEST: f64 = 0.9;
+
+/// The largest operator complexity.
+const DENSEST: f64 = 10.0;
+
+/// Why coarsening ended, if it ended at a bound; without the level that would have exceeded it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ended {
+    /// The unknowns of the last level, and those that the next one would have.
+    Slow(usize, usize),
+    /// The operator complexity with the next level.
+    Dense(f64),
+}
+
+impl Ended {
+    /// Tests the shape of P.
+    pub(super) fn slow((fine, coarse): (usize, usize)) -> Option<Self> {
+        (coarse as f64 > SLOWEST * fine as f64).then_some(Self::Slow(fine, coarse))
+    }
+
+    /// Tests the number of nonzeros of all levels.
+    pub(super) fn dense<T: Real>(all: usize, finest: &Bsr<T>) -> Option<Self> {
+        let complexity = all as f64 / finest.nnz().max(1) as f64;
+        (complexity > DENSEST).then_some(Self::Dense(complexity))
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slow(fine, coarse) => {
+                write!(f, "the next level would have {coarse} unknowns, more than {SLOWEST} times {fine}")
+            }
+            Self::Dense(complexity) => {
+                write!(
+                    f,
+                    "the next level would make the operator complexity {complexity:.1}, above {DENSEST}"
+                )
+            }
+        }
+    }
+}
