@@ -232,3 +232,21 @@ fn groups_of_several_nodes_are_patched_or_built() {
     let [updated, patched] = [Action::Update, Action::Patch].map(run);
     assert_eq!(updated, patched);
 }
+
+/// A system of as many nodes that has no positions or near-kernel leaves those of the step as they are.
+#[test]
+fn a_step_keeps_positions_and_near_kernel() {
+    let (p, smaller) = (problem("cloth:12"), problem("cloth:9"));
+    let mut step = Step::new(p.system(), |system| {
+        Ok(Box::new(Multigrid::smoothed_aggregation().build(system, &Cpu::new())?) as Built)
+    })
+    .unwrap();
+    step.set(System::from(&p.matrix)).unwrap();
+    assert_eq!(step.system.positions, p.positions);
+    assert_eq!(step.system.near_kernel.as_ref(), Some(&p.near_kernel));
+    step.set(System::from(&smaller.matrix)).unwrap();
+    assert!(step.system.positions.is_empty() && step.system.near_kernel.is_none());
+    step.set(smaller.system()).unwrap();
+    assert_eq!(step.system.near_kernel.as_ref(), Some(&smaller.near_kernel));
+    step.follow().unwrap();
+}

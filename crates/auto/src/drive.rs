@@ -319,6 +319,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
             forecast: Forecast::new(self.limits.tolerance),
             work: self.plan.costs.iteration(method, kind, 1.0),
             begun: self.states[i].spent,
+            least,
             done: 0,
             check: if kind.is_hierarchy() { Monitor::HIERARCHY } else { Monitor::FIRST },
             total: None,

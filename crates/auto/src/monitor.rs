@@ -66,6 +66,8 @@ pub struct Monitor<'a> {
     pub(crate) work: f64,
     /// The work of this method before this attempt, setup included.
     pub(crate) begun: f64,
+    /// The work of this attempt before which the method is not left for another one.
+    pub(crate) least: f64,
     /// The iterations of this attempt.
     pub(crate) done: usize,
     /// The number of iterations before the next forecast.
@@ -151,6 +153,10 @@ impl Monitor<'_> {
         };
         if advice == Advice::Factor {
             return Some(Verdict::Factor);
+        }
+        // A method that comes back runs at least as long as it ran before, so that turns grow.
+        if self.done as f64 * self.work < self.least {
+            return None;
         }
         if let (Some(total), Some(rest)) = (total, rest) {
             let spent = self.begun + self.done as f64 * self.work;

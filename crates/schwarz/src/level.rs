@@ -98,11 +98,20 @@ impl Schwarz {
                 Err(error) => return Err(error),
             }
         }
+        let domains = self.levels_or_domains(level, on)?;
+        Ok(LevelSolver(Solver::Domains(Box::new(domains))))
+    }
+
+    /// Builds the levels from a coarse one on; if the coarsest cannot be factored, it is divided into domains.
+    fn levels_or_domains<T: Real, B: Place>(
+        &self,
+        level: &Level<'_, T>,
+        on: &B,
+    ) -> Result<Subdomains<T, B>, SetupError> {
         match self.levels_from(level, self.levels, self.coarse, on) {
             Err(SetupError::Coarsest { .. }) => self.levels_from(level, self.levels, Coarse::Domains, on),
             built => built,
         }
-        .map(|domains| LevelSolver(Solver::Domains(Box::new(domains))))
     }
 
     fn levels_from<T: Real, B: Place>(
@@ -227,11 +236,12 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
         }
     }
 
-    /// Computes new values of the level, with the pattern of the build.
+    /// Computes new values of the level, with the pattern of the build. If a coarser level can no longer be
+    /// factored, all levels are built again.
     ///
     /// # Errors
-    /// The errors of the build, and [`SetupError::Coarsest`] if the matrix can no longer be factored: then
-    /// build again.
+    /// The errors of the build, and [`SetupError::Coarsest`] if the level itself is factored and can no longer be: then
+    /// build again. Nothing has then changed.
     pub fn update(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
         match &mut self.0 {
             Solver::Exact(exact) => {
@@ -242,7 +252,13 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
                 }
                 exact.update(level.matrix, level.sizes, None)
             }
-            Solver::Domains(domains) => domains.update_level(level),
+            Solver::Domains(domains) => match domains.update_level(level) {
+                Err(SetupError::Coarsest { .. }) => {
+                    **domains = domains.recipe.levels_or_domains(level, domains.place())?;
+                    Ok(())
+                }
+                done => done,
+            },
         }
     }
 

@@ -7,22 +7,13 @@ use coarsen_sparse::{Bsr, Contacts, System};
 use crate::check::Checked;
 use crate::exact::Exact;
 use crate::options::Repair;
-use crate::place::{Inverses, Packed};
+use crate::place::Inverses;
 use crate::plan::Plan;
 use crate::precompute::{Next, Stage};
 use crate::schwarz::Schwarz;
 use crate::source::Source;
 use crate::tasks::Room;
 use crate::touching::{Buckets, Touching};
-
-/// The part of the numbers that is computed.
-pub(crate) enum Part<'a> {
-    All(&'a mut Inverses),
-    /// The matrices of the coarse levels.
-    Matrices,
-    /// The inverses, from matrices that are computed already.
-    Inverses(&'a mut Inverses),
-}
 
 /// The host data of the numeric phase.
 pub(crate) struct Numbers<T> {
@@ -33,8 +24,6 @@ pub(crate) struct Numbers<T> {
     pub(crate) first: Vec<T>,
     /// For each unknown of these matrices, the sum of its diagonal entries on the finest level.
     pub(crate) sizes: Vec<Vec<T>>,
-    /// The values of `coarse` and `sizes` before an update, one after the other.
-    kept: Vec<T>,
     /// The repair of each domain of each level.
     pub(crate) repairs: Vec<Vec<Option<Repair>>>,
     pub(crate) touching: Vec<Touching>,
@@ -58,7 +47,6 @@ impl<T: Real> Numbers<T> {
             first: first.to_vec(),
             sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
             coarse,
-            kept: Vec::new(),
             repairs: plan.floors.iter().map(|floor| vec![None; floor.domains.count()]).collect(),
             touching: vec![Touching::default(); plan.levels()],
             starts: Vec::new(),
@@ -74,14 +62,9 @@ impl<T: Real> Numbers<T> {
         plan: &Plan,
         system: &System<'_, T>,
         which: Option<&[Vec<u32>]>,
-        part: Part<'_>,
+        inverses: &mut Inverses,
     ) {
-        let (mut inverses, matrices) = match part {
-            Part::All(inverses) => (Some(inverses), true),
-            Part::Matrices => (None, true),
-            Part::Inverses(inverses) => (Some(inverses), false),
-        };
-        let contact = system.contact.filter(|c| inverses.is_some() && !c.is_empty());
+        let contact = system.contact.filter(|c| !c.is_empty());
         for level in 0..plan.levels() {
             let (below, above) = self.coarse.split_at_mut(level);
             let (sizes_below, sizes_above) = self.sizes.split_at_mut(level);
@@ -103,42 +86,9 @@ impl<T: Real> Numbers<T> {
                 arithmetic: recipe.arithmetic,
             };
             let which = which.map_or(&plan.floors[level].all, |which| &which[level]);
-            let next = above.first_mut().zip(sizes_above.first_mut()).filter(|_| matrices);
+            let next = above.first_mut().zip(sizes_above.first_mut());
             let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
-            let mut none = Packed::Double(Vec::new());
-            let packed = inverses.as_mut().map_or(&mut none, |inverses| &mut inverses.packed[level]);
-            stage.run(which, packed, &mut self.repairs[level], next, &mut self.rooms);
-        }
-    }
-
-    /// Copies the rows of the coarse matrices that [`compute`](Self::compute) writes.
-    pub(crate) fn keep(&mut self, plan: &Plan, which: Option<&[Vec<u32>]>) {
-        let mut kept = std::mem::take(&mut self.kept);
-        kept.clear();
-        self.rows(plan, which, &mut |row| kept.extend_from_slice(row));
-        self.kept = kept;
-    }
-
-    /// Writes the rows that [`keep`](Self::keep) copied.
-    pub(crate) fn restore(&mut self, plan: &Plan, which: Option<&[Vec<u32>]>) {
-        let (kept, mut at) = (std::mem::take(&mut self.kept), 0);
-        self.rows(plan, which, &mut |row| {
-            row.copy_from_slice(&kept[at..at + row.len()]);
-            at += row.len();
-        });
-        self.kept = kept;
-    }
-
-    /// Calls `f` for the row of each domain in the matrix of the next level, and for its sums of diagonal entries.
-    fn rows(&mut self, plan: &Plan, which: Option<&[Vec<u32>]>, f: &mut dyn FnMut(&mut [T])) {
-        let b = plan.block();
-        for (level, (a, sizes)) in self.coarse.iter_mut().zip(&mut self.sizes).enumerate() {
-            let floor = &plan.floors[level];
-            for &d in which.map_or(&floor.all, |which| &which[level]) {
-                let (d, row) = (d as usize, floor.coarse.range(d as usize));
-                f(&mut a.values_mut()[row.start * b * b..row.end * b * b]);
-                f(&mut sizes[d * b..(d + 1) * b]);
-            }
+            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);
         }
     }
 

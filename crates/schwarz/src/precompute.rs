@@ -63,8 +63,8 @@ static RUN: Compiled<2> = Compiled([
 ]);
 
 impl<T: Real> Stage<'_, T> {
-    /// Computes the inverses of the domains `which`, given in increasing order, unless `packed` is empty, and their rows
-    /// of the matrix of the next level, if there is one.
+    /// Computes the inverses of the domains `which`, given in increasing order, and their rows of the matrix
+    /// of the next level, if there is one.
     pub(crate) fn run(
         &self,
         which: &[u32],
@@ -122,11 +122,9 @@ impl<T: Real> Stage<'_, T> {
         let (first_value, first_block) = (floor.offsets[base], floor.coarse.offsets()[base]);
         for &d in which {
             let d = d as usize;
-            if !packed.is_empty() {
-                self.scales(d, room);
-                let out = &mut packed[floor.offsets[d] - first_value..floor.offsets[d + 1] - first_value];
-                repairs[d - base] = self.domain(d, room, out);
-            }
+            self.scales(d, room);
+            let out = &mut packed[floor.offsets[d] - first_value..floor.offsets[d + 1] - first_value];
+            repairs[d - base] = self.domain(d, room, out);
             if !coarse.is_empty() {
                 let row = floor.coarse.range(d);
                 let row = (row.start - first_block) * area..(row.end - first_block) * area;

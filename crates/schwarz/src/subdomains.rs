@@ -10,7 +10,7 @@ use num_traits::One;
 
 use crate::check::{self, Checked};
 use crate::exact::Exact;
-use crate::numbers::{Numbers, Part};
+use crate::numbers::Numbers;
 use crate::options::{Coarse, Repair};
 use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::Plan;
@@ -98,7 +98,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
             weights: vec![1.0; plan.levels()],
         };
         SetupError::unless_cancelled(&system)?;
-        numbers.compute(recipe, &plan, &system, None, Part::All(&mut inverses));
+        numbers.compute(recipe, &plan, &system, None, &mut inverses);
         SetupError::unless_cancelled(&system)?;
         seconds.inverses = begun.elapsed();
 
@@ -206,39 +206,32 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         )
     }
 
-    /// Recomputes some domains of every level, or all domains, from values that have been checked. The coarsest level is
-    /// factored first, so that after an error all numbers in use are the old ones, unless the place fails.
+    /// Recomputes some domains of every level, or all domains, from values that have been checked.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored.
+    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and
+    /// the factor is old, and the caller divides that level into domains.
     pub(crate) fn follow(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
-        let Self { recipe, plan, numbers, domains, top, seconds, .. } = self;
-        SetupError::unless_cancelled(&system)?;
-        let begun = Instant::now();
-        if let Some(top) = top {
-            numbers.keep(plan, which);
-            numbers.compute(recipe, plan, &system, which, Part::Matrices);
-            let last = numbers.coarse.len() - 1;
-            let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
-            let contact = system.contact.map(|contact| (&**plan, contact));
-            if let Err(error) = top.update(matrix, sizes, contact) {
-                numbers.restore(plan, which);
-                return Err(error);
-            }
-        }
-        seconds.top = begun.elapsed();
-        let begun = Instant::now();
+        let Self { recipe, plan, numbers, domains, seconds, .. } = self;
+        SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
         numbers.checked.accept();
+        let begun = Instant::now();
         domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
             inverses.left_out.copy_from_slice(&numbers.checked.left_out);
-            let part = if top.is_some() { Part::Inverses(inverses) } else { Part::All(inverses) };
-            numbers.compute(recipe, plan, &system, which, part);
+            numbers.compute(recipe, plan, &system, which, inverses);
         })?;
         seconds.inverses = begun.elapsed();
+        let begun = Instant::now();
+        if let Some(top) = &mut self.top {
+            let last = numbers.coarse.len() - 1;
+            let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
+            top.update(matrix, sizes, system.contact.map(|contact| (&**plan, contact)))?;
+        }
+        seconds.top = begun.elapsed();
         self.updates += 1;
         Ok(())
     }

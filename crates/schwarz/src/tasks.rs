@@ -29,8 +29,7 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
         let (left, right) = self.which.split_at(mid);
         let cut = right.first().map_or(self.base + self.repairs.len(), |&d| d as usize);
         let (floor, area, block, base) = (self.floor, self.area, self.block, self.base);
-        let inverses = if self.packed.is_empty() { 0 } else { floor.offsets[cut] - floor.offsets[base] };
-        let (packed, packed_right) = self.packed.split_at_mut(inverses);
+        let (packed, packed_right) = self.packed.split_at_mut(floor.offsets[cut] - floor.offsets[base]);
         let (repairs, repairs_right) = self.repairs.split_at_mut(cut - base);
         let blocks = floor.coarse.offsets();
         let none = self.coarse.is_empty();

@@ -23,7 +23,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// divides this level into domains. Returns whether values were updated.
     ///
     /// # Errors
-    /// Those of the update and of the build; nothing has then changed.
+    /// Errors with a position are found before anything changes. The build that then follows a failed factor finds no
+    /// error in the same values and cannot be cancelled; only the place can fail.
     fn follow_or_rebuild(
         &mut self,
         system: System<'_, T>,
@@ -34,7 +35,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         }
         match self.follow(system, which) {
             Err(SetupError::Coarsest { .. }) => {
-                self.rebuild(system)?;
+                self.rebuild(System { cancel: None, ..system })?;
                 Ok(false)
             }
             done => done.map(|()| true),

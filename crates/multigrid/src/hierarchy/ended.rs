@@ -5,9 +5,8 @@ use std::fmt;
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
-/// The largest share of the unknowns of a level that the next one may have. A cycle with slower coarsening costs more
-/// than ten times its finest level. *Reference* Blatt 2010, "A parallel algebraic multigrid method for elliptic problems
-/// with highly discontinuous coefficients", which ends at 5/6.
+/// The largest share of the unknowns of a level that the next one may have. A cycle over levels that shrink more slowly
+/// costs more than ten times its finest level. DUNE-ISTL ends at 5/6 (`minCoarsenRate` 1.2).
 const SLOWEST: f64 = 0.9;
 
 /// The largest operator complexity.

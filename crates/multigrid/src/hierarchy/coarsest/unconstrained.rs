@@ -11,9 +11,9 @@
 //! D > 0: x = (A + E D Eᵀ)⁻¹ b with Zᵀ b = 0 has (Eᵀ Z)ᵀ D Eᵀ x = Zᵀ b = 0, and Eᵀ Z is regular, so Eᵀ x = 0 and
 //! A x = b. The pattern of A stays, and its factor is as sparse as that of a regular matrix.
 //!
-//! *Reference* Bochev & Lehoucq 2005, "On the finite element solution of the pure Neumann problem", SIAM Rev. 47(1), §5;
+//! *Reference* Bochev & Lehoucq 2005, "On the finite element solution of the pure Neumann problem", SIAM Rev. 47(1);
 //! Farhat & Géradin 1998, "On the general solution by a direct method of a large-scale singular system of linear
-//! equations", Int. J. Numer. Meth. Engng. 41, for bodies.
+//! equations: application to the analysis of floating structures", Int. J. Numer. Meth. Engng. 41, for bodies.
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
