@@ -148,7 +148,7 @@ pub struct Costs {
     pub evenness: f64,
     /// The quotient ρ. It is 1 if diagonal entries of the sample are zero or differ in sign.
     pub quotient: f64,
-    /// The largest diagonal entry of the sample, divided by the smallest.
+    /// The largest diagonal entry of the sample, divided by the smallest; 1 if unknowns have several units.
     pub jump: f64,
     /// The width w of the graph, similar to the width of a band: the number of unknowns divided by the number
     /// of levels of a breadth-first search. Infinite if it was not computed.
@@ -228,6 +228,12 @@ impl Costs {
         self.setup(kind) + self.iterations(method, kind) * self.iteration(method, kind, complexity)
     }
 
+    /// The expected number of iterations of CG with a preconditioner without levels of its own; `None` for others.
+    pub(crate) fn one_level(&self, method: Method, kind: Kind) -> Option<f64> {
+        let definite = matches!(method, Method::Cg | Method::FlexibleCg);
+        (definite && !kind.is_hierarchy()).then(|| self.iterations(method, kind))
+    }
+
     /// The expected number of iterations.
     fn iterations(&self, method: Method, kind: Kind) -> f64 {
         // The numbers are for eight digits.
@@ -236,13 +242,13 @@ impl Costs {
             (Method::Cg | Method::FlexibleCg, Kind::SmoothedAggregation) => digits * self.aggregation(),
             (_, Kind::Skinning) => digits * self.skinning(),
             (Method::Cg | Method::FlexibleCg, kind) => {
-                let jacobi = self.jacobi_iterations();
-                match kind {
-                    Kind::Identity => 1.5 * jacobi,
-                    Kind::Ic0 => 0.4 * jacobi,
-                    Kind::Schwarz => jacobi * if self.block > 1 { 0.35 } else { 0.6 },
-                    _ => jacobi,
-                }
+                let of_jacobi = match kind {
+                    Kind::Identity => 1.5,
+                    Kind::Ic0 => 0.4,
+                    Kind::Schwarz => 0.7,
+                    _ => 1.0,
+                };
+                of_jacobi * self.jacobi_iterations()
             }
             (_, Kind::SmoothedAggregation) => digits * AGGREGATION[1],
             (_, Kind::Ilu0) => digits * INDEFINITE[1],
@@ -336,10 +342,13 @@ fn sample(a: &Bsr<f64>) -> (f64, f64, f64) {
             }
         }
     }
-    let quotient = (tally.constants / tally.diagonals).min(tally.scaled / tally.rows);
+    let (constants, scaled) = (tally.constants / tally.diagonals, tally.scaled / tally.rows);
+    let quotient = constants.min(scaled);
     let evenness = if tally.coupled > 0.0 { tally.evenness / tally.coupled } else { 1.0 };
     let quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
-    (evenness, quotient, if tally.least > 0.0 { tally.largest / tally.least } else { 1.0 })
+    // Where D^-½ 1 is nearer to the kernel than constants, the diagonal shows the units of the unknowns.
+    let in_one_unit = tally.least > 0.0 && constants <= 2.0 * scaled;
+    (evenness, quotient, if in_one_unit { tally.largest / tally.least } else { 1.0 })
 }
 
 /// Sums over the rows of a sample.

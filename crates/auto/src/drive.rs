@@ -142,10 +142,15 @@ impl<A: Attempts> Drive<'_, '_, A> {
         if self.plan.first == Some(Last::Factor) && self.factor()? {
             return Ok(self.last);
         }
+        let mut ordered_for = None;
         loop {
-            let next = self.cheapest(None);
+            // After an ordering that counts on a setup, this setup or the factor follows.
+            let next = ordered_for.take().or_else(|| self.cheapest(None));
             match self.advice(next) {
-                Advice::Order => self.order(),
+                Advice::Order => {
+                    self.order();
+                    ordered_for = next.filter(|_| !self.alive());
+                }
                 Advice::Factor => {
                     if self.factor()? {
                         return Ok(self.last);
@@ -179,8 +184,18 @@ impl<A: Attempts> Drive<'_, '_, A> {
             FactorCost::Known { factor, total } => (factor, total),
         };
         let left = 0.5 * total - self.spent.log.iterated();
+        let done = self.spent.log.iterated();
+        let alive = self.alive();
         let affordable = |i: &usize| {
             let State { forecast, spent, .. } = self.states[*i];
+            // Without half of its cost, neither the ordering nor the factor may bound a setup.
+            let (half, most) = match self.spent.factor {
+                FactorCost::Estimated { ordering, least, .. } => (0.5 * ordering, 2.0 * least),
+                _ => (0.5 * total, 2.0 * total),
+            };
+            if alive && spent == 0.0 && done < half && done + self.setup(*i) > most {
+                return false;
+            }
             forecast <= factor || if spent > 0.0 { running.is_none() } else { self.setup(*i) <= left }
         };
         all().filter(affordable).min_by(least).or_else(|| match running {
@@ -198,8 +213,26 @@ impl<A: Attempts> Drive<'_, '_, A> {
             };
         };
         let setup = if self.states[i].spent > 0.0 { 0.0 } else { self.setup(i) };
-        let alive = self.states.iter().any(|state| state.spent > 0.0 && !state.failed);
-        self.spent.before(NextAttempt { setup, rest: self.states[i].forecast, alive })
+        self.spent.before(NextAttempt { setup, rest: self.states[i].forecast, alive: self.alive() })
+    }
+
+    /// Whether a method that began can go on.
+    fn alive(&self) -> bool {
+        self.states.iter().any(|state| state.spent > 0.0 && !state.failed)
+    }
+
+    /// Corrects what is expected of methods that did not begin. The numbers of iterations of one-level methods are in
+    /// proportion, so all of them take more if one does.
+    fn correct(&mut self, of: Candidate, total: f64) {
+        let costs = &self.plan.costs;
+        let Some(expected) = costs.one_level(of.method, of.kind) else { return };
+        let ratio = (total / expected).max(1.0);
+        for (state, candidate) in self.states.iter_mut().zip(&self.plan.candidates) {
+            if state.spent == 0.0 && costs.one_level(candidate.method, candidate.kind).is_some() {
+                let setup = costs.setup(candidate.kind);
+                state.forecast = setup + ratio * (state.forecast - setup);
+            }
+        }
     }
 
     /// The forecast of a candidate that did not begin, if what is expected of methods does not hold for this system: a
@@ -257,6 +290,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
             (Ending::Method(Outcome::Stopped), Some(Verdict::Factor)) => Next::Factor,
             (Ending::Method(Outcome::Stopped), Some(Verdict::Leave { after, total, rest, overdue })) => {
                 self.states[i].forecast = RETURN * rest;
+                self.correct(candidate, total);
                 if overdue {
                     (0..self.states.len()).for_each(|j| self.states[j].forecast = self.probed(j));
                 }
@@ -305,6 +339,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
             self.spent.log.add(if retry { Item::Retry(kind) } else { Item::Setup(kind) }, setup);
             self.states[i].spent += setup;
         }
+        let least = if begun { (self.states[i].spent - self.setup(i)).max(0.0) } else { 0.0 };
         let unbegun =
             (0..self.states.len()).filter(|&j| self.states[j].spent == 0.0 && !self.states[j].failed);
         let probes = unbegun.map(|j| self.probed(j)).fold(f64::INFINITY, f64::min);

@@ -16,7 +16,7 @@
 //!
 //! | action | when |
 //! |---|---|
-//! | order | after an iteration: R ≥ O/2 and the forecast for the remaining iterations is above the estimate of C, or R ≥ 2 C₀. Before a setup, if R with the setup is at least O/2: R with the setup would exceed 2 C₀, or the estimate of C is below the forecast of all methods |
+//! | order | after an iteration: R ≥ O/2 and the forecast for the remaining iterations is above the estimate of C, or R ≥ 2 C₀. Before a setup, if R is at least O/2, with the setup if no method that began can go on: R with the setup would exceed 2 C₀, or the estimate of C is below the forecast of all methods |
 //! | factor | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C; or F is below the forecast of all methods, and R ≥ C/2 or no method that began can go on |
 //!
 //! **The bound.** If iterations end the solve, R ≤ 2 C + g, and O was paid only if R ≥ O/2. So the total work
@@ -203,7 +203,9 @@ impl Spent {
             FactorCost::None(_) => Advice::Iterate,
             FactorCost::Estimated { ordering, least, total } => {
                 let wanted = total < next.rest || with > 2.0 * least;
-                if wanted && with >= 0.5 * ordering { Advice::Order } else { Advice::Iterate }
+                // If another method can go on, this setup may be avoided.
+                let paid = if next.alive { done } else { with };
+                if wanted && paid >= 0.5 * ordering { Advice::Order } else { Advice::Iterate }
             }
             FactorCost::Known { total, .. } if with > 2.0 * total => Advice::Factor,
             FactorCost::Known { factor, total } => {
@@ -273,13 +275,15 @@ mod tests {
         ] {
             assert_eq!(spent(done, ESTIMATED).after(rest), advice, "{done} {rest:?}");
         }
-        for (done, setup, rest, advice) in [
-            (1.0, 7.0, 5.0, Advice::Iterate),
-            (1.0, 7.1, 5.0, Advice::Order),
-            (1.0, 0.4, 7.0, Advice::Iterate),
-            (1.0, 0.5, 7.0, Advice::Order),
+        for (done, setup, rest, alive, advice) in [
+            (1.0, 7.0, 5.0, false, Advice::Iterate),
+            (1.0, 7.1, 5.0, false, Advice::Order),
+            (1.0, 0.4, 7.0, false, Advice::Iterate),
+            (1.0, 0.5, 7.0, false, Advice::Order),
+            (1.4, 0.5, 7.0, true, Advice::Iterate),
+            (1.5, 0.5, 7.0, true, Advice::Order),
         ] {
-            let next = NextAttempt { setup, rest, alive: true };
+            let next = NextAttempt { setup, rest, alive };
             assert_eq!(spent(done, ESTIMATED).before(next), advice, "{done} {setup} {rest}");
         }
     }

@@ -14,7 +14,7 @@ use crate::run::Event;
 /// Pairs (fraction, multiple). While the work so far is at most this fraction of the forecast of another
 /// method, the forecast for the remaining work may be this multiple of it. Early forecasts are
 /// inaccurate, and waiting for late forecasts costs iterations.
-const PATIENCE: [(f64, f64); 4] = [(0.05, 2.0), (0.10, 1.5), (0.20, 1.2), (f64::INFINITY, 1.0)];
+const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20, 1.2), (f64::INFINITY, 1.0)];
 
 /// The same for a hierarchy once its expected work is spent. Until then it is not left, since its first forecasts are too high.
 const HIERARCHY_PATIENCE: f64 = 4.0;

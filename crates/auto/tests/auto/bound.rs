@@ -67,6 +67,12 @@ impl Attempts for Adversary {
             }
         }
         self.alive[at] = secret.fails.is_none();
+        if secret.fails == Some(Outcome::IndefiniteOperator) {
+            // No method for positive definite matrices can go on.
+            let definite = |c: &Candidate| matches!(c.method, Method::Cg | Method::FlexibleCg);
+            let candidates = self.plan.candidates.iter().zip(&mut self.alive);
+            candidates.filter(|(c, _)| definite(c)).for_each(|(_, alive)| *alive = false);
+        }
         self.ending = Ending::Method(secret.fails.unwrap_or(Outcome::Converged));
         Ok(self.ending.clone())
     }
