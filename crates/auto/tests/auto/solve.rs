@@ -117,10 +117,17 @@ fn iterations_that_end_at_round_off_are_told_so() {
         let mut x = vec![0.0; n];
         let auto = Auto { memory, max_iterations: 3000, ..Auto::default() };
         let solved = auto.solve(&a, &b, &mut x).unwrap();
-        let Ending::RoundOff(round_off) = solved.ending else { panic!("{solved}") };
+        let Ending::RoundOff(round_off) = solved.ending.clone() else { panic!("{solved}") };
         assert!(round_off.bound > 1e-8 && round_off.reached == solved.true_residual, "{solved}");
         assert!(solved.to_string().contains("the tolerance 1e-8 is not reached"), "{solved}");
         assert_eq!(relative_residual(&a, &b, &x), solved.true_residual);
+        // The residual that was reached is within a factor of three of what any tolerance gives.
+        for tolerance in [2.0, 0.3, 1e-2].map(|share| share * round_off.reached) {
+            let mut y = vec![0.0; n];
+            let other = Auto { tolerance, ..auto }.solve(&a, &b, &mut y).unwrap();
+            assert!(3.0 * other.true_residual >= round_off.reached, "{other} after {solved}");
+            assert!(tolerance < round_off.reached || other.ending.converged(), "{other}");
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod aggregation;
 mod auto;
 mod backend;
 mod bad_input;
+mod cases;
 mod common;
 mod compare;
 mod constraints;

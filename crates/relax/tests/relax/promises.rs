@@ -388,3 +388,16 @@ fn known_symmetry_is_not_checked() {
     });
     assert_eq!(updated[0], updated[1]);
 }
+
+/// Row sums of absolute values are positive where the diagonal is zero or negative, so M is positive definite.
+#[test]
+fn l1_jacobi_is_positive_definite_for_indefinite_matrices() {
+    let entries = [(0, 0, -2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 2, 3.0), (2, 1, 3.0), (2, 2, 1.0)];
+    let a = coarsen_sparse::assembly::from_triplets(3, 3, &entries).unwrap();
+    let mut m = Jacobi { l1: true, ..Jacobi::default() }.build(&a, &Cpu::new()).unwrap();
+    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Symmetric);
+    let mut z = vec![0.0; 3];
+    m.apply(&vec![3.0, 8.0, -8.0], &mut z);
+    assert_eq!(z, [1.0, 2.0, -2.0]);
+    assert!(Jacobi::default().build(&a, &Cpu::new()).is_err(), "the diagonal has a zero");
+}

@@ -1,0 +1,109 @@
+//! Systems after public bug reports, and systems of client libraries, with the right results (`COARSEN_DATA`, folder `cases`).
+
+use std::path::PathBuf;
+
+use crate::common::{Folder, coarsen, seconds, solve};
+
+/// The folder of the cases; `None` with a printed reason without data.
+fn cases() -> Option<PathBuf> {
+    let folder = std::env::var_os("COARSEN_DATA").map(|data| PathBuf::from(data).join("cases"));
+    let found = folder.filter(|folder| folder.is_dir());
+    if found.is_none() {
+        println!("skipped: no cases in COARSEN_DATA");
+    }
+    found
+}
+
+/// Replaces `NAME` in words by the path of a case, and solves.
+fn solved(folder: &Folder, cases: &std::path::Path, words: &str) -> (crate::common::Done, serde_json::Value) {
+    let path = |word: &str| match word.contains(".mtx") {
+        true => cases.join(word).display().to_string(),
+        false => word.to_owned(),
+    };
+    solve(folder, &words.split_whitespace().map(path).collect::<Vec<_>>().join(" "))
+}
+
+/// Every system that scipy solves is solved by `auto`, in a time of the order of that of the best option.
+#[test]
+fn systems_of_clients_are_solved() {
+    let (Some(cases), folder) = (cases(), Folder::new()) else { return };
+    for name in [
+        "skfem-ex18-stokes-21969",
+        "skfem-ex05-constraint-20881",
+        "skfem-ex42-periodic-21170",
+        "skfem-ex32-enclosed-stokes-1854",
+        "skfem-ex37-mixed-13608",
+        "fipy-cahnhilliard-coupled-20808",
+        "fipy-convtri-40000",
+    ] {
+        let (done, report) =
+            solved(&folder, &cases, &format!("clients/{name}.mtx.gz --rhs clients/{name}.b.mtx.gz"));
+        assert_eq!(done.code, 0, "{name}: {}", done.err);
+        assert!(report["true_relative_residual"].as_f64().unwrap() <= 1e-8, "{name}");
+        println!("{name}: {:.3} s with {} and {}", seconds(&report), report["method"], report["precond"]);
+    }
+}
+
+#[test]
+fn bug_reports_have_the_right_results() {
+    let (Some(cases), folder) = (cases(), Folder::new()) else { return };
+    let tells = |words: &str, code: i32, outcome: &str| {
+        let (done, report) = solved(&folder, &cases, words);
+        assert_eq!((done.code, report["outcome"].as_str()), (code, Some(outcome)), "{words}: {}", done.err);
+        (done, report)
+    };
+    let neumann = "01-neumann.mtx --rhs 01-neumann_bad_b.mtx --null-space constants";
+    let (done, _) = tells(neumann, 4, "inconsistent");
+    assert!(done.err.contains("1.0e-6") && !done.err.contains("give the null space"), "{}", done.err);
+    let unsymmetric = "02-neumann-unsym.mtx --rhs 02-neumann-unsym_b.mtx";
+    tells(unsymmetric, 0, "converged");
+    tells(&format!("{unsymmetric} --null-space constants"), 0, "converged");
+    let (done, _) = tells(&format!("{unsymmetric} --null-space constants --method gmres"), 0, "converged");
+    assert!(done.err.is_empty());
+    let stokes = "05-stokes.mtx --rhs 05-stokes_b.mtx";
+    tells(stokes, 0, "converged");
+    tells(&format!("{stokes} --null-space 05-stokes_kernel.mtx"), 0, "converged");
+    let (done, _) = tells("06-upper-only.mtx", 0, "converged");
+    assert!(done.out.contains("only one triangle is stored"), "{}", done.out);
+    let info = coarsen(&format!("info {}", cases.join("06-upper-only.mtx").display()));
+    assert!(info.out.contains("only one triangle is stored"), "{}", info.out);
+    for words in ["", "--method cg --precond ic0", "--quiet"] {
+        let prescribed = format!("08-tgv1e30.mtx.gz --rhs 08-tgv1e30_b.mtx {words}");
+        let (_, report) = tells(&prescribed, 0, "converged");
+        assert!(report["true_relative_residual"].as_f64().unwrap() <= 1e-8, "of the free rows");
+    }
+    tells("11-reservoir.mtx --method gmres --precond sa --block-size 3", 0, "converged");
+    let (done, _) = tells("12-central.mtx --method gmres --precond ilu0", 4, "unstable_preconditioner");
+    assert!(done.err.contains("the incomplete factor is unstable"), "{}", done.err);
+    tells("12-central.mtx", 0, "converged");
+    tells("16-almost-sym.mtx", 0, "converged");
+    let (done, _) = tells("16-almost-sym.mtx --method cg", 4, "unsymmetric_matrix");
+    assert!(done.err.contains("--symmetrize") && done.err.contains("a difference of"), "{}", done.err);
+    tells("16-almost-sym.mtx --method cg --symmetrize", 0, "converged");
+    for words in [
+        "17-elastic.mtx --near-kernel 17-nk_by_component.mtx",
+        "17-by-component.mtx --coordinates 17-xyz.mtx",
+    ] {
+        let (done, _) = tells(words, 0, "converged");
+        assert!(done.out.contains("ordered by component"), "{words}: {}", done.out);
+    }
+    let (done, _) = tells("17-elastic.mtx", 0, "converged");
+    assert!(!done.out.contains("ordered by component"));
+}
+
+/// `info` names the method that `solve` takes, for the same input.
+#[test]
+fn info_names_the_choice_of_solve() {
+    let folder = Folder::new();
+    for words in ["--problem poisson2d:40", "--problem elasticity3d:10", "--problem cloth:20 --dt 0.01"] {
+        let info = coarsen(&format!("info {words}"));
+        assert_eq!(info.code, 0, "{}", info.err);
+        let (_, report) = solve(&folder, words);
+        let choice = report["choice"][0].as_str().unwrap().split(':').next().unwrap().to_owned();
+        let line = info.out.lines().skip_while(|line| !line.contains("solve would use")).nth(1).unwrap();
+        assert!(line.trim().starts_with(&format!("{choice}:")), "{words}: {line} / {choice}");
+        let mut lines: Vec<&str> = info.out.lines().filter(|line| line.len() > 10).collect();
+        lines.sort_unstable();
+        assert!(lines.windows(2).all(|pair| pair[0] != pair[1]), "a line twice: {}", info.out);
+    }
+}
