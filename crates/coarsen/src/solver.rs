@@ -253,7 +253,7 @@ mod tests {
     fn other_sizes_and_failures_start_again() {
         let mut solver = Solver::new(&poisson2d(40).unwrap().matrix).unwrap();
         let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
-        solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
         // An indefinite matrix of the same pattern: the kept conjugate gradients fail, and another method solves it.
         let mut a = poisson2d(40).unwrap().matrix;
         let n = a.pattern().rows();
@@ -266,7 +266,7 @@ mod tests {
         assert!(!matches!(solved.method, Some(Last::Iterations(Method::Cg, _))), "{solved}");
         solver.update(&poisson2d(10).unwrap().matrix).unwrap();
         assert_eq!(solver.method(), None);
-        solver.solve(&[1.0; 100], &mut [0.0; 100]).unwrap().converged().unwrap();
+        let _ = solver.solve(&[1.0; 100], &mut [0.0; 100]).unwrap().converged().unwrap();
     }
 
     #[test]

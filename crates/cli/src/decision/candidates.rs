@@ -39,7 +39,8 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
         with(method, &[(Precond::Sa, true)]);
     } else {
         if symmetric {
-            with(Method::Minres, &[(Precond::None, true), (Precond::Jacobi, positive)]);
+            let diagonals = [(Precond::None, true), (Precond::Jacobi, positive), (Precond::L1Jacobi, true)];
+            with(Method::Minres, &diagonals);
         }
         let factors = [
             (Precond::None, true),
@@ -48,6 +49,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
             (Precond::Ilu0, !zero),
             (Precond::Ras, true),
         ];
+        with(Method::Gmres, &[(Precond::Sa, !zero)]);
         with(Method::Gmres, &factors);
         with(Method::Bicgstab, &factors);
     }
