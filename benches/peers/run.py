@@ -67,6 +67,11 @@ PEERS = {
         debian="libopenmpi-dev openmpi-bin libclang-dev",
     ),
     "pyamg": Peer("sa energy", [VENV, HERE / "pyamg_sa.py"], [[VENV, "-m", "pip", "install", "-q", "pyamg"]]),
+    "amgcl": Peer(
+        "sa sa-gs sa-ilu0 aggregation-ilu0 ruge-stuben",
+        [VENV, HERE / "amgcl.py"],
+        [[VENV, "-m", "pip", "install", "-q", "KratosMultiphysics"]],
+    ),
     "petsc": Peer(
         "jacobi icc gamg hypre hypre-hmis | gamg-translations",
         ["mpirun", "--allow-run-as-root", "--bind-to", "core", "-n", "{threads}", "/usr/bin/python3", HERE / "petsc.py"],
