@@ -12,8 +12,9 @@ use crate::adapt::Adapted;
 use crate::ending::Ending;
 use crate::host::Host;
 use crate::plan::{MEMORY, Options, Plan};
+use crate::problem::{Kept, Problem, Tried};
 use crate::run::{Last, Run};
-use crate::solve::{Kept, Problem, Tried, solve_by_plan};
+use crate::solve::solve_by_plan;
 use crate::{Costs, NoFactor, is_solid};
 
 /// Solves a system by the method with the lowest forecast, and limits the cost of wrong forecasts.

@@ -8,7 +8,7 @@ use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_sparse::{Bsr, System};
 
 use crate::Kind;
-use crate::solve::{Builder, Built, Levels};
+use crate::problem::{Builder, Built, Levels};
 
 /// The relaxation factor of [`Kind::Ssor`]. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best
 /// on model problems.

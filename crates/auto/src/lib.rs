@@ -16,6 +16,8 @@
 //! | [`monitor`](Monitor) | the monitor of a running method |
 //! | [`drive`](drive()) | the order of attempts |
 //! | [`run`](Run) | the record of a run |
+//! | `sample` | what a sample of the rows and a part of the graph show |
+//! | [`problem`](Problem) | a system to solve, and what builds its preconditioners |
 //! | [`solve`](solve_by_plan) | the attempts at a system, at any backend |
 //! | [`ending`](Ending) | how an attempt ended, the cause and a remedy |
 //! | [`host`](Host) | the preconditioners of the CPU |
@@ -34,7 +36,9 @@ mod host;
 mod kind;
 mod monitor;
 mod plan;
+mod problem;
 mod run;
+mod sample;
 mod solid;
 mod solve;
 
@@ -50,9 +54,9 @@ pub use host::{Host, OVER_RELAXATION, in_f32};
 pub use kind::{Kind, Method};
 pub use monitor::{Monitor, Order};
 pub use plan::{Candidate, MEMORY, Options, Plan, Reason, Why};
+pub use problem::{
+    Builder, Built, Kept, Levels, Observer, Outcomes, Problem, Tried, krylov, negated, relative_residual,
+};
 pub use run::{Event, Last, Run};
 pub use solid::is_solid;
-pub use solve::{
-    Builder, Built, DIRECT, Kept, Levels, Observer, Outcomes, Problem, Tried, krylov, negated,
-    relative_residual, solve_by_plan,
-};
+pub use solve::{DIRECT, solve_by_plan};

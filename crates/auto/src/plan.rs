@@ -116,7 +116,7 @@ impl fmt::Display for Reason {
         match why {
             Why::Asked => f.write_str("requested"),
             Why::Few => write!(f, "{matrix}; {unknowns} unknowns are quick to factorise"),
-            Why::Cheapest => write!(f, "{matrix}; {unknowns} unknowns; the lowest expected cost"),
+            Why::Cheapest => write!(f, "{matrix}; {unknowns} unknowns"),
             Why::Unconstrained => {
                 write!(
                     f,
@@ -212,7 +212,12 @@ impl Plan {
         match (least, self.factor) {
             (None, _) => Last::Factor,
             _ if self.first == Some(Last::Factor) => Last::Factor,
-            (Some(c), FactorCost::Estimated { total, .. }) if total < expected(&c) => Last::Factor,
+            // A cheap setup begins before an ordering that costs more than twice as much.
+            (Some(c), FactorCost::Estimated { ordering, total, .. })
+                if total < expected(&c) && self.costs.setup(c.kind) >= 0.5 * ordering =>
+            {
+                Last::Factor
+            }
             (Some(c), _) => Last::Iterations(c.method, c.kind),
         }
     }

@@ -120,7 +120,7 @@ impl Choice {
 
     /// Replaces the reasons by the course of the run. Returns the event that became a reason.
     pub(crate) fn went(&mut self, run: &Run) -> Option<String> {
-        if !self.auto || run.last == self.plan.begins() && run.events.is_empty() {
+        if !self.auto || run.last == self.plan.begins() {
             return None;
         }
         let reason = match self.plan.reason.why {

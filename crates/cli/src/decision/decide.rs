@@ -1,5 +1,6 @@
 //! The decision how to solve a system, and checks for options that this decision would ignore.
 
+use coarsen::auto::Kind;
 use coarsen::diagnose::Severity;
 
 use super::choose::{Choice, Wish, choose};
@@ -75,14 +76,20 @@ pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(
 /// preconditioner.
 fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     let hint = options.precond == Precond::Auto && options.method != Method::Direct;
-    used(&options.given, &choice.preconds(), hint)?;
-    if options.given.aggregation.varies()
-        && choice.preconds().contains(&Precond::Sa)
-        && choice.method() != Method::Fcg
+    // Only on request are the domains those of the options.
+    let asked = |precond: &Precond| !hint || !matches!(precond, Precond::Mas | Precond::As | Precond::Ras);
+    used(&options.given, &choice.preconds().into_iter().filter(asked).collect::<Vec<_>>(), hint)?;
+    let fixed =
+        choice.plan.candidates.iter().map(|candidate| (Method::from(candidate.method), candidate.kind));
+    match fixed
+        .into_iter()
+        .find(|(method, kind)| *kind == Kind::SmoothedAggregation && *method != Method::Fcg)
     {
-        return Err(Failure::Varies { method: name(choice.method()) });
+        Some((method, _)) if options.given.aggregation.varies() => {
+            Err(Failure::Varies { method: name(method) })
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Rejects options of preconditioners that are not in `preconds`. With `hint`, options of smoothed
