@@ -42,7 +42,7 @@ pub struct Multigrid<C, S = Smoothing> {
     /// The maximal number of levels, at least 1. With one level, a cycle is one coarse solve. A coarsest level whose
     /// factor would take more than 4 GiB because of this limit is refused.
     ///
-    /// Coarsening also ends if a level would have more than 0.9 times the unknowns of the finer one, or make the operator
+    /// Coarsening also ends if a level would have more than 0.95 times the unknowns of the finer one, or make the operator
     /// complexity more than 10. The table of levels then says so.
     pub levels: usize,
     /// A level with at most this number of scalar unknowns is not coarsened further.

@@ -6,8 +6,9 @@ use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
 /// The largest share of the unknowns of a level that the next one may have. A cycle over levels that shrink more slowly
-/// costs more than ten times its finest level. DUNE-ISTL ends at 5/6 (`minCoarsenRate` 1.2).
-const SLOWEST: f64 = 0.9;
+/// costs more than twenty times its finest level. DUNE-ISTL ends at 5/6 (`minCoarsenRate` 1.2), but grids of a few hundred
+/// particles shrink more slowly.
+const SLOWEST: f64 = 0.95;
 
 /// The largest operator complexity.
 const DENSEST: f64 = 10.0;

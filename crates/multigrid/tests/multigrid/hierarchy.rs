@@ -168,7 +168,7 @@ fn coarsening_ends_at_its_bounds() {
         (
             one_less,
             1,
-            Some("coarsening ends here: the next level would have 1599 unknowns, more than 0.9 times 1600"),
+            Some("coarsening ends here: the next level would have 1599 unknowns, more than 0.95 times 1600"),
         ),
         (tenth, 2, None),
         (dense, 1, Some("coarsening ends here: the next level would make the operator complexity ")),

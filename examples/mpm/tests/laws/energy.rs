@@ -245,7 +245,7 @@ fn coarser_grids_integrate_the_same_particles() {
     let recipe = f.requadrature(3, &[], 0.0).unwrap();
     assert!(recipe.build_from(before.system(), &Cpu::new()).is_err(), "no matrix on coarser grids yet");
     let m = recipe.build_from(f.system_at(&z).unwrap().system(), &Cpu::new()).unwrap();
-    assert_eq!(m.levels(), 3);
+    assert_eq!(m.levels(), 3, "{m}");
     for level in 1..3 {
         let mut particles = particles.clone();
         let grid = Grid::around(&mut particles, DX * f64::from(1 << level)).unwrap();
