@@ -144,7 +144,7 @@ fn contact_that_lasts(threads: usize) {
         updates();
         updates();
         assert_eq!(bytes(updates), 0, "{name} with contact at {threads} threads");
-        let mut step = coarsen::Step::new(systems[0], move |system| build(system)).unwrap();
+        let mut step = coarsen::Step::new(systems[0], build).unwrap();
         step.follow().unwrap();
         let mut steps = || {
             for system in [systems[1], systems[0]] {

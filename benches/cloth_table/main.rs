@@ -159,12 +159,15 @@ fn measure(case: &Case, methods: &[String], results: &mut Results) -> Outcome<()
     let folder = Path::new(FOLDER).join(case.folder());
     let files = animate(case, &folder)?;
     for method in missing {
-        let mut row = Row { case: case.clone(), method: method.clone(), ..Row::default() };
-        let mut solver = None;
-        for frame in &files {
-            let system = solve::read(&folder, *frame)?;
-            row.add(&parallel::threads(2, || solve::time(method, &system, &mut solver))??);
-        }
+        let frames = || -> Outcome<Row> {
+            let mut row = Row { case: case.clone(), method: method.clone(), ..Row::default() };
+            let mut solver = None;
+            for frame in &files {
+                row.add(&solve::time(method, &solve::read(&folder, *frame)?, &mut solver)?);
+            }
+            Ok(row)
+        };
+        let row = parallel::threads(2, frames)??;
         println!("{row}");
         results.push(row)?;
     }

@@ -21,25 +21,31 @@ pub(crate) fn walk(asked: &Asked) -> Outcome<()> {
         println!("| frame | {} |", asked.methods.join(" | "));
         println!("|---|{}", "---|".repeat(asked.methods.len()));
         let mut ends = vec![[f64::INFINITY, 0.0]; asked.methods.len()];
-        let mut solvers: Vec<Option<coarsen::Solver>> = asked.methods.iter().map(|_| None).collect(); // that of `auto` is used
-        for frame in files {
-            let system = solve::read(&folder, frame)?;
-            let mut line = format!("| {frame} |");
-            let each = asked.methods.iter().zip(&mut ends).zip(&mut solvers);
-            for ((method, [least, most]), solver) in each {
-                let times = parallel::threads(2, || solve::time(method, &system, solver))??;
-                let total = times.setup + times.solve[0];
-                if times.failed[0] {
-                    line += " failed |";
-                    continue;
-                }
-                (*least, *most) = (least.min(total), most.max(total));
-                line += &format!(" {:.1} ({}) |", 1e3 * total, times.iterations[0]);
-            }
-            println!("{line}");
-        }
+        parallel::threads(2, || rows(asked, &folder, &files, &mut ends))??;
         let spreads = ends.iter().map(|[least, most]| format!(" {:.2} |", most / least)).collect::<String>();
         println!("| most / least |{spreads}");
+    }
+    Ok(())
+}
+
+/// Prints the rows of an animation, and takes the least and the most milliseconds of each method.
+fn rows(asked: &Asked, folder: &Path, files: &[usize], ends: &mut [[f64; 2]]) -> Outcome<()> {
+    let mut solvers = Vec::from_iter(asked.methods.iter().map(|_| None)); // that of `auto` is used
+    for frame in files {
+        let system = solve::read(folder, *frame)?;
+        let mut line = format!("| {frame} |");
+        let each = asked.methods.iter().zip(&mut *ends).zip(&mut solvers);
+        for ((method, [least, most]), solver) in each {
+            let times = solve::time(method, &system, solver)?;
+            let total = times.setup + times.solve[0];
+            if times.failed[0] {
+                line += " failed |";
+                continue;
+            }
+            (*least, *most) = (least.min(total), most.max(total));
+            line += &format!(" {:.1} ({}) |", 1e3 * total, times.iterations[0]);
+        }
+        println!("{line}");
     }
     Ok(())
 }

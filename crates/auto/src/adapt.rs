@@ -118,7 +118,7 @@ fn without_couplings(a: &Bsr<f64>, rows: &[usize]) -> Bsr<f64> {
     let mut reduced = a.clone();
     let pattern = a.pattern().clone();
     for (i, j, at) in (0..pattern.rows()).flat_map(|i| {
-        let begin = pattern.offsets()[i] as usize;
+        let begin = pattern.offsets()[i];
         pattern.row(i).iter().enumerate().map(move |(k, &j)| (i, j as usize, begin + k)).collect::<Vec<_>>()
     }) {
         for (k, value) in reduced.values_mut()[at * b * b..(at + 1) * b * b].iter_mut().enumerate() {

@@ -65,7 +65,8 @@ impl Tally {
             for (j, block) in a.row(i) {
                 let value = block[r * b + r];
                 let other = if j == i { own } else { a.get(j * b + r, j * b + r) };
-                if !(own * other > 0.0) {
+                let one_sign = own * other > 0.0; // false for NaN
+                if !one_sign {
                     return false;
                 }
                 let coupling = sign * value / own.abs().sqrt() / other.abs().sqrt();

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     #[command(after_help = CODES)]
     Compare(Box<Compare>),
     /// Print properties and possible faults of a matrix, and the method that `solve` would choose
-    Info(Info),
+    Info(Box<Info>),
     /// Draw the sparsity pattern of a matrix
     Spy(Spy),
     /// Write a problem of the gallery as Matrix Market files
