@@ -282,3 +282,31 @@ fn the_size_of_lu_is_bounded() {
     let ratio = nnz(Engine::Fastest) / nnz(Engine::Own);
     assert!((0.5..2.0).contains(&ratio), "{ratio}");
 }
+
+/// Blocks of very different scale, as of a KKT system with a small penalty: without equilibration pivots are delayed until
+/// the factor is full.
+#[test]
+fn blocks_of_different_scales_do_not_fill_the_factor() {
+    let n = 40_u32;
+    let at = |i: u32, j: u32| i * n + j;
+    let m = n * n;
+    let mut entries = Vec::new();
+    // [h² M, K; K, -1e-6 h² M] with K = -Δ and M = 1.
+    let h2 = 1.0 / f64::from(m);
+    for (i, j) in (0..m).map(|k| (k / n, k % n)) {
+        let k = at(i, j);
+        entries.extend([(k, k, h2), (m + k, m + k, -1e-6 * h2), (k, m + k, 4.0), (m + k, k, 4.0)]);
+        for (p, q) in [(i.wrapping_sub(1), j), (i + 1, j), (i, j.wrapping_sub(1)), (i, j + 1)] {
+            if p < n && q < n {
+                entries.extend([(k, m + at(p, q), -1.0), (m + k, at(p, q), -1.0)]);
+            }
+        }
+    }
+    let size = 2 * m as usize;
+    let a = coarsen_sparse::assembly::from_triplets(size, size, &entries).unwrap();
+    let direct = Direct { method: Method::Ldlt, ..Direct::default() };
+    let mut factor = direct.factor(&a).unwrap();
+    let b: Vec<f64> = (0..size).map(|i| (0.1 * i as f64).sin()).collect();
+    let mut x = vec![0.0; size];
+    assert!(factor.solve(&b, &mut x).unwrap().relative_residual <= 1e-10);
+}

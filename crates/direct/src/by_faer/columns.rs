@@ -85,6 +85,32 @@ impl Columns {
         }
     }
 
+    /// Scales A to S A S with powers of two sᵢ, so that the largest entries of all rows are about equal; for
+    /// [`Part::Lower`]. `sizes` becomes max |aᵢⱼ| of each row of S A S. *Reference* Ruiz 2001, "A scaling algorithm to
+    /// equilibrate both rows and columns norms in matrices".
+    pub(crate) fn equilibrate(&mut self, s: &mut [f64], sizes: &mut [f64]) {
+        const SWEEPS: usize = 4;
+        s.fill(1.0);
+        self.sizes(sizes);
+        for _ in 0..SWEEPS {
+            for size in sizes.iter_mut() {
+                let ordinary = *size > f64::MIN_POSITIVE && size.is_finite();
+                *size = if ordinary { (-0.5 * size.log2()).round().exp2() } else { 1.0 };
+            }
+            if sizes.iter().all(|t| *t == 1.0) {
+                break;
+            }
+            s.iter_mut().zip(&*sizes).for_each(|(s, t)| *s *= t);
+            for j in 0..self.size() {
+                for k in self.starts[j]..self.starts[j + 1] {
+                    self.values[k] *= sizes[self.rows[k]] * sizes[j];
+                }
+            }
+            self.sizes(sizes);
+        }
+        self.sizes(sizes);
+    }
+
     /// Calls `f(i, j, at)` for the stored entries (i, j) with the index of their value.
     pub(crate) fn each(&self, mut f: impl FnMut(usize, usize, usize)) {
         for j in 0..self.size() {

@@ -29,7 +29,9 @@ const NONE: usize = usize::MAX;
 pub(crate) struct Ldlt {
     n: usize,
     tree: Tree,
-    /// max |aᵢⱼ| of each row, to which its pivot is compared.
+    /// S: powers of two that equilibrate A, so that rows of other units do not delay pivots. S A S is factored.
+    scales: Vec<f64>,
+    /// max |aᵢⱼ| of each row of S A S, to which its pivot is compared.
     sizes: Vec<f64>,
     /// The number of rows and of pivots of each front, once eliminated.
     fronts: Vec<(usize, usize)>,
@@ -201,10 +203,11 @@ impl Ldlt {
         let mut work = Work::default();
         fill(&mut work.local, n)?;
         fill(&mut work.y, n)?;
-        let mut sizes = Vec::new();
+        let (mut scales, mut sizes) = (Vec::new(), Vec::new());
+        fill(&mut scales, n)?;
         fill(&mut sizes, n)?;
         let (fronts, rows, l, below) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { n, tree, sizes, fronts, rows, l, below, work })
+        Ok(Self { n, tree, scales, sizes, fronts, rows, l, below, work })
     }
 
     /// Adds up front s from A and from what its children leave, after the first `before` rows; its rows are the
@@ -311,7 +314,7 @@ impl Ldlt {
 impl Factorization for Ldlt {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         self.tree.lower.refill(a);
-        self.tree.lower.sizes(&mut self.sizes);
+        self.tree.lower.equilibrate(&mut self.scales, &mut self.sizes);
         products::reserve()?;
         self.fronts.clear();
         self.rows.clear();
@@ -348,8 +351,9 @@ impl Factorization for Ldlt {
         Ok(self.pivots())
     }
 
-    /// x = L⁻ᵀ D⁻¹ L⁻¹ x.
+    /// x = S L⁻ᵀ D⁻¹ L⁻¹ S x.
     fn solve(&mut self, x: &mut [f64]) {
+        x.iter_mut().zip(&self.scales).for_each(|(x, s)| *x *= s);
         let y = &mut self.work.y;
         let (mut rows, mut l) = (&self.rows[..], &self.l[..]);
         for &(m, k) in &self.fronts {
@@ -375,11 +379,12 @@ impl Factorization for Ldlt {
             }
             here[..k].iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
         }
+        x.iter_mut().zip(&self.scales).for_each(|(x, s)| *x *= s);
     }
 
     fn figures(&self) -> Figures {
         let sums = &self.tree.sums;
-        let values = sums.stored + sums.front + sums.w + sums.most + 3 * self.n;
+        let values = sums.stored + sums.front + sums.w + sums.most + 4 * self.n;
         Figures {
             nnz: Some(sums.nnz),
             bytes: 8 * values + 4 * (self.tree.rows.len() + self.n) + self.tree.bytes(),
