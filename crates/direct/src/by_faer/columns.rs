@@ -85,17 +85,23 @@ impl Columns {
         }
     }
 
-    /// Scales A to S A S with powers of two sᵢ, so that the largest entries of all rows are about equal; for
-    /// [`Part::Lower`]. `sizes` becomes max |aᵢⱼ| of each row of S A S. *Reference* Ruiz 2001, "A scaling algorithm to
+    /// Scales A to S A S with powers of two sᵢ, so that the largest entries of all rows are about equal, unless they differ
+    /// by less than 1e3; for [`Part::Lower`]. `sizes` becomes max |aᵢⱼ| of each row of S A S. *Reference* Ruiz 2001, "A scaling algorithm to
     /// equilibrate both rows and columns norms in matrices".
     pub(crate) fn equilibrate(&mut self, s: &mut [f64], sizes: &mut [f64]) {
         const SWEEPS: usize = 4;
+        const RANGE: f64 = 1e3;
         s.fill(1.0);
         self.sizes(sizes);
+        let positive = sizes.iter().filter(|size| **size > 0.0);
+        let (least, most) = positive.fold((f64::INFINITY, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
+        if most <= RANGE * least {
+            return;
+        }
         for _ in 0..SWEEPS {
             for size in sizes.iter_mut() {
                 let ordinary = *size > f64::MIN_POSITIVE && size.is_finite();
-                *size = if ordinary { (-0.5 * size.log2()).round().exp2() } else { 1.0 };
+                *size = if ordinary { (-0.5 * size.log2()).trunc().exp2() } else { 1.0 };
             }
             if sizes.iter().all(|t| *t == 1.0) {
                 break;

@@ -275,7 +275,8 @@ fn steps_may_end_before_they_converge() {
     let early = ["--solver", "sa", "--iterations", "4", "--inner", "10"];
     let rows = folder.run(&[&fixed[..], &early].concat()).unwrap();
     check_balance(&rows, 2e-3);
-    let within = rows.iter().all(|row| row.penetrations == 0 && row.outer <= 4 * row.steps);
+    // Contact that cuts an iteration short adds one to some steps.
+    let within = rows.iter().all(|row| row.penetrations == 0 && row.outer <= 5 * row.steps);
     assert!(within, "{}", rows.iter().map(|row| format!("{row}\n")).collect::<String>());
     let last = &rows[9];
     assert!(last.contacts > 10 && last.converged < last.steps, "{last}");
