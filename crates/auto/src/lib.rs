@@ -15,7 +15,7 @@
 //! | [`factor_cost`](FactorCost) | the work so far, the rule for computing a factor, and the bound |
 //! | [`monitor`](Monitor) | the monitor of a running method |
 //! | [`drive`](drive()) | the order of attempts |
-//! | [`run`](Run) | the record of a run |
+//! | [`run`](Run) | the events of a run |
 //! | `sample` | what a sample of the rows and a part of the graph show |
 //! | [`problem`](Problem) | a system to solve, and what builds its preconditioners |
 //! | [`solve`](solve_by_plan) | the attempts at a system, at any backend |

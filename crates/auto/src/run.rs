@@ -1,4 +1,4 @@
-//! The record of a run.
+//! The events of a run and their costs.
 
 use std::fmt;
 
