@@ -289,17 +289,15 @@ impl<B: Builder> Solve<'_, '_, B> {
         let (begun, ordering) = (Instant::now(), self.ordering_seconds.get());
         let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, tried);
         tried.solve_seconds = begun.elapsed().as_secs_f64() - (self.ordering_seconds.get() - ordering);
-        let ending = match ending? {
-            Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged)
-                if kind == Kind::Ilu0 =>
-            {
-                match self.enlarges(&mut built)? {
-                    condition if condition > UNSTABLE => Ending::Unstable(condition),
-                    _ => Ending::Method(Outcome::Stagnated),
-                }
+        let mut ending = ending?;
+        let failed =
+            matches!(ending, Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged));
+        if failed && kind == Kind::Ilu0 {
+            let condition = self.enlarges(&mut built)?;
+            if condition > UNSTABLE {
+                ending = Ending::Unstable(condition);
             }
-            ending => ending,
-        };
+        }
         self.kept.push((kind, single, built));
         Ok(ending)
     }

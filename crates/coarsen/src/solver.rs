@@ -36,7 +36,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
 /// unknowns changes, methods are tried again.
 ///
-/// *Use* for right-hand sides or matrices that follow each other. *Memory* a copy of A, and the preconditioner or the factor.
+/// *Use* for right-hand sides or matrices that follow each other. *Memory* three copies of A (the given
+/// system, and two in [`Step`]), and the preconditioner or the factor.
 ///
 /// ```
 /// use coarsen::Solver;

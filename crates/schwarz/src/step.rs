@@ -77,7 +77,7 @@ pub struct DomainStep<T: Real, B: Place> {
     whole: Option<Bsr<T>>,
 }
 
-/// Domains with the weight ω, and A at the place.
+/// Domains with the weight ω, and A on the backend.
 struct Damped<T: Real, B: Place> {
     domains: Subdomains<T, B>,
     a: B::Matrix,
