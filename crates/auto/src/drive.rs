@@ -14,7 +14,7 @@ use coarsen_core::Outcome;
 use crate::Forecast;
 use crate::ending::Ending;
 use crate::factor_cost::{Advice, FactorCost, Item, NextAttempt, NoFactor, Spent};
-use crate::monitor::{Monitor, Order, Verdict, order};
+use crate::monitor::{Monitor, Order, Verdict, order, slower};
 use crate::plan::{Candidate, Plan};
 use crate::run::{Event, Last, Run};
 
@@ -82,6 +82,7 @@ pub fn drive<A: Attempts>(
         states: states.collect(),
         spent: Spent { log: Default::default(), factor: plan.factor },
         last: Last::Factor,
+        slower: None,
         events: Vec::new(),
         plan,
         limits,
@@ -119,10 +120,12 @@ struct Drive<'a, 'o, A> {
     events: Vec<Event>,
     /// The last attempt.
     last: Last,
+    /// How many times the expected iterations a one-level method takes, once one was left.
+    slower: Option<f64>,
 }
 
 /// A method that was left comes back if its forecast, times this factor, is the lowest.
-const RETURN: f64 = 1.5;
+const RETURN: f64 = 1.2;
 
 /// See [`Drive::probed`].
 const PROBE: f64 = 8.0;
@@ -145,7 +148,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
         let mut ordered_for = None;
         loop {
             // After an ordering that counts on a setup, this setup or the factor follows.
-            let next = ordered_for.take().or_else(|| self.cheapest(None));
+            let next = ordered_for.take().or_else(|| self.cheapest());
             match self.advice(next) {
                 Advice::Order => {
                     self.order();
@@ -172,36 +175,28 @@ impl<A: Attempts> Drive<'_, '_, A> {
         }
     }
 
-    /// The candidate with the lowest forecast, without the one that runs. If a factor is cheaper than it, but must wait for
-    /// half of its cost, no setup beyond that half begins, and what runs goes on until then.
-    fn cheapest(&self, running: Option<usize>) -> Option<usize> {
-        let open = |i: &usize| Some(*i) != running && !self.states[*i].failed;
-        let least = |i: &usize, j: &usize| self.states[*i].forecast.total_cmp(&self.states[*j].forecast);
-        let all = || (0..self.states.len()).filter(open);
-        let (factor, total) = match self.spent.factor {
-            FactorCost::None(_) => (f64::INFINITY, f64::INFINITY),
-            FactorCost::Estimated { total, .. } => (total, total),
-            FactorCost::Known { factor, total } => (factor, total),
+    /// The candidate with the lowest forecast, if none runs.
+    fn cheapest(&self) -> Option<usize> {
+        let least = |i: &usize, j: &usize| self.forecast(*i).total_cmp(&self.forecast(*j));
+        let open = || (0..self.states.len()).filter(|&i| !self.states[i].failed);
+        open().filter(|&i| self.is_affordable(i, false)).min_by(least).or_else(|| open().min_by(least))
+    }
+
+    /// Whether candidate `i` may be next. If a factor is cheaper than it, but must wait for half of its cost, no setup beyond
+    /// that half begins, and what `runs` goes on until then.
+    fn is_affordable(&self, i: usize, runs: bool) -> bool {
+        let (forecast, begun, done) =
+            (self.forecast(i), self.states[i].spent > 0.0, self.spent.log.iterated());
+        // Without half of its cost, neither the ordering nor the factor may bound a setup.
+        let (factor, total, half, most) = match self.spent.factor {
+            FactorCost::None(_) => return true,
+            FactorCost::Estimated { ordering, least, total } => (total, total, 0.5 * ordering, 2.0 * least),
+            FactorCost::Known { factor, total } => (factor, total, 0.5 * total, 2.0 * total),
         };
-        let left = 0.5 * total - self.spent.log.iterated();
-        let done = self.spent.log.iterated();
-        let alive = self.alive();
-        let affordable = |i: &usize| {
-            let State { forecast, spent, .. } = self.states[*i];
-            // Without half of its cost, neither the ordering nor the factor may bound a setup.
-            let (half, most) = match self.spent.factor {
-                FactorCost::Estimated { ordering, least, .. } => (0.5 * ordering, 2.0 * least),
-                _ => (0.5 * total, 2.0 * total),
-            };
-            if alive && spent == 0.0 && done < half && done + self.setup(*i) > most {
-                return false;
-            }
-            forecast <= factor || if spent > 0.0 { running.is_none() } else { self.setup(*i) <= left }
-        };
-        all().filter(affordable).min_by(least).or_else(|| match running {
-            Some(_) => None,
-            None => all().min_by(least),
-        })
+        if self.alive() && !begun && done < half && done + self.setup(i) > most {
+            return false;
+        }
+        forecast <= factor || if begun { !runs } else { self.setup(i) <= 0.5 * total - done }
     }
 
     fn advice(&self, next: Option<usize>) -> Advice {
@@ -213,7 +208,7 @@ impl<A: Attempts> Drive<'_, '_, A> {
             };
         };
         let setup = if self.states[i].spent > 0.0 { 0.0 } else { self.setup(i) };
-        self.spent.before(NextAttempt { setup, rest: self.states[i].forecast, alive: self.alive() })
+        self.spent.before(NextAttempt { setup, rest: self.forecast(i), alive: self.alive() })
     }
 
     /// Whether a method that began can go on.
@@ -221,27 +216,33 @@ impl<A: Attempts> Drive<'_, '_, A> {
         self.states.iter().any(|state| state.spent > 0.0 && !state.failed)
     }
 
-    /// Corrects what is expected of methods that did not begin. The numbers of iterations of one-level methods are in
-    /// proportion, so all of them take more if one does.
-    fn correct(&mut self, of: Candidate, total: f64) {
-        let costs = &self.plan.costs;
-        let Some(expected) = costs.one_level(of.method, of.kind) else { return };
-        let ratio = (total / expected).max(1.0);
-        for (state, candidate) in self.states.iter_mut().zip(&self.plan.candidates) {
-            if state.spent == 0.0 && costs.one_level(candidate.method, candidate.kind).is_some() {
-                let setup = costs.setup(candidate.kind);
-                state.forecast = setup + ratio * (state.forecast - setup);
-            }
+    /// The forecast of candidate `i`. The numbers of iterations of one-level methods are in proportion, so one that did not
+    /// begin is expected to take more than planned if another one does.
+    fn forecast(&self, i: usize) -> f64 {
+        match self.slower {
+            Some(ratio) if self.is_unbegun_one_level(i) => self.setup(i) + ratio * self.iterations(i),
+            _ => self.states[i].forecast,
         }
+    }
+
+    fn is_unbegun_one_level(&self, i: usize) -> bool {
+        let Candidate { method, kind } = self.plan.candidates[i];
+        self.states[i].spent == 0.0 && self.plan.costs.one_level(method, kind).is_some()
+    }
+
+    /// The expected work of the iterations of a candidate, before any of them.
+    fn iterations(&self, i: usize) -> f64 {
+        self.plan.expected(self.plan.candidates[i]) - self.setup(i)
     }
 
     /// The forecast of a candidate that did not begin, if what is expected of methods does not hold for this system: a
     /// multiple of the work after which its own forecast is known.
     fn probed(&self, i: usize) -> f64 {
-        let State { forecast, spent, .. } = self.states[i];
+        let (forecast, spent) = (self.forecast(i), self.states[i].spent);
         let Candidate { method, kind } = self.plan.candidates[i];
+        let known = self.slower.is_some() && self.is_unbegun_one_level(i);
         let probe = self.setup(i) + Monitor::FIRST as f64 * self.plan.costs.iteration(method, kind, 1.0);
-        if spent > 0.0 || forecast.is_infinite() { forecast } else { forecast.min(PROBE * probe) }
+        if spent > 0.0 || known || forecast.is_infinite() { forecast } else { forecast.min(PROBE * probe) }
     }
 
     fn setup(&self, i: usize) -> f64 {
@@ -290,7 +291,9 @@ impl<A: Attempts> Drive<'_, '_, A> {
             (Ending::Method(Outcome::Stopped), Some(Verdict::Factor)) => Next::Factor,
             (Ending::Method(Outcome::Stopped), Some(Verdict::Leave { after, total, rest, overdue })) => {
                 self.states[i].forecast = RETURN * rest;
-                self.correct(candidate, total);
+                if let Some(expected) = self.plan.costs.one_level(candidate.method, candidate.kind) {
+                    self.slower = Some(slower(total, expected));
+                }
                 if overdue {
                     (0..self.states.len()).for_each(|j| self.states[j].forecast = self.probed(j));
                 }
@@ -343,10 +346,18 @@ impl<A: Attempts> Drive<'_, '_, A> {
         let unbegun =
             (0..self.states.len()).filter(|&j| self.states[j].spent == 0.0 && !self.states[j].failed);
         let probes = unbegun.map(|j| self.probed(j)).fold(f64::INFINITY, f64::min);
-        let others = self.cheapest(Some(i)).map_or(f64::INFINITY, |j| self.states[j].forecast);
+        let rivals = (0..self.states.len())
+            .filter(|&j| j != i && !self.states[j].failed && self.is_affordable(j, true));
+        let of_one_level = self.plan.costs.one_level(method, kind);
+        let (alike, others): (Vec<usize>, Vec<usize>) =
+            rivals.partition(|&j| of_one_level.is_some() && self.is_unbegun_one_level(j));
+        let others = others.into_iter().map(|j| self.forecast(j)).fold(f64::INFINITY, f64::min);
+        let alike = alike.into_iter().map(|j| (self.setup(j), self.iterations(j))).collect();
         let mut monitor = Monitor {
             plan: self.plan,
             others,
+            of_one_level,
+            alike,
             probes,
             expected: self.plan.expected(candidate),
             turn: 2.0 * self.plan.hierarchy() + self.spent.log.iterated(),

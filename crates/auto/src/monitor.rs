@@ -19,8 +19,9 @@ const PATIENCE: [(f64, f64); 5] = [(0.05, 4.0), (0.10, 2.5), (0.15, 1.6), (0.20,
 /// The same for a hierarchy once its expected work is spent. Until then it is not left, since its first forecasts are too high.
 const HIERARCHY_PATIENCE: f64 = 4.0;
 
-/// The relative residual below which the forecast of a hierarchy is at most [`SLOPE`] times that of its rate.
-const CONVERGING: f64 = 1e-2;
+/// The relative residual below which a hierarchy converges: its forecast is at most [`SLOPE`] times that of its rate, and
+/// it is not left for methods that did not begin.
+const CONVERGING: f64 = 2e-2;
 
 /// See [`CONVERGING`].
 const SLOPE: f64 = 1.3;
@@ -52,8 +53,13 @@ pub struct Monitor<'a> {
     pub(crate) order: &'a mut Order<'a>,
     pub(crate) events: &'a mut Vec<Event>,
     pub(crate) candidate: Candidate,
-    /// The lowest forecast of the other methods.
+    /// The lowest forecast of the other methods, without those of `alike`.
     pub(crate) others: f64,
+    /// The expected number of iterations, if this is a one-level method.
+    pub(crate) of_one_level: Option<f64>,
+    /// The setups of one-level methods that did not begin, and the expected work of their iterations. They take more
+    /// iterations than expected if this one does.
+    pub(crate) alike: Vec<(f64, f64)>,
     /// The lowest forecast of the methods that did not begin, if a few iterations decide about them.
     pub(crate) probes: f64,
     /// The expected work of this method before its setup.
@@ -131,7 +137,7 @@ impl Monitor<'_> {
         }
         // Between two forecasts the last forecast is used.
         let rest = self.total.map(|total| (total - self.done as f64).max(1.0) * self.work);
-        self.verdict = self.judge(checked.then_some(self.total).flatten(), rest);
+        self.verdict = self.judge(checked.then_some(self.total).flatten(), rest, relative < CONVERGING);
         if self.verdict.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -143,7 +149,7 @@ impl Monitor<'_> {
         PATIENCE.iter().find(|(until, _)| spent <= *until * others).map_or(1.0, |(_, p)| *p)
     }
 
-    fn judge(&mut self, total: Option<f64>, rest: Option<f64>) -> Option<Verdict> {
+    fn judge(&mut self, total: Option<f64>, rest: Option<f64>, converges: bool) -> Option<Verdict> {
         let advice = match self.spent.after(rest) {
             Advice::Order => {
                 order(self.plan, self.spent, self.order, self.events);
@@ -160,15 +166,21 @@ impl Monitor<'_> {
         }
         if let (Some(total), Some(rest)) = (total, rest) {
             let spent = self.begun + self.done as f64 * self.work;
-            let overdue = spent >= self.expected && rest > self.expected;
-            let others = if overdue { self.others.min(self.probes) } else { self.others };
+            let settled = self.candidate.kind.is_hierarchy() && converges;
+            let overdue = spent >= self.expected && rest > self.expected && !settled;
+            let ratio = self.of_one_level.map_or(1.0, |expected| slower(total, expected));
+            let alike = self.alike.iter().map(|(setup, iterations)| setup + ratio * iterations);
+            let others = alike.fold(self.others, f64::min);
+            let others = if overdue { others.min(self.probes) } else { others };
             let limit = self.patience(spent, others) * others;
-            if rest > limit || total > self.limit && others.is_finite() {
+            if rest > limit || total > self.limit && rest > others {
                 return Some(Verdict::Leave { after: self.done, total, rest, overdue });
             }
         }
         // If no factor is possible, methods take turns from here on.
-        if !matches!(self.spent.factor, FactorCost::None(_)) || self.others.is_infinite() {
+        if !matches!(self.spent.factor, FactorCost::None(_))
+            || self.others.is_infinite() && self.alike.is_empty()
+        {
             return None;
         }
         let spent = self.done as f64 * self.work;
@@ -177,6 +189,11 @@ impl Monitor<'_> {
         let hopeless = spent >= 0.5 * self.turn && rest.is_some_and(|rest| rest > HOPELESS * self.turn);
         (over || hopeless).then_some(Verdict::Turn { rest: rest.unwrap_or(f64::INFINITY) })
     }
+}
+
+/// How many times the expected number of iterations a method takes, but at least one.
+pub(crate) fn slower(total: f64, expected: f64) -> f64 {
+    (total / expected).max(1.0)
 }
 
 /// Orders the matrix, adds the work to the log, and records the result.
