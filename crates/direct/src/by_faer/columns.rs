@@ -15,6 +15,9 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 
 use crate::DirectError;
 
+/// The ratio of the sizes of rows, or of rows and diagonal, from which a matrix is scaled.
+const RANGE: f64 = 1e3;
+
 /// The part of each row that is copied.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Part {
@@ -86,13 +89,17 @@ impl Columns {
     }
 
     /// Scales A to S A S with powers of two sᵢ, so that the largest entries of all rows are about equal, unless they differ
-    /// by less than 1e3; for [`Part::Lower`]. `sizes` becomes max |aᵢⱼ| of each row of S A S. *Reference* Ruiz 2001, "A scaling algorithm to
-    /// equilibrate both rows and columns norms in matrices".
+    /// by less than 1e3; for [`Part::Lower`]. If some diagonal entries are zero, and others are 1e3 times smaller than their
+    /// rows, all entries of the diagonal become about 1 first: in the saddle-point matrix [K B; Bᵀ 0], K may be of any size
+    /// beside B, and a K that is too small delays pivots. `sizes` becomes max |aᵢⱼ| of each row of S A S. *Reference* Ruiz
+    /// 2001, "A scaling algorithm to equilibrate both rows and columns norms in matrices".
     pub(crate) fn equilibrate(&mut self, s: &mut [f64], sizes: &mut [f64]) {
         const SWEEPS: usize = 4;
-        const RANGE: f64 = 1e3;
         s.fill(1.0);
         self.sizes(sizes);
+        if self.has_small_diagonal(sizes) {
+            self.scale_by_diagonal(s, sizes);
+        }
         let positive = sizes.iter().filter(|size| **size > 0.0);
         let (least, most) = positive.fold((f64::INFINITY, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
         if most <= RANGE * least {
@@ -107,14 +114,45 @@ impl Columns {
                 break;
             }
             s.iter_mut().zip(&*sizes).for_each(|(s, t)| *s *= t);
-            for j in 0..self.size() {
-                for k in self.starts[j]..self.starts[j + 1] {
-                    self.values[k] *= sizes[self.rows[k]] * sizes[j];
-                }
-            }
+            self.scale(sizes);
             self.sizes(sizes);
         }
         self.sizes(sizes);
+    }
+
+    /// Whether some diagonal entries are zero, and others much smaller than the largest entries of their rows, `sizes`.
+    fn has_small_diagonal(&self, sizes: &[f64]) -> bool {
+        let all = || (0..self.size()).map(|i| (self.diagonal(i).abs(), sizes[i]));
+        all().any(|(d, _)| d == 0.0) && all().any(|(d, size)| d > 0.0 && RANGE * d < size)
+    }
+
+    /// Scales A to S A S, so that the entries of its diagonal are about 1, and the largest entries of rows whose diagonal is
+    /// zero; `sizes` becomes max |aᵢⱼ| of each row.
+    fn scale_by_diagonal(&mut self, s: &mut [f64], sizes: &mut [f64]) {
+        let root = |v: f64, power: f64| {
+            let ordinary = v > f64::MIN_POSITIVE && v.is_finite();
+            if ordinary { (power * v.log2()).round().exp2() } else { 1.0 }
+        };
+        let diagonal = |i: usize| self.diagonal(i).abs();
+        (0..self.size()).for_each(|i| s[i] = root(diagonal(i), -0.5));
+        sizes.fill(0.0);
+        self.each(|i, j, at| {
+            let v = self.values[at].abs();
+            sizes[i] = sizes[i].max(v * s[j]);
+            sizes[j] = sizes[j].max(v * s[i]);
+        });
+        (0..self.size()).filter(|&i| diagonal(i) == 0.0).for_each(|i| s[i] = root(sizes[i], -1.0));
+        self.scale(s);
+        self.sizes(sizes);
+    }
+
+    /// Scales A to S A S.
+    fn scale(&mut self, s: &[f64]) {
+        for j in 0..self.size() {
+            for k in self.starts[j]..self.starts[j + 1] {
+                self.values[k] *= s[self.rows[k]] * s[j];
+            }
+        }
     }
 
     /// Calls `f(i, j, at)` for the stored entries (i, j) with the index of their value.
