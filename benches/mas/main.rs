@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `authors` | structure, inverses, application and solve for cloth, compared with the code of the authors | `authors` |
 //! | `storage` | packed inverses in `f32` and `f64`, compared with memory bandwidth (§7.1) | `authors` |
-//! | `table` | the columns of Table 1 for garments, and the shares of a step (Fig. 17) | `table` |
+//! | `table` | the columns of Table 1 for garments, shares of a step included | `table` |
 //! | `stale` | orders computed several steps ago (Fig. 9) | `stale` |
 //! | `domains` | domain sizes and numbers of levels (Fig. 10) | `figures` |
 //! | `stiffness` | 0.1 to 100 times the stiffness (Fig. 18) | `figures` |

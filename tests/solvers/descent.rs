@@ -119,7 +119,7 @@ fn every_driver_takes_the_same_time_steps() {
         let Scene { mut body, start: mut x, .. } = Scene::stretched(file.to_str().unwrap(), h).unwrap();
         let (mut direction, m) = (driver(&mut body, &x), sa(&mut body, &x));
         let mut f = on_demand(body, m);
-        let (mut v, begin) = (vec![0.0; x.len()], std::time::Instant::now());
+        let mut v = vec![0.0; x.len()];
         for _ in 0..20 {
             let before = x.clone();
             f.objective.begin(&before, &v, [0.0; 3]).expect("a pattern");
@@ -127,7 +127,6 @@ fn every_driver_takes_the_same_time_steps() {
             minimize(name, tight, &mut direction, &mut f, &mut x, Stop::absolute(1e-5));
             v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / h);
         }
-        println!("{name}: {:.1?}", begin.elapsed());
         x
     });
 }

@@ -6,7 +6,6 @@
 mod common;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use coarsen_core::LinearOperator;
 use coarsen_direct::{DirectError, Engine, Method};
@@ -69,9 +68,7 @@ fn read(name: &str) -> Option<Bsr<f64>> {
 fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
     let a = read(name)?;
     let n = a.shape().0;
-    let clock = Instant::now();
     let mut factor = direct(Method::Auto).factor(&a).unwrap();
-    let built = clock.elapsed();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let random: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
     let mut image = vec![0.0; n];
@@ -91,7 +88,7 @@ fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
     });
     let weakest = factor.weakest_pivot().map_or(0.0, |w| w.1);
     println!(
-        "{name:36} {n:6} {:?} {} weakest {weakest:.0e} build {built:.1?}",
+        "{name:36} {n:6} {:?} {} weakest {weakest:.0e}",
         factor.method(),
         show(&residuals)
     );

@@ -1,7 +1,6 @@
 //! `--backend` and `devices`, with and without OpenCL.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::common::{Folder, coarsen, solve};
 
@@ -19,13 +18,12 @@ pub(crate) fn has_device() -> bool {
     has
 }
 
-/// Without the OpenCL library or the feature: exit code 5 at once, with a remedy.
+/// Without the OpenCL library or the feature: exit code 5, with a remedy.
 #[test]
-fn a_missing_backend_is_told_at_once() {
+fn a_missing_backend_is_told() {
     for words in
         [&["devices"][..], &["solve", "--backend", "opencl"], &["compare", "--backend", "cpu,opencl"]]
     {
-        let start = Instant::now();
         let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
             .args(words)
             .env("COARSEN_OPENCL_LIB", "/nonexistent")
@@ -35,7 +33,6 @@ fn a_missing_backend_is_told_at_once() {
         assert_eq!(done.status.code(), Some(5), "{said}");
         let cure = if cfg!(feature = "opencl") { "install a driver" } else { "Cargo feature `opencl`" };
         assert!(said.contains(cure), "{said}");
-        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
     }
 }
 

@@ -417,32 +417,3 @@ fn held_nodes_do_not_pass_through() {
     let near: Vec<f64> = high.iter().flat_map(|p| [p[0], p[1], p[2] + 0.12]).collect();
     assert!(contact.energy(&near).value > 0.0);
 }
-
-/// Two sheets of 12,544 vertices each, a millimetre apart, and a step that presses them together.
-#[test]
-#[ignore = "prints times"]
-fn detection_of_large_sheets() {
-    let (n, thickness) = (112, 1.2e-3);
-    let mut x = flat(n);
-    x.extend(flat(n).iter().map(|p| [p[0] + 1.7e-3, p[1] + 0.9e-3, 1e-3]));
-    let upper = grid(n).into_iter().map(|t| t.map(|v| v + n * n));
-    let triangles: Vec<_> = grid(n).into_iter().chain(upper).collect();
-    let down: Vec<f64> = (0..3 * x.len()).map(|k| if k % 3 == 2 { -x[k / 3][2] } else { 0.0 }).collect();
-    for count in [1, 2] {
-        let mut contact = ClothContact::new(&triangles, &vec![false; x.len()], &x, thickness, 1.0).unwrap();
-        let mut time = |what: &str, run: &mut (dyn FnMut(&mut ClothContact) -> f64 + Send)| {
-            let start = std::time::Instant::now();
-            let value = threads(count, || run(&mut contact)).unwrap();
-            println!("{count} threads, {what}: {:.1} ms ({value})", 1e3 * start.elapsed().as_secs_f64());
-        };
-        let moved_far: Vec<f64> = x.as_flattened().iter().map(|x| x + 0.1).collect();
-        let back = x.as_flattened();
-        time("search and distances", &mut |contact| contact.detect(&moved_far).unwrap().len() as f64);
-        time("search and distances", &mut |contact| contact.detect(back).unwrap().len() as f64);
-        let nudged: Vec<f64> = back.iter().map(|x| x + 1e-4).collect();
-        time("distances of candidates", &mut |contact| contact.detect(&nudged).unwrap().len() as f64);
-        time("continuous, short", &mut |contact| contact.max_step(back, &down));
-        let long: Vec<f64> = down.iter().map(|d| 5.0 * d).collect();
-        time("continuous, long", &mut |contact| contact.max_step(back, &long));
-    }
-}

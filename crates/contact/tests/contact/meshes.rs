@@ -1,11 +1,8 @@
 //! Contact of real meshes, from the folder in the environment variable COARSEN_DATA. At rest nothing touches.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use coarsen_contact::Penetration;
-use coarsen_core::parallel::threads;
-use coarsen_elastic::Potential;
 use coarsen_mesh::{Mesh, read_tetrahedra};
 
 use crate::common::{contact, gradient, placed, together};
@@ -48,37 +45,4 @@ fn armadillos_that_overlap_push_each_other() {
     let g = gradient(&mut contact, x);
     let force = g.as_chunks::<3>().0.iter().fold([0.0; 3], |sum, g| [0, 1, 2].map(|k| sum[k] + g[k]));
     assert!(force.iter().all(|f| f.abs() < 1e-11), "{force:?}");
-}
-
-/// `COARSEN_DATA=... cargo test --release -p coarsen-contact --test contact -- --ignored --nocapture`
-#[test]
-#[ignore = "prints times"]
-fn detection_takes_milliseconds() {
-    let Some(mesh) = armadillos() else { return };
-    let half = mesh.positions.len() / 2;
-    for (name, shift) in [("apart", 0.9), ("almost equal", -0.12), ("an eighth inside", 0.0)] {
-        let mut scene = mesh.positions.clone();
-        scene[half..].iter_mut().for_each(|p| p[0] += shift);
-        for n in [1, 2] {
-            let mut contact = contact(&mesh, 1.0);
-            let x = scene.as_flattened();
-            let (found, times) = threads(n, || {
-                let time = |what: &mut dyn FnMut()| {
-                    let best = (0..20).map(|_| {
-                        let start = Instant::now();
-                        what();
-                        start.elapsed().as_secs_f64()
-                    });
-                    1e3 * best.fold(f64::INFINITY, f64::min)
-                };
-                let detection = time(&mut || assert!(contact.detect(x).is_ok()));
-                let mut g = vec![0.0; x.len()];
-                let gradient = time(&mut || contact.add_gradient(x, &mut g));
-                (contact.penetration(x), [detection, gradient])
-            })
-            .unwrap();
-            let [detection, gradient] = times;
-            println!("{name}, {n} threads: detection {detection:.2} ms, gradient {gradient:.2} ms; {found}");
-        }
-    }
 }
