@@ -2,10 +2,11 @@
 
 #![allow(dead_code)] // each test file uses a part
 
+mod data;
 #[cfg(feature = "opencl")]
 mod device;
 
-use std::path::PathBuf;
+pub(crate) use data::data;
 
 use coarsen::backend::{Backend, Prepared};
 use coarsen::direct::{Direct, Method};
@@ -221,15 +222,6 @@ pub(crate) fn systems() -> Vec<(String, Bsr<f64>)> {
 /// A matrix of the data folder.
 pub(crate) fn read(data: &std::path::Path, name: &str) -> Bsr<f64> {
     matrix_market::read(data.join(format!("matrices/{name}.mtx.gz"))).unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// The folder of real data, or `None` after printing the reason.
-pub(crate) fn data() -> Option<PathBuf> {
-    let folder = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir());
-    if folder.is_none() {
-        println!("skipped: COARSEN_DATA is not set, so there are no real matrices");
-    }
-    folder
 }
 
 /// Reproducible pseudo-random numbers between -1 and 1.

@@ -1,5 +1,8 @@
 //! Every finding, on matrices small enough to check by hand, and the results for real matrices.
 
+#[path = "../../../tests/common/data.rs"]
+mod data;
+
 use coarsen_core::parallel;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
 
@@ -310,12 +313,9 @@ fn every_finding_prints_and_says_what_to_do() {
 
 /// A matrix of the data folder, if available.
 fn real(name: &str) -> Option<Bsr<f64>> {
-    let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return None;
-    };
+    let file = data::data()?.join(format!("matrices/{name}.mtx.gz"));
     println!("{name}");
-    Some(coarsen_matrix_market::read(format!("{folder}/matrices/{name}.mtx.gz")).unwrap())
+    Some(coarsen_matrix_market::read(file).unwrap())
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! the tests pass and print a message.
 
 mod common;
-
-use std::path::PathBuf;
+#[path = "../../../tests/common/data.rs"]
+mod data;
 
 use coarsen_core::LinearOperator;
 use coarsen_direct::{DirectError, Engine, Method};
@@ -54,12 +54,7 @@ const SPD: [&str; 29] = [
 
 /// The matrix of a name; `None`, with the reason printed, if it cannot be read.
 fn read(name: &str) -> Option<Bsr<f64>> {
-    let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
-        return None;
-    };
-    let path = PathBuf::from(folder).join(format!("matrices/{name}.mtx.gz"));
-    Some(matrix_market::read(path).unwrap())
+    Some(matrix_market::read(data::data()?.join(format!("matrices/{name}.mtx.gz"))).unwrap())
 }
 
 /// Factors, and solves for b random, b = 1 and b = A · random; prints the recomputed relative residuals.
@@ -87,11 +82,7 @@ fn solve(name: &str) -> Option<(Method, Vec<(f64, f64)>)> {
         (residual, f64::EPSILON * norm(&r) / norm(&b))
     });
     let weakest = factor.weakest_pivot().map_or(0.0, |w| w.1);
-    println!(
-        "{name:36} {n:6} {:?} {} weakest {weakest:.0e}",
-        factor.method(),
-        show(&residuals)
-    );
+    println!("{name:36} {n:6} {:?} {} weakest {weakest:.0e}", factor.method(), show(&residuals));
     Some((factor.method(), residuals.to_vec()))
 }
 

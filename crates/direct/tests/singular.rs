@@ -4,6 +4,8 @@
 //! variable their tests pass and print a message.
 
 mod common;
+#[path = "../../../tests/common/data.rs"]
+mod data;
 
 use coarsen_core::LinearOperator;
 use coarsen_direct::{Direct, DirectError, Engine, Factor, Inertia, Method, Solved};
@@ -58,11 +60,8 @@ fn compatible(a: &Bsr<f64>) -> Vec<f64> {
 
 /// A system of the data folder; `None`, with the reason printed, if it cannot be read.
 fn system(matrix: &str, rhs: &str) -> Option<(Bsr<f64>, Vec<f64>)> {
-    let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
-        return None;
-    };
-    let read = |name: &str| -> Bsr<f64> { matrix_market::read(format!("{folder}/cases/{name}")).unwrap() };
+    let folder = data::data()?.join("cases");
+    let read = |name: &str| -> Bsr<f64> { matrix_market::read(folder.join(name)).unwrap() };
     let (a, column) = (read(matrix), read(rhs));
     let mut b = vec![0.0; a.shape().0];
     column.apply(&vec![1.0], &mut b);

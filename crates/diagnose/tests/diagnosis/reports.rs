@@ -21,11 +21,7 @@ fn values(d: &Diagnosis) -> &Values {
 
 /// A matrix of the folder of cases, if available.
 fn case(name: &str) -> Option<Bsr<f64>> {
-    let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return None;
-    };
-    Some(coarsen_matrix_market::read(format!("{folder}/cases/{name}")).unwrap())
+    Some(coarsen_matrix_market::read(crate::data::data()?.join("cases").join(name)).unwrap())
 }
 
 /// A matrix of springs in a row, fixed at its ends, with `extra` on the diagonal of some rows.

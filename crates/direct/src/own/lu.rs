@@ -286,15 +286,17 @@ impl Factorization for Lu {
 }
 
 #[cfg(test)]
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// The bound is 1 to 2 times the number of entries for systems of flow and reservoirs, 1 to 3 times for circuits.
     #[test]
     fn the_bound_is_near_the_number_of_entries() {
-        let Ok(folder) = std::env::var("COARSEN_DATA") else {
-            return println!("skipped: COARSEN_DATA does not name the data folder");
-        };
+        let Some(folder) = data::data() else { return };
         for name in [
             "cases/clients/fipy-cahnhilliard-coupled-20808.mtx.gz",
             "cases/clients/fipy-convtri-40000.mtx.gz",
@@ -306,7 +308,7 @@ mod tests {
             "matrices/west0479.mtx.gz",
             "matrices/cavity14.mtx.gz",
         ] {
-            let a: Bsr<f64> = coarsen_matrix_market::read(format!("{folder}/{name}")).unwrap();
+            let a: Bsr<f64> = coarsen_matrix_market::read(folder.join(name)).unwrap();
             let mut lu = Lu::plan(&a).unwrap();
             lu.factor(&a).unwrap();
             let entries = lu.l.rows.len() + lu.u.rows.len() + lu.order.len();

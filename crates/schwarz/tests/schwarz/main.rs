@@ -2,6 +2,8 @@
 
 mod common;
 mod damped;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
 mod domain_matrices;
 mod formulas;
 mod growth;

@@ -1,7 +1,5 @@
 //! Laws of one level of overlapping domains: symmetry, exactness, restriction, threads, real matrices.
 
-use std::path::Path;
-
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Class, Preconditioner, Stop};
@@ -140,12 +138,9 @@ fn an_update_is_a_build() {
 /// Restricted domains converge on unsymmetric matrices of reservoirs and circuits.
 #[test]
 fn restricted_domains_converge_on_real_matrices() {
-    let Some(folder) = std::env::var_os("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
-        return;
-    };
+    let Some(folder) = crate::data::data() else { return };
     for (name, most) in [("orsirr_2", 60), ("add32", 40)] {
-        let file = Path::new(&folder).join(format!("matrices/{name}.mtx.gz"));
+        let file = folder.join(format!("matrices/{name}.mtx.gz"));
         let a: Bsr<f64> = matrix_market::read(&file).unwrap();
         let (b, stop) = (noise(a.shape().0, 1), Stop::relative(1e-8));
         let mut m =
