@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
@@ -32,13 +34,16 @@ pub(crate) enum SheetFault {
     },
     /// A triangle without area.
     #[error(
-        "triangle {triangle} (from 0) is degenerate, its area is {area:.3e} m²; remove it or move a corner"
+        "triangle {triangle} (from 0) is degenerate, its area is {area:.3e} m² at rest ({count} triangles are); leave them out \
+         with --drop-degenerate, or move their corners"
     )]
     Degenerate {
         /// The triangle.
         triangle: usize,
         /// Its area.
         area: f64,
+        /// The number of triangles without area.
+        count: usize,
     },
     /// A triangle with another orientation than the first.
     #[error(
@@ -121,8 +126,9 @@ pub(crate) enum SceneError {
     Systems,
     /// A material for flat sheets.
     #[error(
-        "--material {material:?} needs a sheet that is flat at rest; take woven, baraff-witkin or springs, or sew the \
-         garment of a file with texture coordinates (--sewn)"
+        "--material {} needs a sheet that is flat at rest; take woven, baraff-witkin or springs, or sew the \
+         garment of a file with texture coordinates (--sewn)",
+        material.to_possible_value().as_ref().map_or("", PossibleValue::get_name)
     )]
     Curved {
         /// The material.

@@ -23,6 +23,8 @@ use coarsen::elastic::{
     Hinge, Lame, Membrane, Orthotropic, PlanarStiffness, Potential, Shell, Spring, Springs,
 };
 
+use examples_common::fields;
+
 use crate::fault::SceneError;
 use crate::sheet::Sheet;
 
@@ -42,6 +44,17 @@ pub(crate) enum Material {
     /// Masses and springs.
     Springs,
 }
+
+fields!(
+    enum Material {
+        Woven,
+        BaraffWitkin,
+        Corotational,
+        Shell,
+        Anisotropic,
+        Springs,
+    }
+);
 
 /// The strains of the samples of anisotropic cloth.
 const STRAINS: [f64; 3] = [0.02, 0.06, 0.15];

@@ -227,7 +227,8 @@ impl Fixed {
         if let Some(&found) = wind.iter().find(|w| !w.is_finite()) {
             return Err(SceneError::Wind { found });
         }
-        let air = Air { velocity: wind, damping: cloth.damping, triangles: sheet.triangles.clone() };
+        let triangles = sheet.triangles.clone();
+        let air = Air { density: cloth.air, velocity: wind, damping: cloth.damping, triangles };
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
         let crossings = Penetrations::new(&sheet.triangles, still, count as u32, bare, statue.clone());
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {

@@ -36,6 +36,19 @@ pub enum Solver {
     Auto,
 }
 
+crate::fields!(
+    enum Solver {
+        Skinning,
+        Mas,
+        Sa,
+        BlockJacobi,
+        Gs,
+        Chebyshev,
+        Direct,
+        Auto,
+    }
+);
+
 /// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
 const TRIAL: f64 = 1e-3;
 

@@ -108,7 +108,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::FAILURE
+            // 4 for a result that is not converged, as of the command `coarsen`.
+            ExitCode::from(if error.is::<NotSteady>() { 4 } else { 1 })
         }
     }
 }
