@@ -347,6 +347,19 @@ mod tests {
         near(bent([1.0, 0.0], (&rest, &crossed), [2.0; 2], directions), [1.5, 1.0, 1.0]);
     }
 
+    /// Bending by angles has the same modulus: on a cylinder of radius R only the 12 inner edges along its axis are bent, by h/R.
+    #[test]
+    fn shells_have_the_modulus_of_a_plate() {
+        let (radius, rest) = (0.4_f64, (0..25).map(at(5)).collect::<Vec<_>>());
+        let around =
+            |&[s, t, _]: &[f64; 3]| [radius * (s / radius).sin(), t, radius * (1.0 - (s / radius).cos())];
+        let bent: Vec<[f64; 3]> = rest.iter().map(around).collect();
+        let mut shell = crate::Shell::new(2.0, &grid(5), &rest, &[false; 25], &rest).unwrap();
+        let expected = 0.5 * 2.0 / (radius * radius) * 0.75; // the area between the middles of the outer cells
+        let found = shell.energy(bent.as_flattened()).value;
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} for {expected}");
+    }
+
     /// A vertex of a grid of squares with sides of 1/2.
     fn at_square(v: u32) -> [f64; 3] {
         [0.5 * f64::from(v % 14), 0.5 * f64::from(v / 14), 0.0]

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `woven` | threads along u and v: Baraff & Witkin 1998 | quadratic: Bergou et al. 2006 |
 //! | `baraff-witkin` | the same | by angles, Baraff & Witkin 1998, §4 |
-//! | `corotational` | alike in all directions, co-rotational | quadratic |
+//! | `corotational` | alike in all directions, co-rotational: Wu, Wang & Wang 2022, §4.2 | quadratic |
 //! | `shell` | the same | by angles: Grinspun et al. 2003 |
 //! | `anisotropic` | by direction and strain: Wang et al. 2011 | by angles, with a stiffness by direction |
 //! | `springs` | springs along edges: Provot 1995; stiffness: Van Gelder 1998 | springs between the tips of hinges |
@@ -35,7 +35,7 @@ pub(crate) enum Material {
     Woven,
     /// Threads, and bending by angles.
     BaraffWitkin,
-    /// Alike in all directions, and quadratic bending.
+    /// Alike in all directions, and quadratic bending: the cloth of Wu, Wang & Wang 2022.
     Corotational,
     /// Alike in all directions, and bending by angles.
     Shell,

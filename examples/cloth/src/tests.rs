@@ -195,6 +195,20 @@ fn the_wind_does_work() {
     assert!(damped[3].work < 0.0 && damped[3].kinetic < 0.8 * still[3].kinetic);
 }
 
+/// The air takes the motion of a sheet that hangs, and without air it swings on.
+#[test]
+fn what_hangs_comes_to_rest_in_air() {
+    let folder = Folder::new("rest");
+    let swing = |more: &[&str]| {
+        let fixed = ["--vertices", "81", "--dt", "0.01", "--frames", "40", "--format", "none"];
+        let rows = folder.run(&[&fixed[..], more].concat()).unwrap();
+        check_balance(&rows, 1e-3);
+        rows[24..].iter().map(|row| row.kinetic).fold(0.0, f64::max)
+    };
+    let (air, none) = (swing(&[]), swing(&["--air", "0"]));
+    assert!(air < 0.1 * none && none > 0.02, "{air:e} J with air, {none:e} J without");
+}
+
 /// Solids hold the cloth, whose nodes stay outside of them.
 #[test]
 fn solids_hold_the_cloth() {
