@@ -5,7 +5,7 @@ use coarsen::mesh::read_texture;
 use coarsen::{Waits, schwarz};
 use examples_common::Failure;
 use examples_common::crossing::Crossing;
-use examples_common::files::{Fingerprint, fingerprint, read_state};
+use examples_common::files::{Fingerprint, read_state};
 use examples_common::frames::{Frames, Plan};
 use examples_common::scales;
 
@@ -105,10 +105,9 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
 
 /// What a state is of: the scene, and the sheet before its triangles are divided.
 fn origin(sheet: &Sheet, options: &Options) -> u64 {
-    let mut bytes = options.scene.name().into_bytes();
-    bytes.extend(sheet.rest.iter().flatten().flat_map(|x| x.to_le_bytes()));
-    bytes.extend(sheet.triangles.iter().flatten().flat_map(|v| v.to_le_bytes()));
-    fingerprint(&bytes)
+    let mut all = Fingerprint::of("cloth sheet", 1);
+    all.field("scene", options.scene.name().as_str()).field("rest", &sheet.rest);
+    all.field("triangles", &sheet.triangles).value()
 }
 
 /// The scenes of a sheet and of the finer ones. A vertex in the middle of an edge is held only if both ends are: so division
