@@ -45,6 +45,20 @@ pub(crate) enum SheetFault {
         /// The number of triangles without area.
         count: usize,
     },
+    /// Texture coordinates that are no pattern.
+    #[error(
+        "the texture coordinates are not flat pieces at one scale: triangle {triangle} (from 0) has {ratio:.3e} times the area \
+         of its piece in space, as {count} triangles have less than 1/16 or more than 16 times; leave out --sewn, and the garment \
+         keeps its shape in space, or export its pattern as texture coordinates"
+    )]
+    Pattern {
+        /// The first of them.
+        triangle: usize,
+        /// Its area in space, relative to that of its piece.
+        ratio: f64,
+        /// Their number.
+        count: usize,
+    },
     /// A triangle with another orientation than the first.
     #[error(
         "triangle {triangle} (from 0) is inverted at rest: it is oriented otherwise than triangle 0, so the sheet \

@@ -222,6 +222,14 @@ impl Sheet {
     /// # Errors
     /// [`SheetFault`] for the first triangle, edge or vertex that is not valid.
     pub(crate) fn checked(self) -> Result<Self, SheetFault> {
+        if self.pattern.is_some() {
+            let ratio = |t: usize| self.area_in_space(t) / self.area(t);
+            let mut odd = (0..self.triangles.len())
+                .filter(|&t| !self.is_degenerate(t) && !(1.0 / STRAINED..=STRAINED).contains(&ratio(t)));
+            if let Some(triangle) = odd.next() {
+                return Err(SheetFault::Pattern { triangle, ratio: ratio(triangle), count: 1 + odd.count() });
+            }
+        }
         let mut degenerate = (0..self.triangles.len()).filter(|&t| self.is_degenerate(t));
         if let Some(triangle) = degenerate.next() {
             let (area, count) = (self.area(triangle), 1 + degenerate.count());
@@ -258,8 +266,8 @@ impl Sheet {
     /// Whether a triangle has no area, in space or in its pattern.
     fn is_degenerate(&self, triangle: usize) -> bool {
         let [a, b, c] = self.triangles[triangle];
-        let (n, longest) = (self.normal(&[a, b, c]), self.length([a, b]).max(self.length([a, c])));
-        [self.area(triangle), 0.5 * dot(n, n).sqrt()]
+        let longest = self.length([a, b]).max(self.length([a, c]));
+        [self.area(triangle), self.area_in_space(triangle)]
             .iter()
             .any(|a| a.is_nan() || *a <= 1e-6 * longest * longest)
     }
@@ -314,11 +322,13 @@ impl Sheet {
     pub(crate) fn area(&self, triangle: usize) -> f64 {
         match &self.pattern {
             Some(pattern) => cut_area(&pattern[triangle]),
-            None => {
-                let n = self.normal(&self.triangles[triangle]);
-                0.5 * dot(n, n).sqrt()
-            }
+            None => self.area_in_space(triangle),
         }
+    }
+
+    fn area_in_space(&self, triangle: usize) -> f64 {
+        let n = self.normal(&self.triangles[triangle]);
+        0.5 * dot(n, n).sqrt()
     }
 
     fn normal(&self, t: &[u32; 3]) -> [f64; 3] {
@@ -342,6 +352,10 @@ pub(crate) fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
 fn cut_area([p, q, r]: &[[f64; 2]; 3]) -> f64 {
     0.5 * ((q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1])).abs()
 }
+
+/// The most by which the areas of a triangle in space and in its pattern differ: cloth is not strained to four times its
+/// length at the start, but texture coordinates that are no pattern have any scale.
+const STRAINED: f64 = 16.0;
 
 /// The largest distance of a vertex of a file from the plane of the sheet, in units of its longest side.
 const FLAT: f64 = 1e-3;
