@@ -188,6 +188,7 @@ fn animate(case: &Case, folder: &Path) -> Outcome<Vec<usize>> {
         let mut run = Command::new(env!("CARGO"));
         run.args(["run", "--release", "-p", "cloth", "--", "--scene", scene, "--vertices", &vertices]);
         run.args(["--tessellation", &case.tessellation, "--stiffness", &case.stiffness]);
+        run.args(["--air", "0"]); // the paper has none
         run.args(["--frames", &frames, "--systems", &count, "--width", "0", "--checkpoint", "1", "--out"]);
         run.arg(folder);
         run.args(["--dt", &paper::step(scene).to_string(), "--iterations", &case.newton, "--format", "none"]);

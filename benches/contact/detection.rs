@@ -63,7 +63,7 @@ pub(crate) fn detection(words: &[String]) -> Outcome<()> {
     let flat: Vec<[f64; 3]> = pattern.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let membrane = Membrane::new(cotton, &triangles, &pattern, &held, &positions)?;
     let masses = membrane.masses(0.2);
-    let bending = Bending::new(5e-5, &triangles, &flat, &held, &positions)?;
+    let bending = Bending::new(3.0 * 5e-5, &triangles, &flat, &held, &positions)?;
     let mut f = ImplicitEuler::new(Plus::new(Plus::new(bending, membrane)?, contact()?)?, &masses, STEP)?;
     f.project(true);
     let system = f.system_at(&x)?.system();

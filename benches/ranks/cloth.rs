@@ -163,7 +163,7 @@ fn rank(sheet: &Sheet, comm: SimComm, tests: u64) -> Outcome<Row> {
     let fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
     let around = of(&own.around);
     let mut cloth = Plus::new(
-        Bending::new(5e-5, &around, rest, &held, rest)?,
+        Bending::new(3.0 * 5e-5, &around, rest, &held, rest)?,
         Membrane::new(fabric, &of(&own.touching), &plane, &held, rest)?,
     )?;
     let mut h = Bsr::zeros(cloth.pattern().clone(), (3, 3))?;

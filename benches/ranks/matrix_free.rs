@@ -25,7 +25,7 @@ const ROUNDS: usize = 3;
 const PRODUCTS: usize = 100;
 
 pub(crate) const FABRIC: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
-pub(crate) const BENDING: f64 = 5e-5;
+pub(crate) const BENDING: f64 = 3.0 * 5e-5;
 pub(crate) const DENSITY: f64 = 0.2;
 
 /// Δt, and the tolerance and the limit of the paper.

@@ -33,7 +33,7 @@ fn sheet() -> (ImplicitEuler<impl Potential + use<>>, Vec<f64>) {
     let free = [false; SIDE * SIDE];
     let membrane = Membrane::in_space(Fabric::isotropic(200.0, 0.3), &triangles, &free, &positions).unwrap();
     let masses = membrane.masses(0.2);
-    let bending = Bending::new(1e-4, &triangles, &positions, &free, &positions).unwrap();
+    let bending = Bending::new(3.0 * 1e-4, &triangles, &positions, &free, &positions).unwrap();
     let floor = HalfSpace::new(SIDE * SIDE, [0.0, 0.0, 1.0], 0.0, Penalty { stiffness: 50.0 }).unwrap();
     let all = Plus::new(Plus::new(bending, membrane).unwrap(), floor).unwrap();
     (ImplicitEuler::new(all, &masses, STEP).unwrap(), positions.into_flattened())

@@ -3,7 +3,10 @@
 //! For two triangles over the edge e = x₁ − x₀ with tips x₂ and x₃, θ is the angle between their normals, positive
 //! if the tips rise along them, and θ̄ is θ at rest. With A₀ and A₁ the areas at rest
 //!
-//! > E = ½ k w (θ − θ̄)²,  w = 3 ‖ē‖² / (A₀ + A₁)    (1)
+//! > E = ½ k w (θ − θ̄)²,  w = ‖ē‖² / (A₀ + A₁)    (1)
+//!
+//! k is the modulus of a plate, as in [`Bending`](crate::Bending), with the same dependence on direction; the paper has 3 ‖ē‖²,
+//! so its constant is k/3.
 //!
 //! With N₀ = e × (x₂ − x₀), N₁ = (x₃ − x₀) × e, and the feet of the tips on the edge at t_i = (x_i − x₀)·e / ‖e‖²
 //!
@@ -54,13 +57,13 @@ pub struct Angle {
 /// let mut folded = flat;
 /// folded[3] = [0.0, 0.0, 1.0]; // by a right angle
 /// let right = std::f64::consts::FRAC_PI_2;
-/// assert!((hinge.energy(folded.as_flattened()).value - 3.0 * right * right).abs() < 1e-12); // 2/2 · 3/1 · θ²
+/// assert!((hinge.energy(folded.as_flattened()).value - right * right).abs() < 1e-12); // 2/2 · 1/1 · θ²
 /// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 pub type Shell = Elements<Vec<Angle>, 4>;
 
 impl Elements<Vec<Angle>, 4> {
-    /// Returns the bending energy of `triangles` with the stiffness k in N m. It is 0 if all nodes are at `rest`,
+    /// Returns the bending energy of `triangles` with the bending modulus k of a plate in N m. It is 0 if all nodes are at `rest`,
     /// which may be curved. `held` nodes stay at their `positions`.
     ///
     /// # Errors
@@ -76,7 +79,7 @@ impl Elements<Vec<Angle>, 4> {
         Self::by_hinge(|_| k, triangles, rest, held, positions)
     }
 
-    /// As [`new`](Self::new), with a stiffness for each hinge: `k` is given the ends of the edge and both tips. *Use* for
+    /// As [`new`](Self::new), with a modulus for each hinge: `k` is given the ends of the edge and both tips. *Use* for
     /// cloth that bends along its threads in another way than across them.
     ///
     /// # Errors

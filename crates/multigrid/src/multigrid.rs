@@ -110,7 +110,8 @@ impl Multigrid<PlainAggregation> {
 
 impl Multigrid<Skinning> {
     /// Returns skinning-space multigrid. The number of handles depends on the number of nodes, and each level
-    /// has a fitted smoother.
+    /// has a fitted smoother. *Deviation*: Xian, Tong & Liu 2019, Table 1, choose the numbers of handles by hand, and take several
+    /// steps of Gauss-Seidel or Jacobi; [`skinning_levels`](Self::skinning_levels) and `PerLevel` do so.
     pub fn skinning() -> Self {
         Self { smoothing: Smoothing::Fitted, ..Multigrid::of(Skinning::default()) }
     }

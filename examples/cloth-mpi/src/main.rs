@@ -19,6 +19,7 @@ use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator};
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use examples_common::Failure;
+use examples_common::arguments::{Unconverged, exit_code};
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -43,6 +44,13 @@ fn program(comm: &MpiComm) -> ExitCode {
     };
     match run(comm, &options) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Unconverged>() => {
+            // All ranks have it, after the last frame.
+            if comm.rank() == 0 {
+                eprintln!("error: {error}");
+            }
+            ExitCode::from(exit_code(&error))
+        }
         Err(error) => {
             // Others may wait for this rank; the end of MPI prints the reason and ends all.
             if comm.failure().is_none() {

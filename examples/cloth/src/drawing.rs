@@ -2,8 +2,8 @@
 
 use coarsen::elastic::Nodes;
 use examples_common::Failure;
-use examples_common::files::Surface;
-use examples_common::stage::Stage;
+use examples_common::files::{Group, Surface};
+use examples_common::stage::{BODIES, OBSTACLE, Stage};
 
 use crate::motion::{Motion, RATE};
 use crate::options::Options;
@@ -25,13 +25,28 @@ impl Drawing {
     /// Creates the stage; `fixed` is the scene at the start.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, fixed: Fixed, options: &Options) -> Self {
         let triangles = fixed.crossings.triangles();
-        let surface = Surface::new(&[triangles.to_vec()]);
         let layer = sheet.triangles.len() / sheet.layers;
-        let mut drawn: Vec<_> = sheet.triangles.chunks(layer).map(<[_]>::to_vec).collect();
+        let layers = || sheet.triangles.chunks(layer).enumerate();
+        let mut drawn: Vec<_> = layers().map(|(_, own)| own.to_vec()).collect();
+        let texture = sheet.texture();
+        let mut groups: Vec<Group> = layers()
+            .map(|(k, own)| Group {
+                name: if sheet.layers == 1 { "cloth".into() } else { format!("cloth{k}") },
+                colour: BODIES[k % BODIES.len()],
+                triangles: own.to_vec(),
+                texture: texture.as_ref().map(|all| all[k * layer..k * layer + own.len()].to_vec()),
+            })
+            .collect();
+        let still = triangles[sheet.triangles.len()..].to_vec();
         let moving = matches!(scene.motion, Motion::Played(_));
         if moving {
-            drawn.push(triangles[sheet.triangles.len()..].to_vec());
+            drawn.push(still.clone());
         }
+        if !still.is_empty() {
+            let (colour, texture) = (OBSTACLE, scene.texture.clone());
+            groups.push(Group { name: "obstacle".into(), colour, triangles: still, texture });
+        }
+        let surface = Surface::new(groups);
         let width = usize::from(options.width);
         let mut stage = Stage::new(&scene.view, &scene.solids, drawn, &fixed.positions, width);
         if !moving {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
@@ -32,13 +34,30 @@ pub(crate) enum SheetFault {
     },
     /// A triangle without area.
     #[error(
-        "triangle {triangle} (from 0) is degenerate, its area is {area:.3e} m²; remove it or move a corner"
+        "triangle {triangle} (from 0) is degenerate, its area is {area:.3e} m² at rest ({count} triangles are); leave them out \
+         with --drop-degenerate, or move their corners"
     )]
     Degenerate {
         /// The triangle.
         triangle: usize,
         /// Its area.
         area: f64,
+        /// The number of triangles without area.
+        count: usize,
+    },
+    /// Texture coordinates that are no pattern.
+    #[error(
+        "the texture coordinates are not flat pieces at one scale: triangle {triangle} (from 0) has {ratio:.3e} times the area \
+         of its piece in space, as {count} triangles have less than 1/16 or more than 16 times; leave out --sewn, and the garment \
+         keeps its shape in space, or export its pattern as texture coordinates"
+    )]
+    Pattern {
+        /// The first of them.
+        triangle: usize,
+        /// Its area in space, relative to that of its piece.
+        ratio: f64,
+        /// Their number.
+        count: usize,
     },
     /// A triangle with another orientation than the first.
     #[error(
@@ -121,8 +140,9 @@ pub(crate) enum SceneError {
     Systems,
     /// A material for flat sheets.
     #[error(
-        "--material {material:?} needs a sheet that is flat at rest; take woven, baraff-witkin or springs, or sew the \
-         garment of a file with texture coordinates (--sewn)"
+        "--material {} needs a sheet that is flat at rest; take woven, baraff-witkin or springs, or sew the \
+         garment of a file with texture coordinates (--sewn)",
+        material.to_possible_value().as_ref().map_or("", PossibleValue::get_name)
     )]
     Curved {
         /// The material.

@@ -38,7 +38,7 @@
 //! systems of the animation (`systems.rs`). `src/bin/drape.rs` is the program of a tutorial: a sheet without contact in
 //! one file.
 //!
-//! From the summary of `--scene drop-vertical --vertices 2500 --dt 0.004 --frames 5`, whose energy is 1.863 J at the
+//! From the summary of `--scene drop-vertical --vertices 2500 --dt 0.004 --frames 5 --air 0`, whose energy is 1.863 J at the
 //! start:
 //!
 //! ```text
@@ -83,7 +83,7 @@ use std::process::ExitCode;
 use coarsen::{Waits, schwarz};
 use coarsen_distributed::Communicator;
 use examples_common::Failure;
-use examples_common::arguments::{Program, launch};
+use examples_common::arguments::{Program, Unconverged, launch};
 
 pub use options::Options;
 use simulation::run;
@@ -95,7 +95,15 @@ pub fn start(options: &Options) -> ExitCode {
 
 impl Program for &Options {
     fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure> {
-        if self.ranks > 0 { ranks::as_threads(self) } else { run(on, self).map(drop) }
+        if self.ranks > 0 {
+            return ranks::as_threads(self);
+        }
+        let rows = run(on, self)?;
+        let [count, converged] =
+            rows.iter().fold([0; 2], |[all, good], row| [all + row.steps, good + row.converged]);
+        let cure = "more --iterations or --inner, or a smaller --dt";
+        let ended = Unconverged { failed: count - converged, count, what: "steps", cure };
+        if self.method.is_converging() { Ok(ended.check()?) } else { Ok(()) }
     }
 }
 
@@ -112,7 +120,7 @@ pub fn check(options: &Options) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Those of [`check`], of files, and of communication. Other ranks may wait for one that returns an error; then
-/// [`Communicator::fail`] ends them.
+/// [`Communicator::fail`] ends them. After the last frame, [`Unconverged`] on all ranks if a linear solve did not converge.
 pub fn on_ranks<C: Communicator>(comm: C, options: &Options) -> Result<(), Failure> {
-    ranks::run(comm, options).map(drop)
+    ranks::ended(&ranks::run(comm, options)?)
 }

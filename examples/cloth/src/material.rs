@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `woven` | threads along u and v: Baraff & Witkin 1998 | quadratic: Bergou et al. 2006 |
 //! | `baraff-witkin` | the same | by angles, Baraff & Witkin 1998, §4 |
-//! | `corotational` | alike in all directions, co-rotational | quadratic |
+//! | `corotational` | alike in all directions, co-rotational: Wu, Wang & Wang 2022, §4.2 | quadratic |
 //! | `shell` | the same | by angles: Grinspun et al. 2003 |
 //! | `anisotropic` | by direction and strain: Wang et al. 2011 | by angles, with a stiffness by direction |
 //! | `springs` | springs along edges: Provot 1995; stiffness: Van Gelder 1998 | springs between the tips of hinges |
@@ -23,6 +23,8 @@ use coarsen::elastic::{
     Hinge, Lame, Membrane, Orthotropic, PlanarStiffness, Potential, Shell, Spring, Springs,
 };
 
+use examples_common::fields;
+
 use crate::fault::SceneError;
 use crate::sheet::Sheet;
 
@@ -33,7 +35,7 @@ pub(crate) enum Material {
     Woven,
     /// Threads, and bending by angles.
     BaraffWitkin,
-    /// Alike in all directions, and quadratic bending.
+    /// Alike in all directions, and quadratic bending: the cloth of Wu, Wang & Wang 2022.
     Corotational,
     /// Alike in all directions, and bending by angles.
     Shell,
@@ -42,6 +44,17 @@ pub(crate) enum Material {
     /// Masses and springs.
     Springs,
 }
+
+fields!(
+    enum Material {
+        Woven,
+        BaraffWitkin,
+        Corotational,
+        Shell,
+        Anisotropic,
+        Springs,
+    }
+);
 
 /// The strains of the samples of anisotropic cloth.
 const STRAINS: [f64; 3] = [0.02, 0.06, 0.15];

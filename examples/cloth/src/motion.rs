@@ -1,13 +1,13 @@
 //! What moves by a formula of time: held vertices and solids.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use coarsen::mesh::vector::sub;
 use coarsen::mesh::{Mesh, read_triangles};
 use coarsen_contact::Spin;
-use examples_common::files::fingerprint;
+use examples_common::fields;
+use examples_common::files::{Field, Fingerprint};
 use examples_common::stage::Solid;
 
 use crate::fault::{SceneError, SheetFault};
@@ -52,17 +52,16 @@ pub(crate) enum Motion {
 
 /// The positions of the vertices of an obstacle at each frame; between frames they move along straight lines, and after
 /// the last frame they rest.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Played(Arc<Vec<Vec<[f64; 3]>>>);
 
-/// A number that depends on all positions, not the positions.
-impl fmt::Debug for Played {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = self.0.iter().flatten().flatten();
-        let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
-        write!(f, "{} frames {:x}", self.0.len(), fingerprint(&bytes))
+impl Field for Played {
+    fn add(&self, to: &mut Fingerprint) {
+        to.field("frames", &self.0);
     }
 }
+
+fields!(enum Motion { Still, Twist { through, rate }, Walk { swing, pace, bob }, Push { reach, period }, Sewing, Played(frames) });
 
 impl Played {
     /// Reads the obstacle of a sequence of files, and how it moves. All files need the same triangles.

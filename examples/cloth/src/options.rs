@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 use examples_common::arguments::{Place, at_least_one, not_negative, positive};
+use examples_common::fields;
 use examples_common::files::Format;
 use examples_common::solver::Solver;
 
@@ -45,6 +46,10 @@ pub struct Options {
     /// Sew the garment of --mesh from the flat pieces in its texture coordinates: they are its rest shape.
     #[arg(long, requires = "mesh")]
     pub(crate) sewn: bool,
+    /// Leave out the triangles of --mesh without area, in space or in the texture coordinates, where the cloth then has a
+    /// hole. Their number is printed.
+    #[arg(long, requires = "mesh")]
+    pub(crate) drop_degenerate: bool,
     /// What the cloth is made of.
     #[command(flatten)]
     pub(crate) cloth: Cloth,
@@ -101,11 +106,11 @@ pub(crate) struct Cloth {
     /// Material.
     #[arg(long, value_enum, default_value_t = Material::Woven)]
     pub(crate) material: Material,
-    /// Factor of all stiffnesses; 1 is cotton: 5000 N/m for stretching, 1000 N/m for shearing, 5e-5 N m for
-    /// bending.
+    /// Factor of all stiffnesses; 1 is cotton: 5000 N/m for stretching, 1000 N/m for shearing, 1.5e-4 N m for
+    /// bending, the modulus of a plate.
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(crate) stiffness: f64,
-    /// Factor of the bending stiffness alone.
+    /// Factor of the bending modulus alone.
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(crate) bending: f64,
     /// Density in kg/m².
@@ -121,6 +126,9 @@ pub(crate) struct Cloth {
     /// Coefficient of friction of cloth with itself and with the box and the funnel.
     #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
     pub(crate) self_friction: f64,
+    /// Density of the air in kg/m³, which resists motion across the cloth, also where it is still; 0 for none.
+    #[arg(long, default_value_t = 1.2, value_parser = not_negative)]
+    pub(crate) air: f64,
     /// Damping in 1/s: the rate at which velocities relative to the air decay.
     #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
     pub(crate) damping: f64,
@@ -128,6 +136,19 @@ pub(crate) struct Cloth {
     #[arg(long, num_args = 3, value_names = ["X", "Y", "Z"], allow_negative_numbers = true)]
     pub(crate) wind: Option<Vec<f64>>,
 }
+
+fields!(Cloth {
+    material,
+    stiffness,
+    bending,
+    density,
+    thickness,
+    friction,
+    self_friction,
+    air,
+    damping,
+    wind
+});
 
 /// The options of the time step.
 #[derive(Clone, Debug, Args)]
@@ -169,7 +190,15 @@ pub(crate) struct Method {
     pub(crate) backend: Place,
 }
 
+// The name of the chosen backend is a field of its own.
+fields!(Method { dt, frame_steps, solver, levels, obstacles, iterations, inner, fixed, tolerance, checkpoint } without backend);
+
 impl Method {
+    /// Whether steps are to converge: neither --fixed, nor the linearised step, nor without a tolerance.
+    pub(crate) fn is_converging(&self) -> bool {
+        !self.fixed && self.iterations > 1 && self.tolerance > 0.0
+    }
+
     /// The time step, and how many are in a frame.
     pub(crate) fn pace(&self) -> Pace {
         Pace { h: self.dt, steps: self.frame_steps.map(|steps| steps as usize) }
@@ -185,6 +214,13 @@ pub(crate) enum Obstacles {
     /// when the force pulls. The linear systems are solved on the CPU.
     Constraints,
 }
+
+fields!(
+    enum Obstacles {
+        Barrier,
+        Constraints,
+    }
+);
 
 /// Parses a time step: every frame needs one.
 fn step(text: &str) -> Result<f64, &'static str> {

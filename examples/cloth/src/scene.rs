@@ -2,6 +2,7 @@
 //!
 //! Tamstorf, Jones & McCormick 2015, §10, describe the first five in words: cloth that is held on all sides,
 //! on two sides, along a cut-out corner, and that falls flat and upright on a flat box with a hole.
+//! The paper has no air: `--air 0` gives its systems.
 //! *Assumption*: the two sides meet in a corner, so that the opposite corner droops. Lengths are in m, y points
 //! upwards.
 
@@ -11,6 +12,7 @@ use clap::ValueEnum;
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::cross;
 use coarsen_contact::Spin;
+use examples_common::fields;
 use examples_common::stage::{GROUND, Solid, View};
 
 use crate::motion::Motion;
@@ -70,6 +72,8 @@ pub(crate) struct Scene {
     pub(crate) motion: Motion,
     /// An obstacle of triangles; may be empty.
     pub(crate) still: Mesh,
+    /// The texture coordinates of its triangles in the file, if all have some.
+    pub(crate) texture: Option<Vec<[[f64; 2]; 3]>>,
     /// The lowest and highest corners of boxes that fill it, if it is made of boxes.
     pub(crate) blocks: Vec<[[f64; 3]; 2]>,
     /// The solid whose triangles are that obstacle, if it has a signed distance.
@@ -79,6 +83,8 @@ pub(crate) struct Scene {
     /// The view of the pictures.
     pub(crate) view: View,
 }
+
+fields!(Scene { middle, axes, held, solids, spins, motion, still, blocks, statue, wind } without texture, view);
 
 /// The top of the box, and half its sides outside and inside.
 const TOP: f64 = 0.4;
@@ -139,6 +145,7 @@ impl SceneChoice {
             spins: Vec::new(),
             motion: Motion::Still,
             still: Mesh::default(),
+            texture: None,
             blocks: Vec::new(),
             statue: None,
             wind: [0.0; 3],

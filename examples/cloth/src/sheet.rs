@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{Mesh, read_texture, read_triangles};
 use coarsen_core::SplitMix64;
+use examples_common::fields;
 use examples_common::stage::unit;
 
 use crate::fault::SheetFault;
@@ -35,9 +36,15 @@ pub(crate) struct Sheet {
     pub(crate) layers: usize,
     /// (u, v) of the corners of each triangle at rest in m, if the cloth is sewn from flat pieces.
     pub(crate) pattern: Option<Vec<[[f64; 2]; 3]>>,
+    /// The texture coordinates of the corners of each triangle in the file, if all have some.
+    pub(crate) painted: Option<Vec<[[f64; 2]; 3]>>,
     /// Pairs of edges that are sewn together: the ends of one, and the ends on which they come to lie.
     pub(crate) seams: Vec<[[u32; 2]; 2]>,
+    /// How many triangles without area were left out.
+    pub(crate) dropped: usize,
 }
+
+fields!(Sheet { rest, triangles, curved, layers, pattern, seams } without painted, dropped);
 
 /// The waist and the hem of a skirt: radius and height, in m.
 pub(crate) const WAIST: [f64; 2] = [0.14, 1.0];
@@ -139,10 +146,10 @@ impl Sheet {
     }
 
     /// Reads a garment from a file, which keeps its shape at rest. If it is `fitted`, it becomes as high as a skirt,
-    /// with its top at the waist.
+    /// with its top at the waist. Nothing is checked.
     ///
     /// # Errors
-    /// [`SheetFault`], which names the element that is not valid.
+    /// [`SheetFault::Read`]
     pub(crate) fn garment(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
         let mesh = read_triangles(file)?;
         let [low, high] = mesh.bounds();
@@ -152,14 +159,15 @@ impl Sheet {
             [scale * (p[0] - middle[0]), WAIST[1] + scale * (p[1] - high[1]), scale * (p[2] - middle[2])]
         };
         let rest = if fitted { mesh.positions.iter().map(place).collect() } else { mesh.positions };
-        Self { rest, triangles: mesh.triangles, curved: true, layers: 1, ..Self::default() }.checked()
+        let painted = read_texture(file).ok();
+        Ok(Self { rest, triangles: mesh.triangles, curved: true, layers: 1, painted, ..Self::default() })
     }
 
     /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is
-    /// such that the pieces have the area of the garment in space.
+    /// such that the pieces have the area of the garment in space. Nothing is checked.
     ///
     /// # Errors
-    /// [`SheetFault`], which names the element that is not valid.
+    /// [`SheetFault::Read`]
     pub(crate) fn sewn(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
         let garment = Self::garment(file, fitted)?;
         let mut pattern = read_texture(file)?;
@@ -167,13 +175,13 @@ impl Sheet {
         let area: f64 = (0..garment.triangles.len()).map(|t| garment.area(t)).sum();
         let scale = (area / flat).sqrt();
         pattern.as_flattened_mut().iter_mut().for_each(|p| *p = p.map(|x| scale * x));
-        Self { pattern: Some(pattern), ..garment }.checked()
+        Ok(Self { pattern: Some(pattern), ..garment })
     }
 
-    /// Reads a sheet from a file and scales its longest side to 1.
+    /// Reads a sheet from a file and scales its longest side to 1. Triangles are not checked.
     ///
     /// # Errors
-    /// [`SheetFault`], which names the element that is not valid.
+    /// [`SheetFault::Read`], and [`SheetFault::Closed`] and [`SheetFault::Curved`] for a surface that is not flat.
     pub(crate) fn read(file: &Path) -> Result<Self, SheetFault> {
         let mesh = read_triangles(file)?.scaled(1.0);
         let normal: [f64; 3] = mesh.triangles.iter().fold([0.0; 3], |sum, t| {
@@ -202,7 +210,10 @@ impl Sheet {
         }
         match off {
             Some(fault) => Err(fault),
-            None => Self { rest, triangles: mesh.triangles, layers: 1, ..Self::default() }.checked(),
+            None => {
+                let painted = read_texture(file).ok();
+                Ok(Self { rest, triangles: mesh.triangles, layers: 1, painted, ..Self::default() })
+            }
         }
     }
 
@@ -211,11 +222,18 @@ impl Sheet {
     /// # Errors
     /// [`SheetFault`] for the first triangle, edge or vertex that is not valid.
     pub(crate) fn checked(self) -> Result<Self, SheetFault> {
-        for (triangle, &[a, b, c]) in self.triangles.iter().enumerate() {
-            let (area, longest) = (self.area(triangle), self.length([a, b]).max(self.length([a, c])));
-            if area.is_nan() || area <= 1e-6 * longest * longest {
-                return Err(SheetFault::Degenerate { triangle, area });
+        if self.pattern.is_some() {
+            let ratio = |t: usize| self.area_in_space(t) / self.area(t);
+            let mut odd = (0..self.triangles.len())
+                .filter(|&t| !self.is_degenerate(t) && !(1.0 / STRAINED..=STRAINED).contains(&ratio(t)));
+            if let Some(triangle) = odd.next() {
+                return Err(SheetFault::Pattern { triangle, ratio: ratio(triangle), count: 1 + odd.count() });
             }
+        }
+        let mut degenerate = (0..self.triangles.len()).filter(|&t| self.is_degenerate(t));
+        if let Some(triangle) = degenerate.next() {
+            let (area, count) = (self.area(triangle), 1 + degenerate.count());
+            return Err(SheetFault::Degenerate { triangle, area, count });
         }
         // In a flat sheet, a triangle with another orientation lies over its neighbour.
         let up = |t: &[u32; 3]| self.normal(t)[2] > 0.0;
@@ -236,6 +254,38 @@ impl Sheet {
             Some(vertex) => Err(SheetFault::Loose { vertex }),
             None => Ok(self),
         }
+    }
+
+    /// The texture coordinates of the corners of each triangle: those of the file, or (u, v) of a flat sheet.
+    pub(crate) fn texture(&self) -> Option<Vec<[[f64; 2]; 3]>> {
+        let flat = |t: &[u32; 3]| t.map(|v| self.rest[v as usize]).map(|[u, v, _]| [u, v]);
+        let flat = || (!self.curved).then(|| self.triangles.iter().map(flat).collect());
+        self.painted.clone().or_else(flat)
+    }
+
+    /// Whether a triangle has no area, in space or in its pattern.
+    fn is_degenerate(&self, triangle: usize) -> bool {
+        let [a, b, c] = self.triangles[triangle];
+        let longest = self.length([a, b]).max(self.length([a, c]));
+        [self.area(triangle), self.area_in_space(triangle)]
+            .iter()
+            .any(|a| a.is_nan() || *a <= 1e-6 * longest * longest)
+    }
+
+    /// Leaves out the triangles without area, and counts them; not if all are so.
+    pub(crate) fn without_degenerate(mut self) -> Self {
+        let good: Vec<bool> = (0..self.triangles.len()).map(|t| !self.is_degenerate(t)).collect();
+        if !good.contains(&true) {
+            return self;
+        }
+        self.dropped = good.iter().filter(|good| !**good).count();
+        let mut keep = good.iter();
+        self.triangles.retain(|_| keep.next() == Some(&true));
+        for corners in [&mut self.pattern, &mut self.painted].into_iter().flatten() {
+            let mut keep = good.iter();
+            corners.retain(|_| keep.next() == Some(&true));
+        }
+        self.without_unused()
     }
 
     /// For each vertex, whether it is on the boundary.
@@ -272,11 +322,13 @@ impl Sheet {
     pub(crate) fn area(&self, triangle: usize) -> f64 {
         match &self.pattern {
             Some(pattern) => cut_area(&pattern[triangle]),
-            None => {
-                let n = self.normal(&self.triangles[triangle]);
-                0.5 * dot(n, n).sqrt()
-            }
+            None => self.area_in_space(triangle),
         }
+    }
+
+    fn area_in_space(&self, triangle: usize) -> f64 {
+        let n = self.normal(&self.triangles[triangle]);
+        0.5 * dot(n, n).sqrt()
     }
 
     fn normal(&self, t: &[u32; 3]) -> [f64; 3] {
@@ -300,6 +352,10 @@ pub(crate) fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
 fn cut_area([p, q, r]: &[[f64; 2]; 3]) -> f64 {
     0.5 * ((q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1])).abs()
 }
+
+/// The most by which the areas of a triangle in space and in its pattern differ: cloth is not strained to four times its
+/// length at the start, but texture coordinates that are no pattern have any scale.
+const STRAINED: f64 = 16.0;
 
 /// The largest distance of a vertex of a file from the plane of the sheet, in units of its longest side.
 const FLAT: f64 = 1e-3;

@@ -1,10 +1,11 @@
 //! A run on one host: the sheet and the scene of the options, and their frames.
 
 use coarsen::elastic::Total;
+use coarsen::mesh::read_texture;
 use coarsen::{Waits, schwarz};
 use examples_common::Failure;
 use examples_common::crossing::Crossing;
-use examples_common::files::{fingerprint, read_state};
+use examples_common::files::{Fingerprint, read_state};
 use examples_common::frames::{Frames, Plan};
 use examples_common::scales;
 
@@ -52,8 +53,9 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
     println!("{}, on {}", described(&sheet, &scene), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
-    let identity = format!("{} {:?} {}", identity(&sheet, &scene, options), options.method, on.name());
-    let plan = plan(options, &identity, drawing.picture(options));
+    let mut identity = identity(&sheet, &scene, options);
+    identity.field("method", &options.method).field("backend", on.name());
+    let plan = plan(options, identity, drawing.picture(options));
     plan.run(&mut Simulation { on, options, sheet, scene, drawing, stepper: None })
 }
 
@@ -68,8 +70,13 @@ pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> 
 }
 
 /// What decides the bits of a run beside the method.
-pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> String {
-    format!("{sheet:?} {scene:?} {:?} {:?} {:?}", options.cloth, options.start, options.method.frame_steps)
+pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Fingerprint {
+    let mut all = Fingerprint::of("cloth", 1);
+    all.field("sheet", sheet)
+        .field("scene", scene)
+        .field("cloth", &options.cloth)
+        .field("start", &options.start);
+    all
 }
 
 /// The state at the start of a run: that of the scene, or of --start.
@@ -98,10 +105,9 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
 
 /// What a state is of: the scene, and the sheet before its triangles are divided.
 fn origin(sheet: &Sheet, options: &Options) -> u64 {
-    let mut bytes = options.scene.name().into_bytes();
-    bytes.extend(sheet.rest.iter().flatten().flat_map(|x| x.to_le_bytes()));
-    bytes.extend(sheet.triangles.iter().flatten().flat_map(|v| v.to_le_bytes()));
-    fingerprint(&bytes)
+    let mut all = Fingerprint::of("cloth sheet", 1);
+    all.field("scene", options.scene.name().as_str()).field("rest", &sheet.rest);
+    all.field("triangles", &sheet.triangles).value()
 }
 
 /// The scenes of a sheet and of the finer ones. A vertex in the middle of an edge is held only if both ends are: so division
@@ -132,20 +138,32 @@ fn placed(sheet: &Sheet, options: &Options) -> Result<Scene, SceneError> {
         let (body, played) = Played::read(&options.body)?;
         (scene.still, scene.motion) = (body, Motion::Played(played));
     }
+    if let Some(file) = options.body.first() {
+        let count = scene.still.triangles.len();
+        scene.texture = read_texture(file).ok().filter(|texture| texture.len() == count);
+    }
     Ok(scene)
 }
 
 /// The sizes of a scene.
 pub(crate) fn described(sheet: &Sheet, scene: &Scene) -> String {
     let held = scene.held.iter().filter(|held| **held).count();
-    format!("{} vertices, {held} of them held, {} triangles", sheet.rest.len(), sheet.triangles.len())
+    let dropped = match sheet.dropped {
+        0 => String::new(),
+        dropped => format!(", {dropped} without area left out"),
+    };
+    format!(
+        "{} vertices, {held} of them held, {} triangles{dropped}",
+        sheet.rest.len(),
+        sheet.triangles.len()
+    )
 }
 
-/// How the frames of the options are carried out; `identity` names all that decides the bits of the run.
-pub(crate) fn plan<'a>(options: &'a Options, identity: &str, picture: Option<(usize, usize)>) -> Plan<'a> {
+/// How the frames of the options are carried out; `identity` is of all that decides the bits of the run.
+pub(crate) fn plan(options: &Options, identity: Fingerprint, picture: Option<(usize, usize)>) -> Plan<'_> {
     Plan {
         folder: &options.out,
-        identity: fingerprint(identity.as_bytes()),
+        identity: identity.value(),
         frames: options.frames,
         checkpoint: options.method.checkpoint,
         resume: options.resume,
@@ -166,6 +184,10 @@ fn generated(options: &Options) -> Result<Sheet, SceneError> {
     let statue = options.scene == SceneChoice::Statue;
     let stitched = options.scene == SceneChoice::Stitching;
     let garment = dressed || options.scene == SceneChoice::Garment;
+    let checked = |sheet: Sheet| match options.drop_degenerate {
+        true => sheet.without_degenerate().checked(),
+        false => sheet.checked(),
+    };
     match &options.mesh {
         Some(_) if cut => Err(SceneError::Cut),
         Some(_) if matches!(options.scene, SceneChoice::Twist | SceneChoice::Stitching) => {
@@ -176,9 +198,9 @@ fn generated(options: &Options) -> Result<Sheet, SceneError> {
         _ if statue && options.body.len() != 1 => Err(SceneError::Unnamed),
         _ if !options.body.is_empty() && !dressed && !statue => Err(SceneError::Dressed),
         Some(_) if options.sewn && !garment => Err(SceneError::Sewn),
-        Some(file) if options.sewn => Ok(Sheet::sewn(file, !dressed)?),
-        Some(file) if garment => Ok(Sheet::garment(file, !dressed)?),
-        Some(file) => Ok(Sheet::read(file)?),
+        Some(file) if options.sewn => Ok(checked(Sheet::sewn(file, !dressed)?)?),
+        Some(file) if garment => Ok(checked(Sheet::garment(file, !dressed)?)?),
+        Some(file) => Ok(checked(Sheet::read(file)?)?),
         None if stitched => Ok(shirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Twist => {

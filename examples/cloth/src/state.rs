@@ -55,7 +55,7 @@ impl State {
 }
 
 impl Saved for State {
-    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 3";
+    const MAGIC: &'static [u8; 24] = b"coarsen cloth state no 4";
 
     fn frame(&self) -> usize {
         self.frame

@@ -52,6 +52,7 @@ impl Finer {
         let sheet = Sheet {
             triangles: coarse.triangles.iter().flat_map(four).collect(),
             pattern: coarse.pattern.as_ref().map(|all| all.iter().flat_map(flat).collect()),
+            painted: coarse.painted.as_ref().map(|all| all.iter().flat_map(flat).collect()),
             seams: coarse.seams.iter().flat_map(two).collect(),
             rest: between(&middles, &coarse.rest),
             ..coarse.clone()

@@ -6,6 +6,7 @@ use clap::{Parser, ValueEnum};
 use coarsen::mesh;
 use coarsen::prelude::*;
 use examples_common::Failure;
+use examples_common::arguments::{Program, exit_code};
 use examples_common::files::CheckpointError;
 use examples_common::scales::Unresolved;
 use examples_common::solver::Solver;
@@ -87,13 +88,14 @@ fn name(of: &impl ValueEnum) -> String {
     of.to_possible_value().expect("every value has a name").get_name().to_owned()
 }
 
-/// Before anything is touched, all nodes fall freely: momentum is that of the weight, and energy is kept but
+/// Without air, before anything is touched, all nodes fall freely: momentum is that of the weight, and energy is kept but
 /// for what implicit Euler loses.
 #[test]
 fn sheets_fall_freely() {
     let folder = Folder::new("free");
     for tessellation in ["regular", "irregular"] {
-        let fixed = ["--scene", "sphere", "--frames", "2", "--tolerance", "1e-6", "--density", "0.3"];
+        let fixed =
+            ["--scene", "sphere", "--frames", "2", "--tolerance", "1e-6", "--density", "0.3", "--air", "0"];
         let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
         for (row, steps) in rows.iter().zip([0.0, 20.0, 41.0]) {
             let expected = [0.0, -0.3 * 9.81 * 2e-3 * steps, 0.0];
@@ -139,10 +141,30 @@ fn every_material_hangs() {
         match (material, garment) {
             (Material::Corotational | Material::Shell | Material::Anisotropic, Err(error)) => {
                 assert!(matches!(error.downcast_ref(), Some(SceneError::Curved { .. })), "{error}");
+                let option = format!("--material {} needs", name(material)); // as it is typed
+                assert!(error.to_string().contains(&option), "{error}");
             }
             (_, rows) => assert_eq!(rows.unwrap()[1].penetrations, 0),
         }
     }
+}
+
+/// Steps that end at the limit of iterations give the program the exit code 4, on one host and on ranks; linearised steps
+/// and a fixed number of iterations are not to converge.
+#[test]
+fn unconverged_steps_have_an_exit_code() {
+    let folder = Folder::new("limit");
+    let out = folder.0.to_str().unwrap();
+    let fixed = ["cloth", "--out", out, "--vertices", "121", "--width", "0", "--frames", "1", "--dt", "0.02"];
+    let run = |more: &[&str]| Program::run(&Options::parse_from(fixed.iter().chain(more)), Cpu::new());
+    for more in [&["--iterations", "2"][..], &["--inner", "1", "--iterations", "3"]] {
+        let error = run(more).unwrap_err();
+        assert!(exit_code(&error) == 4 && error.to_string().contains("steps did not converge"), "{error}");
+    }
+    for more in [&["--iterations", "1"][..], &["--iterations", "2", "--fixed"], &[]] {
+        run(more).unwrap();
+    }
+    assert_eq!(exit_code(&run(&["--scene", "statue"]).unwrap_err()), 1);
 }
 
 /// The waist of a skirt follows the hips, and legs push the rest.
@@ -173,6 +195,20 @@ fn the_wind_does_work() {
     assert!(damped[3].work < 0.0 && damped[3].kinetic < 0.8 * still[3].kinetic);
 }
 
+/// The air takes the motion of a sheet that hangs, and without air it swings on.
+#[test]
+fn what_hangs_comes_to_rest_in_air() {
+    let folder = Folder::new("rest");
+    let swing = |more: &[&str]| {
+        let fixed = ["--vertices", "81", "--dt", "0.01", "--frames", "40", "--format", "none"];
+        let rows = folder.run(&[&fixed[..], more].concat()).unwrap();
+        check_balance(&rows, 1e-3);
+        rows[24..].iter().map(|row| row.kinetic).fold(0.0, f64::max)
+    };
+    let (air, none) = (swing(&[]), swing(&["--air", "0"]));
+    assert!(air < 0.1 * none && none > 0.02, "{air:e} J with air, {none:e} J without");
+}
+
 /// Solids hold the cloth, whose nodes stay outside of them.
 #[test]
 fn solids_hold_the_cloth() {
@@ -191,7 +227,7 @@ fn the_ball_turns_the_cloth() {
     let folder = Folder::new("turn");
     let spin = |friction: &str, obstacles: &str| {
         let fixed = ["--scene", "sphere", "--frames", "10", "--dt", "0.006", "--self-friction", "0"];
-        let of = ["--friction", friction, "--obstacles", obstacles];
+        let of = ["--friction", friction, "--obstacles", obstacles, "--air", "0"];
         let rows = folder.run(&[&fixed[..], &of].concat()).unwrap();
         check_balance(&rows, 1e-3);
         // The turn of the sheet about the vertical axis: positive from +z to +x.

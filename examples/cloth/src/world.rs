@@ -27,7 +27,7 @@ use crate::supported::Obstruction;
 /// Stretching and shearing stiffness of cotton, N/m.
 pub(crate) const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
 
-/// Its bending stiffness, N m.
+/// A third of its bending modulus, N m: the constant of the formula of Bergou et al. 2006.
 pub(crate) const BENDING: f64 = 5e-5;
 
 /// The stiffness of a contact, in units of the stretching stiffness. Much stiffer contact does not change the
@@ -149,7 +149,7 @@ pub(crate) fn fabrics(
     sheet: &Sheet,
     options: &Options,
 ) -> Result<Total<Box<dyn Woven>>, SceneError> {
-    let bending = options.cloth.bending * options.cloth.stiffness * BENDING;
+    let bending = 3.0 * (options.cloth.bending * options.cloth.stiffness * BENDING);
     let cut = Cut { fabric: fabric(options), bending, sheet, held: &fixed.held, positions: &fixed.positions };
     let mut parts = options.cloth.material.parts(&cut)?;
     if !sheet.seams.is_empty() {
@@ -227,7 +227,8 @@ impl Fixed {
         if let Some(&found) = wind.iter().find(|w| !w.is_finite()) {
             return Err(SceneError::Wind { found });
         }
-        let air = Air { velocity: wind, damping: cloth.damping, triangles: sheet.triangles.clone() };
+        let triangles = sheet.triangles.clone();
+        let air = Air { density: cloth.air, velocity: wind, damping: cloth.damping, triangles };
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
         let crossings = Penetrations::new(&sheet.triangles, still, count as u32, bare, statue.clone());
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {

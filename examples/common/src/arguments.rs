@@ -48,7 +48,38 @@ pub trait Program: Send {
     fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure>;
 }
 
-/// Runs a program at a place, in one pool of threads (0: one per core), and prints its error.
+/// Frames or steps that ended at a limit before they met the tolerance. All files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{failed} of {count} {what} did not converge, so their results depend on where they ended; take {cure}"
+)]
+pub struct Unconverged {
+    /// How many.
+    pub failed: usize,
+    /// Of how many.
+    pub count: usize,
+    /// `frames` or `steps`.
+    pub what: &'static str,
+    /// The options that help.
+    pub cure: &'static str,
+}
+
+impl Unconverged {
+    /// Returns the error of a run, if any frames or steps failed.
+    ///
+    /// # Errors
+    /// Itself, if `failed` is not 0.
+    pub fn check(self) -> Result<(), Self> {
+        if self.failed == 0 { Ok(()) } else { Err(self) }
+    }
+}
+
+/// The exit code of a program with this error: 4 for [`Unconverged`], as of the command `coarsen`, otherwise 1.
+pub fn exit_code(error: &Failure) -> u8 {
+    if error.is::<Unconverged>() { 4 } else { 1 }
+}
+
+/// Runs a program at a place, in one pool of threads (0: one per core), prints its error, and returns [`exit_code`].
 pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
     // The library does not start threads: run everything inside one pool.
     let done = threads(count, || match place {
@@ -60,7 +91,7 @@ pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(exit_code(&error))
         }
     }
 }

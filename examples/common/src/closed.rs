@@ -67,6 +67,8 @@ pub struct MeshFile {
     pub size: Option<f64>,
 }
 
+crate::fields!(MeshFile { size } without file);
+
 impl MeshFile {
     /// Reads the triangles, or the surface of tetrahedra if there are no triangles, and scales the longest side if a size
     /// is given. Whether they are closed is not looked at.
@@ -121,14 +123,7 @@ impl Closed {
     /// # Errors
     /// [`MeshFault::Open`], [`MeshFault::Inverted`] and [`MeshFault::Flat`].
     pub fn new(mesh: Mesh, file: &Path) -> Result<Self, MeshFault> {
-        let mut sides: BTreeMap<[u32; 2], i64> = BTreeMap::new();
-        for &[a, b, c] in &mesh.triangles {
-            for [a, b] in [[a, b], [b, c], [c, a]] {
-                *sides.entry([a.min(b), a.max(b)]).or_default() += if a < b { 1 } else { -1 };
-            }
-        }
-        if let Some((&edge, &count)) = sides.iter().find(|(_, count)| **count != 0) {
-            let count = count.unsigned_abs() as u32;
+        if let Some((edge, count)) = open_edge(&mesh.triangles) {
             return Err(MeshFault::Open { file: file.into(), edge, count });
         }
         let [low, high] = mesh.bounds();
@@ -195,6 +190,17 @@ impl Closed {
         }
         winding
     }
+}
+
+/// The first edge that has more triangles on one side than on the other, and by how many; `None` for a closed surface.
+pub fn open_edge(triangles: &[[u32; 3]]) -> Option<([u32; 2], u32)> {
+    let mut sides: BTreeMap<[u32; 2], i64> = BTreeMap::new();
+    for &[a, b, c] in triangles {
+        for [a, b] in [[a, b], [b, c], [c, a]] {
+            *sides.entry([a.min(b), a.max(b)]).or_default() += if a < b { 1 } else { -1 };
+        }
+    }
+    sides.into_iter().find(|(_, count)| *count != 0).map(|(edge, count)| (edge, count.unsigned_abs() as u32))
 }
 
 /// Whether the origin is on the left of the edge from p to q in the x-y plane. An edge gives the opposite

@@ -114,6 +114,9 @@ impl Plan<'_> {
             let next = (state.frame() / self.checkpoint + 1) * self.checkpoint;
             while state.frame() < self.frames.min(next) {
                 let row = simulation.step(&mut state)?;
+                if bar.is_hidden() {
+                    eprintln!("frame {} of {}: {}", row.frame(), self.frames, row.note());
+                }
                 bar.set_message(row.note());
                 simulation.show(&state)?;
                 table.push(row)?;

@@ -36,6 +36,19 @@ pub enum Solver {
     Auto,
 }
 
+crate::fields!(
+    enum Solver {
+        Skinning,
+        Mas,
+        Sa,
+        BlockJacobi,
+        Gs,
+        Chebyshev,
+        Direct,
+        Auto,
+    }
+);
+
 /// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
 const TRIAL: f64 = 1e-3;
 
@@ -44,10 +57,10 @@ pub type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupErr
 
 /// Levels that the solver does not accept.
 #[derive(Debug, thiserror::Error)]
-#[error("--levels {given:?} does not fit the solver {solver}, which takes {takes}")]
+#[error("--levels {given} does not fit the solver {solver}, which takes {takes}")]
 pub struct LevelsError {
     solver: String,
-    given: Vec<usize>,
+    given: String,
     takes: &'static str,
 }
 
@@ -87,7 +100,8 @@ impl Solver {
             return Ok(());
         }
         let solver = self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-        Err(LevelsError { solver, given: levels.to_vec(), takes })
+        let given = levels.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        Err(LevelsError { solver, given, takes })
     }
 
     /// Returns the function that builds the preconditioner; `rest` has the rest positions.

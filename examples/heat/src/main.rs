@@ -34,6 +34,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use clap::Parser;
+use coarsen::NotConverged;
 use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
@@ -91,6 +92,11 @@ fn caption(options: &Options, rows: &[Row], time: f64) -> String {
     }
 }
 
+/// 4 for a result that is not converged, as of the command `coarsen`, otherwise 1.
+fn exit_code(error: &(dyn Error + Send + Sync + 'static)) -> u8 {
+    if error.is::<NotSteady>() || error.is::<NotConverged>() { 4 } else { 1 }
+}
+
 fn main() -> ExitCode {
     let options = Options::parse();
     // The library does not start threads: run everything inside one pool.
@@ -108,7 +114,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(exit_code(&*error))
         }
     }
 }

@@ -12,7 +12,7 @@ use coarsen::prelude::*;
 use crate::fem::{FemError, Heat};
 use crate::options::Options;
 use crate::scene::{COLD, HOT, Scene, square};
-use crate::{Row, caption, check_steady, run};
+use crate::{Row, caption, check_steady, exit_code, run};
 
 use clap::Parser;
 
@@ -183,6 +183,7 @@ fn the_steady_state_is_found_and_stays() {
     assert!(fine[0].report.iterations <= rows[0].report.iterations + 3);
     // One iteration is no steady state.
     assert!(check_steady(&rows, false).is_ok() && check_steady(&[], true).is_err());
+    assert_eq!(exit_code(&check_steady(&[], true).unwrap_err()), 4);
     assert_eq!(check_steady(&fine, false).unwrap_err().iterations, 1);
     // Without a conductivity that depends on the temperature, it is.
     assert!(check_steady(&fine, true).is_ok());

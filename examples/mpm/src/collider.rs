@@ -8,6 +8,7 @@ use std::sync::Arc;
 use coarsen::contact::{ContactError, Sampled};
 use coarsen::mesh::Mesh;
 use examples_common::closed::{Closed, MeshFault, MeshFile};
+use examples_common::fields;
 use serde::Deserialize;
 
 use crate::fault::SceneError;
@@ -70,6 +71,16 @@ pub struct Collider {
     #[serde(default = "yes")]
     pub shown: bool,
 }
+
+fields!(
+    enum Kind {
+        Sticky,
+        Slip,
+        Separating,
+    }
+);
+fields!(Phase { until, velocity, rate });
+fields!(Collider { shape, mesh, kind, friction, axis, motion, cells, gone } without shown);
 
 fn upwards() -> [f64; 3] {
     [0.0, 1.0, 0.0]

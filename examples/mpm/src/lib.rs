@@ -46,14 +46,10 @@ pub mod step;
 pub mod tries;
 pub mod weights;
 
-use std::fmt::Write;
-use std::path::PathBuf;
-
 use coarsen::schwarz;
 use examples_common::Failure;
 use examples_common::files::Fingerprint;
 use examples_common::frames::{Frames, Plan};
-use examples_common::stage::View;
 
 use collider::Obstacle;
 use energy::Memory;
@@ -67,6 +63,9 @@ use seed::Seeds;
 use solver::Minimizer;
 use state::State;
 use step::Stepper;
+
+/// Scenes with more particles than this are said to take long, if the command line does not ask for as many.
+const MANY: usize = 200_000;
 
 /// A scene, the method of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::Place<Real = f64>> {
@@ -100,21 +99,28 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
     let width = usize::from(options.width);
     let obstacles = Obstacle::all(&setting.collider, dx)?;
     let pictures = Pictures::new(&setting, &obstacles, &bodies, &start, width);
-    println!("particles: {}, bodies: {}, dx = {dx:.4e} m, on {}", start.len(), bodies.len(), on.name());
+    println!(
+        "particles: {}, bodies: {}, dx = {dx:.4e} m, on {}; change them with --particles N or --dx",
+        start.len(),
+        bodies.len(),
+        on.name()
+    );
+    if start.len() > MANY && options.particles.is_none() && options.dx.is_none() {
+        let count = start.len();
+        eprintln!(
+            "note: the spacing of the scene, {dx} m, makes {count} particles, with which a frame takes minutes; \
+             --particles 20000 takes a wider spacing"
+        );
+    }
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let largest = setting.largest_step(options.dt)?;
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let place = on.name();
-    // The number of frames and the places of files decide no bits of the frames before; the view, no particle. Pictures that are
-    // there keep theirs.
-    let mut own = Setting { frames: 0, view: View::default(), ..setting.clone() };
-    let of_bodies = own.body.iter_mut().filter_map(|body| body.mesh.as_mut());
-    let meshes = of_bodies.chain(own.collider.iter_mut().filter_map(|collider| collider.mesh.as_mut()));
-    meshes.for_each(|mesh| mesh.file = PathBuf::new());
-    let mut identity = Fingerprint::default();
-    write!(identity, "{own:?} {dx:?} {largest:?} {method:?} {start:?} {surfaces:?} {place}")?;
+    let mut identity = Fingerprint::of("mpm", 1);
+    identity.field("scene", &setting).field("dx", &dx).field("largest", &largest).field("method", method);
+    identity.field("particles", &start).field("surfaces", &surfaces).field("backend", place);
     let picture = (width > 0).then(|| pictures.size());
     let minimizer = Minimizer::new(method, on);
     let stepper = Stepper {
@@ -126,7 +132,7 @@ pub fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Ve
         minimizer,
         memory: Memory::default(),
     };
-    let Fingerprint(identity) = identity;
+    let identity = identity.value();
     let hardest = Hardest::new(options.states, options.method.checkpoint, &options.out, identity)?;
     let mut simulation = Simulation { options, pictures, start, bodies: &bodies, stepper, hardest };
     let rows = Plan {

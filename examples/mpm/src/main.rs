@@ -25,14 +25,19 @@ use std::process::ExitCode;
 use clap::Parser;
 use coarsen::schwarz;
 use examples_common::Failure;
-use examples_common::arguments::{Program, launch};
+use examples_common::arguments::{Program, Unconverged, launch};
 use mpm::options::Options;
+use mpm::rows::Row;
 
 struct Run(Options);
 
 impl Program for Run {
     fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
-        mpm::run(on, &self.0).map(drop)
+        let rows = mpm::run(on, &self.0)?;
+        let sum = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
+        let [count, converged] = [sum(|row| row.steps), sum(|row| row.converged)];
+        let cure = "more --iterations, or a smaller --dt";
+        Ok(Unconverged { failed: count - converged, count, what: "steps", cure }.check()?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Materials by name: Wang et al. 2020 (HOT), Table 1. Each value is the mean of its range there, the geometric
 //! mean for moduli and yield stresses.
 
+use examples_common::fields;
 use serde::Deserialize;
 
 /// A material of Table 1.
@@ -21,6 +22,17 @@ pub enum Material {
     /// 2000 to 6000 kg/m³, 1e11 to 4e11 Pa.
     Ceramic,
 }
+
+fields!(
+    enum Material {
+        Tissue,
+        Rubber,
+        Bone,
+        Pvc,
+        Metal,
+        Ceramic,
+    }
+);
 
 /// The numbers of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
 use coarsen::follow::{Driver, Needs};
 use examples_common::arguments::{Place, at_least_one, positive};
+use examples_common::fields;
 
 use crate::fault::MethodError;
 use crate::points::Format;
@@ -94,6 +95,9 @@ pub struct Method {
     #[arg(long, default_value = "cpu")]
     pub backend: Place,
 }
+
+// The name of the chosen backend is a field of its own.
+fields!(Method { solver, tolerance, iterations, inner, checkpoint } without backend);
 
 impl Method {
     /// Refuses `--inner` and `--backend` where they have no effect on the solver.

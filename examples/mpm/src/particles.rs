@@ -9,6 +9,8 @@
 
 use coarsen::elastic::{Density, Energy, FixedCoRotated, Lame};
 
+use examples_common::fields;
+
 use crate::plasticity::Plasticity;
 
 /// A 3x3 matrix, row by row.
@@ -31,6 +33,8 @@ pub struct Particle {
     /// The number of its body.
     pub body: u32,
 }
+
+fields!(Particle { x, v, c, f, body });
 
 impl Particle {
     /// Whether v_p, C_p and F_p are finite.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use coarsen::contact::{self, Capsule, ContactError, Plane, Sphere};
 use coarsen::mesh::vector::sub;
+use examples_common::fields;
 use serde::Deserialize;
 
 use crate::particles::{IDENTITY, Matrix, apply};
@@ -68,6 +69,11 @@ pub enum Shape {
         radius: f64,
     },
 }
+
+fields!(enum Shape {
+    Plane { point, normal }, Sphere { centre, radius }, Box { low, high }, Torus { centre, axis, radii },
+    Capsule { from, to, radius }, Cylinder { from, to, radius },
+});
 
 impl Shape {
     /// The shape by its signed distance.

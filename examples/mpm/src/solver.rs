@@ -20,6 +20,7 @@ use coarsen::schwarz::Place;
 use coarsen::sparse::{System, SystemAt};
 use coarsen::{Iteration, Vector};
 use examples_common::Failure;
+use examples_common::files::{Field, Fingerprint};
 use examples_common::solver::{Clock, Solver as Known, choose};
 
 use crate::collider::Obstacle;
@@ -37,6 +38,12 @@ pub enum Solver {
     /// 1000 unknowns the preconditioner with the least work on the first system: a factor, skinning, smoothed aggregation,
     /// Gauss-Seidel or block Jacobi. A hierarchy preconditions L-BFGS, the others Newton's method.
     Auto,
+}
+
+impl Field for Solver {
+    fn add(&self, to: &mut Fingerprint) {
+        to.field("name", self.to_string().as_str());
+    }
 }
 
 /// The name of [`Solver::Auto`].

@@ -31,7 +31,7 @@ const NO_BODY: u32 = u32::MAX;
 const NUMBERS: usize = 24;
 
 impl Saved for State {
-    const MAGIC: &'static [u8; 24] = b"coarsen mpm particles 02";
+    const MAGIC: &'static [u8; 24] = b"coarsen mpm particles 03";
 
     fn frame(&self) -> usize {
         self.frame

@@ -56,11 +56,11 @@ use clap::Parser;
 use coarsen::mesh::Mesh;
 use coarsen::schwarz;
 use examples_common::Failure;
-use examples_common::arguments::{Program, launch};
-use examples_common::files::{Surface, fingerprint};
+use examples_common::arguments::{Program, Unconverged, launch};
+use examples_common::files::{Fingerprint, Group, Surface};
 use examples_common::frames::{Frames, Plan};
 use examples_common::scales;
-use examples_common::stage::Stage;
+use examples_common::stage::{BODIES, Stage};
 
 use options::{Method, Options};
 use part::Part;
@@ -76,7 +76,12 @@ fn main() -> ExitCode {
 
 impl Program for &Options {
     fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
-        run(on, self).map(drop)
+        let rows = run(on, self)?;
+        let failed = rows.iter().filter(|row| row.frame > 0 && row.outcome != "converged").count();
+        let cure = "more --iterations or --inner, or a smaller --dt";
+        let ended = Unconverged { failed, count: rows.len() - 1, what: "frames", cure };
+        // Without a tolerance, the number of iterations is what was asked for.
+        if self.method.tolerance > 0.0 { Ok(ended.check()?) } else { Ok(()) }
     }
 }
 
@@ -100,11 +105,18 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     let meshes = setting.meshes()?;
     let world = World::new(&setting, &meshes, options.method.contact)?;
     let bodies: Vec<_> = world.shapes.iter().map(|shape| shape.triangles.clone()).collect();
-    let surface = Surface::new(&bodies);
+    let group = |(k, triangles): (usize, &Vec<[u32; 3]>)| Group {
+        name: format!("body{k}"),
+        colour: BODIES[k % BODIES.len()],
+        triangles: triangles.clone(),
+        texture: setting.body[k].mesh.as_ref().and_then(|mesh| mesh.texture(triangles.len())),
+    };
+    let surface = Surface::new(bodies.iter().enumerate().map(group).collect());
     let width = usize::from(options.width);
     let stage = Stage::new(&setting.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
     println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
+    setting.hollow(&meshes).iter().for_each(|note| eprintln!("note: {note}"));
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
@@ -177,6 +189,7 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
 /// The fingerprint of all that decides the bits of a run: the scene, the method, the meshes, and the place
 /// that was chosen.
 fn identity(setting: &Setting, method: &Method, meshes: &[Mesh], positions: &[[f64; 3]], place: &str) -> u64 {
-    let elements: Vec<_> = meshes.iter().map(|mesh| (&mesh.tetrahedra, &mesh.triangles)).collect();
-    fingerprint(format!("{setting:?} {method:?} {positions:?} {elements:?} {place}").as_bytes())
+    let mut all = Fingerprint::of("softbody", 1);
+    all.field("scene", setting).field("method", method).field("meshes", meshes);
+    all.field("positions", positions).field("backend", place).value()
 }

@@ -9,6 +9,7 @@ use coarsen::elastic::{
 };
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{cross, dot, sub};
+use examples_common::fields;
 
 /// The thickness of sheets in m.
 pub(crate) const THICKNESS: f64 = 1e-3;
@@ -35,6 +36,18 @@ pub(crate) enum Material {
     /// Springs along edges, and across them in sheets.
     MassSpring,
 }
+
+fields!(
+    enum Material {
+        Arap,
+        Corotational,
+        FixedCorotated,
+        NeoHookean,
+        StVenantKirchhoff,
+        BaraffWitkin,
+        MassSpring,
+    }
+);
 
 /// The elastic moduli of a body.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{self, Mesh, MeshError, ReadError};
+use examples_common::files::{Field, Fingerprint};
 
 /// The environment variable that names the folder of test data.
 const DATA: &str = "COARSEN_DATA";
@@ -27,6 +28,13 @@ pub(crate) enum MeshChoice {
     Sheet(usize),
     /// A file of tetrahedra or triangles.
     File(PathBuf),
+}
+
+/// Positions and elements are fields of their own; the springs of a sheet follow from its side.
+impl Field for MeshChoice {
+    fn add(&self, to: &mut Fingerprint) {
+        to.field("side", &self.side());
+    }
 }
 
 /// A mesh that cannot be simulated.
@@ -114,6 +122,12 @@ impl MeshChoice {
             Self::Bunny => self.data("gpuipc_bunny.msh.gz")?,
         };
         Ok(self.checked(mesh)?.scaled(1.0))
+    }
+
+    /// The texture coordinates of the triangles of a surface of a file, if all `count` of them have some.
+    pub(crate) fn texture(&self, count: usize) -> Option<Vec<[[f64; 2]; 3]>> {
+        let Self::File(file) = self else { return None };
+        mesh::read_texture(file).ok().filter(|texture| texture.len() == count)
     }
 
     /// The number of vertices along a side of a sheet.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 use examples_common::arguments::{Place, at_least_one, not_negative, positive};
+use examples_common::fields;
 use examples_common::files::Format;
 use examples_common::solver::Solver;
 
@@ -94,6 +95,26 @@ pub(crate) struct Method {
     #[arg(long, default_value = "cpu")]
     pub(crate) backend: Place,
 }
+
+// The name of the chosen backend is a field of its own.
+fields!(Method {
+    dt, integrator, solver, iterations, inner, refresh, tolerance, levels, checkpoint, contact
+} without backend);
+fields!(
+    enum Contact {
+        Penalty,
+        Barrier,
+    }
+);
+fields!(
+    enum Integrator {
+        Newton,
+        Pd,
+        Lbfgs,
+        Ncg,
+        Agd,
+    }
+);
 
 /// The energies of contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

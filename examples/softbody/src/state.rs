@@ -74,7 +74,7 @@ impl State {
 }
 
 impl Saved for State {
-    const MAGIC: &'static [u8; 24] = b"coarsen softbody state 1";
+    const MAGIC: &'static [u8; 24] = b"coarsen softbody state 2";
 
     fn frame(&self) -> usize {
         self.frame

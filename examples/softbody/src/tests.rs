@@ -18,6 +18,7 @@ use crate::scene::SceneError;
 
 mod attachments;
 mod contact;
+mod messages;
 mod resume;
 mod scales;
 

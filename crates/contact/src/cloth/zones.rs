@@ -21,7 +21,9 @@
 //! impact among them.
 //!
 //! Harmon et al. 2008, "Robust treatment of simultaneous collisions", ACM TOG 27(3); Tang et al. 2018, "I-Cloth", ACM
-//! TOG 37(6). Deviations: pairs are kept apart before they meet, and limits are inequalities, so that pairs may part.
+//! TOG 37(6). Deviations: pairs are kept apart before they meet, and limits are inequalities, so that pairs may part. (1) is linear:
+//! w and n are those of the time of impact during all sweeps, and only the next round looks for pairs again. P-Cloth, §4.3, keeps
+//! the gap of each pair nonlinear and minimises an augmented Lagrangian by gradient descent, as I-Cloth.
 
 use coarsen_mesh::vector::dot;
 

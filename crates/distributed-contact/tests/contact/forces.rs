@@ -190,7 +190,7 @@ fn cloth(own: &Own) -> Plus<Bending, Membrane> {
     let of = |list: &[usize]| list.iter().map(|&t| all[t]).collect::<Vec<_>>();
     let plane: Vec<[f64; 2]> = rest.iter().map(|&[u, v, _]| [u, v]).collect();
     let (held, fabric) = (held(), Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 });
-    let bending = Bending::new(5e-5, &of(&own.around), &rest, &held, &rest).unwrap();
+    let bending = Bending::new(3.0 * 5e-5, &of(&own.around), &rest, &held, &rest).unwrap();
     let membrane = Membrane::new(fabric, &of(&own.touching), &plane, &held, &rest).unwrap();
     Plus::new(bending, membrane).unwrap()
 }

@@ -40,7 +40,7 @@ fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>,
     let flat: Vec<[f64; 3]> = pattern.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let membrane = Membrane::new(cotton, &triangles, &pattern, &held, &start)?;
     let masses = membrane.masses(0.2); // kg/m²
-    let bending = Bending::new(5e-5, &triangles, &flat, &held, &start)?; // N m
+    let bending = Bending::new(1.5e-4, &triangles, &flat, &held, &start)?; // N m
     let cloth = Plus::new(bending, membrane)?;
     // ANCHOR_END: energy
 

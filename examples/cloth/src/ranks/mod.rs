@@ -22,11 +22,12 @@ use std::time::{Duration, Instant};
 
 use coarsen_distributed::{Communicator, Counted, ThreadComm, pack, unpack};
 use examples_common::Failure;
+use examples_common::arguments::Unconverged;
 use examples_common::files::fingerprint;
 use examples_common::frames::Frames;
 
 use crate::drawing::Drawing;
-use crate::options::Options;
+use crate::options::{Method, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::simulation::{check_scales, described, identity, plan, prepared, started};
@@ -47,7 +48,17 @@ const ALONE_BELOW: usize = 4096;
 /// The error of the first rank that has one.
 pub(crate) fn as_threads(options: &Options) -> Result<(), Failure> {
     let all = ThreadComm::run(options.ranks(), DEADLINE, |comm| run(comm, options));
-    all.into_iter().try_for_each(|rank| rank?.map(drop))
+    all.into_iter().try_for_each(|rank| ended(&rank??))
+}
+
+/// How a run ended.
+///
+/// # Errors
+/// [`Unconverged`] if a linear solve did not converge.
+pub(crate) fn ended(rows: &[RankRow]) -> Result<(), Failure> {
+    let [failed, count] = rows.iter().fold([0; 2], |[bad, all], row| [bad + row.unsolved, all + row.steps]);
+    let cure = "another --solver, or a smaller --dt";
+    Ok(Unconverged { failed, count, what: "steps", cure }.check()?)
 }
 
 /// Checks options, scene and sheet without a message.
@@ -85,8 +96,14 @@ pub(crate) fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<Ran
         None
     };
     let picture = drawing.as_ref().and_then(|drawing| drawing.picture(options));
-    let identity = format!("{} {} on ranks", identity(&sheet, &scene, options), options.method.dt);
-    let plan = plan(options, &identity, picture);
+    let Method { dt, frame_steps, solver, levels, .. } = &options.method;
+    let mut identity = identity(&sheet, &scene, options);
+    identity
+        .field("dt", dt)
+        .field("frame_steps", frame_steps)
+        .field("solver", solver)
+        .field("levels", levels);
+    let plan = plan(options, *identity.field("on ranks", &true), picture);
     let comm = Counted::new(comm);
     let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
     if first { plan.run(&mut frames) } else { plan.follow(&mut frames) }

@@ -104,7 +104,7 @@ fn cloth_on_ranks_has_the_bits_of_one_rank() {
 /// `scene` with a preconditioner, and stiff cloth.
 fn scene_by(solver: &str) -> (Scene, Sheet, Options) {
     let (scene, sheet, mut options) = scene();
-    options.cloth.stiffness = 20.0;
+    (options.cloth.stiffness, options.cloth.air) = (20.0, 0.0);
     options.method = Options::parse_from(["cloth", "--dt", "0.005", "--solver", solver]).method;
     (scene, sheet, options)
 }

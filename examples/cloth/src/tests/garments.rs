@@ -1,6 +1,7 @@
 //! Garments of files: sewn from flat pieces, and on bodies that move.
 
 use super::*;
+use crate::simulation::{described, prepared};
 
 /// Writes a square of `side` m whose middle is at the height y, turned about the x axis by the angle `tilt`, with texture
 /// coordinates (u, v) of its points.
@@ -81,8 +82,54 @@ fn garments_are_sewn_from_flat_pieces() {
         matches!(error.downcast_ref(), Some(SceneError::Sheet(SheetFault::Degenerate { .. }))),
         "{error}"
     );
+    assert!(error.to_string().contains("--drop-degenerate"), "{error}");
     let error = run(&folder, &["--scene", "pinned", "--mesh", &file, "--sewn"]).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Sewn)), "{error}");
+}
+
+/// A garment with a triangle without area in its pattern is sewn without it on request, and the number is said.
+#[test]
+fn triangles_without_area_are_left_out_on_request() {
+    let folder = Folder::new("degenerate");
+    let body = ball(&folder, 0, [0.0, 0.4, 0.0]);
+    let file = square(&folder, [0.5, 0.7, 0.3], |p| p);
+    let text = std::fs::read_to_string(&file).unwrap().replace("f 1/1 10/10 11/11", "f 1/1 10/1 11/11");
+    std::fs::write(&file, text).unwrap();
+    let fixed = ["--scene", "dressed", "--body", &body, "--mesh", &file, "--sewn", "--frames", "1"];
+    let error = run(&folder, &fixed).unwrap_err();
+    assert!(error.to_string().contains("triangle 0 (from 0) is degenerate"), "{error}");
+    let more = [&fixed[..], &["--drop-degenerate"]].concat();
+    assert_eq!(run(&folder, &more).unwrap()[1].penetrations, 0);
+    // Frames have the cloth and the body in groups of their own, and the cloth keeps the texture coordinates of its file.
+    let frame = std::fs::read_to_string(folder.0.join("frame_0001.obj")).unwrap();
+    let [cloth, obstacle] =
+        ["g cloth\nusemtl cloth\n", "g obstacle\nusemtl obstacle\n"].map(|g| frame.find(g).unwrap());
+    assert!(frame[cloth..obstacle].matches("\nf ").count() == 127);
+    let texture = mesh::parse_texture(&frame.as_bytes()[..obstacle]).unwrap();
+    let expected = mesh::read_texture(&file).unwrap();
+    assert!(texture == expected[1..] && frame[obstacle..].contains("\nf 82 "), "{}", &frame[obstacle..]);
+    let options = Options::parse_from(["cloth"].iter().chain(&more));
+    let (sheet, scene) = prepared(&options).unwrap();
+    assert_eq!((sheet.triangles.len(), sheet.dropped), (127, 1));
+    assert!(described(&sheet, &scene).ends_with("127 triangles, 1 without area left out"));
+}
+
+/// The texture coordinates of the T-shirt of the test data are an atlas of many scales, not a pattern: that is said, and not
+/// that 42 of its triangles have no area. In its own shape it is a garment.
+#[test]
+fn the_supplied_shirt_has_no_pattern() {
+    let Some(data) = std::env::var_os("COARSEN_DATA") else {
+        return println!("skipped: COARSEN_DATA is not set");
+    };
+    let file = PathBuf::from(data).join("meshes/diffcloth_tshirt1900.obj.gz");
+    let fixed = ["cloth", "--scene", "garment", "--mesh", file.to_str().unwrap()];
+    let with = |more: &[&str]| prepared(&Options::parse_from(fixed.iter().chain(more)));
+    for more in [&["--sewn"][..], &["--sewn", "--drop-degenerate"]] {
+        let error = with(more).unwrap_err();
+        assert!(matches!(error, SceneError::Sheet(SheetFault::Pattern { count: 300.., .. })), "{error}");
+        assert!(error.to_string().contains("leave out --sewn"), "{error}");
+    }
+    assert_eq!(with(&[]).unwrap().0.triangles.len(), 3726);
 }
 
 /// A body of files comes up under a sheet, lifts it and carries it along. A run that continues has the same bits.

@@ -5,7 +5,8 @@
 //! | part | contents |
 //! |---|---|
 //! | [`Saved::MAGIC`] | identifies the program, the file format and its version |
-//! | run | a fingerprint of all settings that affect the results of the run |
+//! | numerics | [`NUMERICS`] of the program |
+//! | run | a [`Fingerprint`](super::Fingerprint) of all that affects the results of the run |
 //! | state | the numbers of the state |
 //! | sum | a fingerprint of all bytes before it |
 //!
@@ -13,7 +14,6 @@
 //! interrupted while it writes, the last checkpoint stays unchanged.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -83,35 +83,34 @@ pub enum CheckpointError {
         /// The file.
         file: PathBuf,
     },
+    /// The file was written by a program with other numerics.
+    #[error(
+        "{}: the checkpoint was computed by version {found} of the numerics, but this program has version {own}, whose frames \
+         have other bits; continue with the program that wrote it, or run without --resume to start anew", file.display()
+    )]
+    Numerics {
+        /// The file.
+        file: PathBuf,
+        /// Its version.
+        found: u64,
+        /// [`NUMERICS`].
+        own: u64,
+    },
 }
+
+/// The version of the numerics: it goes up with each change of the library or of an example after which a run has other
+/// bits. A run of an older version is not continued, since its frames would not be those of one run.
+pub const NUMERICS: u64 = 1;
 
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
-    Fingerprint::default().with(bytes)
+    continued(0xcbf2_9ce4_8422_2325, bytes)
 }
 
-/// The fingerprint of a text as it is written, without memory for it: `write!(fingerprint, "{data:?}")`.
-#[derive(Clone, Copy, Debug)]
-pub struct Fingerprint(pub u64);
-
-impl Default for Fingerprint {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fingerprint {
-    fn with(self, bytes: &[u8]) -> u64 {
-        let prime = 0x0100_0000_01b3;
-        bytes.iter().fold(self.0, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
-    }
-}
-
-impl fmt::Write for Fingerprint {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 = self.with(text.as_bytes());
-        Ok(())
-    }
+/// The fingerprint of further bytes after those with a fingerprint.
+pub(super) fn continued(hash: u64, bytes: &[u8]) -> u64 {
+    let prime = 0x0100_0000_01b3;
+    bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
 }
 
 /// Writes a checkpoint of the run with this fingerprint.
@@ -134,11 +133,16 @@ pub fn write(file: &Path, run: u64, state: &impl Saved) -> Result<(), Checkpoint
 /// # Errors
 /// [`CheckpointError`]; the file is never changed.
 pub fn read<S: Saved>(file: &Path, run: u64) -> Result<S, CheckpointError> {
-    let (own, state) = open(file)?;
-    if own == run { Ok(state) } else { Err(CheckpointError::Other { file: file.into() }) }
+    match open(file)? {
+        ([found, _], _) if found != NUMERICS => {
+            Err(CheckpointError::Numerics { file: file.into(), found, own: NUMERICS })
+        }
+        ([_, own], state) if own == run => Ok(state),
+        _ => Err(CheckpointError::Other { file: file.into() }),
+    }
 }
 
-/// Reads the state of a checkpoint of any run. *Use* if the state alone matters, such as the start of one time step by
+/// Reads the state of a checkpoint of any run and any numerics. *Use* if the state alone matters, such as the start of one time step by
 /// several methods; a run that continues needs [`read`].
 ///
 /// # Errors
@@ -147,19 +151,20 @@ pub fn read_state<S: Saved>(file: &Path) -> Result<S, CheckpointError> {
     open(file).map(|(_, state)| state)
 }
 
-/// The fingerprint of the run and the state.
-fn open<S: Saved>(file: &Path) -> Result<(u64, S), CheckpointError> {
+/// The version of the numerics, the fingerprint of the run, and the state.
+fn open<S: Saved>(file: &Path) -> Result<([u64; 2], S), CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
     let damaged = |what: Cow<'static, str>| CheckpointError::Damaged { file: file.into(), what };
-    let (run, state): (u64, S) = decode(&bytes).map_err(|what| damaged(what.into()))?;
+    let (head, state): ([u64; 2], S) = decode(&bytes).map_err(|what| damaged(what.into()))?;
     state.check().map_err(|what| damaged(what.into()))?;
-    Ok((run, state))
+    Ok((head, state))
 }
 
 fn encode(run: u64, state: &impl Saved) -> Vec<u8> {
     let mut writer = Writer(Vec::new());
     writer.0.extend(magic_of(state));
+    writer.number(NUMERICS);
     writer.number(run);
     state.save(&mut writer);
     let sum = fingerprint(&writer.0);
@@ -171,8 +176,8 @@ fn magic_of<S: Saved>(_: &S) -> &'static [u8; 24] {
     S::MAGIC
 }
 
-/// Returns the fingerprint of the run and the state, or the fault of the file.
-fn decode<S: Saved>(bytes: &[u8]) -> Result<(u64, S), &'static str> {
+/// Returns the version of the numerics, the fingerprint of the run, and the state, or the fault of the file.
+fn decode<S: Saved>(bytes: &[u8]) -> Result<([u64; 2], S), &'static str> {
     let words = bytes.strip_prefix(S::MAGIC).ok_or("its first bytes are not those of a checkpoint")?;
     let (words, []) = words.as_chunks::<8>() else { return Err("it ends inside a number") };
     let (&sum, body) = words.split_last().ok_or("it ends after its first bytes")?;
@@ -180,9 +185,9 @@ fn decode<S: Saved>(bytes: &[u8]) -> Result<(u64, S), &'static str> {
         return Err("its check sum is wrong");
     }
     let mut reader = Reader(body);
-    let run = reader.number()?;
+    let head = [reader.number()?, reader.number()?];
     let state = S::load(&mut reader)?;
-    if reader.is_empty() { Ok((run, state)) } else { Err("it has more numbers than it declares") }
+    if reader.is_empty() { Ok((head, state)) } else { Err("it has more numbers than it declares") }
 }
 
 /// The bytes of a checkpoint that is being written.
@@ -295,7 +300,7 @@ mod tests {
     proptest! {
         #[test]
         fn states_come_back(state in states(), run in any::<u64>()) {
-            prop_assert_eq!(decode(&encode(run, &state)), Ok((run, state)));
+            prop_assert_eq!(decode(&encode(run, &state)), Ok(([NUMERICS, run], state)));
         }
 
         /// Rejects files with a changed byte, with missing bytes and with additional bytes.
@@ -333,6 +338,17 @@ mod tests {
         assert_eq!(read(&file, 5), Ok(state.clone()));
         assert_eq!(read::<State>(&file, 6), Err(CheckpointError::Other { file: file.clone() }));
         assert_eq!(read_state(&file), Ok(state.clone()));
+        // A version of the numerics that computes other bits.
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes[24] += 1;
+        let body = bytes.len() - 8;
+        let sum = fingerprint(&bytes[..body]);
+        bytes[body..].copy_from_slice(&sum.to_le_bytes());
+        let other = folder.join("other.bin");
+        std::fs::write(&other, bytes).unwrap();
+        let refused = CheckpointError::Numerics { file: other.clone(), found: NUMERICS + 1, own: NUMERICS };
+        assert_eq!(read::<State>(&other, 5), Err(refused));
+        assert_eq!(read_state(&other), Ok(state.clone()));
         // If the temporary file cannot be written, the last checkpoint stays.
         std::fs::create_dir(file.with_extension("part")).unwrap();
         let failed = write(&file, 5, &State::default());

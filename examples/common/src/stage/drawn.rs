@@ -11,7 +11,7 @@ use super::patches::{Patch, across, round, tiles, unit};
 use super::{Solid, View};
 
 /// The colours of bodies, in turn.
-const BODIES: [[u8; 3]; 6] =
+pub const BODIES: [[u8; 3]; 6] =
     [[219, 116, 66], [79, 138, 196], [122, 173, 92], [186, 105, 170], [222, 181, 77], [92, 176, 171]];
 
 /// The colours of tiles on the ground.

@@ -12,7 +12,7 @@ mod patches;
 use coarsen_contact::{Capsule, ContactError, Plane, Shape, Sphere};
 use serde::Deserialize;
 
-pub use drawn::{OBSTACLE, Stage};
+pub use drawn::{BODIES, OBSTACLE, Stage};
 pub use patches::{Patch, unit};
 
 /// An obstacle.
@@ -43,6 +43,8 @@ pub enum Solid {
         radius: f64,
     },
 }
+
+crate::fields!(enum Solid { Plane { point, normal }, Sphere { centre, radius }, Capsule { from, to, radius } });
 
 impl Solid {
     /// The radius; `None` for a plane.

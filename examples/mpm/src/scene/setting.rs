@@ -1,6 +1,7 @@
 //! The data of a scene. Lengths are in m, y points upwards, angles are in degrees.
 
 use examples_common::closed::MeshFile;
+use examples_common::fields;
 use examples_common::stage::View;
 use serde::Deserialize;
 
@@ -38,6 +39,12 @@ pub struct Setting {
     /// The view of the pictures.
     pub view: View,
 }
+
+// The number of frames decides no bits of the frames before; the view, no particle. Pictures that are there keep theirs.
+fields!(Setting { gravity, dx, dt, cfl, rate, body, collider, emitter } without frames, view);
+fields!(Stuff { material, density, young, poisson, yield_stress, granular, per_cell });
+fields!(Body { shape, mesh, turn, shift, of, velocity, stretch, scatter });
+fields!(Emitter { shape, of, velocity, until, swing, swing_rate });
 
 impl Setting {
     /// The largest time step, s: `given`, or that of the scene.

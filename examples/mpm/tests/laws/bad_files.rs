@@ -176,7 +176,7 @@ fn lost_pictures_are_named() {
     start(&["3", "--resume", "--width", "0"]).unwrap();
 }
 
-/// The fingerprint of the run, which a checkpoint has after its first 24 bytes.
+/// The fingerprint of the run, which a checkpoint has after its first 32 bytes.
 fn run_of(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes[24..32].try_into().unwrap())
+    u64::from_le_bytes(bytes[32..40].try_into().unwrap())
 }

@@ -179,7 +179,7 @@ fn cut_turns_are_completed() {
     let folder = Folder::new("turns-cut");
     folder.run(&with("1")).unwrap();
     let (file, bytes) = (folder.0.join("checkpoint.bin"), folder.bytes("checkpoint.bin"));
-    let run = u64::from_le_bytes(bytes[24..32].try_into().unwrap());
+    let run = u64::from_le_bytes(bytes[32..40].try_into().unwrap());
     let mut state: State = read_state(&file).unwrap();
     state.tries = Tries { steps: 1, last: [1, 0, 0], work: [1.0, 0.0, 0.0] };
     write(&file, run, &state).unwrap();

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use examples_common::fields;
 use examples_common::stage::{Solid, View};
 use serde::Deserialize;
 
@@ -67,6 +68,21 @@ pub(crate) struct Setting {
     /// The view of the pictures.
     pub(crate) view: View,
 }
+
+fields!(Setting {
+    gravity, contact, contact_stiffness, contact_thickness, body, attachment, obstacle
+} without view);
+fields!(Body { mesh, material, young, poisson, density, size, rotate, centre, above, velocity });
+fields!(Attachment { body, nodes, from, until, stiffness, velocity, turn });
+fields!(
+    enum Pick {
+        Top(share),
+        Box(corners),
+        Nearest(point),
+        List(nodes),
+    }
+);
+fields!(Turn { through, axis, rate });
 
 /// A body: a mesh whose longest side is scaled to `size`, rotated and then moved.
 #[derive(Clone, Debug, Deserialize)]

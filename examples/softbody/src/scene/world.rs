@@ -7,6 +7,7 @@ use std::ops::Range;
 use coarsen::elastic::{Attachments, Total};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
+use examples_common::closed::open_edge;
 use examples_common::stage::unit;
 
 use super::contact::Touching;
@@ -65,6 +66,27 @@ impl Setting {
             meshes.push(mesh);
         }
         Ok(meshes)
+    }
+
+    /// What is said before the run of each mesh that is a closed surface without tetrahedra: it may be meant as a solid.
+    pub(crate) fn hollow(&self, meshes: &[Mesh]) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for (body, mesh) in self.body.iter().zip(meshes) {
+            let MeshChoice::File(file) = body.mesh.as_ref().unwrap_or(&MeshChoice::Bar(1)) else { continue };
+            if mesh.tetrahedra.is_empty() && open_edge(&mesh.triangles).is_none() {
+                let note = format!(
+                    "{}: a closed surface of {} triangles without tetrahedra is simulated as a hollow shell of springs, {} m \
+                     thick; for a solid, pass a mesh of tetrahedra (.msh, .mesh, .vtk, or .node and .ele)",
+                    file.display(),
+                    mesh.triangles.len(),
+                    THICKNESS
+                );
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+        notes
     }
 }
 

@@ -69,11 +69,11 @@ fn cotangent([p, q, r]: [u32; 3]) -> f64 {
     (a[0] * b[0] + a[1] * b[1]) / (a[0] * b[1] - a[1] * b[0]).abs()
 }
 
-/// Returns ½ · 3 k / (A₀ + A₁) ‖Σ c_a x_a‖², and adds its gradient to g.
+/// Returns ½ k / (A₀ + A₁) ‖Σ c_a x_a‖², and adds its gradient to g.
 fn bending(k: f64, x: &[D], g: &mut [D]) -> D {
     let [c01, c02, c03, c04] = [[0, 1, 2], [0, 1, 3], [1, 0, 2], [1, 0, 3]].map(cotangent);
     let weights = [c03 + c04, c01 + c02, -c01 - c03, -c02 - c04];
-    let scale = 3.0 * k / TRIANGLES.map(|t| hats(t).0).iter().sum::<f64>();
+    let scale = k / TRIANGLES.map(|t| hats(t).0).iter().sum::<f64>();
     let bend: [D; 3] =
         std::array::from_fn(|k| (0..4).fold(c(0.0), |sum, a| sum + c(weights[a]) * x[3 * a + k]));
     (0..12).for_each(|e| g[e] += c(scale * weights[e / 3]) * bend[e % 3]);

@@ -1,0 +1,43 @@
+//! What is said before a run, and how it ends.
+
+use examples_common::arguments::{Program, exit_code};
+
+use super::*;
+use crate::scene::Setting;
+
+/// A step that ends at the limit of iterations gives the program the exit code 4, unless no tolerance is asked for.
+#[test]
+fn unconverged_frames_have_an_exit_code() {
+    let folder = Folder::new("limit");
+    let run = |more: &[&str]| {
+        let fixed = ["--mesh", "bar:1", "--frames", "2", "--width", "0", "--iterations", "1"];
+        Program::run(&folder.options(&[&fixed[..], more].concat()), Cpu::new())
+    };
+    let error = run(&[]).unwrap_err();
+    assert_eq!(exit_code(&error), 4, "{error}");
+    assert!(error.to_string().starts_with("2 of 2 frames did not converge"), "{error}");
+    run(&["--tolerance", "0"]).unwrap();
+    assert_eq!(exit_code(&folder.run(&["--scene", "none.toml"]).unwrap_err()), 1);
+}
+
+/// A closed surface of a file, which may be meant as a solid, is said to be hollow; an open one and tetrahedra are not.
+#[test]
+fn closed_surfaces_are_said_to_be_hollow() {
+    let folder = Folder::new("hollow");
+    let faces = ["1 3 5", "3 2 5", "2 4 5", "4 1 5", "3 1 6", "2 3 6", "4 2 6", "1 4 6"];
+    let points = "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\n";
+    let notes = |count: usize| {
+        let faces: String = faces[..count].iter().map(|face| format!("f {face}\n")).collect();
+        let file = folder.write("surface.obj", &format!("{points}{faces}"));
+        let setting = Setting::of(&folder.options(&["--scene", "hang", "--mesh", &file])).unwrap();
+        setting.hollow(&setting.meshes().unwrap())
+    };
+    assert!(notes(7).is_empty());
+    let closed = notes(8);
+    assert!(
+        closed.len() == 1 && closed[0].contains("8 triangles") && closed[0].contains(".msh"),
+        "{closed:?}"
+    );
+    let setting = Setting::of(&folder.options(&["--mesh", "bar:1"])).unwrap();
+    assert!(setting.hollow(&setting.meshes().unwrap()).is_empty());
+}
