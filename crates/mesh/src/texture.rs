@@ -2,16 +2,19 @@
 
 use super::fields::Fault;
 use super::obj::Listed;
+use super::polygon;
 
 /// The (u, v) of the corners of all triangles, in the order in which the triangles are read.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<[[f64; 2]; 3]>, Fault> {
     let listed = Listed::read(bytes, b"vt", 1, "a texture coordinate")?;
-    let mut triangles = Vec::new();
-    listed.each_face(|_, polygon| {
-        // The same fan as that of the vertices; a point may occur twice.
-        let fan = polygon.windows(2).skip(1).map(|edge| [polygon[0], edge[0], edge[1]]);
-        triangles.extend(fan.map(|corners| corners.map(|k| listed.points[k as usize])));
-        Ok(())
+    let mut points = Vec::new();
+    listed.each_face(|polygon| points.extend(polygon.iter().map(|&k| listed.points[k as usize])))?;
+    // The vertices decide how a polygon is divided.
+    let vertices = Listed::read(bytes, b"v", 0, "a coordinate")?;
+    let (mut triangles, mut begin) = (Vec::new(), 0);
+    vertices.each_face(|polygon| {
+        polygon::divide(polygon, &vertices.points, |three| triangles.push(three.map(|k| points[begin + k])));
+        begin += polygon.len();
     })?;
     Ok(triangles)
 }
