@@ -70,7 +70,9 @@ pub enum Problem {
         kind: ErrorKind,
     },
     /// The file has a gzip header but cannot be decompressed.
-    #[error("the gzip stream is damaged or cut short ({kind}); download or compress the file again")]
+    #[error(
+        "the gzip stream is damaged, cut short or followed by other bytes ({kind}); download or compress the file again"
+    )]
     Gzip {
         /// The error of the decompressor.
         kind: ErrorKind,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use super::fields::Fault;
 use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, texture, vtk};
@@ -189,9 +189,14 @@ fn bytes(file: &Path) -> Result<Vec<u8>, ReadError> {
     let mut raw = Vec::new();
     File::open(file).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut raw)).map_err(open)?;
     let bytes = if raw.starts_with(&GZIP) {
-        let mut plain = Vec::new();
-        let unpacked = MultiGzDecoder::new(&raw[..]).take(LIMIT + 1).read_to_end(&mut plain);
-        unpacked.map_err(|error| fail(Problem::Gzip { kind: error.kind() }))?;
+        let (mut plain, mut rest) = (Vec::new(), &raw[..]);
+        // Further streams, or the zeros that fill the last block of a device.
+        while let Some(next) = rest.iter().position(|&byte| byte != 0) {
+            let mut stream = GzDecoder::new(&rest[next..]);
+            let unpacked = stream.by_ref().take(LIMIT + 1 - plain.len() as u64).read_to_end(&mut plain);
+            unpacked.map_err(|error| fail(Problem::Gzip { kind: error.kind() }))?;
+            rest = if plain.len() as u64 > LIMIT { &[] } else { stream.into_inner() };
+        }
         plain
     } else {
         raw

@@ -1,10 +1,13 @@
 //! Files that other programs write and that a strict reader loses or refuses for a wrong reason. The inputs of the data
 //! folder have the same content as the short ones here.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use coarsen_mesh::vector::{cross, dot, sub};
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, parse_texture, read};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use proptest::prelude::*;
 
 fn case(name: &str) -> Option<Result<Mesh, ReadError>> {
@@ -283,4 +286,31 @@ proptest! {
         prop_assert!((area(&mesh) - expected).abs() < 1e-9, "{} {expected}", area(&mesh));
         prop_assert_eq!(mesh.triangles.len(), n - 2);
     }
+}
+
+#[test]
+fn zeros_may_follow_gzip() {
+    let gzip = |text: &str| {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(text.as_bytes()).unwrap();
+        gz.finish().unwrap()
+    };
+    let file = std::env::temp_dir().join(format!("coarsen-zeros-{}.obj.gz", std::process::id()));
+    let read_bytes = |bytes: Vec<u8>| {
+        std::fs::write(&file, bytes).unwrap();
+        let mesh = read(&file);
+        std::fs::remove_file(&file).unwrap();
+        mesh
+    };
+    let expected = parse(Format::Obj, SQUARE.as_bytes()).unwrap();
+    let (first, second) = SQUARE.split_at(20);
+    for bytes in [
+        [gzip(SQUARE), vec![0; 511]].concat(),
+        [gzip(first), gzip(second)].concat(),
+        [gzip(first), vec![0; 3], gzip(second), vec![0]].concat(),
+    ] {
+        assert_eq!(read_bytes(bytes).unwrap(), expected);
+    }
+    let other = read_bytes([gzip(SQUARE), b"zip".to_vec()].concat()).unwrap_err();
+    assert!(matches!(other.problem, Problem::Gzip { .. }), "{other}");
 }
