@@ -110,6 +110,21 @@ pub(crate) enum Failure {
     /// A report, a picture or a folder that cannot be written.
     #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     File { file: PathBuf, kind: ErrorKind },
+    /// An output that would replace an input or another output, or two inputs from the standard input.
+    #[error(
+        "{first} and {second} are both {}; give another name",
+        if crate::arguments::place::is_standard(file) {
+            "the standard stream `-`".to_owned()
+        } else {
+            format!("the same file, {}", file.display())
+        }
+    )]
+    SameFile { first: &'static str, second: &'static str, file: PathBuf },
+    /// A folder that is the standard output.
+    #[error(
+        "{option} takes a folder, which cannot be the standard output; give a name, or ./- for a folder called `-`"
+    )]
+    StandardFolder { option: &'static str },
     /// A dump into the folder of an input file.
     #[error(
         "{}: --dump could replace {}, which is an input; give another folder", folder.display(), file.display()
@@ -184,6 +199,7 @@ impl Failure {
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
+            Self::SameFile { .. } | Self::StandardFolder { .. } => 2,
             Self::DumpOfInput { .. } | Self::DumpOverFiles { .. } => 2,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
             Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,

@@ -38,7 +38,7 @@ use coarsen_sparse::Bsr;
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::{Piece, Source, read_piece};
-pub use self::write::{Symmetry, write, write_dense, write_vector};
+pub use self::write::{Symmetry, print_vector, write, write_dense, write_vector};
 
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.
 ///

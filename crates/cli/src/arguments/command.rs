@@ -15,8 +15,8 @@ use super::skinning::Sampled;
 use super::value::{NullSpace, Rhs, Wanted, seconds, svg, tolerance};
 
 /// Exit codes, as `--help` prints them.
-const CODES: &str =
-    "Exit codes: 0 converged, 2 wrong usage, 3 invalid input, 4 not converged, 5 device unavailable.";
+const CODES: &str = "Exit codes: 0 converged, 2 wrong usage or an output that cannot be written, 3 invalid input, 4 not converged, \
+     5 device unavailable. Every input file may be `-`, the standard input.";
 
 #[derive(Debug, Parser)]
 #[command(name = "coarsen", version, about = "Solves large sparse linear systems", after_help = CODES)]
@@ -166,10 +166,10 @@ pub(crate) struct Solve {
     /// When to rebuild the preconditioner in a sequence, --problem cloth-contact:N or stack:N
     #[arg(long, value_enum, default_value_t = Follow::Policy)]
     pub(crate) follow: Follow,
-    /// Write the solution to a file
+    /// Write the solution to a file; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a report as JSON
+    /// Write a report as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residual over the iterations; for a sequence, iterations, decisions and seconds of each step
@@ -195,7 +195,7 @@ pub(crate) struct Compare {
     /// Time limit for each method in seconds, setup included
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) limit: f64,
-    /// Write the table as JSON
+    /// Write the table as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residuals over iterations and over time

@@ -33,20 +33,20 @@ fn inspect(options: &Solve) -> Result<ExitCode, Failure> {
         Ok(matrix)
     })?;
     if let Some(why) = refused {
-        say(&described(&diagnose(&input.matrix)));
+        say(&described(&diagnose(&input.matrix)))?;
         return Err(why.into());
     }
     input.read_beside(&options.given)?;
     let ready = Ready::new(&options.given, &input, true, true)?;
     // The diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
-    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(ready.matrix())));
+    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(ready.matrix())))?;
     for warning in &ready.warnings {
-        say(&format!("warning: {warning}\n"));
+        say(&format!("warning: {warning}\n"))?;
     }
     let choice = decide(options, &Stages::Cpu, &ready)?;
-    say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]));
+    say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]))?;
     if choice.factor_follows() {
-        say("  a factor follows if iterations cost as much\n");
+        say("  a factor follows if iterations cost as much\n")?;
     }
     Ok(ExitCode::SUCCESS)
 }

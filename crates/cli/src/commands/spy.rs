@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use coarsen::sparse::{Bsr, Graph, Permutation, morton, partition};
 
-use crate::arguments::place::check_place;
+use crate::arguments::place::check_files;
 use crate::arguments::{Reorder, Spy};
 use crate::console::{count, say};
 use crate::error::Failure;
@@ -42,7 +42,7 @@ const LEAST: f64 = 0.3;
 
 /// `coarsen spy`.
 pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
-    check_place(&options.out)?;
+    check_files(&options.source.inputs(), &[("--out", &options.out)])?;
     if options.out.extension().is_none_or(|kind| !kind.eq_ignore_ascii_case("png")) {
         return Err(Failure::NotPng { file: options.out.clone() });
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
         input.source,
         count(input.matrix.nnz(), "entry"),
         picture.most()
-    ));
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,6 +10,7 @@ mod compare;
 mod constraints;
 mod corrupted;
 mod curl;
+mod files;
 mod generate;
 mod mas;
 mod mesh;
