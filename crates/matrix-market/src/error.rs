@@ -308,9 +308,27 @@ pub enum Problem {
         /// The declared number of columns.
         columns: usize,
     },
+    /// Duplicates whose sum is beyond the range of `f64`.
+    #[error("the entries at ({row}, {column}) sum to infinity; scale the system")]
+    Overflow {
+        /// The row, numbered from 1.
+        row: usize,
+        /// The column, numbered from 1.
+        column: usize,
+    },
     /// Entries that cannot be assembled.
     #[error(transparent)]
-    Matrix(#[from] SparseError),
+    Matrix(SparseError),
+}
+
+/// Values of a file are finite, so only a sum of duplicates is not.
+impl From<SparseError> for Problem {
+    fn from(error: SparseError) -> Self {
+        match error {
+            SparseError::NotFinite { row, column } => Self::Overflow { row: row + 1, column: column + 1 },
+            other => Self::Matrix(other),
+        }
+    }
 }
 
 /// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.

@@ -13,6 +13,7 @@ use super::names::{Follow, Method, Precision, Precond, Reorder};
 use super::overlap::Overlap;
 use super::skinning::Sampled;
 use super::value::{NullSpace, Rhs, Wanted, seconds, svg, tolerance};
+use crate::error::Failure;
 
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage or an output that cannot be written, 3 invalid input, 4 not converged, \
@@ -138,9 +139,12 @@ pub(crate) struct Given {
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
     /// Maximum number of iterations
-    #[arg(long, value_name = "N", default_value_t = 5000)]
+    #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS)]
     pub(crate) max_iterations: usize,
 }
+
+/// The default of `--max-iterations`.
+pub(crate) const MAX_ITERATIONS: usize = 5000;
 
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Solve {
@@ -261,6 +265,18 @@ impl Solve {
 }
 
 impl Given {
+    /// Rejects `--symmetrize` for a command that always does so.
+    pub(crate) fn check_symmetrize(&self) -> Result<(), Failure> {
+        let why = "a matrix that is symmetric to single precision is always taken as symmetric here";
+        if self.symmetrize { Err(Failure::NoEffect { option: "--symmetrize", why }) } else { Ok(()) }
+    }
+
+    /// The options of preconditioners that are given.
+    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+        let multigrid = self.aggregation.words().into_iter().chain(self.skinning.words());
+        multigrid.chain(self.domains.words()).chain(self.overlap.words()).collect()
+    }
+
     /// Memory limit of a factor in bytes.
     pub(crate) fn memory(&self) -> usize {
         usize::try_from(self.memory_mib).unwrap_or(usize::MAX).saturating_mul(1 << 20)

@@ -35,6 +35,7 @@ const SPEED: f64 = 3e10;
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
     check_files(&options.given.inputs(), &outputs)?;
+    options.given.check_symmetrize()?;
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let stages = options.backend.iter().map(|wanted| Stages::open(wanted.0, Precision::Auto));

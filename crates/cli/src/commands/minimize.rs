@@ -21,6 +21,7 @@ use crate::console::{complain, count, say};
 use crate::error::Failure;
 use crate::report::plot::{self, Curve};
 use crate::run::elastic::{Soft, build};
+use crate::words;
 
 /// The mesh of armadillo-stretch inside the folder of data.
 const ARMADILLO: &str = "meshes/ipc_Armadillo13K.msh.gz";
@@ -76,7 +77,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     match report.converged() {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(failure) => {
-            complain(&format!("error: {failure}\n"));
+            complain(&words::options(&format!("error: {failure}\n")));
             Ok(ExitCode::from(4))
         }
     }

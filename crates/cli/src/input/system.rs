@@ -160,6 +160,22 @@ fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
     Ok(Sum { elastic: a, contact: &contact }.merge()?)
 }
 
+/// An error if all points are equal, or if their extent overflows.
+pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Failure> {
+    let side = |axis: usize| {
+        let range = points.iter().map(|p| p[axis]);
+        let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        high - low
+    };
+    let side = [0, 1, 2].map(side).into_iter().fold(0.0, f64::max);
+    match &named.coordinates {
+        Some(file) if points.len() > 1 && !(side > 0.0 && side.is_finite()) => {
+            Err(Failure::Extent { file: file.clone(), side })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// One point for each row; missing axes are 0.
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
     let xyz = open(path)?.dense()?;

@@ -169,8 +169,7 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     if given.symmetrize {
         words.push("--symmetrize".to_owned());
     }
-    let multigrid = given.aggregation.words().into_iter().chain(given.skinning.words());
-    for (option, value) in multigrid.chain(given.domains.words()).chain(given.overlap.words()) {
+    for (option, value) in given.words() {
         words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a flag has no value
     }
     words

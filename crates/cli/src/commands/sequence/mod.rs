@@ -25,6 +25,7 @@ use crate::decision::decide::used;
 use crate::error::Failure;
 use crate::report::json::write_json;
 use crate::run::follower::Follower;
+use crate::words::options as options_of;
 use table::{Row, Table};
 
 /// Whether the command line selects a sequence.
@@ -52,7 +53,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     match table.worst() {
         None => Ok(ExitCode::SUCCESS),
         Some(row) => {
-            complain(&format!("error: step {}: {}: {}\n", row.step, row.outcome, row.advice));
+            complain(&format!("error: step {}: {}: {}\n", row.step, row.outcome, options_of(row.advice)));
             Ok(ExitCode::from(4))
         }
     }
