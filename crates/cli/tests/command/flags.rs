@@ -30,6 +30,7 @@ fn traces(words: &str) -> Vec<String> {
         .args(words.split_whitespace())
         .current_dir(folder.path(""))
         .env_remove("COARSEN_BACKEND")
+        .env_remove("COARSEN_DATA")
         .output()
         .unwrap();
     let mut all = vec![format!("code {}", output.status.code().unwrap())];
@@ -320,7 +321,7 @@ fn options_of_other_commands_have_an_effect() {
     }
     let minimize = [
         ("problem", "@", "minimize --quiet --problem bar-twist:0"),
-        ("mesh", "@ --problem armadillo-stretch", "--mesh body.mesh"),
+        ("mesh", "minimize --problem armadillo-stretch", "--mesh body.mesh"),
         ("direction", "@", "--direction gradient"),
         ("precond", "@", "--precond jacobi"),
         ("backend", "@", "--backend opencl:99"),
