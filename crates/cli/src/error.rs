@@ -118,7 +118,7 @@ pub(crate) enum Failure {
     /// An output that would replace an input or another output, or two inputs from the standard input.
     #[error(
         "{first} and {second} are both {}; give another name",
-        if crate::arguments::place::is_standard(file) {
+        if file.as_os_str() == "-" {
             "the standard stream `-`".to_owned()
         } else {
             format!("the same file, {}", file.display())
