@@ -62,11 +62,15 @@ impl<'a, const N: usize> Listed<'a, N> {
                         let index: i64 = number(index)
                             .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
                         // Negative numbers count backwards from the last point read so far.
-                        let from_first = points.len() as i64 + index + 1;
-                        if index < 0 && from_first < 1 {
+                        if index >= 0 {
+                            corners.push(index);
+                            continue;
+                        }
+                        let from_first = index.saturating_add(points.len() as i64 + 1);
+                        if from_first < 1 {
                             before_first = before_first.or(Some(index));
                         }
-                        corners.push(if index < 0 { from_first } else { index });
+                        corners.push(from_first);
                     }
                     if corners.len() - begin < 3 {
                         return Err(fault(Problem::Corners { corners: corners.len() - begin }));
@@ -150,5 +154,9 @@ mod tests {
         assert_eq!(problem(b"v 0 0 0\nf 1 1 0"), (line(2), Problem::Index { index: 0, vertices: 1 }));
         assert_eq!(problem(b"v 0 0 0\n\nf 1 -2"), (line(3), Problem::Corners { corners: 2 }));
         assert_eq!(problem(b"v 0 0 0\nf 1 1 -2"), (line(2), Problem::Index { index: -2, vertices: 1 }));
+        for index in [i64::MAX, i64::MIN] {
+            let text = format!("v 0 0 0\nf 1 1 {index}");
+            assert_eq!(problem(text.as_bytes()), (line(2), Problem::Index { index, vertices: 1 }));
+        }
     }
 }
