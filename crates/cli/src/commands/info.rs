@@ -62,13 +62,13 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
         choice.exclude_factor(NoFactor::TooLarge { bytes, allowed: options.given.memory() });
     }
     say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]))?;
+    if choice.factor_follows() {
+        say("  a factor follows if iterations cost as much\n")?;
+    }
     for (option, value) in options.given.words() {
         say(&format!("  {}\n", format!("{option} {value}").trim_end()))?;
     }
     say(&format!("  {}\n", count(threads, "thread")))?;
-    if choice.factor_follows() {
-        say("  a factor follows if iterations cost as much\n")?;
-    }
     Ok(ExitCode::SUCCESS)
 }
 
