@@ -32,8 +32,8 @@ pub(super) fn divide(corners: &[u32], positions: &[[f64; 3]], mut add: impl FnMu
             add(three);
         }
     };
-    if n == 3 {
-        return add([0, 1, 2]);
+    if n == 3 || is_covered(corners, positions) {
+        return (2..n).for_each(|k| add([0, k - 1, k]));
     }
     let ring: Vec<usize> = (0..n).filter(|&k| corners[k] != corners[(k + n - 1) % n]).collect();
     if ring.len() < 3 {
@@ -45,6 +45,22 @@ pub(super) fn divide(corners: &[u32], positions: &[[f64; 3]], mut add: impl FnMu
         Some(ears) => ears.iter().for_each(|ear| add(ear.map(|k| ring[k]))),
         None => (2..ring.len()).for_each(|k| add([ring[0], ring[k - 1], ring[k]])),
     }
+}
+
+/// Whether the fan around the first corner covers a polygon once. False also where products overflow or vanish, which
+/// [`ears`] scales.
+fn is_covered(corners: &[u32], positions: &[[f64; 3]]) -> bool {
+    let Some(&first) = corners.first() else { return false };
+    let edges = |pair: &[u32]| [0, 1].map(|k| sub(positions[pair[k] as usize], positions[first as usize]));
+    let areas = || {
+        corners[1..].windows(2).map(|pair| {
+            let [a, b] = edges(pair);
+            cross(a, b)
+        })
+    };
+    let normal = areas().fold([0.0; 3], |sum, a| [0, 1, 2].map(|k| sum[k] + a[k]));
+    let size = dot(normal, normal);
+    size.is_normal() && areas().all(|area| dot(area, normal) >= -TURNED * size)
 }
 
 /// The triangles of a polygon whose first corner is the origin; `None` if the fan around that corner covers it once, or
