@@ -149,13 +149,13 @@ impl fmt::Display for Ending {
             Self::Unstable(condition) => write!(
                 f,
                 "the incomplete factor is unstable: solving with it enlarges a vector {condition:.0e} times, as in convection \
-                 without enough diffusion; use another preconditioner (sa, ras) or a direct method"
+                 without enough diffusion; use another preconditioner (sa, ras)"
             ),
             Self::Unsymmetric { row, column, here, there } => write!(
                 f,
                 "the matrix is not symmetric: row {row}, column {column} holds {here:.17e}, but row {column}, column {row} holds \
-                 {there:.17e} (rows are counted from 0), a difference of {:.1e}; use gmres, bicgstab or direct, or eliminate boundary \
-                 rows and columns alike",
+                 {there:.17e}, a difference of {:.1e}; use gmres, bicgstab or direct; if constraints replaced rows only, eliminate \
+                 their columns too",
                 here - there
             ),
             Self::Indefinite { why } => {

@@ -183,7 +183,7 @@ impl Plan {
         let why = match options.method {
             Some(_) => Why::Asked,
             None if quick => Why::Few,
-            None if unconstrained => Why::Unconstrained,
+            None if unconstrained && !iterate => Why::Unconstrained,
             None => Why::Cheapest,
         };
         let reason = Reason { matrix: described(values), unknowns: n, why };

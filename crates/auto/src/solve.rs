@@ -92,12 +92,16 @@ pub fn solve_by_plan<B: Builder>(
         max_iterations: problem.max_iterations,
         single: problem.single,
     };
+    let refused = Cell::new(None);
     let mut order = || {
         let analysis = match ordered.take() {
             Some(known) => known,
             None => {
                 let begun = Instant::now();
-                let analysis = DIRECT.analyse(operator).map_err(|_| NoFactor::Failed);
+                let analysis = DIRECT.analyse(operator).map_err(|error| {
+                    refused.set(Some(error));
+                    NoFactor::Failed
+                });
                 ordering_seconds.set(ordering_seconds.get() + begun.elapsed().as_secs_f64());
                 analysis?
             }
@@ -115,7 +119,7 @@ pub fn solve_by_plan<B: Builder>(
     let ending = match solve.tried.iter().rfind(|tried| Some(tried.of) == last) {
         _ if solve.converged() => Ending::Method(Outcome::Converged),
         Some(tried) => tried.ending.clone(),
-        None => Ending::Method(Outcome::Stopped),
+        None => refused.take().map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
     };
     let solver = match last {
         Some(Last::Iterations(method, kind)) => {

@@ -24,7 +24,7 @@ pub enum SetupError {
     },
     /// A diagonal entry that is zero or missing.
     #[error(
-        "row {row} has a zero or missing diagonal entry, which {method} divides by; renumber, constrain that unknown, or use a method without a diagonal (none, direct)"
+        "row {row} has a zero or missing diagonal entry, which {method} divides by; renumber, constrain that unknown, or use no preconditioner"
     )]
     ZeroDiagonal {
         /// The scalar row.
@@ -44,7 +44,7 @@ pub enum SetupError {
     },
     /// A factorisation met an unusable pivot, even after all shifts of the diagonal.
     #[error(
-        "{method} met a pivot of {pivot:.3e} at row {row}, also after shifting the diagonal by {shift:.1e} of itself; the matrix is not positive definite: use ilu0, or Gmres or Minres without it"
+        "{method} met a pivot of {pivot:.3e} at row {row}, also after shifting the diagonal by {shift:.1e} of itself; the matrix is not positive definite: use ilu0, or GMRES or MINRES without it"
     )]
     Pivot {
         /// The method.
@@ -58,7 +58,7 @@ pub enum SetupError {
     },
     /// Elimination without shifts met a block by which it cannot divide.
     #[error(
-        "{method} met a singular diagonal block at row {row} during elimination; renumber the unknowns, add a little to the diagonal, or use a direct method"
+        "{method} met a singular diagonal block at row {row} during elimination; renumber the unknowns, or add a little to the diagonal"
     )]
     ZeroPivot {
         /// The method.
@@ -68,7 +68,7 @@ pub enum SetupError {
     },
     /// A method for positive definite matrices met a diagonal block that is not positive definite.
     #[error(
-        "{method} needs a positive definite matrix, but has {diagonal:.3e} on the diagonal of the block at row {row}; use ilu0 under Gmres, or Minres"
+        "{method} needs a positive definite matrix, but has {diagonal:.3e} on the diagonal of the block at row {row}; use ilu0 with GMRES, or MINRES"
     )]
     NotPositive {
         /// The method.
@@ -94,7 +94,7 @@ pub enum SetupError {
     },
     /// A method for symmetric matrices met an unsymmetric matrix.
     #[error(
-        "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with Gmres or BiCgStab"
+        "{method} needs a symmetric matrix, but entries ({row}, {column}) and ({column}, {row}) differ; use ilu0 with GMRES or BiCGStab"
     )]
     Unsymmetric {
         /// The method.
@@ -224,7 +224,7 @@ pub enum SetupError {
     },
     /// The limit of levels leaves a coarsest matrix whose factor is beyond the memory limit.
     #[error(
-        "with at most {levels} levels the coarsest has {unknowns} unknowns, whose factor would take {bytes} bytes of at most {limit}; allow more levels, solve the coarsest one by iterations (Coarsest::Iterative), or use Direct"
+        "with at most {levels} levels the coarsest has {unknowns} unknowns, whose factor would take {bytes} bytes of at most {limit}; allow more levels, solve the coarsest one by iterations, or use a direct method"
     )]
     TooFewLevels {
         /// The limit of levels.

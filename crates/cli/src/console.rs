@@ -1,11 +1,29 @@
 //! Printing, and the format of numbers.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::arguments::place::{Named, is_standard};
+use crate::error::Failure;
 
 /// Prints to the standard output. A closed pipe is not an error.
-pub(crate) fn say(text: &str) {
+pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::write(Path::new("<stdout>"))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints text for people: to the standard output, or to the standard error if an output is written there.
+pub(crate) fn report(text: &str, outputs: &[Named<'_>]) -> Result<(), Failure> {
+    if outputs.iter().any(|(_, file)| is_standard(file)) {
+        complain(text);
+        return Ok(());
+    }
+    say(text)
 }
 
 /// Prints to the standard error. A closed pipe is not an error.

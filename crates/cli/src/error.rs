@@ -14,6 +14,8 @@ use coarsen::problems::ProblemError;
 use coarsen::sparse::SparseError;
 use coarsen::{AnyError, Error, Unavailable};
 
+use crate::words::{Rows, options};
+
 /// An error that ends the program before the solve, or when results are written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -77,6 +79,9 @@ pub(crate) enum Failure {
         "{option} is an option of --precond {precond}, which is not compared here because {why}; leave the option out"
     )]
     NotCompared { option: &'static str, precond: &'static str, why: &'static str },
+    /// An option that the command would ignore.
+    #[error("{option} has no effect: {why}; leave it out")]
+    NoEffect { option: &'static str, why: &'static str },
     /// A preconditioner that changes from one application to the next, and a method that needs a fixed
     /// preconditioner.
     #[error(
@@ -110,6 +115,21 @@ pub(crate) enum Failure {
     /// A report, a picture or a folder that cannot be written.
     #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     File { file: PathBuf, kind: ErrorKind },
+    /// An output that would replace an input or another output, or two inputs from the standard input.
+    #[error(
+        "{first} and {second} are both {}; give another name",
+        if file.as_os_str() == "-" {
+            "the standard stream `-`".to_owned()
+        } else {
+            format!("the same file, {}", file.display())
+        }
+    )]
+    SameFile { first: &'static str, second: &'static str, file: PathBuf },
+    /// A folder that is the standard output.
+    #[error(
+        "{option} takes a folder, which cannot be the standard output; give a name, or ./- for a folder called `-`"
+    )]
+    StandardFolder { option: &'static str },
     /// A dump into the folder of an input file.
     #[error(
         "{}: --dump could replace {}, which is an input; give another folder", folder.display(), file.display()
@@ -127,6 +147,12 @@ pub(crate) enum Failure {
     /// A file that belongs to another system.
     #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
     Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
+    /// Coordinates that are all equal, or that overflow.
+    #[error(
+        "{}: the longest side of the bounding box of the coordinates is {side:e}, but must be positive and finite; check the file",
+        file.display()
+    )]
+    Extent { file: PathBuf, side: f64 },
     /// Coordinates with more than three axes.
     #[error("{}: expected 1 to 3 columns, one for each axis, found {found}; a row holds the coordinates of a node", file.display())]
     Axes { file: PathBuf, found: usize },
@@ -145,6 +171,19 @@ pub(crate) enum Failure {
     /// A file of vectors without columns.
     #[error("{}: expected one column for each vector, found none", file.display())]
     NoColumns { file: PathBuf },
+}
+
+impl Rows for Failure {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::Setup(error) => error.rows(),
+            Self::Step(error) => error.rows(),
+            Self::Place(error) => error.rows(),
+            Self::Sparse(error) => error.rows(),
+            Self::Unsolvable { finding, .. } => finding.rows(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Whether the error is a failure of the device and not of the numerical method.
@@ -178,14 +217,16 @@ impl Failure {
             | Self::Varies { .. }
             | Self::Sequence { .. }
             | Self::NoSequence
+            | Self::NoEffect { .. }
             | Self::NotCompared { .. }
             | Self::NotSequence { .. }
             | Self::NotThere { .. }
             | Self::NoCoordinates
             | Self::NotPng { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
+            Self::SameFile { .. } | Self::StandardFolder { .. } => 2,
             Self::DumpOfInput { .. } | Self::DumpOverFiles { .. } => 2,
-            Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } => 3,
+            Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } | Self::Extent { .. } => 3,
             Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,
             Self::Place(error) if of_device(error) => 5,
@@ -195,7 +236,8 @@ impl Failure {
     }
 
     /// The message, with the messages of its causes that it does not contain.
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn words(&mut self) -> String {
+        self.rows().into_iter().for_each(|row| *row += 1);
         let mut words = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
@@ -205,7 +247,7 @@ impl Failure {
             }
             cause = error.source();
         }
-        words
+        options(&words)
     }
 
     /// Returns a closure for `map_err` that converts an error of writing to `file`.

@@ -11,8 +11,8 @@
 //! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for programs, and `dump`, a folder from which a run can be repeated |
 //! | `commands` | one file for each command |
 //!
-//! All folders use `error` (errors of the command line and of files), `console` (printing) and `memory` (an
-//! allocator that counts bytes).
+//! All folders use `error` (errors of the command line and of files), `words` (messages of the library in the words of
+//! the command), `console` (printing) and `memory` (an allocator that counts bytes).
 
 mod arguments;
 mod commands;
@@ -23,6 +23,7 @@ mod input;
 mod memory;
 mod report;
 mod run;
+mod words;
 
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         Command::Devices(options) => devices::run(&options),
         Command::Minimize(options) => minimize::run(&options),
     };
-    done.unwrap_or_else(|failure| {
+    done.unwrap_or_else(|mut failure| {
         console::complain(&format!("error: {}\n", failure.words()));
         ExitCode::from(failure.code())
     })

@@ -55,29 +55,29 @@ impl Outcome {
         match self {
             Self::Converged => "",
             Self::IterationLimit => {
-                "the preconditioner is too weak for this system or max_iterations is too small; use a stronger preconditioner, a direct method, or raise max_iterations"
+                "the preconditioner is too weak for this system or max_iterations is too small; use a stronger preconditioner, or raise max_iterations"
             }
             Self::Stagnated => {
-                "the tolerance is below the attainable accuracy (round-off of b - A x), or A is singular (if its row sums are zero, constants are in its kernel); loosen the tolerance, work in f64, or scale the system; for a singular A give the null space (NullSpace::constants with Projected) or fix an unknown"
+                "the residual no longer decreases: it is down to the round-off of b - A x, or the preconditioner does not suit A (an incomplete factor can be unstable), or A is singular; loosen the tolerance, work in f64, use another preconditioner, or scale the system; for a singular A give its whole null space, or fix an unknown"
             }
             Self::Stopped => "a monitor ended the solve; the solution so far is kept",
             Self::IndefiniteOperator => {
-                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use Minres, Gmres or a direct method, or make A positive definite; for a singular A give the null space or fix an unknown"
+                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use MINRES or GMRES, or make A positive definite; for a singular A give its whole null space, or fix an unknown"
             }
             Self::IndefinitePreconditioner => {
                 "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); damp it, or use another one"
             }
             Self::Breakdown => {
-                "a recurrence would divide by zero, usually because A is singular (if its row sums are zero, constants are in its kernel); give the null space (NullSpace::constants with Projected) or fix an unknown, or use Gmres or a direct method"
+                "a recurrence would divide by zero, usually because A is singular (if its row sums are zero, constants are in its kernel); give its whole null space, or fix an unknown, or use GMRES"
             }
             Self::NotFinite => {
                 "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, unless they are on a device that cannot check); run diagnose on the system"
             }
             Self::Inconsistent => {
-                "the matrix is singular (if its row sums are zero, constants are in its kernel) and b is not in its range; x solves the least-squares problem; remove the net load, give the null space (NullSpace::constants with Projected), or fix an unknown"
+                "the matrix is singular (if its row sums are zero, constants are in its kernel) and b is not in its range; x solves the least-squares problem; remove the net load, give its whole null space, or fix an unknown"
             }
             Self::Diverged => {
-                "the residual grew far above that of the starting guess, and x is the best iterate found; the method does not suit A (Cg or Minres with an unsymmetric A), or A is singular, or the damping is too weak; use Gmres or a direct method, or damp more; for a singular A give the null space or fix an unknown"
+                "the residual grew far above that of the starting guess, and x is the best iterate found; the method does not suit A (CG or MINRES with an unsymmetric A), or A is singular, or the damping is too weak; use GMRES, or damp more; for a singular A give its whole null space, or fix an unknown"
             }
         }
     }

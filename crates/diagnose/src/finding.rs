@@ -257,7 +257,7 @@ impl fmt::Display for Finding {
                 )?;
                 f.write_str(
                     "these rows dominate |b|, so test the residual of the other rows, or eliminate \
-                     them (Dirichlet::eliminate)",
+                     them",
                 )
             }
             Self::OneSidedConstraints(rows) => {
@@ -267,7 +267,7 @@ impl fmt::Display for Finding {
                      kept; ",
                     rows.count
                 )?;
-                f.write_str("impose values on rows and columns (Dirichlet::impose); CG may then work")
+                f.write_str("impose values on rows and columns, which makes A symmetric")
             }
             Self::Unsymmetric { pair: (i, j), values: (ij, ji), relative, one_sided } => {
                 let (ij, ji) = apart(*ij, *ji);
@@ -306,10 +306,7 @@ impl fmt::Display for Finding {
             }
             Self::Fixed(rows) => {
                 write!(f, "{} identity {rows}, usually from Dirichlet conditions; ", rows.count)?;
-                f.write_str(
-                    "eliminate them (Dirichlet::eliminate), or set their rows of the \
-                     near-kernel to zero",
-                )
+                f.write_str("eliminate them, or set their rows of the near-kernel to zero")
             }
             Self::DiagonalOnly(rows) => {
                 write!(

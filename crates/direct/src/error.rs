@@ -25,9 +25,7 @@ pub enum DirectError {
         columns: usize,
     },
     /// Square blocks are needed.
-    #[error(
-        "the blocks are {rows} x {columns}, but square ones are needed; convert the matrix with Bsr::reblock"
-    )]
+    #[error("the blocks are {rows} x {columns}, but square ones are needed; convert the matrix to them")]
     Blocks {
         /// The number of rows of a block.
         rows: usize,
@@ -85,7 +83,7 @@ pub enum DirectError {
     /// A factorisation for symmetric matrices was given an unsymmetric matrix.
     #[error(
         "the matrix is not symmetric: ({row}, {column}) is {here:e}, ({column}, {row}) is {there:e}; \
-         eliminate Dirichlet rows and columns alike, or factor with Method::Lu"
+         eliminate Dirichlet rows and columns alike, or factor by LU"
     )]
     NotSymmetric {
         /// The scalar row.
@@ -100,7 +98,7 @@ pub enum DirectError {
     /// Cholesky met a pivot that is not positive.
     #[error(
         "the matrix is not positive definite: the pivot of row {row} is not positive; a constraint or support is missing, \
-         or an element is inverted; use Method::Auto or Method::Ldlt for indefinite matrices"
+         or an element is inverted; factor an indefinite matrix by L B L^T"
     )]
     NotPositiveDefinite {
         /// The scalar row, in the numbering of the matrix.
@@ -110,7 +108,7 @@ pub enum DirectError {
     /// pivot that is too small.
     #[error(
         "the pivot of row {row} is {ratio:.1e} of the row's largest entry, too small for an LDLᵀ without row exchanges; \
-         factor with Method::Auto or Method::Lu, which exchange rows"
+         factor by LU, which exchanges rows"
     )]
     SmallPivot {
         /// The scalar row, in the numbering of the matrix.
@@ -133,7 +131,7 @@ pub enum DirectError {
     /// Refinement could not reduce the residual enough.
     #[error(
         "the relative residual stays at {residual:.1e}, above {accepted:.1e}; the system is too ill-conditioned for f64: \
-         scale its rows, or raise Direct::accept"
+         scale its rows, or accept a larger residual"
     )]
     Inaccurate {
         /// ‖b − A x‖ / ‖b‖ reached.

@@ -59,7 +59,9 @@ pub enum Problem {
         kind: ErrorKind,
     },
     /// The file has a gzip header but cannot be decompressed.
-    #[error("the gzip stream is damaged or cut short ({kind}); download or compress the file again")]
+    #[error(
+        "the gzip stream is damaged, cut short or followed by other bytes ({kind}); download or compress the file again"
+    )]
     Gzip {
         /// The error of the decompressor.
         kind: ErrorKind,
@@ -77,6 +79,14 @@ pub enum Problem {
     Banner {
         /// The first line.
         found: String,
+    },
+    /// A text in another encoding, or with other line ends.
+    #[error("the file is {found}, which is not supported; {cure}")]
+    Encoding {
+        /// The encoding or the line ends.
+        found: &'static str,
+        /// What to do.
+        cure: &'static str,
     },
     /// An unknown word in the banner.
     #[error("unknown {what} `{found}` in the banner, expected {expected}; correct the first line")]
@@ -279,6 +289,17 @@ pub enum Problem {
         /// The declared number of entries.
         expected: usize,
     },
+    /// More values in a symmetric array than one triangle has.
+    #[error(
+        "a {structure} array has one triangle, {expected} values, but more follow; if all values are stored, declare \
+         the file `general`"
+    )]
+    WholeArray {
+        /// The structure in the banner.
+        structure: &'static str,
+        /// The number of values in one triangle.
+        expected: usize,
+    },
     /// A matrix instead of a vector.
     #[error("expected a vector (one column, or one row), found a {rows} x {columns} matrix")]
     NotVector {
@@ -287,9 +308,27 @@ pub enum Problem {
         /// The declared number of columns.
         columns: usize,
     },
+    /// Duplicates whose sum is beyond the range of `f64`.
+    #[error("the entries at ({row}, {column}) sum to infinity; scale the system")]
+    Overflow {
+        /// The row, numbered from 1.
+        row: usize,
+        /// The column, numbered from 1.
+        column: usize,
+    },
     /// Entries that cannot be assembled.
     #[error(transparent)]
-    Matrix(#[from] SparseError),
+    Matrix(SparseError),
+}
+
+/// Values of a file are finite, so only a sum of duplicates is not.
+impl From<SparseError> for Problem {
+    fn from(error: SparseError) -> Self {
+        match error {
+            SparseError::NotFinite { row, column } => Self::Overflow { row: row + 1, column: column + 1 },
+            other => Self::Matrix(other),
+        }
+    }
 }
 
 /// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.

@@ -73,9 +73,13 @@ pub(super) struct Banner {
 impl Banner {
     /// Parses the first line.
     pub(super) fn parse(line: &[u8]) -> Result<Self, Problem> {
+        check_encoding(line)?;
         let lower = line.to_ascii_lowercase();
-        let all: Vec<&[u8]> = words(&lower).take(6).collect();
-        let &[b"%%matrixmarket", object, format, field, symmetry] = &all[..] else {
+        // Other programs write one percent sign, a blank behind the signs, or a byte order mark.
+        let marked = lower.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&lower);
+        let signs = marked.iter().take_while(|&&byte| byte == b'%').count();
+        let all: Vec<&[u8]> = words(&marked[signs..]).take(6).collect();
+        let (1.., &[b"matrixmarket", object, format, field, symmetry]) = (signs, &all[..]) else {
             return Err(Problem::Banner { found: quote(line) });
         };
         let unknown = |what, found, expected| Problem::Word { what, found: quote(found), expected };
@@ -146,6 +150,21 @@ impl Banner {
         let Self { format, field, structure } = *self;
         Ok(Some(Header { format, field, structure, rows, columns, entries, line }))
     }
+}
+
+/// Checks that the first line is text whose lines end in LF: zeros are every other byte of UTF-16.
+fn check_encoding(line: &[u8]) -> Result<(), Problem> {
+    let wide = matches!(line, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, b'%', ..] | [b'%', 0, ..]);
+    if wide {
+        return Err(Problem::Encoding { found: "UTF-16", cure: "save it as ASCII or UTF-8" });
+    }
+    if line.trim_ascii_end().contains(&b'\r') {
+        return Err(Problem::Encoding {
+            found: "text whose lines end in CR alone",
+            cure: "convert them to LF",
+        });
+    }
+    Ok(())
 }
 
 /// Checks that a size is within the range of `u32` indices.

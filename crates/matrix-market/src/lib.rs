@@ -13,7 +13,8 @@
 //!
 //! Reading: `coordinate` and `array`; `real`, `integer` and `pattern` (all values are 1); `general`,
 //! `symmetric` and `skew-symmetric`. Case does not matter. Comments and blank lines may occur anywhere after
-//! the banner. A symmetric file may contain either triangle, but not both. Duplicate entries are summed.
+//! the banner. The banner may start with one `%`, have a blank behind `%%`, or follow a byte order mark. Zeros may
+//! follow a gzip stream. A symmetric file may contain either triangle, but not both. Duplicate entries are summed.
 //! Stored zeros are kept.
 //!
 //! Writing: `real`; `coordinate` (`symmetric` if the matrix is symmetric) or `array`; plain or gzip,
@@ -37,7 +38,7 @@ use coarsen_sparse::Bsr;
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::{Piece, Source, read_piece};
-pub use self::write::{Symmetry, write, write_dense, write_vector};
+pub use self::write::{Symmetry, print_vector, write, write_dense, write_vector};
 
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.
 ///

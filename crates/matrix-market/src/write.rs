@@ -80,15 +80,35 @@ pub fn write_vector(path: impl AsRef<Path>, x: &[f64]) -> Result<(), WriteError>
     write_array(path.as_ref(), (x.len(), 1), x)
 }
 
+/// Writes a vector to the standard output, called `<stdout>` in messages.
+///
+/// # Errors
+/// As [`write`](fn@write).
+pub fn print_vector(x: &[f64]) -> Result<(), WriteError> {
+    let file = Path::new("<stdout>");
+    check_finite(file, x.len(), x)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let written = array(&mut out, (x.len(), 1), x).and_then(|()| out.flush());
+    written.map_err(|error| WriteError::File { file: file.into(), kind: error.kind() })
+}
+
 fn write_array(path: &Path, (rows, columns): (usize, usize), values: &[f64]) -> Result<(), WriteError> {
-    if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-        let (row, column) = (at % rows + 1, at / rows + 1);
-        return Err(WriteError::NotFinite { file: path.into(), row, column });
+    check_finite(path, rows, values)?;
+    replace(path, |out| array(out, (rows, columns), values))
+}
+
+fn check_finite(path: &Path, rows: usize, values: &[f64]) -> Result<(), WriteError> {
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(at) => {
+            Err(WriteError::NotFinite { file: path.into(), row: at % rows + 1, column: at / rows + 1 })
+        }
+        None => Ok(()),
     }
-    replace(path, |out| {
-        writeln!(out, "%%MatrixMarket matrix array real general\n{rows} {columns}")?;
-        values.iter().try_for_each(|v| writeln!(out, "{v:e}"))
-    })
+}
+
+fn array(out: &mut dyn Write, (rows, columns): (usize, usize), values: &[f64]) -> io::Result<()> {
+    writeln!(out, "%%MatrixMarket matrix array real general\n{rows} {columns}")?;
+    values.iter().try_for_each(|v| writeln!(out, "{v:e}"))
 }
 
 /// All stored scalars as (row, column, value), row by row.

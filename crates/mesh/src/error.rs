@@ -70,7 +70,9 @@ pub enum Problem {
         kind: ErrorKind,
     },
     /// The file has a gzip header but cannot be decompressed.
-    #[error("the gzip stream is damaged or cut short ({kind}); download or compress the file again")]
+    #[error(
+        "the gzip stream is damaged, cut short or followed by other bytes ({kind}); download or compress the file again"
+    )]
     Gzip {
         /// The error of the decompressor.
         kind: ErrorKind,
@@ -132,6 +134,25 @@ pub enum Problem {
          coordinates"
     )]
     NoTexture,
+    /// A line of a list with another number of values than declared.
+    #[error(
+        "the line `{found}` has {amount} values than are declared for it; correct the line or the declaration, or \
+         export the mesh again"
+    )]
+    Values {
+        /// "more" or "fewer".
+        amount: &'static str,
+        /// The line.
+        found: String,
+    },
+    /// A tetrahedron with a corner that occurs twice.
+    #[error(
+        "a tetrahedron has corner {corner} twice; remove this degenerate element, or mesh the body again"
+    )]
+    Repeated {
+        /// The number of the corner as in the file.
+        corner: i64,
+    },
     /// A vertex number that occurs twice.
     #[error("vertex number {tag} occurs twice; renumber the vertices in the program that wrote the mesh")]
     Twice {
@@ -209,7 +230,7 @@ pub enum MeshError {
         vertex: usize,
     },
     /// A corner that is not a vertex.
-    #[error("{kind} {element} has corner {corner}, but there are {vertices} vertices")]
+    #[error("{kind} {element} has corner {corner} (both from 0), but there are {vertices} vertices")]
     Corner {
         /// Triangle or tetrahedron.
         kind: &'static str,
@@ -221,7 +242,7 @@ pub enum MeshError {
         vertices: usize,
     },
     /// A vertex that occurs twice in one element.
-    #[error("{kind} {element} has corner {corner} twice; remove this degenerate element")]
+    #[error("{kind} {element} has corner {corner} twice (both from 0); remove this degenerate element")]
     Repeated {
         /// Triangle or tetrahedron.
         kind: &'static str,

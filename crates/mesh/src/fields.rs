@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Place, Problem, check_distinct};
+use super::{Place, Problem, repeated};
 
 /// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 40;
@@ -33,12 +33,19 @@ pub(super) struct Fields<'a> {
     at: usize,
     /// Whether `#` starts a comment.
     comments: bool,
+    /// The last byte of a line: CR in a file whose first line ends in CR alone.
+    line_end: u8,
+    /// The first entry of a list that does not end with its line; see [`entry`](Self::entry).
+    uneven: Option<Fault>,
     pub(super) encoding: Encoding,
 }
 
 impl<'a> Fields<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, comments: false, encoding: Encoding::Text }
+        let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+        let cr = end.is_some_and(|end| bytes[end] == b'\r' && bytes.get(end + 1) != Some(&b'\n'));
+        let line_end = if cr { b'\r' } else { b'\n' };
+        Self { bytes, at: 0, comments: false, line_end, uneven: None, encoding: Encoding::Text }
     }
 
     /// As `new`, but skips comments from `#` to the end of the line.
@@ -54,7 +61,7 @@ impl<'a> Fields<'a> {
     /// A problem at an earlier position, from [`position`](Self::position).
     #[cold]
     pub(super) fn fault_at(&self, at: usize, problem: Problem) -> Fault {
-        let line = || 1 + self.bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+        let line = || 1 + self.bytes[..at].iter().filter(|&&byte| byte == self.line_end).count();
         let place = if self.encoding == Encoding::Text { Place::Line(line()) } else { Place::Byte(at) };
         Fault { place: Some(place), problem }
     }
@@ -70,7 +77,7 @@ impl<'a> Fields<'a> {
         if rest.is_empty() {
             return None;
         }
-        let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let end = rest.iter().position(|&byte| byte == self.line_end).unwrap_or(rest.len());
         self.at += (end + 1).min(rest.len());
         Some(&rest[..end])
     }
@@ -210,22 +217,58 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds a polygon as a fan of triangles around its first corner; errors are reported at the current
-    /// position.
-    pub(super) fn fan(&self, corners: &[u32], triangles: &mut Vec<[u32; 3]>) -> Result<(), Fault> {
-        for edge in corners.windows(2).skip(1) {
-            let triangle = [corners[0], edge[0], edge[1]];
-            check_distinct("triangle", triangles.len(), &triangle).map_err(|e| self.fault(e.into()))?;
-            triangles.push(triangle);
+    /// Adds a tetrahedron; errors are reported at the current position, with the number that `in_file` gives a corner.
+    pub(super) fn tetrahedron(
+        &self,
+        corners: [u32; 4],
+        in_file: impl Fn(usize) -> i64,
+        tetrahedra: &mut Vec<[u32; 4]>,
+    ) -> Result<(), Fault> {
+        if let Some(k) = repeated(&corners) {
+            return Err(self.fault(Problem::Repeated { corner: in_file(k) }));
         }
+        tetrahedra.push(corners);
         Ok(())
     }
 
-    /// Adds a tetrahedron; errors are reported at the current position.
-    pub(super) fn tetrahedron(&self, corners: [u32; 4], tetrahedra: &mut Vec<[u32; 4]>) -> Result<(), Fault> {
-        check_distinct("tetrahedron", tetrahedra.len(), &corners).map_err(|e| self.fault(e.into()))?;
-        tetrahedra.push(corners);
-        Ok(())
+    /// Reads an entry of a list. In a text file it should be a line of its own. Entries that are not are read all the
+    /// same, but [`explain`](Self::explain) names the first of them if the file cannot be read to its end: from there
+    /// on, words stand for other values than their writer meant.
+    pub(super) fn entry<R>(&mut self, read: impl FnOnce(&mut Self) -> Result<R, Fault>) -> Result<R, Fault> {
+        if self.encoding != Encoding::Text || self.uneven.is_some() {
+            return read(self);
+        }
+        self.skip_blanks();
+        let begin = self.at;
+        let value = read(self);
+        let words = self.bytes[begin..self.at].trim_ascii_end();
+        let amount = if words.contains(&self.line_end) {
+            "fewer"
+        } else if value.is_ok() && !self.ends_line() {
+            "more"
+        } else {
+            return value;
+        };
+        let rest = &self.bytes[begin..];
+        let end = rest.iter().position(|&byte| byte == self.line_end).unwrap_or(rest.len());
+        let found = quote(&rest[..end]);
+        self.uneven = Some(self.fault_at(begin, Problem::Values { amount, found }));
+        value
+    }
+
+    /// Whether nothing but blanks and a comment follows in the line.
+    fn ends_line(&self) -> bool {
+        let next = self.bytes[self.at..].iter().find(|&&b| b == self.line_end || !b.is_ascii_whitespace());
+        next.is_none_or(|&byte| byte == self.line_end || self.comments && byte == b'#')
+    }
+
+    /// What was read of a file. Of an error, and of words that are left over, the first uneven [`entry`](Self::entry) is
+    /// the cause.
+    pub(super) fn explain<R>(&mut self, result: Result<R, Fault>) -> Result<R, Fault> {
+        match self.uneven.take() {
+            Some(fault) if result.is_err() || self.peek().is_some() => Err(fault),
+            _ => result,
+        }
     }
 
     /// Skips bytes of a binary file.

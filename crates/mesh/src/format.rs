@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use super::fields::Fault;
 use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, texture, vtk};
@@ -36,9 +36,12 @@ pub enum Format {
 /// `ele`, for which either path may be given. A final extension `.gz` is ignored; gzip files are detected by
 /// their first bytes.
 ///
-/// Polygons are divided into fans of triangles. Points and lines are skipped. Curved elements (of higher
-/// order) are reduced to their corners. Other element types are errors. Vertices that no element uses are
-/// kept, including the mid-side nodes of curved elements; see [`Mesh::without_unused`].
+/// A polygon becomes the fan around its first corner if that covers it once, as for every convex polygon; otherwise
+/// ears are clipped. Faces with fewer than three different corners have no area and are left out. Points and lines are
+/// skipped. Curved elements (of higher order) are reduced to their corners. Other element types are errors. Vertices
+/// that no element uses are kept, including the mid-side nodes of curved elements; see [`Mesh::without_unused`].
+///
+/// Text is ASCII or UTF-8, with or without a byte order mark; lines end in LF, CR LF or CR.
 ///
 /// # Errors
 /// [`ReadError`] gives the file, the place, the problem and the remedy.
@@ -91,7 +94,7 @@ pub fn read_texture(path: impl AsRef<Path>) -> Result<Vec<[[f64; 2]; 3]>, ReadEr
         let found = path.extension().unwrap_or_default().to_string_lossy().into_owned();
         return Err(ReadError { file: path.into(), place: None, problem: Problem::Extension { found } });
     }
-    texture::parse(&bytes(path)?).map_err(|fault| blame(path, fault))
+    texture_of(path, &bytes(path)?)
 }
 
 /// Reads only the tetrahedra of a file and removes unused vertices. There must be a tetrahedron, and none may
@@ -118,7 +121,11 @@ pub fn parse(format: Format, bytes: &[u8]) -> Result<Mesh, ReadError> {
 /// # Errors
 /// As [`read_texture`], for a file called `<bytes>`.
 pub fn parse_texture(bytes: &[u8]) -> Result<Vec<[[f64; 2]; 3]>, ReadError> {
-    texture::parse(bytes).map_err(|fault| blame(Path::new("<bytes>"), fault))
+    texture_of(Path::new("<bytes>"), bytes)
+}
+
+fn texture_of(file: &Path, bytes: &[u8]) -> Result<Vec<[[f64; 2]; 3]>, ReadError> {
+    texture::parse(unmarked(file, bytes)?).map_err(|fault| blame(file, fault))
 }
 
 /// Reads a mesh from the bytes of the two TetGen files, uncompressed.
@@ -137,6 +144,7 @@ pub fn parse_tetgen(node: &[u8], ele: &[u8]) -> Result<Mesh, ReadError> {
 }
 
 fn parse_as(format: Format, file: &Path, bytes: &[u8]) -> Result<Mesh, ReadError> {
+    let bytes = unmarked(file, bytes)?;
     let mesh = match format {
         Format::Obj => obj::parse(bytes),
         Format::Ply => ply::parse(bytes),
@@ -148,12 +156,22 @@ fn parse_as(format: Format, file: &Path, bytes: &[u8]) -> Result<Mesh, ReadError
 }
 
 fn tetgen_of(node: &Path, nodes: &[u8], ele: &Path, elements: &[u8]) -> Result<Mesh, ReadError> {
-    let vertices = tetgen::vertices(nodes).map_err(|fault| blame(node, fault))?;
-    finish(tetgen::mesh(elements, vertices).map_err(|fault| blame(ele, fault))?, ele)
+    let vertices = tetgen::vertices(unmarked(node, nodes)?).map_err(|fault| blame(node, fault))?;
+    finish(tetgen::mesh(unmarked(ele, elements)?, vertices).map_err(|fault| blame(ele, fault))?, ele)
 }
 
 fn blame(file: &Path, fault: Fault) -> ReadError {
     ReadError { file: file.into(), place: fault.place, problem: fault.problem }
+}
+
+/// A file without the byte order mark of UTF-8. UTF-16 is an error: with its mark, or without, where a zero is one of
+/// the first two bytes, which are text in every format.
+fn unmarked<'a>(file: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
+    if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
+        let (found, expected) = ("UTF-16".into(), "ASCII or UTF-8");
+        return Err(ReadError::of_whole(file, Problem::Version { what: "encoding", found, expected }));
+    }
+    Ok(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
 
 /// Checks the whole mesh; an error has no place.
@@ -171,9 +189,14 @@ fn bytes(file: &Path) -> Result<Vec<u8>, ReadError> {
     let mut raw = Vec::new();
     File::open(file).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut raw)).map_err(open)?;
     let bytes = if raw.starts_with(&GZIP) {
-        let mut plain = Vec::new();
-        let unpacked = MultiGzDecoder::new(&raw[..]).take(LIMIT + 1).read_to_end(&mut plain);
-        unpacked.map_err(|error| fail(Problem::Gzip { kind: error.kind() }))?;
+        let (mut plain, mut rest) = (Vec::new(), &raw[..]);
+        // Further streams, or the zeros that fill the last block of a device.
+        while let Some(next) = rest.iter().position(|&byte| byte != 0) {
+            let mut stream = GzDecoder::new(&rest[next..]);
+            let unpacked = stream.by_ref().take(LIMIT + 1 - plain.len() as u64).read_to_end(&mut plain);
+            unpacked.map_err(|error| fail(Problem::Gzip { kind: error.kind() }))?;
+            rest = if plain.len() as u64 > LIMIT { &[] } else { stream.into_inner() };
+        }
         plain
     } else {
         raw

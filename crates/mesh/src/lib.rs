@@ -14,6 +14,7 @@
 //! | `tetgen` | TetGen NODE and ELE |
 //! | `vtk` | VTK legacy, ascii and binary |
 //! | `format` | detection of the format; reading of the bytes |
+//! | `polygon` | triangles of polygons |
 //! | `fields` | words, numbers and bytes of a file, with their places |
 //! | `surface` | boundary, unused vertices, bounding box |
 //! | `voxels` | meshes of cubes |
@@ -28,6 +29,7 @@ mod medit;
 mod msh;
 mod obj;
 mod ply;
+mod polygon;
 mod shape;
 mod surface;
 mod tetgen;
@@ -58,7 +60,7 @@ pub use format::{
 pub struct Mesh {
     /// The vertices, in the unit of the file. z is 0 if the file has two coordinates.
     pub positions: Vec<[f64; 3]>,
-    /// The corners of each triangle; larger polygons are read as fans of triangles.
+    /// The corners of each triangle; larger polygons are divided into triangles.
     pub triangles: Vec<[u32; 3]>,
     /// The corners of each tetrahedron.
     pub tetrahedra: Vec<[u32; 4]>,
@@ -141,21 +143,16 @@ fn check_elements<const N: usize>(
                 return Err(MeshError::Corner { kind, element, corner, vertices });
             }
         }
-        check_distinct(kind, element, corners)?;
+        if let Some(k) = repeated(corners) {
+            return Err(MeshError::Repeated { kind, element, corner: corners[k] });
+        }
     }
     Ok(())
 }
 
-/// Checks that corners are distinct.
-fn check_distinct<const N: usize>(
-    kind: &'static str,
-    element: usize,
-    corners: &[u32; N],
-) -> Result<(), MeshError> {
-    match (1..N).find(|&k| corners[..k].contains(&corners[k])) {
-        Some(k) => Err(MeshError::Repeated { kind, element, corner: corners[k] }),
-        None => Ok(()),
-    }
+/// The place of the first corner that is equal to an earlier one.
+fn repeated<const N: usize>(corners: &[u32; N]) -> Option<usize> {
+    (1..N).find(|&k| corners[..k].contains(&corners[k]))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! *Reference* Frey 2001, "MEDIT: an interactive mesh visualization software", INRIA RT-0253, §3.
 
 use super::fields::{Fault, Fields, number, quote};
-use super::{Mesh, Problem};
+use super::{Mesh, Problem, polygon};
 
 /// The keywords of elements that are not read: other volume elements of any order, and triangles, quadrilaterals
 /// and tetrahedra of the orders that have no branch of their own.
@@ -14,8 +14,13 @@ const ELEMENTS: [&[u8]; 7] =
 const ORDERING: &[u8] = b"ordering";
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
-    let (mut fields, mut mesh) = (Fields::with_comments(bytes), Mesh::default());
-    let mut dimension = 3;
+    let mut fields = Fields::with_comments(bytes);
+    let mesh = self::mesh(&mut fields);
+    fields.explain(mesh)
+}
+
+fn mesh(fields: &mut Fields<'_>) -> Result<Mesh, Fault> {
+    let (mut mesh, mut dimension) = (Mesh::default(), 3);
     fields.keyword("MeshVersionFormatted")?;
     fields.text::<i64>("the version")?;
     while let Some(word) = fields.word() {
@@ -33,49 +38,50 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
             }
             b"vertices" => {
                 for _ in 0..fields.text::<usize>("the number of vertices")? {
-                    let mut x = [0.0; 3];
-                    for x in &mut x[..dimension] {
-                        *x = fields.coordinate(8)?;
-                    }
-                    fields.float(8, "a reference")?;
+                    let x = fields.entry(|fields| {
+                        let mut x = [0.0; 3];
+                        for x in &mut x[..dimension] {
+                            *x = fields.coordinate(8)?;
+                        }
+                        fields.float(8, "a reference")?;
+                        Ok(x)
+                    })?;
                     mesh.positions.push(x);
                 }
             }
             // Curved elements: the mid-side nodes follow the corners.
             b"trianglesp2" => {
                 for _ in 0..fields.text::<usize>("the number of triangles")? {
-                    let triangle: [u32; 3] = element(&mut fields, mesh.positions.len(), 3)?;
-                    fields.fan(&triangle, &mut mesh.triangles)?;
+                    let triangle: [u32; 3] = element(fields, mesh.positions.len(), 3)?;
+                    polygon::add(&triangle, &mesh.positions, &mut mesh.triangles);
                 }
             }
             b"quadrilateralsq2" => {
                 for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
-                    let quad: [u32; 4] = element(&mut fields, mesh.positions.len(), 5)?;
-                    fields.fan(&quad, &mut mesh.triangles)?;
+                    let quad: [u32; 4] = element(fields, mesh.positions.len(), 5)?;
+                    polygon::add(&quad, &mesh.positions, &mut mesh.triangles);
                 }
             }
             b"tetrahedrap2" => {
                 for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
-                    let tetrahedron = element(&mut fields, mesh.positions.len(), 6)?;
-                    fields.tetrahedron(tetrahedron, &mut mesh.tetrahedra)?;
+                    tetrahedron(fields, &mut mesh, 6)?;
                 }
             }
             b"triangles" => {
                 for _ in 0..fields.text::<usize>("the number of triangles")? {
-                    let triangle: [u32; 3] = element(&mut fields, mesh.positions.len(), 0)?;
-                    fields.fan(&triangle, &mut mesh.triangles)?;
+                    let triangle: [u32; 3] = element(fields, mesh.positions.len(), 0)?;
+                    polygon::add(&triangle, &mesh.positions, &mut mesh.triangles);
                 }
             }
             b"quadrilaterals" => {
                 for _ in 0..fields.text::<usize>("the number of quadrilaterals")? {
-                    let quad: [u32; 4] = element(&mut fields, mesh.positions.len(), 0)?;
-                    fields.fan(&quad, &mut mesh.triangles)?;
+                    let quad: [u32; 4] = element(fields, mesh.positions.len(), 0)?;
+                    polygon::add(&quad, &mesh.positions, &mut mesh.triangles);
                 }
             }
             b"tetrahedra" => {
                 for _ in 0..fields.text::<usize>("the number of tetrahedra")? {
-                    let tetrahedron = element(&mut fields, mesh.positions.len(), 0)?;
-                    fields.tetrahedron(tetrahedron, &mut mesh.tetrahedra)?;
+                    tetrahedron(fields, &mut mesh, 0)?;
                 }
             }
             other if ELEMENTS.iter().any(|name| other.starts_with(name)) && !other.ends_with(ORDERING) => {
@@ -103,17 +109,25 @@ fn element<const N: usize>(
     vertices: usize,
     middles: usize,
 ) -> Result<[u32; N], Fault> {
-    let mut corners = [0; N];
-    for corner in &mut corners {
-        let index = fields.text("corner")?;
-        *corner = fields.corner(index, 1, vertices)?;
-    }
-    for _ in 0..middles {
-        let index = fields.text("the middle of an edge")?;
-        fields.corner(index, 1, vertices)?;
-    }
-    fields.float(8, "a reference")?;
-    Ok(corners)
+    fields.entry(|fields| {
+        let mut corners = [0; N];
+        for corner in &mut corners {
+            let index = fields.text("corner")?;
+            *corner = fields.corner(index, 1, vertices)?;
+        }
+        for _ in 0..middles {
+            let index = fields.text("the middle of an edge")?;
+            fields.corner(index, 1, vertices)?;
+        }
+        fields.float(8, "a reference")?;
+        Ok(corners)
+    })
+}
+
+/// Reads a tetrahedron with `middles` mid-side nodes.
+fn tetrahedron(fields: &mut Fields<'_>, mesh: &mut Mesh, middles: usize) -> Result<(), Fault> {
+    let corners = element(fields, mesh.positions.len(), middles)?;
+    fields.tetrahedron(corners, |k| i64::from(corners[k]) + 1, &mut mesh.tetrahedra)
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 //!
 //! *Reference* Wavefront Technologies, "Object Files (.obj)", Advanced Visualizer Manual, Appendix B1.
 
+use std::borrow::Cow;
+
 use super::fields::{Fault, Fields, number, quote};
-use super::{Mesh, Problem};
+use super::{Mesh, Problem, polygon};
 
 /// The position of a face in the file, and the end of its corners in the list of all corners. A face may
 /// refer to later points, so corners are checked after the last line.
@@ -34,6 +36,7 @@ impl<'a, const N: usize> Listed<'a, N> {
         loop {
             let at = fields.position();
             let Some(line) = fields.line() else { break };
+            let line = continued(line, &mut fields);
             let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let fault = |problem| fields.fault_at(at, problem);
             match words.next() {
@@ -50,7 +53,7 @@ impl<'a, const N: usize> Listed<'a, N> {
                     points.push(point);
                 }
                 Some(b"f") => {
-                    let begin = corners.len();
+                    let (begin, mut before_first) = (corners.len(), None);
                     for word in words {
                         // Only the vertex must be there.
                         let index = word.split(|&byte| byte == b'/').nth(column);
@@ -59,10 +62,21 @@ impl<'a, const N: usize> Listed<'a, N> {
                         let index: i64 = number(index)
                             .ok_or_else(|| fault(Problem::Number { what: "corner", found: quote(word) }))?;
                         // Negative numbers count backwards from the last point read so far.
-                        corners.push(if index < 0 { points.len() as i64 + index + 1 } else { index });
+                        if index >= 0 {
+                            corners.push(index);
+                            continue;
+                        }
+                        let from_first = index.saturating_add(points.len() as i64 + 1);
+                        if from_first < 1 {
+                            before_first = before_first.or(Some(index));
+                        }
+                        corners.push(from_first);
                     }
                     if corners.len() - begin < 3 {
                         return Err(fault(Problem::Corners { corners: corners.len() - begin }));
+                    }
+                    if let Some(index) = before_first {
+                        return Err(fault(Problem::Index { index, vertices: points.len() }));
                     }
                     faces.push(Face { at, end: corners.len() });
                 }
@@ -73,10 +87,7 @@ impl<'a, const N: usize> Listed<'a, N> {
     }
 
     /// Calls `visit` with the corners of each face. Errors name the line of the face.
-    pub(super) fn each_face(
-        &self,
-        mut visit: impl FnMut(&Fields<'a>, &[u32]) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+    pub(super) fn each_face(&self, mut visit: impl FnMut(&[u32])) -> Result<(), Fault> {
         let (mut polygon, mut begin) = (Vec::new(), 0);
         for face in &self.faces {
             polygon.clear();
@@ -84,24 +95,42 @@ impl<'a, const N: usize> Listed<'a, N> {
             for &index in &self.corners[begin..face.end] {
                 polygon.push(self.fields.corner(index, 1, self.points.len()).map_err(there)?);
             }
-            visit(&self.fields, &polygon).map_err(there)?;
+            visit(&polygon);
             begin = face.end;
         }
         Ok(())
     }
 }
 
+/// A line, with the lines that continue it: a backslash ends all but the last. Of comments and names, such as a path, it
+/// is a part.
+fn continued<'a>(line: &'a [u8], fields: &mut Fields<'a>) -> Cow<'a, [u8]> {
+    let mut line = Cow::Borrowed(line);
+    if !matches!(line.trim_ascii_start().first(), Some(b'v' | b'f')) {
+        return line;
+    }
+    while let Some(front) = line.trim_ascii_end().strip_suffix(b"\\") {
+        let end = front.len();
+        let whole = line.to_mut();
+        whole.truncate(end);
+        let Some(next) = fields.line() else { break };
+        whole.push(b' ');
+        whole.extend(next);
+    }
+    line
+}
+
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let listed = Listed::read(bytes, b"v", 0, "a coordinate")?;
     let mut triangles = Vec::new();
-    listed.each_face(|fields, polygon| fields.fan(polygon, &mut triangles))?;
+    listed.each_face(|polygon| polygon::add(polygon, &listed.points, &mut triangles))?;
     Ok(Mesh { positions: listed.points, triangles, ..Mesh::default() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MeshError, Place};
+    use crate::Place;
 
     #[test]
     fn corners_are_counted_both_ways() {
@@ -124,7 +153,10 @@ mod tests {
         assert_eq!(problem(b"v 0 0 0\nf 1 1 2"), (line(2), Problem::Index { index: 2, vertices: 1 }));
         assert_eq!(problem(b"v 0 0 0\nf 1 1 0"), (line(2), Problem::Index { index: 0, vertices: 1 }));
         assert_eq!(problem(b"v 0 0 0\n\nf 1 -2"), (line(3), Problem::Corners { corners: 2 }));
-        let repeated = MeshError::Repeated { kind: "triangle", element: 0, corner: 0 };
-        assert_eq!(problem(b"v 0 0 0\nv 1 0 0\nf 1 2 -2"), (line(3), repeated.into()));
+        assert_eq!(problem(b"v 0 0 0\nf 1 1 -2"), (line(2), Problem::Index { index: -2, vertices: 1 }));
+        for index in [i64::MAX, i64::MIN] {
+            let text = format!("v 0 0 0\nf 1 1 {index}");
+            assert_eq!(problem(text.as_bytes()), (line(2), Problem::Index { index, vertices: 1 }));
+        }
     }
 }

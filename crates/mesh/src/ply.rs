@@ -3,7 +3,7 @@
 //! *Reference* Turk 1994, "The PLY Polygon File Format", Stanford University.
 
 use super::fields::{Encoding, Fault, Fields, quote};
-use super::{Mesh, Problem};
+use super::{Mesh, Problem, polygon};
 
 /// A number type and its size in bytes in a binary file.
 #[derive(Clone, Copy)]
@@ -70,51 +70,74 @@ struct Element<'a> {
     properties: Vec<Property<'a>>,
 }
 
+impl Element<'_> {
+    /// Reads the values of one element. Returns the coordinates of a vertex and appends the corners of a face.
+    fn read(
+        &self,
+        fields: &mut Fields<'_>,
+        vertices: usize,
+        corners: &mut Vec<u32>,
+    ) -> Result<[f64; 3], Fault> {
+        let (mut x, begin) = ([0.0; 3], corners.len());
+        for property in &self.properties {
+            let axis = match property.name {
+                b"x" => Some(0),
+                b"y" => Some(1),
+                b"z" => Some(2),
+                _ => None,
+            };
+            match (self.name, property.length, axis) {
+                (b"vertex", None, Some(axis)) => x[axis] = property.value.float(fields)?,
+                (b"face", Some(length), _)
+                    if matches!(property.name, b"vertex_indices" | b"vertex_index") =>
+                {
+                    for _ in 0..length.integer(fields, "the number of corners")? {
+                        let index = property.value.integer(fields, "corner")?;
+                        corners.push(fields.corner(index, 0, vertices)?);
+                    }
+                    if corners.len() - begin < 3 {
+                        return Err(fields.fault(Problem::Corners { corners: corners.len() - begin }));
+                    }
+                }
+                (_, Some(length), _) => {
+                    for _ in 0..length.integer(fields, "the length of a list")? {
+                        property.value.skip(fields)?;
+                    }
+                }
+                _ => property.value.skip(fields)?,
+            }
+        }
+        Ok(x)
+    }
+}
+
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let mut fields = Fields::new(bytes);
-    let (encoding, elements) = header(&mut fields)?;
+    let mesh = mesh(&mut fields);
+    fields.explain(mesh)
+}
+
+fn mesh(fields: &mut Fields<'_>) -> Result<Mesh, Fault> {
+    let (encoding, elements) = header(fields)?;
     fields.encoding = encoding;
-    let (mut mesh, mut polygon) = (Mesh::default(), Vec::new());
+    let mut mesh = Mesh::default();
     // Faces may precede the vertices they refer to.
     let vertices = elements.iter().find(|e| e.name == b"vertex").map_or(0, |e| e.count);
+    let (mut corners, mut ends) = (Vec::new(), Vec::new());
     for element in elements.iter().filter(|e| !e.properties.is_empty()) {
         for _ in 0..element.count {
-            let mut x = [0.0; 3];
-            polygon.clear();
-            for property in &element.properties {
-                let axis = match property.name {
-                    b"x" => Some(0),
-                    b"y" => Some(1),
-                    b"z" => Some(2),
-                    _ => None,
-                };
-                match (element.name, property.length, axis) {
-                    (b"vertex", None, Some(axis)) => x[axis] = property.value.float(&mut fields)?,
-                    (b"face", Some(length), _)
-                        if matches!(property.name, b"vertex_indices" | b"vertex_index") =>
-                    {
-                        for _ in 0..length.integer(&mut fields, "the number of corners")? {
-                            let index = property.value.integer(&mut fields, "corner")?;
-                            polygon.push(fields.corner(index, 0, vertices)?);
-                        }
-                        if polygon.len() < 3 {
-                            return Err(fields.fault(Problem::Corners { corners: polygon.len() }));
-                        }
-                    }
-                    (_, Some(length), _) => {
-                        for _ in 0..length.integer(&mut fields, "the length of a list")? {
-                            property.value.skip(&mut fields)?;
-                        }
-                    }
-                    _ => property.value.skip(&mut fields)?,
-                }
-            }
+            let x = fields.entry(|fields| element.read(fields, vertices, &mut corners))?;
             match element.name {
                 b"vertex" => mesh.positions.push(x),
-                b"face" => fields.fan(&polygon, &mut mesh.triangles)?,
+                b"face" => ends.push(corners.len()),
                 _ => {}
             }
         }
+    }
+    let mut begin = 0;
+    for end in ends {
+        polygon::add(&corners[begin..end], &mesh.positions, &mut mesh.triangles);
+        begin = end;
     }
     Ok(mesh)
 }

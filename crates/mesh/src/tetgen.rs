@@ -5,7 +5,7 @@
 //! manual, §5.2.
 
 use super::fields::{Fault, Fields};
-use super::{Mesh, Problem};
+use super::{Mesh, Problem, polygon};
 
 /// The vertices of a NODE file. The number of the first vertex, 0 or 1, is the base of the numbering.
 pub(super) struct Vertices {
@@ -15,6 +15,11 @@ pub(super) struct Vertices {
 
 pub(super) fn vertices(bytes: &[u8]) -> Result<Vertices, Fault> {
     let mut fields = Fields::with_comments(bytes);
+    let read = points(&mut fields);
+    fields.explain(read)
+}
+
+fn points(fields: &mut Fields<'_>) -> Result<Vertices, Fault> {
     let count: usize = fields.text("the number of points")?;
     let dimension: usize = fields.text("the dimension")?;
     if dimension != 2 && dimension != 3 {
@@ -25,20 +30,23 @@ pub(super) fn vertices(bytes: &[u8]) -> Result<Vertices, Fault> {
     let markers: usize = fields.text("the number of boundary markers")?;
     let (mut positions, mut base) = (Vec::new(), 0);
     for k in 0..count {
-        let number: i64 = fields.text("the number of a point")?;
-        if k == 0 {
-            base = number;
-        } else if number.checked_sub(base) != Some(k as i64) {
-            let found = number.to_string();
-            return Err(fields.fault(Problem::Word { expected: "points numbered one by one", found }));
-        }
-        let mut x = [0.0; 3];
-        for x in &mut x[..dimension] {
-            *x = fields.coordinate(8)?;
-        }
-        for _ in 0..attributes.saturating_add(markers) {
-            fields.float(8, "an attribute or marker")?;
-        }
+        let x = fields.entry(|fields| {
+            let number: i64 = fields.text("the number of a point")?;
+            if k == 0 {
+                base = number;
+            } else if number.checked_sub(base) != Some(k as i64) {
+                let found = number.to_string();
+                return Err(fields.fault(Problem::Word { expected: "points numbered one by one", found }));
+            }
+            let mut x = [0.0; 3];
+            for x in &mut x[..dimension] {
+                *x = fields.coordinate(8)?;
+            }
+            for _ in 0..attributes.saturating_add(markers) {
+                fields.float(8, "an attribute or marker")?;
+            }
+            Ok(x)
+        })?;
         positions.push(x);
     }
     Ok(Vertices { positions, base })
@@ -46,8 +54,13 @@ pub(super) fn vertices(bytes: &[u8]) -> Result<Vertices, Fault> {
 
 /// The mesh of an ELE file: tetrahedra from TetGen, or triangles from Triangle.
 pub(super) fn mesh(bytes: &[u8], vertices: Vertices) -> Result<Mesh, Fault> {
-    let Vertices { positions, base } = vertices;
     let mut fields = Fields::with_comments(bytes);
+    let read = elements(&mut fields, vertices);
+    fields.explain(read)
+}
+
+fn elements(fields: &mut Fields<'_>, vertices: Vertices) -> Result<Mesh, Fault> {
+    let Vertices { positions, base } = vertices;
     let count: usize = fields.text("the number of elements")?;
     let nodes: usize = fields.text("the number of corners")?;
     // In curved elements, the mid-side nodes follow the corners.
@@ -59,21 +72,26 @@ pub(super) fn mesh(bytes: &[u8], vertices: Vertices) -> Result<Mesh, Fault> {
     let attributes: usize = fields.text("the number of attributes")?;
     let mut mesh = Mesh { positions, ..Mesh::default() };
     for _ in 0..count {
-        fields.text::<i64>("the number of an element")?;
-        let mut element = [0; 4];
-        for k in 0..nodes {
-            let index = fields.text("corner")?;
-            let corner = fields.corner(index, base, mesh.positions.len())?;
-            if k < corners {
-                element[k] = corner;
+        let element = fields.entry(|fields| {
+            fields.text::<i64>("the number of an element")?;
+            let mut element = [0; 4];
+            for k in 0..nodes {
+                let index = fields.text("corner")?;
+                let corner = fields.corner(index, base, mesh.positions.len())?;
+                if k < corners {
+                    element[k] = corner;
+                }
             }
-        }
-        for _ in 0..attributes {
-            fields.float(8, "an attribute")?;
-        }
+            for _ in 0..attributes {
+                fields.float(8, "an attribute")?;
+            }
+            Ok(element)
+        })?;
         match corners {
-            3 => fields.fan(&element[..3], &mut mesh.triangles)?,
-            _ => fields.tetrahedron(element, &mut mesh.tetrahedra)?,
+            3 => polygon::add(&element[..3], &mesh.positions, &mut mesh.triangles),
+            _ => {
+                fields.tetrahedron(element, |k| i64::from(element[k]) + base, &mut mesh.tetrahedra)?;
+            }
         }
     }
     Ok(mesh)

@@ -134,7 +134,7 @@ fn curved_tetrahedra_and_triangles_of_ele_files() {
     let twice = parse_tetgen(NODE, b"# one\n1 4 0\n1 1 2 3 1\n").unwrap_err();
     assert_eq!(
         twice.to_string(),
-        "<ele>:3: tetrahedron 0 has corner 0 twice; remove this degenerate element"
+        "<ele>:3: a tetrahedron has corner 1 twice; remove this degenerate element, or mesh the body again"
     );
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Anisotropic {
 impl Anisotropic {
     pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
         ProblemError::check_size("anisotropic2d", n, 1, 1)?;
-        Ok(Self { n, grid: Grid::new("anisotropic2d", [n, n, 1], 1)? })
+        Ok(Self { n, grid: Grid::new(("anisotropic2d", n), [n, n, 1], 1)? })
     }
 }
 

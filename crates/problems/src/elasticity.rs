@@ -79,7 +79,7 @@ impl Elasticity {
         let homogeneous = jump == 1.0;
         ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
         let planes = n.saturating_add(1);
-        let nodes = Grid::new("elasticity3d", [n, planes, planes], 3)?;
+        let nodes = Grid::new(("elasticity3d", n), [n, planes, planes], 3)?;
         let (mut random, blocks) = (NumpyRandom::new(SEED), (n / BLOCK).pow(3));
         let hard = (0..if homogeneous { 0 } else { blocks }).map(|_| random.uniform() < 0.5).collect();
         Ok(Self { n, jump, nodes, hard })

@@ -38,7 +38,10 @@ pub enum ProblemError {
         found: String,
     },
     /// A size that the problem does not support.
-    #[error("{problem}:{size}: the size must be at least {least} and a multiple of {multiple}")]
+    #[error(
+        "{problem}:{size}: the size must be at least {least}{}",
+        if *multiple > 1 { format!(" and a multiple of {multiple}") } else { String::new() }
+    )]
     Size {
         /// The problem.
         problem: &'static str,
@@ -103,12 +106,10 @@ pub enum ProblemError {
     #[error(transparent)]
     Mesh(#[from] coarsen_mesh::ReadError),
     /// More unknowns than the limit of the gallery.
-    #[error("{problem}:{size} has more than {limit} unknowns; use a smaller size")]
+    #[error("{spec} has more than {limit} unknowns; use a smaller size")]
     TooLarge {
-        /// The problem.
-        problem: &'static str,
-        /// The size found.
-        size: usize,
+        /// The problem with its size, as given.
+        spec: String,
         /// The largest number of unknowns.
         limit: usize,
     },

@@ -79,11 +79,8 @@ impl Garment {
         let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
         for _ in 0..divisions {
             if mesh.triangles.len() > ProblemError::MOST / 12 {
-                return Err(ProblemError::TooLarge {
-                    problem: "garment",
-                    size: divisions,
-                    limit: ProblemError::MOST,
-                });
+                let spec = format!("garment:{file}@{divisions}");
+                return Err(ProblemError::TooLarge { spec, limit: ProblemError::MOST });
             }
             mesh = mesh.divided();
         }

@@ -54,7 +54,7 @@ pub(crate) struct Graph {
 impl Graph {
     pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
         ProblemError::check_size("graph", n, 1, 1)?;
-        Grid::new("graph", [n, 1, 1], 1)?;
+        Grid::new(("graph", n), [n, 1, 1], 1)?;
         let mut random = NumpyRandom::new(SEED);
         let positions: Vec<[f64; 3]> = (0..n).map(|_| [random.uniform(), random.uniform(), 0.0]).collect();
         let radius = (DEGREE / (PI * n as f64)).sqrt();

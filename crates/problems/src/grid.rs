@@ -10,16 +10,16 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Returns a grid with `components` unknowns per point.
+    /// Returns a grid with `components` unknowns per point, for a problem of that size.
     pub(crate) fn new(
-        problem: &'static str,
+        (problem, size): (&'static str, usize),
         extents: [usize; 3],
         components: usize,
     ) -> Result<Self, ProblemError> {
         let count = extents.iter().try_fold(components, |n, &e| n.checked_mul(e));
         match count {
             Some(count) if count <= ProblemError::MOST => Ok(Self { extents }),
-            _ => Err(ProblemError::TooLarge { problem, size: extents[0], limit: ProblemError::MOST }),
+            _ => Err(ProblemError::TooLarge { spec: format!("{problem}:{size}"), limit: ProblemError::MOST }),
         }
     }
 
@@ -57,12 +57,12 @@ mod tests {
 
     #[test]
     fn numbers_and_points_agree() {
-        let grid = Grid::new("test", [4, 3, 2], 1).unwrap();
+        let grid = Grid::new(("test", 0), [4, 3, 2], 1).unwrap();
         assert_eq!(grid.len(), 24);
         assert_eq!((grid.index([1, 2, 1]), grid.at(11)), (11, [1, 2, 1]));
         assert_eq!(grid.neighbours(11, 0), [Some(5), Some(17)]);
         assert_eq!(grid.neighbours(11, 1), [Some(9), None]);
         assert_eq!(grid.neighbours(11, 2), [Some(10), None]);
-        assert!(Grid::new("test", [1 << 40, 1 << 40, 1], 3).is_err());
+        assert!(Grid::new(("test", 0), [1 << 40, 1 << 40, 1], 3).is_err());
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct Jump {
 impl Jump {
     pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
         ProblemError::check_size("jump3d", n, BLOCK, BLOCK)?;
-        let grid = Grid::new("jump3d", [n; 3], 1)?;
+        let grid = Grid::new(("jump3d", n), [n; 3], 1)?;
         Ok(Self { n, grid, k: coefficients(&grid, n / BLOCK) })
     }
 }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn faces_carry_harmonic_means() {
         let p = jump3d(16).unwrap();
-        let grid = Grid::new("jump3d", [16; 3], 1).unwrap();
+        let grid = Grid::new(("jump3d", 0), [16; 3], 1).unwrap();
         let k = coefficients(&grid, 2);
         let (i, j) = (grid.index([2, 3, 7]), grid.index([2, 3, 8]));
         assert!(k[i] != k[j]);

@@ -55,7 +55,7 @@ pub(crate) struct Poisson {
 impl Poisson {
     pub(crate) fn new(name: &'static str, n: usize, dimension: usize) -> Result<Self, ProblemError> {
         ProblemError::check_size(name, n, 1, 1)?;
-        let grid = Grid::new(name, if dimension == 2 { [n, n, 1] } else { [n; 3] }, 1)?;
+        let grid = Grid::new((name, n), if dimension == 2 { [n, n, 1] } else { [n; 3] }, 1)?;
         Ok(Self { name, n, dimension, grid })
     }
 }

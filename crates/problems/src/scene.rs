@@ -116,7 +116,7 @@ impl Scene {
 fn bar(name: &'static str, n: usize) -> Result<Mesh, ProblemError> {
     ProblemError::check_size(name, n, 1, 1)?;
     let nodes = |cells: usize| cells.saturating_add(1);
-    Grid::new(name, [nodes(n.saturating_mul(4)), nodes(n), nodes(n)], 3)?;
+    Grid::new((name, n), [nodes(n.saturating_mul(4)), nodes(n), nodes(n)], 3)?;
     Ok(Mesh::bar([4 * n, n, n], 1.0 / n as f64))
 }
 

@@ -108,7 +108,7 @@ impl<'a> Body<'a> {
         young: &'a dyn Fn(usize, [f64; 3]) -> f64,
     ) -> Result<Self, ProblemError> {
         ProblemError::check_size("softbody", n, 1, 1)?;
-        let nodes = Grid::new("softbody", [n.saturating_add(1); 3], 3)?;
+        let nodes = Grid::new(("softbody", n), [n.saturating_add(1); 3], 3)?;
         let mut tetrahedra = Vec::with_capacity(5 * n * n * n);
         for (x, y, z) in (0..n * n * n).map(|c| (c / (n * n), c / n % n, c % n)) {
             let at = |k: usize| nodes.index([x + (k >> 2), y + (k >> 1 & 1), z + (k & 1)]) as u32;

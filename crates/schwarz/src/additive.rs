@@ -150,7 +150,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let mut cover = Cover::grow(&links, &coupled, &pattern, &order, [self.domain, self.overlap])?;
         if self.inner == Inner::Inverses && cover.largest().saturating_mul(block) > MOST {
             let (name, value) = ("AdditiveSchwarz::domain", (cover.largest() * block) as f64);
-            let range = "at most 1024 unknowns with the overlap, for dense inverses; take Inner::Factors";
+            let range = "at most 1024 unknowns with the overlap, for dense inverses; take smaller domains, or factors";
             return Err(Error::Parameter { name, value, range }.into());
         }
         if matches!(self.inner, Inner::Sweeps { .. }) {

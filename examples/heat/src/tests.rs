@@ -223,8 +223,8 @@ fn arguments_without_meaning_are_refused() {
         assert!(Options::try_parse_from(["heat", name, value]).is_err(), "{name} {value}");
     }
     assert!(Options::try_parse_from(["heat", "--dt=-1"]).is_err());
-    assert!(Options::try_parse_from(["heat", "--azimuth", "nan"]).is_err());
-    assert_eq!(Options::parse_from(["heat", "--azimuth", "-30"]).azimuth, -30.0);
+    assert!(Options::try_parse_from(["heat", "--mesh", "a.obj", "--azimuth", "nan"]).is_err());
+    assert_eq!(Options::parse_from(["heat", "--mesh", "a.obj", "--azimuth", "-30"]).azimuth, -30.0);
 }
 
 #[test]

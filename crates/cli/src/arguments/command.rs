@@ -13,10 +13,11 @@ use super::names::{Follow, Method, Precision, Precond, Reorder};
 use super::overlap::Overlap;
 use super::skinning::Sampled;
 use super::value::{NullSpace, Rhs, Wanted, seconds, svg, tolerance};
+use crate::error::Failure;
 
 /// Exit codes, as `--help` prints them.
-const CODES: &str =
-    "Exit codes: 0 converged, 2 wrong usage, 3 invalid input, 4 not converged, 5 device unavailable.";
+const CODES: &str = "Exit codes: 0 converged, 2 wrong usage or an output that cannot be written, 3 invalid input, 4 not converged, \
+     5 device unavailable. Every input file may be `-`, the standard input.";
 
 #[derive(Debug, Parser)]
 #[command(name = "coarsen", version, about = "Solves large sparse linear systems", after_help = CODES)]
@@ -138,9 +139,12 @@ pub(crate) struct Given {
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
     /// Maximum number of iterations
-    #[arg(long, value_name = "N", default_value_t = 5000)]
+    #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS)]
     pub(crate) max_iterations: usize,
 }
+
+/// The default of `--max-iterations`.
+pub(crate) const MAX_ITERATIONS: usize = 5000;
 
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Solve {
@@ -166,10 +170,10 @@ pub(crate) struct Solve {
     /// When to rebuild the preconditioner in a sequence, --problem cloth-contact:N or stack:N
     #[arg(long, value_enum, default_value_t = Follow::Policy)]
     pub(crate) follow: Follow,
-    /// Write the solution to a file
+    /// Write the solution to a file; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a report as JSON
+    /// Write a report as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residual over the iterations; for a sequence, iterations, decisions and seconds of each step
@@ -195,7 +199,7 @@ pub(crate) struct Compare {
     /// Time limit for each method in seconds, setup included
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) limit: f64,
-    /// Write the table as JSON
+    /// Write the table as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residuals over iterations and over time
@@ -261,6 +265,18 @@ impl Solve {
 }
 
 impl Given {
+    /// Rejects `--symmetrize` for a command that always does so.
+    pub(crate) fn check_symmetrize(&self) -> Result<(), Failure> {
+        let why = "a matrix that is symmetric to single precision is always taken as symmetric here";
+        if self.symmetrize { Err(Failure::NoEffect { option: "--symmetrize", why }) } else { Ok(()) }
+    }
+
+    /// The options of preconditioners that are given.
+    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+        let multigrid = self.aggregation.words().into_iter().chain(self.skinning.words());
+        multigrid.chain(self.domains.words()).chain(self.overlap.words()).collect()
+    }
+
     /// Memory limit of a factor in bytes.
     pub(crate) fn memory(&self) -> usize {
         usize::try_from(self.memory_mib).unwrap_or(usize::MAX).saturating_mul(1 << 20)

@@ -10,6 +10,8 @@ pub(crate) mod place;
 pub(crate) mod skinning;
 mod value;
 
-pub(crate) use command::{Arguments, Command, Compare, Devices, Generate, Given, Info, Solve, Source, Spy};
+pub(crate) use command::{
+    Arguments, Command, Compare, Devices, Generate, Given, Info, MAX_ITERATIONS, Solve, Source, Spy,
+};
 pub(crate) use names::{Follow, Method, Precision, Precond, Reorder, name};
 pub(crate) use value::{NullSpace, Rhs};

@@ -1,16 +1,99 @@
-//! Checks of output files.
+//! Checks of the files that a command line names, before the computation starts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::{Given, NullSpace, Rhs, Source};
 use crate::error::Failure;
 
-/// Rejects an output file in a folder that does not exist, before the computation starts.
-pub(crate) fn check_place(file: &Path) -> Result<(), Failure> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let kind = match folder {
-        _ if file.is_dir() => std::io::ErrorKind::IsADirectory,
-        Some(folder) if !folder.is_dir() => std::io::ErrorKind::NotFound,
-        _ => return Ok(()),
+/// A file, with the option that names it.
+pub(crate) type Named<'a> = (&'static str, &'a Path);
+
+/// Whether a name is that of the standard input or output.
+pub(crate) fn is_standard(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// The outputs of a command that are given.
+pub(crate) fn outputs<'a, const N: usize>(given: [(&'static str, &'a Option<PathBuf>); N]) -> Vec<Named<'a>> {
+    given.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?))).collect()
+}
+
+/// Rejects an output in a folder that does not exist, an output that would replace an input or another output, and two
+/// inputs from the standard input.
+pub(crate) fn check_files(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result<(), Failure> {
+    for (k, &(option, file)) in outputs.iter().enumerate() {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let kind = match folder {
+            _ if is_standard(file) => None,
+            _ if file.is_dir() => Some(std::io::ErrorKind::IsADirectory),
+            Some(folder) if !folder.is_dir() => Some(std::io::ErrorKind::NotFound),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            return Err(Failure::File { file: file.into(), kind });
+        }
+        let inputs = inputs.iter().filter(|(_, file)| !is_standard(file));
+        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| same(other, file)) {
+            return Err(Failure::SameFile { first, second: option, file: file.into() });
+        }
+    }
+    let standard: Vec<_> = inputs.iter().filter(|(_, file)| is_standard(file)).collect();
+    match standard[..] {
+        [(first, file), (second, _), ..] => Err(Failure::SameFile { first, second, file: file.into() }),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects the standard output as a folder.
+pub(crate) fn check_folder(option: &'static str, folder: &Path) -> Result<(), Failure> {
+    if is_standard(folder) { Err(Failure::StandardFolder { option }) } else { Ok(()) }
+}
+
+/// Whether two names are those of one file. A device can be written twice.
+fn same(a: &Path, b: &Path) -> bool {
+    let place = |file: &Path| match file.canonicalize() {
+        Ok(place) => place.is_file().then_some(place),
+        // A file that does not exist yet.
+        Err(_) => {
+            let folder =
+                file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(folder.canonicalize().ok()?.join(file.file_name()?))
+        }
     };
-    Err(Failure::File { file: file.into(), kind })
+    if is_standard(a) || is_standard(b) { a == b } else { place(a).is_some_and(|a| Some(a) == place(b)) }
+}
+
+impl Source {
+    /// The files that are read.
+    pub(crate) fn inputs(&self) -> Vec<Named<'_>> {
+        let mut files = outputs([
+            ("the matrix", &self.matrix),
+            ("--contact", &self.contact),
+            ("--coordinates", &self.coordinates),
+        ]);
+        files.extend(self.problem.as_deref().and_then(mesh).map(|file| ("--problem", file)));
+        files
+    }
+}
+
+/// The file of a problem, as in `softbody:FILE` and `garment:FILE@2`.
+fn mesh(problem: &str) -> Option<&Path> {
+    let (_, file) = problem.split_once(':')?;
+    let undivided = file.rsplit_once('@').map_or(file, |(file, _)| file);
+    [file, undivided].into_iter().map(Path::new).find(|file| file.is_file())
+}
+
+impl Given {
+    /// The files that are read.
+    pub(crate) fn inputs(&self) -> Vec<Named<'_>> {
+        let mut files = self.source.inputs();
+        files.extend(outputs([("--x0", &self.x0), ("--near-kernel", &self.near_kernel)]));
+        if let Rhs::File(file) = &self.rhs {
+            files.push(("--rhs", file));
+        }
+        if let NullSpace::File(file) = &self.null_space {
+            files.push(("--null-space", file));
+        }
+        files
+    }
 }

@@ -9,9 +9,9 @@ use coarsen::direct::Analysis;
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
 
-use crate::arguments::place::check_place;
+use crate::arguments::place::{check_files, outputs};
 use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
-use crate::console::say;
+use crate::console::report;
 use crate::decision::candidates::{candidates, check_words};
 use crate::decision::choose::{Wish, choose};
 use crate::decision::decide::{check_solvable, leave_to_the_cpu};
@@ -33,16 +33,16 @@ const SPEED: f64 = 3e10;
 
 /// `coarsen compare`.
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
-    for file in [&options.report, &options.plot].into_iter().flatten() {
-        check_place(file)?;
-    }
+    let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
+    check_files(&options.given.inputs(), &outputs)?;
+    options.given.check_symmetrize()?;
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let stages = options.backend.iter().map(|wanted| Stages::open(wanted.0, Precision::Auto));
     let stages = stages.collect::<Result<Vec<_>, _>>()?;
     let table = parallel::threads(threads, || compare(options, &stages, threads))??;
     if !options.quiet {
-        say(&table.to_string());
+        report(&table.to_string(), &outputs)?;
     }
     if let Some(file) = &options.plot {
         chart::write(file, &table)?;

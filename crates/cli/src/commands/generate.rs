@@ -7,6 +7,7 @@ use coarsen::matrix_market::{self, Symmetry};
 use coarsen::problems::Options;
 
 use crate::arguments::Generate;
+use crate::arguments::place::check_folder;
 use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::problem;
@@ -16,6 +17,7 @@ use crate::report::dump;
 const SEED: u64 = 1;
 
 pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
+    check_folder("--out", &options.out)?;
     let Generate { dt, jump, share, .. } = *options;
     let mut problem = problem(&options.problem, Options { dt, jump, share })?;
     let mut b = problem.right_hand_side(SEED);
@@ -38,9 +40,9 @@ pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
         count(problem.positions.len(), "point"),
         count(problem.near_kernel.vectors(), "near-kernel vector"),
         folder.display()
-    ));
+    ))?;
     if let Some(filter) = &filter {
-        say(&format!("constraints projected out: {}\n", filter.density()));
+        say(&format!("constraints projected out: {}\n", filter.density()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

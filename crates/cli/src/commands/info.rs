@@ -3,55 +3,77 @@
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use coarsen::diagnose::{Diagnosis, diagnose};
-use coarsen::direct::{Direct, Method as Factorisation};
+use coarsen::auto::NoFactor;
+use coarsen::diagnose::{Diagnosis, Finding, diagnose};
+use coarsen::direct::{Direct, DirectError, Figures, Method as Factorisation};
 use coarsen::parallel;
-use coarsen::sparse::Bsr;
 
-use crate::arguments::{Info, Solve};
-use crate::console::say;
+use crate::arguments::place::check_files;
+use crate::arguments::{Info, MAX_ITERATIONS, NullSpace, Solve};
+use crate::console::{count, say};
 use crate::decision::decide::decide;
 use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
+use crate::words::{Rows, told};
 
 /// `coarsen info`. If `solve` would reject the system, this command prints the diagnosis and ends with the
 /// same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let given = &options.given;
+    check_files(&given.inputs(), &[])?;
+    given.check_symmetrize()?;
+    if given.max_iterations != MAX_ITERATIONS {
+        let why = "nothing is solved";
+        return Err(Failure::NoEffect { option: "--max-iterations", why });
+    }
     let threads =
         given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
-    parallel::threads(threads, || inspect(&Solve::of(given)))?
+    parallel::threads(threads, || inspect(&Solve::of(given), threads))?
 }
 
-fn inspect(options: &Solve) -> Result<ExitCode, Failure> {
+fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     let mut refused = None;
     let mut input = Input::matrix(&options.given.source, |source| {
         let (matrix, why) = source.matrix_and_refusal()?;
         refused = why;
         Ok(matrix)
     })?;
+    // The diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
+    let mut diagnosis = diagnose(&input.matrix);
+    if options.given.null_space != NullSpace::None {
+        diagnosis.findings.retain(|finding| !matches!(finding, Finding::Floating { .. }));
+    }
     if let Some(why) = refused {
-        say(&described(&diagnose(&input.matrix)));
+        say(&described(diagnosis))?;
         return Err(why.into());
     }
     input.read_beside(&options.given)?;
     let ready = Ready::new(&options.given, &input, true, true)?;
-    // The diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
-    say(&format!("{}{}\n", described(&diagnose(&input.matrix)), factor(ready.matrix())));
+    let estimate = Direct::default().estimate(ready.matrix());
+    let bytes = estimate.as_ref().ok().map(|(_, figures)| figures.bytes);
+    say(&format!("{}{}\n", described(diagnosis), factor(estimate)))?;
     for warning in &ready.warnings {
-        say(&format!("warning: {warning}\n"));
+        say(&format!("warning: {warning}\n"))?;
     }
-    let choice = decide(options, &Stages::Cpu, &ready)?;
-    say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]));
+    let mut choice = decide(options, &Stages::Cpu, &ready)?;
+    if let Some(bytes) = bytes.filter(|bytes| *bytes > options.given.memory()) {
+        choice.exclude_factor(NoFactor::TooLarge { bytes, allowed: options.given.memory() });
+    }
+    say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]))?;
     if choice.factor_follows() {
-        say("  a factor follows if iterations cost as much\n");
+        say("  a factor follows if iterations cost as much\n")?;
     }
+    for (option, value) in options.given.words() {
+        say(&format!("  {}\n", format!("{option} {value}").trim_end()))?;
+    }
+    say(&format!("  {}\n", count(threads, "thread")))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(diagnosis: &Diagnosis) -> String {
+fn described(mut diagnosis: Diagnosis) -> String {
+    diagnosis.findings.iter_mut().flat_map(Finding::rows).for_each(|row| *row += 1);
     let blocks = diagnosis.structure.blocking.map_or_else(
         || "block size 1".to_owned(),
         |best| format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill),
@@ -60,8 +82,8 @@ fn described(diagnosis: &Diagnosis) -> String {
 }
 
 /// The cost of a direct solve, estimated from the structure.
-fn factor(a: &Bsr<f64>) -> String {
-    match Direct::default().estimate(a) {
+fn factor(estimate: Result<(Factorisation, Figures), DirectError>) -> String {
+    match estimate {
         Ok((Factorisation::Lu, _)) => "direct: LU; its fill-in depends on the pivots".to_owned(),
         Ok((method, figures)) => {
             let mut text =
@@ -74,6 +96,6 @@ fn factor(a: &Bsr<f64>) -> String {
             }
             text
         }
-        Err(error) => format!("direct: {error}"),
+        Err(error) => format!("direct: {}", told(&error)),
     }
 }

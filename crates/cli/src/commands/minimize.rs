@@ -16,11 +16,12 @@ use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
 
 use crate::arguments::minimize::{Body, Inverse, Minimize, Way};
 use crate::arguments::name;
-use crate::arguments::place::check_place;
+use crate::arguments::place::{check_files, outputs};
 use crate::console::{complain, count, say};
 use crate::error::Failure;
 use crate::report::plot::{self, Curve};
 use crate::run::elastic::{Soft, build};
+use crate::words;
 
 /// The mesh of armadillo-stretch inside the folder of data.
 const ARMADILLO: &str = "meshes/ipc_Armadillo13K.msh.gz";
@@ -35,9 +36,9 @@ const WINDOW: usize = 8;
 const RADIUS: f64 = 0.99;
 
 pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
-    if let Some(file) = &options.plot {
-        check_place(file)?;
-    }
+    let outputs = outputs([("--mesh", &options.mesh), ("--plot", &options.plot)]);
+    let (inputs, outputs) = outputs.split_at(usize::from(options.mesh.is_some()));
+    check_files(inputs, outputs)?;
     let threads =
         options.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let on = AnyBackend::choose(options.backend.0)?;
@@ -48,7 +49,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
             "{text}minimize  {:.3} s on {}, ",
             begin.elapsed().as_secs_f64(),
             count(threads, "thread")
-        ));
+        ))?;
         say(&format!(
             "{} ({} inner), {}, {}, {}, {}\n",
             count(report.iterations, "iteration"),
@@ -57,14 +58,14 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
             count(report.gradients, "gradient"),
             count(report.refreshes, "refresh"),
             count(report.retreats, "retreat")
-        ));
+        ))?;
         say(&format!(
             "outcome   {}, relative gradient {:.2e} (asked {:.0e}), value {:.8e}\n",
             report.outcome,
             report.gradient / report.initial_gradient,
             options.tol,
             report.value
-        ));
+        ))?;
     }
     if let Some(file) = &options.plot {
         let title = format!("{} with {}", name(options.direction), name(options.precond));
@@ -76,7 +77,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     match report.converged() {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(failure) => {
-            complain(&format!("error: {failure}\n"));
+            complain(&words::options(&format!("error: {failure}\n")));
             Ok(ExitCode::from(4))
         }
     }

@@ -7,9 +7,9 @@ use std::time::Instant;
 use coarsen::matrix_market;
 use coarsen::parallel;
 
-use crate::arguments::place::check_place;
+use crate::arguments::place::{check_files, check_folder, is_standard, outputs};
 use crate::arguments::{Follow, Method, Solve};
-use crate::console::{complain, say};
+use crate::console::{self, complain};
 use crate::decision::choose::Choice;
 use crate::decision::decide::decide;
 use crate::decision::places::Stages;
@@ -24,11 +24,12 @@ use crate::run::solve::{self, Run};
 
 /// `coarsen solve`.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
-    for file in [&options.out, &options.report, &options.plot].into_iter().flatten() {
-        check_place(file)?;
-    }
+    let outputs =
+        outputs([("--out", &options.out), ("--report", &options.report), ("--plot", &options.plot)]);
+    check_files(&options.given.inputs(), &outputs)?;
     if let Some(folder) = &options.dump {
-        dump::check(folder, &options.given)?;
+        check_folder("--dump", folder)?;
+        dump::check(folder, &options.given, &outputs)?;
     }
     if options.follow != Follow::Policy {
         return Err(Failure::NotSequence { option: "--follow" });
@@ -39,7 +40,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let stages = Stages::open(options.backend.0, options.precision)?;
     let report = parallel::threads(threads, || solve(options, &stages, threads, begun))??;
     if !options.quiet {
-        say(&report.to_string());
+        console::report(&report.to_string(), &outputs)?;
     }
     if report.converged() {
         return Ok(ExitCode::SUCCESS);
@@ -76,7 +77,10 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
     let setting = Setting { options, threads, begun, read_seconds, ready: &ready };
     let report = Report::new(&setting, &choice, &solution);
     if let Some(file) = &options.out {
-        matrix_market::write_vector(file, &solution.x)?;
+        match is_standard(file) {
+            true => matrix_market::print_vector(&solution.x)?,
+            false => matrix_market::write_vector(file, &solution.x)?,
+        }
     }
     if let Some(file) = &options.plot {
         plot::write(file, &report)?;

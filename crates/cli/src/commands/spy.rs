@@ -10,11 +10,11 @@ use std::process::ExitCode;
 
 use coarsen::sparse::{Bsr, Graph, Permutation, morton, partition};
 
-use crate::arguments::place::check_place;
+use crate::arguments::place::check_files;
 use crate::arguments::{Reorder, Spy};
 use crate::console::{count, say};
 use crate::error::Failure;
-use crate::input::system::Input;
+use crate::input::system::{Input, check_extent};
 
 /// The maximum number of pixels along a side, frame included.
 const SIDE: usize = 1200;
@@ -42,9 +42,13 @@ const LEAST: f64 = 0.3;
 
 /// `coarsen spy`.
 pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
-    check_place(&options.out)?;
+    check_files(&options.source.inputs(), &[("--out", &options.out)])?;
     if options.out.extension().is_none_or(|kind| !kind.eq_ignore_ascii_case("png")) {
         return Err(Failure::NotPng { file: options.out.clone() });
+    }
+    if options.source.coordinates.is_some() && options.reorder != Reorder::Morton {
+        let why = "only --reorder morton needs them";
+        return Err(Failure::NoEffect { option: "--coordinates", why });
     }
     let input = Input::matrix(&options.source, |source| source.matrix())?;
     let picture = match order(options, &input)? {
@@ -58,7 +62,7 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
         input.source,
         count(input.matrix.nnz(), "entry"),
         picture.most()
-    ));
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,6 +73,7 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
         Reorder::Natural => return Ok(None),
         Reorder::Morton => {
             let points = input.positions.as_ref().ok_or(Failure::NoCoordinates)?;
+            check_extent(&options.source, points)?;
             let nodes = morton::order(points)?;
             // A matrix from a file may have several scalar rows for each point.
             let each = a.pattern().rows().checked_div(nodes.len()).unwrap_or(1) as u32;

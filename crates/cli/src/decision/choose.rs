@@ -1,6 +1,6 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
-use coarsen::auto::{Candidate, Costs, Event, FactorCost, Kind, Last, Options, Plan, Run, Why};
+use coarsen::auto::{Candidate, Costs, Event, FactorCost, Kind, Last, NoFactor, Options, Plan, Run, Why};
 
 use crate::arguments::{Given, Method, Precond, name};
 use crate::input::ready::Ready;
@@ -95,6 +95,19 @@ impl Choice {
     /// Whether a factor follows if iterations cost as much.
     pub(crate) fn factor_follows(&self) -> bool {
         !matches!(self.plan.factor, FactorCost::None(_)) && self.method() != Method::Direct
+    }
+
+    /// Excludes the factor, if there is another method.
+    pub(crate) fn exclude_factor(&mut self, why: NoFactor) {
+        if self.plan.candidates.is_empty() {
+            return;
+        }
+        self.plan.factor = FactorCost::None(why);
+        self.plan.first = self.plan.first.filter(|first| *first != Last::Factor);
+        if self.plan.reason.why == Why::Few {
+            self.plan.reason.why = Why::Cheapest;
+        }
+        self.tell();
     }
 
     fn tell(&mut self) {

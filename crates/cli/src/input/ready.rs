@@ -5,12 +5,12 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use coarsen::auto::Adapted;
-use coarsen::diagnose::{Diagnosis, diagnose};
+use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 
 use super::looks::Looks;
 use super::renumber;
-use super::system::Input;
+use super::system::{Input, check_extent};
 use crate::arguments::{Given, NullSpace};
 use crate::error::Failure;
 
@@ -68,6 +68,8 @@ impl<'a> Ready<'a> {
         }
         let by = order.as_ref();
         let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
+        let flat = points.map_or(Ok(()), |points| check_extent(&given.source, points)).err();
+        let points = points.filter(|_| flat.is_none());
         let arranged = |points| looks.time("positions", || renumber::arranged(by, 1, points));
         let positions = points.map(arranged);
         let arranged = |known| looks.time("near-kernel", || renumber::arranged_modes(by, block, known));
@@ -76,7 +78,10 @@ impl<'a> Ready<'a> {
             NullSpace::None => None,
             _ => looks.time("null space", || null_space(given, input, &matrix, by))?,
         };
-        let warnings = looks.time("order of the near-kernel", || by_component(given, input, &matrix, by))?;
+        let warnings = match flat {
+            Some(flat) => vec![flat.to_string()],
+            None => looks.time("order of the near-kernel", || by_component(given, input, &matrix, by))?,
+        };
         let adapted = looks.time("adaptation", || Adapted::new(matrix, &diagnosis, symmetrise));
         let looks = RefCell::new(looks);
         Ok(Self {
@@ -96,6 +101,12 @@ impl<'a> Ready<'a> {
     /// The matrix of which preconditioners are built.
     pub(crate) fn matrix(&self) -> &Bsr<f64> {
         self.adapted.preconditioned()
+    }
+
+    /// The findings that are reported: not that constants are in the kernel, if a null space is given.
+    pub(crate) fn findings(&self, given: &Given) -> impl Iterator<Item = &Finding> {
+        let known = given.null_space != NullSpace::None;
+        self.diagnosis.findings.iter().filter(move |f| !(known && matches!(f, Finding::Floating { .. })))
     }
 
     /// The diagnosis of this matrix.

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use coarsen::constraints::Filtered;
-use coarsen::matrix_market::{self, ReadError, Source};
+use coarsen::matrix_market::{ReadError, Source};
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros};
 
+use crate::arguments::place::is_standard;
 use crate::arguments::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
 
@@ -72,7 +73,7 @@ impl Input {
     ) -> Result<Self, Failure> {
         let mut input = match &named.matrix {
             Some(path) => Self {
-                source: if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() },
+                source: if is_standard(path) { "<stdin>".into() } else { path.display().to_string() },
                 matrix: read(open(path)?)?,
                 b: Vec::new(),
                 x0: None,
@@ -122,17 +123,17 @@ pub(crate) fn problem(spec: &str, options: Options) -> Result<Problem, Failure> 
 
 /// A file, or the standard input for `-`.
 pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
-    Ok(if path == Path::new("-") { Source::stdin() } else { Source::open(path)? })
+    Ok(if is_standard(path) { Source::stdin() } else { Source::open(path)? })
 }
 
 fn vector(path: &Path, n: usize) -> Result<Vec<f64>, Failure> {
-    let v = matrix_market::read_vector(path)?;
+    let v = open(path)?.vector()?;
     rows(path, "one per unknown", n, v.len())?;
     Ok(v)
 }
 
 fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
-    let vectors = matrix_market::read_dense(path)?;
+    let vectors = open(path)?.dense()?;
     rows(path, "one per unknown", n, vectors.rows())?;
     if vectors.columns() == 0 {
         return Err(Failure::NoColumns { file: path.into() });
@@ -159,9 +160,25 @@ fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
     Ok(Sum { elastic: a, contact: &contact }.merge()?)
 }
 
+/// An error if all points are equal, or if their extent overflows.
+pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Failure> {
+    let side = |axis: usize| {
+        let range = points.iter().map(|p| p[axis]);
+        let (low, high) = range.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        high - low
+    };
+    let side = [0, 1, 2].map(side).into_iter().fold(0.0, f64::max);
+    match &named.coordinates {
+        Some(file) if points.len() > 1 && !(side > 0.0 && side.is_finite()) => {
+            Err(Failure::Extent { file: file.clone(), side })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// One point for each row; missing axes are 0.
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
-    let xyz = matrix_market::read_dense(path)?;
+    let xyz = open(path)?.dense()?;
     let (nodes, axes) = (xyz.rows(), xyz.columns());
     if !(1..=3).contains(&axes) {
         return Err(Failure::Axes { file: path.into(), found: axes });

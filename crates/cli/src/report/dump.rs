@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use coarsen::BackendChoice;
 use coarsen::matrix_market::{self, Dense, Symmetry};
@@ -13,13 +13,26 @@ use coarsen::sparse::NearKernel;
 use serde::Serialize;
 
 use super::json::{Versions, write_json};
-use crate::arguments::{Given, NullSpace, Rhs, Solve, Source};
+use crate::arguments::place::{Named, check_files};
+use crate::arguments::{Given, NullSpace, Solve};
 use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::system::Input;
 
 /// The name of the description of the run.
 const OPTIONS: &str = "options.json";
+
+/// The names of all files of a system that was read.
+const FILES: [&str; 8] = [
+    OPTIONS,
+    "A.mtx",
+    "b.mtx",
+    "x0.mtx",
+    "coordinates.mtx",
+    "near_kernel.mtx",
+    "null_space.mtx",
+    "report.json",
+];
 
 /// `options.json`.
 #[derive(Serialize)]
@@ -60,7 +73,9 @@ pub(crate) fn write(
 
 /// Rejects a folder in which files would be replaced, before anything is read: a folder with an input file, or one
 /// that is not empty and was not written by an earlier dump.
-pub(crate) fn check(folder: &Path, given: &Given) -> Result<(), Failure> {
+pub(crate) fn check(folder: &Path, given: &Given, outputs: &[Named<'_>]) -> Result<(), Failure> {
+    let own = FILES.map(|name| folder.join(name));
+    check_files(&own.each_ref().map(|file| ("--dump", file.as_path())), outputs)?;
     let Ok(mut entries) = fs::read_dir(folder) else { return Ok(()) }; // to be created
     let place = fs::canonicalize(folder).map_err(Failure::write(folder))?;
     // The folder of the name and the folder of the file, which differ for links.
@@ -70,8 +85,8 @@ pub(crate) fn check(folder: &Path, given: &Given) -> Result<(), Failure> {
         let of_file = file.as_deref().ok().and_then(Path::parent);
         of_file == Some(&place) || fs::canonicalize(parent).is_ok_and(|parent| parent == place)
     };
-    if let Some(file) = inputs(given).find(|file| inside(file)) {
-        return Err(Failure::DumpOfInput { folder: folder.into(), file: file.clone() });
+    if let Some((_, file)) = given.inputs().into_iter().find(|(_, file)| file.is_file() && inside(file)) {
+        return Err(Failure::DumpOfInput { folder: folder.into(), file: file.into() });
     }
     let text = fs::read_to_string(folder.join(OPTIONS)).unwrap_or_default();
     let earlier = serde_json::from_str::<serde_json::Value>(&text)
@@ -151,26 +166,19 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     add("--memory", given.memory_mib.to_string());
     add("--tol", format!("{:e}", given.tol));
     add("--max-iterations", given.max_iterations.to_string());
-    let multigrid = given.aggregation.words().into_iter().chain(given.skinning.words());
-    for (option, value) in multigrid.chain(given.domains.words()).chain(given.overlap.words()) {
+    if given.symmetrize {
+        words.push("--symmetrize".to_owned());
+    }
+    for (option, value) in given.words() {
         words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a flag has no value
     }
     words
 }
 
-/// The files that the command line names as input.
-fn inputs(given: &Given) -> impl Iterator<Item = &PathBuf> {
-    let rhs = if let Rhs::File(file) = &given.rhs { Some(file) } else { None };
-    let null_space = if let NullSpace::File(file) = &given.null_space { Some(file) } else { None };
-    let Source { matrix, contact, coordinates, .. } = &given.source;
-    let named = [matrix, contact, coordinates, &given.x0, &given.near_kernel];
-    named.into_iter().flatten().chain(rhs).chain(null_space).filter(|file| file.is_file())
-}
-
 /// Copies the named files unchanged, as far as they can be read. A name that is taken gets a number.
 fn copies(folder: &Path, given: &Given) -> Result<(), Failure> {
     let mut taken = vec![OsString::from(OPTIONS)];
-    for file in inputs(given) {
+    for (_, file) in given.inputs().into_iter().filter(|(_, file)| file.is_file()) {
         let Some(name) = file.file_name() else { continue };
         let mut own = name.to_owned();
         for k in 2.. {

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::arguments::place::is_standard;
+use crate::console::say;
 use crate::error::Failure;
 
 /// Version and platform of the program.
@@ -20,10 +22,13 @@ impl Versions {
         Self { coarsen: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, arch: std::env::consts::ARCH };
 }
 
-/// Writes any value as JSON, indented.
+/// Writes any value as JSON, indented; to the standard output for `-`.
 pub(crate) fn write_json(file: &Path, value: &impl Serialize) -> Result<(), Failure> {
     let mut text =
         serde_json::to_string_pretty(value).map_err(std::io::Error::other).map_err(Failure::write(file))?;
     text.push('\n');
+    if is_standard(file) {
+        return say(&text);
+    }
     fs::write(file, text).map_err(Failure::write(file))
 }

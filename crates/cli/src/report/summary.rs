@@ -9,13 +9,14 @@ use coarsen::diagnose::Severity;
 use serde::Serialize;
 
 use super::json::{Versions, write_json};
-use crate::arguments::{Method, Precision, Precond, Solve};
+use crate::arguments::{Method, NullSpace, Precision, Precond, Solve};
 use crate::console::{count, mib};
 use crate::decision::choose::Choice;
 use crate::error::Failure;
 use crate::input::looks::Looks;
 use crate::input::ready::Ready;
 use crate::run::solution::{Solution, Try, advice};
+use crate::words::told;
 
 /// The data of a run that are known before the solve.
 pub(crate) struct Setting<'a> {
@@ -82,7 +83,9 @@ impl Report {
     pub(crate) fn new(setting: &Setting<'_>, choice: &Choice, solution: &Solution) -> Self {
         let (options, ready) = (setting.options, setting.ready);
         let input = ready.input;
-        let grave = ready.diagnosis.findings.iter().filter(|f| f.severity() >= Severity::Warning);
+        let grave = ready.findings(&options.given).filter(|f| f.severity() >= Severity::Warning);
+        let asked = !matches!(options.method, Method::Auto | Method::Direct);
+        let untried = asked && solution.backend == "cpu" && options.given.null_space == NullSpace::None;
         Self {
             source: input.source.clone(),
             n: input.b.len(),
@@ -104,7 +107,7 @@ impl Report {
             tolerance: options.given.tol,
             true_relative_residual: solution.residual,
             outcome: solution.ending.name(),
-            advice: advice(&solution.ending),
+            advice: advice(&solution.ending, untried),
             history: solution.history.clone(),
             levels: solution.levels.as_ref().map_or(1, |levels| levels.count),
             operator_complexity: solution.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity),
@@ -113,7 +116,7 @@ impl Report {
             peak_memory_bytes: peak_memory(),
             choice: choice.because.clone(),
             notes: solution.notes.clone(),
-            warnings: grave.map(ToString::to_string).chain(ready.warnings.iter().cloned()).collect(),
+            warnings: grave.map(told).chain(ready.warnings.iter().cloned()).collect(),
             versions: Versions::THESE,
         }
     }

@@ -67,7 +67,7 @@ impl Row {
             tries: solution.tries.clone(),
             memory_bytes: bytes,
             outcome: solution.ending.name(),
-            advice: advice(&solution.ending),
+            advice: advice(&solution.ending, false),
             true_relative_residual: solution.residual,
             levels: levels.map_or(1, |levels| levels.count),
             operator_complexity: levels.map_or(1.0, |levels| levels.operator_complexity),

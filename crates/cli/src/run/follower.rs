@@ -17,6 +17,7 @@ use crate::arguments::domains::{Domains, Form};
 use crate::arguments::overlap::Overlap;
 use crate::arguments::{Follow, Precision, Precond, Solve, name};
 use crate::error::Failure;
+use crate::words::told;
 
 /// The number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
 /// `benches/README.md`, with contact that changes in each step.
@@ -171,7 +172,7 @@ impl Follower {
                 Ok(()) => {}
                 Err(AnyError::Setup(error)) if others > 0 => {
                     others -= 1;
-                    solved.because += &format!("{error}; ");
+                    solved.because += &format!("{}; ", told(&error));
                     self.take_next_kind();
                     continue;
                 }

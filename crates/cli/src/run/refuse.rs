@@ -4,6 +4,7 @@ use coarsen::auto::Ending;
 use coarsen::diagnose::{Definiteness, Diagnosis};
 
 use crate::arguments::Method;
+use crate::words::told;
 
 /// The reason why a method cannot be used on this matrix, if its diagnosis shows a reason.
 pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
@@ -14,7 +15,7 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
         return Some(Ending::Unsymmetric { row, column, here, there });
     }
     let Definiteness::Indefinite(witness) = &values.definiteness else { return None };
-    let why = witness.to_string();
+    let why = told(witness);
     matches!(method, Method::Cg | Method::Fcg).then_some(Ending::Indefinite { why })
 }
 

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use coarsen::Outcome;
 use coarsen::auto::{Ending, Last, Levels, Tried};
 use serde::Serialize;
 
 use crate::arguments::{Method, Precision, Precond};
 use crate::console::count;
+use crate::words::told;
 
 /// An attempt that was followed by another attempt.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -113,8 +115,9 @@ impl Solution {
     }
 }
 
-/// The advice of an ending, with the options of the command that cure it.
-pub(crate) fn advice(ending: &Ending) -> String {
+/// The advice of an ending, with the options of the command that cure it. With `direct`, a factor was not tried and may
+/// be.
+pub(crate) fn advice(ending: &Ending, direct: bool) -> String {
     let option = match ending {
         Ending::Singular(_) => "; --null-space constants gives this null space",
         Ending::Unsymmetric { here, there, .. }
@@ -125,7 +128,9 @@ pub(crate) fn advice(ending: &Ending) -> String {
         Ending::TimeLimit | Ending::TooLong { .. } => "; see --limit",
         Ending::TooLarge { .. } => "; see --memory",
         Ending::NotNull { .. } | Ending::NotNullOfTranspose { .. } => "; see --null-space",
+        Ending::Method(Outcome::Converged | Outcome::Stopped) => "",
+        Ending::Method(_) | Ending::Unstable(_) | Ending::Setup(_) if direct => "; or use --method direct",
         _ => "",
     };
-    format!("{ending}{option}")
+    told(ending) + option
 }

@@ -19,6 +19,7 @@ use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::renumber;
+use crate::words::{self, Rows};
 
 /// What a run needs besides the choice.
 #[derive(Clone, Copy)]
@@ -131,12 +132,12 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
     if let Some(run) = &done.run {
         let unbounded = run.unbounded.filter(|_| choice.is_auto()).map(Event::NoFactor);
         let told = run.events.iter().filter(|event| !matches!(event, Event::NoFactor(_))).chain(&unbounded);
-        let told = told.map(ToString::to_string);
+        let told = told.map(words::told);
         let reason = choice.went(run);
         notes.extend(told.filter(|told| Some(told) != reason.as_ref()));
     }
     if let Some(Kept::Factor(factor)) = &done.solver {
-        notes.extend(described(factor));
+        notes.extend(described(factor, ready));
     }
     if history.is_empty() {
         history.push(done.residual);
@@ -167,14 +168,20 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
     })
 }
 
-/// How a matrix was factorised.
-fn described(factor: &Factor) -> Vec<String> {
+/// How a matrix was factorised. A row is that of the input.
+fn described(factor: &Factor, ready: &Ready<'_>) -> Vec<String> {
     let how = match factor.method() {
         Factorisation::Auto | Factorisation::Cholesky => "Cholesky, L L^T",
         Factorisation::Ldlt => "L B L^T with pivots of order 1 and 2",
         Factorisation::Lu => "LU with row exchanges",
     };
-    let failed = factor.fallback().map(|error| format!("a cheaper factorisation failed: {error}"));
+    let failed = factor.fallback().map(|error| {
+        let mut error = error.clone();
+        let given: Vec<usize> = (0..ready.input.b.len()).collect();
+        let given = renumber::arranged(ready.order.as_ref(), ready.matrix().block().0, &given);
+        error.rows().into_iter().for_each(|row| *row = given[*row]);
+        format!("a cheaper factorisation failed: {}", words::told(&error))
+    });
     [format!("factorised by {how}")].into_iter().chain(failed).collect()
 }
 

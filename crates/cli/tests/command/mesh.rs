@@ -109,7 +109,10 @@ fn what_is_wrong_with_a_mesh_is_named() {
          Tetrahedra 2\n1 2 3 4 0\n1 2 3 5 0\nEnd\n",
     );
     let flat_triangle = folder.file("flat.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 2 0 0\nf 1 2 3\nf 1 2 4\n");
-    let twice = folder.file("twice.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 1 2 2\n");
+    let twice = folder.file(
+        "twice.mesh",
+        "MeshVersionFormatted 2\nDimension 3\nVertices 3\n0 0 0 0\n1 0 0 0\n0 1 0 0\nTetrahedra 1\n1 2 3 2 0\nEnd\n",
+    );
     let beyond = folder.file("beyond.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 -4\n");
     let surface = folder.file("surface.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     let hexahedron = folder.file(
@@ -124,8 +127,8 @@ fn what_is_wrong_with_a_mesh_is_named() {
             "flat.mesh: tetrahedron 1 (from 0, in the order of the file) has no volume",
         ),
         ("garment", &flat_triangle, "flat.obj: triangle 1 (from 0, in the order of the file) has no area"),
-        ("garment", &twice, "twice.obj:5: triangle 1 has corner 1 twice"),
-        ("garment", &beyond, "beyond.obj:4: corner 0 is not one of"),
+        ("softbody", &twice, "twice.mesh:8: a tetrahedron has corner 2 twice"),
+        ("garment", &beyond, "beyond.obj:4: corner -4 is not one of the 3 vertices"),
         ("softbody", &surface, "surface.obj: no tetrahedra in the file: triangles 1, tetrahedra 0"),
         ("softbody", &hexahedron, "hexahedron.mesh:5: "),
         ("garment", &unknown, "unknown extension `stl`"),

@@ -64,7 +64,7 @@ fn histories_are_drawn() {
 fn ends_and_errors_have_their_codes() {
     let spent =
         coarsen("minimize --problem bar-twist:2 --direction gradient --precond none --max-iterations 3");
-    assert!(spent.code == 4 && spent.err.contains("max_iterations"), "{}", spent.err);
+    assert!(spent.code == 4 && spent.err.contains("--max-iterations"), "{}", spent.err);
     let unknown = coarsen("minimize --problem bar-twist:many");
     assert!(unknown.code == 2 && unknown.err.contains("whole number"), "{}", unknown.err);
     let none = coarsen("minimize --problem bar-twist:0");

@@ -123,7 +123,11 @@ impl<'a, R: Record> Body<'a, R> {
     #[inline]
     fn push(&mut self, record: R) -> Result<(), Problem> {
         if self.records.len() == self.header.entries {
-            return Err(Problem::TooMany { expected: self.header.entries });
+            let &Header { structure, entries: expected, .. } = self.header;
+            if structure != Structure::General && record.place().is_none() {
+                return Err(Problem::WholeArray { structure: structure.name(), expected });
+            }
+            return Err(Problem::TooMany { expected });
         }
         if self.header.structure != Structure::General
             && let Some((row, column)) = record.place()

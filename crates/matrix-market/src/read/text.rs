@@ -1,8 +1,8 @@
 //! Text in batches of whole lines; gzip streams are decompressed.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use crate::Problem;
 
@@ -38,7 +38,8 @@ impl Text {
         let compressed = magic == GZIP;
         let whole = io::Cursor::new(magic).chain(input);
         let input: Box<dyn Read + Send> = if compressed {
-            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(BATCH / 8, whole)))
+            let whole = io::BufReader::with_capacity(BATCH / 8, whole);
+            Box::new(Streams { current: Some(GzDecoder::new(whole)) })
         } else {
             Box::new(whole)
         };
@@ -101,6 +102,38 @@ impl Text {
             }
             _ => Problem::Read { kind },
         }
+    }
+}
+
+/// The contents of all gzip streams of a file. Zeros behind a stream are skipped, as `gzip` does: they fill the last
+/// block of a device.
+struct Streams<R> {
+    /// Empty at the end of the file, and after an error.
+    current: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Streams<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(current) = &mut self.current {
+            let read = current.read(into)?;
+            if read > 0 || into.is_empty() {
+                return Ok(read);
+            }
+            let rest = current.get_mut();
+            let more = loop {
+                let bytes = rest.fill_buf()?;
+                let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+                if zeros == 0 || zeros < bytes.len() {
+                    let more = !bytes.is_empty();
+                    rest.consume(zeros);
+                    break more;
+                }
+                rest.consume(zeros);
+            };
+            self.current =
+                self.current.take().map(GzDecoder::into_inner).filter(|_| more).map(GzDecoder::new);
+        }
+        Ok(0)
     }
 }
 

@@ -66,12 +66,23 @@ fn plain(text: &str) -> Option<BTreeMap<(usize, usize), f64>> {
         line.split([' ', '\t', '\r']).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
     };
     let mut lines = text.split('\n').map(words);
-    let banner = lines.next()?;
+    let mut banner = lines.next()?;
+    // Any number of signs, and a blank behind them.
+    let first = banner.first()?.trim_start_matches('\u{feff}');
+    let name = first.trim_start_matches('%').to_string();
+    if name.len() == first.len() {
+        return None;
+    }
+    if name.is_empty() {
+        banner.remove(0);
+    } else {
+        banner[0] = name;
+    }
     let [first, object, format, field, symmetry] = &banner.iter().map(String::as_str).collect::<Vec<_>>()[..]
     else {
         return None;
     };
-    if (*first, *object) != ("%%matrixmarket", "matrix") {
+    if (*first, *object) != ("matrixmarket", "matrix") {
         return None;
     }
     let whole = |word: &String| match word.bytes().all(|b| b.is_ascii_digit()) && word.len() < 20 {

@@ -9,7 +9,7 @@ use coarsen_matrix_market::{
     self as matrix_market, Dense, Problem, ReadError, Source, Symmetry, WriteError, read, read_dense,
     read_vector,
 };
-use coarsen_sparse::{Bsr, SparseError, assembly};
+use coarsen_sparse::{Bsr, assembly};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -200,7 +200,7 @@ fn what_is_wrong_is_said_with_its_line() {
     let array = "%%MatrixMarket matrix array real general\n2 1\n1\n2 3\n";
     assert_eq!(wrong(array), (4, Problem::Words { expected: "value", found: found("2 3") }));
     let overflow = general("3 3 2\n2 1 1e308\n2 1 1e308\n");
-    let infinite = Problem::Matrix(SparseError::NotFinite { row: 1, column: 0 });
+    let infinite = Problem::Overflow { row: 2, column: 1 };
     assert_eq!(wrong(&overflow), (2, infinite.clone()));
     assert_eq!(Source::new(Cursor::new(overflow)).dense().unwrap_err().problem, infinite);
     let error = read("no/such/file.mtx").unwrap_err();

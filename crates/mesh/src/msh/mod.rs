@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | the header; other sections are skipped |
-//! | `version2` | `$Nodes` and `$Elements` as flat lists |
+//! | `version2` | `$Nodes`, `$ParametricNodes` and `$Elements` as flat lists |
 //! | `version4` | `$Nodes` and `$Elements` in blocks, one per geometric entity |
 //!
 //! *Reference* Geuzaine & Remacle 2009, "Gmsh", Int. J. Numer. Meth. Engng 79(11); Gmsh reference manual,
@@ -15,10 +15,15 @@ mod version4;
 use std::collections::HashMap;
 
 use super::fields::{Encoding, Fault, Fields, quote};
-use super::{Mesh, Problem};
+use super::{Mesh, Problem, polygon};
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let mut fields = Fields::new(bytes);
+    let mesh = self::mesh(&mut fields);
+    fields.explain(mesh)
+}
+
+fn mesh(fields: &mut Fields<'_>) -> Result<Mesh, Fault> {
     let mut nodes = Nodes::default();
     let mut mesh = Mesh::default();
     fields.keyword("$MeshFormat")?;
@@ -52,10 +57,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     fields.keyword("$EndMeshFormat")?;
     while let Some(section) = fields.word() {
         match section {
-            b"$Nodes" if old => version2::nodes(&mut fields, &mut nodes)?,
-            b"$Nodes" => version4::nodes(&mut fields, &mut nodes)?,
-            b"$Elements" if old => version2::elements(&mut fields, &nodes, &mut mesh)?,
-            b"$Elements" => version4::elements(&mut fields, &nodes, &mut mesh)?,
+            b"$Nodes" if old => version2::nodes(fields, "$EndNodes", &mut nodes)?,
+            b"$ParametricNodes" if old => version2::nodes(fields, "$EndParametricNodes", &mut nodes)?,
+            b"$Nodes" => version4::nodes(fields, &mut nodes)?,
+            b"$Elements" if old => version2::elements(fields, &nodes, &mut mesh)?,
+            b"$Elements" => version4::elements(fields, &nodes, &mut mesh)?,
             _ => {
                 let Some(name) = section.strip_prefix(b"$") else {
                     let (expected, found) = ("a section", quote(section));
@@ -150,20 +156,22 @@ fn element(
     nodes: &Nodes,
     mesh: &mut Mesh,
 ) -> Result<(), Fault> {
-    let mut corners = [0; 4];
+    let (mut corners, mut tags) = ([0; 4], [0; 4]);
     for k in 0..count {
         let tag = fields.signed(bytes, "corner")?;
         let vertex = nodes.vertex(fields, tag)?;
         if let Some(corner) = corners.get_mut(k) {
-            *corner = vertex;
+            (*corner, tags[k]) = (vertex, tag);
         }
     }
+    let mut add = |corners: &[u32]| polygon::add(corners, &nodes.positions, &mut mesh.triangles);
     match shape {
-        Shape::Point | Shape::Line => Ok(()),
-        Shape::Triangle => fields.fan(&corners[..3], &mut mesh.triangles),
-        Shape::Quadrangle => fields.fan(&corners, &mut mesh.triangles),
-        Shape::Tetrahedron => fields.tetrahedron(corners, &mut mesh.tetrahedra),
+        Shape::Point | Shape::Line => {}
+        Shape::Triangle => add(&corners[..3]),
+        Shape::Quadrangle => add(&corners),
+        Shape::Tetrahedron => fields.tetrahedron(corners, |k| tags[k], &mut mesh.tetrahedra)?,
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -11,14 +11,17 @@ pub(super) fn nodes(fields: &mut Fields<'_>, nodes: &mut Nodes) -> Result<(), Fa
         let parameters = if parametric == 0 { 0 } else { dimension };
         let count = fields.unsigned(8, "the number of nodes")?;
         for _ in 0..count {
-            let tag = fields.unsigned(8, "the number of a node")?;
+            let tag = fields.entry(|fields| fields.unsigned(8, "the number of a node"))?;
             nodes.name(fields, tag)?;
         }
         for _ in 0..count {
-            let x = [fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?];
-            for _ in 0..parameters {
-                fields.float(8, "a parameter")?;
-            }
+            let x = fields.entry(|fields| {
+                let x = [fields.coordinate(8)?, fields.coordinate(8)?, fields.coordinate(8)?];
+                for _ in 0..parameters {
+                    fields.float(8, "a parameter")?;
+                }
+                Ok(x)
+            })?;
             nodes.positions.push(x);
         }
         Ok(())
@@ -33,8 +36,10 @@ pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) 
         let kind = fields.signed(4, "the type of elements")?;
         let shape = shape(fields, kind)?;
         for _ in 0..fields.unsigned(8, "the number of elements")? {
-            fields.unsigned(8, "the number of an element")?;
-            element(fields, shape, 8, nodes, mesh)?;
+            fields.entry(|fields| {
+                fields.unsigned(8, "the number of an element")?;
+                element(fields, shape, 8, nodes, mesh)
+            })?;
         }
         Ok(())
     })?;

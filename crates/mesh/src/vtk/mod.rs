@@ -4,7 +4,7 @@
 //! version 5.1, cells are stored as offsets and connectivity.
 
 use super::fields::{Encoding, Fault, Fields, number, quote};
-use super::{Mesh, Problem};
+use super::{Mesh, Problem, polygon};
 
 /// Cells: the corners of all cells, and the end of the corners of each cell.
 #[derive(Default)]
@@ -56,7 +56,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
                     if polygon.len() < 3 {
                         return Err(fields.fault(Problem::Corners { corners: polygon.len() }));
                     }
-                    fields.fan(polygon, &mut mesh.triangles)?;
+                    polygon::add(polygon, &mesh.positions, &mut mesh.triangles);
                 }
             }
             b"TRIANGLE_STRIPS" if polygons => {
@@ -93,10 +93,8 @@ fn strip(fields: &Fields<'_>, strip: &[u32], mesh: &mut Mesh) -> Result<(), Faul
     }
     for (k, three) in strip.windows(3).enumerate() {
         let [a, b, c] = [three[0], three[1], three[2]];
-        if a == b || b == c || a == c {
-            continue; // a degenerate triangle that joins two strips
-        }
-        fields.fan(&if k.is_multiple_of(2) { [a, b, c] } else { [b, a, c] }, &mut mesh.triangles)?;
+        let three = if k.is_multiple_of(2) { [a, b, c] } else { [b, a, c] };
+        polygon::add(&three, &mesh.positions, &mut mesh.triangles); // not those that join two strips
     }
     Ok(())
 }
@@ -237,26 +235,26 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
                 if corners.len() < 3 {
                     return Err(fields.fault(wrong(3)));
                 }
-                fields.fan(corners, &mut mesh.triangles)?;
+                polygon::add(corners, &mesh.positions, &mut mesh.triangles);
             }
             6 => strip(fields, corners, mesh)?,
             8 => match *corners {
                 // a pixel: x varies first, then y
-                [a, b, c, d] => fields.fan(&[a, b, d, c], &mut mesh.triangles)?,
+                [a, b, c, d] => polygon::add(&[a, b, d, c], &mesh.positions, &mut mesh.triangles),
                 _ => return Err(fields.fault(wrong(4))),
             },
             // Curved elements: the corners come first.
             22 | 34 | 69 => match corners.first_chunk::<3>() {
-                Some(corners) => fields.fan(corners, &mut mesh.triangles)?,
+                Some(corners) => polygon::add(corners, &mesh.positions, &mut mesh.triangles),
                 None => return Err(fields.fault(wrong(3))),
             },
             23 | 28 | 70 => match corners.first_chunk::<4>() {
-                Some(corners) => fields.fan(corners, &mut mesh.triangles)?,
+                Some(corners) => polygon::add(corners, &mesh.positions, &mut mesh.triangles),
                 None => return Err(fields.fault(wrong(4))),
             },
             10 | 24 | 71 => match corners.first_chunk::<4>() {
                 Some(&four) if kind != 10 || corners.len() == 4 => {
-                    fields.tetrahedron(four, &mut mesh.tetrahedra)?;
+                    fields.tetrahedron(four, |k| four[k].into(), &mut mesh.tetrahedra)?;
                 }
                 _ => return Err(fields.fault(wrong(4))),
             },

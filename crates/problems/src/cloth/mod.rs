@@ -74,7 +74,7 @@ impl Cloth {
     pub(crate) fn new(n: usize, dt: f64) -> Result<Self, ProblemError> {
         ProblemError::check_positive("dt", dt)?;
         ProblemError::check_size("cloth", n, 3, 1)?;
-        Ok(Self { n, dt, sheet: Sheet::new(Grid::new("cloth", [n, n, 1], 3)?, n) })
+        Ok(Self { n, dt, sheet: Sheet::new(Grid::new(("cloth", n), [n, n, 1], 3)?, n) })
     }
 }
 

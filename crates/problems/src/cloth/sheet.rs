@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn diagonals_alternate() {
-        let sheet = Sheet::new(Grid::new("cloth", [3, 3, 1], 3).unwrap(), 3);
+        let sheet = Sheet::new(Grid::new(("cloth", 0), [3, 3, 1], 3).unwrap(), 3);
         let expected =
             [[0, 3, 4], [1, 4, 2], [3, 6, 4], [4, 7, 8], [0, 4, 1], [4, 5, 2], [6, 7, 4], [4, 8, 5]];
         assert_eq!(sheet.triangles, expected);

@@ -65,8 +65,8 @@ impl ClothContact {
     pub(super) fn new(n: usize) -> Result<(Self, Sheet), ProblemError> {
         ProblemError::check_size("cloth-contact", n, 3, 1)?;
         let shell = n / 2 + 2;
-        let grid = Grid::new("cloth-contact", [n, n, 1], 3)?;
-        let under = Grid::new("cloth-contact", [shell, shell, 1], 3)?;
+        let grid = Grid::new(("cloth-contact", n), [n, n, 1], 3)?;
+        let under = Grid::new(("cloth-contact", n), [shell, shell, 1], 3)?;
         let sheet = Sheet::several(&[(grid, n, 1.0), (under, shell, SHELL)]);
         let half = |i: usize| if i < n * n { 0.5 } else { 0.5 * SHELL };
         let flat: Vec<[f64; 2]> =

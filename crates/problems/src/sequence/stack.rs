@@ -42,8 +42,8 @@ pub(super) struct Stack {
 impl Stack {
     pub(super) fn new(n: usize) -> Result<(Self, Sheet), ProblemError> {
         ProblemError::check_size("stack", n, 3, 1)?;
-        Grid::new("stack", [n, n, LAYERS], 3)?;
-        let layer = Grid::new("stack", [n, n, 1], 3)?;
+        Grid::new(("stack", n), [n, n, LAYERS], 3)?;
+        let layer = Grid::new(("stack", n), [n, n, 1], 3)?;
         let sheet = Sheet::several(&[(layer, n, 1.0); LAYERS]);
         let (rest, triangles) = (sheet.rest.clone(), sheet.triangles.clone());
         let random = NumpyRandom::new(SEED);

@@ -18,13 +18,14 @@ use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
 
-use crate::arguments::place::check_place;
+use crate::arguments::place::{check_files, outputs};
 use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve};
-use crate::console::{complain, say};
+use crate::console::{complain, report};
 use crate::decision::decide::used;
 use crate::error::Failure;
 use crate::report::json::write_json;
 use crate::run::follower::Follower;
+use crate::words::options as options_of;
 use table::{Row, Table};
 
 /// Whether the command line selects a sequence.
@@ -34,15 +35,14 @@ pub(crate) fn is_asked(options: &Solve) -> bool {
 
 /// `coarsen solve` of a sequence.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
-    for file in [&options.report, &options.plot].into_iter().flatten() {
-        check_place(file)?;
-    }
+    let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
+    check_files(&[], &outputs)?;
     check(options)?;
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let table = parallel::threads(threads, || solve(options, threads))??;
     if !options.quiet {
-        say(&table.to_string());
+        report(&table.to_string(), &outputs)?;
     }
     if let Some(file) = &options.plot {
         picture::write(file, &table)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     match table.worst() {
         None => Ok(ExitCode::SUCCESS),
         Some(row) => {
-            complain(&format!("error: step {}: {}: {}\n", row.step, row.outcome, row.advice));
+            complain(&format!("error: step {}: {}: {}\n", row.step, row.outcome, options_of(row.advice)));
             Ok(ExitCode::from(4))
         }
     }

@@ -1,0 +1,164 @@
+//! Messages of the library in the words of the command: rows and nodes count from 1, as in files, and options stand in
+//! place of parameters in code.
+
+use coarsen::auto::{Ending, Event};
+use coarsen::backend::SetupError;
+use coarsen::diagnose::{Finding, Sample, Witness};
+use coarsen::direct::DirectError;
+use coarsen::sparse::SparseError;
+use coarsen::{AnyError, Error};
+
+/// Names in the library, and what the command calls them. A name that contains another one comes first.
+const OPTIONS: [(&str, &str); 4] = [
+    ("AdditiveSchwarz::domain", "--as-domain"),
+    ("Schwarz::domain, in unknowns", "--mas-domain times the block size"),
+    ("take smaller domains, or factors", "take smaller domains, or --as-inner factors"),
+    ("max_iterations", "--max-iterations"),
+];
+
+/// A message with options of the command.
+pub(crate) fn options(message: &str) -> String {
+    OPTIONS.iter().fold(message.to_owned(), |text, (name, option)| text.replace(name, option))
+}
+
+/// The message of a value of the library, with rows from 1.
+pub(crate) fn told<M: Rows + Clone + ToString>(message: &M) -> String {
+    let mut message = message.clone();
+    message.rows().into_iter().for_each(|row| *row += 1);
+    options(&message.to_string())
+}
+
+/// A message that names rows, columns or nodes of a system.
+pub(crate) trait Rows {
+    /// The numbers, which count from 0.
+    fn rows(&mut self) -> Vec<&mut usize>;
+}
+
+impl Rows for Sample {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        self.rows.iter_mut().collect()
+    }
+}
+
+impl Rows for Witness {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::Diagonal { positive, negative } => vec![positive, negative],
+            Self::Pair { rows: (i, j), .. } => vec![i, j],
+            Self::Triple { rows: (i, j, k) } => vec![i, j, k],
+        }
+    }
+}
+
+impl Rows for Finding {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::NotFinite { rows, column } => {
+                let mut all = rows.rows();
+                all.push(column);
+                all
+            }
+            Self::EmptyRows(rows)
+            | Self::ZeroDiagonal(rows)
+            | Self::NegativeDiagonal(rows)
+            | Self::Prescribed(rows)
+            | Self::OneSidedConstraints(rows)
+            | Self::Floating { rows, .. }
+            | Self::Fixed(rows)
+            | Self::DiagonalOnly(rows)
+            | Self::NotDominant { rows, .. }
+            | Self::PositiveOffDiagonal { rows, .. } => rows.rows(),
+            Self::Unsymmetric { pair: (i, j), .. } => vec![i, j],
+            Self::Indefinite(witness) => witness.rows(),
+            Self::Scale { least: (i, _), most: (j, _) } => vec![i, j],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for Ending {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::Unsymmetric { row, column, .. } => vec![row, column],
+            Self::Setup(error) => error.rows(),
+            Self::Factor(error) => error.rows(),
+            Self::Unsuitable(error) => error.rows(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for Event {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::Failed { ending, .. } => ending.rows(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for SetupError {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::SingularBlock { node, first_row: row } | Self::Released { node, first_row: row } => {
+                vec![node, row]
+            }
+            Self::ZeroDiagonal { row, .. }
+            | Self::Pivot { row, .. }
+            | Self::ZeroPivot { row, .. }
+            | Self::NotPositive { row, .. }
+            | Self::DiagonalRange { row, .. }
+            | Self::OffGrid { node: row, .. }
+            | Self::Domain { node: row, .. } => vec![row],
+            Self::Unsymmetric { row, column, .. } | Self::Coupled { row, column } => vec![row, column],
+            Self::Level { cause, .. } => cause.rows(),
+            Self::Matrix(error) => error.rows(),
+            Self::Place(error) => error.rows(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for DirectError {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::NotFinite { row, column } | Self::NotSymmetric { row, column, .. } => vec![row, column],
+            Self::RightHandSide { index: row }
+            | Self::Overflow { index: row, .. }
+            | Self::EmptyRow { row }
+            | Self::EmptyColumn { column: row }
+            | Self::NotPositiveDefinite { row }
+            | Self::SmallPivot { row, .. }
+            | Self::Singular { row, .. } => vec![row],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for Error {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::NotFinite { index, .. } => vec![index],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for SparseError {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::NotFinite { row, column } => vec![row, column],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Rows for AnyError {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::Setup(error) => error.rows(),
+            Self::Core(error) => error.rows(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Every option that `--help` lists has an effect on what a command prints or writes, or is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::process::Command;
+
+use crate::common::Folder;
+
+/// The options of a command, by its help.
+fn listed(command: &str) -> BTreeSet<String> {
+    let help = Command::new(env!("CARGO_BIN_EXE_coarsen")).args([command, "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let names =
+        help.lines().filter_map(|line| line.trim_start().strip_prefix("-h, ").or(Some(line.trim_start())));
+    let names =
+        names.filter_map(|line| line.strip_prefix("--")?.split([' ', '\n']).next().map(str::to_owned));
+    names.filter(|name| name != "help").collect()
+}
+
+/// What a run prints and writes in an empty folder, without times and bytes, in alphabetical order: rows of a comparison
+/// are ordered by time.
+fn traces(words: &str) -> Vec<String> {
+    let folder = Folder::new();
+    files(&folder);
+    if words.contains("central.mtx") {
+        folder.matrix("central.mtx", 50 * 50, &central(50));
+    }
+    let before: BTreeSet<_> = names(&folder);
+    let output = Command::new(env!("CARGO_BIN_EXE_coarsen"))
+        .args(words.split_whitespace())
+        .current_dir(folder.path(""))
+        .env_remove("COARSEN_BACKEND")
+        .env_remove("COARSEN_DATA")
+        .output()
+        .unwrap();
+    let mut all = vec![format!("code {}", output.status.code().unwrap())];
+    all.extend(names(&folder).difference(&before).map(|name| format!("file {name}")));
+    let measured = |word: &&str| {
+        let number = word.trim_matches([',', ';', '*', '(', ')']);
+        number.contains('.') && number.parse::<f64>().is_ok() && !number.contains('e')
+    };
+    for text in [&output.stdout, &output.stderr] {
+        for line in String::from_utf8_lossy(text).lines() {
+            let line = line.split(" MiB peak").next().unwrap();
+            let line = match line.split_once(" peak memory") {
+                Some(_) => line.rsplit_once(',').map_or(line, |(front, _)| front),
+                None => line,
+            };
+            let line = line
+                .rsplit_once(", ")
+                .filter(|_| line.starts_with("solve  "))
+                .map_or(line, |(front, _)| front);
+            let words: Vec<&str> = line.split_whitespace().filter(|word| !measured(word)).collect();
+            all.push(words.join(" ").replace('*', ""));
+        }
+    }
+    // The history of a residual tells of every change of the solve.
+    if let Ok(text) = std::fs::read_to_string(folder.path("r.json")) {
+        let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+        all.extend(["history", "threads", "precision"].map(|field| report[field].to_string()));
+        let rows = report["rows"].as_array().into_iter().flatten();
+        all.extend(rows.map(|row| format!("{} {} {}", row["method"], row["precond"], row["history"])));
+    }
+    for name in names(&folder).difference(&before).filter(|name| name.ends_with(".png")) {
+        let mut hasher = DefaultHasher::new();
+        std::fs::read(folder.path(name)).unwrap().hash(&mut hasher);
+        all.push(format!("{name} {:x}", hasher.finish()));
+    }
+    all.sort();
+    all
+}
+
+fn names(folder: &Folder) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder.path("")).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The files that options name.
+fn files(folder: &Folder) {
+    let n = 240;
+    let chain = |skew: f64| -> Vec<(usize, usize, f64)> {
+        let beside = (1..n).flat_map(|i| [(i, i + 1, -1.0 - skew), (i + 1, i, -1.0)]);
+        (1..=n).map(|i| (i, i, 2.0 + 1.0 / (i % 7 + 1) as f64)).chain(beside).collect()
+    };
+    folder.matrix("a.mtx", n, &chain(0.0));
+    folder.matrix("almost.mtx", n, &chain(1e-7));
+    folder.matrix("contact.mtx", n, &[(1, 1, 50.0), (9, 9, 50.0), (1, 9, -50.0), (9, 1, -50.0)]);
+    let ring: Vec<_> =
+        (1..=n).flat_map(|i| [(i, i, 2.0), (i, i % n + 1, -1.0), (i % n + 1, i, -1.0)]).collect();
+    folder.matrix("ring.mtx", n, &ring);
+    folder.vector("v.mtx", &(0..n).map(|i| f64::from(i as u32 % 5) - 2.0).collect::<Vec<_>>());
+    folder.vector("xyz.mtx", &(0..n / 2).map(|i| i as f64).collect::<Vec<_>>());
+    folder.file(
+        "body.mesh",
+        "MeshVersionFormatted 2\nDimension 3\nVertices 5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n1 1 1 0\n\
+         Tetrahedra 2\n1 2 3 4 0\n2 3 4 5 0\nEnd\n",
+    );
+}
+
+/// Convection by central differences, which auto factorises.
+fn central(n: usize) -> Vec<(usize, usize, f64)> {
+    let mut entries = Vec::new();
+    for row in 0..n * n {
+        let (i, j) = (row / n, row % n);
+        entries.push((row + 1, row + 1, 4.0));
+        for (inside, other, flow) in [
+            (j + 1 < n, row + 1, 40.0),
+            (j > 0, row.wrapping_sub(1), -40.0),
+            (i + 1 < n, row + n, 25.0),
+            (i > 0, row.wrapping_sub(n), -25.0),
+        ] {
+            if inside {
+                entries.push((row + 1, other + 1, -1.0 + flow));
+            }
+        }
+    }
+    entries
+}
+
+/// For each option: a run, and words that change it. `@` is the command with the words that all its runs have.
+const SYSTEM: [(&str, &str, &str); 32] = [
+    ("problem", "@ --problem poisson2d:12", "@ --problem poisson2d:13"),
+    ("dt", "@ --problem cloth:8", "--dt 0.05"),
+    ("jump", "@ --problem elasticity3d:5", "--jump 1000"),
+    ("share", "@ --problem pinned:8", "--share 0.6"),
+    ("contact", "@ a.mtx", "--contact contact.mtx"),
+    ("coordinates", "@ a.mtx", "--coordinates xyz.mtx"),
+    ("block-size", "@ a.mtx", "--block-size 4"),
+    ("null-space", "@ ring.mtx", "--null-space constants"),
+    ("near-kernel", "@ a.mtx --precond sa --sa-coarse-size 9", "--near-kernel v.mtx"),
+    ("memory", "@ central.mtx", "--memory 0"),
+    ("symmetrize", "@ almost.mtx --method cg", "--symmetrize"),
+    ("sa-theta", "@ --problem anisotropic2d:40 --precond sa --sa-coarse-size 30", "--sa-theta 0.01"),
+    ("sa-cycle", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-cycle w"),
+    ("sa-smoother", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-smoother chebyshev"),
+    ("sa-spread", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-spread 2"),
+    ("sa-levels", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-levels 1"),
+    ("sa-coarse-size", "@ --problem elasticity3d:6 --precond sa", "--sa-coarse-size 30"),
+    ("sa-modes", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-modes constants"),
+    ("mas-domain", "@ --problem elasticity3d:6 --precond mas", "--mas-domain 4"),
+    ("mas-levels", "@ --problem elasticity3d:6 --precond mas --mas-coarse domains", "--mas-levels 1"),
+    ("mas-exact", "@ --problem elasticity3d:6 --precond mas", "--mas-exact 0"),
+    ("mas-coarse", "@ --problem elasticity3d:6 --precond mas", "--mas-coarse domains"),
+    ("mas-hybrid", "@ --problem elasticity3d:6 --precond mas", "--mas-hybrid"),
+    ("mas-modes", "@ --problem elasticity3d:6 --precond mas", "--mas-modes rigid"),
+    ("mas-weights", "@ --problem elasticity3d:6 --precond mas", "--mas-weights energy"),
+    ("mas-order", "@ --problem elasticity3d:6 --precond mas --mas-domain 4", "--mas-order natural"),
+    ("mas-coupling", "@ --problem elasticity3d:6 --precond mas --mas-domain 4", "--mas-coupling adjacency"),
+    ("mas-precision", "@ --problem elasticity3d:6 --precond mas", "--mas-precision f64"),
+    ("as-domain", "@ --problem elasticity3d:6 --precond as", "--as-domain 4"),
+    ("as-overlap", "@ --problem elasticity3d:6 --precond as", "--as-overlap 3"),
+    ("as-inner", "@ --problem elasticity3d:6 --precond as", "--as-inner sweeps"),
+    ("skinning-handles", "@ --problem elasticity3d:8 --precond skinning", "--skinning-handles 60,6"),
+];
+
+const SOLVE: [(&str, &str, &str); 17] = [
+    (
+        "skinning-sampling",
+        "@ --problem elasticity3d:10 --jump 1e4 --precond skinning",
+        "--skinning-sampling stiffness",
+    ),
+    ("rhs", "@ a.mtx --method cg", "--rhs ones"),
+    ("x0", "@ a.mtx --method cg", "--x0 v.mtx"),
+    ("threads", "@ a.mtx", "--threads 1"),
+    ("tol", "@ a.mtx --method cg", "--tol 1e-3"),
+    ("max-iterations", "@ a.mtx --method cg --precond none", "--max-iterations 2"),
+    ("method", "@ a.mtx", "--method minres"),
+    ("precond", "@ a.mtx --method cg", "--precond jacobi"),
+    ("backend", "@ a.mtx", "--backend opencl:99"),
+    ("precision", "@ a.mtx --method cg --precond jacobi --tol 1e-4", "--precision f32"),
+    (
+        "steps",
+        "@ --problem stack:5 --steps 2",
+        "solve --threads 2 --report r.json --problem stack:5 --steps 3",
+    ),
+    ("follow", "@ --problem stack:5 --steps 3", "--follow rebuild"),
+    ("out", "@ a.mtx", "--out x.mtx"),
+    ("report", "solve a.mtx", "--report r.json"),
+    ("plot", "@ a.mtx", "--plot p.svg"),
+    ("dump", "@ a.mtx", "--dump d"),
+    ("quiet", "@ a.mtx", "--quiet"),
+];
+
+/// Checks the cases of a command, and that there is one for each of its options.
+fn check(command: &str, words: &str, cases: &[(&str, &str, &str)]) {
+    let (listed, mut runs) = (listed(command), BTreeMap::new());
+    let here: Vec<_> = cases.iter().filter(|case| listed.contains(case.0)).collect();
+    let tested: BTreeSet<String> = here.iter().map(|case| case.0.to_owned()).collect();
+    assert_eq!(listed, tested, "options of {command}, and options with a case");
+    let mut idle = Vec::new();
+    for (option, run, change) in here {
+        let run = run.replace('@', words);
+        let changed = match change.starts_with(['-']) {
+            true => format!("{run} {change}"),
+            false => change.replace('@', words),
+        };
+        let base = runs.entry(run.clone()).or_insert_with(|| traces(&run)).clone();
+        if traces(&changed) == base {
+            idle.push(format!("--{option}: {run} / {changed}"));
+        }
+    }
+    assert!(idle.is_empty(), "options of {command} without effect: {idle:#?}");
+    // What is no option has an effect on the trace, or the cases above say nothing.
+    for (run, base) in runs.into_iter().take(4) {
+        assert_eq!(traces(&run), base, "{run} is not the same twice");
+    }
+}
+
+#[test]
+fn options_of_solve_have_an_effect() {
+    check("solve", "solve --threads 2 --report r.json", &[&SYSTEM[..], &SOLVE].concat());
+}
+
+#[test]
+fn options_of_preconditioners_are_refused_beside_others() {
+    for (option, run, change) in SYSTEM.iter().chain(&SOLVE) {
+        let Some((family, _)) = option.split_once('-') else { continue };
+        if !["sa", "mas", "as", "skinning"].contains(&family) {
+            continue;
+        }
+        let other = run
+            .replace(&format!("--precond {family}"), "--precond jacobi")
+            .replace("--sa-coarse-size 30", "");
+        let other = ["--mas-coarse domains", "--mas-domain 4"]
+            .iter()
+            .fold(other, |words, own| words.replace(own, ""));
+        for command in ["solve --method cg", "info"] {
+            if command == "info" && ["sa", "skinning"].contains(&family) {
+                continue; // `auto` may choose it
+            }
+            let other = match command {
+                "info" => other.replace("--precond jacobi", ""),
+                _ => other.clone(),
+            };
+            let told = traces(&format!("{} {change}", other.replace('@', command)));
+            let refused =
+                told.iter().any(|line| line.contains(&format!("--{option} is an option of --precond")));
+            assert!(refused && told.contains(&"code 2".to_owned()), "--{option}: {told:#?}");
+        }
+    }
+}
+
+#[test]
+fn options_of_compare_have_an_effect() {
+    let own = [
+        ("skinning-sampling", "@ --problem elasticity3d:10 --jump 1e4", "--skinning-sampling stiffness"),
+        ("rhs", "@ a.mtx", "--rhs ones"),
+        ("x0", "@ a.mtx", "--x0 v.mtx"),
+        ("threads", "@ a.mtx", "--threads 1"),
+        ("tol", "@ a.mtx", "--tol 1e-3"),
+        ("max-iterations", "@ a.mtx", "--max-iterations 2"),
+        ("backend", "@ a.mtx", "--backend opencl:99"),
+        ("limit", "@ a.mtx", "--limit 1e-9"),
+        ("report", "compare a.mtx", "--report r.json"),
+        ("plot", "@ a.mtx", "--plot p.svg"),
+        ("quiet", "@ a.mtx", "--quiet"),
+    ];
+    let smaller = without_precond(&SYSTEM)
+        .into_iter()
+        .map(|(option, run, change)| {
+            (option, run.replace("elasticity3d:6", "elasticity3d:4").leak() as &str, change)
+        })
+        .collect::<Vec<_>>();
+    check("compare", "compare --threads 2 --report r.json", &[&smaller[..], &own].concat());
+}
+
+/// The same cases, for commands without `--precond` and `--method`.
+fn without_precond(
+    cases: &[(&'static str, &'static str, &'static str)],
+) -> Vec<(&'static str, &'static str, &'static str)> {
+    let words = |run: &str| {
+        let words: Vec<&str> = run.split_whitespace().collect();
+        let at = words.iter().position(|word| ["--precond", "--method"].contains(word));
+        let kept = words.iter().enumerate().filter(|(k, _)| at.is_none_or(|at| *k != at && *k != at + 1));
+        kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ").leak() as &str
+    };
+    cases.iter().map(|&(option, run, change)| (option, words(run), change)).collect()
+}
+
+#[test]
+fn options_of_info_have_an_effect() {
+    let own = [
+        ("skinning-sampling", "@ --problem elasticity3d:10 --jump 1e4", "--skinning-sampling stiffness"),
+        // Vectors are only checked.
+        ("near-kernel", "@ a.mtx", "--near-kernel xyz.mtx"),
+        ("rhs", "@ a.mtx", "--rhs xyz.mtx"),
+        ("x0", "@ a.mtx", "--x0 xyz.mtx"),
+        ("threads", "@ a.mtx", "--threads 1"),
+        ("tol", "@ --problem poisson2d:90", "--tol 1e-1"),
+        ("max-iterations", "@ a.mtx", "--max-iterations 2"),
+    ];
+    let system = without_precond(&SYSTEM).into_iter().filter(|case| case.0 != "near-kernel");
+    let system = system.map(|(option, run, change)| match option.split_once('-') {
+        Some(("mas", _)) => (option, "@ --problem elasticity3d:6", change),
+        _ => (option, run, change),
+    });
+    check("info", "info", &system.chain(own).collect::<Vec<_>>());
+}
+
+#[test]
+fn options_of_other_commands_have_an_effect() {
+    let source = without_precond(&SYSTEM[..5]);
+    let spy = [
+        ("coordinates", "@ a.mtx --reorder morton", "--coordinates xyz.mtx"),
+        ("reorder", "@ --problem graph:300", "--reorder rcm"),
+        ("out", "spy a.mtx --out p.png", "spy a.mtx --out q.png"),
+    ];
+    check("spy", "spy --out p.png", &[&source[..], &spy].concat());
+    let generate = [
+        ("dt", "@ cloth:8", "--dt 0.05"),
+        ("jump", "@ elasticity3d:5", "--jump 1000"),
+        ("share", "@ pinned:8", "--share 0.6"),
+        ("out", "generate cloth:4 --out p", "generate cloth:4 --out q"),
+    ];
+    check("generate", "generate --out p", &generate);
+    if traces("devices").contains(&"code 0".to_owned()) {
+        check("devices", "devices", &[("tune", "@", "--tune")]);
+    } else {
+        println!("skipped: `devices --tune` needs an OpenCL device");
+        assert_eq!(listed("devices"), BTreeSet::from(["tune".to_owned()]));
+    }
+    let minimize = [
+        ("problem", "@", "minimize --quiet --problem bar-twist:0"),
+        ("mesh", "minimize --problem armadillo-stretch", "--mesh body.mesh"),
+        ("direction", "@", "--direction gradient"),
+        ("precond", "@", "--precond jacobi"),
+        ("backend", "@", "--backend opencl:99"),
+        ("refresh", "@ --direction ncg", "--refresh 1"),
+        ("tol", "@", "--tol 1e-1"),
+        ("max-iterations", "@", "--max-iterations 2"),
+        ("threads", "@", "--threads 1"),
+        ("plot", "@", "--plot p.svg"),
+        ("quiet", "@", "--quiet"),
+    ];
+    check("minimize", "minimize --problem bar-twist:2 --threads 2", &minimize);
+}
