@@ -5,6 +5,7 @@ mod multigrid;
 mod overlap;
 mod schwarz;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use coarsen_backend::SetupError;
@@ -45,7 +46,7 @@ fn place_as(card: bool) -> Option<OpenCl<f64>> {
 
 /// `device` with less memory.
 fn with_memory(device: &OpenCl<f64>, memory: u64) -> OpenCl<f64> {
-    OpenCl::on(&Device { memory, ..device.device().clone() }).unwrap()
+    OpenCl::on(&Device { memory, used: Arc::default(), ..device.device().clone() }).unwrap()
 }
 
 fn gap(a: &[f64], b: &[f64]) -> f64 {
