@@ -98,6 +98,7 @@ impl Memory {
         bytes: usize,
         host: Option<&[u8]>,
     ) -> Result<Buffer, Error> {
+        self.check_room(bytes as u64)?;
         if bytes as u64 > self.most {
             return Err(Error::Memory { needed: bytes as u64, available: self.most });
         }

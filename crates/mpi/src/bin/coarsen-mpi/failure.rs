@@ -44,10 +44,9 @@ pub(crate) enum Failure {
     /// The method needs a symmetric matrix; rows and columns are counted from 1.
     #[error(
         "--method {method} needs a symmetric matrix, but row {row}, column {column} holds {here:.17e}, and row {column}, \
-         column {row} holds {there:.17e} (rows are counted from 1); use --method gmres or bicgstab, or eliminate boundary \
-         rows and columns alike"
+         column {row} holds {there:.17e} (rows are counted from 1); {cure}"
     )]
-    Unsymmetric { method: String, row: usize, column: usize, here: f64, there: f64 },
+    Unsymmetric { method: String, row: usize, column: usize, here: f64, there: f64, cure: &'static str },
     /// The method needs a positive definite matrix; rows are counted from 1.
     #[error(
         "--method {method} needs a positive definite matrix, but {why} (rows are counted from 1); use --method minres or \

@@ -65,7 +65,13 @@ pub(crate) fn check<C: Communicator>(
         let given = |i: usize| order.old(nodes[i / b]) * b + i % b + 1;
         if let Some((i, j, here, there)) = values.symmetry.worst.filter(|_| !values.symmetry.holds()) {
             let [row, column] = [i, j].map(given);
-            return Err(Failure::Unsymmetric { method, row, column, here, there });
+            let cure = match values.symmetry.triangle {
+                Some(_) => {
+                    "only one triangle is stored: write `symmetric` in place of `general` in the first line"
+                }
+                None => "use --method gmres or bicgstab, or eliminate boundary rows and columns alike",
+            };
+            return Err(Failure::Unsymmetric { method, row, column, here, there, cure });
         }
         match &values.definiteness {
             Definiteness::Indefinite(witness) if options.method != Method::Minres => {
