@@ -289,7 +289,7 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
         let [mut kept, mut lost] =
             [with(&changed), System::from(&changed)].map(|system| recipe.build(system, &on).unwrap());
         let expected = applied(&on, &mut kept, &r);
-        assert_eq!(applied(&on, &mut found, &r), expected, "{structure:?}");
-        assert_ne!(applied(&on, &mut lost, &r), expected, "{structure:?}: positions change the domains");
+        assert!(applied(&on, &mut found, &r) == expected, "{structure:?}");
+        assert!(applied(&on, &mut lost, &r) != expected, "{structure:?}: positions change the domains");
     }
 }

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition};
+use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition, agree};
 use coarsen_matrix_market::{self as matrix_market, Piece, read_piece};
 use coarsen_problems::{Options, Parts, random_rows};
 use coarsen_sparse::{Bsr, NearKernel};
@@ -60,7 +60,7 @@ impl Input {
         let part = together(comm, parts.part(&nodes).map_err(Failure::Problem))?;
         let source = parts.name();
         drop(parts);
-        let rows = renumbered(part.matrix, own.start, &order)?;
+        let rows = together(comm, renumbered(part.matrix, own.start, &order).map_err(Failure::Dist))?;
         let b = together(comm, right_hand_side(&options.rhs, &nodes, block, layout.unknowns()))?;
         let x0 = together(comm, starting_guess(options, &nodes, block, layout.unknowns()))?;
         let mut nnz = [(rows.columns().len() * block * block) as f64];
@@ -137,6 +137,7 @@ fn assemble<C: Communicator>(
     let mut scalars: Vec<_> = piece.entries.into_iter().map(|(i, j, v)| (place(i), place(j), v)).collect();
     scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: the order of the file within a block
     let mut entries = Entries::new(on, on.layout().rows(), size);
+    let mut added = Ok(());
     let mut blocks = Vec::new(); // the k-th block has the k-th value of each entry
     let mut times = vec![0; size * size];
     for group in scalars.chunk_by(|a, b| (a.0.0, a.1.0) == (b.0.0, b.1.0)) {
@@ -150,9 +151,10 @@ fn assemble<C: Communicator>(
             blocks[first + at] += v; // 0 + v: a -0 would keep its sign only on some numbers of ranks
         }
         for block in blocks.chunks_exact(size * size) {
-            entries.add(group[0].0.0, group[0].1.0, block)?;
+            added = added.and_then(|()| entries.add(group[0].0.0, group[0].1.0, block));
         }
     }
+    agree(on.comm(), added)?;
     entries.finish()
 }
 
