@@ -6,10 +6,12 @@
 //! | s | `sent` | the nodes of x that other ranks need, rank by rank |
 //! | i | `rows` | the nodes of y with couplings to nodes of other ranks |
 
+use std::fmt;
 use std::ops::Range;
 
 use coarsen_core::{Error, Real, Vector};
 
+use crate::driver::Object;
 use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::program::{Entry, Module};
@@ -25,16 +27,16 @@ const SHIFT: usize = 2;
 ///
 /// *Use* in a product over ranks: [`begin`](Self::begin), the product with the own entries, [`end`](Self::end), messages,
 /// [`receive`](Self::receive), the product with the entries of other ranks, [`add`](Self::add). The transfers of
-/// both directions run on a second queue, at the same time as the first product. *One at a time*: a place has one read under
-/// way, so end that of a border before another border of the place begins, or records begin or end. *Cost* two launches; one
-/// wait of the host, and one for each `receive`.
+/// both directions run on a second queue, at the same time as the first product. A border has memory and event of its read,
+/// so several borders of a place, also of several threads, have reads under way at once. *Cost* two launches; one wait of
+/// the host, and one for each `receive`.
 ///
 /// ```
 /// # use coarsen_device::{Device, DeviceBorder, OnDevice};
 /// # fn example(device: &Device) -> Result<(), Box<dyn std::error::Error>> {
 /// use coarsen_backend::Backend;
 /// let on = OnDevice::<f64>::on(device)?;
-/// let border = DeviceBorder::new(&on, [1; 2], [3; 2], [&[2, 0], &[1]])?; // entries 2 and 0 are sent; row 1 is at the border
+/// let mut border = DeviceBorder::new(&on, [1; 2], [3; 2], [&[2, 0], &[1]])?; // entries 2 and 0 are sent; row 1 is at the border
 /// let (x, mut ghosts) = (on.vector(&[1.0, 2.0, 3.0])?, on.zeros(1)?);
 /// border.begin(&x)?;
 /// let mut y = on.vector(&[0.0; 3])?; // any kernel on other vectors
@@ -45,7 +47,6 @@ const SHIFT: usize = 2;
 /// border.add(&ghosts, &mut y);
 /// # Ok(()) }
 /// ```
-#[derive(Debug)]
 pub struct DeviceBorder<V: Real> {
     on: OnDevice<V>,
     module: usize,
@@ -54,6 +55,8 @@ pub struct DeviceBorder<V: Real> {
     nodes: [usize; 2],
     sent: List,
     outgoing: DeviceVector<V>,
+    /// Memory and event of the read of `outgoing`, after the first `begin`.
+    read: Option<Object>,
     rows: List,
 }
 
@@ -63,9 +66,9 @@ struct List {
     count: usize,
 }
 
-impl std::fmt::Debug for List {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} nodes", self.count)
+impl<V: Real> fmt::Debug for DeviceBorder<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceBorder: {} nodes are sent, {} rows", self.sent.count, self.rows.count)
     }
 }
 
@@ -99,7 +102,7 @@ impl<V: Real> DeviceBorder<V> {
             Ok(List { memory: on.queue().list(nodes)?, count: nodes.len() })
         };
         let (sent, rows) = (list(sent)?, list(rows)?);
-        Ok(Self { on: on.clone(), module, sizes, nodes, sent, outgoing, rows })
+        Ok(Self { on: on.clone(), module, sizes, nodes, sent, outgoing, read: None, rows })
     }
 
     fn launch(&self, kernel: usize, nodes: &List, [from, to]: [&DeviceVector<V>; 2]) {
@@ -119,23 +122,25 @@ impl<V: Real> DeviceBorder<V> {
         self.outgoing.n
     }
 
-    /// Begins to read the entries of x that are sent. Does not wait.
+    /// Begins to read the entries of x that are sent. Does not wait, except for a read of this border that was not ended.
     ///
     /// # Errors
     /// [`Error::Device`] if the place fails. *Panics* if x has another length or place.
-    pub fn begin(&self, x: &DeviceVector<V>) -> Result<(), Error> {
+    pub fn begin(&mut self, x: &DeviceVector<V>) -> Result<(), Error> {
         self.assert_fits(x, self.nodes[0] * self.sizes[0]);
         self.launch(GATHER, &self.sent, [x, &self.outgoing]);
-        self.on.queue().begin_aside(&self.outgoing.memory, self.outgoing.n)
+        self.on.queue().begin_aside(&self.outgoing.memory, self.outgoing.n, &mut self.read)
     }
 
     /// Waits for the entries that [`begin`](Self::begin) reads, node after node.
     ///
     /// # Errors
     /// [`Error::Shape`] for another length, [`Error::Device`] if the place fails. *Panics* before any `begin`.
-    pub fn end(&self, host: &mut [V]) -> Result<(), Error> {
+    pub fn end(&mut self, host: &mut [V]) -> Result<(), Error> {
         same_length("entries that are sent", self.outgoing.n, host.len())?;
-        self.on.queue().end_aside(host)
+        let mut queue = self.on.queue();
+        queue.state()?; // if the place has failed, there may be no read
+        queue.end_aside(self.read.as_mut().expect("a read that has begun"), host)
     }
 
     /// Overwrites entries of `ghosts` from `first` on, while kernels run that were enqueued after the last

@@ -162,6 +162,40 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
+/// Borders of clones of a place have reads under way at once, in one thread and in several, and a record begins meanwhile:
+/// each border has the entries of its own vector.
+pub fn borders_of_a_place_do_not_mix(device: &Device) {
+    let on = place::<f32>(device);
+    let of = |on: &OnDevice<f32>| DeviceBorder::new(on, [1; 2], [3; 2], [&[2, 0], &[]]).expect("a border");
+    let mut borders = [0, 1, 2].map(|k| (k as f32, of(&on.clone())));
+    for order in [[0, 1, 2], [2, 0, 1]] {
+        for (v, border) in &mut borders {
+            border.begin(&vector(&on, &[*v, 0.0, 10.0 + *v])).expect("a read");
+        }
+        on.record(false).expect("a record");
+        for k in order {
+            let (v, border) = &mut borders[k];
+            let mut sent = [0.0; 2];
+            border.end(&mut sent).expect("the entries");
+            assert_eq!(sent, [10.0 + *v, *v]);
+        }
+    }
+    std::thread::scope(|scope| {
+        for (v, border) in &mut borders {
+            let on = on.clone();
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let v = *v + 3.0 * round as f32;
+                    border.begin(&vector(&on, &[v, 0.0, -v])).expect("a read");
+                    let mut sent = [0.0; 2];
+                    border.end(&mut sent).expect("the entries");
+                    assert_eq!(sent, [-v, v]);
+                }
+            });
+        }
+    });
+}
+
 /// The number of groups of a product depends on the number of values of the matrix, not on its block rows.
 /// Requires a device with `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
@@ -181,7 +215,7 @@ pub fn groups_of_a_product_follow_its_values(device: &Device) {
 /// have what ran, in order.
 pub fn transfers_run_beside_kernels(device: &Device) {
     let on = place::<f32>(device);
-    let border = DeviceBorder::new(&on, [2; 2], [3; 2], [&[2, 0, 2], &[1]]).expect("a border");
+    let mut border = DeviceBorder::new(&on, [2; 2], [3; 2], [&[2, 0, 2], &[1]]).expect("a border");
     let mut ghosts = on.zeros(4).expect("a vector");
     for round in 0..6 {
         let (r, recorded) = (round as f32, round > 3);
@@ -216,7 +250,7 @@ pub fn transfers_run_beside_kernels(device: &Device) {
     for (sent, rows) in [(&[3][..], &[][..]), (&[], &[3]), (&[], &[1, 1]), (&[], &[2, 0])] {
         refused(DeviceBorder::new(&on, [2; 2], [3; 2], [sent, rows]).map(drop));
     }
-    let empty = DeviceBorder::new(&on, [1; 2], [2; 2], [&[], &[]]).expect("a border");
+    let mut empty = DeviceBorder::new(&on, [1; 2], [2; 2], [&[], &[]]).expect("a border");
     let (mut x, nothing) = (vector(&on, &[3.0, 4.0]), on.zeros(0).expect("a vector"));
     empty.begin(&x).expect("no read");
     on.start();
@@ -224,7 +258,7 @@ pub fn transfers_run_beside_kernels(device: &Device) {
     empty.add(&nothing, &mut x);
     assert_eq!(x.norm(), 5.0);
     // Vectors of different sizes; entries that stay at the place.
-    let border = DeviceBorder::new(&on, [1, 2], [2, 3], [&[1], &[0, 2]]).expect("a border");
+    let mut border = DeviceBorder::new(&on, [1, 2], [2, 3], [&[1], &[0, 2]]).expect("a border");
     border.begin(&x).expect("a read");
     let mut sent = [0.0];
     border.end(&mut sent).expect("the entries");

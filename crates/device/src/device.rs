@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use coarsen_core::Real;
 
@@ -32,6 +33,8 @@ pub struct Device {
     pub width: usize,
     /// The size of the local memory of a work group in bytes.
     pub local: usize,
+    /// The size in bytes of the buffers of all places on it in this process.
+    pub used: Arc<AtomicU64>,
     /// The API that opens it.
     pub api: Arc<dyn Api>,
 }

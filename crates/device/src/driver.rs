@@ -93,19 +93,21 @@ pub trait Driver: Send {
     fn flush(&mut self) -> Result<(), Error>;
 
     /// Begins a second queue, beside the queue of the other commands: its commands run after all commands that
-    /// have been enqueued so far, at the same time as later ones. Reads the first `bytes` bytes of `from` there, into
-    /// memory of the driver; does not wait.
+    /// have been enqueued so far, at the same time as later ones. Reads the first `bytes` bytes of `from` there, into the
+    /// memory of `read`, which the driver makes if there is none; does not wait. Each `read` has memory and event of its
+    /// own, so several are under way at once. A read that is under way in the same one ends first, and so does one that
+    /// is dropped.
     ///
     /// # Errors
     /// As above.
-    fn begin_aside(&mut self, from: &Object, bytes: usize) -> Result<(), Error>;
+    fn begin_aside(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error>;
 
-    /// Waits for the read of the last [`begin_aside`](Self::begin_aside), and copies its bytes to `host`, which has
-    /// their number. Starts what has been enqueued since.
+    /// Waits for the read that [`begin_aside`](Self::begin_aside) has begun in `read`, and copies its bytes to `host`, which
+    /// has their number. Starts what has been enqueued since.
     ///
     /// # Errors
     /// As above.
-    fn end_aside(&mut self, host: &mut [u8]) -> Result<(), Error>;
+    fn end_aside(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error>;
 
     /// Writes bytes at an offset of a buffer on the second queue, and waits for them. Commands enqueued later see them,
     /// and no command that may still run uses the buffer.

@@ -11,7 +11,7 @@ use crate::driver::{Driver, Object, Type};
 /// The size of the smallest buffer in bytes; drivers reject buffers of 0 bytes.
 const LEAST: usize = 8;
 
-/// The memory of a place: total bytes and bytes in use.
+/// The memory of a device: total bytes, and bytes in use by this place and by all places.
 ///
 /// A driver may accept an allocation that does not fit and fail only when the buffer is first used. So each
 /// request is first compared with the memory that the device reports.
@@ -20,6 +20,7 @@ pub(crate) struct Memory {
     /// The largest size of one buffer in bytes.
     most: u64,
     taken: Arc<AtomicU64>,
+    used: Arc<AtomicU64>,
     /// Whether the host and the device share this memory.
     pub(crate) shared: bool,
 }
@@ -47,32 +48,45 @@ impl Buffer {
     }
 }
 
-/// The part of the memory of a place that a buffer uses.
+/// The part of the memory of a place and of its device that a buffer uses.
 struct Share {
     bytes: u64,
-    taken: Arc<AtomicU64>,
+    of: [Arc<AtomicU64>; 2],
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        for all in &self.of {
+            all.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 
 impl Memory {
     pub(crate) fn of(device: &Device) -> Self {
-        Self { all: device.memory, most: device.most, taken: Arc::default(), shared: device.shared }
+        let Device { memory, most, used, shared, .. } = device;
+        Self { all: *memory, most: *most, taken: Arc::default(), used: used.clone(), shared: *shared }
     }
 
-    /// Returns the total size in bytes of all buffers that exist now.
+    /// Returns the total size in bytes of all buffers of the place that exist now.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 
     /// Checks that `needed` more bytes can be allocated, in one or several buffers.
     pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
-        let available = self.all.saturating_sub(self.taken());
+        let available = self.all.saturating_sub(self.used.load(Ordering::Relaxed));
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
+    }
+
+    /// Takes `bytes` bytes, if there are as many; places of several threads cannot take the same ones.
+    fn take(&self, bytes: u64) -> Result<Share, Error> {
+        let taken = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.all);
+        if let Err(used) = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
+            return Err(Error::Memory { needed: bytes, available: self.all.saturating_sub(used) });
+        }
+        self.taken.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Share { bytes, of: [self.taken.clone(), self.used.clone()] })
     }
 
     /// Allocates at least [`LEAST`] bytes, initialized with `host` if given; a short `host` is padded with
@@ -105,9 +119,8 @@ impl Memory {
             long => long,
         };
         let size = bytes.max(LEAST);
+        let share = self.take(bytes as u64)?;
         let object = driver.allocate(size, host)?;
-        self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
-        let share = Share { bytes: bytes as u64, taken: self.taken.clone() };
         Ok(Buffer { object, entry, size, _share: share })
     }
 }

@@ -78,7 +78,8 @@ impl<V: Real, S> OnDevice<V, S> {
         &self.shared.device
     }
 
-    /// Checks that `bytes` more bytes can be allocated, in several buffers. *Use* before a long setup.
+    /// Checks that `bytes` more bytes can be allocated, in several buffers, beside those of all places on the device in this
+    /// process. *Use* before a long setup.
     ///
     /// # Errors
     /// [`Error::Memory`] with the number of bytes left.

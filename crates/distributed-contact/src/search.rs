@@ -259,11 +259,11 @@ impl<C: Communicator> Search for RankSearch<C> {
         of: &(impl Fn(&Pair) -> Option<Touch> + Sync),
         found: &mut Vec<Touch>,
     ) -> Result<(), ContactError> {
-        self.broad.touches(candidates, of, found)?;
+        let own = self.broad.touches(candidates, of, found);
         self.comm.worked(MEASURED * candidates.len());
         self.touching = found.len();
         if !self.shared {
-            return Ok(());
+            return own;
         }
         let (rank, size) = (self.comm.rank(), self.comm.size());
         let mut messages = vec![Vec::new(); size];
@@ -285,7 +285,8 @@ impl<C: Communicator> Search for RankSearch<C> {
         }
         messages[rank] = Vec::new();
         self.comm.worked(LISTED * messages.iter().map(|message| message.len() / TOUCH).sum::<usize>());
-        let (messages, counts) = deal(&self.comm, messages, self.touching as u64)?;
+        let own = own.map(|()| (messages, self.touching as u64));
+        let (messages, counts) = deal(&self.comm, own)?;
         self.touching = counts.iter().sum::<u64>() as usize;
         let mut lists: Vec<Vec<Touch>> = messages.iter().map(|message| touches_of(message)).collect();
         self.comm.worked(LISTED * lists.iter().map(Vec::len).sum::<usize>());
@@ -302,19 +303,22 @@ impl<C: Communicator> Search for RankSearch<C> {
         last: f64,
         time: &(impl Fn(&Pair, f64) -> Option<f64> + Sync),
     ) -> Result<Impact, ContactError> {
-        let own = self.broad.first(candidates, last, time)?;
+        let own = self.broad.first(candidates, last, time);
         self.comm.worked(MEASURED * candidates.len());
         if !self.shared {
-            return Ok(own);
+            return own;
         }
-        let mut message = Vec::new();
-        if let Some((t, pair)) = own {
-            pack([t], &mut message);
-            pack([kind(&pair)], &mut message);
-            pack(pair.nodes(), &mut message);
-        }
+        let message = own.map(|own| {
+            let mut message = Vec::new();
+            if let Some((t, pair)) = own {
+                pack([t], &mut message);
+                pack([kind(&pair)], &mut message);
+                pack(pair.nodes(), &mut message);
+            }
+            message
+        });
         let mut first: Impact = None;
-        for data in share(&self.comm, Kind::First as u64, Ok(message))? {
+        for data in share(&self.comm, Kind::First as u64, message)? {
             let Some((head, body)) = data.split_at_checked(8) else { continue };
             for t in unpack::<f64>(head) {
                 // Of equal times, the first pair: lists are sorted.

@@ -14,18 +14,19 @@ const ERROR: u64 = u64::MAX;
 /// *Cost* a gather of 8 bytes per pair of ranks, and the messages that are not empty.
 ///
 /// # Errors
-/// [`ContactError::Ranks`] with the error of the communication.
+/// Those of [`share`].
 pub(crate) fn deal<C: Communicator>(
     comm: &C,
-    messages: Vec<Vec<u8>>,
-    number: u64,
+    own: Result<(Vec<Vec<u8>>, u64), ContactError>,
 ) -> Result<(Vec<Vec<u8>>, Vec<u64>), ContactError> {
     let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
     let rank = comm.rank();
     let mut head = Vec::new();
-    pack([number], &mut head);
-    pack(messages.iter().map(|message| message.len() as u64), &mut head);
-    let heads = comm.all_gather(&head).map_err(lost)?;
+    if let Ok((messages, number)) = &own {
+        pack([*number], &mut head);
+        pack(messages.iter().map(|message| message.len() as u64), &mut head);
+    }
+    let (heads, (messages, _)) = gathered(comm, head, own)?;
     let heads: Vec<Vec<u64>> = heads.iter().map(|head| unpack(head).collect()).collect();
     for (to, message) in messages.into_iter().enumerate() {
         if to != rank && !message.is_empty() {
@@ -50,21 +51,12 @@ pub(crate) fn share<C: Communicator>(
     own: Result<Vec<u8>, ContactError>,
 ) -> Result<Vec<Vec<u8>>, ContactError> {
     let mut head = Vec::new();
-    match &own {
-        Ok(data) => pack([data.len() as u64, mark], &mut head),
-        Err(error) => {
-            pack([ERROR, mark], &mut head);
-            head.extend_from_slice(error.to_string().as_bytes());
-        }
+    if let Ok(data) = &own {
+        pack([data.len() as u64, mark], &mut head);
     }
     let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
-    let heads = comm.all_gather(&head).map_err(lost)?;
-    let own = own?;
-    let length = |head: &Vec<u8>| unpack::<u64>(&head[..8]).next().unwrap_or(ERROR);
-    if let Some(rank) = heads.iter().position(|head| length(head) == ERROR) {
-        let text = String::from_utf8_lossy(heads[rank].get(16..).unwrap_or_default());
-        return Err(ContactError::Ranks { reason: format!("rank {rank} reports: {text}") });
-    }
+    let (heads, own) = gathered(comm, head, own)?;
+    let length = |head: &Vec<u8>| first_of(head);
     if let Some(other) = heads.iter().position(|head| head.get(8..16) != heads[0].get(8..16)) {
         return Err(lost(CommError::Disagree {
             rank: 0,
@@ -81,6 +73,32 @@ pub(crate) fn share<C: Communicator>(
     let mut all = received(comm, |from| length(&heads[from]))?;
     all[rank] = own;
     Ok(all)
+}
+
+/// The heads of all ranks, and the own value; or on all ranks an error, if any rank has one. All ranks call it.
+fn gathered<C: Communicator, R>(
+    comm: &C,
+    mut head: Vec<u8>,
+    own: Result<R, ContactError>,
+) -> Result<(Vec<Vec<u8>>, R), ContactError> {
+    if let Err(error) = &own {
+        pack([ERROR], &mut head);
+        head.extend_from_slice(error.to_string().as_bytes());
+    }
+    let lost = |error: CommError| ContactError::Ranks { reason: error.to_string() };
+    let heads = comm.all_gather(&head).map_err(lost)?;
+    let own = own?;
+    match heads.iter().position(|head| first_of(head) == ERROR) {
+        None => Ok((heads, own)),
+        Some(rank) => {
+            let text = String::from_utf8_lossy(heads[rank].get(8..).unwrap_or_default());
+            Err(ContactError::Ranks { reason: format!("rank {rank} reports: {text}") })
+        }
+    }
+}
+
+fn first_of(head: &[u8]) -> u64 {
+    unpack(head).next().unwrap_or(ERROR)
 }
 
 /// What the other ranks send, where `bytes` gives the length of the message of a rank; none is sent for 0.

@@ -54,13 +54,13 @@ pub struct DistDeviceMatrix<C: Communicator, T: Number = f64> {
     border: Border<C, T>,
     own: DeviceMatrix<T>,
     ghosts: DeviceMatrix<T>,
-    exchange: DeviceBorder<T>,
     scratch: RefCell<Scratch<C::Request, T>>,
 }
 
 /// Memory of products.
 struct Scratch<R, T: Number> {
     messages: BorderMessages<R, T>,
+    exchange: DeviceBorder<T>,
     outgoing: Vec<T>,
     /// The entries of x of other ranks, and the product with them.
     values: DeviceVector<T>,
@@ -99,8 +99,8 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
         let ((own, ghosts), exchange, values, at_border) = agree(rows.comm(), there().map_err(of_device))?;
         let outgoing = vec![T::zero(); border.sent().len() * sizes[0]];
         let messages = BorderMessages::default();
-        let scratch = RefCell::new(Scratch { messages, outgoing, values, at_border });
-        Ok(Self { border, own, ghosts, exchange, scratch })
+        let scratch = RefCell::new(Scratch { messages, exchange, outgoing, values, at_border });
+        Ok(Self { border, own, ghosts, scratch })
     }
 
     /// Replaces the values; lists and device memory are kept. All ranks call it.
@@ -142,23 +142,22 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
     }
 
     fn multiply(&self, x: &DeviceVector<T>, y: &mut DeviceVector<T>) -> Result<(), DistError> {
-        let Scratch { messages, outgoing, values, at_border } = &mut *self.scratch.borrow_mut();
-        self.exchange.begin(x).map_err(of_device)?; // 1
+        let Scratch { messages, exchange, outgoing, values, at_border } = &mut *self.scratch.borrow_mut();
+        exchange.begin(x).map_err(of_device)?; // 1
         if x.on().device().accelerator {
             self.own.apply(x, y); // 2
-            self.exchange.end(outgoing).map_err(of_device)?;
+            exchange.end(outgoing).map_err(of_device)?;
         } else {
-            self.exchange.end(outgoing).map_err(of_device)?;
+            exchange.end(outgoing).map_err(of_device)?;
             self.own.apply(x, y); // 2
             x.on().start();
         }
         self.border.send(outgoing, messages)?; // 3
-        self.border.receive(messages, |first, ghosts| {
-            self.exchange.receive(values, first, ghosts).map_err(of_device)
-        })?;
+        self.border
+            .receive(messages, |first, ghosts| exchange.receive(values, first, ghosts).map_err(of_device))?;
         if at_border.size() > 0 {
             self.ghosts.apply(values, at_border); // 4
-            self.exchange.add(at_border, y);
+            exchange.add(at_border, y);
         }
         self.border.worked();
         Ok(())

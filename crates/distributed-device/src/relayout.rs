@@ -22,14 +22,12 @@ use crate::{DistDeviceVector, of_device, or_fail};
 pub struct DeviceRelayout<C: Communicator> {
     between: [Arc<Partition<C>>; 2],
     host: Relayout<C>,
-    /// For each direction.
-    there: [DeviceBorder<f64>; 2],
     scratch: RefCell<Scratch>,
 }
 
-/// Entries that are sent, and entries that came.
-#[derive(Default)]
+/// The borders of both directions, entries that are sent, and entries that came.
 struct Scratch {
+    there: [DeviceBorder<f64>; 2],
     outgoing: Vec<f64>,
     incoming: Vec<f64>,
 }
@@ -55,7 +53,8 @@ impl<C: Communicator> DeviceRelayout<C> {
             .and_then(|forward| Ok([forward, direction(back, [nodes[1], nodes[0]])?]))
             .map_err(of_device);
         let there = agree(on.comm(), there)?;
-        Ok(Self { between: [on.clone(), to.clone()], host, there, scratch: RefCell::default() })
+        let scratch = RefCell::new(Scratch { there, outgoing: Vec::new(), incoming: Vec::new() });
+        Ok(Self { between: [on.clone(), to.clone()], host, scratch })
     }
 
     /// The vector `from` of the partition `on` as one of the partition `to`. All ranks call it. *Panics* on vectors of
@@ -88,9 +87,9 @@ impl<C: Communicator> DeviceRelayout<C> {
         let ends = [from.partition(), into.partition()];
         let fits = (0..2).all(|end| ends[end].is_same(&self.between[(direction + end) % 2]));
         assert!(fits, "relayout: vectors of other layouts");
-        let (way, there, comm) =
-            (self.host.ways()[direction], &self.there[direction], self.between[0].comm());
-        let Scratch { outgoing, incoming } = &mut *self.scratch.borrow_mut();
+        let (way, comm) = (self.host.ways()[direction], self.between[0].comm());
+        let Scratch { there, outgoing, incoming } = &mut *self.scratch.borrow_mut();
+        let there = &mut there[direction];
         let (from, into) = (from.own(), into.own_mut());
         or_fail(comm, gather(way, there, from, into, outgoing))?; // 1, 2
         way.send(outgoing)?;
@@ -105,7 +104,7 @@ impl<C: Communicator> DeviceRelayout<C> {
 /// Moves the rows that stay, and fetches those that other ranks take.
 fn gather<C: Communicator>(
     way: &Way<C>,
-    there: &DeviceBorder<f64>,
+    there: &mut DeviceBorder<f64>,
     from: &DeviceVector<f64>,
     into: &mut DeviceVector<f64>,
     outgoing: &mut Vec<f64>,

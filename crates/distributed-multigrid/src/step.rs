@@ -62,7 +62,8 @@ pub(crate) fn coarsen<C: Communicator>(
     let ranks = Ranks { on, local: &local, lost: RefCell::new(None) };
     let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, &ranks); // 2 to 7, 11
     ranks.lost.take().map_or(Ok(()), Err::<(), CommError>)?;
-    let found = agree(on.comm(), found.map_err(DistError::from))?;
+    // `None` on ranks beside one with an error, which `agree` returns.
+    let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else { return Ok(None) };
 
     let coarse_on = Partition::of_counts(on.comm().clone(), found.count(), found.vectors())?;
     if coarse_on.layout().unknowns() == 0 || coarse_on.layout().unknowns() >= on.layout().unknowns() {

@@ -9,7 +9,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpi::ffi::*;
@@ -107,10 +107,31 @@ pub(crate) fn barrier(comm: MPI_Comm) -> Result<Pending, Fault> {
     Ok(Pending(request))
 }
 
+/// A duplication of a communicator under way. MPI writes the new handle into memory that nothing else owns: a `Box` that
+/// is moved may be taken to be the only way to its memory. The memory is leaked if the call never completes.
+pub(crate) struct Duplication {
+    /// `None` after the call is complete.
+    comm: Option<NonNull<MPI_Comm>>,
+    pending: Pending,
+    pub(crate) rank: usize,
+    size: usize,
+}
+
+impl Duplication {
+    /// The new communicator, as soon as the call is complete.
+    pub(crate) fn test(&mut self) -> Result<Option<Group>, Fault> {
+        if !self.pending.test()? {
+            return Ok(None);
+        }
+        // SAFETY: the memory is that of a box, and MPI no longer writes into it, since the request has ended.
+        let comm = self.comm.take().map(|comm| *unsafe { Box::from_raw(comm.as_ptr()) });
+        Ok(comm.map(|comm| Group { comm, rank: self.rank, size: self.size }))
+    }
+}
+
 /// A communicator of our own. Its messages cannot be mixed up with those of the program.
 pub(crate) struct Group {
-    /// Boxed, since MPI writes the handle while the duplication is under way.
-    comm: Box<MPI_Comm>,
+    comm: MPI_Comm,
     pub(crate) rank: usize,
     pub(crate) size: usize,
 }
@@ -121,8 +142,8 @@ unsafe impl Send for Group {}
 unsafe impl Sync for Group {}
 
 impl Group {
-    /// Begins the duplication of a communicator. The group must be used only after the call is complete.
-    pub(crate) fn duplicate(of: MPI_Comm) -> Result<(Self, Pending), Fault> {
+    /// Begins the duplication of a communicator.
+    pub(crate) fn duplicate(of: MPI_Comm) -> Result<Duplication, Fault> {
         let _turn = turn();
         let (mut rank, mut size) = (0, 0);
         // SAFETY: the communicator is valid, and the numbers are valid for writes.
@@ -131,21 +152,22 @@ impl Group {
         check(unsafe { MPI_Comm_size(of, &mut size) })?;
         // SAFETY: constants of the C library, which are never written.
         let (null, mut request) = unsafe { (RSMPI_COMM_NULL, RSMPI_REQUEST_NULL) };
-        let mut comm = Box::new(null);
-        // SAFETY: the box outlives the call: `Group` keeps it, and leaks it if the call never completes.
-        check(unsafe { MPI_Comm_idup(of, &mut *comm, &mut request) })?;
-        Ok((Self { comm, rank: rank as usize, size: size as usize }, Pending(request)))
+        let comm = NonNull::from(Box::leak(Box::new(null)));
+        // SAFETY: the memory lives until `Duplication::test` has seen the end of the call.
+        check(unsafe { MPI_Comm_idup(of, comm.as_ptr(), &mut request) })?;
+        let (rank, size) = (rank as usize, size as usize);
+        Ok(Duplication { comm: Some(comm), pending: Pending(request), rank, size })
     }
 
     /// Makes calls return errors instead of ending the process.
     pub(crate) fn return_errors(&self) -> Result<(), Fault> {
         let _turn = turn();
         // SAFETY: both handles are valid.
-        check(unsafe { MPI_Comm_set_errhandler(*self.comm, RSMPI_ERRORS_RETURN) })
+        check(unsafe { MPI_Comm_set_errhandler(self.comm, RSMPI_ERRORS_RETURN) })
     }
 
     pub(crate) fn handle(&self) -> MPI_Comm {
-        *self.comm
+        self.comm
     }
 
     /// Begins to send; `None` if there are more bytes than a message of MPI has.
@@ -160,7 +182,7 @@ impl Group {
         // SAFETY: the buffer holds `count` bytes and is neither moved, changed nor freed while the message is under
         // way: `Message` owns it, and leaks it if it is dropped before.
         let code =
-            unsafe { MPI_Isend(from, count, byte(), to as c_int, tag, *self.comm, &mut message.request) };
+            unsafe { MPI_Isend(from, count, byte(), to as c_int, tag, self.comm, &mut message.request) };
         Some(message.begun(code))
     }
 
@@ -175,7 +197,7 @@ impl Group {
         let to: *mut c_void = message.data.as_mut_ptr().cast();
         // SAFETY: as in `send`; nothing reads the buffer before the message has arrived.
         let code =
-            unsafe { MPI_Irecv(to, count, byte(), from as c_int, tag, *self.comm, &mut message.request) };
+            unsafe { MPI_Irecv(to, count, byte(), from as c_int, tag, self.comm, &mut message.request) };
         Some(message.begun(code))
     }
 
@@ -184,7 +206,7 @@ impl Group {
         let _turn = turn();
         let (mut flag, mut status) = (0, MaybeUninit::<MPI_Status>::uninit());
         // SAFETY: the communicator is valid, and both pointers are valid for writes.
-        check(unsafe { MPI_Iprobe(RSMPI_ANY_SOURCE, tag, *self.comm, &mut flag, status.as_mut_ptr()) })?;
+        check(unsafe { MPI_Iprobe(RSMPI_ANY_SOURCE, tag, self.comm, &mut flag, status.as_mut_ptr()) })?;
         if flag == 0 {
             return Ok(None);
         }
@@ -194,7 +216,7 @@ impl Group {
         let (to, count) = (data.as_mut_ptr().cast(), data.len() as c_int);
         // SAFETY: the buffer holds `count` bytes. The message has arrived, so the call does not wait.
         check(unsafe {
-            MPI_Recv(to, count, byte(), status.MPI_SOURCE, tag, *self.comm, RSMPI_STATUS_IGNORE)
+            MPI_Recv(to, count, byte(), status.MPI_SOURCE, tag, self.comm, RSMPI_STATUS_IGNORE)
         })?;
         Ok(Some(data))
     }
@@ -203,12 +225,7 @@ impl Group {
     pub(crate) fn free(&mut self) {
         let _turn = turn();
         // SAFETY: the handle is valid, and is not used again.
-        unsafe { MPI_Comm_free(&mut *self.comm) };
-    }
-
-    /// Keeps the memory of a duplication that is not complete.
-    pub(crate) fn leak(self) {
-        Box::leak(self.comm);
+        unsafe { MPI_Comm_free(&mut self.comm) };
     }
 }
 

@@ -119,21 +119,12 @@ impl MpiComm {
     ) -> Result<Self, MpiError> {
         let call = |reason| MpiError::Call { reason };
         session.iter().for_each(|session| session.allow(deadline));
-        let (group, mut pending) = Group::duplicate(comm).map_err(call)?;
-        let done = match until(deadline, || pending.test().map(|done| done.then_some(()))) {
-            Ok(done) => done,
-            Err(reason) => {
-                group.leak(); // MPI may still write the handle
-                session.iter().for_each(|session| session.stop(&reason));
-                return Err(call(reason));
-            }
-        };
-        if done.is_none() {
-            let error = MpiError::Late { rank: group.rank, deadline };
-            group.leak();
-            session.iter().for_each(|session| session.stop(&error.to_string()));
-            return Err(error);
-        }
+        let mut copy = Group::duplicate(comm).map_err(call)?;
+        let done = until(deadline, || copy.test()).map_err(call);
+        let done = done.and_then(|group| group.ok_or(MpiError::Late { rank: copy.rank, deadline }));
+        // The call may still be under way, and MPI cannot end before it.
+        let stop = |error: &MpiError| session.iter().for_each(|session| session.stop(&error.to_string()));
+        let group = done.inspect_err(stop)?;
         group.return_errors().map_err(call)?;
         let largest = ffi::largest_tag();
         if largest < i64::from(FAULTS) {

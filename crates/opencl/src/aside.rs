@@ -4,6 +4,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use coarsen_core::Error;
+use coarsen_device::Object;
 use ocl::core::{CommandQueue, Mem};
 use ocl::ffi;
 
@@ -13,33 +14,42 @@ use crate::handle::Handle;
 use crate::transfer;
 
 /// The second queue of a driver.
-pub(crate) struct Aside {
-    queue: Handle<CommandQueue>,
-    pending: Option<Pending>,
-}
+pub(crate) struct Aside(Handle<CommandQueue>);
 
-/// A read under way. Its memory lives until the read has ended.
+/// A read, and the memory that it fills, which lives until the read has ended.
 #[derive(Default)]
-struct Pending {
+struct Read {
     event: Option<Arc<Event>>,
     landing: Vec<u8>,
 }
 
-impl Pending {
+impl Read {
+    fn of(object: &mut Object) -> &mut Self {
+        object.downcast_mut().expect("a read of OpenCL")
+    }
+
     fn wait(&mut self) -> Result<(), Error> {
         self.event.take().map_or(Ok(()), |event| event.wait())
     }
 }
 
-impl Drop for Pending {
+impl Drop for Read {
     fn drop(&mut self) {
         let _ = self.wait(); // a failure of the device ends the read too
     }
 }
 
+/// Waits for a read, and copies its bytes to `host`, which has their number.
+pub(crate) fn end(read: &mut Object, host: &mut [u8]) -> Result<(), Error> {
+    let read = Read::of(read);
+    read.wait()?;
+    host.copy_from_slice(&read.landing);
+    Ok(())
+}
+
 impl Aside {
     pub(crate) fn new(queue: Handle<CommandQueue>) -> Self {
-        Self { queue, pending: None }
+        Self(queue)
     }
 
     /// Lets later commands of this queue wait for all commands that `main` has now.
@@ -49,30 +59,30 @@ impl Aside {
             unsafe { ffi::clEnqueueMarkerWithWaitList(main.as_ptr(), 0, ptr::null(), event) }
         })?;
         // SAFETY: queue and event are alive; the call retains the event.
-        let status = unsafe {
-            ffi::clEnqueueBarrierWithWaitList(self.queue.as_ptr(), 1, marker.list(), ptr::null_mut())
-        };
+        let status =
+            unsafe { ffi::clEnqueueBarrierWithWaitList(self.0.as_ptr(), 1, marker.list(), ptr::null_mut()) };
         check("clEnqueueBarrierWithWaitList", status)?;
         transfer::flush(main) // else the marker might never come
     }
 
-    /// Begins to read from a buffer, after all commands that `main` has now.
+    /// Begins to read from a buffer, after all commands that `main` has now, into the memory of `read`.
     pub(crate) fn begin(
-        &mut self,
+        &self,
         main: &CommandQueue,
         record: &mut Record,
         from: &Mem,
         bytes: usize,
+        read: &mut Option<Object>,
     ) -> Result<(), Error> {
-        let mut pending = self.pending.take().unwrap_or_default();
-        pending.wait()?; // a read that nobody has ended
-        pending.landing.resize(bytes, 0);
+        let read = Read::of(read.get_or_insert_with(|| Box::new(Read::default())));
+        read.wait()?; // one that nobody has ended
+        read.landing.resize(bytes, 0);
         self.follow(main)?;
         if bytes > 0 {
-            let (queue, to) = (self.queue.as_ptr(), pending.landing.as_mut_ptr().cast());
-            let read = |event| {
+            let (queue, to) = (self.0.as_ptr(), read.landing.as_mut_ptr().cast());
+            let begin = |event| {
                 // SAFETY: the buffer holds `bytes` bytes. `landing` has as many, and neither moves its memory nor is
-                // freed before `Pending` has waited for the event.
+                // freed before `Read` has waited for the event.
                 unsafe {
                     ffi::clEnqueueReadBuffer(
                         queue,
@@ -87,37 +97,27 @@ impl Aside {
                     )
                 }
             };
-            let event = Arc::new(Event::of("clEnqueueReadBuffer", read)?);
+            let event = Arc::new(Event::of("clEnqueueReadBuffer", begin)?);
             record.note("read aside", &event);
-            pending.event = Some(event);
+            read.event = Some(event);
         }
-        self.pending = Some(pending);
-        transfer::flush(&self.queue)
-    }
-
-    /// Starts the commands of `main`, and waits for the read; `host` has its length.
-    pub(crate) fn end(&mut self, main: &CommandQueue, host: &mut [u8]) -> Result<(), Error> {
-        transfer::flush(main)?;
-        let pending = self.pending.as_mut().expect("a read that has begun");
-        pending.wait()?;
-        host.copy_from_slice(&pending.landing);
-        Ok(())
+        transfer::flush(&self.0)
     }
 
     /// Writes to a buffer and waits for it.
     pub(crate) fn write(
-        &mut self,
+        &self,
         record: &mut Record,
         to: &Mem,
         start: usize,
         host: &[u8],
     ) -> Result<(), Error> {
-        let write = |event| transfer::write_now(&self.queue, to, start, host, event);
+        let write = |event| transfer::write_now(&self.0, to, start, host, event);
         record.keep("clEnqueueWriteBuffer", || "write aside".to_owned(), write)
     }
 
     /// Waits for all commands of this queue.
     pub(crate) fn finish(&self) -> Result<(), Error> {
-        transfer::finish(&self.queue)
+        transfer::finish(&self.0)
     }
 }

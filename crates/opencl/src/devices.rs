@@ -121,6 +121,7 @@ fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
         most: number(DeviceInfo::MaxMemAllocSize)?,
         width: number(DeviceInfo::MaxWorkGroupSize)? as usize,
         local: number(DeviceInfo::LocalMemSize)? as usize,
+        used: Arc::default(),
         api: Arc::new(OpenClDevice { id, context: Mutex::default(), programs: Arc::default() }),
     })
 }

@@ -10,7 +10,7 @@ use coarsen_device::{Access, Argument, Built, Device, Driver, Object, Recorded};
 use ocl::core::{self, CommandQueueProperties, DeviceId, Mem};
 use ocl::ffi;
 
-use crate::aside::Aside;
+use crate::aside::{self, Aside};
 use crate::cache::Cache;
 use crate::compile::{Compiler, Programs};
 use crate::error::{check, failed};
@@ -48,12 +48,13 @@ impl OpenClDriver {
         Ok(Self { context, queue, aside, properties, record, compiler, shared: device.shared })
     }
 
-    /// Makes the second queue, unless there is one.
-    fn open_aside(&mut self) -> Result<(), Error> {
+    /// The second queue.
+    fn aside(&mut self) -> Result<(&Aside, &core::CommandQueue, &mut Record), Error> {
         if self.aside.is_none() {
             self.aside = Some(Aside::new(open(&self.context, self.compiler.device, self.properties)?));
         }
-        Ok(())
+        let aside = self.aside.as_ref().expect("it is open");
+        Ok((aside, &self.queue, &mut self.record))
     }
 }
 
@@ -172,19 +173,19 @@ impl Driver for OpenClDriver {
         transfer::flush(&self.queue)
     }
 
-    fn begin_aside(&mut self, from: &Object, bytes: usize) -> Result<(), Error> {
-        self.open_aside()?;
-        let aside = self.aside.as_mut().expect("it is open");
-        aside.begin(&self.queue, &mut self.record, buffer(from), bytes)
+    fn begin_aside(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error> {
+        let (aside, main, record) = self.aside()?;
+        aside.begin(main, record, buffer(from), bytes, read)
     }
 
-    fn end_aside(&mut self, host: &mut [u8]) -> Result<(), Error> {
-        self.aside.as_mut().expect("a read has begun").end(&self.queue, host)
+    fn end_aside(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error> {
+        self.flush()?;
+        aside::end(read, host)
     }
 
     fn write_aside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error> {
-        self.open_aside()?;
-        self.aside.as_mut().expect("it is open").write(&mut self.record, buffer(to), start, host)
+        let (aside, _, record) = self.aside()?;
+        aside.write(record, buffer(to), start, host)
     }
 
     fn record(&mut self, on: bool) -> Result<(), Error> {

@@ -1,5 +1,5 @@
-//! The example `cloth` on the ranks of `mpirun`: the same options and files, and the same positions to the bit at any
-//! number of ranks.
+//! The example `cloth` on the ranks of `mpirun`: the same options but `--backend`, the same files, and the same positions to
+//! the bit at any number of ranks.
 //!
 //! ```text
 //! mpirun -n 4 target/release/cloth-mpi --scene twist --dt 5e-4 --frames 24

@@ -169,6 +169,8 @@ fn errors_end_all_ranks() {
         ("--ranks 2", "--ranks is for ranks as threads"),
         ("--obstacles constraints", "obstacles as constraints"),
         ("--solver skinning", "take --solver block-jacobi, mas or sa"),
+        ("--backend opencl", "leave out --backend"),
+        ("--backend mixed", "leave out --backend"),
     ] {
         let output = run(2, &folder.0, words);
         assert!(!output.status.success() && text(&output).matches(part).count() == 1, "{}", text(&output));

@@ -3,16 +3,23 @@
 use coarsen_core::{Error, Real};
 
 use super::Queue;
-use crate::driver::Recorded;
+use crate::driver::{Object, Recorded};
 use crate::memory::{Buffer, bytes, bytes_mut};
 
 impl<T: Real> Queue<T> {
-    /// Begins to read the start of a buffer after all commands enqueued so far, beside later ones.
-    pub(crate) fn begin_aside(&mut self, from: &Buffer, count: usize) -> Result<(), Error> {
+    /// Begins to read the start of a buffer after all commands enqueued so far, beside later ones. `read` keeps memory and
+    /// event of the read.
+    pub(crate) fn begin_aside(
+        &mut self,
+        from: &Buffer,
+        count: usize,
+        read: &mut Option<Object>,
+    ) -> Result<(), Error> {
         self.state()?;
         self.idle = false;
-        let there = from.check(0, count * size_of::<T>());
-        let done = there.and_then(|()| self.driver.begin_aside(&from.object, count * size_of::<T>()));
+        let bytes = count * size_of::<T>();
+        let there = from.check(0, bytes);
+        let done = there.and_then(|()| self.driver.begin_aside(&from.object, bytes, read));
         self.keep(done.clone());
         done
     }
@@ -25,12 +32,12 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Waits for the read that [`begin_aside`](Self::begin_aside) began; `host` has its length.
-    pub(crate) fn end_aside(&mut self, host: &mut [T]) -> Result<(), Error> {
+    /// Waits for the read that [`begin_aside`](Self::begin_aside) began in `read`; `host` has its length.
+    pub(crate) fn end_aside(&mut self, read: &mut Object, host: &mut [T]) -> Result<(), Error> {
         self.state()?;
         self.counters.waits += 1;
         self.counters.download(size_of_val(host));
-        let done = self.driver.end_aside(bytes_mut(host));
+        let done = self.driver.end_aside(read, bytes_mut(host));
         self.keep(done.clone());
         done
     }

@@ -20,7 +20,7 @@ pub struct Counters {
     pub received: u64,
     /// The number of programs that were compiled, not loaded from the cache or shared with another place.
     pub compiled: u64,
-    /// The total size in bytes of all buffers that exist now.
+    /// The total size in bytes of all buffers of the place that exist now.
     pub bytes: u64,
 }
 

@@ -49,7 +49,8 @@ impl<T: Real> Application<T> {
         left_out: &[u32],
     ) -> Result<Self, Error> {
         let form = Form::of(on.device());
-        form.check(on.device(), lists.tiles, kernels::application(lists.tiles, size_of::<T>()))?;
+        let needed = kernels::application(lists.tiles, size_of::<T>());
+        form.check(on.device(), lists.tiles, needed, kernels::SMALLER)?;
         let mut queue = on.queue();
         let module = queue.module(&kernels::apply(form, stored, [block, lists.tiles]))?;
         let ones = vec![T::one(); lists.domains[0] + lists.domains[1]];

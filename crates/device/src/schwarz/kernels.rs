@@ -108,6 +108,10 @@ pub(crate) fn application(tiles: usize, size: usize) -> usize {
     tiles * (8 + 64) * size
 }
 
+/// The cure of a domain that does not fit.
+pub(crate) const SMALLER: &str =
+    "small enough for the memory that this device has for one domain; use smaller domains";
+
 /// The bytes that an item may use of the stack of its thread, which is usually 8 MiB. Drivers do not check
 /// this.
 const STACK: usize = 4 << 20;
@@ -135,12 +139,17 @@ impl Form {
     /// Checks that the device can process domains of `tiles` tiles along a side, which need `bytes`.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if they are too large.
-    pub(crate) fn check(self, device: &Device, tiles: usize, bytes: usize) -> Result<(), Error> {
+    /// [`Error::Parameter`] with this `range` if they are too large.
+    pub(crate) fn check(
+        self,
+        device: &Device,
+        tiles: usize,
+        bytes: usize,
+        range: &'static str,
+    ) -> Result<(), Error> {
         if bytes <= self.room(device) {
             return Ok(());
         }
-        let range = "small enough for the memory that this device has for one domain; use smaller domains";
         Err(Error::Parameter {
             name: "unknowns of a domain, rounded up to tiles",
             value: (8 * tiles) as f64,

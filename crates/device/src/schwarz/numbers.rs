@@ -17,7 +17,7 @@ use crate::program::{Entry, NONE};
 use crate::queue::{Arg, Items, Queue};
 use crate::schwarz::apply::Application;
 use crate::schwarz::couplings::Gathered;
-use crate::schwarz::kernels::{self, Form, Number};
+use crate::schwarz::kernels::{self, Form, Number, SMALLER};
 use crate::schwarz::meeting::Meeting;
 use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 
@@ -272,9 +272,17 @@ enum DomainChoice {
 /// have no correct digit.
 const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
-/// Chooses `f64` if the device supports it and the matrix of a domain fits into memory, otherwise `f32`. As
-/// on the host, an elimination in `f64` is first tried in `f32` if `arithmetic` requests it and inverses are
-/// stored in `f32`.
+/// The cure of a domain that does not fit in `f64` alone.
+const SMALLER_OR_SINGLE: &str = "small enough for an elimination in f64 in the memory that this device has for one domain; use \
+                                 smaller domains, or store and eliminate in f32 (Storage::Single and \
+                                 Arithmetic::Single, --mas-precision f32)";
+
+/// Chooses `f64` if the device supports it. As on the host, an elimination in `f64` is first tried in `f32` if
+/// `arithmetic` requests it and inverses are stored in `f32`; if the matrix of a domain fits into memory in `f32` alone,
+/// no run in `f64` follows.
+///
+/// # Errors
+/// [`Error::Parameter`] for a domain that does not fit, in `f64` if the recipe asks for it.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,
@@ -291,6 +299,10 @@ fn work<T: Real>(
             trial: single && arithmetic == Arithmetic::Single,
         });
     }
-    form.check(device, tiles, form.elimination(tiles, size_of::<f32>()))?;
+    let bytes = |size: usize| form.elimination(tiles, size);
+    form.check(device, tiles, bytes(size_of::<f32>()), SMALLER)?;
+    if device.double && !(single && arithmetic == Arithmetic::Single) {
+        form.check(device, tiles, bytes(size_of::<f64>()), SMALLER_OR_SINGLE)?;
+    }
     Ok(Work { kind: Type::of::<f32>(), trust: TRUST_SINGLE_ALONE, trial: false })
 }

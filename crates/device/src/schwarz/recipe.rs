@@ -21,7 +21,10 @@ use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 /// places, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
 /// is merged into the matrix, so a new pair changes the pattern and needs a new build. Otherwise contact stays beside
 /// the matrix: pairs come and go by updates and patches, and with [`By::Device`] the structure is renewed every `renew`
-/// steps. *Reference* Wu, Wang, Wang 2022, §4.2, §5 and §6.
+/// steps. *Precision* that of the recipe: a device with `f64` refuses domains whose elimination in `f64` does not fit its local
+/// memory with [`Error::Parameter`], unless the recipe stores and eliminates in `f32`; no domain is then computed again in
+/// `f64`. At 48 KiB domains of 96 unknowns fit in `f64`, and of 144 in `f32`. A device without `f64` computes in `f32`.
+/// *Reference* Wu, Wang, Wang 2022, §4.2, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
     /// Domains, levels and precisions. `coarse` and `refresh` are ignored; `order` and `coupling` are used
@@ -216,10 +219,12 @@ impl DeviceSchwarz {
         let meeting = beside.as_ref().map(room).transpose()?;
         let numbers = Numbers::new::<V, S>(&application, gathered, arithmetic, stored.0, slice, meeting)?;
         let (pattern, steps) = (system.matrix.pattern().clone(), 0);
+        let positions = system.positions.unwrap_or_default().into();
         Ok(DeviceSubdomains {
             recipe: *self,
             on: on.clone(),
             pattern,
+            positions,
             matrix,
             beside,
             application,

@@ -17,10 +17,15 @@ use crate::schwarz::{DeviceSystem, DeviceTouched};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
 /// The preconditioner that [`DeviceSchwarz`] builds.
+///
+/// An update from the host that must build again (another pattern, too many contacts) keeps the positions of the build where the
+/// system has none and the nodes are as many.
 pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) recipe: DeviceSchwarz,
     pub(super) on: OnDevice<V, S>,
     pub(super) pattern: Arc<Pattern>,
+    /// The positions of the build; empty if there were none.
+    pub(super) positions: Arc<[[f64; 3]]>,
     /// The device copy of a host matrix.
     pub(super) matrix: DeviceMatrix<V, S>,
     /// The contact part beside the matrix; `None` if contact is merged into the matrix.
@@ -293,6 +298,16 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Err(Error::Shape { what: "touched block rows", expected: rows, found })
     }
 
+    /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
+    fn rebuild<T: Real>(
+        &mut self,
+        recipe: DeviceSchwarz,
+        system: System<'_, T>,
+    ) -> Result<Reused, SetupError> {
+        *self = recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;
+        Ok(Reused::Nothing)
+    }
+
     /// Uploads the values of a host matrix and updates the inverses.
     fn move_and_follow<T: Real>(
         &mut self,
@@ -313,8 +328,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             // Room for twice the contacts, if there is too little.
             let contacts = self.recipe.contacts;
             let contacts = if needed > contacts { 2 * needed } else { contacts };
-            *self = DeviceSchwarz { contacts, ..self.recipe }.build_from(parted, &self.on)?;
-            return Ok(Reused::Nothing);
+            return self.rebuild(DeviceSchwarz { contacts, ..self.recipe }, parted);
         }
         self.recipe.recipe.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
@@ -328,8 +342,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.compute(None, touched.map_or(Touched::All, Touched::Rows))?;
         // For a structure from the host, `Plan::serves` has already checked this.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
-            *self = self.recipe.build_from(parted, &self.on)?;
-            return Ok(Reused::Nothing);
+            return self.rebuild(self.recipe, parted);
         }
         Ok(Reused::Structure)
     }

@@ -5,6 +5,7 @@ mod multigrid;
 mod overlap;
 mod schwarz;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use coarsen_backend::SetupError;
@@ -43,9 +44,9 @@ fn place_as(card: bool) -> Option<OpenCl<f64>> {
     })
 }
 
-/// `device` with less memory.
+/// Another device, as that of `device` but with less memory.
 fn with_memory(device: &OpenCl<f64>, memory: u64) -> OpenCl<f64> {
-    OpenCl::on(&Device { memory, ..device.device().clone() }).unwrap()
+    OpenCl::on(&Device { memory, used: Arc::default(), ..device.device().clone() }).unwrap()
 }
 
 fn gap(a: &[f64], b: &[f64]) -> f64 {
@@ -229,11 +230,8 @@ fn a_solve_has_a_device_in_each_rank() {
 fn a_full_device_is_an_error_of_all_ranks() {
     let problem = cloth(20, 0.01).unwrap();
     let found = ThreadComm::run(2, DEADLINE, |comm| {
-        let mut device = place()?.device().clone();
-        if comm.rank() == 1 {
-            device.memory = 100_000;
-        }
-        let device = OpenCl::<f64>::on(&device).unwrap();
+        let device = place()?;
+        let device = if comm.rank() == 1 { with_memory(&device, 100_000) } else { device };
         let on = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
         let matrix = DistDeviceMatrix::new(&device, &on, &rows).map(drop);

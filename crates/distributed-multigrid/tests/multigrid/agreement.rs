@@ -1,9 +1,12 @@
-//! Arguments that differ between ranks.
+//! Arguments that differ between ranks, and errors of one rank.
 
-use coarsen_distributed::{CommError, Communicator, Counted, DistError, GlobalRows, Partition};
+use std::cell::RefCell;
+
+use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_distributed::{CommError, Communicator, Counted, DistError, GlobalRows, Partition, ThreadComm};
 use coarsen_distributed_multigrid::DistMultigrid;
-use coarsen_multigrid::{Multigrid, SmoothedAggregation};
-use coarsen_problems::cloth;
+use coarsen_multigrid::{Exchange, Grid, Modes, Multigrid, SmoothedAggregation};
+use coarsen_problems::{cloth, poisson2d};
 use coarsen_sparse::NearKernel;
 
 use crate::laws::{layout, on_ranks};
@@ -64,4 +67,61 @@ fn compared(ranks: usize) -> Vec<u64> {
 
 fn messages<C: Communicator>(comm: &Counted<C>) -> u64 {
     comm.traffic().iter().map(|stage| stage.messages).sum()
+}
+
+/// Ranks without ghosts, and the error of the first sum that a rank has left.
+struct Ranks {
+    comm: ThreadComm,
+    lost: RefCell<Option<CommError>>,
+}
+
+impl Exchange for Ranks {
+    fn sum(&self, values: &mut [f64]) {
+        if let Err(error) = self.comm.all_reduce(values) {
+            self.lost.borrow_mut().get_or_insert(error);
+        }
+    }
+
+    fn of_owners(&self, _: &mut [bool]) {}
+}
+
+/// A rank whose values, diagonal blocks or near-kernel are refused says so at the next exchange, where all ranks leave the
+/// step: no rank waits for it.
+#[test]
+fn an_error_of_one_rank_ends_the_aggregation_of_all() {
+    let a = poisson2d(20).unwrap().matrix;
+    let recipe = Multigrid::tamstorf().coarsening;
+    let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
+    let negative = DenseBlocks::new(1, inverses.values().iter().map(|v| -v).collect()).unwrap();
+    let mut infinite = a.clone();
+    infinite.values_mut()[700] = f64::INFINITY;
+    let mut huge = a.clone();
+    huge.values_mut().iter_mut().for_each(|v| *v *= 2e307); // A K overflows
+    let kernel = NearKernel::constants(400, 1).unwrap();
+    for fault in ["values", "diagonal", "near-kernel"] {
+        for odd in 0..3 {
+            let found = on_ranks(3, |comm| {
+                let faulty = |what: &str| comm.rank() == odd && fault == what;
+                let a = if faulty("values") { &infinite } else { &a };
+                let a = if faulty("near-kernel") { &huge } else { a };
+                let inverses = if faulty("diagonal") { &negative } else { &inverses };
+                let grid = Grid {
+                    near_kernel: Some(&kernel),
+                    radius: Some(2.0),
+                    inverses: Some(inverses),
+                    ..Grid::new(a)
+                };
+                let recipe = SmoothedAggregation { modes: Modes::Found(1), ..recipe };
+                let ranks = Ranks { comm, lost: RefCell::default() };
+                let found = recipe.aggregate_rank(&grid, 0..400, true, &ranks).map(drop);
+                (found, ranks.lost.take())
+            });
+            for (rank, (found, lost)) in found.iter().enumerate() {
+                assert_eq!(lost, &None, "{fault} of rank {odd}: rank {rank} waits for one that has left");
+                assert_eq!(found.is_err(), rank == odd, "{fault} of rank {odd}: {found:?}");
+            }
+            let error = found[odd].0.as_ref().unwrap_err();
+            assert_eq!(matches!(error, SetupError::NotPositive { .. }), fault == "diagonal", "{error}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coarsen_core::{LinearOperator, Vector};
 use coarsen_distributed::{CommError, Communicator, Layout, Partition, Spmv, Stage};
-use coarsen_mpi::MpiComm;
+use coarsen_mpi::{MpiComm, MpiError};
 use coarsen_problems::poisson2d;
 use mpi::traits::{Communicator as _, Destination, Source};
 
@@ -16,6 +16,7 @@ const DEADLINE: Duration = Duration::from_secs(1);
 pub(crate) fn run(role: &str) -> Option<ExitCode> {
     match role {
         "own" => own(),
+        "late" => late(),
         "hang" | "kill" | "leave" | "panic" | "cut" => fault(role),
         _ => return None,
     }
@@ -51,6 +52,20 @@ fn fault(role: &str) {
             std::thread::sleep(DEADLINE / 2); // the first rank to end aborts the others
         }
     }
+}
+
+/// Rank 1 creates a communicator when the others no longer wait for it. MPI then writes their handles during the barrier.
+fn late() {
+    let (world, deadline) = (MpiComm::world(20 * DEADLINE).unwrap(), DEADLINE);
+    world.barrier().unwrap();
+    let late = world.rank() == 1;
+    if late {
+        std::thread::sleep(2 * DEADLINE);
+    }
+    let created = MpiComm::over(&mpi::topology::SimpleCommunicator::world(), deadline).map(drop);
+    let expected = Err(MpiError::Late { rank: world.rank(), deadline });
+    assert!(late || created == expected, "{created:?}");
+    world.barrier().unwrap();
 }
 
 /// Rank 2 ends early. The others begin to wait for it later, with the longest deadline of all communicators, and still say

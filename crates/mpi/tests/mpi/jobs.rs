@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::{common, files, recipes, reports};
+use crate::{common, files, matrices, recipes, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -282,7 +282,7 @@ fn command_lines() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 24] = [
+const JOBS: [Job; 28] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -298,6 +298,9 @@ const JOBS: [Job; 24] = [
     }),
     ("a rank that ends early", || {
         fault(3, &[], "leave", &["waited 5 s for rank 2 in a stage of this test", "aborts"])
+    }),
+    ("a rank that creates a communicator too late", || {
+        fault(3, &[], "late", &["waited 1 s for the other ranks to create a communicator", "aborts"])
     }),
     ("a panic", || fault(3, &[], "panic", &["a panic for this test", "aborts"])),
     ("ranks of different sizes", || {
@@ -315,6 +318,9 @@ const JOBS: [Job; 24] = [
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
     ("a file that repeats entries", files::repeated_entries),
+    ("methods that a matrix excludes", matrices::properties),
+    ("the block size of a file", matrices::block_sizes),
+    ("the devices of ranks", matrices::ranks_take_devices),
 ];
 
 /// Runs all jobs whose names contain the first argument.

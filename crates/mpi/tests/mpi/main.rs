@@ -1,7 +1,7 @@
 //! The tests run under `mpirun`: this program starts itself again on 1, 2, 3, 4 and 7 ranks.
 //!
-//! `jobs` starts processes and reads how they end, `reports` what the command reports, `files` what it reads; `laws` and
-//! `faults` are what a rank runs.
+//! `jobs` starts processes and reads how they end, `reports` what the command reports, `files` what it reads,
+//! `matrices` what it finds out about a matrix; `laws` and `faults` are what a rank runs.
 
 // The systems, layouts and methods of the tests of threads as ranks: the laws are the same.
 #[path = "../../../distributed/tests/distributed/common.rs"]
@@ -15,6 +15,7 @@ mod files;
 mod first;
 mod jobs;
 mod laws;
+mod matrices;
 mod recipes;
 mod reports;
 

@@ -46,27 +46,34 @@ pub struct GhostNode<T> {
 }
 
 impl SmoothedAggregation {
-    /// The aggregates of the `own` nodes of a grid, and their bases. All ranks call it. The grid needs a near-kernel, a radius and the inverses of the diagonal blocks, so
-    /// that all ranks use the same. `filtered` says whether weak couplings were left out on the finer level; it is
-    /// true on the finest.
+    /// The aggregates of the `own` nodes of a grid, and their bases. All ranks call it, with the same recipe. The grid needs
+    /// a near-kernel, a radius and the inverses of the diagonal blocks, so that all ranks use the same. `filtered` says
+    /// whether weak couplings were left out on the finer level; it is true on the finest.
     ///
     /// # Errors
-    /// As for a single rank, [`SetupError`] with the row or node at fault.
+    /// As for a single rank, [`SetupError`] with the row or node at fault. The other ranks then return `None`: every rank
+    /// leaves at the same exchange.
     pub fn aggregate_rank<T: Real>(
         &self,
         fine: &Grid<'_, T>,
         own: Range<usize>,
         filtered: bool,
         ranks: &dyn Exchange,
-    ) -> Result<RankAggregates<T>, SetupError> {
-        self.validate()?;
+    ) -> Result<Option<RankAggregates<T>>, SetupError> {
         let share = Share::of_rank(own, ranks);
+        // With finite values, a known radius and an agreed recipe, nothing below fails before the next `agree`.
+        let checked = || {
+            self.validate()?;
+            fine.a.check_finite()?;
+            Parts::new(self, fine, false) // 2, 3
+        };
+        let Some(parts) = share.agree(checked())? else { return Ok(None) };
         let hubs = Hubs::find(&self.thresholds, fine.a.pattern(), &share);
         let found = Aggregates::find(self, fine, filtered, &hubs, &share)?; // 5, 6
         let Aggregates { special, of, count, spreading } = found;
-        let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&of, count, &share);
-        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
+        let kernel = share.agree(self.kernel(fine, &special, &parts, small, &share))?; // 4
+        let Some((modes, vectors)) = kernel else { return Ok(None) };
         let (modes, mut held) = (modes.into_owned(), special.held(fine.inherits()).to_vec());
         if !fine.inherits() {
             share.of_owners(&mut held);
@@ -74,18 +81,8 @@ impl SmoothedAggregation {
         let rows = Held { modes: &modes, vectors, rows: &held };
         let basis = tentative::<T>(&self.thresholds, rows, fine.a.block().0, &of, count); // 7, 11
         let filtered = share.any(!spreading.is_empty());
-        Ok(RankAggregates {
-            recipe: *self,
-            of,
-            count,
-            spreading,
-            filtered,
-            modes,
-            vectors,
-            held,
-            hubs,
-            basis,
-        })
+        let recipe = *self;
+        Ok(Some(RankAggregates { recipe, of, count, spreading, filtered, modes, vectors, held, hubs, basis }))
     }
 }
 

@@ -64,6 +64,13 @@ impl<'a> Share<'a> {
         self.sums([usize::from(here)])[0] > 0.0
     }
 
+    /// The value if no rank has an error, else the own error, or `None` if only others have one. All ranks call it, so
+    /// that none begins an exchange which a rank with an error has left.
+    pub(super) fn agree<R, E>(&self, own: Result<R, E>) -> Result<Option<R>, E> {
+        let failed = self.any(own.is_err());
+        own.map(|value| (!failed).then_some(value))
+    }
+
     /// Leaves nodes of other ranks, and the couplings to them, out of aggregation.
     pub(super) fn cut(
         &self,

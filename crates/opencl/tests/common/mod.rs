@@ -5,6 +5,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
 use coarsen_backend::Backend;
 use coarsen_core::{Preconditioner, Real};
@@ -45,6 +46,7 @@ pub(crate) fn child(name: &str, variable: &str, value: impl AsRef<OsStr>) -> Str
 /// used.
 pub(crate) fn posing<T: Real>(pose: impl Fn(&mut Device)) -> Option<OpenCl<T>> {
     let mut device = place::<T>()?.device().clone();
+    device.used = Arc::default(); // another device
     pose(&mut device);
     Some(OpenCl::on(&device).unwrap())
 }

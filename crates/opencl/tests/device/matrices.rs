@@ -238,7 +238,8 @@ fn wrong_lengths_panic() {
 /// A matrix that does not fit is refused before anything is allocated.
 #[test]
 fn memory_is_estimated() {
-    let Some(on) = common::place::<f32>() else { return };
+    // A device of its own, whose memory no other test takes.
+    let Some(on) = common::posing::<f32>(|_| ()) else { return };
     let before = on.counters();
     let left = on.device().memory - before.bytes;
     assert!(matches!(on.check_room(left + 1), Err(Error::Memory { available, .. }) if available == left));

@@ -4,7 +4,7 @@
 use crate::common;
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Vector};
-use coarsen_opencl::{By, DeviceSchwarz};
+use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Schwarz, Storage};
 
@@ -59,4 +59,19 @@ fn domains_of_a_full_device_are_refused() {
     for structure in [By::Host, By::Device] {
         assert!(of(structure).build(p.system(), &small).is_ok());
     }
+}
+
+/// Places on a device share its memory; what one drops, another can take.
+#[test]
+fn places_of_a_device_share_its_memory() {
+    let Some(first) = common::posing::<f64>(|device| device.memory = 8 << 20) else { return };
+    let second = OpenCl::<f64>::on(first.device()).unwrap();
+    let half = vec![1.0; 5 << 17];
+    let before = second.counters();
+    let here = first.vector(&half).unwrap();
+    let refused = second.vector(&half).map(drop).unwrap_err();
+    assert!(matches!(refused, Error::Memory { needed, available } if available < needed), "{refused}");
+    assert!(second.check_room(5 << 20).is_err() && second.counters() == before);
+    drop(here);
+    assert_eq!(second.vector(&half).unwrap().first_not_finite(), None);
 }

@@ -7,7 +7,7 @@ use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{By, Device, DeviceSchwarz, OpenCl};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
-use coarsen_sparse::{Bsr, System, assembly};
+use coarsen_sparse::{Bsr, System, Zeros, assembly};
 
 /// The host computes inverses in `f64` from the same matrix. Applications of both inverses agree to the
 /// precision in which they are stored.
@@ -291,4 +291,32 @@ fn factors_of_levels_are_refused() {
         assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");
     }
     assert!(recipe.build(p.system(), &on).is_ok());
+}
+
+/// In 48 KiB of local memory, the elimination of a domain of 96 unknowns fits in `f64` and one of 128 in `f32` alone: where
+/// the recipe asks for `f64`, it is refused, with the cure.
+#[test]
+fn domains_that_fit_in_f32_alone_are_refused_in_f64() {
+    let pose = |device: &mut Device| {
+        common::card(device);
+        device.local = 48 << 10;
+    };
+    let Some(on) = common::posing::<f64>(pose) else { return };
+    let a = problem("poisson2d:32").matrix.reblock((4, 4), Zeros::Keep).unwrap();
+    let build = |domain, storage, arithmetic| {
+        let recipe = Schwarz { domain, storage, arithmetic, ..Schwarz::multilevel() };
+        DeviceSchwarz { recipe, structure: By::Device, ..DeviceSchwarz::default() }.build(&a, &on).map(drop)
+    };
+    let asked = [
+        (Storage::Single, Arithmetic::Double),
+        (Storage::Double, Arithmetic::Double),
+        (Storage::Double, Arithmetic::Single),
+    ];
+    for (storage, arithmetic) in asked {
+        let refused = build(32, storage, arithmetic).unwrap_err();
+        let parameter = matches!(&refused, SetupError::Place(Error::Parameter { value: 128.0, .. }));
+        assert!(parameter && refused.to_string().contains("Arithmetic::Single"), "{refused}");
+        build(24, storage, arithmetic).unwrap();
+    }
+    build(32, Storage::Single, Arithmetic::Single).unwrap();
 }

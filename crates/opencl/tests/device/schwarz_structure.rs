@@ -2,12 +2,12 @@
 
 use crate::common::{self, applied, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_backend::{Backend, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
-use coarsen_sparse::{Bsr, System, assembly};
+use coarsen_sparse::{Bsr, Permutation, System, assembly};
 
 pub(crate) fn all() -> DeviceSchwarz {
     DeviceSchwarz {
@@ -256,4 +256,40 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     assert!(m.repairs()?.is_empty());
     // ANCHOR_END: book
     Ok(())
+}
+
+/// An update that builds again, without positions, has the domains of the positions of the build.
+#[test]
+fn a_rebuild_keeps_the_positions_of_the_build() {
+    let Some(on) = common::place::<f64>() else { return };
+    let p = problem("cloth:20");
+    let n = p.positions.len() as u32;
+    // Nodes in an order in which neighbours are far apart.
+    let order: Vec<u32> = (0..n).map(|k| k * 7 % n).collect();
+    let order = Permutation::new(order).unwrap();
+    let a = p.matrix.permute(&order).unwrap();
+    let positions: Vec<_> = (0..n).map(|k| p.positions[(k * 7 % n) as usize]).collect();
+    // Another pattern of the same nodes: a coupling of the first and the last.
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for i in 0..n {
+        for (j, block) in a.row(i as usize) {
+            places.push((i, j as u32));
+            values.extend_from_slice(block);
+        }
+    }
+    places.extend([(0, n - 1), (n - 1, 0)]);
+    values.extend([1e-3; 18]);
+    let changed = assembly::from_blocks(3 * n as usize, 3 * n as usize, (3, 3), &places, &values).unwrap();
+    let r = noise(3 * n as usize, 5);
+    for structure in [By::Host, By::Device] {
+        let recipe = DeviceSchwarz { structure, ..all() };
+        let with = |a| System { positions: Some(&positions), ..System::from(a) };
+        let mut found = recipe.build(with(&a), &on).unwrap();
+        assert_eq!(found.update(&changed).unwrap(), Reused::Nothing);
+        let [mut kept, mut lost] =
+            [with(&changed), System::from(&changed)].map(|system| recipe.build(system, &on).unwrap());
+        let expected = applied(&on, &mut kept, &r);
+        assert!(applied(&on, &mut found, &r) == expected, "{structure:?}");
+        assert!(applied(&on, &mut lost, &r) != expected, "{structure:?}: positions change the domains");
+    }
 }

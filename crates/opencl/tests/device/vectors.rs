@@ -234,7 +234,8 @@ fn single_precision_sums_in_double() {
 /// Wrong lengths and requests for too much memory return an error, and the backend can still be used.
 #[test]
 fn failures_are_typed() {
-    let Some(on) = common::place::<f64>() else { return };
+    // A device of its own, whose memory no other test takes.
+    let Some(on) = common::posing::<f64>(|_| ()) else { return };
     let shape = |found| Err(Error::Shape { what: "host copy", expected: 2, found });
     let mut x = on.vector(&[1.0, 2.0]).unwrap();
     assert_eq!(on.read(&x, &mut [0.0; 3]), shape(3));

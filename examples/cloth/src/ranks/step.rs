@@ -45,6 +45,7 @@ use coarsen_distributed_contact::{
     touching_rows,
 };
 use examples_common::Failure;
+use examples_common::arguments::Place;
 
 use super::inverse::{Inverse, Step, has};
 use crate::fault::SceneError;
@@ -151,6 +152,10 @@ pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
     if !has(options.method.solver) {
         let advice = "take --solver block-jacobi, mas or sa";
         return Err(Unsupported { what: "with this preconditioner", advice });
+    }
+    if !matches!(options.method.backend, Place::Cpu) {
+        let advice = "leave out --backend: each rank keeps its rows on the CPU, in f64";
+        return Err(Unsupported { what: "with another backend than cpu", advice });
     }
     if options.systems > 0 {
         return Err(Unsupported { what: "dumps of systems", advice: "leave out --systems" });

@@ -41,9 +41,9 @@ pub(crate) struct Solve {
     /// Right-hand side: a file, `ones`, or `random:SEED`
     #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
     pub(crate) rhs: String,
-    /// Unknowns of a node of a file
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) block_size: u32,
+    /// Unknowns of a node of a file [default: the unknowns for each of the coordinates, else detected from the pattern]
+    #[arg(long, value_name = "N", requires = "matrix", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) block_size: Option<u32>,
     /// Starting guess [default: zero]
     #[arg(long, value_name = "FILE")]
     pub(crate) x0: Option<PathBuf>,
@@ -74,6 +74,10 @@ pub(crate) struct Solve {
     /// preconditioners but jacobi
     #[arg(long, value_enum, default_value_t = Place::Cpu)]
     pub(crate) backend: Place,
+    /// Number of the OpenCL device of every rank, as `coarsen devices` lists them [default: ranks of a machine take its
+    /// accelerators in turn, or its other devices if it has none]
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<usize>,
     /// How products exchange vectors
     #[arg(long, value_enum, default_value_t = Product::Halo)]
     pub(crate) product: Product,
@@ -145,7 +149,7 @@ pub(crate) enum Precond {
 pub(crate) enum Place {
     /// The memory of the host
     Cpu,
-    /// The first OpenCL accelerator, or the first device
+    /// An OpenCL device
     Opencl,
 }
 

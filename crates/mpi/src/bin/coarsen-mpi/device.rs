@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen_core::{Identity, Preconditioner};
-use coarsen_distributed::{Communicator, Counted, Partition};
+use coarsen_distributed::{Communicator, Counted, Partition, pack, unpack};
 use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
-use coarsen_opencl::default_device;
+use coarsen_opencl::{OpenCl, devices};
 
 use crate::arguments::{Precond, Product, Solve};
 use crate::failure::{Failure, together};
@@ -19,7 +19,33 @@ pub(crate) fn takes(options: &Solve) -> bool {
     options.product == Product::Halo && options.precond != Precond::Jacobi
 }
 
-/// Solves on the device of each rank; ranks of a machine share its first one.
+/// The number of the device of each rank, and that of this one: `--device`, or else ranks of a machine take its accelerators
+/// in turn, or its other devices if it has none. All ranks call it.
+fn chosen<C: Communicator>(comm: &C, options: &Solve) -> Result<(Vec<u64>, OpenCl<f64>), Failure> {
+    let machine = coarsen_mpi::mpi::environment::processor_name().unwrap_or_default();
+    let machines = comm.all_gather(machine.as_bytes())?;
+    let rank = comm.rank();
+    let local = machines[..rank].iter().filter(|other| **other == machines[rank]).count();
+    let opened = devices().map_err(Failure::OpenCl).and_then(|all| {
+        let able = |k: &usize| all[*k].computes::<f64>();
+        let accelerators = || (0..all.len()).filter(|k| able(k) && all[*k].accelerator);
+        let in_turn = match accelerators().count() {
+            0 => (0..all.len()).filter(able).cycle().nth(local),
+            _ => accelerators().cycle().nth(local),
+        };
+        let count = all.len();
+        let number = options.device.or(in_turn).unwrap_or(0);
+        let device = all.get(number).ok_or(Failure::NoDevice { device: number, count })?;
+        Ok((number as u64, OpenCl::on(device).map_err(|error| Failure::OpenCl(error.into()))?))
+    });
+    let (number, device) = together(comm, opened)?;
+    let mut own = Vec::new();
+    pack([number], &mut own);
+    let all = comm.all_gather(&own)?;
+    Ok((all.iter().flat_map(|number| unpack::<u64>(number)).collect(), device))
+}
+
+/// Solves on the device of each rank.
 pub(crate) fn solve<C: Communicator>(
     comm: &Counted<C>,
     options: &Solve,
@@ -27,7 +53,7 @@ pub(crate) fn solve<C: Communicator>(
     on: &Arc<Partition<Counted<C>>>,
 ) -> Result<Solved<Counted<C>>, Failure> {
     let begun = Instant::now();
-    let device = together(comm, default_device::<f64>().map_err(Failure::OpenCl))?;
+    let (devices, device) = chosen(comm, options)?;
     let a = DistDeviceMatrix::new(&device, on, &input.rows)?;
     let b = DistDeviceVector::new(on, &device, &input.b)?;
     let mut x = DistDeviceVector::new(on, &device, &input.x0)?;
@@ -55,5 +81,6 @@ pub(crate) fn solve<C: Communicator>(
     let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
     let x = on.vector(together(comm, x.read().map_err(Failure::Place))?)?;
-    Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })
+    let own = [on.count(), a.ghosts(), a.bytes_sent()];
+    Ok(Solved { x, setup, run, table, own, devices: Some(devices) })
 }

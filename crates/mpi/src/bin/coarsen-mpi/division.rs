@@ -85,7 +85,7 @@ impl Order {
     }
 
     /// The given number of node k.
-    fn old(&self, k: u64) -> usize {
+    pub(crate) fn old(&self, k: u64) -> usize {
         self.old.get(k as usize).map_or(k as usize, |&node| node as usize)
     }
 

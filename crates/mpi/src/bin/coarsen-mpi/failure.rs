@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coarsen_backend::SetupError;
+use coarsen_diagnose::Witness;
 use coarsen_distributed::{CommError, Communicator, DistError};
 use coarsen_matrix_market::{ReadError, WriteError};
 use coarsen_mpi::MpiError;
@@ -32,12 +33,35 @@ pub(crate) enum Failure {
         "--backend opencl takes --product halo and any --precond but jacobi; choose block-jacobi, or --backend cpu"
     )]
     OnDevice,
+    #[error("--device {device} is the number of an OpenCL device; give --backend opencl")]
+    DeviceOnCpu { device: usize },
+    #[error(
+        "--device {device}: this machine has {count} OpenCL devices, numbered from 0; `coarsen devices` lists them"
+    )]
+    NoDevice { device: usize, count: usize },
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
+    /// The method needs a symmetric matrix; rows and columns are counted from 1.
+    #[error(
+        "--method {method} needs a symmetric matrix, but row {row}, column {column} holds {here:.17e}, and row {column}, \
+         column {row} holds {there:.17e} (rows are counted from 1); {cure}"
+    )]
+    Unsymmetric { method: String, row: usize, column: usize, here: f64, there: f64, cure: &'static str },
+    /// The method needs a positive definite matrix; rows are counted from 1.
+    #[error(
+        "--method {method} needs a positive definite matrix, but {why} (rows are counted from 1); use --method minres or \
+         gmres, or correct the assembly"
+    )]
+    Indefinite { method: String, why: Witness },
     #[error("--rhs {text}: expected a file, `ones`, or `random:SEED` with a whole number")]
     Rhs { text: String },
     #[error("--block-size {size} does not divide the {n} unknowns; give the number of unknowns of a node")]
     BlockSize { size: usize, n: usize },
+    #[error(
+        "{}: {nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to another \
+         system; if {size} is right, give --block-size {size}", file.display()
+    )]
+    Blocks { file: PathBuf, nodes: usize, size: usize, n: usize },
     #[error("--partition {partition} needs the coordinates of the nodes; give --coordinates FILE")]
     NoCoordinates { partition: String },
     #[error("rank {rank} has another command line than rank 0; start all ranks with the same one")]
@@ -90,7 +114,9 @@ impl Failure {
             Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
             Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
-            Self::OpenCl(_) => 5,
+            Self::DeviceOnCpu { .. } => 2,
+            Self::Unsymmetric { .. } | Self::Indefinite { .. } => 4,
+            Self::OpenCl(_) | Self::NoDevice { .. } => 5,
             Self::Place(error) | Self::Dist(DistError::Setup(SetupError::Place(error)))
                 if of_device(error) =>
             {
@@ -98,6 +124,7 @@ impl Failure {
             }
             Self::Read(_)
             | Self::Rows { .. }
+            | Self::Blocks { .. }
             | Self::Part { .. }
             | Self::PartsFile { .. }
             | Self::Sparse(_)

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition};
+use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Layout, Partition, agree};
 use coarsen_matrix_market::{self as matrix_market, Piece, read_piece};
 use coarsen_problems::{Options, Parts, random_rows};
 use coarsen_sparse::{Bsr, NearKernel};
@@ -16,9 +16,13 @@ use coarsen_sparse::{Bsr, NearKernel};
 use crate::arguments::{Division, Solve};
 use crate::division::{Order, divide};
 use crate::failure::{Failure, check_rows, together};
+use crate::matrix;
 
 /// The problem of `solve` without arguments.
 const DEFAULT_PROBLEM: &str = "elasticity3d:31";
+
+/// The maximum number of unknowns of a node that coordinates may imply, as in `coarsen`.
+const MOST: usize = 12;
 
 /// The part of this rank of a system.
 pub(crate) struct Input {
@@ -56,7 +60,7 @@ impl Input {
         let part = together(comm, parts.part(&nodes).map_err(Failure::Problem))?;
         let source = parts.name();
         drop(parts);
-        let rows = renumbered(part.matrix, own.start, &order)?;
+        let rows = together(comm, renumbered(part.matrix, own.start, &order).map_err(Failure::Dist))?;
         let b = together(comm, right_hand_side(&options.rhs, &nodes, block, layout.unknowns()))?;
         let x0 = together(comm, starting_guess(options, &nodes, block, layout.unknowns()))?;
         let mut nnz = [(rows.columns().len() * block * block) as f64];
@@ -72,13 +76,13 @@ impl Input {
         comm.all_reduce(&mut counts)?;
         let checked = piece.check_all(counts[0] as usize, counts[1] > 0.0, counts[2] > 0.0);
         together(comm, checked.map_err(Failure::Read))?;
-        let (n, size) = (piece.size, options.block_size as usize);
-        if n % size != 0 {
-            return Err(Failure::BlockSize { size, n });
-        }
+        let n = piece.size;
+        let positions = together(comm, options.coordinates.as_deref().map(points).transpose())?;
+        let size = match (options.block_size, &positions) {
+            (None, None) => matrix::block_size(comm, &piece)?,
+            _ => block_size(options, n, positions.as_deref())?,
+        };
         let nodes = n / size;
-        let positions = options.coordinates.as_deref().map(|file| points(file, nodes)).transpose();
-        let positions = together(comm, positions)?;
         let divided = divide(options, nodes as u64, size, comm.size(), positions.as_deref());
         let (order, layout) = together(comm, divided)?;
         let on = Partition::new(comm.clone(), layout.clone())?;
@@ -133,6 +137,7 @@ fn assemble<C: Communicator>(
     let mut scalars: Vec<_> = piece.entries.into_iter().map(|(i, j, v)| (place(i), place(j), v)).collect();
     scalars.sort_by_key(|&((i, _), (j, _), _)| (i, j)); // stable: the order of the file within a block
     let mut entries = Entries::new(on, on.layout().rows(), size);
+    let mut added = Ok(());
     let mut blocks = Vec::new(); // the k-th block has the k-th value of each entry
     let mut times = vec![0; size * size];
     for group in scalars.chunk_by(|a, b| (a.0.0, a.1.0) == (b.0.0, b.1.0)) {
@@ -146,9 +151,10 @@ fn assemble<C: Communicator>(
             blocks[first + at] += v; // 0 + v: a -0 would keep its sign only on some numbers of ranks
         }
         for block in blocks.chunks_exact(size * size) {
-            entries.add(group[0].0.0, group[0].1.0, block)?;
+            added = added.and_then(|()| entries.add(group[0].0.0, group[0].1.0, block));
         }
     }
+    agree(on.comm(), added)?;
     entries.finish()
 }
 
@@ -180,11 +186,27 @@ fn vector(file: &Path, nodes: &[u32], size: usize, n: usize) -> Result<Vec<f64>,
 }
 
 /// One point for each node; missing axes are 0.
-fn points(file: &Path, nodes: usize) -> Result<Vec<[f64; 3]>, Failure> {
+fn points(file: &Path) -> Result<Vec<[f64; 3]>, Failure> {
     let xyz = matrix_market::read_dense(file)?;
-    check_rows(file, "one per node", nodes, xyz.rows())?;
     let at = |i: usize, axis: usize| if axis < xyz.columns() { xyz.get(i, axis) } else { 0.0 };
-    Ok((0..nodes).map(|i| [0, 1, 2].map(|axis| at(i, axis))).collect())
+    Ok((0..xyz.rows()).map(|i| [0, 1, 2].map(|axis| at(i, axis))).collect())
+}
+
+/// The unknowns of a node: the option, otherwise those for each of the coordinates.
+fn block_size(options: &Solve, n: usize, positions: Option<&[[f64; 3]]>) -> Result<usize, Failure> {
+    let (nodes, file) = (positions.map(<[_]>::len), options.coordinates.as_deref().unwrap_or(Path::new("")));
+    let of_nodes = nodes.and_then(|nodes| n.checked_div(nodes)).unwrap_or(1);
+    let size = options.block_size.map_or(of_nodes, |size| size as usize);
+    match nodes {
+        Some(nodes) if options.block_size.is_none() && size > MOST => {
+            Err(Failure::Blocks { file: file.to_path_buf(), nodes, size, n })
+        }
+        _ if !n.is_multiple_of(size) => Err(Failure::BlockSize { size, n }),
+        Some(nodes) => {
+            check_rows(file, "one per node of --block-size unknowns", n / size, nodes).map(|()| size)
+        }
+        None => Ok(size),
+    }
 }
 
 /// The own rows of the near-kernel.

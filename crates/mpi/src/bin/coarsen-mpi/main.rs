@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `arguments` | the command line, with the words of `coarsen` |
 //! | `input` | the rows of this rank: a problem of the gallery or a file, right-hand side and starting guess |
+//! | `matrix` | the unknowns of a node; properties that exclude a method |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection, by a file |
 //! | `schedule` | how products exchange vectors; the best schedule of measured links |
 //! | `recipes` | the options of smoothed aggregation and of multilevel Schwarz |
@@ -19,6 +20,7 @@ mod device;
 mod division;
 mod failure;
 mod input;
+mod matrix;
 mod ranks;
 mod recipes;
 mod report;

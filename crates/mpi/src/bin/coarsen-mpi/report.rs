@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use coarsen_core::Outcome;
 use serde::Serialize;
 
 use crate::arguments::{Division, Method, Place, Precond, Product, Solve, name};
@@ -20,6 +21,8 @@ pub(crate) struct Found {
     /// The table of levels.
     pub(crate) levels: Option<String>,
     pub(crate) schedule: Option<Chosen>,
+    /// The number of the device of each rank.
+    pub(crate) devices: Option<Vec<u64>>,
 }
 
 /// The report of a run; numbers that are not finite become `null`.
@@ -39,6 +42,8 @@ pub(crate) struct Report {
     parts: Option<PathBuf>,
     x0: Option<PathBuf>,
     backend: Place,
+    /// The number of the device of each rank.
+    devices: Option<Vec<u64>>,
     product: Product,
     /// Of a product of whole vectors.
     schedule: Option<Chosen>,
@@ -66,7 +71,7 @@ impl Report {
         input: &Input,
         threads: usize,
         times: &Times,
-        Found { solved, history, levels, schedule }: Found,
+        Found { solved, history, levels, schedule, devices }: Found,
         ranks: Ranks,
     ) -> Self {
         Self {
@@ -82,6 +87,7 @@ impl Report {
             parts: options.parts.clone(),
             x0: options.x0.clone(),
             backend: options.backend,
+            devices,
             product: options.product,
             schedule,
             threads_per_rank: threads,
@@ -92,7 +98,7 @@ impl Report {
             tolerance: options.tol,
             true_relative_residual: solved.true_residual,
             outcome: solved.outcome.name(),
-            advice: solved.outcome.advice(),
+            advice: advice(solved.outcome),
             history,
             levels,
             ranks,
@@ -101,7 +107,7 @@ impl Report {
     }
 
     pub(crate) fn converged(&self) -> bool {
-        self.outcome == coarsen_core::Outcome::Converged.name()
+        self.outcome == Outcome::Converged.name()
     }
 
     pub(crate) fn outcome(&self) -> &'static str {
@@ -118,6 +124,44 @@ impl Report {
         let mut text = serde_json::to_string_pretty(self).map_err(std::io::Error::other).map_err(failed)?;
         text.push('\n');
         std::fs::write(file, text).map_err(failed)
+    }
+}
+
+/// The likely cause of an outcome, and the options of this command that cure it; empty if converged.
+fn advice(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Converged => "",
+        Outcome::IterationLimit => {
+            "the preconditioner is too weak for this system, or --max-iterations is too small; use --precond sa (or mas for a \
+             symmetric matrix), or raise --max-iterations"
+        }
+        Outcome::Stagnated => {
+            "--tol is below the attainable accuracy (round-off of b - A x), or A is singular; raise --tol, scale the system, \
+             or fix an unknown of a singular A"
+        }
+        Outcome::IndefiniteOperator => {
+            "A has a negative eigenvalue (a missing sign, an unprojected Hessian), or is singular; use --method minres or \
+             gmres, or correct the assembly"
+        }
+        Outcome::IndefinitePreconditioner => {
+            "the preconditioner is not positive definite, since A is indefinite; use --method gmres, or --precond none or \
+             jacobi"
+        }
+        Outcome::Breakdown => {
+            "a recurrence would divide by zero, usually because A is singular; fix an unknown, or use --method gmres"
+        }
+        Outcome::NotFinite => {
+            "the matrix or the preconditioner holds NaN or infinity, or values overflowed; `coarsen info` says where"
+        }
+        Outcome::Inconsistent => {
+            "A is singular and b is not in its range; x solves the least-squares problem; remove the net load, or fix an \
+             unknown"
+        }
+        Outcome::Diverged => {
+            "the residual grew far above that of the starting guess, and x is the best iterate found; use --method gmres, or \
+             another --precond"
+        }
+        _ => "the solve ended early; x is the solution so far",
     }
 }
 
@@ -151,8 +195,8 @@ impl fmt::Display for Report {
             }
             writeln!(f)?;
         }
-        if self.backend != Place::Cpu {
-            writeln!(f, "backend   {}", name(self.backend))?;
+        if let Some(devices) = &self.devices {
+            writeln!(f, "backend   {}, devices {devices:?} of the ranks", name(self.backend))?;
         }
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
         let ranks = count(self.ranks.count(), "rank");

@@ -43,6 +43,9 @@ pub(crate) fn check(options: &Solve, ranks: usize) -> Result<(), Failure> {
     if options.backend == Place::Opencl && !device::takes(options) {
         return Err(Failure::OnDevice);
     }
+    if let Some(device) = options.device.filter(|_| options.backend == Place::Cpu) {
+        return Err(Failure::DeviceOnCpu { device });
+    }
     let whole = matches!(options.product, Product::Blocking | Product::Pipelined);
     if whole && options.schedule == Order::Queues && !ranks.is_power_of_two() {
         return Err(Failure::Queues { ranks });

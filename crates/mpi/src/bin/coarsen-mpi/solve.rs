@@ -14,6 +14,7 @@ use crate::arguments::{Method, Place, Precond, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
+use crate::matrix;
 use crate::ranks::Ranks;
 use crate::recipes;
 use crate::report::{Found, Report};
@@ -31,6 +32,8 @@ pub(crate) struct Solved<C: Communicator> {
     pub(crate) table: Option<String>,
     /// The block rows of this rank, its ghosts, and the bytes that it sends in a product.
     pub(crate) own: [usize; 3],
+    /// The number of the device of each rank.
+    pub(crate) devices: Option<Vec<u64>>,
 }
 
 /// A solve.
@@ -52,11 +55,12 @@ pub(crate) fn run<C: Communicator>(
     schedule::check(options, comm.size())?;
     recipes::check(options)?;
     let input = Input::load(comm, options)?;
+    let on = Partition::new(comm.clone(), input.layout.clone())?;
+    matrix::check(options, &on, &input.rows, &input.order)?;
     let read = Spent::since(begun);
 
-    let on = Partition::new(comm.clone(), input.layout.clone())?;
     let (mode, schedule) = schedule::mode(comm, options, &input.layout)?;
-    let Solved { x, setup, run, table, own } = match options.backend {
+    let Solved { x, setup, run, table, own, devices } = match options.backend {
         Place::Cpu => on_cpu(comm, options, &input, &on, mode)?,
         Place::Opencl => device::solve(comm, options, &input, &on)?,
     };
@@ -70,7 +74,7 @@ pub(crate) fn run<C: Communicator>(
         let written = if comm.rank() == 0 { write() } else { Ok(()) };
         together(comm, written.map_err(Failure::Write))?;
     }
-    let found = Found { solved: run.report, history: run.history, levels: table, schedule };
+    let found = Found { solved: run.report, history: run.history, levels: table, schedule, devices };
     Ok(Report::new(options, &input, threads, &times, found, ranks))
 }
 
@@ -91,7 +95,8 @@ fn on_cpu<C: Communicator>(
     comm.barrier()?;
     let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
-    Ok(Solved { x, setup, run, table, own: [on.count(), a.ghosts(), a.bytes_sent()] })
+    let own = [on.count(), a.ghosts(), a.bytes_sent()];
+    Ok(Solved { x, setup, run, table, own, devices: None })
 }
 
 /// Solves A x = b at any place, and counts messages.

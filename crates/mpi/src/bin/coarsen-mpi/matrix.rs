@@ -1,0 +1,134 @@
+//! Facts about the matrix that the command needs before the setup, as `coarsen` finds them: the unknowns of a node, and
+//! properties that exclude a method.
+
+use coarsen_diagnose::{Definiteness, Witness, diagnose};
+use coarsen_distributed::{CommError, Communicator, GlobalRows, Partition, pack, unpack};
+use coarsen_matrix_market::Piece;
+use coarsen_sparse::{Bsr, Pattern, SparseError, assembly, detect_block_size};
+
+use crate::arguments::{Method, Solve, name};
+use crate::division::Order;
+use crate::failure::{Failure, together};
+
+/// The runs of consecutive rows whose pattern shows the block size of a large matrix, and the rows of a run: those that
+/// [`detect_block_size`] looks at.
+const RUNS: usize = 16;
+const RUN: usize = 480;
+
+/// The number of unknowns of a node that the pattern shows. All ranks call it. *Cost* rank 0 receives the places of the
+/// entries in the sample of rows.
+pub(crate) fn block_size<C: Communicator>(comm: &C, piece: &Piece) -> Result<usize, Failure> {
+    let n = piece.size;
+    let mut sampled = vec![n <= 2 * RUNS * RUN; n];
+    for run in 0..RUNS {
+        let start = run * n.saturating_sub(RUN) / (RUNS - 1);
+        sampled[start..n.min(start + RUN)].fill(true);
+    }
+    let mut own = Vec::new();
+    let places = piece.entries.iter().filter(|(i, ..)| sampled[*i as usize]);
+    pack(places.flat_map(|&(i, j, _)| [i, j]), &mut own);
+    let all = comm.gather(0, &own)?;
+    let found = all.map(|all| pattern(n, &all).map(|pattern| detect_block_size(&pattern) as u64)).transpose();
+    let mut size = Vec::new();
+    pack(together(comm, found.map_err(Failure::Sparse))?, &mut size);
+    comm.broadcast(0, &mut size)?;
+    Ok(unpack::<u64>(&size).next().unwrap_or(1) as usize)
+}
+
+/// The pattern of places (row, column), of which some may be given twice.
+fn pattern(n: usize, places: &[Vec<u8>]) -> Result<Pattern, SparseError> {
+    let places = places.iter().flat_map(|part| unpack::<u32>(part)).collect::<Vec<_>>();
+    let mut places = places.as_chunks::<2>().0.to_vec();
+    places.sort_unstable();
+    places.dedup();
+    let offsets = (0..=n).map(|i| places.partition_point(|place| (place[0] as usize) < i)).collect();
+    Pattern::new(n, offsets, places.iter().map(|place| place[1]).collect())
+}
+
+/// Refuses a method that needs a symmetric, or a positive definite matrix, if this one is not: as `coarsen` does, each rank
+/// looks at its rows and those of other ranks to which they couple. All ranks call it. *Cost* a copy of these rows, and a
+/// pass over them.
+pub(crate) fn check<C: Communicator>(
+    options: &Solve,
+    on: &Partition<C>,
+    rows: &GlobalRows<f64>,
+    order: &Order,
+) -> Result<(), Failure> {
+    if matches!(options.method, Method::Gmres | Method::Bicgstab) {
+        return Ok(());
+    }
+    let (nodes, around) = around(on, rows)?;
+    let checked = around.map_err(Failure::Sparse).and_then(|a| {
+        let Some(values) = diagnose(&a).values else { return Ok(()) }; // not finite: the setup says where
+        let method = name(options.method);
+        let b = a.block().0;
+        let given = |i: usize| order.old(nodes[i / b]) * b + i % b + 1;
+        if let Some((i, j, here, there)) = values.symmetry.worst.filter(|_| !values.symmetry.holds()) {
+            let [row, column] = [i, j].map(given);
+            let cure = match values.symmetry.triangle {
+                Some(_) => {
+                    "only one triangle is stored: write `symmetric` in place of `general` in the first line"
+                }
+                None => "use --method gmres or bicgstab, or eliminate boundary rows and columns alike",
+            };
+            return Err(Failure::Unsymmetric { method, row, column, here, there, cure });
+        }
+        match &values.definiteness {
+            Definiteness::Indefinite(witness) if options.method != Method::Minres => {
+                let why = match *witness {
+                    Witness::Diagonal { positive, negative } => {
+                        Witness::Diagonal { positive: given(positive), negative: given(negative) }
+                    }
+                    Witness::Pair { rows: (i, j), ratio } => {
+                        Witness::Pair { rows: (given(i), given(j)), ratio }
+                    }
+                    Witness::Triple { rows: (i, j, k) } => {
+                        Witness::Triple { rows: (given(i), given(j), given(k)) }
+                    }
+                };
+                Err(Failure::Indefinite { method, why })
+            }
+            _ => Ok(()),
+        }
+    });
+    together(on.comm(), checked)
+}
+
+/// The square matrix of the nodes of this rank and those of other ranks to which they couple, and their numbers.
+fn around<C: Communicator>(
+    on: &Partition<C>,
+    rows: &GlobalRows<f64>,
+) -> Result<(Vec<u64>, Result<Bsr<f64>, SparseError>), CommError> {
+    let (own, b) = (on.layout().range(on.rank()), rows.block().0);
+    let mut ghosts: Vec<u64> = rows.columns().iter().copied().filter(|j| !own.contains(j)).collect();
+    ghosts.sort_unstable();
+    ghosts.dedup();
+    let told = on.fetch(&ghosts, |row, to| {
+        for (j, block) in rows.row((row - own.start) as usize) {
+            pack([j], to);
+            pack(block.iter().copied(), to);
+        }
+    })?;
+    let mut nodes: Vec<u64> = own.clone().chain(ghosts.iter().copied()).collect();
+    nodes.sort_unstable();
+    let at = |node: u64| nodes.binary_search(&node).ok().map(|k| k as u32);
+    let (mut places, mut values) = (Vec::new(), Vec::new());
+    for (k, i) in own.clone().enumerate() {
+        for (j, block) in rows.row(k) {
+            places.extend(at(i).zip(at(j)));
+            values.extend_from_slice(block);
+        }
+    }
+    for (&i, row) in ghosts.iter().zip(&told) {
+        for entry in row.chunks_exact(8 + 8 * b * b) {
+            let (j, block) = entry.split_at(8);
+            if let Some(place) = at(i).zip(unpack(j).next().and_then(at)) {
+                places.push(place);
+                values.extend(unpack::<f64>(block));
+            }
+        }
+    }
+    let n = nodes.len() * b;
+    let a = assembly::from_blocks(n, n, (b, b), &places, &values);
+    Ok((nodes, a))
+}

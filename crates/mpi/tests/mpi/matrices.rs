@@ -1,0 +1,128 @@
+//! What the command finds out about a matrix, and the devices of ranks.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use coarsen_matrix_market as matrix_market;
+use coarsen_opencl::devices;
+
+use crate::jobs::{command, number_before};
+use crate::reports::Folder;
+
+/// A file with these entries, of which rows and columns begin with 0.
+fn written(folder: &Folder, n: usize, entries: &[(usize, usize, f64)]) -> PathBuf {
+    let mut text = format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n", entries.len());
+    for (i, j, v) in entries {
+        let _ = writeln!(text, "{} {} {v}", i + 1, j + 1);
+    }
+    let file = folder.0.join("A.mtx");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// A row of `n` nodes: `diagonal(i)`, and the couplings to the nodes before and after.
+fn chain(n: usize, diagonal: impl Fn(usize) -> f64, [before, after]: [f64; 2]) -> Vec<(usize, usize, f64)> {
+    let inside = |i: usize| (i, i, diagonal(i));
+    let pairs = (1..n).flat_map(|i| [(i, i - 1, before), (i - 1, i, after)]);
+    (0..n).map(inside).chain(pairs).collect()
+}
+
+/// The exit code and the text for a file, on 3 ranks.
+fn solved(file: &Path, words: &str) -> (Option<i32>, String) {
+    command(3, &format!("solve {} --rhs ones {words}", file.display()))
+}
+
+/// As in `coarsen`, methods for symmetric or definite matrices refuse others before the first iteration, also where only
+/// the couplings between two ranks show it. The numbers are those of the file, whatever the order of the nodes.
+pub(crate) fn properties() {
+    let folder = Folder::new("properties");
+    let file = written(&folder, 60, &chain(60, |_| 4.0, [-3.0, -0.5]));
+    for method in ["cg", "fcg", "minres", "single-reduction-cg", "pipelined-cg"] {
+        let (code, text) = solved(&file, &format!("--method {method}"));
+        assert!(code == Some(4) && text.contains("gmres or bicgstab"), "{method}: {text}");
+        assert!(!text.contains("iterations,") && !text.contains("direct method"), "{method}: {text}");
+    }
+    for method in ["gmres", "bicgstab"] {
+        assert_eq!(solved(&file, &format!("--method {method}")).0, Some(0));
+    }
+    let (code, text) = solved(&written(&folder, 60, &chain(60, |_| 4.0, [-1.0, 0.0])), "");
+    assert!(code == Some(4) && text.contains("only one triangle is stored"), "{text}");
+    // One pair, between ranks 0 and 1.
+    let mut entries = chain(60, |_| 4.0, [-1.0, -1.0]);
+    entries.iter_mut().filter(|(i, j, _)| (*i, *j) == (19, 20)).for_each(|(.., v)| *v = -1.5);
+    let (code, text) = solved(&written(&folder, 60, &entries), "");
+    assert!(code == Some(4) && text.contains("row 20, column 21 holds -1.5"), "{text}");
+    assert_eq!(text.matches("needs a symmetric matrix").count(), 1, "{text}");
+    // Indefinite: signs of the diagonal, and the minor of a pair between ranks 1 and 2.
+    let signs = written(&folder, 60, &chain(60, |i| if i == 25 { -4.0 } else { 4.0 }, [-1.0, -1.0]));
+    let (code, text) = solved(&signs, "");
+    assert!(code == Some(4) && text.contains("negative in row 26"), "{text}");
+    assert_eq!(solved(&signs, "--method minres --precond none").0, Some(0));
+    let mut entries = chain(60, |_| 4.0, [-1.0, -1.0]);
+    let pair = |i: usize, j: usize| (i.min(j), i.max(j)) == (39, 40);
+    entries.iter_mut().filter(|(i, j, _)| pair(*i, *j)).for_each(|(.., v)| *v = -5.0);
+    let (code, text) = solved(&written(&folder, 60, &entries), "");
+    assert!(code == Some(4) && text.contains("rows 40 and 41"), "{text}");
+    // Advice has options of this command only.
+    let file = written(&folder, 60, &chain(60, |_| 2.0, [-1.0, -1.0]));
+    let (code, text) = solved(&file, "--max-iterations 2");
+    assert!(
+        code == Some(4) && text.contains("--max-iterations") && !text.contains("direct method"),
+        "{text}"
+    );
+}
+
+/// The unknowns of a node follow from the coordinates, or else from the pattern, as in `coarsen`.
+pub(crate) fn block_sizes() {
+    let folder = Folder::new("block-sizes");
+    let [matrix, points] = ["A.mtx", "x.mtx"].map(|name| folder.0.join(name));
+    let write = |name: &str| {
+        let problem = coarsen_problems::Problem::parse(name, &coarsen_problems::Options::default()).unwrap();
+        matrix_market::write(&matrix, &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
+        let n = problem.positions.len();
+        let values = (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
+        matrix_market::write_dense(&points, &matrix_market::Dense::new(n, 3, values).unwrap()).unwrap();
+    };
+    let coordinates = format!("--coordinates {}", points.display());
+    // 5,184 and 18,252 unknowns: a whole pattern, and a sample.
+    for (name, size) in [("elasticity3d:11", 3), ("elasticity3d:17", 3), ("poisson2d:150", 1)] {
+        write(name);
+        let iterations = [coordinates.as_str(), "", &format!("--block-size {size}")].map(|words| {
+            let (code, text) = solved(&matrix, words);
+            assert!(code == Some(0) && text.contains(&format!("{size} x {size} blocks")), "{name}: {text}");
+            number_before(&text, "iterations")
+        });
+        assert!(iterations.iter().all(|one| *one == iterations[0]), "{name}: {iterations:?}");
+    }
+    // Coordinates of another system, and a size that does not fit them.
+    write("elasticity3d:11");
+    let other = folder.0.join("other.mtx");
+    matrix_market::write_dense(&other, &matrix_market::Dense::new(100, 3, vec![0.0; 300]).unwrap()).unwrap();
+    let (code, text) = solved(&matrix, &format!("--coordinates {}", other.display()));
+    assert!(code != Some(0) && text.contains("other.mtx"), "{text}");
+    let (code, text) = solved(&matrix, &format!("{coordinates} --block-size 1"));
+    assert!(code == Some(3) && text.contains("one per node of --block-size unknowns"), "{text}");
+}
+
+/// Ranks of a machine take its devices in turn; `--device` gives all ranks one. Numbers of no device are refused.
+pub(crate) fn ranks_take_devices() {
+    let (code, text) = command(2, "solve --problem poisson2d:12 --device 0");
+    assert!(code == Some(2) && text.contains("give --backend opencl"), "{text}");
+    let Ok(all) = devices() else { return println!("skipped: no OpenCL") };
+    let accelerators = all.iter().filter(|device| device.double && device.accelerator).count();
+    let solve = |words: &str| command(3, &format!("solve --problem poisson2d:12 --backend opencl {words}"));
+    let count =
+        if accelerators > 0 { accelerators } else { all.iter().filter(|device| device.double).count() };
+    if count > 0 {
+        let (code, text) = solve("");
+        let Some((_, of_ranks)) = text.split_once("devices [") else { panic!("{text}") };
+        let mut found: Vec<&str> = of_ranks.split(']').next().unwrap_or_default().split(", ").collect();
+        found.dedup();
+        assert!(code == Some(0) && found.len() == count.min(3), "{count} devices: {text}");
+        let first = all.iter().position(|device| device.double).unwrap_or_default();
+        let (code, text) = solve(&format!("--device {first}"));
+        assert!(code == Some(0) && text.contains(&format!("devices {:?}", [first; 3])), "{text}");
+    }
+    let (code, text) = solve("--device 99");
+    assert!(code == Some(5) && text.contains("--device 99: this machine has"), "{text}");
+}
