@@ -32,6 +32,17 @@ pub enum ContactError {
         /// The allowed range.
         range: &'static str,
     },
+    /// Two triangles with the same corners.
+    #[error(
+        "triangles {} and {} (from 0) both have the corners {}, {} and {}, so that contact would count twice; remove one of \
+         them (Mesh::welded does)", triangles[0], triangles[1], corners[0], corners[1], corners[2]
+    )]
+    Double {
+        /// The numbers of both.
+        triangles: [usize; 2],
+        /// The corners of the second one.
+        corners: [u32; 3],
+    },
     /// A pair that touches at the start.
     #[error(
         "at the start, {pair} are nearer than {floor:.3e} m, a tenth of the thickness; move them apart, or take a \

@@ -15,7 +15,7 @@
 //! | `vtk` | VTK legacy, ascii and binary |
 //! | `format` | detection of the format; reading of the bytes |
 //! | `fields` | words, numbers and bytes of a file, with their places |
-//! | `surface` | boundary, unused vertices, bounding box |
+//! | `surface` | boundary, welded and unused vertices, bounding box |
 //! | `voxels` | meshes of cubes |
 //! | `shape` | generated bars; scaled, oriented and refined meshes |
 //! | [`vector`] | operations on 3D vectors |

@@ -13,4 +13,5 @@ mod obstacles;
 mod searches;
 mod smoothed;
 mod steps;
+mod surfaces;
 mod turning;
