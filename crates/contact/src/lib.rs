@@ -55,8 +55,8 @@ pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
 pub use cloth::{
-    Broad, ClothContact, ClothFriction, Fresh, Impact, Near, Pair, Search, Topology, Touch, Zones, clearance,
-    time_of_impact,
+    Broad, ClothContact, ClothFriction, Crossing, Crossings, Fresh, Impact, Near, Pair, Search, Topology,
+    Touch, Zones, clearance, time_of_impact,
 };
 pub use contact::Contact;
 pub use error::ContactError;

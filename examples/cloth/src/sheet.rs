@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{Mesh, read_texture, read_triangles};
+use coarsen_contact::{ContactError, Topology};
 use coarsen_core::SplitMix64;
 use examples_common::stage::unit;
 
@@ -143,8 +144,11 @@ impl Sheet {
     ///
     /// # Errors
     /// [`SheetFault`], which names the element that is not valid.
-    pub(crate) fn garment(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
-        let mesh = read_triangles(file)?;
+    pub(crate) fn garment(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
+        Self::garment_of(welded(read_triangles(file)?, weld).0, fitted)
+    }
+
+    fn garment_of(mesh: Mesh, fitted: bool) -> Result<Self, SheetFault> {
         let [low, high] = mesh.bounds();
         let scale = (WAIST[1] - HEM[1]) / (high[1] - low[1]);
         let middle = [0, 1, 2].map(|k| 0.5 * (low[k] + high[k]));
@@ -160,9 +164,11 @@ impl Sheet {
     ///
     /// # Errors
     /// [`SheetFault`], which names the element that is not valid.
-    pub(crate) fn sewn(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
-        let garment = Self::garment(file, fitted)?;
-        let mut pattern = read_texture(file)?;
+    pub(crate) fn sewn(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
+        let (mesh, kept) = welded(read_triangles(file)?, weld);
+        let garment = Self::garment_of(mesh, fitted)?;
+        let texture = read_texture(file)?;
+        let mut pattern: Vec<_> = kept.iter().map(|&t| texture[t as usize]).collect();
         let flat: f64 = pattern.iter().map(cut_area).sum();
         let area: f64 = (0..garment.triangles.len()).map(|t| garment.area(t)).sum();
         let scale = (area / flat).sqrt();
@@ -174,8 +180,8 @@ impl Sheet {
     ///
     /// # Errors
     /// [`SheetFault`], which names the element that is not valid.
-    pub(crate) fn read(file: &Path) -> Result<Self, SheetFault> {
-        let mesh = read_triangles(file)?.scaled(1.0);
+    pub(crate) fn read(file: &Path, weld: bool) -> Result<Self, SheetFault> {
+        let mesh = welded(read_triangles(file)?, weld).0.scaled(1.0);
         let normal: [f64; 3] = mesh.triangles.iter().fold([0.0; 3], |sum, t| {
             let n = normal(&mesh, t);
             [0, 1, 2].map(|k| sum[k] + n[k])
@@ -223,6 +229,11 @@ impl Sheet {
             && let Some(triangle) = self.triangles.iter().position(|t| up(t) != up(&self.triangles[0]))
         {
             return Err(SheetFault::Inverted { triangle });
+        }
+        let free = vec![false; self.rest.len()];
+        if let Err(ContactError::Double { triangles, .. }) = Topology::new(&self.triangles, &free, &self.rest)
+        {
+            return Err(SheetFault::Double { triangles });
         }
         let sides = edges_with_triangles(&self.triangles);
         for same in sides.chunk_by(|a, b| a.0 == b.0) {
@@ -294,6 +305,12 @@ impl Sheet {
 /// Two triangles of a cell with these corners, cut from the second to the third or the other way.
 pub(crate) fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
     if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
+}
+
+/// The mesh of a file and the numbers of its triangles there, with vertices at the same place merged if `weld`.
+pub(crate) fn welded(mesh: Mesh, weld: bool) -> (Mesh, Vec<u32>) {
+    let all = 0..mesh.triangles.len() as u32;
+    if weld { mesh.welded() } else { (mesh, all.collect()) }
 }
 
 /// The area of a triangle of a pattern.

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use coarsen::elastic::{Fabric, Nodes, Plus, Total};
-use coarsen_contact::{
-    ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin, clearance,
-};
-use examples_common::crossing::Crossing;
+use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
+use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Shape, Spin, clearance};
 use examples_common::stage::Solid;
 
 use crate::air::Air;
@@ -20,6 +17,7 @@ use crate::rows::Row;
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
+use crate::solids::{Pressed, Pressing, Rubbed, barrier, solids};
 use crate::state::State;
 use crate::statue::Statue;
 use crate::supported::Obstruction;
@@ -43,6 +41,12 @@ const SEAM: f64 = 2e4;
 /// By which share of the thickness constraints are above the penalties of solids.
 const LIFT: f64 = 0.5;
 
+/// Round-off of distances.
+const ROUND: f64 = 1e-9;
+
+/// The distance that barriers keep, in units of the thickness: that of contact of triangles.
+const FLOOR: f64 = 0.1;
+
 /// Standard gravity in m/s².
 pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 
@@ -50,10 +54,10 @@ pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 type Fabrics = Plus<Total<Box<dyn Woven>>, ClothContact>;
 
 /// Friction with solids, and of triangles.
-type Frictions = Plus<Total<Friction<Box<dyn Shape>>>, ClothFriction>;
+type Frictions = Plus<Total<Rubbed>, ClothFriction>;
 
 /// Contact with solids, and friction.
-type Solids = Plus<Total<Obstacle<Box<dyn Shape>>>, Frictions>;
+type Solids = Plus<Total<Pressed>, Frictions>;
 
 /// All energies except gravity.
 pub(crate) type Forces = Plus<Fabrics, Solids>;
@@ -81,8 +85,11 @@ pub(crate) struct Fixed {
     /// The solids at the start, by how much their contact is grown, and how they turn.
     pub(crate) start: Vec<(Solid, f64)>,
     pub(crate) spins: Vec<Spin>,
-    /// The solid with a signed distance; its contact is grown by the thickness.
+    /// The solid with a signed distance, and by how much its contact is grown.
     pub(crate) statue: Option<Arc<Statue>>,
+    pub(crate) skin: f64,
+    /// How solids press.
+    pub(crate) law: Pressing,
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
@@ -104,7 +111,7 @@ impl World {
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let fixed = Fixed::new(scene, sheet, options)?;
         let parts = fabrics(&fixed, sheet, options)?;
-        let (obstacles, frictions) = penalties(&fixed, fixed.nodes.free(), options)?;
+        let (obstacles, frictions) = solids(&fixed, fixed.nodes.free(), options)?;
         let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
         let contact =
             ClothContact::new(triangles, &fixed.held, &fixed.positions, fixed.thickness, stiffness)?;
@@ -126,10 +133,12 @@ pub(crate) fn contact_stiffness(options: &Options) -> f64 {
     CONTACT * fabric(options).stretch
 }
 
-/// The thickness of the cloth, m.
+/// The thickness of the cloth, m: that of the options; or the default, but not more than the distance of parts of the sheet
+/// from each other.
 ///
 /// # Errors
-/// [`SceneError::Thick`] if it is not below all edges.
+/// [`SceneError::Thick`] if it is not below all edges, [`SceneError::Near`] if parts of the sheet are nearer than it, or than a
+/// tenth of the default.
 pub(crate) fn thickness(sheet: &Sheet, options: &Options) -> Result<f64, SceneError> {
     let [most, share] = THICKNESS;
     let [(shortest, ends), _] = sheet.edges();
@@ -137,7 +146,14 @@ pub(crate) fn thickness(sheet: &Sheet, options: &Options) -> Result<f64, SceneEr
     if thickness >= shortest {
         return Err(SceneError::Thick { thickness, ends, length: shortest });
     }
-    Ok(thickness)
+    // Parts of a flat sheet are as near as the smallest height of a triangle, and layers as they are placed.
+    let Some((distance, pair)) = clearance(&sheet.triangles, &sheet.rest, thickness)? else {
+        return Ok(thickness);
+    };
+    if options.cloth.thickness.is_some() || distance < FLOOR * thickness {
+        return Err(SceneError::Near { thickness, pair, distance });
+    }
+    Ok((1.0 - ROUND) * distance)
 }
 
 /// Stretching and bending of a sheet, or of some of its triangles.
@@ -157,27 +173,6 @@ pub(crate) fn fabrics(
         parts.push(Box::new(Seams::new(sheet, stiffness, fixed.thickness, &fixed.held, &fixed.positions)?));
     }
     Ok(Total::new(parts)?)
-}
-
-/// The solids at the start, as penalties on `nodes` nodes.
-type Penalties = (Vec<Obstacle<Box<dyn Shape>>>, Vec<Friction<Box<dyn Shape>>>);
-
-/// Contact and friction of `nodes` nodes with the solids at the start.
-///
-/// # Errors
-/// [`SceneError::Obstacle`] for a solid or a number that is not valid.
-pub(crate) fn penalties(fixed: &Fixed, nodes: usize, options: &Options) -> Result<Penalties, SceneError> {
-    let (stiffness, mu, h) = (contact_stiffness(options), options.cloth.friction, options.method.dt);
-    let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
-    // The statue has no motion, and comes after those that have one.
-    let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
-    let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
-    for (index, ((shape, rough), spin)) in shapes.zip(spins).enumerate() {
-        let fault = |source| SceneError::Obstacle { index, source };
-        obstacles.push(Obstacle::new(nodes, shape, stiffness).map_err(fault)?);
-        frictions.push(Friction::new(nodes, rough, spin, stiffness, mu, h).map_err(fault)?);
-    }
-    Ok((obstacles, frictions))
 }
 
 impl Fixed {
@@ -202,11 +197,14 @@ impl Fixed {
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
+        let skin = if constrained { thickness - lift } else { FLOOR * thickness };
+        let law = match constrained {
+            true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
+            false => barrier(thickness, FLOOR * thickness, options),
+        };
         let (mut start, mut bare) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
-            // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
-            let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
-            start.push((*solid, thickness + sag - lift));
+            start.push((*solid, skin + if constrained { sag(solid, longest) } else { 0.0 }));
             let shape = shape(index, solid, 0.0)?;
             if let Some(vertex) = (0..count).find(|&i| shape.distance(positions[i]) < 0.0) {
                 let depth = -shape.distance(positions[vertex]);
@@ -229,15 +227,10 @@ impl Fixed {
         }
         let air = Air { velocity: wind, damping: cloth.damping, triangles: sheet.triangles.clone() };
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
-        let crossings = Penetrations::new(&sheet.triangles, still, count as u32, bare, statue.clone());
+        let counts = [count, positions.len()];
+        let crossings = Penetrations::new(&sheet.triangles, still, counts, bare, statue.clone());
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
-        }
-        // Parts of a flat sheet are as near as the smallest height of a triangle, and layers as they are placed.
-        if cloth.thickness.is_some()
-            && let Some((distance, pair)) = clearance(&sheet.triangles, &positions[..count], thickness)?
-        {
-            return Err(SceneError::Near { thickness, pair, distance });
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };
@@ -252,6 +245,8 @@ impl Fixed {
             start,
             spins,
             statue,
+            skin,
+            law,
             lift,
             blocks,
             frictions,
@@ -259,6 +254,16 @@ impl Fixed {
             air,
             crossings,
         })
+    }
+
+    /// The same with solids as penalties, for steps of one linear solve: grown so that edges whose ends are on a solid stay
+    /// outside.
+    pub(crate) fn with_penalties(mut self, sheet: &Sheet, options: &Options) -> Self {
+        let [_, (longest, _)] = sheet.edges();
+        let skin = self.thickness;
+        self.start.iter_mut().for_each(|(solid, grown)| *grown = skin + sag(solid, longest));
+        let law = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
+        Self { skin, law, ..self }
     }
 
     /// The solids at a time, each grown as its contact is, and the statue; or bare and without it, since its triangles
@@ -274,7 +279,7 @@ impl Fixed {
             .iter()
             .enumerate()
             .map(|(index, solid)| shape(index, solid, skin(index)))
-            .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.thickness - self.lift))))
+            .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.skin))))
             .collect()
     }
 
@@ -364,15 +369,23 @@ impl Fixed {
             let on = |block: &Block| block.distance(**p) < 1e-3 * block.skin;
             obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
         };
-        let touching = points.iter().filter(touches).count();
+        let touching = match self.law {
+            Pressing::Barrier(_) => obstacles.iter().map(|part| part.penetration(&state.x).contacts).sum(),
+            Pressing::Penalty(_) => points.iter().filter(touches).count(),
+        };
         let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
     }
 }
 
+/// By how much a ball or a bar is grown so that edges whose ends are on it stay outside.
+fn sag(solid: &Solid, longest: f64) -> f64 {
+    solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r))
+}
+
 /// A solid that is grown by a skin, for the number of the obstacle in errors.
-fn shape(index: usize, solid: &Solid, skin: f64) -> Result<Box<dyn Shape>, SceneError> {
+pub(crate) fn shape(index: usize, solid: &Solid, skin: f64) -> Result<Box<dyn Shape>, SceneError> {
     solid.shape(skin).map_err(|source| SceneError::Obstacle { index, source })
 }
 

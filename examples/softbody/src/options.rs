@@ -87,7 +87,10 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
-    /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node enters.
+    /// Coefficient of friction of bodies with obstacles and, by barriers, with each other and with themselves.
+    #[arg(long, default_value_t = 0.3, value_parser = not_negative)]
+    pub(crate) friction: f64,
+    /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node or edge enters.
     #[arg(long, value_enum, default_value_t = Contact::Barrier)]
     pub(crate) contact: Contact,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
@@ -100,7 +103,7 @@ pub(crate) struct Method {
 pub(crate) enum Contact {
     /// Quadratic penalties of nodes inside obstacles and bodies.
     Penalty,
-    /// Barriers of the distance to obstacles and between surfaces; continuous detection bounds every step.
+    /// Barriers of the distance to obstacles and between surfaces, for nodes and edges; continuous detection bounds every step.
     Barrier,
 }
 

@@ -4,6 +4,7 @@ mod bodies;
 mod cloth;
 mod cloth_friction;
 mod common;
+mod edges;
 mod friction;
 mod hash;
 mod held;

@@ -1,6 +1,6 @@
 //! Surfaces that contact refuses: triangles that are there twice, and starts that intersect.
 
-use coarsen_contact::{Broad, ClothContact, ContactError, Topology, clearance};
+use coarsen_contact::{ClothContact, ContactError, Topology, clearance};
 use coarsen_mesh::{Mesh, read_triangles};
 
 /// A square of four triangles above another one.
@@ -50,4 +50,30 @@ fn a_face_that_is_twice_in_a_file_counts_once_or_is_named() {
     assert_eq!(welded.triangles, mesh.triangles[..32]);
     assert!(kept.iter().copied().eq(0..32) && welded.positions == mesh.positions);
     assert!(contact(&welded).is_ok());
+}
+
+/// A start with an edge through a triangle, far from the edges of the triangle, is an error that names both; it is none
+/// where all nodes are held.
+#[test]
+fn starts_that_cross_are_named() {
+    let triangles = [[0, 1, 2], [3, 4, 5]];
+    let mut x = [
+        [0.0, 0.0, 0.0],
+        [3.0, 0.0, 0.0],
+        [0.0, 3.0, 0.0],
+        [1.0, 1.0, -1.0],
+        [1.0, 1.0, 2.0],
+        [1.0, 2.0, 5.0],
+        [9.0, 9.0, 9.0],
+    ];
+    let contact = |x: &[[f64; 3]], held: bool| {
+        ClothContact::new(&triangles, &[held, held, held, held, held, held, false], x, 0.01, 1.0)
+    };
+    let error = contact(&x, false).err().expect("an error");
+    let ContactError::Intersects(crossing) = error else { panic!("{error}") };
+    assert_eq!((crossing.edge, crossing.triangle), ([3, 4], [0, 1, 2]));
+    assert!(error.to_string().contains("edge 3, 4 crosses triangle 0, 1, 2"), "{error}");
+    assert!(contact(&x, true).is_ok());
+    x[3][2] = 0.1;
+    assert!(contact(&x, false).is_ok());
 }

@@ -4,10 +4,10 @@ use super::*;
 use crate::motion::Motion;
 use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
+use crate::solids::solids;
 use crate::state::State;
 use crate::step::{Stepper, Undetected};
-use crate::world::{Fixed, World, penalties};
-use coarsen_contact::ContactError;
+use crate::world::{Fixed, World};
 use examples_common::stage::Solid;
 
 /// The independent test finds no penetration in any frame of any scene, and energy does not grow.
@@ -239,7 +239,7 @@ fn starts_that_intersect_are_refused() {
     let errors = [
         fixed.shapes(0.0, true).err(),
         fixed.obstructions(0.0, 0.01).err(),
-        penalties(&fixed, 81, &options).err(),
+        solids(&fixed, 81, &options).err(),
     ];
     for error in errors {
         assert!(matches!(error, Some(SceneError::Obstacle { index: 1, .. })), "{error:?}");
@@ -264,7 +264,7 @@ fn starts_that_intersect_are_refused() {
     let strips = Sheet::strips(9, 3, 1e-5);
     let twist = SceneChoice::Twist.scene(&strips);
     let error = World::new(&twist, &strips, &options).err().expect("a fault");
-    assert!(matches!(error, SceneError::Contact(ContactError::Close { .. })), "{error}");
+    assert!(matches!(error, SceneError::Near { .. }), "{error}");
 }
 
 /// Steps that end after a few short linear solves: nothing crosses, and energy does not grow.

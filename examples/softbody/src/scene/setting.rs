@@ -50,8 +50,9 @@ impl FromStr for SceneChoice {
 pub(crate) struct Setting {
     /// The acceleration of all nodes, m/s².
     pub(crate) gravity: Option<[f64; 3]>,
-    /// Whether bodies, all of tetrahedra, have contact with each other and with themselves; by default true if
-    /// there are several.
+    /// Whether bodies have contact with each other and with themselves; by default true if there are several, and for a
+    /// body that can touch itself: one that is no bar, or that an attachment turns. If its mesh is then not fit for contact,
+    /// there is none.
     pub(crate) contact: Option<bool>,
     /// The stiffness of contacts in N/m; by default ten times Young's modulus times the length of an edge.
     pub(crate) contact_stiffness: Option<f64>,
@@ -135,6 +136,16 @@ pub(crate) struct Attachment {
     pub(crate) velocity: [f64; 3],
     /// The rotation of the points.
     pub(crate) turn: Option<Turn>,
+}
+
+impl Setting {
+    /// Whether bodies have contact with each other and with themselves, and whether the scene says so or needs it.
+    pub(super) fn touches(&self) -> [bool; 2] {
+        let said = self.contact.is_some() || self.body.len() > 1;
+        let folds = |body: &Body| !matches!(body.mesh, None | Some(MeshChoice::Bar(_)));
+        let turns = self.attachment.iter().any(|attachment| attachment.turn.is_some());
+        [self.contact.unwrap_or(self.body.len() > 1 || turns || self.body.iter().any(folds)), said]
+    }
 }
 
 impl Attachment {

@@ -1,7 +1,7 @@
 //! Contact: what barriers keep, and scenes that they refuse.
 
 use coarsen::mesh;
-use examples_common::crossing::Crossings;
+use coarsen_contact::Crossings;
 
 use super::{Folder, check_balance, distance};
 use crate::rows::Row;
@@ -26,7 +26,7 @@ fn crossed(folder: &Folder, text: &str, frames: &str, more: &[&str]) -> (Vec<Row
     let count = |row: &Row| {
         let file = folder.0.join(format!("frame_{:04}.vtk", row.frame));
         let surface = mesh::read(file).unwrap();
-        let nodes = surface.positions.len() as u32;
+        let nodes = vec![false; surface.positions.len()];
         Crossings::new(surface.triangles, nodes).find(&surface.positions).len()
     };
     let counts = rows.iter().map(count).collect();
@@ -41,11 +41,11 @@ fn bodies_that_are_pressed_together_do_not_intersect() {
     let soft = ["--young", "2e4", "--iterations", "4", "--dt", "0.0167"];
     let (rows, counts) = crossed(&folder, PRESSED, "24", &soft);
     assert!(counts.iter().all(|count| *count == 0), "{counts:?}");
-    assert!(rows.iter().all(|row| row.penetration == 0.0) && rows[24].contacts > 10);
+    assert!(rows.iter().all(|row| row.deepest() == 0.0) && rows[24].contacts > 10);
     assert!((0..=24).all(|frame| folder.surface(frame).iter().all(|p| p[1] > 0.0)));
     check_balance(&rows, 1e-3);
     let (rows, counts) = crossed(&folder, PRESSED, "24", &[&soft[..], &["--contact", "penalty"]].concat());
-    assert!(counts.iter().any(|count| *count > 0) && rows.iter().any(|row| row.penetration > 0.0));
+    assert!(counts.iter().any(|count| *count > 0) && rows.iter().any(|row| row.deepest() > 0.0));
 }
 
 /// Newton's method with the exact Hessian of contact, which has the turning of normals, takes few iterations at impact.
