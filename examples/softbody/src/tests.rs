@@ -18,6 +18,7 @@ use crate::scene::SceneError;
 
 mod attachments;
 mod contact;
+mod depths;
 mod resume;
 mod scales;
 
