@@ -98,23 +98,13 @@ pub(crate) fn solids(
         };
         let fault = |source| SceneError::Obstacle { index, source };
         let obstacle = make(smooth).map_err(fault)?;
-        if let Some(ends) = inside(&obstacle, &rest) {
+        if barrier && let Some(ends) = obstacle.inside(&rest) {
             return Err(SceneError::Touches { ends, obstacle: index });
         }
         frictions.push(make(rough).and_then(|rough| Friction::new(rough, spin, mu, h)).map_err(fault)?);
         obstacles.push(obstacle);
     }
     Ok((obstacles, frictions))
-}
-
-/// A node or an edge that is in a barrier at x, by the numbers of its ends among the free nodes.
-fn inside(obstacle: &Pressed, x: &[f64]) -> Option<[u32; 2]> {
-    if x.is_empty() {
-        return None; // a penalty
-    }
-    let still = vec![0.0; x.len()];
-    let here = |_| -> Box<dyn Shape> { Box::new(Nowhere) };
-    obstacle.impacts(x, &still, here, f64::MIN_POSITIVE).first().map(|(_, ends)| *ends)
 }
 
 /// The law of a barrier of the cloth whose solids are grown by `floor`.

@@ -44,6 +44,27 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         t
     }
 
+    /// The first node or edge, twice the same node for a node, whose energy at x is not finite: it is in a barrier, so that no
+    /// descent can begin there. *Panics* on a wrong length.
+    ///
+    /// ```
+    /// use coarsen_contact::{Obstacle, Sphere};
+    /// use coarsen_elastic::Barrier;
+    /// let ball = Obstacle::with_law(2, Sphere::new([0.0; 3], 0.1)?, Barrier { stiffness: 1.0, reach: 0.01 })?;
+    /// let x = [-0.5, 0.0, 0.0, 0.5, 0.0, 0.0];
+    /// assert_eq!(ball.inside(&x), None);
+    /// assert_eq!(ball.edges(&[[0, 1]], &x)?.inside(&x), Some([0, 1]));
+    /// # Ok::<(), coarsen_contact::ContactError>(())
+    /// ```
+    pub fn inside(&self, x: &[f64]) -> Option<[u32; 2]> {
+        self.check("inside", x);
+        let bad = |gap: f64| !self.law.at(gap)[0].is_finite();
+        let mut nodes = (0..self.nodes()).filter(|&i| self.touches[i]);
+        let node = nodes.find(|&i| bad(self.gap(i, x))).map(|i| [i as u32; 2]);
+        let dips = |ends: &[u32; 2]| bad(nearest(&self.shape, ends.map(|node| at(node as usize, x))).gap);
+        node.or_else(|| self.edge_ends().find(dips))
+    }
+
     /// The nodes and the edges, twice the same node for a node, that the shape would meet while it moves along `path`, from
     /// 0 to 1, and free nodes from x along d; with the times until which they may move. No point of the shape may move by
     /// more than `speed`. Of a path that begins at the shape and ends where [`set_shape`](Self::set_shape) puts it, nothing

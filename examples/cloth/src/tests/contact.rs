@@ -8,7 +8,7 @@ use crate::solids::solids;
 use crate::state::State;
 use crate::step::{Stepper, Undetected};
 use crate::world::{Fixed, World};
-use examples_common::stage::Solid;
+use examples_common::stage::{GROUND, Solid};
 
 /// The independent test finds no penetration in any frame of any scene, and energy does not grow.
 #[test]
@@ -230,6 +230,11 @@ fn starts_that_intersect_are_refused() {
     };
     let error = fault(&row, &options);
     assert!(matches!(error, SceneError::Inside { vertex: 80, obstacle: 0, .. }), "{error}");
+    // Between two vertices.
+    let small = Solid::Sphere { centre: [-0.4375, 0.8, -0.5], radius: 0.02 };
+    let between = Scene { solids: vec![GROUND, small], spins: vec![], ..sphere.clone() };
+    let error = fault(&between, &options);
+    assert!(matches!(error, SceneError::Touches { ends: [0, 1], obstacle: 1 }), "{error}");
     let flat = Scene { solids: vec![Solid::Sphere { centre: [0.0; 3], radius: -1.0 }], ..sphere.clone() };
     assert!(matches!(fault(&flat, &options), SceneError::Obstacle { index: 0, .. }));
     // Its radius overflows where the skin is added.

@@ -112,7 +112,12 @@ impl Touching<'_> {
             }
             let make = || Obstacle::with_law(n, solid.shape(0.0)?, law)?.edges(&edges, at.as_flattened());
             let friction = make().and_then(|rough| self.friction(rough));
-            parts.push(Part::Fence(make().map_err(fault)?));
+            let obstacle = make().map_err(fault)?;
+            if let Some([node, _]) = obstacle.inside(at.as_flattened()) {
+                let (body, node) = self.body(node as usize);
+                return Err(SceneError::Dips { body, node, obstacle: index });
+            }
+            parts.push(Part::Fence(obstacle));
             parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
         }
         if self.wanted {

@@ -153,6 +153,19 @@ pub(crate) enum SceneError {
         /// The obstacle.
         obstacle: usize,
     },
+    /// An edge inside an obstacle.
+    #[error(
+        "at the start, an edge at node {node} of body {body} (from 0) is inside obstacle {obstacle}; move one of them, or use \
+         --contact penalty"
+    )]
+    Dips {
+        /// The body.
+        body: usize,
+        /// The node, from 0 within the body.
+        node: usize,
+        /// The obstacle.
+        obstacle: usize,
+    },
     /// Bodies that intersect.
     #[error(
         "at the start, bodies {first} and {second} (from 0) intersect: node {node} of body {first} is on an edge that \

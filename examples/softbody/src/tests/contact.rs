@@ -122,11 +122,13 @@ fn starts_that_intersect_are_refused() {
     };
     let other = |rest: &str| format!("[[body]]\nmesh = \"bar:1\"\n{rest}\n");
     let ball = "[[obstacle]]\nsphere = { centre = [0.5, 1.1, 0.1], radius = 0.1 }\n";
+    let between = "[[obstacle]]\nsphere = { centre = [-0.375, 1.125, 0.125], radius = 0.05 }\n";
     for (second, expected) in [
         (other("centre = [0.3, 1.2, 0.1]\nrotate = [0.0, 40.0, 0.0]"), &["bodies 0 and 1", "intersect"][..]),
         (other("centre = [0.01, 1.02, 0.01]\nsize = 0.1"), &["bodies 1 and 0", "intersect"]),
         (other("centre = [0.0, 1.2501, 0.0]"), &["at the start", "nearer than"]),
         (ball.to_owned(), &["of body 0", "inside obstacle 0"]),
+        (between.to_owned(), &["an edge at node", "of body 0", "inside obstacle 0"]),
     ] {
         let message = message(&second);
         assert!(expected.iter().all(|word| message.contains(word)), "{second}\n{message}");
