@@ -21,6 +21,9 @@ pub(crate) struct Options {
     /// sheet:N with N vertices along a side, or a file. The default depends on the scene.
     #[arg(long, value_name = "FILE|NAME|bar:N|sheet:N")]
     pub(crate) mesh: Option<MeshChoice>,
+    /// Merge nodes at the same place, and remove double elements, in all meshes: for seams and normals that are split.
+    #[arg(long)]
+    pub(crate) weld: bool,
     /// Material of the bodies; by default neo-hookean for tetrahedra and mass-spring for sheets.
     #[arg(long, value_enum)]
     pub(crate) material: Option<Material>,

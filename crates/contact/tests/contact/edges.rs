@@ -128,7 +128,7 @@ fn edges_without_meaning_are_refused() {
     let x = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
     assert!(ball().edges(&[[1, 0]], &x).is_ok());
     for (list, x) in [([0, 2], &x[..]), ([0, 0], &x), ([0, 1], &x[..3])] {
-        let error = ball().edges(&[list], x).err().expect("an error");
+        let error = ball().edges(&[list], x).expect_err("an error");
         assert!(matches!(error, ContactError::Body(_)), "{error}");
     }
     let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -136,7 +136,7 @@ fn edges_without_meaning_are_refused() {
     let solid =
         Sampled::new(&corners, &faces, 0.1, |x| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0);
     let error =
-        Obstacle::with_law(2, solid.unwrap(), LAW).unwrap().edges(&[[0, 1]], &x).err().expect("an error");
+        Obstacle::with_law(2, solid.unwrap(), LAW).unwrap().edges(&[[0, 1]], &x).expect_err("an error");
     assert!(matches!(error, ContactError::Concave), "{error}");
 }
 

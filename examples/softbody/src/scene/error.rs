@@ -128,7 +128,7 @@ pub(crate) enum SceneError {
     /// A body whose parts have no distance at rest.
     #[error(
         "body {index} (from 0) touches itself at rest: {pair} are {distance:.1e} m apart, so that barriers have no room; \
-         merge nodes at the same place, move the parts apart, or set contact = false"
+         merge nodes at the same place (--weld), move the parts apart, or set contact = false"
     )]
     Touches {
         /// Which body.

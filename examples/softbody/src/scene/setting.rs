@@ -59,6 +59,8 @@ pub(crate) struct Setting {
     /// The distance in m at which barriers begin; by default a tenth of the mean length of an edge, but with contact
     /// between bodies at most the smallest distance of parts of a body at rest.
     pub(crate) contact_thickness: Option<f64>,
+    /// Whether nodes at the same place are merged, and double elements removed, in all meshes.
+    pub(crate) weld: bool,
     /// The bodies, in the order of their nodes.
     pub(crate) body: Vec<Body>,
     /// Nodes that are pinned during some frames.

@@ -61,6 +61,7 @@ impl Setting {
             let known = self.body[..index].iter().position(|other| other.mesh == body.mesh);
             let mesh = match (known, &body.mesh) {
                 (Some(known), _) => meshes[known].clone(),
+                (None, Some(choice)) if self.weld => choice.load()?.welded().0,
                 (None, Some(choice)) => choice.load()?,
                 (None, None) => MeshChoice::Bar(1).load()?,
             };

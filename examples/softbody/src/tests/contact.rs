@@ -168,6 +168,8 @@ fn nodes_that_coincide_are_refused() {
     let words = ["body 1", "vertex 0 and triangle 4, 3, 5", "merge nodes"];
     assert!(words.iter().all(|word| message.contains(word)), "{message}");
     crossed(&folder, &format!("contact = false\n{text}"), "1", &[]);
+    let (rows, _) = crossed(&folder, &format!("weld = true\n{text}"), "1", &[]);
+    assert!(rows[1].contacts == 0 && folder.surface(1).len() == 20 + 4);
 }
 
 /// A way on which contacts cannot be detected is an error of contact that names the frame and a node.
