@@ -77,6 +77,7 @@ mod supported;
 mod systems;
 #[cfg(test)]
 mod tests;
+mod thickness;
 mod world;
 
 use std::process::ExitCode;

@@ -23,7 +23,8 @@ use crate::statue::Statue;
 use crate::step::Stepper;
 use crate::subdivide::{Finer, refined, subdivided};
 use crate::systems;
-use crate::world::{Fixed, GRAVITY, World, all, thickness};
+use crate::thickness::thickness;
+use crate::world::{Fixed, GRAVITY, World, all};
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {

@@ -5,13 +5,8 @@
 
 use coarsen::elastic::{Barrier, BodyError, Law, Penalty};
 use coarsen::mesh::vector::{dot, sub};
-use coarsen_contact::{Friction, Obstacle, Shape, Spin};
+use coarsen_contact::{Friction, Obstacle, Shape};
 use examples_common::stage::Solid;
-
-use crate::fault::SceneError;
-use crate::options::Options;
-use crate::supported::way;
-use crate::world::{Fixed, contact_stiffness, shape};
 
 /// How often vertices that a solid would meet are looked for.
 const ROUNDS: usize = 20;
@@ -67,101 +62,66 @@ pub(crate) struct Crushed {
     obstacle: usize,
 }
 
-/// Contact and friction of `nodes` free nodes with the solids at the start, and contact of the edges between free vertices if
-/// solids are barriers.
+/// The law of barriers that begin at `reach`, with the stiffness k of contact.
+pub(crate) fn barrier(reach: f64, stiffness: f64) -> Pressing {
+    Pressing::Barrier(Barrier { stiffness: stiffness * reach * reach, reach })
+}
+
+/// By how much a ball or a bar is grown so that edges whose ends are on it stay outside.
+pub(crate) fn sag(solid: &Solid, longest: f64) -> f64 {
+    solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r))
+}
+
+/// The least slope of d: where it is less, d is far from linear, and the ways of [`way`] would be too long.
+const SLOPE: f64 = 0.25;
+
+/// The normal n at x, and the way along n to where d, continued as a linear function, is `level`: (`level` − d)/‖∇d‖.
+pub(crate) fn way(shape: &dyn Shape, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
+    let slope = shape.gradient(x);
+    (shape.normal(x), (level - shape.distance(x)) / dot(slope, slope).sqrt().max(SLOPE))
+}
+
+/// Changes the ways of free nodes from x while solids, each grown by a skin, move from their places before to those after:
+/// what they would meet goes along with them. An obstacle after the solids does not move, and has the shape `still`.
 ///
 /// # Errors
-/// [`SceneError::Obstacle`] for a solid or a number that is not valid, [`SceneError::Touches`] for an edge that begins in a
-/// barrier.
-pub(crate) fn solids(
-    fixed: &Fixed,
-    nodes: usize,
-    options: &Options,
-) -> Result<(Vec<Pressed>, Vec<Rubbed>), SceneError> {
-    let (mu, h) = (options.cloth.friction, options.method.dt);
-    let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
-    let barrier = matches!(fixed.law, Pressing::Barrier(_));
-    let (mut edges, mut rest) = (Vec::new(), Vec::new());
-    if barrier {
-        rest = fixed.nodes.gather(&fixed.positions);
-        let free = |&[a, b]: &[u32; 2]| Some([fixed.nodes.slot(a)? as u32, fixed.nodes.slot(b)? as u32]);
-        edges.extend(fixed.crossings.edges().iter().filter_map(free));
-    }
-    // The statue has no motion, and comes after those that have one.
-    let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
-    let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
-    for (index, ((smooth, rough), spin)) in shapes.zip(spins).enumerate() {
-        let make = |shape: Box<dyn Shape>| {
-            let convex = shape.is_convex();
-            let obstacle = Obstacle::with_law(nodes, shape, fixed.law)?;
-            if barrier && convex { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
-        };
-        let fault = |source| SceneError::Obstacle { index, source };
-        let obstacle = make(smooth).map_err(fault)?;
-        if barrier && let Some(ends) = obstacle.inside(&rest) {
-            return Err(SceneError::Touches { ends, obstacle: index });
-        }
-        frictions.push(make(rough).and_then(|rough| Friction::new(rough, spin, mu, h)).map_err(fault)?);
-        obstacles.push(obstacle);
-    }
-    Ok((obstacles, frictions))
-}
-
-/// The law of a barrier of the cloth whose solids are grown by `floor`.
-pub(crate) fn barrier(thickness: f64, floor: f64, options: &Options) -> Pressing {
-    let reach = thickness - floor;
-    Pressing::Barrier(Barrier { stiffness: contact_stiffness(options) * reach * reach, reach })
-}
-
-impl Fixed {
-    /// Changes the ways of free nodes from x while solids move from their places at one time to those at another: what they
-    /// would meet goes along with them.
-    ///
-    /// # Errors
-    /// The vertex and the obstacle that meet in every round.
-    pub(crate) fn make_way(
-        &self,
-        obstacles: &[Pressed],
-        x: &[f64],
-        ways: &mut [f64],
-        times: [f64; 2],
-    ) -> Result<(), [usize; 2]> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let [before, after] = times.map(|time| self.motion.solids(&start, time));
-        let mut met = None;
-        for _ in 0..ROUNDS {
-            met = None;
-            for (k, obstacle) in obstacles.iter().enumerate() {
-                // The statue does not move.
-                let ends = before.get(k).zip(after.get(k)).map(|(a, b)| [*a, *b]);
-                let path = |t: f64| match ends {
-                    Some([from, to]) => {
-                        let at = shape(k, &between(&from, &to, t), self.start[k].1);
-                        at.unwrap_or_else(|_| Box::new(Nowhere))
-                    }
-                    None => {
-                        self.statue.as_ref().map_or_else(|| Box::new(Nowhere) as _, |s| s.shape(self.skin))
-                    }
-                };
-                let speed = ends.map_or(0.0, |[from, to]| farthest(&from, &to));
-                for (_, nodes) in obstacle.impacts(x, ways, path, speed) {
-                    for node in nodes {
-                        met = Some([node as usize, k]);
-                        let own = 3 * node as usize..3 * node as usize + 3;
-                        let at = [x[own.start], x[own.start + 1], x[own.start + 2]];
-                        let along = ends.map_or([0.0; 3], |[from, to]| carried(&from, &to, at));
-                        let moved = [0, 1, 2].map(|c| at[c] + along[c]);
-                        let (n, up) = way(&*path(1.0), moved, obstacle.shape().distance(at));
-                        ways[own].copy_from_slice(&[0, 1, 2].map(|c| along[c] + up * n[c]));
-                    }
+/// The vertex and the obstacle that meet in every round.
+pub(crate) fn make_way(
+    obstacles: &[Pressed],
+    x: &[f64],
+    ways: &mut [f64],
+    moving: &[([Solid; 2], f64)],
+    still: impl Fn() -> Option<Box<dyn Shape>>,
+) -> Result<(), [usize; 2]> {
+    let mut met = None;
+    for _ in 0..ROUNDS {
+        met = None;
+        for (k, obstacle) in obstacles.iter().enumerate() {
+            let path = |t: f64| match moving.get(k) {
+                Some(([from, to], skin)) => {
+                    between(from, to, t).shape(*skin).unwrap_or_else(|_| Box::new(Nowhere))
+                }
+                None => still().unwrap_or_else(|| Box::new(Nowhere)),
+            };
+            let ends = moving.get(k).map(|(ends, _)| ends);
+            let speed = ends.map_or(0.0, |[from, to]| farthest(from, to));
+            for (_, nodes) in obstacle.impacts(x, ways, path, speed) {
+                for node in nodes {
+                    met = Some([node as usize, k]);
+                    let own = 3 * node as usize..3 * node as usize + 3;
+                    let at = [x[own.start], x[own.start + 1], x[own.start + 2]];
+                    let along = ends.map_or([0.0; 3], |[from, to]| carried(from, to, at));
+                    let moved = [0, 1, 2].map(|c| at[c] + along[c]);
+                    let (n, up) = way(&*path(1.0), moved, obstacle.shape().distance(at));
+                    ways[own].copy_from_slice(&[0, 1, 2].map(|c| along[c] + up * n[c]));
                 }
             }
-            if met.is_none() {
-                return Ok(());
-            }
         }
-        met.map_or(Ok(()), Err)
+        if met.is_none() {
+            return Ok(());
+        }
     }
+    met.map_or(Ok(()), Err)
 }
 
 impl Crushed {

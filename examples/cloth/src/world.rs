@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
-use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Shape, Spin, clearance};
+use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Friction, Obstacle, Shape, Spin};
 use examples_common::stage::Solid;
 
 use crate::air::Air;
@@ -17,10 +17,11 @@ use crate::rows::Row;
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
-use crate::solids::{Pressed, Pressing, Rubbed, barrier, solids};
+use crate::solids::{Pressed, Pressing, Rubbed, barrier, make_way, sag};
 use crate::state::State;
 use crate::statue::Statue;
 use crate::supported::Obstruction;
+use crate::thickness::{FLOOR, thickness};
 
 /// Stretching and shearing stiffness of cotton, N/m.
 pub(crate) const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
@@ -32,20 +33,11 @@ pub(crate) const BENDING: f64 = 5e-5;
 /// motion, but takes more iterations.
 pub(crate) const CONTACT: f64 = 0.06;
 
-/// The default thickness in m, and its largest share of the shortest edge.
-const THICKNESS: [f64; 2] = [2e-3, 0.25];
-
 /// The stiffness of seams for each metre of them, N/m².
 const SEAM: f64 = 2e4;
 
 /// By which share of the thickness constraints are above the penalties of solids.
 const LIFT: f64 = 0.5;
-
-/// Round-off of distances.
-const ROUND: f64 = 1e-9;
-
-/// The distance that barriers keep, in units of the thickness: that of contact of triangles.
-const FLOOR: f64 = 0.1;
 
 /// Standard gravity in m/s².
 pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
@@ -133,29 +125,6 @@ pub(crate) fn contact_stiffness(options: &Options) -> f64 {
     CONTACT * fabric(options).stretch
 }
 
-/// The thickness of the cloth, m: that of the options; or the default, but not more than the distance of parts of the sheet
-/// from each other.
-///
-/// # Errors
-/// [`SceneError::Thick`] if it is not below all edges, [`SceneError::Near`] if parts of the sheet are nearer than it, or than a
-/// tenth of the default.
-pub(crate) fn thickness(sheet: &Sheet, options: &Options) -> Result<f64, SceneError> {
-    let [most, share] = THICKNESS;
-    let [(shortest, ends), _] = sheet.edges();
-    let thickness = options.cloth.thickness.unwrap_or(most.min(share * shortest));
-    if thickness >= shortest {
-        return Err(SceneError::Thick { thickness, ends, length: shortest });
-    }
-    // Parts of a flat sheet are as near as the smallest height of a triangle, and layers as they are placed.
-    let Some((distance, pair)) = clearance(&sheet.triangles, &sheet.rest, thickness)? else {
-        return Ok(thickness);
-    };
-    if options.cloth.thickness.is_some() || distance < FLOOR * thickness {
-        return Err(SceneError::Near { thickness, pair, distance });
-    }
-    Ok((1.0 - ROUND) * distance)
-}
-
 /// Stretching and bending of a sheet, or of some of its triangles.
 ///
 /// # Errors
@@ -173,6 +142,46 @@ pub(crate) fn fabrics(
         parts.push(Box::new(Seams::new(sheet, stiffness, fixed.thickness, &fixed.held, &fixed.positions)?));
     }
     Ok(Total::new(parts)?)
+}
+
+/// Contact and friction of `nodes` free nodes with the solids at the start, and contact of the edges between free vertices if
+/// solids are barriers.
+///
+/// # Errors
+/// [`SceneError::Obstacle`] for a solid or a number that is not valid, [`SceneError::Touches`] for an edge that begins in a
+/// barrier.
+pub(crate) fn solids(
+    fixed: &Fixed,
+    nodes: usize,
+    options: &Options,
+) -> Result<(Vec<Pressed>, Vec<Rubbed>), SceneError> {
+    let (mu, h) = (options.cloth.friction, options.method.dt);
+    let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
+    let barrier = matches!(fixed.law, Pressing::Barrier(_));
+    let (mut edges, mut rest) = (Vec::new(), Vec::new());
+    if barrier {
+        rest = fixed.nodes.gather(&fixed.positions);
+        let free = |&[a, b]: &[u32; 2]| Some([fixed.nodes.slot(a)? as u32, fixed.nodes.slot(b)? as u32]);
+        edges.extend(fixed.crossings.edges().iter().filter_map(free));
+    }
+    // The statue has no motion, and comes after those that have one.
+    let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
+    let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
+    for (index, ((smooth, rough), spin)) in shapes.zip(spins).enumerate() {
+        let make = |shape: Box<dyn Shape>| {
+            let convex = shape.is_convex();
+            let obstacle = Obstacle::with_law(nodes, shape, fixed.law)?;
+            if barrier && convex { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
+        };
+        let fault = |source| SceneError::Obstacle { index, source };
+        let obstacle = make(smooth).map_err(fault)?;
+        if barrier && let Some(ends) = obstacle.inside(&rest) {
+            return Err(SceneError::Touches { ends, obstacle: index });
+        }
+        frictions.push(make(rough).and_then(|rough| Friction::new(rough, spin, mu, h)).map_err(fault)?);
+        obstacles.push(obstacle);
+    }
+    Ok((obstacles, frictions))
 }
 
 impl Fixed {
@@ -200,7 +209,7 @@ impl Fixed {
         let skin = if constrained { thickness - lift } else { FLOOR * thickness };
         let law = match constrained {
             true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
-            false => barrier(thickness, FLOOR * thickness, options),
+            false => barrier(thickness - skin, contact_stiffness(options)),
         };
         let (mut start, mut bare) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
@@ -281,6 +290,24 @@ impl Fixed {
             .map(|(index, solid)| shape(index, solid, skin(index)))
             .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.skin))))
             .collect()
+    }
+
+    /// Changes the ways of free nodes from x in a step between two times, as [`make_way`].
+    ///
+    /// # Errors
+    /// Those of [`make_way`].
+    pub(crate) fn make_way(
+        &self,
+        obstacles: &[Pressed],
+        x: &[f64],
+        ways: &mut [f64],
+        times: [f64; 2],
+    ) -> Result<(), [usize; 2]> {
+        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
+        let [before, after] = times.map(|time| self.motion.solids(&start, time));
+        let skins = self.start.iter().map(|(_, skin)| *skin);
+        let moving: Vec<_> = before.into_iter().zip(after).map(|(a, b)| [a, b]).zip(skins).collect();
+        make_way(obstacles, x, ways, &moving, || self.statue.as_ref().map(|statue| statue.shape(self.skin)))
     }
 
     /// How the solids move at a time.
@@ -377,11 +404,6 @@ impl Fixed {
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
     }
-}
-
-/// By how much a ball or a bar is grown so that edges whose ends are on it stay outside.
-fn sag(solid: &Solid, longest: f64) -> f64 {
-    solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r))
 }
 
 /// A solid that is grown by a skin, for the number of the obstacle in errors.

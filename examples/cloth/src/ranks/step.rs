@@ -52,10 +52,9 @@ use crate::material::Woven;
 use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
-use crate::solids::{Pressed, Rubbed, solids};
+use crate::solids::{Pressed, Rubbed, way};
 use crate::state::State;
-use crate::supported::way;
-use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics};
+use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, solids};
 
 /// The rows in a leaf of reproducible sums.
 pub(super) const LEAF: usize = 32;

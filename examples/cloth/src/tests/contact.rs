@@ -4,10 +4,9 @@ use super::*;
 use crate::motion::Motion;
 use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
-use crate::solids::solids;
 use crate::state::State;
 use crate::step::{Stepper, Undetected};
-use crate::world::{Fixed, World};
+use crate::world::{Fixed, World, solids};
 use examples_common::stage::{GROUND, Solid};
 
 /// The independent test finds no penetration in any frame of any scene, and energy does not grow.

@@ -6,7 +6,8 @@ use crate::sheet::{Sheet, Tessellation};
 use crate::solids::Crushed;
 use crate::state::State;
 use crate::step::{Stepper, Undetected};
-use crate::world::{World, all, thickness};
+use crate::thickness::thickness;
+use crate::world::{World, all};
 use coarsen_contact::Shape;
 use examples_common::stage::{GROUND, Solid};
 

@@ -23,7 +23,7 @@ fn statues_carry_the_cloth() {
         let options = Options::parse_from(["cloth"].iter().chain(&all));
         let (sheet, mut scene) = crate::simulation::prepared(&options).unwrap();
         let statue = scene.statue.clone().unwrap();
-        let shape = statue.shape(crate::world::thickness(&sheet, &options).unwrap());
+        let shape = statue.shape(crate::thickness::thickness(&sheet, &options).unwrap());
         let end = folder.surface(8);
         let heights = end[..196].iter().map(|x| shape.distance(*x)).collect::<Vec<_>>();
         let least = heights.iter().fold(f64::INFINITY, |a, b| a.min(*b));
