@@ -163,7 +163,8 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         &self.shape
     }
 
-    /// Replaces the shape, for example by the same shape at another position.
+    /// Replaces the shape, for example by the same shape at another position. What is in its way is not looked for
+    /// ([`impacts`](Self::impacts) does).
     pub fn set_shape(&mut self, shape: S) {
         self.shape = shape;
     }
