@@ -168,10 +168,11 @@ pub(crate) fn solids(
     let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
     let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
     for (index, ((smooth, rough), spin)) in shapes.zip(spins).enumerate() {
+        // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
+        let round = fixed.start.get(index).is_some_and(|(solid, _)| solid.radius().is_some());
         let make = |shape: Box<dyn Shape>| {
-            let convex = shape.is_convex();
             let obstacle = Obstacle::with_law(nodes, shape, fixed.law)?;
-            if barrier && convex { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
+            if barrier && round { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
         };
         let fault = |source| SceneError::Obstacle { index, source };
         let obstacle = make(smooth).map_err(fault)?;

@@ -64,7 +64,7 @@ struct Dip {
 
 impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// Adds contact of edges between free nodes; `rest` has the positions of all free nodes at rest. So an edge whose ends
-    /// are outside of a ball does not dip into it. *Cost*: a distance for each edge, and a search along those that are near.
+    /// are outside of a ball does not dip into it; a plane needs none. *Cost*: a distance for each edge, and a search along those that are near.
     ///
     /// # Errors
     /// [`ContactError::Concave`] for a shape that is not known to be convex, since several points of an edge may be nearest,

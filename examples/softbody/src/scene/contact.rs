@@ -110,7 +110,9 @@ impl Touching<'_> {
                 let (body, node) = self.body(node);
                 return Err(SceneError::Inside { body, node, depth, obstacle: index });
             }
-            let make = || Obstacle::with_law(n, solid.shape(0.0)?, law)?.edges(&edges, at.as_flattened());
+            // An edge between nodes outside of a plane is outside.
+            let list = if solid.radius().is_some() { &edges[..] } else { &[] };
+            let make = || Obstacle::with_law(n, solid.shape(0.0)?, law)?.edges(list, at.as_flattened());
             let friction = make().and_then(|rough| self.friction(rough));
             let obstacle = make().map_err(fault)?;
             if let Some([node, _]) = obstacle.inside(at.as_flattened()) {
