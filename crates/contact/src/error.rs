@@ -4,7 +4,7 @@ use coarsen_elastic::BodyError;
 use coarsen_mesh::Problem;
 use coarsen_sparse::SparseError;
 
-use crate::Pair;
+use crate::{Crossing, Pair};
 
 /// The reason why a contact energy or a hash cannot be created.
 #[derive(Clone, PartialEq, thiserror::Error)]
@@ -32,6 +32,26 @@ pub enum ContactError {
         /// The allowed range.
         range: &'static str,
     },
+    /// Two triangles with the same corners.
+    #[error(
+        "triangles {} and {} (from 0) both have the corners {}, {} and {}, so that contact would count twice; remove one of \
+         them (Mesh::welded does)", triangles[0], triangles[1], corners[0], corners[1], corners[2]
+    )]
+    Double {
+        /// The numbers of both.
+        triangles: [usize; 2],
+        /// The corners of the second one.
+        corners: [u32; 3],
+    },
+    /// Edges at a shape that is not convex.
+    #[error(
+        "contact of edges needs a convex shape, since an edge may touch another one at several points; take the triangles \
+         of the solid (ClothContact), or several convex shapes"
+    )]
+    Concave,
+    /// A surface that crosses itself at the start.
+    #[error("at the start, {0}; move the parts apart")]
+    Intersects(Crossing),
     /// A pair that touches at the start.
     #[error(
         "at the start, {pair} are nearer than {floor:.3e} m, a tenth of the thickness; move them apart, or take a \

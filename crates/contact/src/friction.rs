@@ -1,11 +1,11 @@
-//! Friction of nodes with a solid that may turn, and the law of friction for other users.
+//! Friction of nodes and edges with a solid that may turn, and the law of friction for other users.
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x_n, n, λ | `Grip` | position at the start of the step, normal there, and normal force there: k times the depth and ‖∇d‖ |
+//! | x_n, n, λ | `Grip` | position at the start of the step, normal there, and normal force there: \|φ'\| ‖∇d‖ of the obstacle |
 //! | u | `Spin` | the velocity of the solid at x_n |
-//! | s | `slip` | P (x − x_n − h u) with P = I − n nᵀ: how far the node slides on the solid in the step |
-//! | ε | `h · STICK` | slip below which friction is softer than Coulomb's |
+//! | s | `slip` | P (x − x_n − h u) with P = I − n nᵀ: how far the point slides on the solid in the step |
+//! | ε_v, ε | [`STICK`], h ε_v | sticking speed, and the slip below which friction is softer than Coulomb's |
 //!
 //! > D = Σ μ λ φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂x = μ λ φ' s/‖s‖    (1)
 //! > ∂²D/∂x² = μ λ (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖    (2)
@@ -22,15 +22,16 @@
 
 use std::sync::Arc;
 
-use coarsen_elastic::{BodyError, Curvature, Energy, Potential, Touching};
+use coarsen_elastic::{BodyError, Curvature, Energy, Law, Penalty, Potential, Touching};
 use coarsen_mesh::vector::{cross, dot, sub};
-use coarsen_sparse::{Pattern, Stencil};
+use coarsen_sparse::Pattern;
 
 use crate::error::{finite, positive};
+use crate::obstacle::Pressed;
 use crate::shape::{norm, size};
-use crate::{ContactError, Shape};
+use crate::{ContactError, Obstacle, Shape};
 
-/// The velocity in m/s below which friction fades: a node at rest on a slope creeps by less than this.
+/// The default sticking speed ε_v in m/s, below which friction fades: a node at rest on a slope creeps by less than this.
 pub const STICK: f64 = 1e-3;
 
 /// The motion of a solid: a rotation about an axis through a point, and a drift.
@@ -44,31 +45,28 @@ pub struct Spin {
     pub drift: [f64; 3],
 }
 
-/// A node that touches the solid at the start of a step.
+/// A point that the solid presses at the start of a step.
 #[derive(Clone, Copy, Debug)]
 struct Grip {
-    node: u32,
-    normal: [f64; 3],
+    pressed: Pressed,
     /// x_n + h u.
     anchor: [f64; 3],
     /// μ λ.
     force: f64,
 }
 
-/// Friction of free nodes with a solid shape, as an energy of one time step.
+/// Friction of free nodes and edges with a solid shape, as an energy of one time step.
 ///
-/// Nodes, normals and normal forces are those at the start of the step ([`Potential::renew`]), where an
-/// [`Obstacle`](crate::Obstacle) with the same shape and stiffness presses with k times the depth, and ‖∇d‖ times that
-/// where the distance of the shape is an approximation. D is convex; its projected Hessian is that of a parabola above D.
-/// D is no energy of the scene: its gradient is the force. *Use*
-/// beside an `Obstacle` in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the nodes per
-/// step, and over the nodes that touch per evaluation, on one thread.
+/// Points, normals and normal forces are those of an [`Obstacle`] at the start of the step ([`Potential::renew`]), by a
+/// penalty or a barrier. D is convex; its projected Hessian is that of a parabola above D. D is no energy of the scene: its
+/// gradient is the force. *Use* beside an equal `Obstacle` in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a
+/// pass over the nodes and edges per step, and over those that touch per evaluation, on one thread.
 ///
 /// ```
-/// use coarsen_contact::{Friction, Plane, Spin};
+/// use coarsen_contact::{Friction, Obstacle, Plane, Spin};
 /// use coarsen_elastic::Potential;
-/// let floor = Plane::through([0.0; 3], [0.0, 1.0, 0.0])?;
-/// let mut friction = Friction::new(1, floor, Spin::default(), 100.0, 0.5, 0.01)?;
+/// let floor = Obstacle::new(1, Plane::through([0.0; 3], [0.0, 1.0, 0.0])?, 100.0)?;
+/// let mut friction = Friction::new(floor, Spin::default(), 0.5, 0.01)?;
 /// friction.renew(&[0.0, -0.2, 0.0])?; // pressed with 20 N
 /// let mut g = [0.0; 3];
 /// friction.add_gradient(&[0.3, -0.2, 0.0], &mut g);
@@ -76,61 +74,66 @@ struct Grip {
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Friction<S> {
-    shape: S,
+pub struct Friction<S, L = Penalty> {
+    obstacle: Obstacle<S, L>,
     spin: Spin,
-    stiffness: f64,
     coefficient: f64,
     h: f64,
-    pattern: Arc<Pattern>,
+    /// ε.
+    soft: f64,
     grips: Vec<Grip>,
 }
 
-impl<S: Shape> Friction<S> {
-    /// Returns the friction of `nodes` free nodes with a solid that turns, for a stiffness k of the contact in
-    /// N/m, the coefficient μ, and steps of `h` seconds. Nothing touches before the first step.
+impl<S: Shape, L: Law + Sync> Friction<S, L> {
+    /// Returns the friction with an obstacle that turns, with the coefficient μ, for steps of `h` seconds. Nothing touches
+    /// before the first step.
     ///
     /// # Errors
-    /// [`ContactError::Value`] for a k or h that is not positive, a negative μ, and for numbers that are not finite.
-    pub fn new(
-        nodes: usize,
-        shape: S,
-        spin: Spin,
-        stiffness: f64,
-        coefficient: f64,
-        h: f64,
-    ) -> Result<Self, ContactError> {
+    /// [`ContactError::Value`] for an h that is not positive, a negative μ, and for numbers that are not finite.
+    pub fn new(obstacle: Obstacle<S, L>, spin: Spin, coefficient: f64, h: f64) -> Result<Self, ContactError> {
         finite("a point of the axis of a solid", spin.through)?;
         finite("the rate of a solid", spin.rate)?;
         finite("the velocity of a solid", spin.drift)?;
-        let stiffness = positive("the stiffness of an obstacle", stiffness)?;
         let coefficient = self::coefficient(coefficient)?;
-        let h = positive("the time step", h)?;
-        let pattern = Arc::new(Pattern::diagonal(nodes)?);
-        Ok(Self { shape, spin, stiffness, coefficient, h, pattern, grips: Vec::new() })
+        let soft = softness(h, STICK)?;
+        Ok(Self { obstacle, spin, coefficient, h, soft, grips: Vec::new() })
+    }
+
+    /// The same with another sticking speed than [`STICK`], in m/s.
+    ///
+    /// # Errors
+    /// [`ContactError::Value`] for a speed that is not positive and finite.
+    pub fn sticking(self, speed: f64) -> Result<Self, ContactError> {
+        Ok(Self { soft: softness(self.h, speed)?, ..self })
     }
 
     /// Replaces shape and motion for the next step.
     pub fn set_motion(&mut self, shape: S, spin: Spin) {
-        (self.shape, self.spin) = (shape, spin);
+        self.obstacle.set_shape(shape);
+        self.spin = spin;
     }
 
     fn check(&self, what: &str, x: &[f64]) {
-        assert_eq!(x.len(), 3 * self.pattern.rows(), "{what}: wrong length");
+        assert_eq!(x.len(), 3 * self.obstacle.nodes(), "{what}: wrong length");
     }
 
-    /// s and ‖s‖ of a node.
+    /// s and ‖s‖ of a point.
     fn slip(grip: &Grip, x: &[f64]) -> ([f64; 3], f64) {
-        let k = 3 * grip.node as usize;
-        across(sub([x[k], x[k + 1], x[k + 2]], grip.anchor), grip.normal)
+        across(sub(grip.pressed.at(x), grip.anchor), grip.pressed.normal)
     }
 }
 
-/// Returns φ, φ'/‖s‖ and φ'' of (1) for a slip of this length in m in a step of h seconds.
+/// ε: the slip in a step of h seconds at the sticking speed.
 ///
-/// With h = 1 the arguments may be speeds in m/s: [`STICK`] is then ε. The length is 0 or more, and h is positive.
-pub fn slide(length: f64, h: f64) -> [f64; 3] {
-    let soft = h * STICK;
+/// # Errors
+/// [`ContactError::Value`] for numbers that are not positive and finite.
+pub(crate) fn softness(h: f64, speed: f64) -> Result<f64, ContactError> {
+    Ok(positive("the time step", h)? * positive("the sticking speed", speed)?)
+}
+
+/// Returns φ, φ'/‖s‖ and φ'' of (1) for a slip of this length and ε = `soft`, both in m; or both in m/s, as speeds. The
+/// length is 0 or more, and ε is positive.
+pub fn slide(length: f64, soft: f64) -> [f64; 3] {
     if length >= soft {
         return [length, 1.0 / length, 0.0];
     }
@@ -145,10 +148,10 @@ pub fn across(vector: [f64; 3], normal: [f64; 3]) -> ([f64; 3], f64) {
     (rest, norm(rest))
 }
 
-/// Returns the Hessian (2) for a slip and its length as of [`across`], the unit normal, the force μ λ in N and a step of
-/// h seconds, in N/m. It is positive semidefinite.
-pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
-    let [_, over, second] = slide(length, h);
+/// Returns the Hessian (2) for a slip and its length as of [`across`], the unit normal, the force μ λ in N and ε = `soft`,
+/// in N/m. It is positive semidefinite.
+pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, soft: f64) -> [[f64; 3]; 3] {
+    let [_, over, second] = slide(length, soft);
     let unit = if length > 0.0 { slip.map(|s| s / length) } else { [0.0; 3] };
     let entry = |p: usize, q: usize| {
         let across = f64::from(p == q) - n[p] * n[q] - unit[p] * unit[q];
@@ -158,10 +161,10 @@ pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, h: f64) -
 }
 
 /// Returns the Hessian of the parabola (3) that lies above the energy of friction and touches it at a slip of this
-/// length, in N/m: μ λ φ'/‖s‖ P, for the unit normal, the force μ λ in N and a step of h seconds. It is positive
-/// semidefinite, and not less than [`stiffness`].
-pub fn bounding(length: f64, n: [f64; 3], force: f64, h: f64) -> [[f64; 3]; 3] {
-    let over = force * slide(length, h)[1];
+/// length, in N/m: μ λ φ'/‖s‖ P, for the unit normal, the force μ λ in N and ε = `soft`. It is positive semidefinite, and
+/// not less than [`stiffness`].
+pub fn bounding(length: f64, n: [f64; 3], force: f64, soft: f64) -> [[f64; 3]; 3] {
+    let over = force * slide(length, soft)[1];
     std::array::from_fn(|p| std::array::from_fn(|q| over * (f64::from(p == q) - n[p] * n[q]))) // (3)
 }
 
@@ -170,12 +173,12 @@ pub(crate) fn curved(
     (slip, length): ([f64; 3], f64),
     n: [f64; 3],
     force: f64,
-    h: f64,
+    soft: f64,
     curvature: Curvature,
 ) -> [[f64; 3]; 3] {
     match curvature {
-        Curvature::Exact => stiffness(slip, length, n, force, h),
-        Curvature::Projected | Curvature::Constant => bounding(length, n, force, h),
+        Curvature::Exact => stiffness(slip, length, n, force, soft),
+        Curvature::Projected | Curvature::Constant => bounding(length, n, force, soft),
     }
 }
 
@@ -188,20 +191,20 @@ pub(crate) fn coefficient(found: f64) -> Result<f64, ContactError> {
     Err(ContactError::Value { what, found, range })
 }
 
-impl<S: Shape> Potential for Friction<S> {
+impl<S: Shape, L: Law + Sync> Potential for Friction<S, L> {
     fn nodes(&self) -> usize {
-        self.pattern.rows()
+        self.obstacle.nodes()
     }
 
     fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
+        self.obstacle.pattern()
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
         self.check("energy", x);
         let energy = |grip: &Grip| {
             let (_, length) = Self::slip(grip, x);
-            let [value, over, _] = slide(length, self.h);
+            let [value, over, _] = slide(length, self.soft);
             let terms = size(grip.anchor) + length;
             grip.force * Energy { value, magnitude: over * length * terms }
         };
@@ -213,8 +216,8 @@ impl<S: Shape> Potential for Friction<S> {
         self.check("add_gradient", g);
         for grip in &self.grips {
             let (slip, length) = Self::slip(grip, x);
-            let [_, over, _] = slide(length, self.h);
-            (0..3).for_each(|c| g[3 * grip.node as usize + c] += grip.force * over * slip[c]); // (1)
+            let [_, over, _] = slide(length, self.soft);
+            grip.pressed.add(slip.map(|s| grip.force * over * s), g); // (1)
         }
     }
 
@@ -223,8 +226,8 @@ impl<S: Shape> Potential for Friction<S> {
     fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         self.check("add_contacts", x);
         for grip in &self.grips {
-            let k = curved(Self::slip(grip, x), grip.normal, grip.force, self.h, curvature);
-            contacts.push(Stencil::point(grip.node), k);
+            let k = curved(Self::slip(grip, x), grip.pressed.normal, grip.force, self.soft, curvature);
+            contacts.push(grip.pressed.stencil(), k);
         }
     }
 
@@ -234,15 +237,15 @@ impl<S: Shape> Potential for Friction<S> {
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
         self.check("renew", x);
-        self.grips.clear();
-        for (node, x) in x.as_chunks().0.iter().enumerate() {
-            let gap = self.shape.distance(*x);
-            if gap < 0.0 && self.coefficient > 0.0 {
-                let turned = cross(self.spin.rate, sub(*x, self.spin.through));
-                let anchor = std::array::from_fn(|k| x[k] + self.h * (self.spin.drift[k] + turned[k]));
-                let force = self.coefficient * self.stiffness * -gap * norm(self.shape.gradient(*x));
-                self.grips.push(Grip { node: node as u32, normal: self.shape.normal(*x), anchor, force });
-            }
+        let Self { obstacle, spin, coefficient, h, grips, .. } = self;
+        grips.clear();
+        if *coefficient > 0.0 {
+            obstacle.each_pressed(x, |pressed, force| {
+                let at = pressed.at(x);
+                let turned = cross(spin.rate, sub(at, spin.through));
+                let anchor = std::array::from_fn(|k| at[k] + *h * (spin.drift[k] + turned[k]));
+                grips.push(Grip { pressed, anchor, force: *coefficient * force });
+            });
         }
         Ok(false)
     }

@@ -6,7 +6,7 @@
 //!
 //! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance, and [`Obstacle`] may be. All implement
 //! [`Potential`](coarsen_elastic::Potential). They are added to elastic energies, and their Hessian is stored
-//! separately from the matrix. [`Friction`] acts between nodes and shapes, [`ClothFriction`] between parts of cloth.
+//! separately from the matrix. [`Friction`] acts between nodes or edges and shapes, [`ClothFriction`] between parts of cloth.
 //!
 //! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
 //! of triangles and edges that are grown by a distance or swept along a step.
@@ -19,9 +19,9 @@
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
 //! | [`sampled`](Sampled) | a closed surface of triangles as a shape |
 //! | [`smoothed`](Smoothed) | the same with a continuous gradient, for forces |
-//! | [`obstacle`](Obstacle) | contact of nodes with a shape |
+//! | [`obstacle`](Obstacle) | contact of nodes and edges with a shape, also one that moves |
 //! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
-//! | [`mod@friction`] | friction of nodes with a shape that may turn: [`Friction`]; its law |
+//! | [`mod@friction`] | friction with an obstacle that may turn: [`Friction`]; its law |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |
 //! | `rest_surface` | the surface triangle through which a vertex leaves |
@@ -55,8 +55,8 @@ pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
 pub use cloth::{
-    Broad, ClothContact, ClothFriction, Fresh, Impact, Near, Pair, Search, Topology, Touch, Zones, clearance,
-    time_of_impact,
+    Broad, ClothContact, ClothFriction, Crossing, Crossings, Fresh, Impact, Near, Pair, Search, Topology,
+    Touch, Zones, clearance, time_of_impact,
 };
 pub use contact::Contact;
 pub use error::ContactError;

@@ -30,7 +30,7 @@ pub trait Shape: Send + Sync {
     }
 
     /// A bound s on the slope of d: |d(x) − d(y)| ≤ s ‖x − y‖. 1 by default, as for exact distances; an approximation
-    /// may be steeper. Steps before a barrier rely on it for solids that are not convex.
+    /// may be steeper. Steps before a barrier rely on it for solids that are not convex or that move.
     fn steepness(&self) -> f64 {
         1.0
     }

@@ -53,7 +53,9 @@ fn evaluations(threads: usize) {
     let shaken = moved(x, 1e-3, &noise(x.len(), 2));
     let (mut touching, mut g) = (Touching::default(), vec![0.0; x.len()]);
     let mut bodies = contact(&mesh, 10.0);
-    let mut ball = Obstacle::new(n, Sphere::new([0.0; 3], 1.0).unwrap(), 10.0).unwrap();
+    let list: Vec<[u32; 2]> = mesh.tetrahedra.iter().map(|t| [t[0], t[1]]).collect();
+    let mut ball =
+        Obstacle::new(n, Sphere::new([0.0; 3], 1.0).unwrap(), 10.0).unwrap().edges(&list, x).unwrap();
     let mut contacts = 0;
     let mut evaluate = || {
         for x in [x, &shaken] {

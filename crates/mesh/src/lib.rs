@@ -16,7 +16,7 @@
 //! | `format` | detection of the format; reading of the bytes |
 //! | `polygon` | triangles of polygons |
 //! | `fields` | words, numbers and bytes of a file, with their places |
-//! | `surface` | boundary, unused vertices, bounding box |
+//! | `surface` | boundary, welded and unused vertices, bounding box |
 //! | `voxels` | meshes of cubes |
 //! | `shape` | generated bars; scaled, oriented and refined meshes |
 //! | [`vector`] | operations on 3D vectors |

@@ -1,5 +1,6 @@
-//! The boundary, unused vertices and bounding box of a mesh.
+//! The boundary, welded and unused vertices, and bounding box of a mesh.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::Mesh;
@@ -60,6 +61,40 @@ impl Mesh {
         self
     }
 
+    /// Merges vertices with the same coordinates. Elements that have lost a corner by it are removed, and so are elements
+    /// with the corners of an earlier one, in any order, and vertices that no element uses. Returns also the number that
+    /// each triangle had before.
+    ///
+    /// *Use* for files that split vertices where texture coordinates or normals differ on both sides of a seam, and
+    /// for files with double faces: contact would take the sides of a seam for parts that touch. *Do not use* where
+    /// parts that only touch should come apart. *Cost*: sorts of vertices and elements.
+    ///
+    /// ```
+    /// use coarsen_mesh::{Format, parse};
+    /// // Two triangles at a seam, whose ends are there twice, and the first triangle again.
+    /// let text = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 4 6 5\nf 3 2 1\n";
+    /// let (mesh, kept) = parse(Format::Obj, text)?.welded();
+    /// assert_eq!((mesh.positions.len(), mesh.triangles), (4, vec![[0, 1, 2], [1, 3, 2]]));
+    /// assert_eq!(kept, [0, 1]);
+    /// # Ok::<(), coarsen_mesh::ReadError>(())
+    /// ```
+    pub fn welded(mut self) -> (Self, Vec<u32>) {
+        let key = |v: u32| self.positions[v as usize].map(|x| x + 0.0); // -0 is 0
+        let order = |a: &u32, b: &u32| {
+            let axes = key(*a).into_iter().zip(key(*b)).map(|(a, b)| a.total_cmp(&b));
+            axes.fold(Ordering::Equal, Ordering::then).then(a.cmp(b))
+        };
+        let mut sorted: Vec<u32> = (0..self.positions.len() as u32).collect();
+        sorted.sort_unstable_by(order);
+        let mut new = vec![0_u32; sorted.len()];
+        for same in sorted.chunk_by(|a, b| key(*a) == key(*b)) {
+            same.iter().for_each(|v| new[*v as usize] = same[0]);
+        }
+        let kept = weld(&mut self.triangles, &new);
+        weld(&mut self.tetrahedra, &new);
+        (self.without_unused(), kept)
+    }
+
     /// The smallest and largest coordinate along each axis; zeros for a mesh without vertices.
     pub fn bounds(&self) -> [[f64; 3]; 2] {
         let Some(&first) = self.positions.first() else { return [[0.0; 3]; 2] };
@@ -68,6 +103,24 @@ impl Mesh {
             [pick(low, f64::min), pick(high, f64::max)]
         })
     }
+}
+
+/// Gives corners their new numbers, and keeps the elements with distinct corners that no element before has. Returns their
+/// old numbers.
+fn weld<const N: usize>(elements: &mut Vec<[u32; N]>, new: &[u32]) -> Vec<u32> {
+    elements.iter_mut().flatten().for_each(|v| *v = new[*v as usize]);
+    let corners = |index: &u32| {
+        let mut corners = elements[*index as usize];
+        corners.sort_unstable();
+        corners
+    };
+    let mut kept: Vec<u32> = (0..elements.len() as u32).collect();
+    kept.retain(|index| corners(index).windows(2).all(|pair| pair[0] != pair[1]));
+    kept.sort_by_key(corners);
+    kept.dedup_by_key(|index| corners(index));
+    kept.sort_unstable();
+    *elements = kept.iter().map(|index| elements[*index as usize]).collect();
+    kept
 }
 
 #[cfg(test)]
@@ -91,6 +144,20 @@ mod tests {
         let at = |v: u32| mesh.positions[v as usize];
         let volume: f64 = outer.iter().map(|t| dot(at(t[0]), cross(at(t[1]), at(t[2]))) / 6.0).sum();
         assert!((volume - (1.0 / 6.0 + 1.0 / 3.0)).abs() < 1e-15, "{volume}");
+    }
+
+    /// A vertex of each tetrahedron is split; a tetrahedron is there twice, and one loses a corner.
+    #[test]
+    fn welded_meshes_have_no_double_parts() {
+        let Mesh { mut positions, mut tetrahedra, .. } = pair();
+        positions.extend([positions[4], [0.0, -0.0, 0.0]]);
+        tetrahedra[1][2] = 6;
+        tetrahedra.extend([[4, 3, 2, 7], [1, 2, 3, 7]]);
+        let triangles = vec![[4, 6, 1], [2, 3, 4], [6, 2, 3], [2, 3, 5]];
+        let (mesh, kept) = Mesh { positions, triangles, tetrahedra }.welded();
+        assert_eq!(mesh.positions, pair().without_unused().positions);
+        assert_eq!(mesh.tetrahedra, pair().without_unused().tetrahedra);
+        assert_eq!((mesh.triangles, kept), (vec![[1, 2, 3], [1, 2, 4]], vec![1, 3]));
     }
 
     #[test]

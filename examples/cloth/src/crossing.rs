@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_contact::Shape;
-use examples_common::crossing::{Crossing, Crossings};
+use coarsen_contact::{Crossing, Crossings, Shape};
 
 use crate::statue::Statue;
 
@@ -20,18 +19,20 @@ pub(crate) struct Penetrations {
 }
 
 impl Penetrations {
-    /// The test for cloth with `count` vertices, an obstacle `still` with the vertices after them, which is the surface of
-    /// the statue if there is one, and solids.
+    /// The test for cloth with the first `count` of `all` vertices, an obstacle `still` with those after them, which is the
+    /// surface of the statue if there is one, and solids.
     pub(crate) fn new(
         cloth: &[[u32; 3]],
         still: &[[u32; 3]],
-        count: u32,
+        [count, all]: [usize; 2],
         solids: Vec<Box<dyn Shape>>,
         statue: Option<Arc<Statue>>,
     ) -> Self {
-        let still = still.iter().map(|t| t.map(|v| v + count));
+        let cloth_count = count as u32;
+        let still = still.iter().map(|t| t.map(|v| v + cloth_count));
         let triangles = cloth.iter().copied().chain(still).collect();
-        Self { crossings: Crossings::new(triangles, count), cloth: count, solids, statue }
+        let rests = (0..all).map(|v| v >= count).collect();
+        Self { crossings: Crossings::new(triangles, rests), cloth: cloth_count, solids, statue }
     }
 
     /// Moves the solids.
@@ -42,6 +43,11 @@ impl Penetrations {
     /// The triangles of cloth and obstacle.
     pub(crate) fn triangles(&self) -> &[[u32; 3]] {
         self.crossings.triangles()
+    }
+
+    /// The edges of cloth and obstacle.
+    pub(crate) fn edges(&self) -> &[[u32; 2]] {
+        self.crossings.edges()
     }
 
     /// All crossings at these positions of all nodes.

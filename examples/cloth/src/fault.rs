@@ -79,6 +79,15 @@ pub(crate) enum SheetFault {
         /// Two of its triangles.
         triangles: [usize; 2],
     },
+    /// Two triangles with the same corners.
+    #[error(
+        "triangles {} and {} (from 0) have the same corners, so that the cloth is there twice; remove one of them, or use \
+         --weld", triangles[0], triangles[1]
+    )]
+    Double {
+        /// The triangles.
+        triangles: [usize; 2],
+    },
     /// A vertex without mass.
     #[error("no triangle uses vertex {vertex} (from 0), so its mass is zero; remove it")]
     Loose {
@@ -128,6 +137,17 @@ pub(crate) enum SceneError {
         /// The first file.
         first: PathBuf,
     },
+    /// A body with double triangles.
+    #[error(
+        "{}: triangles {} and {} (from 0) have the same corners, so that contact would count twice; remove one of them, or \
+         use --weld", file.display(), triangles[0], triangles[1]
+    )]
+    Double {
+        /// The file.
+        file: PathBuf,
+        /// The triangles.
+        triangles: [usize; 2],
+    },
     /// A flat sheet that is sewn.
     #[error(
         "--sewn is an option of the scenes garment and dressed; leave it out, since other sheets of files are flat"
@@ -170,8 +190,8 @@ pub(crate) enum SceneError {
     },
     /// Contact that begins beyond the distance of parts of the sheet.
     #[error(
-        "--thickness is {thickness:.3e} m, but {pair} are {distance:.3e} m apart at the start, so that the sheet would be in \
-         contact with itself; take a smaller --thickness"
+        "the thickness is {thickness:.3e} m, but {pair} are {distance:.3e} m apart at the start, so that the sheet would be in \
+         contact with itself; take a --thickness of at most this distance, or move layers apart"
     )]
     Near {
         /// The thickness.
@@ -197,6 +217,18 @@ pub(crate) enum SceneError {
         vertex: usize,
         /// Its depth.
         depth: f64,
+        /// The obstacle.
+        obstacle: usize,
+    },
+    /// An edge in a barrier.
+    #[error(
+        "the edge between the free vertices {} and {} (from 0, without those that are held) is in obstacle {obstacle} (from 0) \
+         at the start, or nearer to it than a tenth of the thickness; take shorter edges, or move the obstacle",
+        ends[0], ends[1]
+    )]
+    Touches {
+        /// The ends of the edge; twice the same for a vertex.
+        ends: [u32; 2],
         /// The obstacle.
         obstacle: usize,
     },

@@ -3,9 +3,9 @@
 //! A time step minimises the sum of inertia (`step`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
 //! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
-//! energies, or constraints that let go, slide and stick (`supported.rs`, `block.rs`); pieces are sewn (`shirt.rs`, `seams.rs`);
+//! barriers (`solids.rs`), or constraints that let go, slide and stick (`supported.rs`, `block.rs`); pieces are sewn (`shirt.rs`, `seams.rs`);
 //! a finer sheet continues a run (`subdivide.rs`); a closed mesh has a signed distance
-//! (`statue.rs`). After each frame an independent
+//! (`statue.rs`). The thickness (`thickness.rs`) is where contact begins. After each frame an independent
 //! test counts penetrations (`crossing.rs`). `simulation.rs` runs the frames of one host, `ranks` those of several ranks;
 //! the program `cloth-mpi` of another package starts ranks as processes.
 //!
@@ -67,6 +67,7 @@ mod seams;
 mod sheet;
 mod shirt;
 mod simulation;
+mod solids;
 mod solved;
 mod state;
 mod statue;
@@ -76,6 +77,7 @@ mod supported;
 mod systems;
 #[cfg(test)]
 mod tests;
+mod thickness;
 mod world;
 
 use std::process::ExitCode;

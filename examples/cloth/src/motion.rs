@@ -11,6 +11,7 @@ use examples_common::files::{Field, Fingerprint};
 use examples_common::stage::Solid;
 
 use crate::fault::{SceneError, SheetFault};
+use crate::sheet::welded;
 
 /// The number of frames in a second.
 pub(crate) const RATE: f64 = 24.0;
@@ -68,10 +69,10 @@ impl Played {
     ///
     /// # Errors
     /// [`SceneError::Sheet`] for a file that cannot be read, [`SceneError::Sequence`] for other triangles.
-    pub(crate) fn read(files: &[PathBuf]) -> Result<(Mesh, Self), SceneError> {
+    pub(crate) fn read(files: &[PathBuf], weld: bool) -> Result<(Mesh, Self), SceneError> {
         let mut meshes = Vec::with_capacity(files.len());
         for file in files {
-            let mesh = read_triangles(file).map_err(SheetFault::from)?;
+            let (mesh, _) = welded(read_triangles(file).map_err(SheetFault::from)?, weld);
             let first = meshes.first().unwrap_or(&mesh);
             if mesh.triangles != first.triangles || mesh.positions.len() != first.positions.len() {
                 return Err(SceneError::Sequence { file: file.clone(), first: files[0].clone() });

@@ -50,6 +50,10 @@ pub struct Options {
     /// hole. Their number is printed.
     #[arg(long, requires = "mesh")]
     pub(crate) drop_degenerate: bool,
+    /// Merge vertices at the same place, and remove double triangles, in the files of --mesh and --body: for seams and normals
+    /// that are split.
+    #[arg(long)]
+    pub(crate) weld: bool,
     /// What the cloth is made of.
     #[command(flatten)]
     pub(crate) cloth: Cloth,
@@ -208,7 +212,8 @@ impl Method {
 /// How obstacles stop the cloth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Obstacles {
-    /// By energies that grow near planes, balls, bars and triangles.
+    /// By barriers: no vertex and no edge comes into a plane, a ball, a bar, a statue or triangles. Over ranks, where a step
+    /// is one linear solve, solids are penalties, which vertices enter.
     Barrier,
     /// By constraints: a vertex that touches a plane, a ball, a bar or the box is held, slides or sticks, and is released
     /// when the force pulls. The linear systems are solved on the CPU.

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{Mesh, read_texture, read_triangles};
+use coarsen_contact::{ContactError, Topology};
 use coarsen_core::SplitMix64;
 use examples_common::fields;
 use examples_common::stage::unit;
@@ -150,8 +151,12 @@ impl Sheet {
     ///
     /// # Errors
     /// [`SheetFault::Read`]
-    pub(crate) fn garment(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
-        let mesh = read_triangles(file)?;
+    pub(crate) fn garment(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
+        let (mesh, kept) = welded(read_triangles(file)?, weld);
+        Ok(Self::garment_of(mesh, painted(file, &kept), fitted))
+    }
+
+    fn garment_of(mesh: Mesh, painted: Option<Vec<[[f64; 2]; 3]>>, fitted: bool) -> Self {
         let [low, high] = mesh.bounds();
         let scale = (WAIST[1] - HEM[1]) / (high[1] - low[1]);
         let middle = [0, 1, 2].map(|k| 0.5 * (low[k] + high[k]));
@@ -159,8 +164,7 @@ impl Sheet {
             [scale * (p[0] - middle[0]), WAIST[1] + scale * (p[1] - high[1]), scale * (p[2] - middle[2])]
         };
         let rest = if fitted { mesh.positions.iter().map(place).collect() } else { mesh.positions };
-        let painted = read_texture(file).ok();
-        Ok(Self { rest, triangles: mesh.triangles, curved: true, layers: 1, painted, ..Self::default() })
+        Self { rest, triangles: mesh.triangles, curved: true, layers: 1, painted, ..Self::default() }
     }
 
     /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is
@@ -168,9 +172,11 @@ impl Sheet {
     ///
     /// # Errors
     /// [`SheetFault::Read`]
-    pub(crate) fn sewn(file: &Path, fitted: bool) -> Result<Self, SheetFault> {
-        let garment = Self::garment(file, fitted)?;
-        let mut pattern = read_texture(file)?;
+    pub(crate) fn sewn(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
+        let (mesh, kept) = welded(read_triangles(file)?, weld);
+        let texture = read_texture(file)?;
+        let mut pattern: Vec<_> = kept.iter().map(|&t| texture[t as usize]).collect();
+        let garment = Self::garment_of(mesh, Some(pattern.clone()), fitted);
         let flat: f64 = pattern.iter().map(cut_area).sum();
         let area: f64 = (0..garment.triangles.len()).map(|t| garment.area(t)).sum();
         let scale = (area / flat).sqrt();
@@ -182,8 +188,9 @@ impl Sheet {
     ///
     /// # Errors
     /// [`SheetFault::Read`], and [`SheetFault::Closed`] and [`SheetFault::Curved`] for a surface that is not flat.
-    pub(crate) fn read(file: &Path) -> Result<Self, SheetFault> {
-        let mesh = read_triangles(file)?.scaled(1.0);
+    pub(crate) fn read(file: &Path, weld: bool) -> Result<Self, SheetFault> {
+        let (mesh, kept) = welded(read_triangles(file)?, weld);
+        let mesh = mesh.scaled(1.0);
         let normal: [f64; 3] = mesh.triangles.iter().fold([0.0; 3], |sum, t| {
             let n = normal(&mesh, t);
             [0, 1, 2].map(|k| sum[k] + n[k])
@@ -211,7 +218,7 @@ impl Sheet {
         match off {
             Some(fault) => Err(fault),
             None => {
-                let painted = read_texture(file).ok();
+                let painted = painted(file, &kept);
                 Ok(Self { rest, triangles: mesh.triangles, layers: 1, painted, ..Self::default() })
             }
         }
@@ -241,6 +248,11 @@ impl Sheet {
             && let Some(triangle) = self.triangles.iter().position(|t| up(t) != up(&self.triangles[0]))
         {
             return Err(SheetFault::Inverted { triangle });
+        }
+        let free = vec![false; self.rest.len()];
+        if let Err(ContactError::Double { triangles, .. }) = Topology::new(&self.triangles, &free, &self.rest)
+        {
+            return Err(SheetFault::Double { triangles });
         }
         let sides = edges_with_triangles(&self.triangles);
         for same in sides.chunk_by(|a, b| a.0 == b.0) {
@@ -346,6 +358,18 @@ impl Sheet {
 /// Two triangles of a cell with these corners, cut from the second to the third or the other way.
 pub(crate) fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
     if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
+}
+
+/// The mesh of a file and the numbers of its triangles there, with vertices at the same place merged if `weld`.
+pub(crate) fn welded(mesh: Mesh, weld: bool) -> (Mesh, Vec<u32>) {
+    let all = 0..mesh.triangles.len() as u32;
+    if weld { mesh.welded() } else { (mesh, all.collect()) }
+}
+
+/// The texture coordinates of the kept triangles of a file, if it has some.
+fn painted(file: &Path, kept: &[u32]) -> Option<Vec<[[f64; 2]; 3]>> {
+    let texture = read_texture(file).ok()?;
+    kept.iter().map(|&t| texture.get(t as usize).copied()).collect()
 }
 
 /// The area of a triangle of a pattern.

@@ -1,10 +1,10 @@
 //! A run on one host: the sheet and the scene of the options, and their frames.
 
 use coarsen::elastic::Total;
-use coarsen::mesh::read_texture;
+use coarsen::mesh::{Mesh, read_texture};
 use coarsen::{Waits, schwarz};
+use coarsen_contact::{ContactError, Crossing, Topology};
 use examples_common::Failure;
-use examples_common::crossing::Crossing;
 use examples_common::files::{Fingerprint, read_state};
 use examples_common::frames::{Frames, Plan};
 use examples_common::scales;
@@ -23,7 +23,8 @@ use crate::statue::Statue;
 use crate::step::Stepper;
 use crate::subdivide::{Finer, refined, subdivided};
 use crate::systems;
-use crate::world::{Fixed, GRAVITY, World, all, thickness};
+use crate::thickness::thickness;
+use crate::world::{Fixed, GRAVITY, World, all};
 
 /// A scene, the solver of its steps, and how frames are drawn.
 struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
@@ -133,16 +134,23 @@ fn placed(sheet: &Sheet, options: &Options) -> Result<Scene, SceneError> {
     let mut scene = options.scene.scene(sheet);
     if options.scene == SceneChoice::Statue {
         let file = options.body.first().ok_or(SceneError::Unnamed)?;
-        scene = scene.above(Statue::read(file, thickness(sheet, options)?)?);
+        scene = scene.above(Statue::read(file, thickness(sheet, options)?, options.weld)?);
     } else if !options.body.is_empty() {
-        let (body, played) = Played::read(&options.body)?;
+        let (body, played) = Played::read(&options.body, options.weld)?;
         (scene.still, scene.motion) = (body, Motion::Played(played));
     }
     if let Some(file) = options.body.first() {
         let count = scene.still.triangles.len();
         scene.texture = read_texture(file).ok().filter(|texture| texture.len() == count);
     }
-    Ok(scene)
+    let Mesh { positions, triangles, .. } = &scene.still;
+    match Topology::new(triangles, &vec![true; positions.len()], positions) {
+        Ok(_) => Ok(scene),
+        Err(ContactError::Double { triangles, .. }) if !options.body.is_empty() => {
+            Err(SceneError::Double { file: options.body[0].clone(), triangles })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The sizes of a scene.
@@ -198,9 +206,9 @@ fn generated(options: &Options) -> Result<Sheet, SceneError> {
         _ if statue && options.body.len() != 1 => Err(SceneError::Unnamed),
         _ if !options.body.is_empty() && !dressed && !statue => Err(SceneError::Dressed),
         Some(_) if options.sewn && !garment => Err(SceneError::Sewn),
-        Some(file) if options.sewn => Ok(checked(Sheet::sewn(file, !dressed)?)?),
-        Some(file) if garment => Ok(checked(Sheet::garment(file, !dressed)?)?),
-        Some(file) => Ok(checked(Sheet::read(file)?)?),
+        Some(file) if options.sewn => Ok(checked(Sheet::sewn(file, !dressed, options.weld)?)?),
+        Some(file) if garment => Ok(checked(Sheet::garment(file, !dressed, options.weld)?)?),
+        Some(file) => Ok(checked(Sheet::read(file, options.weld)?)?),
         None if stitched => Ok(shirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
         None if options.scene == SceneChoice::Twist => {

@@ -12,6 +12,7 @@ use examples_common::closed::{Closed, MeshFault, MeshFile};
 use examples_common::files::{Field, Fingerprint};
 
 use crate::fault::SceneError;
+use crate::sheet::welded;
 
 /// The longest side of a statue, in m.
 const SIZE: f64 = 0.6;
@@ -43,8 +44,9 @@ impl Statue {
     /// # Errors
     /// [`SceneError::Statue`] for a file that cannot be read and a mesh that is open or faces inwards,
     /// [`SceneError::Contact`] for positions that are not finite.
-    pub(crate) fn read(file: &Path, thickness: f64) -> Result<Self, SceneError> {
-        let mut mesh = MeshFile { file: file.into(), size: Some(SIZE) }.surface().map_err(MeshFault::from)?;
+    pub(crate) fn read(file: &Path, thickness: f64, weld: bool) -> Result<Self, SceneError> {
+        let mesh = MeshFile { file: file.into(), size: Some(SIZE) }.surface().map_err(MeshFault::from)?;
+        let (mut mesh, _) = welded(mesh, weld);
         let [low, high] = mesh.bounds();
         let shift = [-0.5 * (low[0] + high[0]), -low[1], -0.5 * (low[2] + high[2])];
         mesh.positions.iter_mut().for_each(|p| *p = [0, 1, 2].map(|k| p[k] + shift[k]));

@@ -29,6 +29,7 @@ use coarsen_contact::{Shape, Spin};
 use examples_common::Failure;
 use examples_common::solver::Recipe;
 
+use crate::solids::way;
 use crate::solved::Solved;
 use crate::world::Forces;
 
@@ -51,14 +52,6 @@ impl Obstruction {
         let (n, up) = way(&*self.shape, moved, 0.0);
         [0, 1, 2].map(|k| moved[k] + up * n[k])
     }
-}
-
-/// The least slope of d: where it is less, d is far from linear, and the ways of [`way`] would be too long.
-const SLOPE: f64 = 0.25;
-
-/// The normal n at x, and the way along n to where d, continued as a linear function, is `level`: (`level` − d)/‖∇d‖.
-pub(crate) fn way(shape: &dyn Shape, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
-    (shape.normal(x), (level - shape.distance(x)) / norm(shape.gradient(x)).max(SLOPE))
 }
 
 /// Supports are kept for vertices that are nearer to an obstacle than this multiple of the thickness.

@@ -22,6 +22,7 @@ use crate::scene::SceneChoice;
 mod contact;
 mod device;
 mod garments;
+mod solids;
 mod statues;
 
 /// A folder that is removed at the end of a test.

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use coarsen::elastic::{Fabric, Nodes, Plus, Total};
-use coarsen_contact::{
-    ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape, Spin, clearance,
-};
-use examples_common::crossing::Crossing;
+use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
+use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Friction, Obstacle, Shape, Spin};
 use examples_common::stage::Solid;
 
 use crate::air::Air;
@@ -20,9 +17,11 @@ use crate::rows::Row;
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
+use crate::solids::{Pressed, Pressing, Rubbed, barrier, make_way, sag};
 use crate::state::State;
 use crate::statue::Statue;
 use crate::supported::Obstruction;
+use crate::thickness::{FLOOR, thickness};
 
 /// Stretching and shearing stiffness of cotton, N/m.
 pub(crate) const COTTON: Fabric = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 };
@@ -33,9 +32,6 @@ pub(crate) const BENDING: f64 = 5e-5;
 /// The stiffness of a contact, in units of the stretching stiffness. Much stiffer contact does not change the
 /// motion, but takes more iterations.
 pub(crate) const CONTACT: f64 = 0.06;
-
-/// The default thickness in m, and its largest share of the shortest edge.
-const THICKNESS: [f64; 2] = [2e-3, 0.25];
 
 /// The stiffness of seams for each metre of them, N/m².
 const SEAM: f64 = 2e4;
@@ -50,10 +46,10 @@ pub(crate) const GRAVITY: [f64; 3] = [0.0, -9.81, 0.0];
 type Fabrics = Plus<Total<Box<dyn Woven>>, ClothContact>;
 
 /// Friction with solids, and of triangles.
-type Frictions = Plus<Total<Friction<Box<dyn Shape>>>, ClothFriction>;
+type Frictions = Plus<Total<Rubbed>, ClothFriction>;
 
 /// Contact with solids, and friction.
-type Solids = Plus<Total<Obstacle<Box<dyn Shape>>>, Frictions>;
+type Solids = Plus<Total<Pressed>, Frictions>;
 
 /// All energies except gravity.
 pub(crate) type Forces = Plus<Fabrics, Solids>;
@@ -81,8 +77,11 @@ pub(crate) struct Fixed {
     /// The solids at the start, by how much their contact is grown, and how they turn.
     pub(crate) start: Vec<(Solid, f64)>,
     pub(crate) spins: Vec<Spin>,
-    /// The solid with a signed distance; its contact is grown by the thickness.
+    /// The solid with a signed distance, and by how much its contact is grown.
     pub(crate) statue: Option<Arc<Statue>>,
+    pub(crate) skin: f64,
+    /// How solids press.
+    pub(crate) law: Pressing,
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
@@ -104,7 +103,7 @@ impl World {
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let fixed = Fixed::new(scene, sheet, options)?;
         let parts = fabrics(&fixed, sheet, options)?;
-        let (obstacles, frictions) = penalties(&fixed, fixed.nodes.free(), options)?;
+        let (obstacles, frictions) = solids(&fixed, fixed.nodes.free(), options)?;
         let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
         let contact =
             ClothContact::new(triangles, &fixed.held, &fixed.positions, fixed.thickness, stiffness)?;
@@ -126,20 +125,6 @@ pub(crate) fn contact_stiffness(options: &Options) -> f64 {
     CONTACT * fabric(options).stretch
 }
 
-/// The thickness of the cloth, m.
-///
-/// # Errors
-/// [`SceneError::Thick`] if it is not below all edges.
-pub(crate) fn thickness(sheet: &Sheet, options: &Options) -> Result<f64, SceneError> {
-    let [most, share] = THICKNESS;
-    let [(shortest, ends), _] = sheet.edges();
-    let thickness = options.cloth.thickness.unwrap_or(most.min(share * shortest));
-    if thickness >= shortest {
-        return Err(SceneError::Thick { thickness, ends, length: shortest });
-    }
-    Ok(thickness)
-}
-
 /// Stretching and bending of a sheet, or of some of its triangles.
 ///
 /// # Errors
@@ -159,23 +144,43 @@ pub(crate) fn fabrics(
     Ok(Total::new(parts)?)
 }
 
-/// The solids at the start, as penalties on `nodes` nodes.
-type Penalties = (Vec<Obstacle<Box<dyn Shape>>>, Vec<Friction<Box<dyn Shape>>>);
-
-/// Contact and friction of `nodes` nodes with the solids at the start.
+/// Contact and friction of `nodes` free nodes with the solids at the start, and contact of the edges between free vertices if
+/// solids are barriers.
 ///
 /// # Errors
-/// [`SceneError::Obstacle`] for a solid or a number that is not valid.
-pub(crate) fn penalties(fixed: &Fixed, nodes: usize, options: &Options) -> Result<Penalties, SceneError> {
-    let (stiffness, mu, h) = (contact_stiffness(options), options.cloth.friction, options.method.dt);
+/// [`SceneError::Obstacle`] for a solid or a number that is not valid, [`SceneError::Touches`] for an edge that begins in a
+/// barrier.
+pub(crate) fn solids(
+    fixed: &Fixed,
+    nodes: usize,
+    options: &Options,
+) -> Result<(Vec<Pressed>, Vec<Rubbed>), SceneError> {
+    let (mu, h) = (options.cloth.friction, options.method.dt);
     let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
+    let barrier = matches!(fixed.law, Pressing::Barrier(_));
+    let (mut edges, mut rest) = (Vec::new(), Vec::new());
+    if barrier {
+        rest = fixed.nodes.gather(&fixed.positions);
+        let free = |&[a, b]: &[u32; 2]| Some([fixed.nodes.slot(a)? as u32, fixed.nodes.slot(b)? as u32]);
+        edges.extend(fixed.crossings.edges().iter().filter_map(free));
+    }
     // The statue has no motion, and comes after those that have one.
     let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
     let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
-    for (index, ((shape, rough), spin)) in shapes.zip(spins).enumerate() {
+    for (index, ((smooth, rough), spin)) in shapes.zip(spins).enumerate() {
+        // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
+        let round = fixed.start.get(index).is_some_and(|(solid, _)| solid.radius().is_some());
+        let make = |shape: Box<dyn Shape>| {
+            let obstacle = Obstacle::with_law(nodes, shape, fixed.law)?;
+            if barrier && round { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
+        };
         let fault = |source| SceneError::Obstacle { index, source };
-        obstacles.push(Obstacle::new(nodes, shape, stiffness).map_err(fault)?);
-        frictions.push(Friction::new(nodes, rough, spin, stiffness, mu, h).map_err(fault)?);
+        let obstacle = make(smooth).map_err(fault)?;
+        if barrier && let Some(ends) = obstacle.inside(&rest) {
+            return Err(SceneError::Touches { ends, obstacle: index });
+        }
+        frictions.push(make(rough).and_then(|rough| Friction::new(rough, spin, mu, h)).map_err(fault)?);
+        obstacles.push(obstacle);
     }
     Ok((obstacles, frictions))
 }
@@ -202,11 +207,14 @@ impl Fixed {
         // With constraints, the penalties below them act only where a vertex is at two obstacles.
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
+        let skin = if constrained { thickness - lift } else { FLOOR * thickness };
+        let law = match constrained {
+            true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
+            false => barrier(thickness - skin, contact_stiffness(options)),
+        };
         let (mut start, mut bare) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
-            // An edge whose ends are on a ball of radius r + s is outside of the ball of radius r.
-            let sag = solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r));
-            start.push((*solid, thickness + sag - lift));
+            start.push((*solid, skin + if constrained { sag(solid, longest) } else { 0.0 }));
             let shape = shape(index, solid, 0.0)?;
             if let Some(vertex) = (0..count).find(|&i| shape.distance(positions[i]) < 0.0) {
                 let depth = -shape.distance(positions[vertex]);
@@ -230,15 +238,10 @@ impl Fixed {
         let triangles = sheet.triangles.clone();
         let air = Air { density: cloth.air, velocity: wind, damping: cloth.damping, triangles };
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
-        let crossings = Penetrations::new(&sheet.triangles, still, count as u32, bare, statue.clone());
+        let counts = [count, positions.len()];
+        let crossings = Penetrations::new(&sheet.triangles, still, counts, bare, statue.clone());
         if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
-        }
-        // Parts of a flat sheet are as near as the smallest height of a triangle, and layers as they are placed.
-        if cloth.thickness.is_some()
-            && let Some((distance, pair)) = clearance(&sheet.triangles, &positions[..count], thickness)?
-        {
-            return Err(SceneError::Near { thickness, pair, distance });
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };
@@ -253,6 +256,8 @@ impl Fixed {
             start,
             spins,
             statue,
+            skin,
+            law,
             lift,
             blocks,
             frictions,
@@ -260,6 +265,16 @@ impl Fixed {
             air,
             crossings,
         })
+    }
+
+    /// The same with solids as penalties, for steps of one linear solve: grown so that edges whose ends are on a solid stay
+    /// outside.
+    pub(crate) fn with_penalties(mut self, sheet: &Sheet, options: &Options) -> Self {
+        let [_, (longest, _)] = sheet.edges();
+        let skin = self.thickness;
+        self.start.iter_mut().for_each(|(solid, grown)| *grown = skin + sag(solid, longest));
+        let law = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
+        Self { skin, law, ..self }
     }
 
     /// The solids at a time, each grown as its contact is, and the statue; or bare and without it, since its triangles
@@ -275,8 +290,26 @@ impl Fixed {
             .iter()
             .enumerate()
             .map(|(index, solid)| shape(index, solid, skin(index)))
-            .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.thickness - self.lift))))
+            .chain(self.statue.iter().filter(|_| grown).map(|s| Ok(s.shape(self.skin))))
             .collect()
+    }
+
+    /// Changes the ways of free nodes from x in a step between two times, as [`make_way`].
+    ///
+    /// # Errors
+    /// Those of [`make_way`].
+    pub(crate) fn make_way(
+        &self,
+        obstacles: &[Pressed],
+        x: &[f64],
+        ways: &mut [f64],
+        times: [f64; 2],
+    ) -> Result<(), [usize; 2]> {
+        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
+        let [before, after] = times.map(|time| self.motion.solids(&start, time));
+        let skins = self.start.iter().map(|(_, skin)| *skin);
+        let moving: Vec<_> = before.into_iter().zip(after).map(|(a, b)| [a, b]).zip(skins).collect();
+        make_way(obstacles, x, ways, &moving, || self.statue.as_ref().map(|statue| statue.shape(self.skin)))
     }
 
     /// How the solids move at a time.
@@ -365,7 +398,10 @@ impl Fixed {
             let on = |block: &Block| block.distance(**p) < 1e-3 * block.skin;
             obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
         };
-        let touching = points.iter().filter(touches).count();
+        let touching = match self.law {
+            Pressing::Barrier(_) => obstacles.iter().map(|part| part.penetration(&state.x).contacts).sum(),
+            Pressing::Penalty(_) => points.iter().filter(touches).count(),
+        };
         let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
         Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
@@ -373,7 +409,7 @@ impl Fixed {
 }
 
 /// A solid that is grown by a skin, for the number of the obstacle in errors.
-fn shape(index: usize, solid: &Solid, skin: f64) -> Result<Box<dyn Shape>, SceneError> {
+pub(crate) fn shape(index: usize, solid: &Solid, skin: f64) -> Result<Box<dyn Shape>, SceneError> {
     solid.shape(skin).map_err(|source| SceneError::Obstacle { index, source })
 }
 

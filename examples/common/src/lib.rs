@@ -10,7 +10,6 @@
 //! | [`frames`] | a run from checkpoint to checkpoint |
 //! | [`files`] | checkpoints, the table of frames, surfaces |
 //! | [`closed`] | closed surfaces of files, and what is inside |
-//! | [`crossing`] | an independent test for surfaces that intersect |
 //! | [`device`] | a device for tests |
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`solver`] | preconditioners by name |
@@ -19,7 +18,6 @@
 
 pub mod arguments;
 pub mod closed;
-pub mod crossing;
 pub mod device;
 mod factor_or;
 pub mod files;

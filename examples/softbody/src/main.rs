@@ -32,7 +32,8 @@
 //! frames per second          24.3371     10.8185     23.5247     42.4514
 //! energy, J                 723.7320    672.4696    706.5084    855.6033
 //! inverted elements           0.0000      0.0000      0.0000      0.0000
-//! penetration, mm             0.0000      0.0000      0.0000      0.0000
+//! in obstacles, mm            0.0000      0.0000      0.0000      0.0000
+//! in bodies, mm           not tested
 //! 120 of 120 frames converged
 //! ```
 
@@ -103,7 +104,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     options.method.solver.check(&options.method.levels)?;
     let setting = Setting::of(options)?;
     let meshes = setting.meshes()?;
-    let world = World::new(&setting, &meshes, options.method.contact)?;
+    let world = World::new(&setting, &meshes, &options.method)?;
     let bodies: Vec<_> = world.shapes.iter().map(|shape| shape.triangles.clone()).collect();
     let group = |(k, triangles): (usize, &Vec<[u32; 3]>)| Group {
         name: format!("body{k}"),
@@ -117,6 +118,9 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
     println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
     setting.hollow(&meshes).iter().for_each(|note| eprintln!("note: {note}"));
+    if let Some(fault) = &world.apart {
+        println!("the body has no contact with itself: {fault}");
+    }
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
@@ -141,7 +145,7 @@ impl<B: schwarz::Place<Real = f64>> Simulation<'_, B> {
         Ok(self
             .world
             .take()
-            .map_or_else(|| World::new(&self.setting, &self.meshes, self.options.method.contact), Ok)?)
+            .map_or_else(|| World::new(&self.setting, &self.meshes, &self.options.method), Ok)?)
     }
 }
 
@@ -154,7 +158,7 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
         let state = State::start(&world);
         let weight = world.masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
         scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
-        let touching = Part::penetrations(&mut world.forces, &state.x)?;
+        let touching = Part::depths(&mut world.forces, &state.x)?;
         let row =
             state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);
         self.world = Some(world);

@@ -22,6 +22,9 @@ pub(crate) struct Options {
     /// sheet:N with N vertices along a side, or a file. The default depends on the scene.
     #[arg(long, value_name = "FILE|NAME|bar:N|sheet:N")]
     pub(crate) mesh: Option<MeshChoice>,
+    /// Merge nodes at the same place, and remove double elements, in all meshes: for seams and normals that are split.
+    #[arg(long)]
+    pub(crate) weld: bool,
     /// Material of the bodies; by default neo-hookean for tetrahedra and mass-spring for sheets.
     #[arg(long, value_enum)]
     pub(crate) material: Option<Material>,
@@ -88,7 +91,11 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
-    /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node enters.
+    /// Coefficient of friction of bodies with obstacles and, by barriers, with each other and with themselves. Newton's method
+    /// takes two to three times as many iterations where bodies rub.
+    #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
+    pub(crate) friction: f64,
+    /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node or edge enters.
     #[arg(long, value_enum, default_value_t = Contact::Barrier)]
     pub(crate) contact: Contact,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
@@ -98,7 +105,7 @@ pub(crate) struct Method {
 
 // The name of the chosen backend is a field of its own.
 fields!(Method {
-    dt, integrator, solver, iterations, inner, refresh, tolerance, levels, checkpoint, contact
+    dt, integrator, solver, iterations, inner, refresh, tolerance, levels, checkpoint, friction, contact
 } without backend);
 fields!(
     enum Contact {
@@ -121,7 +128,7 @@ fields!(
 pub(crate) enum Contact {
     /// Quadratic penalties of nodes inside obstacles and bodies.
     Penalty,
-    /// Barriers of the distance to obstacles and between surfaces; continuous detection bounds every step.
+    /// Barriers of the distance to obstacles and between surfaces, for nodes and edges; continuous detection bounds every step.
     Barrier,
 }
 

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use coarsen::elastic::{Attachments, Barrier, BodyError, Curvature, Energy, Potential, Total, Touching};
+use coarsen::elastic::{
+    Attachments, Barrier, BodyError, Curvature, Energy, Plus, Potential, Total, Touching,
+};
 use coarsen::sparse::Pattern;
-use coarsen_contact::{BodyContact, ClothContact, Contact, ContactError, Obstacle, Penetration, Shape};
+use coarsen_contact::{
+    BodyContact, ClothContact, ClothFriction, Contact, ContactError, Obstacle, Penetration, Shape,
+};
 
 use crate::bodies::Bodies;
 
@@ -16,18 +20,20 @@ pub(crate) enum Part {
     Pins(Attachments),
     /// Contact of nodes with an obstacle, by a penalty.
     Obstacle(Obstacle<Box<dyn Shape>>),
-    /// The same, by a barrier.
+    /// The same, by a barrier; of edges too.
     Fence(Obstacle<Box<dyn Shape>, Barrier>),
+    /// Friction with an obstacle, which is no energy of the scene.
+    Friction(Box<dyn Potential>),
     /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty.
     Contact(Box<BodyContact>),
-    /// Contact of the surfaces of all bodies, by a barrier.
+    /// Contact of the surfaces of all bodies, by a barrier, and their friction.
     Surface(Box<Surface>),
 }
 
 /// Contact of surfaces, and a test of its own for vertices inside tetrahedra.
 pub(crate) struct Surface {
-    /// The energy.
-    pub(crate) contact: ClothContact,
+    /// The energy, and friction.
+    pub(crate) contact: Plus<ClothContact, ClothFriction>,
     /// Finds vertices inside tetrahedra, if the scene has tetrahedra; its energy is not used.
     pub(crate) inside: Option<BodyContact>,
     /// The body of each node.
@@ -42,7 +48,7 @@ impl Surface {
     /// Those of the detection.
     fn penetration(&mut self, x: &[f64]) -> Result<Penetration, ContactError> {
         let Self { contact, inside, bodies } = self;
-        let contacts = contact.detect(x)?.len();
+        let contacts = contact.first.detect(x)?.len();
         let found = inside.as_mut().map_or(Ok(&[][..]), |inside| inside.detect(x))?;
         let other = |c: &&Contact| bodies[c.vertex as usize] != bodies[c.face[0] as usize];
         let at = |v: u32| std::array::from_fn(|k| x[3 * v as usize + k]);
@@ -51,30 +57,56 @@ impl Surface {
     }
 }
 
+/// The contacts of a scene, and how deep nodes are in m; `None` where nothing tests it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Depths {
+    pub(crate) contacts: usize,
+    /// In obstacles.
+    pub(crate) obstacles: Option<f64>,
+    /// Of bodies of tetrahedra, in other ones and by penalties in themselves.
+    pub(crate) bodies: Option<f64>,
+}
+
 impl Part {
-    /// The number and depth of the contacts of all parts at x; 0 for bodies and pins.
+    /// The contacts of all parts at x, and how deep nodes are.
     ///
     /// # Errors
     /// Those of the detection.
-    pub(crate) fn penetrations(all: &mut Total<Self>, x: &[f64]) -> Result<Penetration, ContactError> {
-        let sum = |sum: Penetration, part: &mut Self| Ok(sum.and(part.penetration(x)?));
-        all.parts_mut().iter_mut().try_fold(Penetration::default(), sum)
+    pub(crate) fn depths(all: &mut Total<Self>, x: &[f64]) -> Result<Depths, ContactError> {
+        let mut depths = Depths::default();
+        let deeper = |of: &mut Option<f64>, found: Penetration| {
+            *of = Some(Penetration { contacts: 0, deepest: of.unwrap_or(0.0) }.and(found).deepest);
+            found.contacts
+        };
+        for part in all.parts_mut() {
+            depths.contacts += match part {
+                Self::Bodies(_) | Self::Pins(_) | Self::Friction(_) => 0,
+                Self::Obstacle(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
+                Self::Fence(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
+                Self::Contact(contact) => deeper(&mut depths.bodies, contact.penetration(x)),
+                Self::Surface(surface) => {
+                    let found = surface.penetration(x)?;
+                    if surface.inside.is_some() { deeper(&mut depths.bodies, found) } else { found.contacts }
+                }
+            };
+        }
+        Ok(depths)
     }
 
-    fn penetration(&mut self, x: &[f64]) -> Result<Penetration, ContactError> {
-        Ok(match self {
-            Self::Bodies(_) | Self::Pins(_) => Penetration::default(),
-            Self::Obstacle(obstacle) => obstacle.penetration(x),
-            Self::Fence(obstacle) => obstacle.penetration(x),
-            Self::Contact(contact) => contact.penetration(x),
-            Self::Surface(surface) => surface.penetration(x)?,
-        })
+    /// The energy of the scene at x in J, without friction, whose gradient is a force.
+    pub(crate) fn stored(all: &mut Total<Self>, x: &[f64]) -> f64 {
+        let energy = |part: &mut Self| match part {
+            Self::Friction(_) => Energy::default(),
+            Self::Surface(surface) => surface.contact.first.energy(x),
+            other => other.energy(x),
+        };
+        all.parts_mut().iter_mut().map(energy).sum::<Energy>().value
     }
 
     /// Takes the error of the last detection that failed since the last call; `None` if none did.
     pub(crate) fn take_fault(all: &mut Total<Self>) -> Option<ContactError> {
         let fault = |part: &mut Self| match part {
-            Self::Surface(surface) => surface.contact.take_fault(),
+            Self::Surface(surface) => surface.contact.first.take_fault(),
             _ => None,
         };
         all.parts_mut().iter_mut().filter_map(fault).last()
@@ -96,6 +128,7 @@ impl Part {
             Self::Pins(part) => part,
             Self::Obstacle(part) => part,
             Self::Fence(part) => part,
+            Self::Friction(part) => &**part,
             Self::Contact(part) => &**part,
             Self::Surface(part) => &part.contact,
         }
@@ -107,6 +140,7 @@ impl Part {
             Self::Pins(part) => part,
             Self::Obstacle(part) => part,
             Self::Fence(part) => part,
+            Self::Friction(part) => &mut **part,
             Self::Contact(part) => &mut **part,
             Self::Surface(part) => &mut part.contact,
         }
@@ -147,6 +181,10 @@ impl Potential for Part {
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
+        if let Self::Surface(surface) = self {
+            let Plus { first, second, .. } = &mut surface.contact;
+            let _ = second.grip(first, x); // contact returns the same error below
+        }
         self.any_mut().renew(x)
     }
 

@@ -32,13 +32,21 @@ pub(crate) struct Row {
     pub(crate) inverted: usize,
     /// The number of contacts.
     pub(crate) contacts: usize,
-    /// The largest depth of a contact, m.
-    pub(crate) penetration: f64,
+    /// The largest depth of a node in an obstacle, m; `None` if nothing tests it.
+    pub(crate) penetration: Option<f64>,
+    /// The same in a body.
+    pub(crate) overlap: Option<f64>,
     /// How the descent ended; `start` for frame 0.
     pub(crate) outcome: String,
 }
 
 impl Row {
+    /// The largest depth that is tested.
+    #[cfg(test)]
+    pub(crate) fn deepest(&self) -> f64 {
+        [self.penetration, self.overlap].into_iter().flatten().fold(0.0, |a, b| if b <= a { a } else { b })
+    }
+
     /// Frames per second.
     pub(crate) fn fps(&self) -> f64 {
         (self.setup + self.solve).max(1e-9).recip()
@@ -47,7 +55,7 @@ impl Row {
 
 impl Record for Row {
     const HEADER: &'static str = "frame,time,outer,inner,setup_s,solve_s,fps,energy,kinetic,elastic,work,\
-        inverted,contacts,penetration,outcome";
+        inverted,contacts,penetration,overlap,outcome";
 
     fn frame(&self) -> usize {
         self.frame
@@ -62,11 +70,14 @@ impl Record for Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { frame, time, outer, inner, setup, solve, .. } = self;
-        let Self { energy, kinetic, elastic, work, inverted, contacts, penetration, outcome, .. } = self;
+        let Self { energy, kinetic, elastic, work, inverted, contacts, outcome, .. } = self;
+        // An empty field is not tested.
+        let [penetration, overlap] = [self.penetration, self.overlap]
+            .map(|depth| depth.map_or_else(String::new, |depth| format!("{depth:e}")));
         write!(f, "{frame},{time},{outer},{inner},{setup:e},{solve:e},{:.3},", self.fps())?;
         write!(
             f,
-            "{energy:e},{kinetic:e},{elastic:e},{work:e},{inverted},{contacts},{penetration:e},{outcome}"
+            "{energy:e},{kinetic:e},{elastic:e},{work:e},{inverted},{contacts},{penetration},{overlap},{outcome}"
         )
     }
 }
@@ -81,9 +92,10 @@ impl FromStr for Row {
         else {
             return Err(());
         };
-        let &[work, inverted, contacts, penetration, outcome] = after else { return Err(()) };
+        let &[work, inverted, contacts, penetration, overlap, outcome] = after else { return Err(()) };
         let count = |text: &str| text.parse::<usize>().map_err(drop);
         let number = |text: &str| text.parse::<f64>().map_err(drop);
+        let depth = |text: &str| (!text.is_empty()).then(|| number(text)).transpose();
         Ok(Self {
             frame: count(frame)?,
             time: number(time)?,
@@ -97,11 +109,15 @@ impl FromStr for Row {
             work: number(work)?,
             inverted: count(inverted)?,
             contacts: count(contacts)?,
-            penetration: number(penetration)?,
+            penetration: depth(penetration)?,
+            overlap: depth(overlap)?,
             outcome: outcome.to_owned(),
         })
     }
 }
+
+/// The depths of a row.
+const DEPTHS: [fn(&Row) -> Option<f64>; 2] = [|row| row.penetration, |row| row.overlap];
 
 /// The table at the end of a run, of all rows; the start is no frame of it.
 pub(crate) struct Summary<'a>(pub(crate) &'a [Row]);
@@ -120,7 +136,13 @@ impl fmt::Display for Summary<'_> {
         line(f, "frames per second", &Row::fps)?;
         line(f, "energy, J", &|row| row.energy)?;
         line(f, "inverted elements", &|row| row.inverted as f64)?;
-        line(f, "penetration, mm", &|row| 1e3 * row.penetration)?;
+        for (name, of) in [("in obstacles, mm", DEPTHS[0]), ("in bodies, mm", DEPTHS[1])] {
+            if rows.iter().any(|row| of(row).is_some()) {
+                line(f, name, &|row| 1e3 * of(row).unwrap_or(0.0))?;
+            } else {
+                writeln!(f, "{name:<22}{:>12}", "not tested")?;
+            }
+        }
         let converged = rows.iter().filter(|row| row.outcome == "converged").count();
         write!(f, "{converged} of {} frames converged", rows.len())?;
         let mut other: Vec<&str> =
@@ -151,7 +173,8 @@ mod tests {
             work: 1e-17,
             inverted: 1,
             contacts: 2,
-            penetration: 1e-3,
+            penetration: Some(1e-3),
+            overlap: None,
             outcome: outcome.to_owned(),
         }
     }
@@ -171,6 +194,8 @@ mod tests {
         let start = Row { setup: 0.0, solve: 0.0, ..row(0, "start") };
         let rows = [start, row(1, "converged"), row(2, "iteration_limit"), row(3, "iteration_limit")];
         let text = Summary(&rows).to_string();
+        assert!(text.contains("in bodies, mm           not tested"), "{text}");
+        assert!(text.contains("in obstacles, mm            1.0000"), "{text}");
         assert!(text.contains("1 of 3 frames converged, 2 ended as iteration limit"), "{text}");
         let fps = text.lines().find(|line| line.starts_with("frames per second")).expect("a line");
         assert_eq!(fps.matches("1.0000").count(), 4, "{text}");

@@ -1,10 +1,9 @@
 //! The state that a run passes from frame to frame.
 
-use coarsen::elastic::{Potential, Total};
-use coarsen_contact::Penetration;
+use coarsen::elastic::Total;
 use examples_common::files::{Reader, Saved, Writer};
 
-use crate::part::Part;
+use crate::part::{Depths, Part};
 use crate::rows::Row;
 use crate::scene::World;
 
@@ -39,13 +38,13 @@ impl State {
     /// The row of the table for this state and its contacts, without iterations and times.
     pub(crate) fn row(
         &self,
-        touching: Penetration,
+        touching: Depths,
         forces: &mut Total<Part>,
         masses: &[f64],
         gravity: [f64; 3],
         h: f64,
     ) -> Row {
-        let Penetration { contacts, deepest } = touching;
+        let Depths { contacts, obstacles, bodies } = touching;
         let inverted = forces.parts_mut().iter().map(|part| part.inverted(&self.x)).sum();
         let sum = |node: &dyn Fn(usize, &[f64], &[f64]) -> f64| -> f64 {
             let nodes = self.x.chunks_exact(3).zip(self.v.chunks_exact(3)).enumerate();
@@ -53,7 +52,7 @@ impl State {
         };
         let kinetic = sum(&|i, _, v| 0.5 * masses[i] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
         let height = sum(&|i, x, _| masses[i] * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2]));
-        let elastic = forces.energy(&self.x).value;
+        let elastic = Part::stored(forces, &self.x);
         Row {
             frame: self.frame,
             time: h * self.frame as f64,
@@ -67,7 +66,8 @@ impl State {
             work: self.work,
             inverted,
             contacts,
-            penetration: deepest,
+            penetration: obstacles,
+            overlap: bodies,
             outcome: "start".to_owned(),
         }
     }

@@ -190,7 +190,7 @@ impl<B: Place<Real = f64>> Stepper<B> {
             return Err(Undetected { frame, source }.into());
         }
         let seconds = start.elapsed().as_secs_f64();
-        let touching = Part::penetrations(&mut f.objective.potential, &self.next);
+        let touching = Part::depths(&mut f.objective.potential, &self.next);
         let touching = touching.map_err(|source| Undetected { frame, source })?;
         for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&self.next) {
             *v = (next - x) / h; // 17

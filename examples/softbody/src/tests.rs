@@ -18,6 +18,7 @@ use crate::scene::SceneError;
 
 mod attachments;
 mod contact;
+mod depths;
 mod messages;
 mod resume;
 mod scales;
@@ -73,7 +74,7 @@ fn check_balance(rows: &[Row], share: f64) {
         least = least.min(balance);
     }
     assert!(rows[0].frame == 0 && rows[0].outcome == "start");
-    assert!(rows.iter().all(|row| row.energy.is_finite() && row.penetration.is_finite()));
+    assert!(rows.iter().all(|row| row.energy.is_finite() && row.deepest().is_finite()));
 }
 
 /// The largest distance between corresponding points.
@@ -139,7 +140,7 @@ fn bodies_pile_up() {
 #[test]
 fn bodies_fall_through_pins() {
     let (_, rows) = scene("pachinko", "bar:1", 45, &["--dt", "0.0083"]);
-    assert!(rows[45].contacts > 0 && rows.iter().all(|row| row.penetration < 0.1));
+    assert!(rows[45].contacts > 0 && rows.iter().all(|row| row.deepest() < 0.1));
 }
 
 /// Without gravity and pins, a body at rest does not move, for every material.

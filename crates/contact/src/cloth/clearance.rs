@@ -16,8 +16,8 @@ use crate::{Aabb, ContactError, Pair};
 /// hashes, and a distance for each pair of boxes that are nearer than `most`, in parallel.
 ///
 /// # Errors
-/// [`ContactError`] for corners that do not exist, triangles without area, positions that are not finite, and a
-/// `most` that is not positive.
+/// [`ContactError`] for corners that do not exist, triangles without area or with the same corners, positions that are
+/// not finite, and a `most` that is not positive.
 ///
 /// ```
 /// let x = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.2], [1.0, 0.0, 0.2], [0.0, 1.0, 0.3]];

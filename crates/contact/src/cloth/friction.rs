@@ -21,8 +21,7 @@ use coarsen_sparse::Pattern;
 
 use super::contact::ClothContact;
 use super::narrow::Touch;
-use crate::error::positive;
-use crate::friction::{across, coefficient, curved, slide};
+use crate::friction::{STICK, across, coefficient, curved, slide, softness};
 use crate::shape::size;
 use crate::{ContactError, Search};
 
@@ -64,6 +63,8 @@ struct Grip {
 pub struct ClothFriction {
     coefficient: f64,
     h: f64,
+    /// ε.
+    soft: f64,
     nodes: Nodes,
     pattern: Arc<Pattern>,
     grips: Vec<Grip>,
@@ -77,9 +78,17 @@ impl ClothFriction {
     /// [`ContactError::Value`] for a negative μ, an h that is not positive, and numbers that are not finite.
     pub fn new<S: Search>(contact: &ClothContact<S>, coefficient: f64, h: f64) -> Result<Self, ContactError> {
         let coefficient = self::coefficient(coefficient)?;
-        let h = positive("the time step", h)?;
+        let soft = softness(h, STICK)?;
         let (nodes, pattern) = (contact.places().clone(), contact.pattern().clone());
-        Ok(Self { coefficient, h, nodes, pattern, grips: Vec::new() })
+        Ok(Self { coefficient, h, soft, nodes, pattern, grips: Vec::new() })
+    }
+
+    /// The same with another sticking speed than [`STICK`], in m/s.
+    ///
+    /// # Errors
+    /// [`ContactError::Value`] for a speed that is not positive and finite.
+    pub fn sticking(self, speed: f64) -> Result<Self, ContactError> {
+        Ok(Self { soft: softness(self.h, speed)?, ..self })
     }
 
     /// Takes pairs and forces from the contact at the x at the start of a step, before held nodes move. *Panics* for a
@@ -160,7 +169,7 @@ impl Potential for ClothFriction {
         self.check("energy", x);
         let energy = |grip: &Grip| {
             let (_, length) = self.slip(grip, x);
-            let [value, over, _] = slide(length, self.h);
+            let [value, over, _] = slide(length, self.soft);
             let terms: f64 = grip.touch.pair.nodes().iter().map(|&node| size(self.nodes.at(node, x))).sum();
             grip.force * Energy { value, magnitude: over * length * terms }
         };
@@ -172,7 +181,7 @@ impl Potential for ClothFriction {
         self.check("add_gradient", g);
         for grip in &self.grips {
             let (slip, length) = self.slip(grip, x);
-            let force = grip.force * slide(length, self.h)[1];
+            let force = grip.force * slide(length, self.soft)[1];
             for (w, node) in grip.touch.weights.iter().zip(grip.touch.pair.nodes()) {
                 let Some(slot) = self.nodes.slot(node) else { continue };
                 (0..3).for_each(|c| g[3 * slot + c] += w * force * slip[c]); // (1)
@@ -185,7 +194,7 @@ impl Potential for ClothFriction {
     fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         self.check("add_contacts", x);
         for grip in &self.grips {
-            let k = curved(self.slip(grip, x), grip.touch.normal, grip.force, self.h, curvature);
+            let k = curved(self.slip(grip, x), grip.touch.normal, grip.force, self.soft, curvature);
             contacts.push(grip.touch.stencil(&self.nodes), k);
         }
     }

@@ -11,6 +11,7 @@
 //! | [`fresh`](Fresh) | the pairs of some nodes alone |
 //! | [`search`](Search) | who looks for pairs: one host, or ranks |
 //! | [`clearance`] | the smallest distance of a surface from itself |
+//! | [`crossings`](Crossings) | edges that cross triangles, by code that detection does not use |
 //! | `apart` | pairs that stay apart along an axis, for a tenth of the cost of a distance |
 //! | `narrow` | [`Touch`]: a pair that is nearer than the thickness, its distance and direction |
 //! | `advance` | continuous detection of one pair by additive conservative advancement |
@@ -28,6 +29,7 @@ mod blocks;
 mod broad;
 mod clearance;
 mod contact;
+mod crossings;
 mod distance;
 mod follow;
 mod fresh;
@@ -46,6 +48,7 @@ pub use advance::time_of_impact;
 pub use broad::Broad;
 pub use clearance::clearance;
 pub use contact::ClothContact;
+pub use crossings::{Crossing, Crossings};
 pub use fresh::Fresh;
 pub use friction::ClothFriction;
 pub use narrow::Touch;

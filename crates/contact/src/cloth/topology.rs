@@ -27,7 +27,8 @@ impl Topology {
     /// Returns the parts of a surface of triangles; `held` and `positions` have one entry per node.
     ///
     /// # Errors
-    /// [`ContactError`] for lists of different lengths, corners that do not exist and triangles without area.
+    /// [`ContactError`] for lists of different lengths, corners that do not exist and triangles without area;
+    /// [`ContactError::Double`] names two triangles with the same corners in any order.
     pub fn new(triangles: &[[u32; 3]], held: &[bool], positions: &[[f64; 3]]) -> Result<Self, ContactError> {
         let nodes = positions.len();
         if held.len() != nodes {
@@ -46,6 +47,7 @@ impl Topology {
                 return Err(BodyError::Degenerate { what: "triangle", index, measure: 0.5 * twice }.into());
             }
         }
+        check_double(triangles)?;
         let mut vertices = triangles.as_flattened().to_vec();
         vertices.sort_unstable();
         vertices.dedup();
@@ -106,5 +108,25 @@ impl Topology {
 
     fn moves(&self, pair: &Pair) -> bool {
         pair.nodes().iter().any(|&node| !self.held[node as usize])
+    }
+}
+
+/// Checks that no two triangles have the same corners; of several such pairs, the one with the first second triangle is
+/// named.
+fn check_double(triangles: &[[u32; 3]]) -> Result<(), ContactError> {
+    let sorted = |(index, t): (usize, &[u32; 3])| {
+        let mut corners = *t;
+        corners.sort_unstable();
+        (corners, index)
+    };
+    let mut all: Vec<([u32; 3], usize)> = triangles.iter().enumerate().map(sorted).collect();
+    all.sort_unstable();
+    let double = all.windows(2).filter(|pair| pair[0].0 == pair[1].0).min_by_key(|pair| pair[1].1);
+    match double {
+        Some(pair) => {
+            let numbers = [pair[0].1, pair[1].1];
+            Err(ContactError::Double { triangles: numbers, corners: triangles[numbers[1]] })
+        }
+        None => Ok(()),
     }
 }

@@ -211,9 +211,8 @@ fn derivatives_of_barriers() {
     }
 }
 
-/// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at
-/// it, or that share of it by which its distance may be steeper. In a solid that is not convex the way along the
-/// surface counts too.
+/// No node reaches the shape until the largest step, which is nearly the way to the shape if a node goes straight at it,
+/// also where its distance is not steepest. Nodes that go along the surface of a solid that is not convex go far.
 #[test]
 fn steps_end_before_a_barrier() {
     let law = Barrier { stiffness: 3.0, reach: 0.3 };
@@ -237,10 +236,11 @@ fn steps_end_before_a_barrier() {
         let x = [0.9, 0.8, 0.7];
         let (n, far) = (shape.normal(x), shape.distance(x));
         let mut wall = Obstacle::with_law(1, &*shape, law).unwrap();
-        let most = 0.9 * far / shape.steepness();
-        assert!((wall.max_step(&x, &n.map(|n| -n)) - most).abs() < 1e-9, "{name}");
+        let (most, found) = (0.9 * far / shape.steepness(), wall.max_step(&x, &n.map(|n| -n)));
+        let left = shape.distance([0, 1, 2].map(|k| x[k] - found * n[k]));
+        assert!(found > most - 1e-9 && left > 0.1 * far - 1e-9 && left < 0.2 * far, "{name}: {found}");
         let away = wall.max_step(&x, &n);
-        assert!(if shape.is_convex() { away.is_infinite() } else { away > 0.0 }, "{name}: {away}");
+        assert!(if shape.is_convex() { away.is_infinite() } else { away > 1.0 }, "{name}: {away}");
     }
     let refused =
         Obstacle::with_law(1, Sphere::new([0.0; 3], 1.0).unwrap(), Barrier { stiffness: 1.0, reach: 0.0 });

@@ -81,8 +81,8 @@ fn friction_follows_the_force_of_the_obstacle() {
     let solid = solid(h);
     let x: Vec<f64> = near(h, 5).into_iter().filter(|x| solid.distance(*x) < 0.0).flatten().collect();
     let nodes = x.len() / 3;
-    let mut friction = Friction::new(nodes, solid.clone(), Spin::default(), k, mu, 0.01).unwrap();
     let mut obstacle = Obstacle::new(nodes, solid.clone(), k).unwrap();
+    let mut friction = Friction::new(obstacle.clone(), Spin::default(), mu, 0.01).unwrap();
     friction.renew(&x).unwrap();
     let [mut pressed, mut held] = [0; 2].map(|_| vec![0.0; x.len()]);
     obstacle.add_gradient(&x, &mut pressed);

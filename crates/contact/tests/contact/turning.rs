@@ -31,7 +31,8 @@ fn near(seed: u64, gap: f64) -> Vec<[f64; 3]> {
 fn the_exact_hessian_is_the_derivative_of_the_gradient() {
     let mut kinds = std::collections::BTreeSet::new();
     let mut tried = 0;
-    for seed in 0..60 {
+    // Starts that cross are left out.
+    for seed in 0..120 {
         let x = near(seed, 0.08);
         let Ok(contact) = ClothContact::new(&FACES, &[false; 6], &x, 0.3, 50.0) else { continue };
         let mut contact = contact.turning();
@@ -76,8 +77,11 @@ fn the_exact_hessian_of_parallel_edges_and_held_nodes() {
 /// Blocks are symmetric bit for bit; the projected Hessian has none, nor has the exact one without `turning`.
 #[test]
 fn the_exact_hessian_is_symmetric() {
-    let x = near(3, 0.08);
-    let mut contact = ClothContact::new(&FACES, &[false; 6], &x, 0.3, 50.0).unwrap();
+    let apart = |x: &Vec<[f64; 3]>| ClothContact::new(&FACES, &[false; 6], x, 0.3, 50.0).ok();
+    let x =
+        (0..60).map(|seed| near(seed, 0.08)).find(|x| apart(x).is_some_and(|own| !own.found().is_empty()));
+    let x = x.expect("a start without a crossing");
+    let mut contact = apart(&x).unwrap();
     let mut touching = Touching::default();
     contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut touching);
     assert!(touching.blocks().0.is_empty() && !touching.stencils().is_empty());

@@ -36,7 +36,7 @@ use coarsen::elastic::{Curvature, Potential, Total, Touching};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
-use coarsen_contact::{ClothContact, ClothFriction, Friction, Obstacle, Shape};
+use coarsen_contact::{ClothContact, ClothFriction, Shape};
 use coarsen_distributed::{
     Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
 };
@@ -53,9 +53,9 @@ use crate::material::Woven;
 use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
+use crate::solids::{Pressed, Rubbed, way};
 use crate::state::State;
-use crate::supported::way;
-use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, penalties};
+use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, solids};
 
 /// The rows in a leaf of reproducible sums.
 pub(super) const LEAF: usize = 32;
@@ -126,8 +126,8 @@ pub(super) struct RankStepper<C: Communicator> {
     /// Stretching and bending of the triangles of this rank.
     cloth: Total<Box<dyn Woven>>,
     /// The solids at the nodes of this rank, and their friction.
-    obstacles: Vec<Obstacle<Box<dyn Shape>>>,
-    frictions: Vec<Friction<Box<dyn Shape>>>,
+    obstacles: Vec<Pressed>,
+    frictions: Vec<Rubbed>,
     /// The positions of all free nodes; the same on all ranks.
     pub(super) x: Vec<f64>,
     /// The velocities of the nodes of this rank.
@@ -179,7 +179,7 @@ impl<C: Communicator> RankStepper<C> {
         state: &State,
         layout: Option<Layout>,
     ) -> Result<Self, Failure> {
-        let mut fixed = Fixed::new(scene, sheet, options)?;
+        let mut fixed = Fixed::new(scene, sheet, options)?.with_penalties(sheet, options);
         let (nodes, positions, held) = (&fixed.nodes, &fixed.positions, &fixed.held);
         let layout = match layout {
             Some(layout) => layout,
@@ -194,7 +194,7 @@ impl<C: Communicator> RankStepper<C> {
             ..sheet.clone()
         };
         let cloth = fabrics(&fixed, &part, options)?;
-        let (obstacles, frictions) = penalties(&fixed, on.count(), options)?;
+        let (obstacles, frictions) = solids(&fixed, on.count(), options)?;
         let row = |v| nodes.slot(v).map(|slot| slot as u64);
         let mut search = RankSearch::new(comm).at_nodes_of(&on, nodes.count(), row);
         search.alone_below = alone_below;

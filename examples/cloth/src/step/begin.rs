@@ -6,8 +6,9 @@ use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use examples_common::Failure;
 
+use crate::solids::Crushed;
 use crate::state::State;
-use crate::world::GRAVITY;
+use crate::world::{Forces, GRAVITY};
 
 use super::Stepper;
 use super::faults::At;
@@ -36,17 +37,25 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// along with what moves.
     ///
     /// # Errors
-    /// [`Undetected`](super::faults::Undetected) if contact cannot be detected, and [`NotFinite`](super::faults::NotFinite) for positions that are not finite.
+    /// [`Undetected`](super::faults::Undetected) if contact cannot be detected, [`Crushed`] for a vertex that solids meet
+    /// wherever it goes, and [`NotFinite`](super::faults::NotFinite) for positions that are not finite.
     pub(super) fn predict(&mut self, state: &State, at: At) -> Result<Vec<f64>, Failure> {
         let Self { f, fixed, .. } = self;
         let (h, moves) = (f.step(), fixed.motion.moves());
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
         if moves {
-            // Free nodes go along, or stay if that leaves no way.
-            let (end, forces) = (at.end(h), &mut f.potential);
+            // Free nodes go along, or stay if that leaves no way; what solids would meet goes with them.
+            let (start, end, forces) = (at.start(h), at.end(h), &mut f.potential);
             let held = fixed.motion.held(&fixed.positions, end);
-            if forces.first.second.carry(&state.x, &forward, &held).is_err() {
+            let make_way = |forces: &Forces, forward: &mut [f64]| {
+                let solids = forces.second.first.parts();
+                let met = fixed.make_way(solids, &state.x, forward, [start, end]);
+                met.map_err(|met| Crushed::new(at.frame, at.step, met))
+            };
+            let free = make_way(forces, &mut forward).is_ok();
+            if !free || forces.first.second.carry(&state.x, &forward, &held).is_err() {
                 forward.fill(0.0);
+                make_way(forces, &mut forward)?;
                 let undetected = |source| at.undetected(source);
                 forces.first.second.carry(&state.x, &forward, &held).map_err(undetected)?;
             }

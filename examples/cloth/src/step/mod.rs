@@ -9,7 +9,7 @@
 //! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
 //! If a pair of triangles bounds the last step of a descent to less than half of its direction, the descent begins again,
 //! up to ten times, since the pair bounds all of the cloth.
-//! Solids do not bound steps: they are quadratic penalties, which nodes enter by a depth in proportion to the force.
+//! Solids bound steps too, by barriers of vertices and edges; those that move take with them what they would meet.
 //! Energies are computed on the host, and linear systems are solved at the place.
 //!
 //! | file | what |

@@ -6,9 +6,8 @@ use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
 use crate::state::State;
 use crate::step::{Stepper, Undetected};
-use crate::world::{Fixed, World, penalties};
-use coarsen_contact::ContactError;
-use examples_common::stage::Solid;
+use crate::world::{Fixed, World, solids};
+use examples_common::stage::{GROUND, Solid};
 
 /// The independent test finds no penetration in any frame of any scene, and energy does not grow.
 #[test]
@@ -230,6 +229,11 @@ fn starts_that_intersect_are_refused() {
     };
     let error = fault(&row, &options);
     assert!(matches!(error, SceneError::Inside { vertex: 80, obstacle: 0, .. }), "{error}");
+    // Between two vertices.
+    let small = Solid::Sphere { centre: [-0.4375, 0.8, -0.5], radius: 0.02 };
+    let between = Scene { solids: vec![GROUND, small], spins: vec![], ..sphere.clone() };
+    let error = fault(&between, &options);
+    assert!(matches!(error, SceneError::Touches { ends: [0, 1], obstacle: 1 }), "{error}");
     let flat = Scene { solids: vec![Solid::Sphere { centre: [0.0; 3], radius: -1.0 }], ..sphere.clone() };
     assert!(matches!(fault(&flat, &options), SceneError::Obstacle { index: 0, .. }));
     // Its radius overflows where the skin is added.
@@ -239,7 +243,7 @@ fn starts_that_intersect_are_refused() {
     let errors = [
         fixed.shapes(0.0, true).err(),
         fixed.obstructions(0.0, 0.01).err(),
-        penalties(&fixed, 81, &options).err(),
+        solids(&fixed, 81, &options).err(),
     ];
     for error in errors {
         assert!(matches!(error, Some(SceneError::Obstacle { index: 1, .. })), "{error:?}");
@@ -264,7 +268,7 @@ fn starts_that_intersect_are_refused() {
     let strips = Sheet::strips(9, 3, 1e-5);
     let twist = SceneChoice::Twist.scene(&strips);
     let error = World::new(&twist, &strips, &options).err().expect("a fault");
-    assert!(matches!(error, SceneError::Contact(ContactError::Close { .. })), "{error}");
+    assert!(matches!(error, SceneError::Near { .. }), "{error}");
 }
 
 /// Steps that end after a few short linear solves: nothing crosses, and energy does not grow.

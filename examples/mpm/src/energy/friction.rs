@@ -17,10 +17,10 @@
 //! method carries nodes past ‖s‖ = 0, and the line search then cuts the steps of all nodes. *Reference* for (2): Hunter
 //! & Lange 2004, "A tutorial on MM algorithms", The American Statistician 58(1), §3.3.
 //!
-//! D is convex. The law is that of [`coarsen::contact::friction`], for velocities: a step of 1 s. *Reference* Li et al. 2020,
+//! D is convex. The law is that of [`coarsen::contact::friction`], for velocities in place of slips. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.
 
-use coarsen::contact::friction::{across, bounding, slide, stiffness};
+use coarsen::contact::friction::{STICK, across, bounding, slide, stiffness};
 use coarsen::mesh::vector::sub;
 
 use crate::constraints::{Constraints, Grip};
@@ -30,7 +30,7 @@ use super::{Given, Increment};
 
 /// φ, φ'/‖s‖ and φ'' at a speed.
 fn law(speed: f64) -> [f64; 3] {
-    slide(speed, 1.0)
+    slide(speed, STICK)
 }
 
 impl Grip {
@@ -43,9 +43,9 @@ impl Grip {
     fn stiffness(&self, v: [f64; 3], project: bool) -> Matrix {
         let (slip, speed) = self.slip(v);
         if !project {
-            return stiffness(slip, speed, self.normal, self.most, 1.0);
+            return stiffness(slip, speed, self.normal, self.most, STICK);
         }
-        bounding(speed, self.normal, self.most, 1.0) // (2)
+        bounding(speed, self.normal, self.most, STICK) // (2)
     }
 }
 

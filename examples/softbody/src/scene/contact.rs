@@ -1,14 +1,16 @@
 //! The energies of contact of a scene: penalties, which nodes enter, or barriers, which nothing crosses.
 
-use coarsen::elastic::Barrier;
+use coarsen::elastic::{Barrier, Law, Plus};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
-use coarsen_contact::{BodyContact, ClothContact, ContactError, Obstacle, Shape as _, clearance};
-use examples_common::crossing::{Crossing, Crossings};
+use coarsen_contact::{
+    BodyContact, ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape as _, Spin, clearance,
+};
 
 use super::error::SceneError;
 use super::setting::Setting;
 use super::world::Shape;
+use crate::options::{Contact, Method};
 use crate::part::{Part, Surface};
 
 /// The stiffness of a contact, in units of Young's modulus times the length of an edge. A barrier of a tenth of an edge
@@ -31,22 +33,45 @@ pub(super) struct Touching<'a> {
     pub(super) shapes: &'a [Shape],
     /// The largest product of Young's modulus and the length of an edge, N/m.
     pub(super) stiffest: f64,
+    pub(super) method: &'a Method,
+    /// Whether bodies have contact with each other and with themselves.
+    pub(super) wanted: bool,
 }
 
 impl Touching<'_> {
+    /// The energies of contact, and why there is none of the body with itself, where the scene does not ask for it and the mesh
+    /// is not fit.
+    ///
+    /// # Errors
+    /// [`SceneError`] as for [`penalties`](Self::penalties) and [`barriers`](Self::barriers).
+    pub(super) fn parts(self) -> Result<(Vec<Part>, Option<SceneError>), SceneError> {
+        let make = |this: &Self| match this.method.contact {
+            Contact::Penalty => this.penalties(),
+            Contact::Barrier => this.barriers(),
+        };
+        let [_, said] = self.setting.touches();
+        match make(&self) {
+            Err(fault) if self.wanted && !said => Ok((make(&Self { wanted: false, ..self })?, Some(fault))),
+            parts => Ok((parts?, None)),
+        }
+    }
+
     /// Contact by penalties.
     ///
     /// # Errors
     /// [`SceneError`] for obstacles that are not valid, and for sheets that should touch.
-    pub(super) fn penalties(&self) -> Result<Vec<Part>, SceneError> {
+    fn penalties(&self) -> Result<Vec<Part>, SceneError> {
         let n = self.whole.positions.len();
         let stiffness = self.setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let mut parts = Vec::new();
         for (index, solid) in self.setting.obstacle.iter().enumerate() {
-            let obstacle = solid.shape(0.0).and_then(|shape| Obstacle::new(n, shape, stiffness));
-            parts.push(Part::Obstacle(obstacle.map_err(|source| SceneError::Obstacle { index, source })?));
+            let make = || Obstacle::new(n, solid.shape(0.0)?, stiffness);
+            let fault = |source| SceneError::Obstacle { index, source };
+            let friction = make().and_then(|rough| self.friction(rough));
+            parts.push(Part::Obstacle(make().map_err(fault)?));
+            parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
         }
-        if self.is_wanted() {
+        if self.wanted {
             if let Some(index) = self.meshes.iter().position(|mesh| mesh.tetrahedra.is_empty()) {
                 return Err(SceneError::NoContact { index });
             }
@@ -61,15 +86,21 @@ impl Touching<'_> {
     /// # Errors
     /// [`SceneError`] for obstacles that are not valid, for a node inside an obstacle, for a body whose parts touch at
     /// rest, and for bodies that intersect or nearly touch at the start.
-    pub(super) fn barriers(&self) -> Result<Vec<Part>, SceneError> {
+    fn barriers(&self) -> Result<Vec<Part>, SceneError> {
         let Self { setting, whole, .. } = *self;
-        if !self.is_wanted() && setting.obstacle.is_empty() {
+        if !self.wanted && setting.obstacle.is_empty() {
             return Ok(Vec::new());
         }
         let (n, at) = (whole.positions.len(), &whole.positions);
         let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
         let law = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
+        let triangles = self.triangles();
+        let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
+        let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(sides).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        edges.retain(|&[a, b]| at[a as usize] != at[b as usize]); // triangles without area
         let mut parts = Vec::new();
         for (index, solid) in setting.obstacle.iter().enumerate() {
             let fault = |source| SceneError::Obstacle { index, source };
@@ -79,17 +110,28 @@ impl Touching<'_> {
                 let (body, node) = self.body(node);
                 return Err(SceneError::Inside { body, node, depth, obstacle: index });
             }
-            parts.push(Part::Fence(Obstacle::with_law(n, shape, law).map_err(fault)?));
-        }
-        if self.is_wanted() {
-            let triangles = self.triangles();
-            let held = vec![false; n];
-            let crossings = Crossings::new(triangles, n as u32);
-            if let Some(Crossing { edge: [node, _], triangle: [other, ..] }) = crossings.find(at).first() {
-                return Err(self.intersect(*node, *other));
+            // An edge between nodes outside of a plane is outside.
+            let list = if solid.radius().is_some() { &edges[..] } else { &[] };
+            let make = || Obstacle::with_law(n, solid.shape(0.0)?, law)?.edges(list, at.as_flattened());
+            let friction = make().and_then(|rough| self.friction(rough));
+            let obstacle = make().map_err(fault)?;
+            if let Some([node, _]) = obstacle.inside(at.as_flattened()) {
+                let (body, node) = self.body(node as usize);
+                return Err(SceneError::Dips { body, node, obstacle: index });
             }
-            let contact =
-                ClothContact::new(crossings.triangles(), &held, at, thickness, stiffness)?.turning();
+            parts.push(Part::Fence(obstacle));
+            parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
+        }
+        if self.wanted {
+            let held = vec![false; n];
+            let contact = ClothContact::new(&triangles, &held, at, thickness, stiffness);
+            let contact = contact.map_err(|error| match error {
+                ContactError::Intersects(crossing) => self.intersect(crossing.edge[0], crossing.triangle[0]),
+                error => error.into(),
+            })?;
+            let contact = contact.turning();
+            let friction = ClothFriction::new(&contact, self.method.friction, self.method.dt)?;
+            let contact = Plus::new(contact, friction)?;
             let solid = !whole.tetrahedra.is_empty();
             let mut inside = solid.then(|| BodyContact::new(whole, &held, stiffness)).transpose()?;
             if let Some(inside) = &mut inside
@@ -104,9 +146,12 @@ impl Touching<'_> {
         Ok(parts)
     }
 
-    /// Whether bodies have contact with each other and with themselves.
-    fn is_wanted(&self) -> bool {
-        self.setting.contact.unwrap_or(self.setting.body.len() > 1)
+    /// Friction with an obstacle.
+    fn friction<L: Law + Sync>(
+        &self,
+        obstacle: Obstacle<Box<dyn coarsen_contact::Shape>, L>,
+    ) -> Result<Friction<Box<dyn coarsen_contact::Shape>, L>, ContactError> {
+        Friction::new(obstacle, Spin::default(), self.method.friction, self.method.dt)
     }
 
     /// The triangles of all surfaces.
@@ -127,7 +172,7 @@ impl Touching<'_> {
             let sides = shape.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
             let mean = sides.map(length).sum::<f64>() / (3 * shape.triangles.len()) as f64;
             thickness = thickness.min(THICKEST * mean);
-            if self.is_wanted() {
+            if self.wanted {
                 let own = shape.triangles.iter().map(|t| t.map(|v| v - shape.nodes.start as u32));
                 let own: Vec<[u32; 3]> = own.collect();
                 let found =

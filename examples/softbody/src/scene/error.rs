@@ -128,7 +128,7 @@ pub(crate) enum SceneError {
     /// A body whose parts have no distance at rest.
     #[error(
         "body {index} (from 0) touches itself at rest: {pair} are {distance:.1e} m apart, so that barriers have no room; \
-         merge nodes at the same place, move the parts apart, or set contact = false"
+         merge nodes at the same place (--weld), move the parts apart, or set contact = false"
     )]
     Touches {
         /// Which body.
@@ -150,6 +150,19 @@ pub(crate) enum SceneError {
         node: usize,
         /// Its depth.
         depth: f64,
+        /// The obstacle.
+        obstacle: usize,
+    },
+    /// An edge inside an obstacle.
+    #[error(
+        "at the start, an edge at node {node} of body {body} (from 0) is inside obstacle {obstacle}; move one of them, or use \
+         --contact penalty"
+    )]
+    Dips {
+        /// The body.
+        body: usize,
+        /// The node, from 0 within the body.
+        node: usize,
         /// The obstacle.
         obstacle: usize,
     },

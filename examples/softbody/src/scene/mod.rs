@@ -60,6 +60,7 @@ impl Setting {
             body.poisson.get_or_insert(options.poisson);
             body.density.get_or_insert(options.density);
         }
+        setting.weld |= options.weld;
         setting.gravity.get_or_insert(EARTH);
         setting.check()?;
         Ok(setting)

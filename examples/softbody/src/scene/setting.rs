@@ -51,14 +51,17 @@ impl FromStr for SceneChoice {
 pub(crate) struct Setting {
     /// The acceleration of all nodes, m/s².
     pub(crate) gravity: Option<[f64; 3]>,
-    /// Whether bodies, all of tetrahedra, have contact with each other and with themselves; by default true if
-    /// there are several.
+    /// Whether bodies have contact with each other and with themselves; by default true if there are several, and for a
+    /// body that can touch itself: one that is no bar, or that an attachment turns. If its mesh is then not fit for contact,
+    /// there is none.
     pub(crate) contact: Option<bool>,
     /// The stiffness of contacts in N/m; by default ten times Young's modulus times the length of an edge.
     pub(crate) contact_stiffness: Option<f64>,
     /// The distance in m at which barriers begin; by default a tenth of the mean length of an edge, but with contact
     /// between bodies at most the smallest distance of parts of a body at rest.
     pub(crate) contact_thickness: Option<f64>,
+    /// Whether nodes at the same place are merged, and double elements removed, in all meshes.
+    pub(crate) weld: bool,
     /// The bodies, in the order of their nodes.
     pub(crate) body: Vec<Body>,
     /// Nodes that are pinned during some frames.
@@ -70,7 +73,7 @@ pub(crate) struct Setting {
 }
 
 fields!(Setting {
-    gravity, contact, contact_stiffness, contact_thickness, body, attachment, obstacle
+    gravity, contact, contact_stiffness, contact_thickness, weld, body, attachment, obstacle
 } without view);
 fields!(Body { mesh, material, young, poisson, density, size, rotate, centre, above, velocity });
 fields!(Attachment { body, nodes, from, until, stiffness, velocity, turn });
@@ -151,6 +154,16 @@ pub(crate) struct Attachment {
     pub(crate) velocity: [f64; 3],
     /// The rotation of the points.
     pub(crate) turn: Option<Turn>,
+}
+
+impl Setting {
+    /// Whether bodies have contact with each other and with themselves, and whether the scene says so or needs it.
+    pub(super) fn touches(&self) -> [bool; 2] {
+        let said = self.contact.is_some() || self.body.len() > 1;
+        let folds = |body: &Body| !matches!(body.mesh, None | Some(MeshChoice::Bar(_)));
+        let turns = self.attachment.iter().any(|attachment| attachment.turn.is_some());
+        [self.contact.unwrap_or(self.body.len() > 1 || turns || self.body.iter().any(folds)), said]
+    }
 }
 
 impl Attachment {

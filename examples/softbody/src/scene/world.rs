@@ -17,7 +17,7 @@ use crate::bodies::Bodies;
 use crate::holds::Hold;
 use crate::material::{Material, Moduli, THICKNESS, masses};
 use crate::meshes::MeshChoice;
-use crate::options::Contact;
+use crate::options::Method;
 use crate::part::Part;
 
 /// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
@@ -45,6 +45,8 @@ pub(crate) struct World {
     pub(crate) holds: Vec<Hold>,
     /// All energies except gravity.
     pub(crate) forces: Total<Part>,
+    /// Why the body has no contact with itself, where it could need it.
+    pub(crate) apart: Option<SceneError>,
     /// The acceleration of gravity in m/s².
     pub(crate) gravity: [f64; 3],
 }
@@ -60,6 +62,7 @@ impl Setting {
             let known = self.body[..index].iter().position(|other| other.mesh == body.mesh);
             let mesh = match (known, &body.mesh) {
                 (Some(known), _) => meshes[known].clone(),
+                (None, Some(choice)) if self.weld => choice.load()?.welded().0,
                 (None, Some(choice)) => choice.load()?,
                 (None, None) => MeshChoice::Bar(1).load()?,
             };
@@ -91,12 +94,11 @@ impl Setting {
 }
 
 impl World {
-    /// Creates the nodes and potentials of a scene; `meshes` has the mesh of each body, `contact` is the kind of
-    /// contact.
+    /// Creates the nodes and potentials of a scene; `meshes` has the mesh of each body.
     ///
     /// # Errors
     /// [`SceneError`], which names the body, attachment or obstacle that is not valid.
-    pub(crate) fn new(setting: &Setting, meshes: &[Mesh], contact: Contact) -> Result<Self, SceneError> {
+    pub(crate) fn new(setting: &Setting, meshes: &[Mesh], method: &Method) -> Result<Self, SceneError> {
         let (mut whole, mut shapes, mut energies) = (Mesh::default(), Vec::new(), Vec::new());
         let (mut weights, mut velocities) = (Vec::new(), Vec::new());
         let (mut stiffest, mut top) = (0.0_f64, 0.0);
@@ -126,14 +128,10 @@ impl World {
             Part::Bodies(Bodies::new(energies, whole.tetrahedra.clone())?),
             Part::Pins(Attachments::new(n)?),
         ];
-        parts.extend(match contact {
-            Contact::Penalty => {
-                Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.penalties()
-            }
-            Contact::Barrier => {
-                Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest }.barriers()
-            }
-        }?);
+        let [wanted, _] = setting.touches();
+        let touching = Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest, method, wanted };
+        let (contacts, apart) = touching.parts()?;
+        parts.extend(contacts);
         let hold = |(index, attachment): (usize, &Attachment)| {
             let body = &setting.body[attachment.body];
             let size = thickness(&meshes[attachment.body], body.size);
@@ -142,7 +140,16 @@ impl World {
         let holds: Vec<Hold> = setting.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
         check_holds(&holds, setting, &shapes)?;
         let (forces, gravity) = (Total::new(parts)?, setting.gravity.unwrap_or_default());
-        Ok(Self { positions: whole.positions, velocities, masses: weights, shapes, holds, forces, gravity })
+        Ok(Self {
+            positions: whole.positions,
+            velocities,
+            masses: weights,
+            shapes,
+            holds,
+            forces,
+            apart,
+            gravity,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Contact: what barriers keep, and scenes that they refuse.
 
 use coarsen::mesh;
-use examples_common::crossing::Crossings;
+use coarsen_contact::Crossings;
 
 use super::{Folder, check_balance, distance};
 use crate::rows::Row;
@@ -26,7 +26,7 @@ fn crossed(folder: &Folder, text: &str, frames: &str, more: &[&str]) -> (Vec<Row
     let count = |row: &Row| {
         let file = folder.0.join(format!("frame_{:04}.vtk", row.frame));
         let surface = mesh::read(file).unwrap();
-        let nodes = surface.positions.len() as u32;
+        let nodes = vec![false; surface.positions.len()];
         Crossings::new(surface.triangles, nodes).find(&surface.positions).len()
     };
     let counts = rows.iter().map(count).collect();
@@ -41,11 +41,11 @@ fn bodies_that_are_pressed_together_do_not_intersect() {
     let soft = ["--young", "2e4", "--iterations", "4", "--dt", "0.0167"];
     let (rows, counts) = crossed(&folder, PRESSED, "24", &soft);
     assert!(counts.iter().all(|count| *count == 0), "{counts:?}");
-    assert!(rows.iter().all(|row| row.penetration == 0.0) && rows[24].contacts > 10);
+    assert!(rows.iter().all(|row| row.deepest() == 0.0) && rows[24].contacts > 10);
     assert!((0..=24).all(|frame| folder.surface(frame).iter().all(|p| p[1] > 0.0)));
     check_balance(&rows, 1e-3);
     let (rows, counts) = crossed(&folder, PRESSED, "24", &[&soft[..], &["--contact", "penalty"]].concat());
-    assert!(counts.iter().any(|count| *count > 0) && rows.iter().any(|row| row.penetration > 0.0));
+    assert!(counts.iter().any(|count| *count > 0) && rows.iter().any(|row| row.deepest() > 0.0));
 }
 
 /// Newton's method with the exact Hessian of contact, which has the turning of normals, takes few iterations at impact.
@@ -122,11 +122,13 @@ fn starts_that_intersect_are_refused() {
     };
     let other = |rest: &str| format!("[[body]]\nmesh = \"bar:1\"\n{rest}\n");
     let ball = "[[obstacle]]\nsphere = { centre = [0.5, 1.1, 0.1], radius = 0.1 }\n";
+    let between = "[[obstacle]]\nsphere = { centre = [-0.375, 1.125, 0.125], radius = 0.05 }\n";
     for (second, expected) in [
         (other("centre = [0.3, 1.2, 0.1]\nrotate = [0.0, 40.0, 0.0]"), &["bodies 0 and 1", "intersect"][..]),
         (other("centre = [0.01, 1.02, 0.01]\nsize = 0.1"), &["bodies 1 and 0", "intersect"]),
         (other("centre = [0.0, 1.2501, 0.0]"), &["at the start", "nearer than"]),
         (ball.to_owned(), &["of body 0", "inside obstacle 0"]),
+        (between.to_owned(), &["an edge at node", "of body 0", "inside obstacle 0"]),
     ] {
         let message = message(&second);
         assert!(expected.iter().all(|word| message.contains(word)), "{second}\n{message}");
@@ -166,6 +168,8 @@ fn nodes_that_coincide_are_refused() {
     let words = ["body 1", "vertex 0 and triangle 4, 3, 5", "merge nodes"];
     assert!(words.iter().all(|word| message.contains(word)), "{message}");
     crossed(&folder, &format!("contact = false\n{text}"), "1", &[]);
+    let (rows, _) = crossed(&folder, &format!("weld = true\n{text}"), "1", &[]);
+    assert!(rows[1].contacts == 0 && folder.surface(1).len() == 20 + 4);
 }
 
 /// A way on which contacts cannot be detected is an error of contact that names the frame and a node.

@@ -63,7 +63,7 @@ fn a_failed_step_leaves_the_state() {
     let options = folder.options(&["--mesh", "bar:1"]);
     let setting = Setting::of(&options).unwrap();
     let meshes = setting.meshes().unwrap();
-    let world = World::new(&setting, &meshes, options.method.contact).unwrap();
+    let world = World::new(&setting, &meshes, &options.method).unwrap();
     let mut state = State::start(&world);
     state.v[0] = f64::INFINITY;
     let before = state.clone();

@@ -35,7 +35,7 @@ use self::resistance::Resistance;
 use super::distance::gap;
 use super::tube::Tube;
 use crate::error::positive;
-use crate::{Broad, ContactError, Pair, Search, Topology, Touch};
+use crate::{Broad, ContactError, Crossing, Crossings, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
 const FLOOR: f64 = 0.1;
@@ -71,7 +71,7 @@ const LONGEST: f64 = 16.0;
 ///
 /// *Fail-safe* [`max_step`](coarsen_elastic::Potential::max_step) bounds a step such that no pair comes nearer than a
 /// tenth of the thickness; a pair that is there already comes no nearer, but may part and slide. So no pair of
-/// triangles crosses in a descent that starts without a crossing, whatever the energy. [`blocking`](Self::blocking)
+/// triangles crosses in a descent that starts without a crossing, as [`new`](Self::new) checks, whatever the energy. [`blocking`](Self::blocking)
 /// names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
@@ -130,9 +130,10 @@ impl ClothContact {
     /// stiffness k in N/m of each pair.
     ///
     /// # Errors
-    /// [`ContactError`] for corners that do not exist, triangles without area, positions that are not finite, a
-    /// thickness or k that is not positive, and [`ContactError::Close`] for a pair that is nearer than a tenth of
-    /// the thickness.
+    /// [`ContactError`] for corners that do not exist, triangles without area or with the same corners, positions that
+    /// are not finite, and a thickness or k that is not positive. [`ContactError::Intersects`] names an edge that crosses a
+    /// triangle, unless all their nodes are held, and [`ContactError::Close`] a pair that is nearer than a tenth of the
+    /// thickness.
     pub fn new(
         triangles: &[[u32; 3]],
         held: &[bool],
@@ -188,6 +189,17 @@ impl<S: Search> ClothContact<S> {
         contact.approach_at(positions.to_vec())?;
         contact.list()?;
         let floor = FLOOR * thickness;
+        // Where an end is nearer than that, the pair is one of those below.
+        let far = |Crossing { edge, triangle: face }: &Crossing| {
+            edge.iter().all(|&vertex| {
+                let pair = Pair::VertexFace { vertex, face: *face };
+                gap(&pair, &pair.nodes().map(|v| positions[v as usize])).distance > floor
+            })
+        };
+        let crossings = Crossings::new(triangles.to_vec(), held.to_vec()).find(positions);
+        if let Some(crossing) = crossings.into_iter().find(far) {
+            return Err(ContactError::Intersects(crossing));
+        }
         // A pair that touches has no direction and is not among the touches.
         let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
         let first = contact.search.first(&contact.candidates, 1.0, &|pair, _| close(pair).then_some(0.0))?;

@@ -1,4 +1,10 @@
-//! Contact of nodes with a shape.
+//! Contact of nodes and edges with a shape.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod` | contact of nodes |
+//! | `edges` | contact of edges between them |
+//! | `motion` | steps before a shape, and shapes that move |
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -11,6 +17,9 @@
 //! Xian, Tong & Liu 2019, §4.6, with the penalty and its Hessian k n nᵀ. Li et al. 2020, "Incremental potential
 //! contact", ACM TOG 39(4), with the barrier.
 
+mod edges;
+mod motion;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,6 +28,7 @@ use coarsen_elastic::{BodyError, Curvature, Energy, Law, Penalty, Potential, Tou
 use coarsen_mesh::vector::dot;
 use coarsen_sparse::{Pattern, Stencil};
 
+use self::edges::{Edge, least};
 use crate::error::positive;
 use crate::shape::norm;
 use crate::{ContactError, Penetration, Shape};
@@ -29,12 +39,13 @@ const LEAF: usize = 1024;
 /// The number of scalar operations per node, used to decide whether threads pay off.
 const WORK: usize = 24;
 
-/// Contact of free nodes with a solid shape, by a quadratic penalty or any other law φ of the gap.
+/// Contact of free nodes with a solid shape, by a quadratic penalty or any other law φ of the gap, and of edges if they are
+/// given ([`edges`](Self::edges)).
 ///
-/// With the penalty a node penetrates by about its load divided by k. With a [`Barrier`](coarsen_elastic::Barrier)
-/// of the reach r nodes feel the shape at the distance r, and [`max_step`](Potential::max_step) ends every step before
-/// a node reaches it: nodes that start outside stay outside. *Not* of edges: an edge of the length l dips into a ball
-/// of the radius ρ by up to l²/(8ρ); grow the ball by that.
+/// A [`Penalty`] pushes nodes that are inside: nodes enter by their load divided by k. With a
+/// [`Barrier`](coarsen_elastic::Barrier) of the reach r nodes feel the shape at the distance r, and
+/// [`max_step`](Potential::max_step) ends every step before a node reaches it: nodes that start outside stay outside. An
+/// edge of the length l between nodes outside dips into a ball of the radius ρ by up to l²/(8ρ), unless it has contact too.
 ///
 /// The projected Hessian is φ'' n nᵀ. Only the exact Hessian contains the term φ' ∇²g, which is negative
 /// semidefinite for a convex shape. The Hessian changes with the
@@ -62,8 +73,49 @@ pub struct Obstacle<S, L = Penalty> {
     law: L,
     /// For each free node, whether it can touch the shape.
     touches: Vec<bool>,
+    edges: Vec<Edge>,
     pattern: Arc<Pattern>,
 }
+
+/// A node, or a point of an edge, that a shape presses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pressed {
+    /// The ends of the edge; twice the same node for a node.
+    nodes: [u32; 2],
+    /// Their weights: 1 and 0 for a node.
+    weights: [f64; 2],
+    /// The unit normal of the shape.
+    pub(crate) normal: [f64; 3],
+}
+
+impl Pressed {
+    fn node(i: usize, normal: [f64; 3]) -> Self {
+        Self { nodes: [i as u32; 2], weights: [1.0, 0.0], normal }
+    }
+
+    /// Its position.
+    pub(crate) fn at(&self, x: &[f64]) -> [f64; 3] {
+        let ([a, b], [v, w]) = (self.nodes.map(|node| at(node as usize, x)), self.weights);
+        if w == 0.0 { a } else { std::array::from_fn(|k| v * a[k] + w * b[k]) }
+    }
+
+    /// Adds a slope at the point to the gradient.
+    pub(crate) fn add(&self, slope: [f64; 3], g: &mut [f64]) {
+        for (node, w) in self.nodes.iter().zip(self.weights).filter(|(_, w)| *w != 0.0) {
+            (0..3).for_each(|k| g[3 * *node as usize + k] += w * slope[k]);
+        }
+    }
+
+    pub(crate) fn stencil(&self) -> Stencil {
+        match self.nodes {
+            [a, b] if a == b => Stencil::point(a),
+            ends => Stencil::edge_edge(ends, self.weights[1], [HELD; 2], 0.0).without(HELD),
+        }
+    }
+}
+
+/// The number of every held node in a stencil.
+const HELD: u32 = u32::MAX;
 
 impl<S: Shape> Obstacle<S> {
     /// Returns the contact of `nodes` free nodes with a shape by a penalty, with a stiffness k in N/m.
@@ -86,7 +138,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     pub fn with_law(nodes: usize, shape: S, law: L) -> Result<Self, ContactError> {
         law.check()?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
-        Ok(Self { shape, law, touches: vec![true; nodes], pattern })
+        Ok(Self { shape, law, touches: vec![true; nodes], edges: Vec::new(), pattern })
     }
 
     /// Restricts the contact to the free nodes of a list, which may have any order.
@@ -111,12 +163,13 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         &self.shape
     }
 
-    /// Replaces the shape, for example by the same shape at another position.
+    /// Replaces the shape, for example by the same shape at another position. What is in its way is not looked for
+    /// ([`impacts`](Self::impacts) does).
     pub fn set_shape(&mut self, shape: S) {
         self.shape = shape;
     }
 
-    /// The number of nodes with a force, which are those inside the shape if φ is a penalty, and the largest depth.
+    /// The number of nodes and edges with a force, which are those inside the shape if φ is a penalty, and the largest depth.
     /// *Panics* on a wrong length.
     pub fn penetration(&self, x: &[f64]) -> Penetration {
         self.check("penetration", x);
@@ -129,7 +182,20 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
             let own = nodes.filter(|&i| self.touches[i]).map(of);
             own.fold(Penetration::default(), Penetration::and)
         };
-        parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &Penetration::and)
+        let nodes = parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &Penetration::and);
+        nodes.and(self.edge_penetration(x))
+    }
+
+    /// Calls `each` for the nodes and the points of edges that the shape presses, with the normal force |φ'| ‖∇d‖ in N.
+    pub(crate) fn each_pressed(&self, x: &[f64], mut each: impl FnMut(Pressed, f64)) {
+        for i in (0..self.touches.len()).filter(|&i| self.touches[i]) {
+            let force = self.law.at(self.gap(i, x))[1].abs();
+            if force > 0.0 {
+                let x = at(i, x);
+                each(Pressed::node(i, self.shape.normal(x)), force * norm(self.shape.gradient(x)));
+            }
+        }
+        self.each_pressed_edge(x, &mut each);
     }
 
     fn check(&self, what: &str, x: &[f64]) {
@@ -177,7 +243,8 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
             Energy { value, magnitude: slope.abs() * self.shape.magnitude(at(i, x)) } // (1)
         };
         let leaf = |nodes: Range<usize>| nodes.filter(|&i| self.touches[i]).map(energy).sum::<Energy>();
-        parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &|a, b| a + b)
+        let nodes = parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &|a, b| a + b);
+        if self.edges.is_empty() { nodes } else { nodes + self.edge_energy(x) }
     }
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
@@ -193,7 +260,8 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
                 (0..3).for_each(|k| g[k] += slope * n[k]); // (1)
             }
         };
-        parallel::each((0..self.touches.len(), parallel::Groups(g, 3)), LEAF, self.parallel(), &add);
+        parallel::each((0..self.touches.len(), parallel::Groups(&mut *g, 3)), LEAF, self.parallel(), &add);
+        self.add_edge_gradient(x, g);
     }
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
@@ -207,27 +275,30 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
                 contacts.push(Stencil::point(i as u32), self.stiffness(at(i, x), law, exact));
             }
         }
+        self.add_edge_contacts(x, contacts);
     }
 
     fn touches(&self) -> bool {
         true
     }
 
-    /// The largest α that the law allows, from a bound on the rate at which gaps shrink: their rate at x if the shape
-    /// is convex, and the length of the way times the steepness of the shape if not.
+    /// The largest α that the law allows: from the rate at which gaps shrink at x if the shape is convex, and by
+    /// conservative advancement with its steepness if not.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", x);
         self.check("max_step", d);
         let steepness = self.shape.steepness();
         let step = |i: usize| {
             let (x, by) = (at(i, x), at(i, d));
-            let rate =
-                if self.shape.is_convex() { dot(self.shape.gradient(x), by) } else { -steepness * norm(by) };
-            self.law.max_step(self.shape.distance(x), rate)
+            if self.shape.is_convex() {
+                return self.law.max_step(self.shape.distance(x), dot(self.shape.gradient(x), by));
+            }
+            let gap = |t: f64| self.shape.distance([0, 1, 2].map(|k| x[k] + t * by[k]));
+            self.advance(gap, steepness * norm(by), motion::LONG)
         };
-        let least = |a: f64, b: f64| if a < b || a.is_nan() { a } else { b };
         let leaf =
             |nodes: Range<usize>| nodes.filter(|&i| self.touches[i]).map(step).fold(f64::INFINITY, least);
-        parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &least)
+        let nodes = parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &least);
+        least(nodes, self.edge_step(x, d))
     }
 }

@@ -1,10 +1,20 @@
 //! An independent test for intersection: every edge against every triangle.
 //!
-//! It shares no code with the detection of contacts in `coarsen-contact`. Its only short cut is a grid of cells: edges
-//! and triangles whose bounds are apart are not compared. Triangles that do not move have a grid of their own, since
-//! those of an obstacle can be much larger than those of cloth.
+//! It shares no code with the detection of contacts. Its only short cut is a grid of cells: edges and triangles whose
+//! bounds are apart are not compared. Triangles that do not move have a grid of their own, since those of an obstacle can
+//! be much larger than those of cloth.
 
-use coarsen::mesh::vector::{cross, dot, sub};
+use std::fmt;
+use std::ops::Range;
+
+use coarsen_core::parallel;
+use coarsen_mesh::vector::{cross, dot, sub};
+
+/// The number of edges per task of a parallel loop.
+const LEAF: usize = 256;
+
+/// The number of scalar operations per edge, used to decide whether threads pay off.
+const WORK: usize = 200;
 
 /// A segment is in the plane of a triangle if it leaves it by no more than this, in units of its length.
 const FLAT: f64 = 1e-12;
@@ -12,7 +22,7 @@ const FLAT: f64 = 1e-12;
 /// Cells are longer than triangles by this share, for round-off.
 const ROUND: f64 = 1e-9;
 
-/// An edge that crosses a triangle.
+/// An edge that crosses a triangle. `Display` names the nodes of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
     /// The ends of the edge.
@@ -21,17 +31,40 @@ pub struct Crossing {
     pub triangle: [u32; 3],
 }
 
-/// The edges and triangles of a surface.
+/// For messages: `edge 3, 4 crosses triangle 0, 1, 2`.
+impl fmt::Display for Crossing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([p, q], [a, b, c]) = (self.edge, self.triangle);
+        write!(f, "edge {p}, {q} crosses triangle {a}, {b}, {c}")
+    }
+}
+
+/// The test whether a surface of triangles crosses itself.
+///
+/// *Use* it to check the results of a simulation: it shares no code with the detection of contacts.
+/// [`ClothContact::new`](crate::ClothContact::new) makes it for positions at rest. *Cost* of [`find`](Self::find): grids
+/// of all triangles, and an exact predicate for each edge and triangle whose bounds overlap, in parallel. A grid has
+/// cells as large as its largest triangle.
+///
+/// ```
+/// use coarsen_contact::Crossings;
+/// let test = Crossings::new(vec![[0, 1, 2], [3, 4, 5]], vec![false; 6]);
+/// let mut x = vec![[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [1.0, 1.0, -1.0], [1.0, 1.0, 2.0], [1.0, 2.0, 5.0]];
+/// assert_eq!(test.find(&x)[0].to_string(), "edge 3, 4 crosses triangle 0, 1, 2");
+/// x[3][2] = 0.1;
+/// assert!(test.find(&x).is_empty());
+/// ```
 pub struct Crossings {
     edges: Vec<[u32; 2]>,
     triangles: Vec<[u32; 3]>,
-    /// The first node that does not move: edges and triangles of such nodes alone are not compared.
-    still: u32,
+    /// Whether a node does not move: edges and triangles of such nodes alone are not compared.
+    still: Vec<bool>,
 }
 
 impl Crossings {
-    /// The test for a surface of triangles, whose nodes from `still` on do not move.
-    pub fn new(triangles: Vec<[u32; 3]>, still: u32) -> Self {
+    /// The test for a surface of triangles; `still` has an entry for each node, true for those that do not move. Where an
+    /// edge and a triangle have only such nodes, they may cross.
+    pub fn new(triangles: Vec<[u32; 3]>, still: Vec<bool>) -> Self {
         let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
         let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(sides).collect();
         edges.sort_unstable();
@@ -49,25 +82,33 @@ impl Crossings {
         &self.edges
     }
 
-    /// All crossings at these positions of all nodes, by edge.
+    /// All crossings at these positions of all nodes, by edge. An edge and a triangle with a common node do not cross, and
+    /// neither do parts with a position that is not finite. *Panics* for a node without a position.
     pub fn find(&self, at: &[[f64; 3]]) -> Vec<Crossing> {
-        let moves = |t: &&[u32; 3]| t.iter().any(|&v| v < self.still);
-        let (cloth, still) = self.triangles.iter().partition::<Vec<_>, _>(moves);
+        let stays = |nodes: &[u32]| nodes.iter().all(|&v| self.still[v as usize]);
+        let (still, cloth) = self.triangles.iter().partition::<Vec<_>, _>(|t| stays(&t[..]));
         let grids = [cloth, still].map(|own| Grid::new(own, at));
-        let mut found = Vec::new();
-        for edge in &self.edges {
-            let own = around(edge, at);
-            for triangle in grids.iter().flat_map(|grid| grid.near(own)) {
-                let still = edge.iter().chain(triangle).all(|&v| v >= self.still);
-                if still || triangle.iter().any(|v| edge.contains(v)) {
-                    continue;
-                }
-                if crosses(edge.map(|v| at[v as usize]), triangle.map(|v| at[v as usize])) {
-                    found.push(Crossing { edge: *edge, triangle: *triangle });
+        let leaf = |range: Range<usize>| {
+            let mut found = Vec::new();
+            for edge in &self.edges[range] {
+                let (own, still) = (around(edge, at), stays(edge));
+                for triangle in grids.iter().flat_map(|grid| grid.near(own)) {
+                    if still && stays(triangle) || triangle.iter().any(|v| edge.contains(v)) {
+                        continue;
+                    }
+                    if crosses(edge.map(|v| at[v as usize]), triangle.map(|v| at[v as usize])) {
+                        found.push(Crossing { edge: *edge, triangle: *triangle });
+                    }
                 }
             }
-        }
-        found
+            found
+        };
+        let both = |mut a: Vec<Crossing>, b: Vec<Crossing>| {
+            a.extend(b);
+            a
+        };
+        let count = self.edges.len();
+        parallel::tree(0..count, LEAF, parallel::worth(count * WORK), &leaf, &both)
     }
 }
 
@@ -195,7 +236,8 @@ mod tests {
             let mut triangles: Vec<[u32; 3]> =
                 (0..count as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
             triangles.extend([[last, last + 1, last + 2], [last + 1, last + 2, last + 3]]);
-            let test = Crossings::new(triangles, last);
+            let still = (0..at.len() as u32).map(|v| v >= last).collect();
+            let test = Crossings::new(triangles, still);
             let mut all = Vec::new();
             for (edge, triangle) in
                 test.edges().iter().flat_map(|edge| test.triangles().iter().map(move |t| (*edge, *t)))
@@ -216,7 +258,7 @@ mod tests {
     /// Positions that are not finite do not end the test.
     #[test]
     fn positions_need_not_be_finite() {
-        let test = Crossings::new(vec![[0, 1, 2], [3, 4, 5]], 6);
+        let test = Crossings::new(vec![[0, 1, 2], [3, 4, 5]], vec![false; 6]);
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let mut at: Vec<[f64; 3]> = (0..6).map(|k| [f64::from(k), f64::from(k * k), 0.1]).collect();
             at[4] = [bad; 3];
@@ -228,7 +270,7 @@ mod tests {
     #[test]
     fn folds_cross_once_they_go_too_far() {
         let strip = [[0, 1, 2], [2, 1, 3], [2, 3, 4]];
-        let test = Crossings::new(strip.to_vec(), 5);
+        let test = Crossings::new(strip.to_vec(), vec![false; 5]);
         let at = |tip: [f64; 3]| [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], tip];
         assert!(test.find(&at([0.2, 0.3, 0.1])).is_empty());
         let found = test.find(&[

@@ -1,0 +1,110 @@
+//! How far nodes may go before a shape, and what a shape meets that moves: conservative advancement.
+//!
+//! > t ← t + (g − s g₀) / r    (4)
+//!
+//! for the gap g at the time t, that at the start g₀, and a bound r of the rate at which it shrinks. So a share s of the
+//! first gap is left at the end. The law decides whether gaps may close: for a penalty there is no end.
+//!
+//! Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", ACM TOG 40(4), Algorithm 1.
+
+use coarsen_elastic::{Law, Potential};
+
+use super::edges::nearest;
+use super::{Obstacle, at};
+use crate::Shape;
+use crate::shape::norm;
+
+/// s: that of [`Law::max_step`] of a barrier.
+const KEPT: f64 = 0.1;
+
+/// A way ends where this share of the first gap is left.
+const NEAR: f64 = 0.2;
+
+/// The largest number of advances.
+const MOST: usize = 200;
+
+/// The longest step that is looked for.
+pub(super) const LONG: f64 = 16.0;
+
+impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
+    /// A time until which a gap stays open, by (4), that is not before `end` if it stays open until then.
+    pub(super) fn advance(&self, gap: impl Fn(f64) -> f64, rate: f64, end: f64) -> f64 {
+        let first = gap(0.0);
+        let (mut t, mut now) = (0.0, first);
+        for _ in 0..MOST {
+            t += self.law.max_step((now - KEPT * first) / (1.0 - KEPT), -rate);
+            if t >= end || t.is_nan() || t <= 0.0 {
+                return t;
+            }
+            now = gap(t);
+            if now < NEAR * first {
+                return t;
+            }
+        }
+        t
+    }
+
+    /// The first node or edge, twice the same node for a node, whose energy at x is not finite: it is in a barrier, so that no
+    /// descent can begin there. *Panics* on a wrong length.
+    ///
+    /// ```
+    /// use coarsen_contact::{Obstacle, Sphere};
+    /// use coarsen_elastic::Barrier;
+    /// let ball = Obstacle::with_law(2, Sphere::new([0.0; 3], 0.1)?, Barrier { stiffness: 1.0, reach: 0.01 })?;
+    /// let x = [-0.5, 0.0, 0.0, 0.5, 0.0, 0.0];
+    /// assert_eq!(ball.inside(&x), None);
+    /// assert_eq!(ball.edges(&[[0, 1]], &x)?.inside(&x), Some([0, 1]));
+    /// # Ok::<(), coarsen_contact::ContactError>(())
+    /// ```
+    pub fn inside(&self, x: &[f64]) -> Option<[u32; 2]> {
+        self.check("inside", x);
+        let bad = |gap: f64| !self.law.at(gap)[0].is_finite();
+        let mut nodes = (0..self.nodes()).filter(|&i| self.touches[i]);
+        let node = nodes.find(|&i| bad(self.gap(i, x))).map(|i| [i as u32; 2]);
+        let dips = |ends: &[u32; 2]| bad(nearest(&self.shape, ends.map(|node| at(node as usize, x))).gap);
+        node.or_else(|| self.edge_ends().find(dips))
+    }
+
+    /// The nodes and the edges, twice the same node for a node, that the shape would meet while it moves along `path`, from
+    /// 0 to 1, and free nodes from x along d; with the times until which they may move. No point of the shape may move by
+    /// more than `speed`. Of a path that begins at the shape and ends where [`set_shape`](Self::set_shape) puts it, nothing
+    /// is left out: an obstacle does not pass through cloth in a long step. None with a penalty, which nodes may enter.
+    /// *Cost*: shapes of the path for each node and edge that is as near as it moves. *Panics* on wrong lengths.
+    ///
+    /// ```
+    /// use coarsen_contact::{Obstacle, Sphere};
+    /// use coarsen_elastic::Barrier;
+    /// let at = |y: f64| Sphere::new([0.0, y, 0.0], 0.1).expect("a radius");
+    /// let ball = Obstacle::with_law(2, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 })?;
+    /// // The ball passes by node 0 and goes on for five times its radius.
+    /// let found = ball.impacts(&[0.0, 0.3, 0.0, 0.5, 0.3, 0.0], &[0.0; 6], |t| at(0.6 * t), 0.6);
+    /// assert!(found.len() == 1 && found[0].1 == [0, 0] && found[0].0 < 1.0 / 3.0);
+    /// # Ok::<(), coarsen_contact::ContactError>(())
+    /// ```
+    pub fn impacts(&self, x: &[f64], d: &[f64], path: impl Fn(f64) -> S, speed: f64) -> Vec<(f64, [u32; 2])> {
+        self.check("impacts", x);
+        self.check("impacts", d);
+        let steepness = self.shape.steepness();
+        let place = |node: u32, t: f64| {
+            let (x, by) = (at(node as usize, x), at(node as usize, d));
+            [0, 1, 2].map(|k| x[k] + t * by[k])
+        };
+        let way = |node: u32| norm(at(node as usize, d));
+        let nodes = (0..self.nodes() as u32).filter(|&i| self.touches[i as usize]).map(|i| {
+            let gap = |t: f64| match t {
+                0.0 => self.shape.distance(place(i, 0.0)),
+                t => path(t).distance(place(i, t)),
+            };
+            (self.advance(gap, steepness * (way(i) + speed), 1.0), [i; 2])
+        });
+        let edges = self.edge_ends().map(|ends| {
+            let gap = |t: f64| {
+                let points = ends.map(|node| place(node, t));
+                if t == 0.0 { nearest(&self.shape, points).gap } else { nearest(&path(t), points).gap }
+            };
+            (self.advance(gap, steepness * (way(ends[0]).max(way(ends[1])) + speed), 1.0), ends)
+        });
+        // What is in the shape may not move, and neither may what is not finite.
+        nodes.chain(edges).map(|(t, ends)| (t.max(0.0), ends)).filter(|(t, _)| *t < 1.0).collect()
+    }
+}

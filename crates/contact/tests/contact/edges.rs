@@ -1,0 +1,160 @@
+//! Contact of edges with shapes: derivatives, steps, and what is refused.
+
+use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Sampled, Shape, Sphere};
+use coarsen_elastic::{Barrier, Curvature, Penalty, Potential};
+
+use crate::common::{check_gradient, gradient, moved, noise};
+
+const LAW: Barrier = Barrier { stiffness: 3.0, reach: 0.3 };
+
+fn shapes() -> [(&'static str, Box<dyn Shape>); 2] {
+    let ball = Sphere::new([0.1, -0.2, 0.0], 0.5).unwrap();
+    let bar = Capsule::new([-0.4, 0.0, 0.1], [0.4, 0.2, 0.0], 0.3).unwrap();
+    [("sphere", Box::new(ball)), ("capsule", Box::new(bar))]
+}
+
+/// The least distance of points of an edge, by samples.
+fn least(shape: &dyn Shape, ends: &[f64]) -> f64 {
+    let point = |s: f64| [0, 1, 2].map(|k| (1.0 - s) * ends[k] + s * ends[3 + k]);
+    (0..=400).map(|k| shape.distance(point(f64::from(k) / 400.0))).fold(f64::INFINITY, f64::min)
+}
+
+/// Edges of which no point is in a shape; node numbers follow each other.
+fn outside(shape: &dyn Shape, seed: u64) -> (Vec<[u32; 2]>, Vec<f64>) {
+    let all = noise(1800, seed);
+    let x: Vec<f64> = all
+        .as_chunks::<6>()
+        .0
+        .iter()
+        .filter(|ends| least(shape, &ends[..]) > 2e-3)
+        .flatten()
+        .copied()
+        .collect();
+    ((0..x.len() as u32 / 6).map(|e| [2 * e, 2 * e + 1]).collect(), x)
+}
+
+/// The energy of edges is continuous, its gradient is exact, and the projected Hessian is positive semidefinite.
+#[test]
+fn derivatives_of_edges() {
+    for (name, shape) in shapes() {
+        let (list, x) = outside(&shape, 31);
+        let nodes = x.len() / 3;
+        let only = |law| Obstacle::with_law(nodes, &*shape, law).unwrap().only(&[]).unwrap();
+        let mut edges = only(LAW).edges(&list, &x).unwrap();
+        let found = edges.penetration(&x);
+        assert!(
+            found.contacts > 10 && found.contacts < list.len() && found.deepest == 0.0,
+            "{name}: {found}"
+        );
+        check_gradient(&mut edges, &x, 1e-8, 1e-4);
+        let mut contacts = Default::default();
+        edges.add_contacts(&x, Curvature::Projected, &mut contacts);
+        assert!(contacts.stencils().iter().all(|s| s.nodes().len() == 2));
+        for k in contacts.stiffness().as_chunks::<9>().0 {
+            assert!(k[0] >= 0.0 && k[4] >= 0.0 && k[8] >= 0.0 && k[1] == k[3], "{name}");
+        }
+        // Edges through the shape, by a penalty.
+        let through = noise(600, 33);
+        let list: Vec<[u32; 2]> = (0..100).map(|e| [2 * e, 2 * e + 1]).collect();
+        let law = Penalty { stiffness: 5.0 };
+        let mut edges =
+            Obstacle::with_law(200, &*shape, law).unwrap().only(&[]).unwrap().edges(&list, &through).unwrap();
+        assert!(edges.penetration(&through).deepest > 0.1, "{name}");
+        check_gradient(&mut edges, &through, 1e-7, 1e-5);
+    }
+}
+
+/// An edge whose nearest point moves to its end, and one that comes to lie along a plane, lose their force without a jump.
+#[test]
+fn forces_of_edges_do_not_jump() {
+    let ball = Sphere::new([0.0, -1.0, 0.0], 1.0).unwrap();
+    let rest = [-0.5, 0.05, 0.0, 0.5, 0.05, 0.0];
+    let mut edge =
+        Obstacle::with_law(2, ball, LAW).unwrap().only(&[]).unwrap().edges(&[[0, 1]], &rest).unwrap();
+    let at = |shift: f64| [-0.5 + shift, 0.05, 0.0, 0.5 + shift, 0.05, 0.0];
+    let mut before: Option<Vec<f64>> = None;
+    for k in 0..=6000 {
+        let g = gradient(&mut edge, &at(1e-4 * f64::from(k)));
+        if let Some(before) = &before {
+            let jump = g.iter().zip(before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(jump < 0.02 * 12.0, "{k}: {jump}");
+        }
+        before = Some(g);
+    }
+    assert!(gradient(&mut edge, &at(0.0))[1] < -1.0);
+    assert_eq!(gradient(&mut edge, &at(0.6)), [0.0; 6]);
+    let plane = Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap();
+    let mut flat =
+        Obstacle::with_law(2, plane, LAW).unwrap().only(&[]).unwrap().edges(&[[0, 1]], &rest).unwrap();
+    assert_eq!((flat.energy(&rest).value, gradient(&mut flat, &rest)), (0.0, vec![0.0; 6]));
+}
+
+/// No point of an edge reaches the shape until the largest step, also where no end does; an edge that goes straight at it
+/// may go nearly all the way.
+#[test]
+fn steps_end_before_edges_dip() {
+    for (name, shape) in shapes() {
+        let mut dips = 0;
+        for seed in 0..20 {
+            let (list, x) = outside(&shape, 100 + seed);
+            let d = noise(x.len(), 200 + seed);
+            let mut wall = Obstacle::with_law(x.len() / 3, &*shape, LAW).unwrap();
+            let of_nodes = wall.max_step(&x, &d);
+            let mut wall = wall.edges(&list, &x).unwrap();
+            let most = wall.max_step(&x, &d);
+            assert!(most > 0.0 && most <= of_nodes, "{name}");
+            dips += usize::from(
+                moved(&x, of_nodes, &d).as_chunks::<6>().0.iter().any(|e| least(&shape, e) < 0.0),
+            );
+            for k in 0..=20 {
+                let at = moved(&x, most * f64::from(k) / 20.0, &d);
+                assert!(at.as_chunks::<6>().0.iter().all(|ends| least(&shape, ends) > 0.0), "{name} {seed}");
+            }
+        }
+        assert!(dips > 5, "{name}: {dips}");
+    }
+    let ball = Sphere::new([0.0; 3], 0.5).unwrap();
+    let x = [-1.0, 0.6, 0.0, 1.0, 0.6, 0.0];
+    let mut wall = Obstacle::with_law(2, ball, LAW).unwrap().edges(&[[0, 1]], &x).unwrap();
+    let down = [0.0, -1.0, 0.0, 0.0, -1.0, 0.0];
+    assert!((wall.max_step(&x, &down) - 0.09).abs() < 1e-9);
+    assert!(wall.max_step(&x, &down.map(|d| -d)) > 1e9);
+    assert_eq!(wall.penetration(&x), Penetration { contacts: 1, deepest: 0.0 });
+}
+
+#[test]
+fn edges_without_meaning_are_refused() {
+    let ball = || Obstacle::with_law(2, Sphere::new([0.0; 3], 0.5).unwrap(), LAW).unwrap();
+    let x = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
+    assert!(ball().edges(&[[1, 0]], &x).is_ok());
+    for (list, x) in [([0, 2], &x[..]), ([0, 0], &x), ([0, 1], &x[..3])] {
+        let error = ball().edges(&[list], x).expect_err("an error");
+        assert!(matches!(error, ContactError::Body(_)), "{error}");
+    }
+    let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+    let solid =
+        Sampled::new(&corners, &faces, 0.1, |x| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0);
+    let error =
+        Obstacle::with_law(2, solid.unwrap(), LAW).unwrap().edges(&[[0, 1]], &x).expect_err("an error");
+    assert!(matches!(error, ContactError::Concave), "{error}");
+}
+
+/// A ball that passes through a strip in one step meets its nodes and the edge between them, at the time at which it
+/// comes near; one that moves with the nodes meets nothing.
+#[test]
+fn shapes_that_move_meet_what_is_in_their_way() {
+    let at = |y: f64| Sphere::new([0.0, y, 0.0], 0.05).unwrap();
+    let x = [-0.3, 0.2, 0.0, 0.3, 0.2, 0.0, 0.01, 0.25, 0.0, 0.1, 0.2, 0.0];
+    let ball = || Obstacle::with_law(4, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 }).unwrap();
+    let still = [0.0; 12];
+    let along = |y: f64| move |t: f64| at(y * t);
+    let mut found = ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &still, along(0.6), 0.6);
+    assert_eq!(found.remove(0).1, [2, 2]);
+    assert!(found[0].1 == [0, 1] && found[0].0 > 0.2 && found[0].0 < 0.25, "{found:?}");
+    assert_eq!(found.len(), 1, "{found:?}");
+    let with: Vec<f64> = (0..12).map(|k| if k % 3 == 1 { 0.6 } else { 0.0 }).collect();
+    assert!(ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &with, along(0.6), 0.6).is_empty());
+    let penalty = Obstacle::new(4, at(0.0), 1.0).unwrap();
+    assert!(penalty.impacts(&x, &still, along(0.6), 0.6).is_empty());
+}

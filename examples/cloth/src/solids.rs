@@ -1,0 +1,198 @@
+//! How solids press the cloth, and how cloth gets out of the way of solids that move.
+//!
+//! A solid moves in a step along a straight way: its centre, or the ends of its axis. Vertices and edges that it would meet
+//! go along with it, until it meets none.
+
+use coarsen::elastic::{Barrier, BodyError, Law, Penalty};
+use coarsen::mesh::vector::{dot, sub};
+use coarsen_contact::{Friction, Obstacle, Shape};
+use examples_common::stage::Solid;
+
+/// How often vertices that a solid would meet are looked for.
+const ROUNDS: usize = 20;
+
+/// How a solid presses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pressing {
+    /// Vertices and edges stay outside.
+    Barrier(Barrier),
+    /// Vertices enter: below constraints, and over ranks, where a step is one linear solve.
+    Penalty(Penalty),
+}
+
+impl Law for Pressing {
+    fn at(&self, distance: f64) -> [f64; 3] {
+        match self {
+            Self::Barrier(law) => law.at(distance),
+            Self::Penalty(law) => law.at(distance),
+        }
+    }
+
+    fn check(&self) -> Result<(), BodyError> {
+        match self {
+            Self::Barrier(law) => law.check(),
+            Self::Penalty(law) => law.check(),
+        }
+    }
+
+    fn max_step(&self, distance: f64, rate: f64) -> f64 {
+        match self {
+            Self::Barrier(law) => law.max_step(distance, rate),
+            Self::Penalty(law) => law.max_step(distance, rate),
+        }
+    }
+}
+
+/// Contact with a solid.
+pub(crate) type Pressed = Obstacle<Box<dyn Shape>, Pressing>;
+
+/// Friction with a solid.
+pub(crate) type Rubbed = Friction<Box<dyn Shape>, Pressing>;
+
+/// A vertex that a solid would meet wherever it goes.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "frame {frame}, step {step}: vertex {vertex} (of those that are free, from 0) cannot get out of the way of obstacle \
+     {obstacle}; the last frame on disk is good: take a smaller --dt"
+)]
+pub(crate) struct Crushed {
+    pub(crate) frame: usize,
+    pub(crate) step: usize,
+    vertex: u32,
+    obstacle: usize,
+}
+
+/// The law of barriers that begin at `reach`, with the stiffness k of contact.
+pub(crate) fn barrier(reach: f64, stiffness: f64) -> Pressing {
+    Pressing::Barrier(Barrier { stiffness: stiffness * reach * reach, reach })
+}
+
+/// By how much a ball or a bar is grown so that edges whose ends are on it stay outside.
+pub(crate) fn sag(solid: &Solid, longest: f64) -> f64 {
+    solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r))
+}
+
+/// The least slope of d: where it is less, d is far from linear, and the ways of [`way`] would be too long.
+const SLOPE: f64 = 0.25;
+
+/// The normal n at x, and the way along n to where d, continued as a linear function, is `level`: (`level` − d)/‖∇d‖.
+pub(crate) fn way(shape: &dyn Shape, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
+    let slope = shape.gradient(x);
+    (shape.normal(x), (level - shape.distance(x)) / dot(slope, slope).sqrt().max(SLOPE))
+}
+
+/// Changes the ways of free nodes from x while solids, each grown by a skin, move from their places before to those after:
+/// what they would meet goes along with them. An obstacle after the solids does not move, and has the shape `still`.
+///
+/// # Errors
+/// The vertex and the obstacle that meet in every round.
+pub(crate) fn make_way(
+    obstacles: &[Pressed],
+    x: &[f64],
+    ways: &mut [f64],
+    moving: &[([Solid; 2], f64)],
+    still: impl Fn() -> Option<Box<dyn Shape>>,
+) -> Result<(), [usize; 2]> {
+    let mut met = None;
+    for _ in 0..ROUNDS {
+        met = None;
+        for (k, obstacle) in obstacles.iter().enumerate() {
+            let path = |t: f64| match moving.get(k) {
+                Some(([from, to], skin)) => {
+                    between(from, to, t).shape(*skin).unwrap_or_else(|_| Box::new(Nowhere))
+                }
+                None => still().unwrap_or_else(|| Box::new(Nowhere)),
+            };
+            let ends = moving.get(k).map(|(ends, _)| ends);
+            let speed = ends.map_or(0.0, |[from, to]| farthest(from, to));
+            for (_, nodes) in obstacle.impacts(x, ways, path, speed) {
+                for node in nodes {
+                    met = Some([node as usize, k]);
+                    let own = 3 * node as usize..3 * node as usize + 3;
+                    let at = [x[own.start], x[own.start + 1], x[own.start + 2]];
+                    let along = ends.map_or([0.0; 3], |[from, to]| carried(from, to, at));
+                    let moved = [0, 1, 2].map(|c| at[c] + along[c]);
+                    let (n, up) = way(&*path(1.0), moved, obstacle.shape().distance(at));
+                    ways[own].copy_from_slice(&[0, 1, 2].map(|c| along[c] + up * n[c]));
+                }
+            }
+        }
+        if met.is_none() {
+            return Ok(());
+        }
+    }
+    met.map_or(Ok(()), Err)
+}
+
+impl Crushed {
+    /// The fault of a step.
+    pub(crate) fn new(frame: usize, step: usize, [vertex, obstacle]: [usize; 2]) -> Self {
+        Self { frame, step, vertex: vertex as u32, obstacle }
+    }
+}
+
+/// A solid between two places.
+fn between(from: &Solid, to: &Solid, t: f64) -> Solid {
+    let mix = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
+    match (*from, *to) {
+        (Solid::Plane { point, normal }, Solid::Plane { point: other, .. }) => {
+            Solid::Plane { point: mix(point, other), normal }
+        }
+        (Solid::Sphere { centre, radius }, Solid::Sphere { centre: other, .. }) => {
+            Solid::Sphere { centre: mix(centre, other), radius }
+        }
+        (Solid::Capsule { from: a, to: b, radius }, Solid::Capsule { from: c, to: d, .. }) => {
+            Solid::Capsule { from: mix(a, c), to: mix(b, d), radius }
+        }
+        _ => *to,
+    }
+}
+
+/// How far the points of a solid move at most.
+fn farthest(from: &Solid, to: &Solid) -> f64 {
+    let way = |a: [f64; 3], b: [f64; 3]| dot(sub(b, a), sub(b, a)).sqrt();
+    match (*from, *to) {
+        (Solid::Plane { point, .. }, Solid::Plane { point: other, .. }) => way(point, other),
+        (Solid::Sphere { centre, .. }, Solid::Sphere { centre: other, .. }) => way(centre, other),
+        (Solid::Capsule { from: a, to: b, .. }, Solid::Capsule { from: c, to: d, .. }) => {
+            way(a, c).max(way(b, d))
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// How far the point of a solid moves that is nearest to x.
+fn carried(from: &Solid, to: &Solid, x: [f64; 3]) -> [f64; 3] {
+    match (*from, *to) {
+        (Solid::Plane { point, .. }, Solid::Plane { point: other, .. }) => sub(other, point),
+        (Solid::Sphere { centre, .. }, Solid::Sphere { centre: other, .. }) => sub(other, centre),
+        (Solid::Capsule { from: a, to: b, .. }, Solid::Capsule { from: c, to: d, .. }) => {
+            let axis = sub(b, a);
+            let s = (dot(sub(x, a), axis) / dot(axis, axis)).clamp(0.0, 1.0);
+            let (p, q) = (sub(c, a), sub(d, b));
+            [0, 1, 2].map(|k| (1.0 - s) * p[k] + s * q[k])
+        }
+        _ => [0.0; 3],
+    }
+}
+
+/// A shape whose distance is not known: an axis that has no length on its way.
+struct Nowhere;
+
+impl Shape for Nowhere {
+    fn distance(&self, _: [f64; 3]) -> f64 {
+        f64::NAN
+    }
+
+    fn normal(&self, _: [f64; 3]) -> [f64; 3] {
+        [0.0, 1.0, 0.0]
+    }
+
+    fn curvature(&self, _: [f64; 3]) -> [[f64; 3]; 3] {
+        [[0.0; 3]; 3]
+    }
+
+    fn magnitude(&self, _: [f64; 3]) -> f64 {
+        0.0
+    }
+}

@@ -1,0 +1,203 @@
+//! Solids as barriers, files with double triangles, and the default thickness.
+
+use super::*;
+use crate::scene::Scene;
+use crate::sheet::{Sheet, Tessellation};
+use crate::solids::Crushed;
+use crate::state::State;
+use crate::step::{Stepper, Undetected};
+use crate::thickness::thickness;
+use crate::world::{World, all};
+use coarsen_contact::Shape;
+use examples_common::stage::{GROUND, Solid};
+
+/// The scene pushed with a small ball that moves by 0.4 m in the first step, and its place.
+fn shot(sheet: &Sheet, radius: f64) -> Scene {
+    let ball = Solid::Sphere { centre: [0.0, 0.8, radius + 0.05], radius };
+    let motion = Motion::Push { reach: 0.8, period: 0.16 };
+    Scene { solids: vec![GROUND, ball], motion, ..SceneChoice::Pushed.scene(sheet) }
+}
+
+/// A ball that moves by several of its diameters in one step does not pass through cloth unseen: the cloth goes with it, or
+/// the step fails and names an obstacle or a pair.
+#[test]
+fn solids_do_not_pass_through_cloth_in_a_long_step() {
+    let options = Options::parse_from(["cloth", "--solver", "direct", "--dt", "0.04"]);
+    let sheet = Sheet::square(13, Tessellation::Regular, false);
+    for radius in [0.05, 0.15] {
+        let scene = shot(&sheet, radius);
+        let world = World::new(&scene, &sheet, &options).unwrap();
+        let mut state = State::start(&world.fixed);
+        let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+        if let Err(error) = stepper.frame(&mut state) {
+            assert!(
+                error.downcast_ref::<Crushed>().is_some() || error.downcast_ref::<Undetected>().is_some(),
+                "{error}"
+            );
+            continue;
+        }
+        let at = all(&stepper.fixed.nodes, &state.x);
+        let ball = stepper.fixed.shapes(state.time, false).unwrap().remove(1);
+        let Solid::Sphere { centre, .. } = scene.motion.solids(&scene.solids, state.time)[1] else {
+            panic!("a ball")
+        };
+        assert!(centre[2] < -0.1, "{centre:?}");
+        assert!(at.iter().all(|x| ball.distance(*x) > 0.0));
+        let front = at.iter().filter(|x| (x[0] - centre[0]).hypot(x[1] - centre[1]) < 0.5 * radius.max(0.09));
+        let (mut count, mut behind) = (0, 0);
+        front.for_each(|x| (count, behind) = (count + 1, behind + usize::from(x[2] > centre[2])));
+        assert!(count > 0 && behind == 0, "{radius}: {behind} of {count} vertices were passed");
+    }
+}
+
+/// No vertex and no edge comes into a ball, bars or the legs of a figure that walks, also where edges are longer than the
+/// solids are thick, and all steps converge.
+#[test]
+fn vertices_and_edges_stay_outside_of_solids() {
+    for (scene, vertices, dt) in
+        [("sphere", "100", "0.008"), ("bars", "81", "0.008"), ("garment", "150", "0.004")]
+    {
+        let folder = Folder::new(&format!("barrier-{scene}"));
+        let fixed =
+            ["--scene", scene, "--vertices", vertices, "--dt", dt, "--frames", "9", "--solver", "direct"];
+        let rows = folder.run(&fixed).unwrap();
+        let all = ["cloth"].iter().chain(&fixed);
+        let options = Options::parse_from(all);
+        let (sheet, placed) = crate::simulation::prepared(&options).unwrap();
+        let kept = 0.1 * thickness(&sheet, &options).unwrap();
+        assert!(rows.iter().all(|row| row.penetrations == 0), "{scene}");
+        assert!(rows[9].contacts > 0, "{scene}");
+        let still = World::new(&placed, &sheet, &options).unwrap().fixed;
+        for (frame, row) in rows.iter().enumerate() {
+            let at = folder.surface(frame);
+            let solids = placed.motion.solids(&placed.solids, options.method.pace().time(0.0, frame));
+            let shapes: Vec<Box<dyn Shape>> = solids.iter().map(|solid| solid.shape(0.0).unwrap()).collect();
+            let free = |v: u32| still.nodes.slot(v).is_some();
+            for [a, b] in still.crossings.edges().iter().filter(|ends| ends.iter().all(|v| free(*v))) {
+                let [p, q] = [a, b].map(|v| at[*v as usize]);
+                let point = |s: f64| [0, 1, 2].map(|k| (1.0 - s) * p[k] + s * q[k]);
+                for (k, shape) in shapes.iter().enumerate() {
+                    let least = (0..=40).map(|s| shape.distance(point(f64::from(s) / 40.0)));
+                    let least = least.fold(f64::INFINITY, f64::min);
+                    // Files have seven digits.
+                    assert!(
+                        least > kept - 1e-6,
+                        "{scene} {frame}: {least:e} of {kept:e}, {a} {b}, solid {k}\n{row}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Friction stands on barriers: cloth on a ball that turns goes with it.
+#[test]
+fn a_ball_that_turns_drags_the_cloth() {
+    let folder = Folder::new("drag");
+    let fixed = ["--scene", "sphere", "--frames", "16", "--dt", "0.008", "--solver", "direct"];
+    let turned = |friction: &str| {
+        let rows = folder.run(&[&fixed[..], &["--friction", friction]].concat()).unwrap();
+        assert!(rows[16].contacts > 4);
+        let x = folder.surface(16);
+        // The middle of the sheet lies on the ball; a vertex beside it has moved around the axis.
+        let beside = 60 + 1;
+        x[beside][2] - folder.surface(0)[beside][2]
+    };
+    let (without, with) = (turned("0"), turned("1"));
+    assert!(without.abs() < 1e-3 && with.abs() > 5e-3, "{without} {with}");
+}
+
+/// A face that is twice in the file of a sheet or of a body is an error that names both, and --weld removes it.
+#[test]
+fn double_triangles_of_files_are_named() {
+    let folder = Folder::new("double");
+    let write = |name: &str, y: f64, more: &str| {
+        let n = 5;
+        let mut text = String::new();
+        for k in 0..n * n {
+            text += &format!("v {} {y} {}\n", 0.25 * (k % n) as f64, 0.25 * (k / n) as f64);
+        }
+        for c in 0..(n - 1) * (n - 1) {
+            let a = c / (n - 1) * n + c % (n - 1) + 1;
+            text += &format!("f {a} {} {}\nf {a} {} {}\n", a + n, a + n + 1, a + n + 1, a + 1);
+        }
+        let file = folder.0.join(name);
+        std::fs::write(&file, text + more).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let (sheet, body) = (write("sheet.obj", 0.0, "f 7 1 6\n"), write("body.obj", 0.1, "f 6 1 7\n"));
+    let out = ["cloth", "--width", "0", "--frames", "0", "--out", folder.0.to_str().unwrap()];
+    let run = |more: &[&str]| run(Cpu::new(), &Options::parse_from(out.iter().chain(more)));
+    let error = run(&["--mesh", &sheet]).unwrap_err();
+    assert!(error.to_string().contains("triangles 0 and 32 (from 0) have the same corners"), "{error}");
+    assert!(error.to_string().contains("--weld"), "{error}");
+    run(&["--mesh", &sheet, "--weld"]).unwrap();
+
+    let good = write("good.obj", 1.0, "");
+    let dressed =
+        |more: &[&str]| run(&[&["--scene", "dressed", "--mesh", &good, "--body", &body], more].concat());
+    let error = dressed(&[]).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Double { triangles: [0, 32], .. })), "{error}");
+    assert!(error.to_string().contains("body.obj"), "{error}");
+    dressed(&["--weld"]).unwrap();
+
+    let Some(data) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
+        return println!("skipped: COARSEN_DATA is not set to a folder of test data");
+    };
+    let file = data.join("cases").join("duplicate-face.obj");
+    let file = file.to_str().unwrap();
+    let error = run(&["--mesh", file]).unwrap_err();
+    assert!(error.to_string().contains("triangles 0 and 32 (from 0)"), "{error}");
+    run(&["--mesh", file, "--weld"]).unwrap();
+}
+
+/// Vertices that are split at a seam, as those of files with texture coordinates, are one vertex with --weld, and the pieces
+/// of a garment keep their coordinates.
+#[test]
+fn split_vertices_are_welded() {
+    let folder = Folder::new("weld");
+    // Two squares side by side whose common side is there twice, at a distance in texture coordinates.
+    let mut text = String::new();
+    for side in 0..2 {
+        for k in 0..25 {
+            let (x, y) = (f64::from(side) + 0.25 * f64::from(k % 5), 0.25 * f64::from(k / 5));
+            text += &format!("v {x} {y} 0\nvt {} {y}\n", x + 0.5 * f64::from(side));
+        }
+        for c in 0..16 {
+            let a = 25 * side + c / 4 * 5 + c % 4 + 1;
+            let [b, c, d] = [a + 5, a + 6, a + 1];
+            text += &format!("f {a}/{a} {d}/{d} {c}/{c} {b}/{b}\n");
+        }
+    }
+    let file = folder.0.join("seam.obj");
+    std::fs::write(&file, text).unwrap();
+    let split = Sheet::sewn(&file, false, false).unwrap();
+    let welded = Sheet::sewn(&file, false, true).unwrap();
+    assert_eq!((split.rest.len(), welded.rest.len()), (50, 45));
+    assert_eq!((split.triangles.len(), &split.pattern), (welded.triangles.len(), &welded.pattern));
+    assert_eq!(welded.boundary().iter().filter(|on| **on).count(), 24);
+    // The sides of the seam are at distance 0 of each other.
+    let options = Options::parse_from(["cloth"]);
+    let error = thickness(&split, &options).unwrap_err();
+    assert!(matches!(error, SceneError::Near { distance: 0.0, .. }), "{error}");
+    assert!(thickness(&welded, &options).is_ok());
+}
+
+/// The default thickness is not above the distance of layers, and of the parts of thin triangles: nothing touches at rest.
+#[test]
+fn the_default_thickness_is_below_the_distance_of_parts() {
+    let options = Options::parse_from(["cloth"]);
+    let strips = Sheet::strips(9, 3, 1.5e-3);
+    assert!((thickness(&strips, &options).unwrap() - 1.5e-3).abs() < 1e-11);
+    let twist = SceneChoice::Twist.scene(&strips);
+    let World { fixed, mut forces } = World::new(&twist, &strips, &options).unwrap();
+    let start = State::start(&fixed);
+    assert_eq!(forces.first.second.detect(&start.x).unwrap().len(), 0);
+    // Layers that are too near for the default need a thickness from the command line.
+    let near = Sheet::strips(9, 3, 1e-5);
+    let error = thickness(&near, &options).unwrap_err();
+    assert!(matches!(error, SceneError::Near { .. }) && error.to_string().contains("--thickness"), "{error}");
+    let chosen = Options::parse_from(["cloth", "--thickness", "1e-5"]);
+    assert!(thickness(&near, &chosen).is_ok());
+    assert!((thickness(&Sheet::strips(9, 3, 0.01), &options).unwrap() - 2e-3).abs() < 1e-15);
+}
