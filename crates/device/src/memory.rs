@@ -19,8 +19,7 @@ pub(crate) struct Memory {
     all: u64,
     /// The largest size of one buffer in bytes.
     most: u64,
-    taken: Arc<AtomicU64>,
-    used: Arc<AtomicU64>,
+    used: Arc<Used>,
     /// Whether the host and the device share this memory.
     pub(crate) shared: bool,
 }
@@ -48,45 +47,51 @@ impl Buffer {
     }
 }
 
+/// The bytes in use.
+struct Used {
+    by_place: AtomicU64,
+    of_device: Arc<AtomicU64>,
+}
+
 /// The part of the memory of a place and of its device that a buffer uses.
 struct Share {
     bytes: u64,
-    of: [Arc<AtomicU64>; 2],
+    of: Arc<Used>,
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        for all in &self.of {
-            all.fetch_sub(self.bytes, Ordering::Relaxed);
-        }
+        self.of.by_place.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.of.of_device.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
 impl Memory {
     pub(crate) fn of(device: &Device) -> Self {
         let Device { memory, most, used, shared, .. } = device;
-        Self { all: *memory, most: *most, taken: Arc::default(), used: used.clone(), shared: *shared }
+        let used = Used { by_place: AtomicU64::new(0), of_device: used.clone() };
+        Self { all: *memory, most: *most, used: Arc::new(used), shared: *shared }
     }
 
     /// Returns the total size in bytes of all buffers of the place that exist now.
     pub(crate) fn taken(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+        self.used.by_place.load(Ordering::Relaxed)
     }
 
     /// Checks that `needed` more bytes can be allocated, in one or several buffers.
     pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
-        let available = self.all.saturating_sub(self.used.load(Ordering::Relaxed));
+        let available = self.all.saturating_sub(self.used.of_device.load(Ordering::Relaxed));
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
     }
 
     /// Takes `bytes` bytes, if there are as many; places of several threads cannot take the same ones.
     fn take(&self, bytes: u64) -> Result<Share, Error> {
         let taken = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.all);
-        if let Err(used) = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
+        if let Err(used) = self.used.of_device.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
             return Err(Error::Memory { needed: bytes, available: self.all.saturating_sub(used) });
         }
-        self.taken.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Share { bytes, of: [self.taken.clone(), self.used.clone()] })
+        self.used.by_place.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Share { bytes, of: self.used.clone() })
     }
 
     /// Allocates at least [`LEAST`] bytes, initialized with `host` if given; a short `host` is padded with

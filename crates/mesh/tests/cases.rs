@@ -1,8 +1,10 @@
 //! Files that other programs write and that a strict reader loses or refuses for a wrong reason. The inputs of the data
 //! folder have the same content as the short ones here.
 
+#[path = "../../../tests/common/data.rs"]
+mod data;
+
 use std::io::Write;
-use std::path::PathBuf;
 
 use coarsen_mesh::vector::{cross, dot, sub};
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, parse_texture, read};
@@ -11,11 +13,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 
 fn case(name: &str) -> Option<Result<Mesh, ReadError>> {
-    let Some(folder) = std::env::var_os("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return None;
-    };
-    Some(read(PathBuf::from(folder).join("cases").join(name)))
+    Some(read(data::data()?.join("cases").join(name)))
 }
 
 /// The sum of the areas of all triangles.

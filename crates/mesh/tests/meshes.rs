@@ -1,5 +1,8 @@
 //! Tests that real mesh files match their index and that damaged files give errors.
 
+#[path = "../../../tests/common/data.rs"]
+mod data;
+
 use std::path::PathBuf;
 
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
@@ -25,11 +28,7 @@ const FILES: [(&str, usize, Option<usize>, usize); 14] = [
 ];
 
 fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("COARSEN_DATA").map(|f| PathBuf::from(f).join("meshes"));
-    if folder.is_none() {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-    }
-    folder
+    Some(data::data()?.join("meshes"))
 }
 
 #[test]

@@ -20,6 +20,8 @@ use crate::run;
 use crate::scene::SceneChoice;
 
 mod contact;
+#[path = "../../../tests/common/data.rs"]
+mod data;
 mod device;
 mod garments;
 mod solids;

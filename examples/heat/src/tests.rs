@@ -1,5 +1,8 @@
 //! Small runs of the program, and properties of the discretisation.
 
+#[path = "../../../tests/common/data.rs"]
+mod data;
+
 use std::f64::consts::PI;
 use std::fs::File;
 use std::io::BufReader;
@@ -203,12 +206,9 @@ fn threads_do_not_change_bits() {
 
 #[test]
 fn real_meshes_conduct() {
-    let Some(folder) = std::env::var_os("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return;
-    };
+    let Some(folder) = data::data() else { return };
     for name in ["c3d_spot.obj.gz", "gpuipc_bunny.msh.gz"] {
-        let file = std::path::Path::new(&folder).join("meshes").join(name);
+        let file = folder.join("meshes").join(name);
         let rows = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steps", "3"]);
         assert!(rows.iter().all(|r| r.report.iterations <= 12), "{name}");
         let steady = program(name, &["--mesh", file.to_str().expect("a path in text"), "--steady"]);

@@ -18,6 +18,8 @@ use crate::scene::SceneError;
 
 mod attachments;
 mod contact;
+#[path = "../../../tests/common/data.rs"]
+mod data;
 mod depths;
 mod messages;
 mod resume;
@@ -409,10 +411,9 @@ fn arguments_without_meaning_are_refused() {
 /// The bunny of the test data falls. Without the data, the error message explains how to get it.
 #[test]
 fn meshes_of_the_test_data_are_read() {
-    if std::env::var_os("COARSEN_DATA").is_none() {
+    if data::data().is_none() {
         let fault = MeshChoice::Bunny.load().unwrap_err();
         assert!(fault.to_string().contains("COARSEN_DATA"), "{fault}");
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
         return;
     }
     let folder = Folder::new("bunny");

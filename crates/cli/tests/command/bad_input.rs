@@ -185,12 +185,9 @@ fn files_beside_the_matrix_must_fit() {
 
 #[test]
 fn every_file_that_is_called_bad_is_refused_with_a_line() {
-    let Ok(data) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA does not name the data folder");
-        return;
-    };
+    let Some(data) = crate::data::data() else { return };
     let mut seen = 0;
-    for file in std::fs::read_dir(format!("{data}/mm-parser")).unwrap() {
+    for file in std::fs::read_dir(data.join("mm-parser")).unwrap() {
         let path = file.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name.contains("bad") || name.contains("complex") {

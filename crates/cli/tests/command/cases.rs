@@ -6,12 +6,7 @@ use crate::common::{Folder, coarsen, seconds, solve};
 
 /// The folder of the cases; `None` with a printed reason without data.
 fn cases() -> Option<PathBuf> {
-    let folder = std::env::var_os("COARSEN_DATA").map(|data| PathBuf::from(data).join("cases"));
-    let found = folder.filter(|folder| folder.is_dir());
-    if found.is_none() {
-        println!("skipped: no cases in COARSEN_DATA");
-    }
-    found
+    Some(crate::data::data()?.join("cases"))
 }
 
 /// Replaces `NAME` in words by the path of a case, and solves.

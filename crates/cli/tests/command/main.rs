@@ -10,6 +10,8 @@ mod compare;
 mod constraints;
 mod corrupted;
 mod curl;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
 mod files;
 mod flags;
 mod generate;

@@ -1,7 +1,6 @@
 //! Words of errors and advice: they give the true reason, options of the command and the numbers of the file, and no advice
 //! that was already followed.
 
-use std::path::PathBuf;
 
 use crate::common::{Done, Folder, coarsen};
 
@@ -50,8 +49,8 @@ fn given_null_space_is_not_asked_for() {
         (printed(&format!("solve {a}")), printed(&format!("solve {a} --null-space constants")));
     assert!(asked.contains("--null-space constants"), "{asked}");
     let mut all = vec![given, printed(&format!("info {a} --null-space constants"))];
-    if let Some(data) = std::env::var_os("COARSEN_DATA") {
-        let case = |name: &str| PathBuf::from(&data).join("cases").join(name).display().to_string();
+    if let Some(data) = crate::data::data() {
+        let case = |name: &str| data.join("cases").join(name).display().to_string();
         let (a, b) = (case("01-neumann.mtx"), case("01-neumann_bad_b.mtx"));
         all.push(printed(&format!("solve {a} --rhs {b} --null-space constants")));
     }
@@ -163,8 +162,8 @@ fn cg_is_promised_to_no_saddle_point() {
     let text = printed(&format!("info {saddle}"));
     assert!(text.contains("unsymmetric only because") && !text.contains("CG may"), "{text}");
     let mut words = vec![format!("solve {saddle} --method cg")];
-    if let Some(data) = std::env::var_os("COARSEN_DATA") {
-        let case = |name: &str| PathBuf::from(&data).join("cases").join(name).display().to_string();
+    if let Some(data) = crate::data::data() {
+        let case = |name: &str| data.join("cases").join(name).display().to_string();
         words.extend(
             ["05-stokes.mtx", "12-central.mtx", "02-neumann-unsym.mtx"]
                 .map(|name| format!("solve {} --method cg", case(name))),

@@ -4,6 +4,8 @@ mod bodies;
 mod cloth;
 mod cloth_friction;
 mod common;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
 mod edges;
 mod friction;
 mod hash;

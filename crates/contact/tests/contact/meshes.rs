@@ -1,18 +1,12 @@
 //! Contact of real meshes, from the folder in the environment variable COARSEN_DATA. At rest nothing touches.
 
-use std::path::PathBuf;
-
 use coarsen_contact::Penetration;
 use coarsen_mesh::{Mesh, read_tetrahedra};
 
 use crate::common::{contact, gradient, placed, together};
 
 fn mesh(name: &str) -> Option<Mesh> {
-    let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return None;
-    };
-    Some(read_tetrahedra(folder.join("meshes").join(name)).unwrap().without_unused())
+    Some(read_tetrahedra(crate::data::data()?.join("meshes").join(name)).unwrap().without_unused())
 }
 
 #[test]

@@ -36,9 +36,7 @@ fn double_triangles_are_named() {
 /// second one by `Mesh::welded`.
 #[test]
 fn a_face_that_is_twice_in_a_file_counts_once_or_is_named() {
-    let Some(folder) = std::env::var_os("COARSEN_DATA").map(std::path::PathBuf::from) else {
-        return println!("skipped: COARSEN_DATA is not set to a folder of test data");
-    };
+    let Some(folder) = crate::data::data() else { return };
     let mesh = read_triangles(folder.join("cases").join("duplicate-face.obj")).unwrap();
     let contact = |mesh: &Mesh| {
         let held = vec![false; mesh.positions.len()];

@@ -1,7 +1,6 @@
 //! Files that other programs write and that differ from the format. They are read, or the error names the cure.
 
 use std::io::{Cursor, Write};
-use std::path::PathBuf;
 
 use coarsen_matrix_market::{Problem, Source, read_system};
 use coarsen_sparse::Bsr;
@@ -9,13 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 fn case(name: &str) -> Option<Bsr<f64>> {
-    let Some(folder) = std::env::var_os("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return None;
-    };
-    Some(
-        read_system(PathBuf::from(folder).join("cases").join(name)).unwrap_or_else(|error| panic!("{error}")),
-    )
+    let file = crate::data::data()?.join("cases").join(name);
+    Some(read_system(file).unwrap_or_else(|error| panic!("{error}")))
 }
 
 const BODY: &str = "4 4 7\n1 1 4\n2 1 -1\n2 2 4\n3 2 -1\n3 3 4\n4 3 -1\n4 4 4\n";

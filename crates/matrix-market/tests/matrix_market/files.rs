@@ -7,11 +7,7 @@ use coarsen_matrix_market::{self as matrix_market, Problem};
 
 /// A folder of the test data; `None` if it is not available.
 fn data(folder: &str) -> Option<PathBuf> {
-    let Ok(root) = std::env::var("COARSEN_DATA") else {
-        eprintln!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return None;
-    };
-    Some(Path::new(&root).join(folder))
+    Some(crate::data::data()?.join(folder))
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -3,6 +3,8 @@
 mod breaks;
 mod cases;
 mod damage;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
 mod files;
 mod laws;
 mod pieces;

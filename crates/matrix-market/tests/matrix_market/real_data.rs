@@ -1,8 +1,6 @@
 //! Properties of real matrices: the block size (the number of unknowns per node, 1 for scalar problems) and
 //! the rigid-body modes of a bar.
 
-use std::path::Path;
-
 use coarsen_matrix_market as matrix_market;
 use coarsen_sparse::{NearKernel, Permutation, Zeros, detect_block_size};
 
@@ -24,12 +22,9 @@ const KNOWN: [(&str, usize); 12] = [
 
 #[test]
 fn real_matrices_show_their_nodes() {
-    let Ok(root) = std::env::var("COARSEN_DATA") else {
-        eprintln!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return;
-    };
+    let Some(root) = crate::data::data() else { return };
     for (name, expected) in KNOWN {
-        let a = matrix_market::read(Path::new(&root).join(format!("matrices/{name}.mtx.gz"))).unwrap();
+        let a = matrix_market::read(root.join(format!("matrices/{name}.mtx.gz"))).unwrap();
         let a = a.reblock((1, 1), Zeros::Drop).unwrap();
         let b = detect_block_size(a.pattern());
         assert_eq!(b, expected, "{name}");
@@ -45,11 +40,8 @@ fn real_matrices_show_their_nodes() {
 /// A real clamped bar with its rigid-body modes. The free rows annihilate these modes, but not wrong modes.
 #[test]
 fn a_real_bar_knows_its_modes() {
-    let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return;
-    };
-    let file = |name: &str| format!("{folder}/matrices/pyamg_bar{name}.mtx.gz");
+    let Some(folder) = crate::data::data() else { return };
+    let file = |name: &str| folder.join(format!("matrices/pyamg_bar{name}.mtx.gz"));
     let a = matrix_market::read(file("")).unwrap();
     let modes = matrix_market::read_dense(file("_nullspace")).unwrap();
     let free = |column: &[f64]| {
@@ -68,11 +60,8 @@ fn a_real_bar_knows_its_modes() {
 /// Elasticity by node with rigid modes by component, and the same matrix by component with modes of coordinates by node.
 #[test]
 fn the_order_by_component_is_recognised() {
-    let Ok(folder) = std::env::var("COARSEN_DATA") else {
-        println!("skipped: COARSEN_DATA is not set to a folder of test data");
-        return;
-    };
-    let file = |name: &str| format!("{folder}/cases/17-{name}.mtx");
+    let Some(folder) = crate::data::data() else { return };
+    let file = |name: &str| folder.join(format!("cases/17-{name}.mtx"));
     let matrix = |name| matrix_market::read(file(name)).unwrap();
     let (by_node, by_component) = (matrix("elastic"), matrix("by-component"));
     let xyz = matrix_market::read_dense(file("xyz")).unwrap();

@@ -2,8 +2,10 @@
 
 #![allow(dead_code)] // each test file uses a part
 
+#[path = "../../../../tests/common/data.rs"]
+mod data;
+
 use std::ffi::OsStr;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -59,10 +61,7 @@ pub(crate) fn card(device: &mut Device) {
 
 /// Returns real matrices by name; if there are none, the reason is printed.
 pub(crate) fn real(names: &[&str]) -> Vec<(String, Bsr<f64>)> {
-    let Some(folder) = std::env::var_os("COARSEN_DATA").map(PathBuf::from).filter(|f| f.is_dir()) else {
-        println!("COARSEN_DATA names no folder, so there are no real matrices");
-        return Vec::new();
-    };
+    let Some(folder) = data::data() else { return Vec::new() };
     let read = |name| matrix_market::read(folder.join(format!("matrices/{name}.mtx.gz"))).unwrap();
     names.iter().map(|&name| (name.to_owned(), read(name))).collect()
 }

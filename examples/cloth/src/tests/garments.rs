@@ -118,10 +118,8 @@ fn triangles_without_area_are_left_out_on_request() {
 /// that 42 of its triangles have no area. In its own shape it is a garment.
 #[test]
 fn the_supplied_shirt_has_no_pattern() {
-    let Some(data) = std::env::var_os("COARSEN_DATA") else {
-        return println!("skipped: COARSEN_DATA is not set");
-    };
-    let file = PathBuf::from(data).join("meshes/diffcloth_tshirt1900.obj.gz");
+    let Some(data) = super::data::data() else { return };
+    let file = data.join("meshes/diffcloth_tshirt1900.obj.gz");
     let fixed = ["cloth", "--scene", "garment", "--mesh", file.to_str().unwrap()];
     let with = |more: &[&str]| prepared(&Options::parse_from(fixed.iter().chain(more)));
     for more in [&["--sewn"][..], &["--sewn", "--drop-degenerate"]] {

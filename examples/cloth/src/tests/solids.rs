@@ -141,9 +141,7 @@ fn double_triangles_of_files_are_named() {
     assert!(error.to_string().contains("body.obj"), "{error}");
     dressed(&["--weld"]).unwrap();
 
-    let Some(data) = std::env::var_os("COARSEN_DATA").map(PathBuf::from) else {
-        return println!("skipped: COARSEN_DATA is not set to a folder of test data");
-    };
+    let Some(data) = super::data::data() else { return };
     let file = data.join("cases").join("duplicate-face.obj");
     let file = file.to_str().unwrap();
     let error = run(&["--mesh", file]).unwrap_err();

@@ -5,6 +5,8 @@ mod bad_input;
 mod bad_meshes;
 mod bad_scenes;
 mod constraints;
+#[path = "../../../../tests/common/data.rs"]
+mod data;
 mod device;
 mod duals;
 mod energy;

@@ -1,6 +1,5 @@
 //! Built-in scenes, and files of rows and points.
 
-use std::path::PathBuf;
 
 use coarsen::mesh::{Format, parse};
 use examples_common::files::{Record, read, write};
@@ -22,10 +21,7 @@ use super::{Folder, cloud};
 /// the paper's 188,000 are neither. `armacat` needs its mesh.
 #[test]
 fn scenes_have_the_size_of_the_paper() {
-    let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
-    if data.is_none() {
-        println!("armacat is left out: COARSEN_DATA is not set, so there is no mesh");
-    }
+    let data = crate::data::data();
     for (name, thousands, share) in [
         ("twist", 230.0, 0.05),
         ("boxes", 805.0, 0.1),
