@@ -3,24 +3,18 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
-
 use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
 
-/// If the library is missing, or has no drivers, an error is returned at once, without a panic or a retry
-/// loop.
+/// If the library is missing, or has no drivers, an error is returned, without a panic.
 #[test]
 fn absence_is_an_error() {
     for (name, variable) in [
         ("no_library_is_named", coarsen_opencl_loader::LIBRARY_VARIABLE),
         ("no_platform_is_named", "OCL_ICD_VENDORS"),
     ] {
-        let start = Instant::now();
         common::child(name, variable, "/nonexistent");
-        let took = start.elapsed();
-        assert!(took < Duration::from_secs(3), "{name} took {took:?}");
     }
 }
 
@@ -54,10 +48,15 @@ fn no_library_is_named() {
 #[test]
 #[ignore = "run by absence_is_an_error"]
 fn no_platform_is_named() {
-    // Some ICD loaders ignore the variable that hides their drivers.
     match devices() {
-        Err(OpenClError::Absent(Absent::Platform { .. } | Absent::Library)) => {}
-        other => println!("this ICD loader still lists {other:?}"),
+        Err(error) => {
+            assert!(matches!(error, OpenClError::Absent(Absent::Platform { .. } | Absent::Library)), "{error}");
+        }
+        // Some ICD loaders ignore the variable that hides their drivers. Then the devices can be used.
+        Ok(found) => {
+            assert!(!found.is_empty());
+            default_device::<f32>().unwrap();
+        }
     }
 }
 

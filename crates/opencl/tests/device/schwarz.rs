@@ -1,7 +1,5 @@
 //! Multilevel additive Schwarz on a device compared with the host, with inverses from the host.
 
-use std::time::Instant;
-
 use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
@@ -167,10 +165,9 @@ fn what_has_changed_travels_alone() {
     }
 }
 
-/// The kernels for the largest domains of a recipe use loops, which compile fast. For smaller domains all
-/// tiles are unrolled.
+/// The kernels for the largest domains use loops, where those for smaller domains are unrolled.
 #[test]
-fn the_largest_domains_are_loops() {
+fn the_largest_domains_agree() {
     let Some(here) = common::place::<f32>() else { return };
     let p = problem("poisson2d:33");
     let r: Vec<f32> = noise(p.matrix.shape().0, 3).into_iter().map(f32::of).collect();
@@ -178,14 +175,9 @@ fn the_largest_domains_are_loops() {
     let mut host = recipe.build(p.system(), &Cpu::single()).unwrap();
     let mut z = vec![0.0; r.len()];
     host.apply(&r, &mut z);
-    let seconds = [in_step(&here), here].map(|on| {
-        let begun = Instant::now();
+    for on in [in_step(&here), here] {
         let mut m = recipe.build(p.system(), &on).unwrap();
         let gap = difference(&applied(&on, &mut m, &r), &z);
         assert!(gap < 1e-5, "{gap:.1e}");
-        begun.elapsed().as_secs_f64()
-    });
-    // Unrolled kernels take 20 times as long to compile as the kernels with one item per domain. Programs
-    // from an earlier run cost nothing.
-    assert!(seconds[0] < 8.0 * seconds[1] + 5.0, "{seconds:?} s");
+    }
 }
