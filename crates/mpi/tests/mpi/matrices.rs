@@ -117,6 +117,7 @@ pub(crate) fn ranks_take_devices() {
         let (code, text) = solve("");
         let Some((_, of_ranks)) = text.split_once("devices [") else { panic!("{text}") };
         let mut found: Vec<&str> = of_ranks.split(']').next().unwrap_or_default().split(", ").collect();
+        found.sort_unstable();
         found.dedup();
         assert!(code == Some(0) && found.len() == count.min(3), "{count} devices: {text}");
         let first = all.iter().position(|device| device.double).unwrap_or_default();
