@@ -213,34 +213,6 @@ fn the_command_imports_from_earlier_folders_only() {
     }
 }
 
-/// No file is longer than 450 lines; nine in ten of the sources have at most 290 lines, half of them at most
-/// 150.
-#[test]
-fn files_are_short() {
-    let mut files = sources(&root().join("crates"));
-    for folder in ["kernels", "examples", "tests", "benches"] {
-        files.extend(sources(&root().join(folder)));
-    }
-    assert!(files.len() > 50, "the sources are not where they were");
-    let length = |file: &PathBuf| std::fs::read_to_string(file).expect("a source file").lines().count();
-    for file in &files {
-        let lines = length(file);
-        assert!(
-            lines <= 450,
-            "{} has {lines} lines; make it a folder named after the method",
-            file.display()
-        );
-    }
-    let is_test = |file: &PathBuf| file.iter().any(|part| part == "tests");
-    let mut lengths: Vec<usize> = files.iter().filter(|file| !is_test(file)).map(length).collect();
-    lengths.sort_unstable();
-    let (median, most) = (lengths[lengths.len() / 2], lengths[lengths.len() * 9 / 10]);
-    assert!(
-        median <= 150 && most <= 290,
-        "half of the sources have up to {median} lines, nine in ten up to {most}"
-    );
-}
-
 /// `test = false` of a library saves a second build of it, but its unit tests would never run.
 #[test]
 fn libraries_without_unit_tests_have_none() {
