@@ -107,14 +107,17 @@ impl fmt::Display for Adapted<'_> {
     }
 }
 
-/// A without the couplings of some rows and columns, whose diagonal becomes the mean of the others.
+/// A without the couplings of some rows and columns, whose diagonal becomes the mean size of the others, with their sign.
 fn without_couplings(a: &Bsr<f64>, rows: &[usize]) -> Bsr<f64> {
     let (n, b) = (a.shape().0, a.block().0);
     let mut fixed = vec![false; n];
     rows.iter().for_each(|&p| fixed[p] = true);
-    let free = (0..n).filter(|&i| !fixed[i]).map(|i| a.get(i, i).abs());
-    let (sum, count) = free.fold((0.0, 0_usize), |(sum, count), d| (sum + d, count + 1));
+    let free = (0..n).filter(|&i| !fixed[i]).map(|i| a.get(i, i));
+    let start = (0.0, 0_usize, true);
+    let (sum, count, negative) =
+        free.fold(start, |(sum, count, negative), d| (sum + d.abs(), count + 1, negative && d <= 0.0));
     let mean = if sum > 0.0 { sum / count as f64 } else { 1.0 };
+    let mean = if negative && sum > 0.0 { -mean } else { mean };
     let mut reduced = a.clone();
     let pattern = a.pattern().clone();
     for (i, j, at) in (0..pattern.rows()).flat_map(|i| {

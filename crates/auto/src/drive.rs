@@ -343,8 +343,8 @@ impl<A: Attempts> Drive<'_, '_, A> {
             self.states[i].spent += setup;
         }
         let least = if begun { (self.states[i].spent - self.setup(i)).max(0.0) } else { 0.0 };
-        let unbegun =
-            (0..self.states.len()).filter(|&j| self.states[j].spent == 0.0 && !self.states[j].failed);
+        let unbegun = (0..self.states.len())
+            .filter(|&j| j != i && self.states[j].spent == 0.0 && !self.states[j].failed);
         let probes = unbegun.map(|j| self.probed(j)).fold(f64::INFINITY, f64::min);
         let rivals = (0..self.states.len())
             .filter(|&j| j != i && !self.states[j].failed && self.is_affordable(j, true));

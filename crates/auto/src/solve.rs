@@ -114,9 +114,18 @@ pub fn solve_by_plan<B: Builder>(
         true => None,
         false => Some(drive(plan, limits, &mut solve, &mut order)?),
     };
-    x.iter_mut().zip(&solve.x).for_each(|(x, v)| *x = v * scale);
+    // The solution of the scaled system may be too large for b.
+    let overflow = solve.x.iter().any(|v| v.is_finite() && !(v * scale).is_finite());
+    let residual = match overflow {
+        true => relative_residual(operator, &scaled(problem.b, if plan.negate { -1.0 } else { 1.0 }), x),
+        false => solve.residual,
+    };
+    if !overflow {
+        x.iter_mut().zip(&solve.x).for_each(|(x, v)| *x = v * scale);
+    }
     let last = run.as_ref().map(|run| run.last);
     let ending = match solve.tried.iter().rfind(|tried| Some(tried.of) == last) {
+        _ if overflow => Ending::Method(Outcome::NotFinite),
         _ if solve.converged() => Ending::Method(Outcome::Converged),
         Some(tried) => tried.ending.clone(),
         None => refused.take().map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
@@ -134,7 +143,7 @@ pub fn solve_by_plan<B: Builder>(
     Ok(Outcomes {
         run,
         iterations: problem.max_iterations - solve.left,
-        residual: solve.residual,
+        residual,
         ordering_seconds: ordering_seconds.get(),
         tried: solve.tried,
         ending,

@@ -9,16 +9,27 @@ use coarsen::sparse::SparseError;
 use coarsen::{AnyError, Error};
 
 /// Names in the library, and what the command calls them. A name that contains another one comes first.
-const OPTIONS: [(&str, &str); 4] = [
+const OPTIONS: [(&str, &str); 6] = [
+    ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
+    ("Skinning::handles", "--skinning-handles"),
     ("AdditiveSchwarz::domain", "--as-domain"),
     ("Schwarz::domain, in unknowns", "--mas-domain times the block size"),
     ("take smaller domains, or factors", "take smaller domains, or --as-inner factors"),
     ("max_iterations", "--max-iterations"),
 ];
 
-/// A message with options of the command.
+/// A message with options of the command. Names of files that contain such a name stay as they are.
 pub(crate) fn options(message: &str) -> String {
-    OPTIONS.iter().fold(message.to_owned(), |text, (name, option)| text.replace(name, option))
+    let replaced = |word: &str| {
+        let is_name = |name: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_') == name;
+        match OPTIONS.iter().find(|(name, _)| !name.contains(' ') && is_name(name)) {
+            Some((name, option)) => word.replace(name, option),
+            None => word.to_owned(),
+        }
+    };
+    let sentences = OPTIONS.iter().filter(|(name, _)| name.contains(' '));
+    let message = sentences.fold(message.to_owned(), |text, (name, option)| text.replace(name, option));
+    message.split(' ').map(replaced).collect::<Vec<_>>().join(" ")
 }
 
 /// The message of a value of the library, with rows from 1.
@@ -83,6 +94,7 @@ impl Rows for Ending {
             Self::Setup(error) => error.rows(),
             Self::Factor(error) => error.rows(),
             Self::Unsuitable(error) => error.rows(),
+            Self::NotNull { vector, .. } | Self::NotNullOfTranspose { vector, .. } => vec![vector],
             _ => Vec::new(),
         }
     }

@@ -6,7 +6,7 @@ use coarsen_auto::{Auto, Builder, DIRECT, Ending, Host, Kept, Last, Plan, Solved
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{Outcome, Stop};
 use coarsen_krylov::{Krylov, Richardson};
-use coarsen_sparse::{OwnedSystem, System};
+use coarsen_sparse::{Bsr, OwnedSystem, System};
 
 use crate::{AnyError, Step};
 
@@ -88,7 +88,9 @@ impl Solver {
         system.check()?;
         let same = (system.matrix.shape(), system.matrix.block())
             == (self.system.matrix.shape(), self.system.matrix.block());
-        self.kept.take_if(|_| !same);
+        // Contact is not negated, and prescribed values need another system.
+        let suits = |kept: &Following| !(kept.plan.negate && system.contact.is_some());
+        self.kept.take_if(|kept| !same || !suits(kept) || has_prescribed(system.matrix));
         match &mut self.kept {
             Some(kept) => kept.set(system)?,
             None => self.system = owned(system),
@@ -110,7 +112,8 @@ impl Solver {
         self.kept = None;
         let system = self.system.system();
         let (solved, kept) = self.auto.solve_and_keep(system, b, x)?;
-        if let (Some(kept), Some(last), true) = (kept, solved.method, solved.ending.converged()) {
+        let keeps = solved.ending.converged() && !(solved.plan.negate && system.contact.is_some());
+        if let (Some(kept), Some(last), true) = (kept, solved.method, keeps) {
             self.kept = Some(Following::new(last, solved.plan.clone(), kept, system)?);
         }
         Ok(solved)
@@ -211,6 +214,13 @@ impl Following {
     }
 }
 
+/// Whether a diagonal entry may prescribe a value: it is above 1e15 times another one.
+fn has_prescribed(a: &Bsr<f64>) -> bool {
+    let diagonal = (0..a.shape().0).map(|i| a.get(i, i).abs()).filter(|d| *d > 0.0);
+    let (least, most) = diagonal.fold((f64::INFINITY, 0.0_f64), |(l, m), d| (l.min(d), m.max(d)));
+    most > 1e15 * least
+}
+
 /// A copy of a system.
 fn owned(system: System<'_, f64>) -> OwnedSystem<f64> {
     OwnedSystem {
@@ -224,6 +234,8 @@ fn owned(system: System<'_, f64>) -> OwnedSystem<f64> {
 #[cfg(test)]
 mod tests {
     use coarsen_problems::{Problem, poisson2d, random_vector};
+    use coarsen_sparse::Contacts;
+    use coarsen_sparse::assembly::from_triplets;
 
     use super::*;
     use coarsen_auto::Method;
@@ -248,6 +260,47 @@ mod tests {
             }
             assert_eq!(solver.method(), first.unwrap());
         }
+    }
+
+    /// A negative definite E with contact, and prescribed values in a later system, are not solved by what was kept.
+    #[test]
+    fn what_is_kept_solves_the_system_that_is_given() {
+        let n = 900;
+        let mut e = poisson2d(30).unwrap().matrix;
+        e.values_mut().iter_mut().for_each(|v| *v *= -1.0);
+        let mut contact = Contacts::new(n, 1).unwrap();
+        contact.replace(&[(0, 0), (0, 5), (5, 0), (5, 5)], &[-9.0, 9.0, 9.0, -9.0]).unwrap();
+        let system = System { contact: Some(&contact), ..(&e).into() };
+        let whole = system.whole().unwrap();
+        let mut solver = Solver::new(system).unwrap();
+        for seed in 1..4 {
+            let (b, mut x) = (random_vector(n, seed), vec![0.0; n]);
+            let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+            assert!(coarsen_auto::relative_residual(&whole, &b, &x) <= 1e-8, "{seed}");
+            solver.update(system).unwrap();
+        }
+
+        let free = poisson2d(30).unwrap().matrix;
+        let mut solver = Solver::new(&free).unwrap();
+        let (mut b, mut x) = (random_vector(n, 1), vec![0.0; n]);
+        let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        let entries = |scale: f64| -> Vec<(u32, u32, f64)> {
+            let rows = 0..n as u32;
+            let all = rows.flat_map(|i| {
+                free.row(i as usize).map(move |(j, v)| (i, j as u32, v[0])).collect::<Vec<_>>()
+            });
+            all.map(|(i, j, v)| (i, j, if i == j && i % 30 == 0 { scale * v } else { v })).collect()
+        };
+        let fixed = from_triplets(n, n, &entries(1e30)).unwrap();
+        (0..n).step_by(30).for_each(|i| b[i] = 4e30);
+        solver.update(&fixed).unwrap();
+        let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        let expected = {
+            let mut y = vec![0.0; n];
+            let _ = Solver::new(&fixed).unwrap().solve(&b, &mut y).unwrap().converged().unwrap();
+            y
+        };
+        assert!(x.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-6), "the free rows are solved");
     }
 
     #[test]

@@ -50,7 +50,10 @@ fn no_library_is_named() {
 fn no_platform_is_named() {
     match devices() {
         Err(error) => {
-            assert!(matches!(error, OpenClError::Absent(Absent::Platform { .. } | Absent::Library)), "{error}");
+            assert!(
+                matches!(error, OpenClError::Absent(Absent::Platform { .. } | Absent::Library)),
+                "{error}"
+            );
         }
         // Some ICD loaders ignore the variable that hides their drivers. Then the devices can be used.
         Ok(found) => {

@@ -104,8 +104,8 @@ pub(crate) fn make_way(
                 None => still().unwrap_or_else(|| Box::new(Nowhere)),
             };
             let ends = moving.get(k).map(|(ends, _)| ends);
-            let speed = ends.map_or(0.0, |[from, to]| farthest(from, to));
-            for (_, nodes) in obstacle.impacts(x, ways, path, speed) {
+            let moves = ends.map_or(([0.0; 3], 0.0), |[from, to]| drift(from, to));
+            for (_, nodes) in obstacle.impacts(x, ways, path, moves) {
                 for node in nodes {
                     met = Some([node as usize, k]);
                     let own = 3 * node as usize..3 * node as usize + 3;
@@ -148,16 +148,17 @@ fn between(from: &Solid, to: &Solid, t: f64) -> Solid {
     }
 }
 
-/// How far the points of a solid move at most.
-fn farthest(from: &Solid, to: &Solid) -> f64 {
-    let way = |a: [f64; 3], b: [f64; 3]| dot(sub(b, a), sub(b, a)).sqrt();
+/// How a solid moves: evenly, and by how much points of it move beside that.
+fn drift(from: &Solid, to: &Solid) -> ([f64; 3], f64) {
     match (*from, *to) {
-        (Solid::Plane { point, .. }, Solid::Plane { point: other, .. }) => way(point, other),
-        (Solid::Sphere { centre, .. }, Solid::Sphere { centre: other, .. }) => way(centre, other),
+        (Solid::Plane { point, .. }, Solid::Plane { point: other, .. }) => (sub(other, point), 0.0),
+        (Solid::Sphere { centre, .. }, Solid::Sphere { centre: other, .. }) => (sub(other, centre), 0.0),
         (Solid::Capsule { from: a, to: b, .. }, Solid::Capsule { from: c, to: d, .. }) => {
-            way(a, c).max(way(b, d))
+            let (p, q) = (sub(c, a), sub(d, b));
+            let apart = sub(p, q);
+            ([0, 1, 2].map(|k| 0.5 * (p[k] + q[k])), 0.5 * dot(apart, apart).sqrt())
         }
-        _ => f64::INFINITY,
+        _ => ([0.0; 3], f64::INFINITY),
     }
 }
 

@@ -178,3 +178,12 @@ fn failures_keep_their_causes() {
     let run = solved.run.unwrap();
     assert!(run.events.iter().any(|event| matches!(event, Event::Failed { .. })), "{:?}", run.events);
 }
+
+/// A solution beyond the largest number is no solution.
+#[test]
+fn a_solution_that_overflows_is_not_converged() {
+    let a: Bsr<f64> = from_triplets(1, 1, &[(0, 0, 1e-20)]).unwrap();
+    let mut x = vec![0.0];
+    let solved = Auto::default().solve(&a, &[1e300], &mut x).unwrap();
+    assert!(!solved.ending.converged() && x == [0.0], "{solved} {x:?}");
+}

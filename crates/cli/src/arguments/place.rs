@@ -60,7 +60,24 @@ fn same(a: &Path, b: &Path) -> bool {
             Some(folder.canonicalize().ok()?.join(file.file_name()?))
         }
     };
-    if is_standard(a) || is_standard(b) { a == b } else { place(a).is_some_and(|a| Some(a) == place(b)) }
+    match is_standard(a) || is_standard(b) {
+        true => a == b,
+        false => place(a).is_some_and(|a| Some(a) == place(b)) || linked(a, b),
+    }
+}
+
+/// Whether two names are hard links to one file.
+#[cfg(unix)]
+fn linked(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |file: &Path| file.metadata().ok().filter(|at| at.is_file()).map(|at| (at.dev(), at.ino()));
+    number(a).is_some_and(|a| Some(a) == number(b))
+}
+
+/// Whether two names are hard links to one file: not known here.
+#[cfg(not(unix))]
+fn linked(_: &Path, _: &Path) -> bool {
+    false
 }
 
 impl Source {

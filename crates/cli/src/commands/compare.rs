@@ -91,7 +91,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
             let wish = Wish { method, precond, iterate: method != Method::Direct };
             let mut choice = choose(&ready, given, wish);
             let ordered = match method {
-                Method::Direct => match ordered(ready.matrix(), options.limit, given.memory()) {
+                Method::Direct => match ordered(ready.adapted.matrix(), options.limit, given.memory()) {
                     Ok(ordered) => Some(ordered),
                     Err(Some(why)) => {
                         let mut refused = Solution::refused((method, precond), Vec::new(), why);

@@ -51,7 +51,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     }
     input.read_beside(&options.given)?;
     let ready = Ready::new(&options.given, &input, true, true)?;
-    let estimate = Direct::default().estimate(ready.matrix());
+    let estimate = Direct::default().estimate(ready.adapted.matrix());
     let bytes = estimate.as_ref().ok().map(|(_, figures)| figures.bytes);
     say(&format!("{}{}\n", described(diagnosis), factor(estimate)))?;
     for warning in &ready.warnings {

@@ -1,6 +1,8 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
-use coarsen::auto::{Candidate, Costs, Event, FactorCost, Kind, Last, NoFactor, Options, Plan, Run, Why};
+use coarsen::auto::{
+    Candidate, Costs, Event, FactorCost, Kind, Last, Method as AutoMethod, NoFactor, Options, Plan, Run, Why,
+};
 
 use crate::arguments::{Given, Method, Precond, name};
 use crate::input::ready::Ready;
@@ -52,10 +54,16 @@ impl Choice {
     fn new(mut plan: Plan, options: Options, wish: Wish) -> Self {
         let auto = wish.precond == Precond::Auto && wish.method != Method::Direct;
         if let (false, Some(kind)) = (plan.candidates.is_empty(), Option::from(wish.precond)) {
-            let method = options.method.unwrap_or_else(|| match plan.candidates[0].method {
-                coarsen::auto::Method::BiCgStab => coarsen::auto::Method::Gmres,
-                method => method,
-            });
+            // The method that the plan has with it; otherwise the first one, if it can take it.
+            let planned = || plan.candidates.iter().find(|candidate| candidate.kind == kind);
+            let unsymmetric = matches!(kind, Kind::Ilu0 | Kind::RestrictedSchwarz);
+            let method =
+                options.method.unwrap_or_else(|| match planned().map(|candidate| candidate.method) {
+                    Some(method) => method,
+                    None if unsymmetric => AutoMethod::Gmres,
+                    None if plan.candidates[0].method == AutoMethod::BiCgStab => AutoMethod::Gmres,
+                    None => plan.candidates[0].method,
+                });
             plan.candidates = vec![Candidate { method, kind }];
         }
         let mut choice = Self { plan, because: Default::default(), auto };

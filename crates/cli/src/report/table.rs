@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::json::Versions;
-use crate::arguments::{Compare, Method, Precond, name};
+use crate::arguments::{Compare, Method, Precision, Precond, name};
 use crate::console::{count, mib};
 use crate::decision::choose::Choice;
 use crate::input::ready::Ready;
@@ -198,7 +198,9 @@ impl fmt::Display for Table {
         }
         for row in &self.rows {
             for tried in &row.tries {
-                writeln!(f, "\n{}: the first attempt, stored in f32, failed: {tried}", row.label())?;
+                let (method, precond) = (name(tried.method), name(tried.precond));
+                let stored = if tried.precision == Precision::Mixed { ", stored in f32" } else { "" };
+                writeln!(f, "\n{}: before it, {method} with {precond}{stored}: {tried}", row.label())?;
             }
         }
         for row in self.rows.iter().filter(|row| !row.converged()) {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use coarsen::auto::{Builder, Built, Event, Kept, Kind, Problem, solve_by_plan};
+use coarsen::auto::{Builder, Built, Ending, Event, Kept, Kind, Problem, solve_by_plan};
 use coarsen::backend::SetupError;
 use coarsen::direct::{Analysis, Factor, Method as Factorisation};
 use coarsen::sparse::{Bsr, System};
@@ -122,7 +122,13 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
             false => ControlFlow::Continue(()),
         }
     };
-    let done = solve_by_plan(&choice.plan, problem, &place, ordered, &mut x, &mut observe)?;
+    let mut done = solve_by_plan(&choice.plan, problem, &place, ordered, &mut x, &mut observe)?;
+    in_file_order(&mut done.ending, ready);
+    for event in done.run.iter_mut().flat_map(|run| &mut run.events) {
+        if let Event::Failed { ending, .. } | Event::Retried { ending, .. } = event {
+            in_file_order(ending, ready);
+        }
+    }
     ready.adapted.set_prescribed(&given_b, &mut x);
     if done.ordering_seconds > 0.0 {
         ready.looks.borrow_mut().note("ordering for a factor", done.ordering_seconds);
@@ -183,6 +189,29 @@ fn described(factor: &Factor, ready: &Ready<'_>) -> Vec<String> {
         format!("a cheaper factorisation failed: {}", words::told(&error))
     });
     [format!("factorised by {how}")].into_iter().chain(failed).collect()
+}
+
+/// Changes the rows and nodes of an ending to those of the file, where nodes were renumbered. Rows of coarse levels stay.
+fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
+    let block = ready.matrix().block().0;
+    let given: Vec<usize> = (0..ready.matrix().pattern().rows()).collect();
+    let nodes = renumber::arranged(ready.order.as_ref(), 1, &given);
+    let row = |row: usize| nodes.get(row / block).map_or(row, |node| node * block + row % block);
+    match ending {
+        Ending::NotNull { .. }
+        | Ending::NotNullOfTranspose { .. }
+        | Ending::Setup(SetupError::Level { .. }) => {}
+        Ending::Setup(
+            SetupError::SingularBlock { node, first_row } | SetupError::Released { node, first_row },
+        ) => {
+            *node = nodes[*node];
+            *first_row = *node * block;
+        }
+        Ending::Setup(SetupError::OffGrid { node, .. } | SetupError::Domain { node, .. }) => {
+            *node = nodes[*node]
+        }
+        other => other.rows().into_iter().for_each(|at| *at = row(*at)),
+    }
 }
 
 /// Preconditioners of two stages with the same vectors, by the recipes of the command line.

@@ -173,7 +173,7 @@ const SOLVE: [(&str, &str, &str); 17] = [
         "@ --problem stack:5 --steps 2",
         "solve --threads 2 --report r.json --problem stack:5 --steps 3",
     ),
-    ("follow", "@ --problem stack:5 --steps 3", "--follow rebuild"),
+    ("follow", "@ --problem stack:5 --steps 3", "--follow build"),
     ("out", "@ a.mtx", "--out x.mtx"),
     ("report", "solve a.mtx", "--report r.json"),
     ("plot", "@ a.mtx", "--plot p.svg"),
@@ -320,7 +320,7 @@ fn options_of_other_commands_have_an_effect() {
         assert_eq!(listed("devices"), BTreeSet::from(["tune".to_owned()]));
     }
     let minimize = [
-        ("problem", "@", "minimize --quiet --problem bar-twist:0"),
+        ("problem", "@", "minimize --quiet --problem bar-twist:3"),
         ("mesh", "minimize --problem armadillo-stretch", "--mesh body.mesh"),
         ("direction", "@", "--direction gradient"),
         ("precond", "@", "--precond jacobi"),

@@ -1,7 +1,6 @@
 //! Words of errors and advice: they give the true reason, options of the command and the numbers of the file, and no advice
 //! that was already followed.
 
-
 use crate::common::{Done, Folder, coarsen};
 
 /// All that a run prints.
@@ -244,5 +243,48 @@ fn coordinates_without_extent_name_their_file() {
     assert_eq!(drawn.code, 3);
     for text in [solved.out, drawn.err] {
         assert!(text.contains("flat.mtx: the longest side"), "{text}");
+    }
+}
+
+/// Nodes are renumbered where they are scattered, but messages have the rows of the file. The rows 26171 and 1634 are a singular pair.
+#[test]
+fn rows_of_scattered_matrices_are_those_of_the_file() {
+    let folder = Folder::new();
+    let n = 30_000;
+    // A shuffled chain.
+    let at = |k: usize| 1 + k * 7919 % n;
+    let mut entries: Vec<_> = (0..n).map(|k| (at(k), at(k), 2.5)).collect();
+    entries.extend((1..n).flat_map(|k| [(at(k - 1), at(k), -1.0), (at(k), at(k - 1), -1.0)]));
+    entries.retain(|&(i, j, _)| ![i, j].iter().any(|at| [26171, 1634].contains(at)));
+    entries.extend([(26171, 26171, 1.0), (1634, 1634, 1.0), (26171, 1634, 1.0), (1634, 26171, 1.0)]);
+    let a = folder.matrix("a.mtx", n, &entries);
+    for words in
+        [format!("solve {a}"), format!("solve {a} --method direct"), format!("compare {a} --limit 1")]
+    {
+        let text = printed(&words);
+        let named: Vec<&str> = text
+            .split("at row ")
+            .skip(1)
+            .map(|rest| rest.split(|c: char| !c.is_numeric()).next().unwrap())
+            .collect();
+        assert!(named.iter().all(|row| ["26171", "1634"].contains(row)), "{words}: {text}");
+    }
+}
+
+/// A preconditioner without a method takes a method that can use it.
+#[test]
+fn preconditioners_choose_their_method() {
+    let folder = Folder::new();
+    let n = 400;
+    let mut entries: Vec<_> = (1..=n).map(|i| (i, i, if i % 2 == 0 { 3.0 } else { -3.0 })).collect();
+    entries.extend((1..n).flat_map(|i| [(i, i + 1, 1.0), (i + 1, i, 1.0)]));
+    let a = folder.matrix("a.mtx", n, &entries);
+    for words in [
+        format!("{a} --precond ilu0"),
+        format!("{a} --precond ras"),
+        "--problem poisson2d:30 --precond ras".to_owned(),
+    ] {
+        let done = coarsen(&format!("solve {words}"));
+        assert_eq!(done.code, 0, "{words}: {}{}", done.out, done.err);
     }
 }

@@ -251,7 +251,7 @@ pub(super) fn nearest(shape: &impl Shape, [a, b]: [[f64; 3]; 2]) -> Nearest {
     Nearest { weights: [1.0 - s, s], point: x, gap: shape.distance(x) }
 }
 
-/// The smaller number; NaN if the first is.
+/// The smaller number; NaN if one of them is.
 pub(super) fn least(a: f64, b: f64) -> f64 {
     if a < b || a.is_nan() { a } else { b }
 }

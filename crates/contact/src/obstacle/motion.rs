@@ -65,9 +65,9 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         node.or_else(|| self.edge_ends().find(dips))
     }
 
-    /// The nodes and the edges, twice the same node for a node, that the shape would meet while it moves along `path`, from
-    /// 0 to 1, and free nodes from x along d; with the times until which they may move. No point of the shape may move by
-    /// more than `speed`. Of a path that begins at the shape and ends where [`set_shape`](Self::set_shape) puts it, nothing
+    /// The nodes and the edges, twice the same node for a node, that the shape would meet, or come nearer to than a fifth of the
+    /// first gap, while it moves along `path`, from 0 to 1, and free nodes from x along d; with the times until which they may
+    /// move. The shape moves evenly by `drift`, and no point of it moves by more than `speed` beside that. Of a path that begins at the shape and ends where [`set_shape`](Self::set_shape) puts it, nothing
     /// is left out: an obstacle does not pass through cloth in a long step. None with a penalty, which nodes may enter.
     /// *Cost*: shapes of the path for each node and edge that is as near as it moves. *Panics* on wrong lengths.
     ///
@@ -77,11 +77,18 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// let at = |y: f64| Sphere::new([0.0, y, 0.0], 0.1).expect("a radius");
     /// let ball = Obstacle::with_law(2, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 })?;
     /// // The ball passes by node 0 and goes on for five times its radius.
-    /// let found = ball.impacts(&[0.0, 0.3, 0.0, 0.5, 0.3, 0.0], &[0.0; 6], |t| at(0.6 * t), 0.6);
+    /// let x = [0.0, 0.3, 0.0, 0.5, 0.3, 0.0];
+    /// let found = ball.impacts(&x, &[0.0; 6], |t| at(0.6 * t), ([0.0, 0.6, 0.0], 0.0));
     /// assert!(found.len() == 1 && found[0].1 == [0, 0] && found[0].0 < 1.0 / 3.0);
     /// # Ok::<(), coarsen_contact::ContactError>(())
     /// ```
-    pub fn impacts(&self, x: &[f64], d: &[f64], path: impl Fn(f64) -> S, speed: f64) -> Vec<(f64, [u32; 2])> {
+    pub fn impacts(
+        &self,
+        x: &[f64],
+        d: &[f64],
+        path: impl Fn(f64) -> S,
+        (drift, speed): ([f64; 3], f64),
+    ) -> Vec<(f64, [u32; 2])> {
         self.check("impacts", x);
         self.check("impacts", d);
         let steepness = self.shape.steepness();
@@ -89,7 +96,10 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
             let (x, by) = (at(node as usize, x), at(node as usize, d));
             [0, 1, 2].map(|k| x[k] + t * by[k])
         };
-        let way = |node: u32| norm(at(node as usize, d));
+        let way = |node: u32| {
+            let by = at(node as usize, d);
+            norm([0, 1, 2].map(|k| by[k] - drift[k]))
+        };
         let nodes = (0..self.nodes() as u32).filter(|&i| self.touches[i as usize]).map(|i| {
             let gap = |t: f64| match t {
                 0.0 => self.shape.distance(place(i, 0.0)),

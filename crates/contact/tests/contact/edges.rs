@@ -149,12 +149,29 @@ fn shapes_that_move_meet_what_is_in_their_way() {
     let ball = || Obstacle::with_law(4, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 }).unwrap();
     let still = [0.0; 12];
     let along = |y: f64| move |t: f64| at(y * t);
-    let mut found = ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &still, along(0.6), 0.6);
+    let mut found = ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &still, along(0.6), ([0.0; 3], 0.6));
     assert_eq!(found.remove(0).1, [2, 2]);
     assert!(found[0].1 == [0, 1] && found[0].0 > 0.2 && found[0].0 < 0.25, "{found:?}");
     assert_eq!(found.len(), 1, "{found:?}");
     let with: Vec<f64> = (0..12).map(|k| if k % 3 == 1 { 0.6 } else { 0.0 }).collect();
-    assert!(ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &with, along(0.6), 0.6).is_empty());
+    assert!(ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &with, along(0.6), ([0.0; 3], 0.6)).is_empty());
     let penalty = Obstacle::new(4, at(0.0), 1.0).unwrap();
-    assert!(penalty.impacts(&x, &still, along(0.6), 0.6).is_empty());
+    assert!(penalty.impacts(&x, &still, along(0.6), ([0.0; 3], 0.6)).is_empty());
+}
+
+/// What goes along with a shape is not met, however near and far it goes.
+#[test]
+fn nodes_that_are_carried_are_not_met() {
+    let ball = |y: f64| Sphere::new([0.0, y, 0.0], 0.1).unwrap();
+    let obstacle = Obstacle::with_law(2, ball(0.0), LAW)
+        .unwrap()
+        .edges(&[[0, 1]], &[0.0, 0.0, 0.0, 0.05, 0.0, 0.0])
+        .unwrap();
+    for gap in [1e-4, 1e-3] {
+        let x = [0.0, 0.1 + gap, 0.0, 0.05, 0.1 + gap, 0.0];
+        let path = |t: f64| ball(0.5 * t);
+        let met = |d: [f64; 6]| obstacle.impacts(&x, &d, path, ([0.0, 0.5, 0.0], 0.0));
+        assert_eq!(met([0.0, 0.5, 0.0, 0.0, 0.5, 0.0]), [], "{gap}");
+        assert!(!met([0.0; 6]).is_empty(), "what stays is met");
+    }
 }

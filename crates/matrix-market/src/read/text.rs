@@ -108,7 +108,7 @@ impl Text {
 /// The contents of all gzip streams of a file. Zeros behind a stream are skipped, as `gzip` does: they fill the last
 /// block of a device.
 struct Streams<R> {
-    /// Empty at the end of the file, and after an error.
+    /// Empty at the end of the file.
     current: Option<GzDecoder<R>>,
 }
 

@@ -66,7 +66,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         if bound.is_nan() {
             return Err(at.not_finite(fault));
         }
-        let share = bound.min(1.0);
+        let share = bound.clamp(0.0, 1.0);
         let mut next: Vec<f64> = state.x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
         if !moves && f.value(&next) > f.value(&state.x) {
             next.copy_from_slice(&state.x);

@@ -1,6 +1,5 @@
 //! Built-in scenes, and files of rows and points.
 
-
 use coarsen::mesh::{Format, parse};
 use examples_common::files::{Record, read, write};
 use mpm::collider::Obstacle;

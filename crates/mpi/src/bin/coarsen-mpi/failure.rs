@@ -62,6 +62,8 @@ pub(crate) enum Failure {
          system; if {size} is right, give --block-size {size}", file.display()
     )]
     Blocks { file: PathBuf, nodes: usize, size: usize, n: usize },
+    #[error("{}: {nodes} rows, one for each node, do not divide the {n} unknowns", file.display())]
+    Nodes { file: PathBuf, nodes: usize, n: usize },
     #[error("--partition {partition} needs the coordinates of the nodes; give --coordinates FILE")]
     NoCoordinates { partition: String },
     #[error("rank {rank} has another command line than rank 0; start all ranks with the same one")]
@@ -125,6 +127,7 @@ impl Failure {
             Self::Read(_)
             | Self::Rows { .. }
             | Self::Blocks { .. }
+            | Self::Nodes { .. }
             | Self::Part { .. }
             | Self::PartsFile { .. }
             | Self::Sparse(_)

@@ -198,6 +198,9 @@ fn block_size(options: &Solve, n: usize, positions: Option<&[[f64; 3]]>) -> Resu
     let of_nodes = nodes.and_then(|nodes| n.checked_div(nodes)).unwrap_or(1);
     let size = options.block_size.map_or(of_nodes, |size| size as usize);
     match nodes {
+        Some(nodes) if options.block_size.is_none() && !n.is_multiple_of(nodes) => {
+            Err(Failure::Nodes { file: file.to_path_buf(), nodes, n })
+        }
         Some(nodes) if options.block_size.is_none() && size > MOST => {
             Err(Failure::Blocks { file: file.to_path_buf(), nodes, size, n })
         }
