@@ -20,9 +20,9 @@
 //! | factor | after an iteration: R ≥ C/2 and the forecast for the remaining iterations is above 1.2 F, or R ≥ C and the forecast is above F/2, or R ≥ 2 C. Before a setup: R with the setup would exceed 2 C; or F is below the forecast of all methods, and R ≥ C/2 or no method that began can go on |
 //!
 //! **The bound.** If iterations end the solve, R ≤ 2 C + g, and O was paid only if R ≥ O/2. So the total work
-//! is at most 3 R and at most 3 C + g. If the factor ends the solve, C/2 ≤ R ≤ 2 C + g, or R is the work of methods that failed. So
-//! the total work R + C is at most 3 R and at most 3 C + g. This holds for any forecasts. A factor without earlier
-//! attempts costs C. There is no bound if no factor is possible: an option excludes it, its fill-in is unknown, it
+//! is at most 3 R and at most 3 C + g. If the factor ends the solve, C/2 ≤ R ≤ 2 C + g, so
+//! the total work R + C is at most 3 R and at most 3 C + g; if all methods failed before, R may be less than C/2, and only the
+//! second limit holds. This holds for any forecasts. A factor without earlier attempts costs C. There is no bound if no factor is possible: an option excludes it, its fill-in is unknown, it
 //! needs too much memory, or it fails. C does not include an earlier factorisation that failed.
 //!
 //! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3.

@@ -50,9 +50,9 @@ const WORK: usize = 24;
 /// The projected Hessian is φ'' n nᵀ. Only the exact Hessian contains the term φ' ∇²g, which is negative
 /// semidefinite for a convex shape. The Hessian changes with the
 /// set of nodes in contact. It is stored as contacts, separately from the matrix. There is no friction and no
-/// damping: a moving obstacle pushes nodes but does not drag them. *Cost*: one pass over the nodes. It runs
-/// in parallel, and its result is bitwise the same for any number of threads; contacts are listed on one
-/// thread. *Use* [`only`](Self::only) if only a few nodes can touch the shape.
+/// damping: a moving obstacle pushes nodes but does not drag them. *Cost*: one pass over the nodes, which runs
+/// in parallel and whose result is bitwise the same for any number of threads; contacts are listed, and edges are visited, on
+/// one thread. *Use* [`only`](Self::only) if only a few nodes can touch the shape.
 ///
 /// ```
 /// use coarsen_contact::{Obstacle, Sphere};
@@ -141,7 +141,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         Ok(Self { shape, law, touches: vec![true; nodes], edges: Vec::new(), pattern })
     }
 
-    /// Restricts the contact to the free nodes of a list, which may have any order.
+    /// Restricts the contact of nodes, not that of edges, to the free nodes of a list, which may have any order.
     ///
     /// # Errors
     /// [`ContactError::Body`] for a node that does not exist.
