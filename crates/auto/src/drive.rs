@@ -9,6 +9,7 @@
 //!
 //! If no factor is possible, a method is also left when its work reaches twice that of a hierarchy plus all work before.
 
+use coarsen_backend::SetupError;
 use coarsen_core::Outcome;
 
 use crate::Forecast;
@@ -305,7 +306,8 @@ impl<A: Attempts> Drive<'_, '_, A> {
                 Next::Another
             }
             (Ending::Method(Outcome::Converged | Outcome::Stopped), _)
-            | (Ending::TimeLimit | Ending::Singular(_) | Ending::NotInRange(_), _) => Next::Done,
+            | (Ending::TimeLimit | Ending::Singular(_) | Ending::NotInRange(_), _)
+            | (Ending::Setup(SetupError::Cancelled), _) => Next::Done,
             // Refinement with a factor reaches a smaller residual than iterations that stagnate. It may cost
             // at most twice the work so far.
             (Ending::RoundOff(_), _) if self.is_dear() => Next::Done,

@@ -86,6 +86,7 @@ impl Ending {
     /// Whether a preconditioner in f64 could end differently.
     pub(crate) fn may_be_rounding(&self) -> bool {
         match self {
+            Self::Setup(SetupError::Cancelled) => false,
             Self::Setup(_) | Self::Unsuitable(_) | Self::Singular(_) | Self::Unstable(_) => true,
             Self::Method(outcome) => {
                 !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)

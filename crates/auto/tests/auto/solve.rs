@@ -3,10 +3,11 @@
 use coarsen_auto::{
     Auto, AutoError, Ending, Event, Kind, Last, MEMORY, NoFactor, RoundOff, relative_residual,
 };
-use coarsen_core::Outcome;
+use coarsen_backend::SetupError;
+use coarsen_core::{Cancel, Outcome};
 use coarsen_problems::{poisson2d, random_vector};
-use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::from_triplets;
+use coarsen_sparse::{Bsr, System};
 
 #[test]
 fn a_factor_follows_where_iterations_are_spent() {
@@ -177,6 +178,19 @@ fn failures_keep_their_causes() {
     assert!(x.iter().any(|v| *v != 0.0));
     let run = solved.run.unwrap();
     assert!(run.events.iter().any(|event| matches!(event, Event::Failed { .. })), "{:?}", run.events);
+}
+
+/// A cancelled setup ends the solve, and no other method begins.
+#[test]
+fn a_cancelled_solve_ends() {
+    let a = poisson2d(150).unwrap().matrix;
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let (b, mut x) = (random_vector(22_500, 1), vec![0.0; 22_500]);
+    let auto = Auto { memory: 0, ..Auto::default() };
+    let solved = auto.solve(System { cancel: Some(&cancel), ..(&a).into() }, &b, &mut x).unwrap();
+    assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
+    assert_eq!(solved.tried.len(), 1);
 }
 
 /// A solution beyond the largest number is no solution.
