@@ -95,11 +95,6 @@ impl Ending {
         }
     }
 
-    /// Whether the message names a row or a node of the matrix.
-    pub fn names_a_row(&self) -> bool {
-        matches!(self, Self::Setup(_) | Self::Factor(_) | Self::Unsuitable(_))
-    }
-
     /// The name in reports: snake case.
     pub fn name(&self) -> &'static str {
         match self {

@@ -256,7 +256,7 @@ impl<'a> Fields<'a> {
         value
     }
 
-    /// Whether nothing but blanks and a comment follows in the line.
+    /// Whether the rest of the line has only blanks and a comment.
     fn ends_line(&self) -> bool {
         let next = self.bytes[self.at..].iter().find(|&&b| b == self.line_end || !b.is_ascii_whitespace());
         next.is_none_or(|&byte| byte == self.line_end || self.comments && byte == b'#')

@@ -60,7 +60,7 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     progress.phase("reading");
     let input = Input::load(given)?;
     progress.phase("analysing");
-    let ready = Ready::new(given, &input, true, true)?;
+    let ready = Ready::new(given, &input, true)?;
     check_solvable(given, &ready)?;
     let pairs = candidates(&ready, options);
     check_words(&ready, options, stages, &pairs)?;

@@ -50,7 +50,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
         return Err(why.into());
     }
     input.read_beside(&options.given)?;
-    let ready = Ready::new(&options.given, &input, true, true)?;
+    let ready = Ready::new(&options.given, &input, true)?;
     let estimate = Direct::default().estimate(ready.adapted.matrix());
     let bytes = estimate.as_ref().ok().map(|(_, figures)| figures.bytes);
     say(&format!("{}{}\n", described(diagnosis), factor(estimate)))?;

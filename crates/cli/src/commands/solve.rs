@@ -10,7 +10,6 @@ use coarsen::parallel;
 use crate::arguments::place::{check_files, check_folder, is_standard, outputs};
 use crate::arguments::{Follow, Method, Solve};
 use crate::console::{self, complain};
-use crate::decision::choose::Choice;
 use crate::decision::decide::decide;
 use crate::decision::places::Stages;
 use crate::error::Failure;
@@ -19,7 +18,6 @@ use crate::input::system::Input;
 use crate::report::summary::{Report, Setting};
 use crate::report::{dump, plot};
 use crate::run::progress::Progress;
-use crate::run::solution::{Solution, Try};
 use crate::run::solve::{self, Run};
 
 /// `coarsen solve`.
@@ -63,11 +61,19 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
     let read_seconds = begin.elapsed().as_secs_f64();
 
     progress.phase("setting up");
-    let mut run = SolveRun::new(options, stages, &input, &progress, true)?;
-    if run.ready.order.is_some() && run.solution.ending.names_a_row() {
-        run = SolveRun::new(options, stages, &input, &progress, false)?.after(&run);
-    }
-    let SolveRun { ready, choice, mut solution } = run;
+    let symmetrise = options.method == Method::Auto || options.given.symmetrize;
+    let ready = Ready::new(&options.given, &input, symmetrise)?;
+    let mut choice = decide(options, stages, &ready)?;
+    let run = Run {
+        ready: &ready,
+        given: &options.given,
+        stages,
+        precision: options.precision,
+        progress: &progress,
+        begun: ready.parsed,
+        deadline: None,
+    };
+    let mut solution = solve::solve(run, &mut choice, None)?;
     progress.clear();
     if let Some(filter) = &mut filter {
         filter.recover(&mut solution.x)?;
@@ -90,55 +96,4 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
         report.write(file)?;
     }
     Ok(report)
-}
-
-/// The analysis, the choice and the solution.
-struct SolveRun<'a> {
-    ready: Ready<'a>,
-    choice: Choice,
-    solution: Solution,
-}
-
-impl<'a> SolveRun<'a> {
-    /// Analyses, chooses and solves; reorders the nodes if this saves time and `renumber` is true.
-    fn new(
-        options: &Solve,
-        stages: &Stages,
-        input: &'a Input,
-        progress: &Progress,
-        renumber: bool,
-    ) -> Result<Self, Failure> {
-        let symmetrise = options.method == Method::Auto || options.given.symmetrize;
-        let ready = Ready::new(&options.given, input, renumber, symmetrise)?;
-        let mut choice = decide(options, stages, &ready)?;
-        let run = Run {
-            ready: &ready,
-            given: &options.given,
-            stages,
-            precision: options.precision,
-            progress,
-            begun: ready.parsed,
-            deadline: None,
-        };
-        let solution = solve::solve(run, &mut choice, None)?;
-        Ok(Self { ready, choice, solution })
-    }
-
-    /// Adds the analysis steps and the attempts of an earlier run that failed.
-    fn after(mut self, before: &Self) -> Self {
-        self.ready.looks.get_mut().add(&before.ready.looks.borrow());
-        let Solution { tries, method, precond, precision, setup_seconds, solve_seconds, iterations, .. } =
-            &before.solution;
-        let last = Try {
-            method: *method,
-            precond: *precond,
-            precision: *precision,
-            setup_seconds: *setup_seconds,
-            solve_seconds: *solve_seconds,
-            iterations: *iterations,
-        };
-        let tried = tries.iter().copied().chain([last]);
-        self.solution.tries.splice(0..0, tried);
-        self
-    }
 }

@@ -34,11 +34,6 @@ impl Looks {
         }
     }
 
-    /// Adds the steps of another list.
-    pub(crate) fn add(&mut self, others: &Self) {
-        others.0.iter().for_each(|look| self.note(look.step, look.seconds));
-    }
-
     /// The seconds of all steps.
     pub(crate) fn seconds(&self) -> f64 {
         self.0.iter().map(|look| look.seconds).sum()
@@ -73,10 +68,8 @@ mod tests {
     fn a_step_that_is_repeated_has_one_line() {
         let mut looks = Looks::default();
         looks.note("ordering", 1.5);
-        let mut others = Looks::default();
-        others.note("block size", 0.5);
-        others.note("ordering", 2.0);
-        looks.add(&others);
+        looks.note("block size", 0.5);
+        looks.note("ordering", 2.0);
         let expected = [("ordering", 3.5), ("block size", 0.5)].map(|(step, seconds)| Look { step, seconds });
         assert_eq!(looks.0, expected);
     }

@@ -42,14 +42,9 @@ pub(crate) struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// Analyses the matrix, converts it to blocks and reorders it if this saves time and `renumber` is true. With
+    /// Analyses the matrix, converts it to blocks and reorders it if this saves time. With
     /// `symmetrise`, a matrix that is symmetric to single precision counts as symmetric.
-    pub(crate) fn new(
-        given: &Given,
-        input: &'a Input,
-        renumber: bool,
-        symmetrise: bool,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(given: &Given, input: &'a Input, symmetrise: bool) -> Result<Self, Failure> {
         let (parsed, mut looks) = (Instant::now(), Looks::default());
         let block = looks.time("block size", || block_size(given, input))?;
         let mut matrix = if input.matrix.block() == (block, block) {
@@ -60,8 +55,7 @@ impl<'a> Ready<'a> {
         };
         let diagnosis = looks.time("diagnosis", || diagnose(&matrix));
         // Prescribed rows are those of the given order.
-        let renumber =
-            renumber && diagnosis.values.as_ref().is_none_or(|values| values.prescribed.is_empty());
+        let renumber = diagnosis.values.as_ref().is_none_or(|values| values.prescribed.is_empty());
         let order = looks.time("order", || if renumber { renumber::order(&matrix) } else { None });
         if let Some(order) = &order {
             matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);

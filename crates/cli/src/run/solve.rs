@@ -182,20 +182,19 @@ fn described(factor: &Factor, ready: &Ready<'_>) -> Vec<String> {
         Factorisation::Lu => "LU with row exchanges",
     };
     let failed = factor.fallback().map(|error| {
-        let mut error = error.clone();
-        let given: Vec<usize> = (0..ready.input.b.len()).collect();
-        let given = renumber::arranged(ready.order.as_ref(), ready.matrix().block().0, &given);
-        error.rows().into_iter().for_each(|row| *row = given[*row]);
-        format!("a cheaper factorisation failed: {}", words::told(&error))
+        let mut ending = Ending::Factor(error.clone());
+        in_file_order(&mut ending, ready);
+        format!("a cheaper factorisation failed: {}", words::told(&ending))
     });
     [format!("factorised by {how}")].into_iter().chain(failed).collect()
 }
 
 /// Changes the rows and nodes of an ending to those of the file, where nodes were renumbered. Rows of coarse levels stay.
 fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
+    let Some(order) = &ready.order else { return };
     let block = ready.matrix().block().0;
     let given: Vec<usize> = (0..ready.matrix().pattern().rows()).collect();
-    let nodes = renumber::arranged(ready.order.as_ref(), 1, &given);
+    let nodes = renumber::arranged(Some(order), 1, &given);
     let row = |row: usize| nodes.get(row / block).map_or(row, |node| node * block + row % block);
     match ending {
         Ending::NotNull { .. }

@@ -296,17 +296,16 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
     }
 }
 
-/// An error names the row of the file. For this reason, a reordered system whose setup fails is solved again
-/// in the order of the file.
+/// An error of a system that was reordered names the row of the file.
 #[test]
-fn a_run_in_another_order_is_counted_as_well() {
+fn rows_of_a_reordered_system_are_those_of_the_file() {
     const N: usize = 20_011;
     let folder = Folder::new();
     let at = |i: usize| i % N * 7919 % N + 1;
     let chain: Vec<(usize, usize, f64)> = (0..N)
         .flat_map(|i| {
             [
-                (at(i), at(i), if i == 0 { 0.0 } else { 4.0 }),
+                (at(i), at(i), if i == 5 { 0.0 } else { 4.0 }),
                 (at(i), at(i + 1), -1.5),
                 (at(i + 1), at(i), -0.5),
             ]
@@ -315,8 +314,8 @@ fn a_run_in_another_order_is_counted_as_well() {
     let a = folder.matrix("a.mtx", N, &chain);
     let (done, report) = solve(&folder, &format!("{a} --method gmres --precond jacobi"));
     assert_eq!((done.code, report["outcome"].as_str()), (4, Some("setup_failed")), "{}", done.err);
-    assert!(done.err.contains("row 1 "), "{}", done.err);
-    assert_eq!(report["tries"].as_array().unwrap().len(), 1, "{}", done.out);
+    assert!(done.err.contains(&format!("row {} ", at(5))), "{}", done.err);
+    assert!(report["tries"].as_array().unwrap().is_empty(), "{}", done.out);
     assert!(looks(&report).0.contains(&"permutation"), "{}", done.out);
 }
 

@@ -52,7 +52,7 @@ pub trait Field {
     fn add(&self, to: &mut Fingerprint);
 }
 
-/// Implements [`Field`] for a struct by its fields, but for those after `without`, or for an enum by its variants.
+/// Implements [`Field`]. A struct adds the fields in braces, and not those after `without`. An enum adds its variant and what is in it.
 ///
 /// ```
 /// use examples_common::{fields, files::Fingerprint};
