@@ -10,7 +10,7 @@ use coarsen_contact::{Aabb, Broad, ClothContact, Pair, Topology};
 use coarsen_core::{SplitMix64, parallel};
 use coarsen_distributed::simulation::{self, Machine, SimComm};
 use coarsen_distributed::{Communicator, GlobalRows, Layout, Partition};
-use coarsen_distributed_contact::{RankSearch, add_contact_gradient, contact_rows, own_triangles};
+use coarsen_distributed_solvers::{RankSearch, add_contact_gradient, contact_rows, own_triangles};
 use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential};
 use coarsen_sparse::Bsr;
 

@@ -9,7 +9,7 @@ use coarsen_core::{LinearOperator, Preconditioner, SplitMix64, Stop, Vector, par
 use coarsen_distributed::{
     Communicator, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, ThreadComm,
 };
-use coarsen_distributed_contact::own_triangles;
+use coarsen_distributed_solvers::own_triangles;
 use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_sparse::Bsr;

@@ -5,7 +5,7 @@
 use coarsen_core::{Class, Preconditioner, Stop, Vector};
 use coarsen_distributed::simulation::{Machine, SimComm, Topology};
 use coarsen_distributed::{Communicator, DistVector};
-use coarsen_distributed_schwarz::DistSchwarz;
+use coarsen_distributed_solvers::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov, PipelinedCg, SingleReductionCg};
 use coarsen_problems::random_vector;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, Vector, parallel};
 use coarsen_distributed::{Communicator, ThreadComm};
-use coarsen_distributed_schwarz::DistSchwarz;
+use coarsen_distributed_solvers::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_multigrid::Multigrid;
 use coarsen_problems::random_vector;

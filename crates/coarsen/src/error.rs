@@ -84,7 +84,7 @@ pub enum AnyError {
     Unavailable(#[from] Unavailable),
     /// A matrix of another library that cannot be converted.
     #[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
-    Interop(#[from] coarsen_interop::InteropError),
+    Interop(#[from] coarsen_sparse::interop::InteropError),
     /// A device that cannot be found or used.
     #[cfg(feature = "opencl")]
     OpenCl(#[from] coarsen_opencl::OpenClError),

@@ -23,7 +23,8 @@
 //! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.
 //!
 //! A program needs `coarsen = { path = ".." }` under `[dependencies]`. The features are `opencl` for devices,
-//! `contact` for contact of bodies, and `sprs`, `nalgebra-sparse` and `faer` for conversions. Solvers are slow
+//! `contact` for contact of bodies, and `sprs` and `nalgebra-sparse` for conversions; `faer`, on by default, is for factorisations
+//! and conversions. Solvers are slow
 //! without compiler optimisation, so set `opt-level = 1` in `[profile.dev]`.
 //!
 //! Each layer is a crate, re-exported here under a short name:
@@ -90,10 +91,10 @@ pub use {coarsen_elastic as elastic, coarsen_optimize as optimize};
 
 #[cfg(feature = "contact")]
 pub use coarsen_contact as contact;
-#[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
-pub use coarsen_interop as interop;
 #[cfg(feature = "opencl")]
 pub use coarsen_opencl as opencl;
+#[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
+pub use coarsen_sparse::interop;
 
 /// The names that most programs need.
 pub mod prelude {

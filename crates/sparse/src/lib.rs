@@ -22,6 +22,8 @@ mod contacts;
 mod error;
 mod fits;
 mod graph;
+#[cfg(any(feature = "sprs", feature = "nalgebra-sparse", feature = "faer"))]
+pub mod interop;
 pub mod morton;
 mod near_kernel;
 mod owned;

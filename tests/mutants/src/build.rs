@@ -14,13 +14,12 @@ use crate::refuse::{Files, Refused};
 use crate::{files, place, schema};
 
 /// Packages whose tests are run on mutants, in addition to the tests of the eight crates of the sample.
-const JUDGES: [&str; 8] = [
+const JUDGES: [&str; 7] = [
     "coarsen-matrix-market",
     "coarsen-constraints",
     "coarsen-diagnose",
     "coarsen-backend",
     "coarsen-problems",
-    "coarsen-interop",
     "coarsen-auto",
     "coarsen",
 ];

@@ -22,8 +22,8 @@ use coarsen::prelude::*;
 use coarsen::sparse::NearKernel;
 use coarsen::{Identity, Outcome};
 use coarsen_distributed::{Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows};
-use coarsen_distributed_multigrid::{DistHierarchy, DistMultigrid};
-use coarsen_distributed_schwarz::{DistSchwarz, DistSubdomains};
+use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid, DistSchwarz, DistSubdomains};
+use coarsen_distributed_solvers::{DistSchwarz, DistSubdomains};
 use examples_common::Failure;
 use examples_common::solver::Solver;
 

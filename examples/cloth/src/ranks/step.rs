@@ -40,7 +40,7 @@ use coarsen_contact::{ClothContact, ClothFriction, Shape};
 use coarsen_distributed::{
     Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
 };
-use coarsen_distributed_contact::{
+use coarsen_distributed_solvers::{
     RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
     touching_rows,
 };

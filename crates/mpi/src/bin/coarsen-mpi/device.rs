@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use coarsen_core::{Identity, Preconditioner};
 use coarsen_distributed::{Communicator, Counted, Partition, pack, unpack};
-use coarsen_distributed_device::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
+use coarsen_distributed_solvers::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
 use coarsen_opencl::{OpenCl, devices};
 
 use crate::arguments::{Precond, Product, Solve};

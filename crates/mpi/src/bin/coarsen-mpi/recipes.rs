@@ -1,8 +1,8 @@
 //! The options of `--precond sa` and `--precond mas`, and the recipes made from them; those of `coarsen` that hold over ranks.
 
 use clap::{Args, ValueEnum};
-use coarsen_distributed_multigrid::DistMultigrid;
-use coarsen_distributed_schwarz::DistSchwarz;
+use coarsen_distributed_solvers::DistSchwarz;
+use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
 use coarsen_multigrid::Spread;
 use coarsen_schwarz::{Arithmetic, Coupling, Storage};
 use coarsen_sparse::Strength;

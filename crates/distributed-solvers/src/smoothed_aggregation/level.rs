@@ -1,0 +1,104 @@
+//! A level on the ranks, and the V-cycle.
+
+use std::sync::Arc;
+
+use coarsen_backend::DenseBlocks;
+use coarsen_core::LinearOperator;
+use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankPlace, agree};
+
+use super::galerkin::Transfer;
+use super::gathered::Gathered;
+use super::smoother::Chebyshev;
+use super::step::{LevelRows, Step};
+
+/// Matrices and vectors at the place S of each rank; `transfer` is on the host, for updates.
+pub(crate) struct Level<C: Communicator, S: RankPlace<C>> {
+    on: Arc<Partition<C>>,
+    a: S::Matrix,
+    smoother: Chebyshev<C, S>,
+    p: S::Matrix,
+    transposed: S::Matrix,
+    pub(crate) transfer: Transfer<C>,
+    residual: S::Vector,
+    coarse_b: S::Vector,
+    coarse_x: S::Vector,
+}
+
+/// The inverses of the diagonal blocks of a level. All ranks call it.
+pub(crate) fn inverses<C: Communicator>(
+    on: &Partition<C>,
+    rows: &GlobalRows<f64>,
+) -> Result<DenseBlocks<f64>, DistError> {
+    agree(on.comm(), rows.inverse_diagonal("smoothed aggregation"))
+}
+
+impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
+    /// The matrix of a level and its smoother.
+    pub(crate) fn smoothed(
+        place: &S,
+        here: &LevelRows<'_, C>,
+        inverses: &DenseBlocks<f64>,
+        estimate: (usize, f64),
+    ) -> Result<(S::Matrix, Chebyshev<C, S>), DistError> {
+        let a = place.matrix(&here.on, &here.on, &here.rows)?;
+        let smoother = Chebyshev::new(place, &here.on, &a, &here.rows, inverses, estimate)?;
+        Ok((a, smoother))
+    }
+
+    /// A level of the partition `on`, and the rows of the coarser one.
+    pub(crate) fn new(
+        place: &S,
+        on: &Arc<Partition<C>>,
+        a: S::Matrix,
+        smoother: Chebyshev<C, S>,
+        step: Step<C>,
+    ) -> Result<(Self, LevelRows<'static, C>), DistError> {
+        let Step { coarse, p, transposed, transfer } = step;
+        let level = Self {
+            on: on.clone(),
+            p: place.matrix(on, &coarse.on, &p)?,
+            transposed: place.matrix(&coarse.on, on, &transposed)?,
+            residual: place.zeros(on)?,
+            coarse_b: place.zeros(&coarse.on)?,
+            coarse_x: place.zeros(&coarse.on)?,
+            transfer,
+            a,
+            smoother,
+        };
+        Ok((level, coarse))
+    }
+
+    /// The division of the rows.
+    pub(crate) fn on(&self) -> &Arc<Partition<C>> {
+        &self.on
+    }
+
+    /// New values of this level. All ranks call it.
+    pub(crate) fn renew(
+        &mut self,
+        place: &S,
+        rows: &GlobalRows<f64>,
+        inverses: &DenseBlocks<f64>,
+        estimate: (usize, f64),
+    ) -> Result<(), DistError> {
+        S::set_values(&mut self.a, rows)?;
+        self.smoother = Chebyshev::new(place, &self.on, &self.a, rows, inverses, estimate)?;
+        Ok(())
+    }
+}
+
+/// x ≈ A⁻¹ b from x = 0.
+pub(crate) fn cycle<C: Communicator, S: RankPlace<C>>(
+    levels: &mut [Level<C, S>],
+    bottom: &mut Gathered,
+    b: &S::Vector,
+    x: &mut S::Vector,
+) {
+    let Some((level, coarser)) = levels.split_first_mut() else { return bottom.solve::<C, S>(b, x) };
+    level.smoother.start(&level.a, b, x);
+    level.a.residual(b, x, &mut level.residual);
+    level.transposed.apply(&level.residual, &mut level.coarse_b);
+    cycle(coarser, bottom, &level.coarse_b, &mut level.coarse_x);
+    S::add_product(&level.p, &level.coarse_x, x, &mut level.residual);
+    level.smoother.smooth(&level.a, b, x);
+}

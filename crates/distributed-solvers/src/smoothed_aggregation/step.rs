@@ -1,0 +1,200 @@
+//! One coarsening step across ranks (Tamstorf 2015, Algorithm 3; step numbers at line ends).
+//!
+//! | message | between | bytes |
+//! |---|---|---|
+//! | rows of A, K and D⁻¹ of ghosts | neighbours | 8 b² + 8 per entry, and 8 b κ + 8 b² per node |
+//! | counts and decisions | all | a few numbers |
+//! | aggregates and rows of Q of ghosts | neighbours | 8 b κ per node |
+//! | rows of P of ghosts, rows of PᵀAP and Pᵀ of other ranks | neighbours | in `galerkin` and `owners` |
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use coarsen_backend::DenseBlocks;
+use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, agree, pack, unpack};
+use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
+use coarsen_sparse::{Bsr, NearKernel};
+
+use super::extended::{Extended, trim};
+use super::fewer::{fewer, moved};
+use super::galerkin::Transfer;
+use super::owners::to_owners;
+
+/// The own rows of a level.
+pub(crate) struct LevelRows<'a, C: Communicator> {
+    pub(crate) on: Arc<Partition<C>>,
+    pub(crate) rows: Cow<'a, GlobalRows<f64>>,
+    pub(crate) near_kernel: NearKernel,
+    /// The number of finer levels.
+    pub(crate) depth: usize,
+    /// Whether weak couplings were left out on the finer level; true on the finest.
+    pub(crate) filtered: bool,
+}
+
+/// The coarser level, and the transfers to it: P with the rows of the fine level, Pᵀ, and P with its ghosts.
+pub(crate) struct Step<C: Communicator> {
+    pub(crate) coarse: LevelRows<'static, C>,
+    pub(crate) p: GlobalRows<f64>,
+    pub(crate) transposed: GlobalRows<f64>,
+    pub(crate) transfer: Transfer<C>,
+}
+
+/// Coarsens a level with a bound of ρ(D⁻¹A) and D⁻¹ of the own rows; `None` if that gives no smaller level. The coarser
+/// level has on average at least `share` unknowns on each rank that has any. All ranks call it.
+pub(crate) fn coarsen<C: Communicator>(
+    recipe: &SmoothedAggregation,
+    fine: &LevelRows<'_, C>,
+    (radius, own_inverses): (f64, &DenseBlocks<f64>),
+    share: usize,
+) -> Result<Option<Step<C>>, DistError> {
+    let on = &fine.on;
+    let local = Extended::new(on, &fine.rows)?;
+    let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
+    let inverses = inverses(on, &local, own_inverses)?;
+    let grid = Grid {
+        near_kernel: Some(&near_kernel),
+        radius: Some(radius),
+        inverses: Some(&inverses),
+        depth: fine.depth,
+        ..Grid::new(&local.a)
+    };
+    let ranks = Ranks { on, local: &local, lost: RefCell::new(None) };
+    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, &ranks); // 2 to 7, 11
+    ranks.lost.take().map_or(Ok(()), Err::<(), CommError>)?;
+    // `None` on ranks beside one with an error, which `agree` returns.
+    let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else { return Ok(None) };
+
+    let coarse_on = Partition::of_counts(on.comm().clone(), found.count(), found.vectors())?;
+    if coarse_on.layout().unknowns() == 0 || coarse_on.layout().unknowns() >= on.layout().unknowns() {
+        return Ok(None);
+    }
+    let first = coarse_on.first();
+    let ghosts = local.fetch(on, |k, to| {
+        if let Some((aggregate, rows)) = found.node(local.own.start + k) {
+            pack([first + u64::from(aggregate)], to);
+            pack(rows.iter().copied(), to);
+        }
+    })?;
+    let (columns, ghosts) = columns(&local, &coarse_on, &ghosts);
+    let before = columns.partition_point(|&column| column < first);
+    let (dead, filtered, count) = (found.dead().to_vec(), found.is_filtered(), found.count());
+    let coarse_kernel = agree(on.comm(), found.near_kernel().map_err(DistError::from))?;
+    let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
+    let p = p.map_err(DistError::from).and_then(|p| Ok(trim(p, &local.own)?));
+    let p = agree(on.comm(), p)?;
+    let fewer_on = fewer(&coarse_on, share)?;
+    let (coarse_kernel, dead) = moved(&coarse_on, &fewer_on, coarse_kernel, dead)?;
+    let coarse_on = fewer_on;
+    let transposed = transpose(on, &coarse_on, &p, &columns)?;
+    let p = agree(on.comm(), global(p, &columns, on.first()))?;
+    let own_columns = before..before + count;
+    let (transfer, a) = Transfer::new((on, &coarse_on), local, &p, (columns, own_columns), dead)?;
+    let rows = Cow::Owned(transfer.coarse(&a)?); // 10
+    let coarse =
+        LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
+    Ok(Some(Step { coarse, p, transposed, transfer }))
+}
+
+/// The other ranks of an aggregation, and the first error of communication.
+struct Ranks<'a, C: Communicator> {
+    on: &'a Partition<C>,
+    local: &'a Extended,
+    lost: RefCell<Option<CommError>>,
+}
+
+impl<C: Communicator> Ranks<'_, C> {
+    fn keep(&self, result: Result<(), CommError>) {
+        if let Err(error) = result {
+            self.lost.borrow_mut().get_or_insert(error);
+        }
+    }
+}
+
+impl<C: Communicator> Exchange for Ranks<'_, C> {
+    fn sum(&self, values: &mut [f64]) {
+        self.keep(self.on.comm().all_reduce(values));
+    }
+
+    fn of_owners(&self, flags: &mut [bool]) {
+        let (local, width) = (self.local, flags.len() / self.local.nodes.len().max(1));
+        let own = |k: usize| (local.own.start + k) * width..(local.own.start + k + 1) * width;
+        let told = local.fetch(self.on, |k, to| to.extend(flags[own(k)].iter().map(|&flag| u8::from(flag))));
+        self.keep(told.map(|told| {
+            for (ghost, told) in local.ghosts().zip(told) {
+                let flags = &mut flags[ghost * width..(ghost + 1) * width];
+                flags.iter_mut().zip(told).for_each(|(flag, told)| *flag = told > 0);
+            }
+        }));
+    }
+}
+
+/// The inverses of the diagonal blocks of own nodes and ghosts, from those of own nodes; ghosts have those of their owners.
+fn inverses<C: Communicator>(
+    on: &Partition<C>,
+    local: &Extended,
+    own: &DenseBlocks<f64>,
+) -> Result<DenseBlocks<f64>, DistError> {
+    let ghosts = local.fetch(on, |node, to| pack(own.block(node).iter().copied(), to))?; // 2
+    let all = around(local, own.values(), &ghosts);
+    agree(on.comm(), DenseBlocks::new(own.size(), all).map_err(|error| DistError::Setup(error.into())))
+}
+
+/// Own values between those of the ghosts before and after the own nodes.
+fn around(local: &Extended, own: &[f64], ghosts: &[Vec<u8>]) -> Vec<f64> {
+    let values = |ghosts: &[Vec<u8>]| -> Vec<f64> { ghosts.iter().flat_map(|v| unpack::<f64>(v)).collect() };
+    let (before, after) = ghosts.split_at(local.own.start);
+    [&values(before)[..], own, &values(after)].concat()
+}
+
+/// K of own nodes and ghosts.
+fn with_ghosts<C: Communicator>(
+    on: &Partition<C>,
+    local: &Extended,
+    own: &NearKernel,
+) -> Result<NearKernel, DistError> {
+    let (b, k) = (on.layout().block(), own.vectors());
+    let node = |node: usize| &own.values()[node * b * k..(node + 1) * b * k];
+    let ghosts = local.fetch(on, |at, to| pack(node(at).iter().copied(), to))?;
+    let all = NearKernel::from_rows(k, around(local, own.values(), &ghosts))
+        .map_err(|error| DistError::Setup(error.into()));
+    agree(on.comm(), all)
+}
+
+/// The global coarse nodes that occur in P̂ here, increasing, and the ghosts with their columns among these.
+fn columns<C: Communicator>(
+    local: &Extended,
+    coarse_on: &Partition<C>,
+    ghosts: &[Vec<u8>],
+) -> (Vec<u64>, Vec<GhostNode<f64>>) {
+    let own = coarse_on.layout().range(coarse_on.rank());
+    let aggregate = |ghost: &Vec<u8>| unpack::<u64>(ghost).next();
+    let mut columns: Vec<u64> = own.chain(ghosts.iter().filter_map(aggregate)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let ghost = |(node, ghost): (usize, &Vec<u8>)| {
+        let column = columns.binary_search(&aggregate(ghost)?).ok()? as u32;
+        Some(GhostNode { node, column, rows: unpack(&ghost[8..]).collect() })
+    };
+    let ghosts = local.ghosts().zip(ghosts).filter_map(ghost).collect();
+    (columns, ghosts)
+}
+
+/// The rows of P from row `first` on with global columns.
+fn global(p: Bsr<f64>, columns: &[u64], first: u64) -> Result<GlobalRows<f64>, DistError> {
+    let (pattern, block, values) = p.into_parts();
+    let global = pattern.indices().iter().map(|&column| columns[column as usize]).collect();
+    GlobalRows::new(first, block, pattern.offsets().to_vec(), global, values)
+}
+
+/// The own rows of Pᵀ. All ranks call it.
+fn transpose<C: Communicator>(
+    on: &Partition<C>,
+    coarse_on: &Arc<Partition<C>>,
+    p: &Bsr<f64>,
+    columns: &[u64],
+) -> Result<GlobalRows<f64>, DistError> {
+    let transposed = agree(on.comm(), p.transpose().map_err(DistError::from))?;
+    let nodes: Vec<u64> = on.layout().range(on.rank()).collect();
+    to_owners(coarse_on, on.layout().rows(), (columns, &nodes), transposed)
+}

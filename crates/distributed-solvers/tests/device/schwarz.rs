@@ -1,0 +1,130 @@
+//! Multilevel Schwarz with the finest level on a device in each rank, compared with the CPU over ranks.
+
+use coarsen_backend::Reused;
+use coarsen_core::{Preconditioner, Vector};
+use coarsen_distributed::{Layout, Partition, RankPlace, ThreadComm};
+use coarsen_distributed_solvers::DistSchwarz;
+use coarsen_distributed_solvers::{DistSchwarz, RankDevice};
+use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
+use coarsen_sparse::Bsr;
+
+use crate::laws::{self, rows};
+use crate::{DEADLINE, place};
+
+/// Small chunks and little gathered, so that there are several levels on the ranks.
+fn recipe() -> DistSchwarz {
+    DistSchwarz { chunk: 50, gather_below: 20, ..DistSchwarz::default() }
+}
+
+/// Ranks whose rows begin inside chunks, an empty rank, and all rows on the last one.
+fn layouts(problem: &Problem) -> Vec<Layout> {
+    let (n, block) = (problem.matrix.pattern().rows() as u64, problem.matrix.block().0);
+    let starts = [vec![0, n], vec![0, n / 2 + 7, n], vec![0, 60, 60, n], vec![0, 0, n]];
+    starts.into_iter().map(|starts| Layout::new(starts, block).unwrap()).collect()
+}
+
+fn equals(problem: &Problem, layout: &Layout, card: bool) {
+    laws::equals(problem, layout, card, 1e-13, &|on, there| {
+        let rows = rows(&problem.matrix, on);
+        let here = recipe().build(on, &rows).unwrap();
+        let found = recipe().build_at(on, &rows, there).unwrap();
+        assert!(found.divided() > 1 && found.to_string() == here.to_string(), "{found}");
+        (Box::new(here), Box::new(found))
+    });
+}
+
+#[test]
+fn equals_the_cpu() {
+    for problem in [poisson2d(31).unwrap(), elasticity3d(7, 1.0).unwrap(), cloth(25, 0.01).unwrap()] {
+        layouts(&problem).iter().for_each(|layout| equals(&problem, layout, false));
+    }
+}
+
+#[test]
+fn a_card_equals_the_cpu() {
+    let problem = cloth(25, 0.01).unwrap();
+    layouts(&problem)[1..].iter().for_each(|layout| equals(&problem, layout, true));
+}
+
+/// From the second application on, no device memory is allocated. The sums over domains and the rows that change
+/// their rank leave a device, and as many come; nothing else does.
+#[test]
+fn an_application_moves_borders_alone() {
+    let problem = cloth(40, 0.01).unwrap();
+    let done = ThreadComm::run(2, DEADLINE, |comm| {
+        let Some(device) = place() else { return };
+        let there = RankDevice::new(&device);
+        let on = Partition::new(comm, Layout::new(vec![0, 790, 1600], 3).unwrap()).unwrap();
+        let recipe = DistSchwarz { chunk: 400, ..DistSchwarz::default() };
+        let mut m = recipe.build_at(&on, &rows(&problem.matrix, &on), &there).unwrap();
+        assert_eq!(m.divided(), 1);
+        let r = there.vector(&on, &vec![1.0; 3 * on.count()]).unwrap();
+        let mut z = r.like().unwrap();
+        m.apply(&r, &mut z);
+        let before = device.counters();
+        m.apply(&r, &mut z);
+        let after = device.counters();
+        assert_eq!(after.allocations, before.allocations);
+        // Rows 790 to 800 go to rank 0, and back; chunks of 400 nodes have at least 13 domains each.
+        let moved = [after.received - before.received, after.sent - before.sent];
+        let most = 24 * (10 + 100);
+        assert!(moved.iter().all(|&bytes| bytes >= 24 * 26 && bytes < most), "{moved:?}, {most}");
+    });
+    done.into_iter().for_each(|rank| rank.unwrap());
+}
+
+#[test]
+fn an_application_fits_where_the_build_fits() {
+    let problem = cloth(25, 0.01).unwrap();
+    laws::fits(&problem, &layouts(&problem)[1], &|on, there| {
+        Ok(Box::new(recipe().build_at(on, &rows(&problem.matrix, on), there)?))
+    });
+}
+
+/// An update gives the bits of a build if that chooses the same domains. Refused values leave the old ones on all ranks.
+#[test]
+fn an_update_equals_a_build() {
+    let first = cloth(25, 0.01).unwrap();
+    let (a, r) = (&first.matrix, first.right_hand_side(4));
+    let (mut scaled, mut broken) = (a.clone(), a.clone());
+    scaled.values_mut().iter_mut().for_each(|v| *v *= 4.0);
+    let at = a.pattern().find(600, 600).unwrap() * 9;
+    broken.values_mut()[at] = -1.0;
+    let other = chain(a);
+    for layout in layouts(&first) {
+        let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
+            let Some(device) = place() else { return };
+            let there = RankDevice::new(&device);
+            let on = Partition::new(comm, layout.clone()).unwrap();
+            let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();
+            let mut z = r.like().unwrap();
+            let mut m = recipe().build_at(&on, &rows(a, &on), &there).unwrap();
+            for (a, reused) in [
+                (&scaled, Reused::Structure),
+                (a, Reused::Structure),
+                (&other, Reused::Nothing),
+                (a, Reused::Nothing),
+            ] {
+                assert_eq!(m.update(&rows(a, &on)).unwrap(), reused);
+                m.apply(&r, &mut z);
+                let found = z.read().unwrap();
+                let mut fresh = recipe().build_at(&on, &rows(a, &on), &there).unwrap();
+                fresh.apply(&r, &mut z);
+                assert_eq!(found, z.read().unwrap());
+                let error = m.update(&rows(&broken, &on)).unwrap_err();
+                assert!(error.to_string().contains("row 1800"), "{error}");
+                m.apply(&r, &mut z);
+                assert_eq!(found, z.read().unwrap());
+            }
+        });
+        done.into_iter().for_each(|rank| rank.unwrap());
+    }
+}
+
+/// A chain of as many nodes: another pattern.
+pub(crate) fn chain(a: &Bsr<f64>) -> Bsr<f64> {
+    let n = a.shape().0 as u32;
+    let chained = (0..n - 3).flat_map(|i| [(i, i + 3, -1.0), (i + 3, i, -1.0)]);
+    let entries: Vec<_> = (0..n).map(|i| (i, i, 2.1)).chain(chained).collect();
+    coarsen_sparse::assembly::from_triplets_blocked(n as usize, n as usize, (3, 3), &entries).unwrap()
+}

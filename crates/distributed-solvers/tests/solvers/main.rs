@@ -1,0 +1,5 @@
+//! Solvers and contact over ranks, on threads as ranks.
+
+mod contact;
+mod schwarz;
+mod smoothed_aggregation;
