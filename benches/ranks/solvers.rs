@@ -6,7 +6,6 @@ use coarsen_core::Preconditioner;
 use coarsen_distributed::{
     Communicator, DistBlockJacobi, DistError, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv,
 };
-use coarsen_distributed_solvers::DistSchwarz;
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
 use coarsen_problems::cloth;
 use coarsen_sparse::{Bsr, NearKernel, Permutation, morton};

@@ -5,7 +5,7 @@ mod again;
 #[path = "../../../tests/counting/mod.rs"]
 mod counting;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use again::again;
@@ -31,7 +31,7 @@ fn main() {
 }
 
 fn solves<M: Preconditioner<DistVector<ThreadComm>>>(
-    build: impl Fn(&Partition<ThreadComm>, &GlobalRows<f64>) -> M + Sync,
+    build: impl Fn(&Arc<Partition<ThreadComm>>, &GlobalRows<f64>) -> M + Sync,
 ) {
     let problem = cloth(24, 0.01).unwrap();
     let b = problem.right_hand_side(1);

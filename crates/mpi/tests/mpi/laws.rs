@@ -8,7 +8,6 @@ use coarsen_distributed::{
     Communicator, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
     SelfComm, Spmv, Stage,
 };
-use coarsen_distributed_solvers::DistSchwarz;
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_mpi::{MpiComm, threads_per_rank};

@@ -23,7 +23,6 @@ use coarsen::sparse::NearKernel;
 use coarsen::{Identity, Outcome};
 use coarsen_distributed::{Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows};
 use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid, DistSchwarz, DistSubdomains};
-use coarsen_distributed_solvers::{DistSchwarz, DistSubdomains};
 use examples_common::Failure;
 use examples_common::solver::Solver;
 

@@ -1,7 +1,6 @@
 //! The options of `--precond sa` and `--precond mas`, and the recipes made from them; those of `coarsen` that hold over ranks.
 
 use clap::{Args, ValueEnum};
-use coarsen_distributed_solvers::DistSchwarz;
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
 use coarsen_multigrid::Spread;
 use coarsen_schwarz::{Arithmetic, Coupling, Storage};
