@@ -73,7 +73,8 @@ fn broken_includes(text: &str, folder: &Path) -> Vec<String> {
             broken.push(format!("{file} does not exist"));
             continue;
         };
-        let has = |mark: &str| body.lines().any(|l| l.trim().trim_start_matches(['/', '#', ' ']) == mark);
+        let has =
+            |mark: &str| body.lines().any(|l| l.trim_matches(|c: char| " \t/#<!->".contains(c)) == mark);
         let both = ["ANCHOR", "ANCHOR_END"].iter().all(|mark| has(&format!("{mark}: {anchor}")));
         if anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') {
             broken.push(format!("{target}: line numbers move; use an anchor"));
@@ -171,6 +172,28 @@ fn links_lead_somewhere() {
             }
         }
     });
+}
+
+/// The pages beside the book: README, benchmarks and papers.
+#[test]
+fn links_of_other_pages_lead_to_files() {
+    let mut pages = vec![
+        root().join("README.md"),
+        root().join("benches/README.md"),
+        root().join("benches/peers/README.md"),
+    ];
+    pages.extend(
+        std::fs::read_dir(root().join("benches/papers"))
+            .expect("a folder")
+            .map(|e| e.expect("a file").path()),
+    );
+    assert!(pages.len() >= 8, "the five papers have a page each");
+    for page in pages {
+        let folder = page.parent().expect("a folder");
+        for link in links(&read(&page)).filter(|link| !link.starts_with("https://")) {
+            assert!(folder.join(link).exists(), "{}: the link to {link} leads nowhere", page.display());
+        }
+    }
 }
 
 /// A path in backquotes, such as `crates/krylov/src/cg.rs`, exists in the repository.

@@ -20,7 +20,7 @@
 //! | q | evaluations of ∇E times particles | `GRADIENT` |
 //! | b | blocks of the Hessian times setups, cycles, or iterations of the coarsest solve | `COSTS` |
 //!
-//! The constants are nanoseconds of one thread, fitted once (`benches/README.md`, *The choice of `auto`*); only ratios
+//! The constants are nanoseconds of one thread, fitted once (`benches/results/show.py hot/auto`); only ratios
 //! matter.
 
 use coarsen::follow::Driver;

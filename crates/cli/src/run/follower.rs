@@ -19,8 +19,8 @@ use crate::arguments::{Follow, Precision, Precond, Solve, name};
 use crate::error::Failure;
 use crate::words::told;
 
-/// The number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size in
-/// `benches/README.md`, with contact that changes in each step.
+/// The number of unknowns above which `auto` uses a hierarchy over the domains, from the table by size
+/// (`benches/results/show.py mas/steps`), with contact that changes in each step.
 const LARGE: usize = 100_000;
 
 /// The number of unknowns above which `auto` uses smoothed aggregation, from the same table.

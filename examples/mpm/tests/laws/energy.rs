@@ -405,7 +405,7 @@ fn the_pattern_has_the_pairs_that_share_a_particle() {
 
 /// Two materials, a wall along which nodes slip and a ball that holds: Gauss-Seidel takes at most two thirds of the
 /// iterations of block Jacobi to the same residual. In the norms of the preconditioners, in which Newton's method
-/// stops, it may take more (Table 3 on chain, `benches/README.md`).
+/// stops, it may take more (Table 3 on chain, `benches/papers/hot.md`).
 #[test]
 fn gauss_seidel_takes_fewer_iterations_than_block_jacobi() {
     let step = Step::new(3000, 0.2, 8);
