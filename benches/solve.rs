@@ -16,13 +16,15 @@
 //! plus solve time, divided by the time of one product y = A x on one thread. This ratio depends less on the
 //! speed of the machine.
 
+use coarsen::smoothed_aggregation::smoothed_aggregation;
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, Update};
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
+use coarsen::multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
+use coarsen::smoothed_aggregation::{Modes, SmoothedAggregation, Spread};
 use coarsen::sparse::{Strength, System};
 use coarsen::{Error, LinearOperator, MixedPrecision, Preconditioner, Stop, parallel};
 
@@ -97,7 +99,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
     let system =
         System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
-    let mut recipe = Multigrid::smoothed_aggregation();
+    let mut recipe = smoothed_aggregation();
     settings.change.iter().for_each(|change| change(&mut recipe));
     let (mut setup, mut solve, mut update) = (vec![], vec![], vec![]);
     let (mut iterations, mut table, mut bytes) = (0, String::new(), 0);

@@ -4,6 +4,7 @@
 //! The constants of `crates/auto/src/cost.rs` are fitted to this table: seconds divided by work agree in all
 //! rows up to a factor of about two.
 
+use coarsen::smoothed_aggregation::smoothed_aggregation;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,7 +13,6 @@ use coarsen::auto::{Costs, Kind, Method};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::Multigrid;
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::relax::{BlockJacobi, Ic0};
 use coarsen::sparse::{Bsr, System, Zeros};
@@ -105,7 +105,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         line("ic0", seconds, costs.setup(Kind::Ic0));
         iterations(Kind::Ic0, 1.0, &mut m);
     }
-    let sa = Multigrid::smoothed_aggregation();
+    let sa = smoothed_aggregation();
     let narrow = a.to::<f32>();
     let single = System {
         matrix: &narrow,

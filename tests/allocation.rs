@@ -10,7 +10,8 @@ use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, StableNeoHookean, Te
 use coarsen::follow::{Driver, Follower, Hosted, TimeStepper, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::mesh::Mesh;
-use coarsen::multigrid::{NodeEmbedding, Nodes, Smoothing};
+use coarsen::multigrid::Smoothing;
+use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
 use coarsen::parallel;
 use coarsen::prelude::*;
@@ -45,7 +46,7 @@ fn hierarchies_of_blocks(threads: usize) {
     let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
     let elastic = System { positions: Some(&body.positions), ..System::from(&body.matrix) };
     let cloth = System { positions: Some(&sheet.positions), ..System::from(&sheet.matrix) };
-    let chebyshev = Multigrid::tamstorf().smoothing;
+    let chebyshev = tamstorf().smoothing;
     for (name, system, cycle, smoothing) in [
         ("V", elastic, Cycle::V, chebyshev),
         ("K", elastic, Cycle::K, chebyshev),
@@ -83,7 +84,7 @@ fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
     let noises = bodies.each_ref().map(|body| noise(body.matrix.shape().0, 3));
     let vectors = noises.each_ref().map(|noise| on.vector(noise).unwrap());
     let mut results = noises.each_ref().map(|noise| on.vector(noise).unwrap());
-    let recipe = Multigrid::node_embedding_of(methods[0].clone());
+    let recipe = node_embedding_of(methods[0].clone());
     let mut m = recipe.build(&bodies[0].matrix, on).unwrap();
     let mut levels = [0; 4];
     let mut round = || {
@@ -99,7 +100,7 @@ fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
     assert_eq!(bytes(round), 0, "other sets of nodes on {} at {threads} threads", on.name());
     assert!(levels[2] < levels[0], "{levels:?}");
     for (k, (body, method)) in bodies.iter().zip(&methods).enumerate() {
-        let mut anew = Multigrid::node_embedding_of(method.clone()).build(&body.matrix, on).unwrap();
+        let mut anew = node_embedding_of(method.clone()).build(&body.matrix, on).unwrap();
         let mut expected = on.vector(&noises[k]).unwrap();
         anew.apply(&vectors[k], &mut expected);
         let [z, expected] = [&results[k], &expected].map(|v| {
@@ -118,7 +119,7 @@ fn contact_that_lasts(threads: usize) {
     let builds: [(&str, Build); 4] = [
         ("hierarchy", |s| Ok(Box::new(common::small_sa(Cycle::V).build(s, &Cpu::mixed())?))),
         ("domains", |s| Ok(Box::new(Schwarz::multilevel().build(s, &Cpu::new())?))),
-        ("damped domains", |s| Ok(Box::new(Multigrid::over_domains().build(s, &Cpu::new())?))),
+        ("damped domains", |s| Ok(Box::new(OverDomains::multiplicative().build(s, &Cpu::new())?))),
         ("overlap", |s| Ok(Box::new(AdditiveSchwarz::overlapping().build(s, &Cpu::new())?))),
     ];
     let sheet = common::problem("cloth:61");

@@ -66,12 +66,12 @@ where
 #[test]
 fn multigrid_and_schwarz_solve() -> Result<(), AnyError> {
     for a in [&poisson3d(16, 1), &poisson3d(8, 3)] {
-        solves("smoothed aggregation", a, &Multigrid::smoothed_aggregation(), 20)?;
+        solves("smoothed aggregation", a, &smoothed_aggregation(), 20)?;
         solves("Schwarz", a, &Schwarz::multilevel(), 60)?;
         solves("IC(0)", a, &Ic0::default(), 60)?;
     }
     let a = &poisson3d(16, 1);
-    solves("Ruge-Stueben", a, &Multigrid::ruge_stueben(), 20)
+    solves("Ruge-Stueben", a, &ruge_stueben(), 20)
 }
 
 /// A free body: the coarsest matrix is singular, and its constants are deflated.
@@ -86,7 +86,7 @@ fn singular_systems_have_a_hierarchy() -> Result<(), AnyError> {
     let mut b = right_hand_side(sums.len());
     let mean = b.iter().sum::<f64>() / b.len() as f64;
     b.iter_mut().for_each(|v| *v -= mean);
-    let mut m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new())?;
+    let mut m = smoothed_aggregation().build(&a, &Cpu::new())?;
     let mut x = vec![0.0; b.len()];
     let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
     assert!(report.iterations < 30, "{}", report.iterations);

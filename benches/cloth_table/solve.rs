@@ -1,5 +1,7 @@
 //! The time of one method on one system.
 
+use coarsen::skinning::skinning;
+use coarsen::smoothed_aggregation::{smoothed_aggregation, tamstorf};
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,7 +12,6 @@ use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::{Direct, Method};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::Multigrid;
 use coarsen_relax::BlockJacobi;
 use coarsen_schwarz::Schwarz;
 use coarsen_sparse::{Bsr, System, Zeros};
@@ -136,12 +137,12 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Preconditioner
         "sa-f32" => {
             let narrow = system.matrix.to::<f32>();
             let system = System { positions: system.positions, ..System::from(&narrow) };
-            Box::new(Multigrid::smoothed_aggregation().build_narrow(system)?)
+            Box::new(smoothed_aggregation().build_narrow(system)?)
         }
-        "sa" => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
-        "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        "sa" => Box::new(smoothed_aggregation().build_from(system, &on)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-        "skinning" => Box::new(Multigrid::skinning().build_from(system, &on)?),
+        "skinning" => Box::new(skinning().build_from(system, &on)?),
         _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
     })
 }

@@ -56,9 +56,9 @@ fn main() -> Outcome<()> {
 fn build(method: &str, system: System<'_, f64>) -> Outcome<Box<dyn Prepared<Vec<f64>, f64>>> {
     let on = Cpu::new();
     Ok(match method {
-        "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-        "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
+        "mas-sa" => Box::new(OverDomains::multiplicative().build_from(system, &on)?),
         _ => Box::new(BlockJacobi::default().build_from(system, &on)?),
     })
 }

@@ -89,12 +89,12 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
     let on = Cpu::new();
     Ok(match method {
         "tamstorf" => {
-            let m = Multigrid::tamstorf().build(system, &on)?;
+            let m = tamstorf().build(system, &on)?;
             let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
         "sa" => {
-            let m = Multigrid::smoothed_aggregation().build(system, &on)?;
+            let m = smoothed_aggregation().build(system, &on)?;
             let bytes = [m.bytes(), levels(&m)];
             (Box::new(m), bytes)
         }
@@ -102,7 +102,7 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
             let narrow = system.matrix.to::<f32>();
             let (positions, near_kernel) = (system.positions, system.near_kernel);
             let system = System { positions, near_kernel, ..System::from(&narrow) };
-            let m = Multigrid::smoothed_aggregation().build_narrow(system)?;
+            let m = smoothed_aggregation().build_narrow(system)?;
             let bytes = [m.get().bytes(), levels(m.get())];
             (Box::new(m), bytes)
         }

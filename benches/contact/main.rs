@@ -16,10 +16,11 @@ mod count;
 mod detection;
 mod sequence;
 
+use coarsen::OverDomains;
+use coarsen_smoothed_aggregation::tamstorf;
 use std::time::Instant;
 
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_multigrid::Multigrid;
 use coarsen_relax::{BlockJacobi, Ic0};
 use coarsen_schwarz::Schwarz;
 use coarsen_sparse::System;
@@ -52,8 +53,8 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Built, SetupError> {
     Ok(match method {
         "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
         "ic0" => Box::new(Ic0::default().build_from(system, &on)?),
-        "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
-        "mas-sa" => Box::new(Multigrid::over_domains().build_from(system, &on)?),
+        "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
+        "mas-sa" => Box::new(OverDomains::multiplicative().build_from(system, &on)?),
         _ => Box::new(Schwarz::multilevel().build_from(system, &on)?),
     })
 }

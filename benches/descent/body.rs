@@ -2,9 +2,9 @@
 
 use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::follow::{Built, Follower, Hosted, following};
-use coarsen::multigrid::SmoothedAggregation;
 use coarsen::optimize::{AcceleratedGradient, Beta, Constant, Direction, Gradient, LineSearch, NonlinearCg};
 use coarsen::prelude::*;
+use coarsen::smoothed_aggregation::SmoothedAggregation;
 
 type Energy = Tetrahedra<StableNeoHookean>;
 pub(crate) type Body = ImplicitEuler<Energy>;
@@ -23,10 +23,10 @@ pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
             "jacobi" => Box::new(Jacobi::default().build_from(system, &on)?),
             "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
             "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),
-            "tamstorf" => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+            "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
             "tamstorf-contrast" => {
                 let coarsening = SmoothedAggregation { prune: 1e-3, ..Default::default() };
-                let recipe = Multigrid { coarsening, ..Multigrid::tamstorf() };
+                let recipe = Multigrid { coarsening, ..tamstorf() };
                 Box::new(recipe.build_from(system, &Cpu::new())?)
             }
             other => unreachable!("no preconditioner {other}"),

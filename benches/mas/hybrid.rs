@@ -1,20 +1,23 @@
 //! Coarse levels above the finest domains, and the composition of levels: iterations and time under mesh
 //! refinement.
 
+use coarsen_smoothed_aggregation::smoothed_aggregation;
 use std::time::Instant;
 
+use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Cycle, Modes, Multigrid, OverDomains, SmoothedAggregation};
+use coarsen_multigrid::{Cycle, Multigrid};
 use coarsen_problems::{Problem, cloth};
 use coarsen_schwarz::{Coarse, Schwarz};
+use coarsen_smoothed_aggregation::{Modes, SmoothedAggregation};
 
 use crate::{Outcome, fastest, median};
 
 /// Domains of `nodes` nodes as the smoother of smoothed aggregation.
 fn over(nodes: usize) -> Multigrid<SmoothedAggregation, OverDomains> {
-    let mut recipe = Multigrid::over_domains();
+    let mut recipe = OverDomains::multiplicative();
     recipe.smoothing.domains.schwarz.domain = nodes;
     recipe
 }
@@ -29,8 +32,8 @@ pub(crate) fn hybrid() -> Outcome<()> {
         let plain = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
         row(n, &p, "additive, domains", &plain)?;
         row(n, &p, "additive, factor", &Schwarz::multilevel())?;
-        row(n, &p, "hybrid, domains", &Multigrid::hybrid())?;
-        row(n, &p, "hybrid, W-cycle", &Multigrid { cycle: Cycle::W, ..Multigrid::hybrid() })?;
+        row(n, &p, "hybrid, domains", &OverDomains::hybrid())?;
+        row(n, &p, "hybrid, W-cycle", &Multigrid { cycle: Cycle::W, ..OverDomains::hybrid() })?;
         for (name, nodes) in [("sa over 12", 12), ("sa over 16", 16), ("sa over 24", 24), ("sa over 32", 32)]
         {
             row(n, &p, name, &over(nodes))?;
@@ -40,7 +43,7 @@ pub(crate) fn hybrid() -> Outcome<()> {
         row(n, &p, "sa over 16, smoothed P", &other)?;
         other.coarsening.modes = Modes::Constants;
         row(n, &p, "sa over 16, constants", &other)?;
-        row(n, &p, "sa alone", &Multigrid::smoothed_aggregation())?;
+        row(n, &p, "sa alone", &smoothed_aggregation())?;
     }
     Ok(())
 }

@@ -37,13 +37,14 @@ mod steps;
 mod table;
 mod weights;
 
+use coarsen::OverDomains;
+use coarsen_smoothed_aggregation::smoothed_aggregation;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen_backend::{Backend, Cpu, Prepared, Setup};
 use coarsen_core::{Iteration, LinearOperator, Preconditioner, Stop, parallel};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::Multigrid;
 use coarsen_problems::Problem;
 use coarsen_relax::{BlockJacobi, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Order, Schwarz};
@@ -99,13 +100,13 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
         "as 1024" => boxed(AdditiveSchwarz::swept(1024), system, Cpu::new())?,
         "mas" => boxed(plain, system, Cpu::new())?,
         "mas strong" => boxed(Schwarz { order: Order::Strong, ..Schwarz::multilevel() }, system, Cpu::new())?,
-        "mas rigid" => boxed(Multigrid::additive(), system, Cpu::mixed())?,
+        "mas rigid" => boxed(OverDomains::additive(), system, Cpu::mixed())?,
         "mas adjacency" => {
             let coupling = Coupling::Adjacency;
             boxed(Schwarz { coupling, ..Schwarz::multilevel() }, system, Cpu::new())?
         }
-        "mas sa" => boxed(Multigrid::over_domains(), system, Cpu::mixed())?,
-        "sa" => boxed(Multigrid::smoothed_aggregation(), system, Cpu::mixed())?,
+        "mas sa" => boxed(OverDomains::multiplicative(), system, Cpu::mixed())?,
+        "sa" => boxed(smoothed_aggregation(), system, Cpu::mixed())?,
         _ => boxed(Schwarz::multilevel(), system, Cpu::new())?,
     })
 }

@@ -1,11 +1,11 @@
 //! The cost of an iteration of preconditioned conjugate gradients.
 
+use coarsen::smoothed_aggregation::tamstorf;
 use std::fmt::Write;
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::Multigrid;
 use coarsen::opencl::OpenCl;
 use coarsen::relax::{BlockJacobi, Chebyshev};
 use coarsen::sparse::Bsr;
@@ -24,7 +24,7 @@ fn build<B: Backend>(
 ) -> Result<Box<dyn Preconditioner<B::Vector>>, SetupError> {
     Ok(match name {
         "chebyshev" => Box::new(Chebyshev::default().build(a, on)?),
-        "tamstorf" => Box::new(Multigrid::tamstorf().build(a, on)?),
+        "tamstorf" => Box::new(tamstorf().build(a, on)?),
         _ => Box::new(BlockJacobi::default().build(a, on)?),
     })
 }

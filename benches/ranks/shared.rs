@@ -1,5 +1,6 @@
 //! Two ranks as threads of one process beside two threads without ranks: seconds per iteration of conjugate gradients.
 
+use coarsen_smoothed_aggregation::tamstorf;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Cpu, Setup};
@@ -7,7 +8,6 @@ use coarsen_core::{Preconditioner, Stop, Vector, parallel};
 use coarsen_distributed::{Communicator, ThreadComm};
 use coarsen_distributed_solvers::DistSchwarz;
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::Multigrid;
 use coarsen_problems::random_vector;
 use coarsen_relax::BlockJacobi;
 use coarsen_schwarz::{Order, Schwarz};
@@ -55,7 +55,7 @@ fn without(sheet: &Sheet, b: &Vec<f64>, method: Method) -> Outcome<f64> {
             Box::new(Schwarz { order: Order::Natural, ..Schwarz::multilevel() }.build_from(system, &on)?)
         }
         // The recipe of the levels on ranks.
-        Method::Tamstorf => Box::new(Multigrid::tamstorf().build_from(system, &on)?),
+        Method::Tamstorf => Box::new(tamstorf().build_from(system, &on)?),
     };
     let (mut x, mut cg) = (vec![0.0; b.len()], Cg::new(stop()));
     let begun = Instant::now();

@@ -139,18 +139,18 @@ pub(crate) fn sheets(sizes: &[usize]) -> Outcome<()> {
         let mib = Direct::default().estimate(&component(&a)?)?.1.bytes as f64 / f64::from(1 << 20);
         row("factor", [setup, update, mib], &iterate(&make, &moment, by(factor), None, 5.0)?);
         let begin = Instant::now();
-        let mut each = Componentwise { scalar: Multigrid::skinning() }.build(system, &Cpu::mixed())?;
+        let mut each = Componentwise { scalar: skinning() }.build(system, &Cpu::mixed())?;
         let setup = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         each.update(system)?;
         let update = begin.elapsed().as_secs_f64();
         let scalar = component(&a)?;
         let system_of_scalars = System { positions: Some(&rest), ..System::from(&scalar) };
-        let bytes = Multigrid::skinning().build(system_of_scalars, &Cpu::mixed())?.bytes();
+        let bytes = skinning().build(system_of_scalars, &Cpu::mixed())?.bytes();
         let mib = bytes as f64 / f64::from(1 << 20);
         row("skinning, 4 x 4", [setup, update, mib], &iterate(&make, &moment, by(each), None, 5.0)?);
         let begin = Instant::now();
-        let mut m = Multigrid::skinning().build(system, &Cpu::mixed())?;
+        let mut m = skinning().build(system, &Cpu::mixed())?;
         let setup = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         m.update(system)?;
@@ -203,9 +203,8 @@ fn newton<P: Potential + 'static>(
     body.f.curvature = Curvature::Projected;
     let rest: Vec<f64> = body.mesh.positions.as_flattened().to_vec();
     let on = Cpu::mixed();
-    let m = Follower::build(&mut body.f, &rest, move |system| {
-        Ok(Box::new(Multigrid::skinning().build_from(system, &on)?))
-    })?;
+    let m =
+        Follower::build(&mut body.f, &rest, move |system| Ok(Box::new(skinning().build_from(system, &on)?)))?;
     let mut f = Hosted::new(body.f, m).projecting_on_demand();
     let mut points = Vec::new();
     let begin = Instant::now();
@@ -299,7 +298,7 @@ fn by(mut m: impl Preconditioner<Vec<f64>> + 'static) -> Solve {
 
 fn ours_built(a: &Bsr<f64>, rest: &[[f64; 3]]) -> Outcome<impl Preconditioner<Vec<f64>> + use<>> {
     let system = System { positions: Some(rest), ..System::from(a) };
-    Ok(Multigrid::skinning().build(system, &Cpu::mixed())?)
+    Ok(skinning().build(system, &Cpu::mixed())?)
 }
 
 fn ours(a: &Bsr<f64>, rest: &[[f64; 3]]) -> Outcome<Solve> {

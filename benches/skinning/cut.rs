@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use coarsen::multigrid::{Coarsening, Cut, Grid, Skinning};
+use coarsen::multigrid::{Coarsening, Grid};
 use coarsen::prelude::*;
 use coarsen::problems::cloth;
+use coarsen::skinning::{Cut, Skinning};
 use coarsen::sparse::assembly;
 
 use crate::Outcome;
@@ -22,8 +23,7 @@ pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
         let p = cloth(n, STEP)?;
         let (after, touched) = halved(&p.matrix, n)?;
         let on = Cpu::mixed();
-        let (build, before) =
-            fastest(|| Ok(Multigrid::skinning().build(whole(&p.matrix, &p.positions), &on)?))?;
+        let (build, before) = fastest(|| Ok(skinning().build(whole(&p.matrix, &p.positions), &on)?))?;
         let handles = before.state(0).ok_or("no coarse level")?.handles().clone();
         let grid = Grid { positions: Some(&p.positions), ..Grid::new(&after) };
         let (old, nodes) = (handles.order.len(), touched.len());
@@ -33,7 +33,7 @@ pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
         let new = coarse.ok_or("no coarse level")?.state.handles().order.len() - old;
         let mut iterations = [0; 2];
         for (k, coarsening) in [again, Skinning::default()].into_iter().enumerate() {
-            let recipe = Multigrid { coarsening, ..Multigrid::skinning() };
+            let recipe = Multigrid { coarsening, ..skinning() };
             let mut m = recipe.build(whole(&after, &p.positions), &on)?;
             let (b, mut x) = (p.right_hand_side(1), vec![0.0; 3 * n * n]);
             iterations[k] =

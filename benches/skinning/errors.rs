@@ -6,8 +6,9 @@
 use std::time::Instant;
 
 use coarsen::direct::Factor;
-use coarsen::multigrid::{Coarsening, Coordinates, Skinning, Weights};
+use coarsen::multigrid::Coarsening;
 use coarsen::prelude::*;
+use coarsen::skinning::{Coordinates, Skinning, Weights};
 
 use crate::Outcome;
 use crate::body::{Body, armadillo};

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use coarsen::multigrid::{Cycle, Grid, PerLevel, Skinning, SmootherRecipe, Smoothing};
+use coarsen::multigrid::{Cycle, Grid, PerLevel, SmootherRecipe, Smoothing};
 use coarsen::prelude::*;
+use coarsen::skinning::Skinning;
 
 use crate::Outcome;
 use crate::body::{Body, armadillo};
@@ -22,7 +23,7 @@ const SIZES: [(usize, &[usize], f64); 6] = [
 /// Iterations of CG to 1e-6 with other settings than the default, for all sizes or those up to `most` cubes along the
 /// longest side.
 pub(crate) fn settings(most: usize) -> Outcome<()> {
-    let base = Multigrid::skinning();
+    let base = skinning();
     let handles = |nodes_per_handle: usize, handles_per_handle: usize| Multigrid {
         coarsening: Skinning { nodes_per_handle, handles_per_handle, ..Skinning::default() },
         ..base.clone()
@@ -90,8 +91,7 @@ pub(crate) fn run() -> Outcome<()> {
             let (nodes, elements) = (body.mesh.positions.len(), body.mesh.tetrahedra.len());
             let rest = body.mesh.positions.clone();
             let system = System { positions: Some(&rest), ..System::from(&a) };
-            let recipe =
-                if handles.is_empty() { Multigrid::skinning() } else { Multigrid::skinning_levels(handles) };
+            let recipe = if handles.is_empty() { skinning() } else { skinning_levels(handles) };
             let recipe = Multigrid { cycle, ..recipe };
             let begin = Instant::now();
             let mut m = recipe.build(system, &Cpu::mixed())?;

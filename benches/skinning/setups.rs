@@ -101,7 +101,7 @@ fn at_rest<'a>(a: &'a Bsr<f64>, rest: &'a [[f64; 3]]) -> System<'a, f64> {
 fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
     let (a, rest, on) = (body.matrix(), body.mesh.positions.clone(), Cpu::mixed());
     let steps: Vec<_> = row.steps.iter().map(|steps| steps.smoothing()).collect();
-    let recipe = Multigrid::skinning_levels(row.handles).smoothed_by(PerLevel { steps: steps.clone() });
+    let recipe = skinning_levels(row.handles).smoothed_by(PerLevel { steps: steps.clone() });
     let begin = Instant::now();
     let mut m = recipe.build(at_rest(&a, &rest), &on)?;
     let setup = begin.elapsed();

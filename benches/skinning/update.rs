@@ -19,7 +19,7 @@ pub(crate) fn run(runs: usize) -> Outcome<()> {
         let p = problem(of, 0.01)?;
         let (system, b) = (p.system(), p.right_hand_side(1));
         let nodes = p.matrix.pattern().rows();
-        let (build, mut m) = fastest(|| Ok(Multigrid::skinning().build(system, &Cpu::mixed())?))?;
+        let (build, mut m) = fastest(|| Ok(skinning().build(system, &Cpu::mixed())?))?;
         let (update, _) = fastest_of(runs, || Ok(m.update_from(system)?))?;
         tables.push(m.to_string());
         let u = m.prolongation(0).ok_or("no coarse level")?.clone();

@@ -100,12 +100,12 @@ fn built(system: System<'_, f64>, method: &str) -> Result<Setups, SetupError> {
     let on = Cpu::mixed();
     Ok(match method {
         "sa" => {
-            let m = Multigrid::smoothed_aggregation().build_from(system, &on)?;
+            let m = smoothed_aggregation().build_from(system, &on)?;
             let bytes = m.bytes();
             (Box::new(m), bytes)
         }
         "skinning" => {
-            let m = Multigrid::skinning().build_from(system, &on)?;
+            let m = skinning().build_from(system, &on)?;
             let bytes = m.bytes();
             (Box::new(m), bytes)
         }

@@ -10,11 +10,14 @@ pub(crate) use data::data;
 
 use coarsen::backend::{Backend, Prepared};
 use coarsen::direct::{Direct, Method};
-use coarsen::multigrid::{Coarsest, Nodes, PlainAggregation, Skinning, SmoothedAggregation, Smoothing};
+use coarsen::multigrid::{Coarsest, Smoothing};
+use coarsen::node_embedding::Nodes;
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, Spai0};
 use coarsen::schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner};
+use coarsen::skinning::Skinning;
+use coarsen::smoothed_aggregation::{PlainAggregation, SmoothedAggregation};
 
 /// A named preconditioner, built from any matrix on a backend.
 pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
@@ -169,13 +172,13 @@ pub(crate) fn small_embedding(a: &Bsr<f64>) -> Multigrid<NodeEmbedding> {
     let nodes = a.pattern().rows() as i32;
     let side = nodes.isqrt().max(1);
     let places = (0..nodes).map(|i| [i / side, i % side, 0]).collect();
-    let recipe = Multigrid::node_embedding_of(NodeEmbedding::new(Nodes::Given(places)));
+    let recipe = node_embedding_of(NodeEmbedding::new(Nodes::Given(places)));
     Multigrid { coarsest: Coarsest::Factor, ..recipe }
 }
 
 /// Smoothed aggregation with at most 40 unknowns on the coarsest level.
 pub(crate) fn small_sa(cycle: Cycle) -> Multigrid<SmoothedAggregation> {
-    Multigrid { cycle, coarse_size: 40, ..Multigrid::tamstorf() }
+    Multigrid { cycle, coarse_size: 40, ..tamstorf() }
 }
 
 /// Multilevel additive Schwarz with domains small enough for several levels.

@@ -284,7 +284,7 @@ fn good_preconditioners_stay_good() {
         let mut m: Box<dyn Preconditioner<Vec<f64>>> = if schwarz {
             Box::new(Schwarz::multilevel().build(system, &Cpu::new()).unwrap())
         } else {
-            Box::new(Multigrid::tamstorf().build(system, &Cpu::new()).unwrap())
+            Box::new(tamstorf().build(system, &Cpu::new()).unwrap())
         };
         let mut x = vec![0.0; b.len()];
         let solved =
@@ -325,7 +325,7 @@ fn ties_do_not_join_aggregates() {
         let mut filtered = prefilter(p.system(), &c).unwrap();
         let system = filtered.system(Some(&p.positions));
         assert_eq!(system.links.is_some(), pairs > 0);
-        let mut m = Multigrid::tamstorf().build(system, &Cpu::new()).unwrap();
+        let mut m = tamstorf().build(system, &Cpu::new()).unwrap();
         let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
         let report =
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(Stop::relative(1e-5)).solve(a, &mut m, c, y));
@@ -352,7 +352,7 @@ fn updates_follow_filters_that_move() {
     };
     let mut filtered = prefilter(p.system(), &hold(13)).unwrap();
     let mut m = Schwarz::multilevel().build(filtered.system(Some(&p.positions)), &on).unwrap();
-    let mut sa = Multigrid::tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
+    let mut sa = tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
     for first in [13, 14, 20, 13] {
         filtered.update(p.system(), &hold(first)).unwrap();
         m.update(filtered.system(Some(&p.positions))).unwrap();
@@ -363,7 +363,7 @@ fn updates_follow_filters_that_move() {
             filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y)).unwrap().unwrap();
         let two =
             filtered.solve(&b, &mut y, |a, c, y| Cg::new(stop).solve(a, &mut sa, c, y)).unwrap().unwrap();
-        let mut fresh = Multigrid::tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
+        let mut fresh = tamstorf().build(filtered.system(Some(&p.positions)), &on).unwrap();
         let mut z = vec![0.0; b.len()];
         let three =
             filtered.solve(&b, &mut z, |a, c, y| Cg::new(stop).solve(a, &mut fresh, c, y)).unwrap().unwrap();

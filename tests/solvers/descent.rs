@@ -22,7 +22,7 @@ type Way = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// Smoothed aggregation with rigid-body modes of the points.
 fn sa(body: &mut Body, x: &[f64]) -> Follower {
-    let recipe = Multigrid { coarse_size: 100, ..Multigrid::tamstorf() };
+    let recipe = Multigrid { coarse_size: 100, ..tamstorf() };
     Follower::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
 }
 
@@ -182,7 +182,7 @@ fn a_gradient_that_is_not_written_is_not_a_number() {
 fn stiff_parts_cost_few_iterations() {
     let iterations = [1e5, 1e10].map(|middle| {
         let Scene { mut body, start: mut x, .. } = Scene::bar_step(12, [1e5, middle], 1.0 / 30.0).unwrap();
-        let mut recipe = Multigrid::tamstorf();
+        let mut recipe = tamstorf();
         recipe.coarsening.prune = 1e-3;
         let m = Follower::build(&mut body, &x, move |system| {
             Ok(Box::new(recipe.build_from(system, &Cpu::new())?))

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, Tetrahedra};
 use coarsen::follow::{Driver, Follower, Hosted, Needs, TimeStepper, Unfit};
 use coarsen::mesh::Mesh;
-use coarsen::multigrid::{NodeEmbedding, Nodes};
+use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{DescentError, DescentReport, Iterate, node_weights};
 use coarsen::prelude::*;
 use coarsen::sparse::System;

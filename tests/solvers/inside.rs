@@ -20,7 +20,7 @@ fn iterations(p: &Problem, m: impl Preconditioner<Vec<f64>>) -> usize {
 fn projection_inside_alone_is_not_enough() {
     let pinned = |share| coarsen::problems::pinned(41, 0.01, share).unwrap();
     let on = Cpu::new();
-    let sa = |p: &Problem| Multigrid::tamstorf().build(p.system(), &on).unwrap();
+    let sa = |p: &Problem| tamstorf().build(p.system(), &on).unwrap();
     let mas = |p: &Problem| Schwarz::multilevel().build(p.system(), &on).unwrap();
     let (free, held) = (pinned(0.0), pinned(0.3));
     let iterations_free = |m: &mut dyn Preconditioner<Vec<f64>>| {

@@ -223,7 +223,7 @@ fn solves_at_once_do_not_meet() {
     let solve = |p: &coarsen::problems::Problem| {
         let b = noise(p.matrix.shape().0, 5);
         let mut x = vec![0.0; b.len()];
-        let mut m = Multigrid::tamstorf().build(p.system(), &Cpu::mixed()).unwrap();
+        let mut m = tamstorf().build(p.system(), &Cpu::mixed()).unwrap();
         let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
         report.converged().unwrap();
         x

@@ -2,8 +2,8 @@
 
 use coarsen::backend::{Cpu, Setup};
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::Multigrid;
 use coarsen::problems::{Options, Problem};
+use coarsen::smoothed_aggregation::tamstorf;
 use coarsen::sparse::assembly;
 use coarsen::{Error, Identity, LinearOperator, MixedPrecision, Stop, parallel};
 
@@ -22,7 +22,7 @@ fn products_in_f32_cost_hardly_an_iteration() {
     {
         let p = Problem::parse(spec, &Options { dt, ..Options::default() }).unwrap();
         let (b, narrow) = (p.right_hand_side(1), p.matrix.to::<f32>());
-        let mut m = Multigrid::tamstorf().build_from(p.system(), &Cpu::mixed()).unwrap();
+        let mut m = tamstorf().build_from(p.system(), &Cpu::mixed()).unwrap();
         let mut count = |a: &dyn LinearOperator<Vec<f64>>, cg: &mut Cg<Vec<f64>>| {
             let mut x = vec![0.0; b.len()];
             let report = cg.solve(a, &mut m, &b, &mut x).unwrap().converged().unwrap();

@@ -3,8 +3,9 @@
 use crate::common::{self, noise, problem, small_sa};
 use coarsen::backend::SetupError;
 use coarsen::krylov::{NullSpace, Projected};
-use coarsen::multigrid::{Modes, SmoothedAggregation, Smoothing};
+use coarsen::multigrid::Smoothing;
 use coarsen::prelude::*;
+use coarsen::smoothed_aggregation::{Modes, SmoothedAggregation};
 use coarsen::{Class, Error};
 
 type Sa = Multigrid<SmoothedAggregation>;
@@ -28,7 +29,7 @@ fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
 
 #[test]
 fn iterations_of_tamstorf_do_not_grow_with_the_mesh() {
-    let tamstorf = Multigrid::tamstorf();
+    let tamstorf = tamstorf();
     let poisson = ["poisson3d:20", "poisson3d:40", "poisson3d:60"].map(|name| iterations(name, tamstorf));
     assert!(poisson.iter().all(|&i| i <= 12), "{poisson:?}");
     assert!(poisson[2] as f64 <= 1.3 * poisson[0] as f64 + 1.0, "{poisson:?}");
@@ -327,21 +328,19 @@ fn a_near_kernel_can_be_found() {
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");
-    let mut recipe = Multigrid::tamstorf();
+    let mut recipe = tamstorf();
     recipe.coarsening.modes = Modes::Found(64);
     let error = recipe.build(p.system(), &Cpu::new()).err().expect("nothing is coarsened");
     assert!(matches!(error, SetupError::Stalled { unknowns: 27_000, .. }), "{error}");
     // A single level is a valid choice.
-    Multigrid { levels: 1, ..Multigrid::tamstorf() }
-        .build(&problem("poisson2d:30").matrix, &Cpu::new())
-        .unwrap();
+    Multigrid { levels: 1, ..tamstorf() }.build(&problem("poisson2d:30").matrix, &Cpu::new()).unwrap();
 }
 
 /// Difficult real matrices: isolated nodes, and singular Laplacians with constants projected out.
 #[test]
 fn awkward_real_matrices_are_solved() {
     let Some(data) = common::data() else { return };
-    let sa = Multigrid::tamstorf();
+    let sa = tamstorf();
     assert!(solved(&common::read(&data, "hypre_tucker21935"), sa, "isolated nodes") < 40);
     for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
         let a = common::read(&data, name);

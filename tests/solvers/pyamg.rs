@@ -3,8 +3,8 @@
 
 use crate::common::{self, noise, problem};
 use crate::multigrid::{iterations, solved};
-use coarsen::multigrid::SmoothedAggregation;
 use coarsen::prelude::*;
+use coarsen::smoothed_aggregation::SmoothedAggregation;
 use coarsen::sparse::{System, Zeros, detect_block_size};
 
 /// CG iterations with `smoothed_aggregation_solver` to 1e-8 with the same near-kernel and coarse size, and its
@@ -71,7 +71,7 @@ fn work(iterations: usize, passes: f64, levels: f64) -> f64 {
 fn by_default(system: System<'_, f64>, what: &str) -> (usize, f64) {
     let a = system.matrix;
     let (b, mut x) = (noise(a.shape().0, 5), vec![0.0; a.shape().0]);
-    let mut m = Multigrid::smoothed_aggregation().build(system, &Cpu::new()).unwrap();
+    let mut m = smoothed_aggregation().build(system, &Cpu::new()).unwrap();
     let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();
     let count = report.converged().unwrap_or_else(|e| panic!("{what}: {e}")).iterations;
     let below: usize =
@@ -144,7 +144,7 @@ fn growth_of_the_default_is_that_of_pyamg_on_large_meshes() {
 /// Checks at every size that iterations of `tamstorf` are at most 1.1 times those of PyAMG plus one.
 fn tamstorf_growth(rows: &[(&str, usize, f64)]) -> Vec<usize> {
     let count = |&(name, pyamg, _): &(&str, usize, f64)| {
-        let count = iterations(name, Multigrid::tamstorf());
+        let count = iterations(name, tamstorf());
         println!("{name}: tamstorf {count}, PyAMG {pyamg}");
         assert!(count as f64 <= 1.1 * pyamg as f64 + 1.0, "{name}: tamstorf {count}, PyAMG {pyamg}");
         count
@@ -174,7 +174,7 @@ fn tamstorf_takes_no_more_iterations_than_pyamg_on_real_matrices() {
     let Some(data) = common::data() else { return };
     let (mut total, mut over) = (0, Vec::new());
     for (name, pyamg, _) in REAL {
-        let count = solved(&real(&data, name), Multigrid::tamstorf(), name);
+        let count = solved(&real(&data, name), tamstorf(), name);
         println!("{name}: tamstorf {count}, PyAMG {pyamg}");
         total += count;
         if count as f64 > 1.25 * pyamg as f64 + 2.0 {
@@ -193,7 +193,7 @@ fn unsymmetric_blocks_of_a_reservoir_are_solved() {
     let a = coarsen::matrix_market::read(data.join("cases/11-reservoir.mtx")).unwrap();
     let a = a.reblock((3, 3), Zeros::Keep).unwrap();
     let recipes: [(&str, Multigrid<SmoothedAggregation>); 2] =
-        [("default", Multigrid::smoothed_aggregation()), ("tamstorf", Multigrid::tamstorf())];
+        [("default", smoothed_aggregation()), ("tamstorf", tamstorf())];
     for (name, recipe) in recipes {
         let (b, mut x) = (noise(a.shape().0, 5), vec![0.0; a.shape().0]);
         let mut m = recipe.build(&a, &Cpu::new()).unwrap_or_else(|e| panic!("{name}: {e}"));

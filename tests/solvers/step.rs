@@ -82,7 +82,7 @@ fn every_action_solves_the_constrained_system() {
     type Recipe = fn(System<'_, f64>) -> Result<Built, SetupError>;
     let recipes: [Recipe; 2] = [
         |system| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?)),
-        |system| Ok(Box::new(Multigrid::smoothed_aggregation().build(system, &Cpu::new())?)),
+        |system| Ok(Box::new(smoothed_aggregation().build(system, &Cpu::new())?)),
     ];
     for (exact, constrained) in [(false, false), (false, true), (true, false), (true, true)] {
         let recipe = recipes[usize::from(exact)];
@@ -238,7 +238,7 @@ fn groups_of_several_nodes_are_patched_or_built() {
 fn a_step_keeps_positions_and_near_kernel() {
     let (p, smaller) = (problem("cloth:12"), problem("cloth:9"));
     let mut step = Step::new(p.system(), |system| {
-        Ok(Box::new(Multigrid::smoothed_aggregation().build(system, &Cpu::new())?) as Built)
+        Ok(Box::new(smoothed_aggregation().build(system, &Cpu::new())?) as Built)
     })
     .unwrap();
     step.set(System::from(&p.matrix)).unwrap();

@@ -5,6 +5,8 @@ use coarsen_core::{Class, Error, LinearOperator, Narrow, Preconditioner, Real};
 use coarsen_multigrid::{Coarsening, Hierarchy, Multigrid, NarrowHierarchy};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
+use coarsen_skinning::skinning;
+use coarsen_smoothed_aggregation::smoothed_aggregation;
 use coarsen_sparse::{Bsr, System};
 
 use crate::Kind;
@@ -48,8 +50,8 @@ impl Builder for Host {
         single: bool,
         system: System<'_, f64>,
     ) -> Result<Built<Vec<f64>>, SetupError> {
-        let aggregation = Multigrid::smoothed_aggregation();
-        let skinning = Multigrid::skinning();
+        let aggregation = smoothed_aggregation();
+        let skinning = skinning();
         match (kind, single) {
             (Kind::SmoothedAggregation, true) => in_f32(system, |system| aggregation.build_narrow(system)),
             (Kind::Skinning, true) => in_f32(system, |system| skinning.build_narrow(system)),

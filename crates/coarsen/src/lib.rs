@@ -11,7 +11,7 @@
 //! let b = vec![1.0; a.shape().0];
 //! let mut x = vec![0.0; b.len()];
 //! let system = System { positions: Some(&body.positions), ..System::from(&a) }; // or &a alone
-//! let mut m = Multigrid::smoothed_aggregation().build(system, &Cpu::new())?;
+//! let mut m = smoothed_aggregation().build(system, &Cpu::new())?;
 //! let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 //! println!("{report}"); // outcome, iterations, true residual
 //! m.update(&a)?; // new values in the next time step
@@ -40,7 +40,9 @@
 //! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
-//! | [`multigrid`] | hierarchies, cycles, smoothed aggregation, skinning, node embedding |
+//! | [`multigrid`] | hierarchies and cycles; the contract of a coarsening |
+//! | [`smoothed_aggregation`](mod@smoothed_aggregation), [`skinning`](mod@skinning), [`node_embedding`](mod@node_embedding), [`ruge_stueben`](mod@ruge_stueben) | methods of multigrid |
+//! | [`OverDomains`] | domains of multilevel Schwarz as the smoother of a hierarchy |
 //! | [`direct`] | sparse and dense factorisations |
 //! | [`auto`] | automatic choice of a method for a matrix, with a bound on the cost |
 //! | [`parallel`] | threads: pools and the number of threads |
@@ -59,6 +61,7 @@ mod any;
 mod error;
 #[cfg(feature = "optimize")]
 pub mod follow;
+mod over_domains;
 mod solver;
 mod step;
 
@@ -75,11 +78,19 @@ pub use coarsen_core::{
     LinearOperator, MixedPrecision, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real,
     RebuildPolicy, Report, RitzValues, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
 };
+pub use over_domains::OverDomains;
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,
     coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_krylov as krylov,
     coarsen_matrix_market as matrix_market, coarsen_mesh as mesh, coarsen_multigrid as multigrid,
-    coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
+    coarsen_node_embedding as node_embedding, coarsen_relax as relax, coarsen_ruge_stueben as ruge_stueben,
+    coarsen_schwarz as schwarz, coarsen_skinning as skinning,
+    coarsen_smoothed_aggregation as smoothed_aggregation, coarsen_sparse as sparse,
+};
+// Functions with the name of their module.
+pub use {
+    coarsen_node_embedding::node_embedding, coarsen_ruge_stueben::ruge_stueben, coarsen_skinning::skinning,
+    coarsen_smoothed_aggregation::smoothed_aggregation,
 };
 
 pub use coarsen_sparse::assembly;
@@ -98,7 +109,7 @@ pub use coarsen_sparse::interop;
 
 /// The names that most programs need.
 pub mod prelude {
-    pub use crate::{AnyBackend, AnyError, BackendChoice, Solver};
+    pub use crate::{AnyBackend, AnyError, BackendChoice, OverDomains, Solver};
     pub use coarsen_auto::Auto;
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
     pub use coarsen_constraints::{Constraints, prefilter};
@@ -109,10 +120,16 @@ pub mod prelude {
     pub use coarsen_direct::Direct;
     pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
     pub use coarsen_matrix_market as matrix_market;
-    pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, NodeEmbedding, SmoothedAggregation};
+    pub use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid};
+    pub use coarsen_node_embedding::{NodeEmbedding, node_embedding, node_embedding_of};
     #[cfg(feature = "optimize")]
     pub use coarsen_optimize::{Backtracking, Descent, Lbfgs, MoreThuente, Newton, Objective, Refresh};
     pub use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+    pub use coarsen_ruge_stueben::ruge_stueben;
     pub use coarsen_schwarz::Schwarz;
+    pub use coarsen_skinning::{skinning, skinning_levels};
+    pub use coarsen_smoothed_aggregation::{
+        SmoothedAggregation, plain_aggregation, smoothed_aggregation, tamstorf,
+    };
     pub use coarsen_sparse::{Bsr, NearKernel, System, Zeros, assembly};
 }

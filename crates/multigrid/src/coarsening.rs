@@ -63,7 +63,7 @@ impl<'a, T: Real> Grid<'a, T> {
 
 impl<T> Grid<'_, T> {
     /// Whether the near-kernel comes from the next finer grid.
-    pub(crate) fn inherits(&self) -> bool {
+    pub fn inherits(&self) -> bool {
         self.depth > 0 && self.near_kernel.is_some()
     }
 }
@@ -103,8 +103,8 @@ impl<T, X> Coarse<T, X> {
 ///
 /// The hierarchy provides Galerkin products, smoothers, cycles and updates. *Implement*
 /// [`coarsen`](Self::coarsen) and [`name`](Self::name), and the other functions only to improve on their
-/// defaults. As a template, *copy* [`Geometric`](crate::Geometric), [`RugeStueben`](crate::RugeStueben) or
-/// [`PlainAggregation`](crate::PlainAggregation), which have one file each.
+/// defaults. As a template, *copy* [`Geometric`](crate::Geometric) or the crates of Ruge-Stueben coarsening and plain aggregation,
+/// which have one file each.
 pub trait Coarsening<T: Real>: Clone {
     /// The data stored with each step in addition to the transfers; `()` for no data.
     type State: Clone;

@@ -5,10 +5,7 @@ use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
 use crate::per_level::Repeated;
-use crate::{
-    Geometric, Grid, NodeEmbedding, Nodes, PlainAggregation, RugeStueben, Skinning, SmoothedAggregation,
-    Spread,
-};
+use crate::{Geometric, Grid};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -25,7 +22,7 @@ use crate::{
 /// use coarsen_krylov::{Cg, Krylov};
 /// use coarsen_multigrid::Multigrid;
 /// # let a = coarsen_problems::Problem::parse("poisson2d:40", &Default::default())?.matrix;
-/// let mut m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new())?;
+/// let mut m = Multigrid::geometric([40, 40, 1]).build(&a, &Cpu::new())?;
 /// let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 15);
@@ -53,110 +50,11 @@ pub struct Multigrid<C, S = Smoothing> {
     pub coarsest: Coarsest,
 }
 
-impl Multigrid<SmoothedAggregation> {
-    /// Returns smoothed aggregation as benchmarked: a symmetric V-cycle that fits the smoother and the reach
-    /// of aggregates to each level.
-    ///
-    /// *Use* with `Cpu::mixed()`, which stores the hierarchy in f32 and so halves memory and memory traffic.
-    /// Use `Cpu::new()` if A is so ill-conditioned that it is indefinite after rounding to f32. A device uses
-    /// a different smoother than a CPU ([`Smoothing::Fitted`]) and needs a different number of iterations. To
-    /// compare places, use [`tamstorf`](Self::tamstorf).
-    pub fn smoothed_aggregation() -> Self {
-        Self {
-            coarsening: SmoothedAggregation::default(),
-            cycle: Cycle::V,
-            smoothing: Smoothing::Fitted,
-            levels: 20,
-            coarse_size: 500,
-            keep: Keep::Transfers,
-            coarsest: Coarsest::Factor,
-        }
-    }
-
-    /// Returns smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2
-    /// before and after the coarse correction. Aggregates contain the strong neighbours of their root.
-    ///
-    /// The polynomial damps \[β/10, β\], where β bounds the spectrum; with \[β/30, β\], smooth problems need
-    /// twice as many iterations. *Use* for few iterations, or for the same number of iterations at all
-    /// places. The default needs 10 % to 40 % more iterations, but each of them is faster on a CPU.
-    pub fn tamstorf() -> Self {
-        let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
-        Self { coarsening, smoothing: Smoothing::Chebyshev(SECOND), ..Self::smoothed_aggregation() }
-    }
-}
-
 impl Multigrid<Geometric> {
     /// Returns multigrid on a grid with `points` points along each axis. The first axis varies fastest; an
     /// absent axis has 1 point. Gauss-Seidel sweeps forward before and backward after the correction.
     pub fn geometric(points: [usize; 3]) -> Self {
         Multigrid::of(Geometric { points })
-    }
-}
-
-impl Multigrid<RugeStueben> {
-    /// Returns classical algebraic multigrid with θ = 1/4 and Gauss-Seidel, forward before and backward after
-    /// the coarse correction.
-    pub fn ruge_stueben() -> Self {
-        Multigrid::of(RugeStueben::default())
-    }
-}
-
-impl Multigrid<PlainAggregation> {
-    /// Returns double pairwise aggregation with a K-cycle, which requires `FlexibleCg`.
-    pub fn plain_aggregation() -> Self {
-        Self { cycle: Cycle::K, ..Multigrid::of(PlainAggregation::default()) }
-    }
-}
-
-impl Multigrid<Skinning> {
-    /// Returns skinning-space multigrid. The number of handles depends on the number of nodes, and each level
-    /// has a fitted smoother. *Deviation*: Xian, Tong & Liu 2019, Table 1, choose the numbers of handles by hand, and take several
-    /// steps of Gauss-Seidel or Jacobi; [`skinning_levels`](Self::skinning_levels) and `PerLevel` do so.
-    pub fn skinning() -> Self {
-        Self { smoothing: Smoothing::Fitted, ..Multigrid::of(Skinning::default()) }
-    }
-
-    /// Returns skinning-space multigrid with `handles[k]` handles on the k-th coarse level, from fine to
-    /// coarse. The last level is solved directly.
-    pub fn skinning_levels(handles: &[usize]) -> Self {
-        let coarsening = Skinning { handles: handles.to_vec(), ..Skinning::default() };
-        Self { coarsening, coarse_size: 0, ..Self::skinning() }
-    }
-}
-
-impl Multigrid<NodeEmbedding> {
-    /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
-    /// (HOT), Algorithm 2 and §7.1: three levels, one symmetric Gauss-Seidel before and one after the coarse
-    /// correction, and block-Jacobi CG to half of √(bᵀ D⁻¹ b) on the coarsest level. *Deviation*: b is the right-hand
-    /// side of that level, with which Newton's method takes fewer iterations of CG; [`Compared::RightHandSide`] is that of the
-    /// paper.
-    ///
-    /// CG makes the cycle [`Variable`](coarsen_core::Class): use it as the initial inverse Hessian of
-    /// `Lbfgs`, or with `FlexibleCg`. [`Coarsest::Factor`] makes it a fixed symmetric operator for `Cg`.
-    ///
-    /// ```
-    /// use coarsen_backend::{Cpu, Setup};
-    /// use coarsen_core::Stop;
-    /// use coarsen_krylov::{Cg, Krylov};
-    /// use coarsen_multigrid::{Coarsest, Multigrid};
-    /// let p = coarsen_problems::elasticity3d(12, 1.0)?; // nodes at multiples of 1/12
-    /// let recipe = Multigrid { coarsest: Coarsest::Factor, ..Multigrid::node_embedding(1.0 / 12.0) };
-    /// let mut m = recipe.build(p.system(), &Cpu::new())?;
-    /// let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
-    /// let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
-    /// assert!(report.iterations < 25);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn node_embedding(spacing: f64) -> Self {
-        Self::node_embedding_of(NodeEmbedding::new(Nodes::OfSystem { spacing, origin: [0.0; 3] }))
-    }
-
-    /// Returns [`node_embedding`](Self::node_embedding) for other nodes, with restraints, or with the
-    /// quadratic kernel.
-    pub fn node_embedding_of(coarsening: NodeEmbedding) -> Self {
-        let smoothing = Smoothing::SymmetricGaussSeidel(GaussSeidel::default());
-        let coarsest = Coarsest::Iterative(JacobiCg::default());
-        Self { levels: 3, coarse_size: 0, smoothing, coarsest, ..Multigrid::of(coarsening) }
     }
 }
 
@@ -284,7 +182,11 @@ pub enum Smoothing {
     Fitted,
 }
 
-/// Chebyshev of degree 2 on the upper tenth of the spectrum.
+impl Smoothing {
+    /// Chebyshev of degree 2 on the upper tenth of the spectrum: the fitted smoother of devices, and that of Tamstorf 2015.
+    pub const CHEBYSHEV_2: Self = Self::Chebyshev(SECOND);
+}
+
 const SECOND: Chebyshev = Chebyshev {
     degree: 2,
     ratio: 10.0,

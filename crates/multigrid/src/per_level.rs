@@ -18,12 +18,12 @@ use crate::{Grid, SmootherRecipe, Smoothing};
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Preconditioner;
 /// use coarsen_multigrid::{Multigrid, PerLevel, Smoothing};
-/// let p = coarsen_problems::Problem::parse("cloth:20", &Default::default())?;
+/// let p = coarsen_problems::Problem::parse("poisson2d:20", &Default::default())?;
 /// let jacobi = Smoothing::DampedJacobi(Default::default());
 /// let smoothing = PerLevel { steps: vec![(jacobi, 5), (jacobi, 10)] };
-/// let mut m = Multigrid::skinning_levels(&[40, 8]).smoothed_by(smoothing).build(p.system(), &Cpu::new())?;
-/// let mut z = vec![0.0; 1200];
-/// m.apply(&vec![1.0; 1200], &mut z);
+/// let mut m = Multigrid::geometric([20, 20, 1]).smoothed_by(smoothing).build(p.system(), &Cpu::new())?;
+/// let mut z = vec![0.0; 400];
+/// m.apply(&vec![1.0; 400], &mut z);
 /// assert!(z.iter().all(|z| z.is_finite()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

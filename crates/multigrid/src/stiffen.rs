@@ -9,7 +9,7 @@ use coarsen_sparse::Bsr;
 ///
 /// # Errors
 /// [`SetupError::ZeroDiagonal`] if the block is not stored.
-pub(crate) fn stiffen<T: Real>(
+pub fn stiffen<T: Real>(
     a: &mut Bsr<T>,
     node: usize,
     directions: impl Iterator<Item = ([f64; 4], usize)>,

@@ -1,6 +1,7 @@
 //! The kernels as CUDA (`benches/gpu/cuda`). Without a card an error with a reason is returned at once. On a
 //! card simulated with g++, the results equal those of the CPU.
 
+use coarsen_smoothed_aggregation::tamstorf;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -96,7 +97,7 @@ fn assembled_there(on: &OpenCl<f64>) {
         found
     };
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()));
-    let recipe = Multigrid { coarse_size: 20, ..Multigrid::tamstorf() };
+    let recipe = Multigrid { coarse_size: 20, ..tamstorf() };
     let mut m = recipe.build(p.system(), on).unwrap();
     assert!(m.levels() > 1);
     let mut plan = m.numeric_plan().unwrap();

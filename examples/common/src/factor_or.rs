@@ -60,7 +60,7 @@ fn hierarchy<B: Place<Real = f64>>(
     refused: &SetupError,
 ) -> Result<Built<B::Vector>, SetupError> {
     eprintln!("no factor from here to the next checkpoint, but smoothed aggregation: {refused}");
-    Ok(Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?))
+    Ok(Box::new(smoothed_aggregation().build_from(system, on)?))
 }
 
 impl<B: Place<Real = f64>> Preconditioner<B::Vector> for FactorOr<B> {

@@ -138,8 +138,7 @@ fn build<B: Place<Real = f64>>(
 ) -> Result<Built<B::Vector>, SetupError> {
     Ok(match solver {
         Solver::Skinning => {
-            let mut recipe =
-                if levels.is_empty() { Multigrid::skinning() } else { Multigrid::skinning_levels(levels) };
+            let mut recipe = if levels.is_empty() { skinning() } else { skinning_levels(levels) };
             recipe.coarsening.rest = Some(rest.clone());
             Box::new(recipe.build_from(system, on)?)
         }
@@ -149,7 +148,7 @@ fn build<B: Place<Real = f64>>(
             Box::new(Schwarz { levels, ..recipe }.build_from(system, on)?)
         }
         Solver::Sa | Solver::Auto => {
-            let recipe = Multigrid::smoothed_aggregation();
+            let recipe = smoothed_aggregation();
             let levels = levels.first().copied().unwrap_or(recipe.levels);
             Box::new(Multigrid { levels, ..recipe }.build_from(system, on)?)
         }

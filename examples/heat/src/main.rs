@@ -141,7 +141,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     // ANCHOR: solver
     heat.assemble(rate(dt), &u, conductivity);
     given.impose_matrix(&mut heat.matrix)?;
-    let mut m = Multigrid::tamstorf().build(&heat.matrix, &on)?; // the same iterations on every device
+    let mut m = tamstorf().build(&heat.matrix, &on)?; // the same iterations on every device
     let mut a = on.matrix(&heat.matrix)?;
     let (mut x, mut rhs) = (on.vector(&u)?, on.vector(&b)?);
     let mut cg = Cg::new(Stop::relative(1e-8));

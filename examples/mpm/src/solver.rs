@@ -13,7 +13,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
-use coarsen::multigrid::{NodeEmbedding, Nodes};
+use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Criterion, DescentMonitor, DescentOutcome, DescentReport, Iterate, Verdict};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;

@@ -5,9 +5,9 @@ use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::Direct;
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::Multigrid;
 use coarsen_problems::{Options, Problem, random_vector, scrambled};
 use coarsen_relax::{BlockJacobi, Ic0};
+use coarsen_smoothed_aggregation::smoothed_aggregation;
 use coarsen_sparse::{Bsr, System};
 
 const PROBLEMS: [&str; 21] = [
@@ -70,7 +70,7 @@ fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
     if let Ok(mut m) = Ic0::default().build(system, &on) {
         rival(Kind::Ic0, 1.0, &mut m);
     }
-    let recipe = Multigrid::smoothed_aggregation();
+    let recipe = smoothed_aggregation();
     if let Ok(mut m) = recipe.build(system, &on) {
         let complexity = m.operator_complexity();
         rival(Kind::SmoothedAggregation, complexity, &mut m);

@@ -32,7 +32,7 @@ fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
 
     // ANCHOR: build
     let system = System { positions: Some(&positions), ..System::from(&a) };
-    let mut m = Multigrid::smoothed_aggregation().build(system, &Cpu::new())?;
+    let mut m = smoothed_aggregation().build(system, &Cpu::new())?;
     println!("{m}");
     // ANCHOR_END: build
 

@@ -62,7 +62,7 @@ fn run(
     // ANCHOR: driver
     let rest: Arc<[[f64; 3]]> = rest.into();
     let inverse = Follower::build(&mut step, &x, move |system| {
-        let mut recipe = Multigrid::skinning();
+        let mut recipe = skinning();
         recipe.coarsening.rest = Some(rest.clone());
         let hierarchy = recipe.build_from(system, &Cpu::new())?;
         println!("built {} levels", hierarchy.levels());

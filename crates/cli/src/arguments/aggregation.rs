@@ -1,10 +1,12 @@
 //! The options of `--precond sa`, and the recipe made from them.
 
+use coarsen::smoothed_aggregation::{smoothed_aggregation, tamstorf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
+use coarsen::multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen::relax::{DampedJacobi, GaussSeidel, Spai0};
+use coarsen::smoothed_aggregation::{Modes, SmoothedAggregation, Spread};
 use coarsen::sparse::Strength;
 use serde::Serialize;
 
@@ -96,7 +98,7 @@ impl Aggregation {
 
     /// The recipe.
     pub(crate) fn recipe(&self) -> Multigrid<SmoothedAggregation> {
-        let mut recipe = Multigrid::smoothed_aggregation();
+        let mut recipe = smoothed_aggregation();
         if let Some(theta) = self.sa_theta {
             recipe.coarsening.strength = Strength::SpectralRadius { theta };
         }
@@ -109,7 +111,7 @@ impl Aggregation {
         };
         recipe.smoothing = match self.sa_smoother {
             None => recipe.smoothing,
-            Some(SmootherName::Chebyshev) => Multigrid::tamstorf().smoothing,
+            Some(SmootherName::Chebyshev) => tamstorf().smoothing,
             Some(SmootherName::Gs) => Smoothing::GaussSeidel(GaussSeidel::default()),
             Some(SmootherName::Jacobi) => Smoothing::DampedJacobi(DampedJacobi::default()),
             Some(SmootherName::Spai0) => Smoothing::Spai0(Spai0::default()),
@@ -155,7 +157,7 @@ mod tests {
 
     #[test]
     fn nothing_said_is_the_default_of_the_library() {
-        assert_eq!(Aggregation::default().recipe(), Multigrid::smoothed_aggregation());
+        assert_eq!(Aggregation::default().recipe(), smoothed_aggregation());
         assert!(Aggregation::default().words().is_empty());
     }
 

@@ -1,8 +1,10 @@
 //! The options of `--precond mas`, and the recipe made from them.
 
 use clap::{Args, ValueEnum};
-use coarsen::multigrid::{Multigrid, OverDomains, SmoothedAggregation};
+use coarsen::OverDomains;
+use coarsen::multigrid::Multigrid;
 use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage, Weights};
+use coarsen::smoothed_aggregation::SmoothedAggregation;
 use serde::Serialize;
 
 use crate::error::Failure;
@@ -132,9 +134,9 @@ impl Domains {
     /// The recipe; inverses are stored in f64 by default if `double`.
     pub(crate) fn recipe(&self, double: bool) -> Form {
         let over = match (self.mas_hybrid, self.mas_coarse) {
-            (true, _) => Multigrid::hybrid(),
-            (false, Some(CoarseName::Sa)) => Multigrid::over_domains(),
-            (false, _) if self.mas_modes == Some(ModesName::Rigid) => Multigrid::additive(),
+            (true, _) => OverDomains::hybrid(),
+            (false, Some(CoarseName::Sa)) => OverDomains::multiplicative(),
+            (false, _) if self.mas_modes == Some(ModesName::Rigid) => OverDomains::additive(),
             _ => return Form::Additive(self.schwarz(Schwarz::multilevel(), double)),
         };
         let OverDomains { domains, levels, below } = over.smoothing;
@@ -226,7 +228,7 @@ mod tests {
     #[test]
     fn nothing_said_is_the_default_of_the_library() {
         assert_eq!(Domains::default().recipe(false), Form::Additive(Schwarz::multilevel()));
-        assert_eq!(Domains::over(false), Form::Multiplicative(Box::new(Multigrid::over_domains())));
+        assert_eq!(Domains::over(false), Form::Multiplicative(Box::new(OverDomains::multiplicative())));
         assert!(Domains::default().words().is_empty());
         assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
         assert!(coupling("1.5").is_err() && coupling("weak").is_err());

@@ -1,7 +1,9 @@
 //! The options of `--precond skinning`, and the recipe made from them.
 
 use clap::{Args, ValueEnum};
-use coarsen::multigrid::{Multigrid, Sampling, Skinning};
+use coarsen::multigrid::Multigrid;
+use coarsen::skinning::{Sampling, Skinning};
+use coarsen::skinning::{skinning, skinning_levels};
 use serde::Serialize;
 
 /// Options of skinning-space multigrid; `None` means the default of the library.
@@ -30,10 +32,8 @@ impl Sampled {
     /// The recipe.
     pub(crate) fn recipe(&self) -> Multigrid<Skinning> {
         let mut recipe = match &self.skinning_handles {
-            None => Multigrid::skinning(),
-            Some(counts) => {
-                Multigrid::skinning_levels(&counts.iter().map(|&k| k as usize).collect::<Vec<_>>())
-            }
+            None => skinning(),
+            Some(counts) => skinning_levels(&counts.iter().map(|&k| k as usize).collect::<Vec<_>>()),
         };
         if self.skinning_sampling == Some(SamplingName::Stiffness) {
             recipe.coarsening.sampling = Sampling::Stiffness;
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_command_line() {
-        assert_eq!(Sampled::default().recipe(), Multigrid::skinning());
+        assert_eq!(Sampled::default().recipe(), skinning());
         assert!(Sampled::default().words().is_empty());
         let given = Sampled {
             skinning_handles: Some(vec![100, 10]),

@@ -1,11 +1,12 @@
 //! The preconditioner of a soft body, by name.
 
+use coarsen::skinning::skinning;
+use coarsen::smoothed_aggregation::smoothed_aggregation;
 use std::sync::Arc;
 
 use coarsen::backend::{Setup, SetupError};
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::follow::{Built, Follower, Placed};
-use coarsen::multigrid::Multigrid;
 use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
 use coarsen::{AnyBackend, AnyVector, Identity};
@@ -35,10 +36,10 @@ pub(crate) fn build(
             Inverse::None => Box::new(Identity),
             Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),
             Inverse::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, &on)?),
-            Inverse::Sa => Box::new(Multigrid::smoothed_aggregation().build_from(system, &on)?),
+            Inverse::Sa => Box::new(smoothed_aggregation().build_from(system, &on)?),
             Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
             Inverse::Skinning => {
-                let mut recipe = Multigrid::skinning();
+                let mut recipe = skinning();
                 recipe.coarsening.rest = Some(rest.clone());
                 Box::new(recipe.build_from(system, &on)?)
             }

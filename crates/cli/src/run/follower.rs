@@ -7,9 +7,11 @@ use std::time::Instant;
 use coarsen::auto::OVER_RELAXATION;
 use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::{Multigrid, Skinning, SmoothedAggregation};
+use coarsen::multigrid::Multigrid;
 use coarsen::problems::Sequence;
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen::skinning::Skinning;
+use coarsen::smoothed_aggregation::SmoothedAggregation;
 use coarsen::sparse::System;
 use coarsen::{Action, AnyError, Decision, Followed, Outcome, Real, Step};
 

@@ -2,9 +2,11 @@
 
 use coarsen::auto::{Built, Kind, Levels, OVER_RELAXATION, in_f32};
 use coarsen::backend::{Backend, Cpu, Prepared, Setup, SetupError};
-use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, Skinning, SmoothedAggregation, SmootherRecipe};
+use coarsen::multigrid::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen::schwarz::Place;
+use coarsen::skinning::Skinning;
+use coarsen::smoothed_aggregation::SmoothedAggregation;
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, Identity, LinearOperator, Real, Vector};
 

@@ -4,11 +4,14 @@
 //! *Reference* Wang et al. 2020, "Hierarchical Optimization Time Integration for CFL-rate MPM Stepping" (HOT),
 //! ACM TOG 39(3):21, Algorithms 1 and 3, §7.1.
 
+use coarsen_node_embedding::node_embedding_of;
+use coarsen_smoothed_aggregation::smoothed_aggregation;
 use std::fmt;
 use std::str::FromStr;
 
 use coarsen_backend::{Setup, SetupError};
-use coarsen_multigrid::{Kernel, Multigrid, NodeEmbedding, Smoothing};
+use coarsen_multigrid::{Multigrid, Smoothing};
+use coarsen_node_embedding::{Kernel, NodeEmbedding};
 use coarsen_relax::{BlockJacobi, GaussSeidel};
 use coarsen_schwarz::{Place, Schwarz};
 use coarsen_sparse::System;
@@ -138,7 +141,7 @@ impl Driver {
         }
         Ok(match self {
             PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
-            LbfgsSa | NewtonSa => Box::new(Multigrid::smoothed_aggregation().build_from(system, on)?),
+            LbfgsSa | NewtonSa => Box::new(smoothed_aggregation().build_from(system, on)?),
             LbfgsMas | NewtonMas => Box::new(Schwarz::multilevel().build_from(system, on)?),
             _ => Box::new(BlockJacobi::default().build_from(system, on)?),
         })
@@ -151,7 +154,7 @@ impl Driver {
         Some(match self {
             Hot | PnMgpcg | LbfgsGmg | PnGmgPcg => cycle(method),
             HotQuadratic => cycle(NodeEmbedding { kernel: Kernel::Quadratic, ..method }),
-            LbfgsH => Multigrid { levels: 1, ..Multigrid::node_embedding_of(method) },
+            LbfgsH => Multigrid { levels: 1, ..node_embedding_of(method) },
             _ => return None,
         })
     }
@@ -161,7 +164,7 @@ impl Driver {
 fn cycle(method: NodeEmbedding) -> Multigrid<NodeEmbedding> {
     let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() };
     let smoothing = Smoothing::SymmetricGaussSeidel(known);
-    Multigrid { smoothing, ..Multigrid::node_embedding_of(method) }
+    Multigrid { smoothing, ..node_embedding_of(method) }
 }
 
 impl fmt::Display for Driver {

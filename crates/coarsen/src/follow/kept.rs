@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use coarsen_backend::{Reused, Setup, SetupError, Update};
 use coarsen_core::{Class, Dot, Preconditioner, Vector};
-use coarsen_multigrid::{Coarsest, Hierarchy, Multigrid, NodeEmbedding};
+use coarsen_multigrid::{Coarsest, Hierarchy, Multigrid};
+use coarsen_node_embedding::NodeEmbedding;
 use coarsen_schwarz::Place;
 use coarsen_sparse::System;
 

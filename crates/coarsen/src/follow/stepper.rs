@@ -10,7 +10,8 @@ use std::time::Duration;
 use coarsen_backend::{Cpu, SetupError};
 use coarsen_core::{Identity, Monitor, Objective, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
-use coarsen_multigrid::{Coarsest, NodeEmbedding};
+use coarsen_multigrid::Coarsest;
+use coarsen_node_embedding::NodeEmbedding;
 use coarsen_optimize::{
     Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Linearize, Newton,
     Norm, Preconditioned, Refresh, Refreshed,
@@ -37,7 +38,7 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 ///
 /// ```
 /// use coarsen::follow::{Driver, TimeStepper};
-/// use coarsen::multigrid::{NodeEmbedding, Nodes};
+/// use coarsen::node_embedding::{NodeEmbedding, Nodes};
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(4)?;
 /// let grid = NodeEmbedding::new(Nodes::Given(vec![[0; 3]; x.len() / 3].into())); // not used by pn-pcg

@@ -5,7 +5,8 @@ use coarsen_core::{Class, Preconditioner, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, GlobalRows, Partition, RankPlace, agree, pack, unpack,
 };
-use coarsen_multigrid::{Hierarchy, Multigrid, SmoothedAggregation};
+use coarsen_multigrid::{Hierarchy, Multigrid};
+use coarsen_smoothed_aggregation::SmoothedAggregation;
 use coarsen_sparse::{Bsr, NearKernel, System};
 
 use super::step::LevelRows;
@@ -16,9 +17,12 @@ const ROOT: usize = 0;
 /// A cycle of the gathered levels costs about as much as this number of products with their finest matrix.
 const PRODUCTS: usize = 7;
 
+/// The hierarchy of the gathered levels.
+type Built = Hierarchy<f64, Cpu, SmoothedAggregation>;
+
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered {
-    solver: Option<Hierarchy>,
+    solver: Option<Built>,
     /// The matrix and the near-kernel on rank 0, for updates.
     system: Option<(Bsr<f64>, NearKernel)>,
     /// The whole vectors, and the entries of this rank.
@@ -95,7 +99,7 @@ impl Gathered {
 }
 
 /// The number of levels and the class of the solver, on every rank.
-fn about<C: Communicator>(comm: &C, solver: Option<&Hierarchy>) -> Result<(usize, Class), CommError> {
+fn about<C: Communicator>(comm: &C, solver: Option<&Built>) -> Result<(usize, Class), CommError> {
     let mut about = Vec::new();
     if let Some(solver) = solver {
         pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
@@ -113,7 +117,7 @@ fn build(
     vectors: usize,
     a: Bsr<f64>,
     kernel: &[Vec<u8>],
-) -> Result<(Hierarchy, (Bsr<f64>, NearKernel)), DistError> {
+) -> Result<(Built, (Bsr<f64>, NearKernel)), DistError> {
     let kernel: Vec<f64> = kernel.iter().flat_map(|part| unpack::<f64>(part)).collect();
     let kernel = NearKernel::from_rows(vectors, kernel);
     let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;

@@ -1,5 +1,6 @@
 //! The hierarchy over ranks, and its V-cycle.
 
+use coarsen_smoothed_aggregation::tamstorf;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use coarsen_core::{Class, Preconditioner, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, GlobalRows, Host, Partition, RankPlace, agree, check_equal,
 };
-use coarsen_multigrid::{Multigrid, SmoothedAggregation};
+use coarsen_multigrid::Multigrid;
+use coarsen_smoothed_aggregation::SmoothedAggregation;
 use coarsen_sparse::NearKernel;
 
 use super::gathered::Gathered;
@@ -51,7 +53,7 @@ pub struct DistMultigrid {
 impl Default for DistMultigrid {
     /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered, others have on average 1000 unknowns per rank or more.
     fn default() -> Self {
-        Self { multigrid: Multigrid::tamstorf(), gather_below: 1000, share: 1000 }
+        Self { multigrid: tamstorf(), gather_below: 1000, share: 1000 }
     }
 }
 

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use coarsen_backend::DenseBlocks;
 use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, agree, pack, unpack};
-use coarsen_multigrid::{Exchange, GhostNode, Grid, SmoothedAggregation};
+use coarsen_multigrid::Grid;
+use coarsen_smoothed_aggregation::{Exchange, GhostNode, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
 use super::extended::{Extended, trim};

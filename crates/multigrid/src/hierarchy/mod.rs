@@ -32,12 +32,12 @@ mod update;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Cpu, Setup, SetupError, Smoother, SmootherFacts, Transfer, check_range};
+use coarsen_backend::{Backend, Setup, SetupError, Smoother, SmootherFacts, Transfer, check_range};
 use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
-use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, SmoothedAggregation, SmootherRecipe, Smoothing};
+use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, SmootherRecipe, Smoothing};
 use coarsest::{CoarsestSolve, Limit};
 use ended::Ended;
 use free::Free;
@@ -50,7 +50,7 @@ use term::Seen;
 ///
 /// `Display` prints a table of the levels (unknowns, nonzeros, dead unknowns, bytes) and a table of the steps
 /// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
-pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = SmoothedAggregation, S = Smoothing> {
+pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
     recipe: Multigrid<C, S>,
     on: B,
     pattern: Arc<Pattern>,

@@ -5,9 +5,9 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Matrix, Setup};
 use coarsen_core::{Error, LinearOperator, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::Multigrid;
 use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};
 use coarsen_problems::{Options, Problem};
+use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::assembly::{Assembly, from_blocks};
 use coarsen_sparse::{Contacts, Stencil, Sum};
 
@@ -182,7 +182,7 @@ fn matrices_are_filled_where_they_are() {
         assert_eq!(&zero, a, "{format:?}");
     }
     let mut there = on.matrix(a).unwrap();
-    let mut m = Multigrid::tamstorf().build(p.system(), &on).unwrap();
+    let mut m = tamstorf().build(p.system(), &on).unwrap();
     let mut plan = m.numeric_plan().unwrap();
     there.assemble(&stream, &half).unwrap();
     m.update_on_device(&there, &mut plan).unwrap();
@@ -222,7 +222,7 @@ fn a_step_stays_on_the_device() {
         // ANCHOR: once
         let nodes = host.pattern().rows();
         let mut a = on.matrix(host)?;
-        let mut m = Multigrid::tamstorf().build(problem.system(), &on)?;
+        let mut m = tamstorf().build(problem.system(), &on)?;
         let mut plan = m.numeric_plan()?; // the products of each coarse block
         let row = |i: usize| host.pattern().row(i).iter().map(move |&j| (i as u32, j));
         let places: Vec<(u32, u32)> = (0..nodes).flat_map(row).collect();

@@ -5,11 +5,14 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{
-    Coarsening, Coarsest, JacobiCg, Multigrid, NodeEmbedding, Restraint, SmoothedAggregation, Smoothing,
-};
+use coarsen_multigrid::{Coarsening, Coarsest, JacobiCg, Multigrid, Smoothing};
+use coarsen_node_embedding::node_embedding;
+use coarsen_node_embedding::{NodeEmbedding, Restraint};
 use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
+use coarsen_skinning::skinning_levels;
+use coarsen_smoothed_aggregation::SmoothedAggregation;
+use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, System, assembly};
 
 /// Skinning of a body, and of a sheet, whose flat handles need a stiffness term on every level. An update on
@@ -18,21 +21,21 @@ use coarsen_sparse::{Bsr, System, assembly};
 #[test]
 fn hierarchies_of_handles_follow() {
     for (name, handles) in [("elasticity3d:7", [40, 8]), ("cloth:21", [60, 10])] {
-        agrees(name, Multigrid::skinning_levels(&handles));
+        agrees(name, skinning_levels(&handles));
     }
 }
 
 /// Node embedding, also with nodes that are held or slide, for which P is stored in full blocks.
 #[test]
 fn embedded_nodes_follow() {
-    let recipe = Multigrid { coarsest: Coarsest::Factor, ..Multigrid::node_embedding(1.0 / 7.0) };
+    let recipe = Multigrid { coarsest: Coarsest::Factor, ..node_embedding(1.0 / 7.0) };
     agrees("elasticity3d:7", recipe.clone());
     let slides = |i: u32| (i, Restraint::Slides([1.0, 2.0, f64::from(i)]));
     let held = (0..40).step_by(10).map(|i| (i, Restraint::Held));
     let restraints = held.chain((3..40).step_by(5).map(slides)).collect();
     let coarsening = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
     agrees("elasticity3d:7", Multigrid { coarsening, ..recipe });
-    agrees("elasticity3d:7", Multigrid::node_embedding(1.0 / 7.0)); // CG on the coarsest level
+    agrees("elasticity3d:7", node_embedding(1.0 / 7.0)); // CG on the coarsest level
 }
 
 /// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the
@@ -45,7 +48,7 @@ fn refreshes_of_embedded_nodes_move_values_only() {
     let changed = stiffened(&p.matrix);
     for smoothing in smoothings() {
         for coarsest in [Coarsest::Factor, Coarsest::Iterative(JacobiCg::default())] {
-            let recipe = Multigrid { coarsest, smoothing, ..Multigrid::node_embedding(1.0 / 7.0) };
+            let recipe = Multigrid { coarsest, smoothing, ..node_embedding(1.0 / 7.0) };
             let mut m = recipe.build(p.system(), &on).unwrap();
             assert_eq!(m.levels(), 3);
             let all: Vec<&Bsr<f64>> =
@@ -88,7 +91,7 @@ fn agrees<C: Coarsening<f64> + 'static>(name: &str, recipe: Multigrid<C>) {
 }
 
 fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
-    Multigrid { smoothing, coarse_size: 30, ..Multigrid::tamstorf() }
+    Multigrid { smoothing, coarse_size: 30, ..tamstorf() }
 }
 
 /// Returns a matrix of the same pattern with another stiffness: S A S with S between 0.8 and 1.2, constant on
@@ -239,7 +242,7 @@ fn faults_are_named() {
 fn one_level_follows() {
     let Some(on) = common::place::<f64>() else { return };
     let p = problem("poisson2d:5");
-    let mut m = Multigrid::tamstorf().build(p.system(), &on).unwrap();
+    let mut m = tamstorf().build(p.system(), &on).unwrap();
     assert_eq!(m.levels(), 1);
     let mut plan = m.numeric_plan().unwrap();
     let mut twice = p.matrix.clone();

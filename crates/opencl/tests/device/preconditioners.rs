@@ -9,6 +9,7 @@ use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_opencl::OpenCl;
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Jacobi, Spai0};
+use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, assembly};
 
 type Built<B> = Result<Box<dyn Prepared<<B as Backend>::Vector, f64>>, SetupError>;
@@ -30,7 +31,7 @@ const RECIPES: [&str; 13] = [
 ];
 
 fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
-    let sa = |cycle| Multigrid { cycle, coarse_size: 40, ..Multigrid::tamstorf() };
+    let sa = |cycle| Multigrid { cycle, coarse_size: 40, ..tamstorf() };
     let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
     Ok(match name {
         "jacobi" => Box::new(Jacobi::default().build(a, on)?),

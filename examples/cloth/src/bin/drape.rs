@@ -54,7 +54,7 @@ fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>,
 
     // ANCHOR: solver
     let inverse = Follower::build(&mut step, &x, |system| {
-        Ok(Box::new(Multigrid::smoothed_aggregation().build_from(system, &Cpu::new())?))
+        Ok(Box::new(smoothed_aggregation().build_from(system, &Cpu::new())?))
     })?;
     let mut f = Hosted::new(step, inverse).projecting_on_demand();
     let mut newton = Newton::with(Cg::new(Stop::relative(0.1)), Forcing::AsGiven);

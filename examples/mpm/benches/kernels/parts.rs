@@ -4,7 +4,8 @@
 use std::hint::black_box;
 
 use coarsen::backend::{Cpu, DenseBlocks, Matrix, SweepDirection, UpdateExt};
-use coarsen::multigrid::{Coarsest, JacobiCg, Keep, Multigrid, NodeEmbedding, Nodes, Smoothing};
+use coarsen::multigrid::{Coarsest, JacobiCg, Keep, Multigrid, Smoothing};
+use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::prelude::*;
 use coarsen::relax::{BlockJacobi, GaussSeidel};
 use coarsen::schwarz::Place;
@@ -46,7 +47,7 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
         let method = NodeEmbedding { restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
         let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() }; // as the driver `hot`
         let smoothing = Smoothing::SymmetricGaussSeidel(known);
-        let recipe = Multigrid { smoothing, ..Multigrid::node_embedding_of(method) };
+        let recipe = Multigrid { smoothing, ..node_embedding_of(method) };
         let system = f.system_at(&z)?;
         parts("the processor", &Cpu::new(), system, &recipe, || [0, 0])?;
         #[cfg(feature = "opencl")]

@@ -1,7 +1,8 @@
 //! The tables of methods on scenes.
 
 use coarsen::follow::Driver;
-use coarsen::multigrid::{Coarsest, Compared, JacobiCg, Kernel, Smoothing};
+use coarsen::multigrid::{Coarsest, Compared, JacobiCg, Smoothing};
+use coarsen::node_embedding::Kernel;
 use coarsen::prelude::*;
 use coarsen::relax::DampedJacobi;
 

@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use coarsen::backend::Cpu;
 use coarsen::follow::{Driver, Follower, TimeStepper, following};
-use coarsen::multigrid::{
-    Coarsening, Coarsest, Hierarchy, JacobiCg, Kernel, Multigrid, NodeEmbedding, Nodes, Smoothing,
-};
+use coarsen::multigrid::{Coarsening, Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
+use coarsen::node_embedding::{Kernel, NodeEmbedding, Nodes};
 use coarsen::optimize::{Backtracking, Descent, DescentOutcome, Lbfgs, Norm, Refresh};
 use coarsen::prelude::*;
 use coarsen::sparse::{System, SystemAt};
@@ -66,7 +65,7 @@ impl Hot {
         let Self { levels, kernel, smoothing, coarsest, .. } = self;
         let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
         let method = NodeEmbedding { kernel, restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
-        Multigrid { levels, smoothing, coarsest, ..Multigrid::node_embedding_of(method) }
+        Multigrid { levels, smoothing, coarsest, ..node_embedding_of(method) }
     }
 
     fn solve(self, f: &mut Increment<'_>) -> Outcome<Row> {

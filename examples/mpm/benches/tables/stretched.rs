@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use coarsen::follow::{Driver, TimeStepper};
-use coarsen::multigrid::{NodeEmbedding, Nodes};
+use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::Iterate;
 use examples_common::picture::{Balls, Colours, Picture};
 use examples_common::stage::Stage as Shown;

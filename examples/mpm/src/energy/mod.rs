@@ -39,7 +39,7 @@ mod system;
 use std::ops::Range;
 
 use coarsen::elastic::{Density, Energy, FixedCoRotated};
-use coarsen::multigrid::Restraint;
+use coarsen::node_embedding::Restraint;
 use coarsen::{Objective, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 

@@ -316,7 +316,7 @@ fn embedded_levels_are_those_of_the_particles() {
     let mut f = Increment::new(given).unwrap();
     let z = vec![0.0; f.size()];
     let system = f.system_at(&z).unwrap().system();
-    let m = Multigrid::node_embedding(DX).build_from(system, &Cpu::new()).unwrap();
+    let m = node_embedding(DX).build_from(system, &Cpu::new()).unwrap();
     let places: Vec<[i32; 3]> = nodes.positions.iter().map(|x| x.map(|c| (c / DX).round() as i32)).collect();
     let number: BTreeMap<[i32; 3], usize> = places.iter().copied().zip(0..).collect();
     let mut embedded: Vec<_> = places.iter().map(|place| BTreeMap::from([(*place, 1.0)])).collect();

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use coarsen::follow::{Driver, TimeStepper};
-use coarsen::multigrid::{NodeEmbedding, Nodes};
+use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use mpm::collider::Obstacle;
 use mpm::constraints::Constraints;
 use mpm::energy::{Given, Increment};

@@ -18,7 +18,7 @@ const COLOURS: [&str; 7] = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442
 // ANCHOR: of
 /// The aggregate of each node (`u32::MAX` if it has none), and the number of aggregates.
 pub(crate) fn of(mesh: &Mesh) -> Result<(Vec<u32>, usize), Box<dyn Error>> {
-    let recipe = Multigrid { levels: 2, coarse_size: 10, ..Multigrid::smoothed_aggregation() };
+    let recipe = Multigrid { levels: 2, coarse_size: 10, ..smoothed_aggregation() };
     let m = recipe.build(&mesh.laplacian()?, &Cpu::new())?;
     let (of, p) = m.aggregates(0).zip(m.prolongation(0)).ok_or("nothing to coarsen")?;
     Ok((of.to_vec(), p.pattern().columns()))

@@ -40,7 +40,7 @@ impl Race {
         let (system, on) = (problem.system(), Cpu::new());
         let mut jacobi = Jacobi::default().build(system, &on)?;
         let mut ic0 = Ic0::default().build(system, &on)?;
-        let mut sa = Multigrid::smoothed_aggregation().build(system, &on)?;
+        let mut sa = smoothed_aggregation().build(system, &on)?;
         let runs = vec![
             Run::new("Jacobi", "jacobi", "#777777", &problem, &mut jacobi)?,
             Run::new("IC(0)", "ic0", "#e69f00", &problem, &mut ic0)?,

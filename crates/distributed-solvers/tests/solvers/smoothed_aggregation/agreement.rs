@@ -1,12 +1,14 @@
 //! Arguments that differ between ranks, and errors of one rank.
 
+use coarsen_smoothed_aggregation::tamstorf;
 use std::cell::RefCell;
 
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_distributed::{CommError, Communicator, Counted, DistError, GlobalRows, Partition, ThreadComm};
 use coarsen_distributed_solvers::DistMultigrid;
-use coarsen_multigrid::{Exchange, Grid, Modes, Multigrid, SmoothedAggregation};
+use coarsen_multigrid::{Grid, Multigrid};
 use coarsen_problems::{cloth, poisson2d};
+use coarsen_smoothed_aggregation::{Exchange, Modes, SmoothedAggregation};
 use coarsen_sparse::NearKernel;
 
 use super::laws::{layout, on_ranks};
@@ -19,7 +21,7 @@ fn arguments_that_differ_are_an_error_on_every_rank() {
     let layout = layout(&problem, 3);
     let recipe = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
     let of = |multigrid| DistMultigrid { multigrid, ..recipe };
-    let tamstorf = Multigrid::tamstorf();
+    let tamstorf = tamstorf();
     let safer = SmoothedAggregation { safety: tamstorf.coarsening.safety * 1.01, ..tamstorf.coarsening };
     let others = [
         (DistMultigrid { gather_below: 10_000, ..recipe }, Some(3)),
@@ -90,7 +92,7 @@ impl Exchange for Ranks {
 #[test]
 fn an_error_of_one_rank_ends_the_aggregation_of_all() {
     let a = poisson2d(20).unwrap().matrix;
-    let recipe = Multigrid::tamstorf().coarsening;
+    let recipe = tamstorf().coarsening;
     let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let negative = DenseBlocks::new(1, inverses.values().iter().map(|v| -v).collect()).unwrap();
     let mut infinite = a.clone();

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
-use coarsen_multigrid::Spread;
 use coarsen_schwarz::{Arithmetic, Coupling, Storage};
+use coarsen_smoothed_aggregation::Spread;
 use coarsen_sparse::Strength;
 use serde::Serialize;
 

@@ -1,0 +1,97 @@
+//! The nodes of a grid as integers.
+
+use std::sync::Arc;
+
+use coarsen_backend::SetupError;
+use coarsen_core::Error;
+
+/// Places beyond this bound are refused, so that a place and all places around it fit a key of the hash table.
+const BOUND: i32 = (1 << 20) - 16;
+
+/// A position may differ from its place on the grid by this fraction of the spacing.
+const TOLERANCE: f64 = 1e-3;
+
+/// The places of the nodes of the finest grid.
+///
+/// Even places are places of the next coarser grid, so the coarse grids stay where they are when the set of
+/// nodes changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nodes {
+    /// Node i lies at `origin` + `spacing` k for integers k, read from the positions of the system at a build.
+    /// An update with the same pattern does not read them.
+    OfSystem {
+        /// The distance of neighbouring nodes along an axis, in the unit of the positions.
+        spacing: f64,
+        /// A point of the coarsest grid.
+        origin: [f64; 3],
+    },
+    /// The integers k of each block row; any one number for absent axes. They belong to one system: replace them by
+    /// [`Hierarchy::replace_method`](coarsen_multigrid::Hierarchy::replace_method) when the set of nodes changes.
+    Given(Arc<[[i32; 3]]>),
+}
+
+impl Nodes {
+    /// Returns the positions of nodes of the grid at `depth`, if the spacing is known.
+    ///
+    /// They are stored in the memory of `room`.
+    pub(super) fn positions(
+        &self,
+        places: &[[i32; 3]],
+        depth: usize,
+        room: Option<Vec<[f64; 3]>>,
+    ) -> Option<Vec<[f64; 3]>> {
+        let &Self::OfSystem { spacing, origin } = self else { return None };
+        let spacing = spacing * f64::powi(2.0, depth as i32);
+        let mut positions = room.unwrap_or_default();
+        positions.clear();
+        positions.extend(
+            places
+                .iter()
+                .map(|k| -> [f64; 3] { std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d])) }),
+        );
+        Some(positions)
+    }
+
+    /// Writes the places of all nodes of the finest level, which has `rows` block rows.
+    ///
+    /// # Errors
+    /// [`SetupError::NoPositions`], [`SetupError::OffGrid`] with the first node that is not on the grid, and
+    /// an error for a spacing that is not positive or for another number of nodes.
+    pub(super) fn places(
+        &self,
+        positions: Option<&[[f64; 3]]>,
+        rows: usize,
+        places: &mut Vec<[i32; 3]>,
+    ) -> Result<(), SetupError> {
+        places.clear();
+        match self {
+            Self::Given(given) => {
+                let apart = |x: &[i32; 3]| x.iter().any(|k| !(-BOUND..=BOUND).contains(k));
+                if let Some(node) = given.iter().position(apart) {
+                    return Err(SetupError::OffGrid { node, at: given[node].map(f64::from), spacing: 1.0 });
+                }
+                places.extend_from_slice(given);
+            }
+            &Self::OfSystem { spacing, origin } => {
+                if !(spacing > 0.0 && spacing.is_finite()) {
+                    let (name, range) = ("NodeEmbedding, spacing", "positive and finite");
+                    return Err(Error::Parameter { name, value: spacing, range }.into());
+                }
+                let x = positions.ok_or(SetupError::NoPositions { method: "node embedding" })?;
+                for (node, x) in x.iter().enumerate() {
+                    let k: [f64; 3] = std::array::from_fn(|d| (x[d] - origin[d]) / spacing);
+                    let near = |k: &f64| (k - k.round()).abs() <= TOLERANCE && k.abs() <= f64::from(BOUND);
+                    if !k.iter().all(near) {
+                        return Err(SetupError::OffGrid { node, at: *x, spacing });
+                    }
+                    places.push(k.map(|k| k.round() as i32));
+                }
+            }
+        }
+        if places.len() != rows {
+            let what = "places of nodes (one per block row)";
+            return Err(Error::Shape { what, expected: rows, found: places.len() }.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Aggregates of strongly connected nodes, and the couplings that smooth P (Algorithm 3, steps 5 and 6).
+//!
+//! | strategy | aggregates are based on | P is smoothed along | used if |
+//! |---|---|---|---|
+//! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or filtering is off |
+//! | filtered | norms of couplings | strong couplings | many couplings are weak: sheets, rotated layers |
+//! | filtered, stiff | the strength of the recipe | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be special |
+//!
+//! For scalars, both weights are the strength of the recipe. Levels below a whole level are whole. A level
+//! below a filtered level is whole only if many nodes are tied.
+
+use coarsen_backend::SetupError;
+use coarsen_core::Real;
+use coarsen_sparse::Bsr;
+
+use super::aggregate::{Couplings, aggregate};
+use super::hubs::Hubs;
+use super::reach::too_full;
+use super::recipe::{SmoothedAggregation, Spread};
+use super::share::Share;
+use super::special::{self, Special};
+use super::{filter, links};
+use coarsen_multigrid::Grid;
+
+/// For each stored coupling of the fine matrix, whether it spreads the columns of P. Empty if all couplings
+/// do.
+pub type Spreading = Vec<bool>;
+
+/// The aggregates of a level, which are its coarse nodes.
+pub(super) struct Aggregates {
+    pub(super) special: Special,
+    /// The aggregate of each node, `u32::MAX` for special nodes.
+    pub(super) of: Vec<u32>,
+    pub(super) count: usize,
+    pub(super) spreading: Spreading,
+}
+
+impl Aggregates {
+    /// Finds aggregates of the own nodes of `share`; `filtered` says whether the finer level was filtered, and is
+    /// true on the finest level.
+    pub(super) fn find<T: Real>(
+        recipe: &SmoothedAggregation,
+        fine: &Grid<'_, T>,
+        filtered: bool,
+        hubs: &Hubs,
+        share: &Share<'_>,
+    ) -> Result<Self, SetupError> {
+        let pattern = fine.a.pattern();
+        let found = Connection::find(recipe, fine, filtered, hubs, share)?;
+        let Connection { mut weights, mut special, spreading } = found;
+        if let Some(links) = fine.links {
+            links::keep(links, pattern, &mut weights);
+        }
+        let mut strong = recipe.strength.strong_beside(pattern, &weights, hubs.flags()); // 5
+        share.cut(pattern, &mut weights, &mut strong, &mut special.nodes);
+        let couplings = Couplings { pattern, weights: &weights, strong: &strong, hubs };
+        let grown = |twice| aggregate(&couplings, &special.nodes, twice, recipe.thresholds.smallest); // 6
+        let (of, count) = match recipe.spread {
+            Spread::Second => grown(true),
+            Spread::Neighbours => grown(false),
+            Spread::Fitted => {
+                let (of, count) = grown(false);
+                let may_widen = scalars(fine.a) && recipe.omega > 0.0;
+                let widen = may_widen && too_full(&recipe.thresholds, &couplings, &of, count, share);
+                if widen { grown(true) } else { (of, count) }
+            }
+        };
+        Ok(Self { special, of, count, spreading })
+    }
+
+    /// Uses the sets of a smoother as aggregates. Each set must contain a node, because an empty set would
+    /// give a zero column of P.
+    pub(super) fn given<T: Real>(a: &Bsr<T>, sets: &[u32]) -> Result<Self, SetupError> {
+        let numbered = || sets.iter().filter(|&&s| s != u32::MAX).map(|&s| s as usize);
+        let count = numbered().max().map_or(0, |last| last + 1);
+        // If there are more sets than nodes, one of the first sets is empty, so the list need not be longer.
+        let mut taken = vec![false; count.min(sets.len() + 1)];
+        numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
+        if let Some(set) = taken.iter().position(|&taken| !taken) {
+            return Err(SetupError::EmptySet { set, sets: count });
+        }
+        let nodes = sets.iter().map(|&s| s == u32::MAX).collect();
+        let special = Special { nodes, rows: special::rows(a) };
+        Ok(Self { special, of: sets.to_vec(), count, spreading: Vec::new() })
+    }
+}
+
+/// The connections between nodes.
+struct Connection {
+    /// The weight of each stored coupling.
+    weights: Vec<f32>,
+    special: Special,
+    spreading: Spreading,
+}
+
+impl Connection {
+    /// Chooses a strategy, in this order: filtered; filtered, stiff; whole.
+    fn find<T: Real>(
+        recipe: &SmoothedAggregation,
+        fine: &Grid<'_, T>,
+        filtered: bool,
+        hubs: &Hubs,
+        share: &Share<'_>,
+    ) -> Result<Self, SetupError> {
+        let (a, at) = (fine.a, &recipe.thresholds);
+        if recipe.filter && recipe.omega > 0.0 && filtered {
+            let norms = filter::measure(at, fine.depth);
+            let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
+            if let Some(strong) = filter::strong(at, fine, (norms, &weights), hubs, share) {
+                let filtered = Self::new(recipe, a, weights, strong);
+                if scalars(a)
+                    || !share.any(filtered.special.coupled(a.pattern(), &filtered.weights, &share.own))
+                {
+                    return Ok(filtered);
+                }
+                return Ok(Self::new(recipe, a, recipe.strength.weights(a)?, filtered.spreading));
+            }
+            if scalars(a) {
+                return Ok(Self::new(recipe, a, weights, Vec::new()));
+            }
+        }
+        Ok(Self::new(recipe, a, recipe.strength.weights(a)?, Vec::new()))
+    }
+
+    fn new<T: Real>(
+        recipe: &SmoothedAggregation,
+        a: &Bsr<T>,
+        weights: Vec<f32>,
+        spreading: Spreading,
+    ) -> Self {
+        let special = Special::find(a, &weights, recipe.dominance);
+        Self { weights, special, spreading }
+    }
+}
+
+fn scalars<T: Real>(a: &Bsr<T>) -> bool {
+    a.block() == (1, 1)
+}

@@ -1,0 +1,264 @@
+//! Smoothed aggregation: one coarse level, Algorithm 3 of Tamstorf, Jones, McCormick 2015.
+//!
+//! | symbol | here | file |
+//! |---|---|---|
+//! | K | near-kernel, n x κ | `near_kernel`, `scaled` |
+//! | 𝒮 | special nodes, solved by relaxation only | `special` |
+//! | S | strength of connection | `coarsen_sparse::Strength`, chosen in `connection` |
+//! | 𝒜ᵢ | aggregates | `aggregate` |
+//! | | nodes with very many neighbours, each an aggregate | `hubs` |
+//! | | nodes that may share an aggregate | `links` |
+//! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
+//! | | reach of aggregates | `reach` |
+//! | A_F | A without its weak couplings | `filter` |
+//! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), or 2/3 with A_F | `smooth` |
+//!
+//! `ranks` is the same step for the rows of one of several ranks, and `share` its view of counts.
+//!
+//! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
+//! ends are those of Algorithm 3.
+
+mod aggregate;
+mod connection;
+mod filter;
+mod hubs;
+mod links;
+mod near_kernel;
+mod parts;
+mod plain_aggregation;
+mod ranks;
+mod reach;
+mod recipe;
+mod scaled;
+mod share;
+mod smooth;
+mod special;
+mod tentative;
+mod thresholds;
+
+use std::borrow::Cow;
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Compiled, Error, Real};
+use coarsen_sparse::{NearKernel, Pattern};
+
+use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
+use connection::Aggregates;
+use hubs::Hubs;
+use parts::Parts;
+use share::Share;
+use smooth::{Filter, RowPattern, Tentative, smooth};
+use special::Special;
+use tentative::{Held, tentative};
+
+pub use connection::Spreading;
+pub use plain_aggregation::{PlainAggregation, plain_aggregation};
+pub use ranks::{GhostNode, RankAggregates};
+pub use recipe::{Modes, SmoothedAggregation, Spread};
+pub use share::Exchange;
+pub use thresholds::Thresholds;
+
+/// Returns smoothed aggregation as benchmarked: a symmetric V-cycle that fits the smoother and the reach
+/// of aggregates to each level.
+///
+/// *Use* with `Cpu::mixed()`, which stores the hierarchy in f32 and so halves memory and memory traffic.
+/// Use `Cpu::new()` if A is so ill-conditioned that it is indefinite after rounding to f32. A device uses
+/// a different smoother than a CPU ([`Smoothing::Fitted`]) and needs a different number of iterations. To
+/// compare places, use [`tamstorf`](tamstorf).
+pub fn smoothed_aggregation() -> Multigrid<SmoothedAggregation> {
+    Multigrid {
+        coarsening: SmoothedAggregation::default(),
+        cycle: Cycle::V,
+        smoothing: Smoothing::Fitted,
+        levels: 20,
+        coarse_size: 500,
+        keep: Keep::Transfers,
+        coarsest: Coarsest::Factor,
+    }
+}
+
+/// Returns smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2
+/// before and after the coarse correction. Aggregates contain the strong neighbours of their root.
+///
+/// The polynomial damps \[β/10, β\], where β bounds the spectrum; with \[β/30, β\], smooth problems need
+/// twice as many iterations. *Use* for few iterations, or for the same number of iterations at all
+/// places. The default needs 10 % to 40 % more iterations, but each of them is faster on a CPU.
+pub fn tamstorf() -> Multigrid<SmoothedAggregation> {
+    let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
+    Multigrid { coarsening, smoothing: Smoothing::CHEBYSHEV_2, ..smoothed_aggregation() }
+}
+
+type Step<T> = Coarse<T, Spreading>;
+
+type CoarsenGrid<T> =
+    fn(&SmoothedAggregation, &Grid<'_, T>, Option<&Spreading>) -> Result<Option<Step<T>>, SetupError>;
+
+static COARSEN: Compiled<2> = Compiled([
+    &(SmoothedAggregation::step as CoarsenGrid<f32>),
+    &(SmoothedAggregation::step as CoarsenGrid<f64>),
+]);
+
+type Refresh<T> = fn(&SmoothedAggregation, &Grid<'_, T>, &mut Step<T>) -> Result<(), SetupError>;
+
+static REFRESH: Compiled<2> = Compiled([
+    &(SmoothedAggregation::new_values as Refresh<f32>),
+    &(SmoothedAggregation::new_values as Refresh<f64>),
+]);
+
+impl<T: Real> Coarsening<T> for SmoothedAggregation {
+    type State = Spreading;
+
+    fn coarsen(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Spreading>,
+    ) -> Result<Option<Coarse<T, Spreading>>, SetupError> {
+        COARSEN.of::<CoarsenGrid<T>>()(self, fine, above)
+    }
+
+    fn refresh(
+        &self,
+        fine: &Grid<'_, T>,
+        _: Option<&Spreading>,
+        coarse: &mut Coarse<T, Spreading>,
+    ) -> Result<(), SetupError> {
+        REFRESH.of::<Refresh<T>>()(self, fine, coarse)
+    }
+
+    /// A new coupling spreads P if P has columns for it, so that D includes the stiffness of contact, as A
+    /// does. If new couplings were dropped instead, like weak couplings, stiff contact would need a quarter
+    /// more iterations.
+    fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
+        if spreading.is_empty() {
+            return Vec::new();
+        }
+        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
+        places.map(|(i, j)| before.find(i, j).is_none_or(|k| spreading[k])).collect()
+    }
+
+    fn state_bytes(&self, spreading: &Spreading) -> usize {
+        spreading.len()
+    }
+
+    fn name(&self) -> &'static str {
+        "smoothed aggregation"
+    }
+}
+
+impl SmoothedAggregation {
+    fn step<T: Real>(
+        &self,
+        fine: &Grid<'_, T>,
+        above: Option<&Spreading>,
+    ) -> Result<Option<Step<T>>, SetupError> {
+        self.validate()?;
+        let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
+        let filtered = above.is_none_or(|above| !above.is_empty());
+        let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
+        let found = match fine.sets {
+            Some(sets) => Aggregates::given(a, sets)?,
+            None => Aggregates::find(self, fine, filtered, &hubs, &share)?, // 5, 6
+        };
+        let Aggregates { special, of: aggregates, count, mut spreading } = found;
+        let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
+        let small = self.small(&aggregates, count, &share);
+        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
+        let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
+        let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
+        let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
+        let filter = self.filter(&spreading, modes, a.block().0);
+        let tentative = Tentative { basis: &basis, aggregates: &aggregates, count, hubs: &hubs };
+        let (prolongation, plain) = smooth(a, &parts, tentative, reach, filter.as_ref())?; // 8, 9
+        plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
+        Ok(Some(Coarse {
+            prolongation: prolongation.into(),
+            near_kernel: Some(basis.near_kernel()?),
+            positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
+            dead: basis.dead,
+            links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
+            aggregates: Some(aggregates),
+            state: spreading,
+        })) // 10 is done by the hierarchy
+    }
+
+    fn new_values<T: Real>(&self, fine: &Grid<'_, T>, coarse: &mut Step<T>) -> Result<(), SetupError> {
+        let (a, spreading) = (fine.a, &coarse.state);
+        let what = "a step without aggregates";
+        let aggregates = coarse.aggregates.as_deref().ok_or(Error::Pattern { what })?;
+        if !spreading.is_empty() && spreading.len() != a.pattern().len() {
+            return Err(Error::Pattern { what: "the couplings of an aggregation" }.into());
+        }
+        let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
+        let special =
+            Special { nodes: aggregates.iter().map(|&g| g == u32::MAX).collect(), rows: special::rows(a) };
+        let count = coarse.prolongation.pattern().columns();
+        let share = Share::whole(a.pattern().rows());
+        let small = self.small(aggregates, count, &share);
+        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
+        let (expected, found) = (coarse.prolongation.block().1, vectors);
+        if expected != found {
+            let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
+            return Err(Error::Shape { what, expected, found }.into());
+        }
+        let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
+        let basis = tentative::<T>(&self.thresholds, modes, a.block().0, aggregates, count); // 7, 11
+        let pattern = coarse.prolongation.pattern().clone();
+        let filter = self.filter(spreading, modes, a.block().0);
+        let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
+        let tentative = Tentative { basis: &basis, aggregates, count, hubs: &hubs };
+        let (values, _) = smooth(a, &parts, tentative, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
+        let positions = fine.positions.map(|x| centroids(x, aggregates, count));
+        coarse.near_kernel = Some(basis.near_kernel()?);
+        coarse.prolongation.values_mut().copy_from_slice(values.values());
+        coarse.positions = positions;
+        coarse.dead = basis.dead;
+        Ok(())
+    }
+}
+
+impl SmoothedAggregation {
+    /// Returns A_F from the couplings that spread P; `None` if all couplings spread P.
+    fn filter<'a, T: Real>(
+        &self,
+        strong: &'a [bool],
+        modes: Held<'_>,
+        block: usize,
+    ) -> Option<Filter<'a, T>> {
+        let Thresholds { pull, growth, .. } = self.thresholds;
+        let filtered = !strong.is_empty() && modes.vectors > 0;
+        filtered.then(|| Filter { strong, sizes: filter::sizes(modes, block), pull, growth })
+    }
+
+    /// Whether aggregates have too few nodes for rotations.
+    fn small(&self, aggregates: &[u32], count: usize, share: &Share<'_>) -> bool {
+        let nodes = aggregates.iter().filter(|&&g| g != u32::MAX).count();
+        let [nodes, count] = share.sums([nodes, count]);
+        nodes < self.rotations_from as f64 * count
+    }
+
+    /// Returns K of this level and the number of vectors to use. On the finest level K is chosen and relaxed,
+    /// without rotations if aggregates are `small`. On coarser levels it is inherited.
+    fn kernel<'a, T: Real>(
+        &self,
+        fine: &Grid<'a, T>,
+        special: &Special,
+        parts: &Parts<'_, T>,
+        small: bool,
+        share: &Share<'_>,
+    ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
+        match fine.near_kernel.filter(|_| fine.inherits()) {
+            Some(inherited) => Ok((Cow::Borrowed(inherited), inherited.vectors())),
+            None => near_kernel::choose(self, fine, special, parts, small, share),
+        }
+    }
+}
+
+/// Returns the centre of each aggregate, the position of its coarse node.
+fn centroids(positions: &[[f64; 3]], aggregates: &[u32], count: usize) -> Vec<[f64; 3]> {
+    let (mut sums, mut sizes) = (vec![[0.0; 3]; count], vec![0.0_f64; count]);
+    for (x, &g) in positions.iter().zip(aggregates).filter(|(_, g)| **g != u32::MAX) {
+        (0..3).for_each(|d| sums[g as usize][d] += x[d]);
+        sizes[g as usize] += 1.0;
+    }
+    sums.iter().zip(sizes).map(|(s, n)| s.map(|v| v / n.max(1.0))).collect()
+}

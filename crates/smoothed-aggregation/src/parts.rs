@@ -1,0 +1,69 @@
+//! D⁻¹ and ω of a level (Algorithm 3, steps 2 and 3).
+
+use std::borrow::Cow;
+
+use coarsen_backend::{DenseBlocks, SetupError};
+use coarsen_core::Real;
+use coarsen_relax::Spectrum;
+
+use super::recipe::{Modes, SmoothedAggregation};
+use coarsen_multigrid::Grid;
+
+/// D⁻¹ and the damping factors of a level.
+pub(super) struct Parts<'a, T: Real> {
+    pub(super) inverses: Cow<'a, DenseBlocks<T>>,
+    pub(super) omega: f64,
+    /// ω with A_F. ρ(D_F⁻¹A_F) is 2 at most, because off-diagonal entries are negative and row sums vanish
+    /// except for mass.
+    pub(super) omega_filtered: f64,
+    /// The number of sweeps on A K = 0.
+    pub(super) sweeps: usize,
+    /// ω of these sweeps.
+    pub(super) relaxing: f64,
+}
+
+impl<'a, T: Real> Parts<'a, T> {
+    pub(super) fn new(
+        recipe: &SmoothedAggregation,
+        fine: &Grid<'a, T>,
+        filtered: bool,
+    ) -> Result<Self, SetupError> {
+        let (omega, sweeps) = match fine.sets {
+            Some(_) => (recipe.omega_of_sets, 0),
+            None => (recipe.omega, recipe.kernel_sweeps),
+        };
+        let found = matches!(recipe.modes, Modes::Found(_)) && fine.depth == 0;
+        let sweeps = match recipe.modes {
+            Modes::Found(_) if found => recipe.thresholds.finding_sweeps + sweeps,
+            Modes::Constants => 0,
+            Modes::Known if fine.near_kernel.is_some() => 0,
+            Modes::Known | Modes::Found(_) => sweeps,
+        };
+        if omega == 0.0 && sweeps == 0 {
+            let inverses = Cow::Owned(DenseBlocks::new(fine.a.block().0, Vec::new())?); // nothing is smoothed
+            return Ok(Self { inverses, omega, omega_filtered: 0.0, sweeps, relaxing: 0.0 });
+        }
+        let inverses = match fine.inverses {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(DenseBlocks::inverse_diagonal(fine.a, "smoothed aggregation")?), // 2
+        };
+        inverses.check_positive(fine.a, "smoothed aggregation")?;
+        let rho = match fine.radius {
+            Some(radius) => radius,
+            None => {
+                // Rows with weak couplings use A_F, whose ρ is known, so fewer steps suffice. Sweeps that
+                // compute K from random vectors need all steps: they diverge if ρ is too small.
+                let half = filtered && !found;
+                let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
+                Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3
+            }
+        };
+        Ok(Self {
+            inverses,
+            omega: omega / rho,
+            omega_filtered: omega / 2.0,
+            sweeps,
+            relaxing: recipe.thresholds.finding_omega / rho,
+        })
+    }
+}

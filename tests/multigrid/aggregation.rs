@@ -1,0 +1,206 @@
+//! Aggregates of chains and grids: their sizes, chunks, reach and links, and given sets.
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_multigrid::{Coarsening, Grid};
+use coarsen_smoothed_aggregation::tamstorf;
+use coarsen_smoothed_aggregation::{SmoothedAggregation, Spread, Thresholds};
+use coarsen_sparse::{Bsr, Pattern, assembly};
+
+use crate::common::{grid, problem};
+
+const NONE: u32 = u32::MAX;
+
+fn chain(n: u32) -> Bsr<f64> {
+    let entries: Vec<_> = (0..n)
+        .flat_map(|i| {
+            let right = (i + 1 < n).then_some([(i, i + 1, -1.0), (i + 1, i, -1.0)]);
+            std::iter::once((i, i, 2.0)).chain(right.into_iter().flatten())
+        })
+        .collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+/// Returns the aggregates of a recipe and their number.
+fn aggregated(a: &Bsr<f64>, recipe: SmoothedAggregation) -> (Vec<u32>, usize) {
+    let coarse = recipe.coarsen(&grid(a), None).unwrap().unwrap();
+    (coarse.aggregates.unwrap(), coarse.prolongation.pattern().columns())
+}
+
+fn recipe(spread: Spread) -> SmoothedAggregation {
+    SmoothedAggregation { spread, filter: false, ..Default::default() }
+}
+
+fn run(a: &Bsr<f64>) -> (Vec<u32>, usize) {
+    aggregated(a, recipe(Spread::Neighbours))
+}
+
+#[test]
+fn a_chain_falls_apart_evenly() {
+    let (of, count) = run(&chain(9));
+    assert_eq!((of, count), (vec![0, 0, 0, 0, 0, 1, 1, 1, 1], 2));
+}
+
+/// The couplings of node 5 are small relative to its diagonal, so that relaxation solves it.
+#[test]
+fn special_nodes_separate_and_nobody_is_lost() {
+    let mut a = chain(12);
+    let own = a.pattern().find(5, 5).unwrap();
+    a.values_mut()[own] = 1e6;
+    let (of, count) = run(&a);
+    assert_eq!(of[5], NONE);
+    assert!(of.iter().enumerate().all(|(i, &g)| (g == NONE) == (i == 5)));
+    for g in 0..count as u32 {
+        assert!(of.iter().filter(|&&o| o == g).count() >= 3, "{of:?}");
+    }
+}
+
+#[test]
+fn chunks_change_little_and_threads_nothing() {
+    let n = 3 * 8192 + 17; // chunks have 8192 nodes
+    let a = chain(n);
+    let one = coarsen_core::parallel::threads(1, || run(&a)).unwrap();
+    for threads in [2, 7] {
+        assert_eq!(one, coarsen_core::parallel::threads(threads, || run(&a)).unwrap());
+    }
+    let (of, count) = one;
+    assert!(
+        of.windows(2).all(|w| w[1] == w[0] || w[1] == w[0] + 1),
+        "aggregates of a chain are intervals, in order"
+    );
+    assert!(count.abs_diff(n as usize / 3) < 8, "{count} aggregates of {n} nodes");
+}
+
+#[test]
+fn second_neighbours_join() {
+    let a = chain(25);
+    let (of, count) = aggregated(&a, recipe(Spread::Second));
+    assert!(of.iter().all(|&g| g != NONE), "every node is in an aggregate: {of:?}");
+    assert!(count < run(&a).1, "{of:?}");
+}
+
+/// Three nodes of two unknowns without couplings between nodes; node 1 is held.
+#[test]
+fn lonely_nodes_stay_alone() {
+    let mut entries: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 2.0)).collect();
+    entries.extend([(0, 1, 1.0), (1, 0, 1.0), (4, 5, 1.0), (5, 4, 1.0)]);
+    let a = assembly::from_triplets_blocked(6, 6, (2, 2), &entries).unwrap();
+    let (of, count) = aggregated(&a, SmoothedAggregation { dominance: 0.0, ..recipe(Spread::Neighbours) });
+    assert_eq!((of, count), (vec![0, NONE, 1], 2));
+}
+
+/// Whether fitted aggregates are those of second neighbours.
+fn is_wide(a: &Bsr<f64>, thresholds: Thresholds) -> bool {
+    let of = |spread| aggregated(a, SmoothedAggregation { thresholds, ..recipe(spread) });
+    let [fitted, near, wide] = [Spread::Fitted, Spread::Neighbours, Spread::Second].map(of);
+    assert!(fitted == near || fitted == wide);
+    fitted != near
+}
+
+/// The estimated fraction of entries lies between the two limits at which aggregates become wider.
+#[test]
+fn space_fills_planes_do_not() {
+    for (spec, range, wide) in [
+        ("poisson3d:24", 0.45..0.8, true),
+        ("jump3d:24", 0.45..0.8, true),
+        ("poisson2d:90", 0.1..0.4, false),
+        ("anisotropic2d:60", 0.1..0.45, false),
+    ] {
+        let a = problem(spec).matrix;
+        let at = |full: f64| is_wide(&a, Thresholds { full, even: 0.0, ..Default::default() });
+        assert_eq!((at(range.start), at(range.end)), (true, false), "{spec}");
+        assert_eq!(is_wide(&a, Thresholds::default()), wide, "{spec}");
+    }
+}
+
+#[test]
+fn the_recipe_follows_on_scalars() {
+    for (spec, fewer) in [("poisson3d:24", true), ("poisson2d:40", false), ("elasticity3d:6", false)] {
+        let a = problem(spec).matrix;
+        let coarse = |spread: Spread| {
+            let mut recipe = tamstorf();
+            recipe.coarsening.spread = spread;
+            recipe.build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().shape().0
+        };
+        let (near, fitted) = (coarse(Spread::Neighbours), coarse(Spread::Fitted));
+        assert!(if fewer { 3 * fitted < 2 * near } else { fitted == near }, "{spec}: {fitted} of {near}");
+    }
+}
+
+#[test]
+fn uneven_couplings_and_none_stay_narrow() {
+    let mut a = problem("poisson3d:24").matrix;
+    let pattern = a.pattern().clone();
+    for i in 0..pattern.rows() {
+        for k in pattern.range(i) {
+            let j = pattern.indices()[k] as usize;
+            if i.abs_diff(j) == 24 * 24 {
+                a.values_mut()[k] = -0.01; // along the third axis
+            }
+        }
+    }
+    assert!(!is_wide(&a, Thresholds::default()));
+    assert!(!is_wide(&problem("poisson2d:1").matrix, Thresholds::default()));
+}
+
+/// Two ends of a chain that constraints couple share no aggregate if the links do not contain the constraint:
+/// the other couplings keep their weights, so the aggregates are those of the chain. The links of aggregates
+/// are those of their nodes.
+#[test]
+fn neighbours_alone_count_and_so_do_their_aggregates() {
+    let n = 24_u32;
+    let of = |ties: &[(u32, u32)], seed: u64| {
+        let weights = noise(n as usize, seed);
+        let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 4.0)).collect();
+        let along = (1..n).map(|i| (i - 1, i, -1.0 - 0.9 * weights[i as usize]));
+        for (i, j, v) in along.chain(ties.iter().map(|&(i, j)| (i, j, -3.9))) {
+            entries.extend([(i, j, v), (j, i, v)]);
+        }
+        assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+    };
+    for seed in 1..6 {
+        let (alone, tied) = (of(&[], seed), of(&[(0, n - 1), (5, 15)], seed));
+        let coarsened = |a: &Bsr<f64>, links: Option<&Pattern>| {
+            let fine = Grid { links, ..grid(a) };
+            let recipe = SmoothedAggregation { dominance: 0.0, ..recipe(Spread::Neighbours) };
+            recipe.coarsen(&fine, None).unwrap().unwrap().aggregates.unwrap()
+        };
+        let expected = coarsened(&alone, None);
+        assert_eq!(coarsened(&tied, Some(alone.pattern())), expected);
+        assert_ne!(coarsened(&tied, None), expected);
+    }
+    let chain = chain(4);
+    for (sets, rows) in [([0, 0, 1, NONE], [&[0, 1][..], &[0, 1]]), ([0, NONE, 1, 1], [&[0][..], &[1]])] {
+        let fine = Grid { links: Some(chain.pattern()), sets: Some(&sets), ..grid(&chain) };
+        let links = recipe(Spread::Fitted).coarsen(&fine, None).unwrap().unwrap().links.unwrap();
+        assert_eq!([links.row(0), links.row(1)], rows);
+    }
+}
+
+/// A set without a node would give a zero column of P, which is detected one level later.
+#[test]
+fn a_set_without_a_node_is_named() {
+    let a = problem("poisson2d:4").matrix;
+    let coarsen = |sets: &[u32]| {
+        SmoothedAggregation::default().coarsen(&Grid { sets: Some(sets), ..Grid::new(&a) }, None)
+    };
+    let mut sets: Vec<u32> = (0..16).map(|i| i / 4).collect();
+    sets[5] = u32::MAX; // in no set
+    assert_eq!(coarsen(&sets).unwrap().unwrap().prolongation.shape(), (16, 4));
+    sets.iter_mut().filter(|s| **s == 2).for_each(|s| *s = 1);
+    assert_eq!(coarsen(&sets).err(), Some(SetupError::EmptySet { set: 2, sets: 4 }));
+    sets.fill(u32::MAX - 1);
+    let sets_of_all = u32::MAX as usize;
+    assert_eq!(coarsen(&sets).err(), Some(SetupError::EmptySet { set: 0, sets: sets_of_all }));
+}
+
+/// If all couplings spread P, their flags take no memory.
+#[test]
+fn flags_that_are_not_needed_are_given_back() {
+    for (spec, filtered) in [("poisson2d:20", false), ("elasticity3d:5", false), ("anisotropic2d:20", true)] {
+        let a = problem(spec).matrix;
+        let coarse = SmoothedAggregation::default().coarsen(&Grid::new(&a), None).unwrap().unwrap();
+        assert_eq!(coarse.state.capacity() > 0, filtered, "{spec}");
+        assert_eq!(coarse.state.is_empty(), !filtered, "{spec}");
+    }
+}

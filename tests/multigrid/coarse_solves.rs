@@ -1,0 +1,370 @@
+//! The coarsest level on the host and at a remote place, free motions, patches, and reported sizes.
+
+use coarsen_smoothed_aggregation::tamstorf;
+use std::sync::Arc;
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, NumericPlace, Reference, Reused, RowSets};
+use coarsen_backend::{
+    ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, SweepDirection, UpdateExt,
+};
+use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
+use coarsen_direct::Direct;
+use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
+use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
+
+use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, times};
+
+/// The reference backend, which reports to be a remote place.
+#[derive(Clone)]
+struct Far;
+struct FarMatrix(ReferenceMatrix);
+struct FarBlocks(ReferenceBlocks);
+
+impl Backend for Far {
+    type Real = f64;
+    type Stored = f64;
+    type Vector = Vec<f64>;
+    type Matrix = FarMatrix;
+    type Blocks = FarBlocks;
+    type Rows = RowSets;
+    fn name(&self) -> &'static str {
+        "far"
+    }
+    fn is_remote(&self) -> bool {
+        true
+    }
+    fn vector(&self, host: &[f64]) -> Result<Vec<f64>, Error> {
+        Reference.vector(host)
+    }
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<FarMatrix, Error> {
+        Reference.matrix(host).map(FarMatrix)
+    }
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<FarBlocks, Error> {
+        Reference.blocks(host).map(FarBlocks)
+    }
+    fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
+        Reference.rows(sets)
+    }
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        Reference.relaxation_order(pattern)
+    }
+    fn read(&self, v: &Vec<f64>, host: &mut [f64]) -> Result<(), Error> {
+        Reference.read(v, host)
+    }
+    fn write(&self, host: &[f64], v: &mut Vec<f64>) -> Result<(), Error> {
+        Reference.write(host, v)
+    }
+}
+
+impl LinearOperator<Vec<f64>> for FarMatrix {
+    fn shape(&self) -> (usize, usize) {
+        self.0.shape()
+    }
+    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
+        self.0.apply(x, y);
+    }
+}
+
+impl Matrix<Far> for FarMatrix {
+    fn apply_add(&self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) {
+        self.0.apply_add(a, x, b, y);
+    }
+    fn relax(
+        &self,
+        rows: &RowSets,
+        s: SweepDirection,
+        d: &FarBlocks,
+        omega: f64,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+    ) {
+        self.0.relax(rows, s, &d.0, omega, b, x);
+    }
+    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
+        self.0.set_values(host)
+    }
+}
+
+impl Blocks<Far> for FarBlocks {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+    fn apply(&self, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
+        self.0.apply(a, r, b, z);
+    }
+    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
+        self.0.set_values(host)
+    }
+}
+
+/// Galerkin products are not needed, because the hierarchies here have one level.
+impl NumericPlace for Far {
+    type Galerkin = ();
+    fn galerkin(&self, _: [&FarMatrix; 3], _: &[u32]) -> Result<(), Error> {
+        Ok(())
+    }
+    fn product(&self, _: &(), _: &FarMatrix, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
+        unreachable!("a product")
+    }
+    fn add(&self, _: &(), _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
+        unreachable!("a product")
+    }
+    fn copy_values(&self, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
+        unreachable!("a level that relaxes")
+    }
+    fn read_values<T: Real>(&self, from: &FarMatrix, to: &mut Bsr<T>) -> Result<(), Error> {
+        let (n, pattern) = (to.shape().0, to.pattern().clone());
+        for j in 0..n {
+            let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
+            unit[j] = 1.0;
+            from.apply(&unit, &mut column);
+            for i in 0..n {
+                pattern.find(i, j).into_iter().for_each(|k| to.values_mut()[k] = T::of(column[i]));
+            }
+        }
+        Ok(())
+    }
+    fn invert_diagonal(
+        &self,
+        _: &FarMatrix,
+        _: &mut FarBlocks,
+        _: &'static str,
+    ) -> Result<Option<f64>, SetupError> {
+        unreachable!("a level that relaxes")
+    }
+}
+
+/// Returns the matrix of a chain of springs of different stiffness. Only `hold` fixes the chain; `skew` makes
+/// the matrix unsymmetric.
+fn path(n: u32, hold: f64, skew: f64, stiffness: f64) -> Bsr<f64> {
+    let mut entries: Vec<_> = (0..n).map(|i| (i, i, hold)).collect();
+    for i in 0..n - 1 {
+        let s = stiffness * f64::from(1 + i % 3);
+        entries.extend([(i, i, s), (i + 1, i + 1, s), (i, i + 1, -s * (1.0 + skew)), (i + 1, i, -s)]);
+    }
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+/// Whether A x is r minus its mean, and x has mean zero.
+fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
+    let mean = r.iter().sum::<f64>() / r.len() as f64;
+    let wanted: Vec<f64> = r.iter().map(|r| r - mean).collect();
+    near(&times(a, x), &wanted) && x.iter().sum::<f64>().abs() < 1e-9
+}
+
+/// Updates alternate between regular and singular values of one pattern, symmetric or not. Solves are as good
+/// as after a build, on the host and at a remote place.
+#[test]
+fn coarse_solves_follow_their_values() {
+    let (n, recipe) = (14, given(vec![], 1));
+    let r = noise(n, 3);
+    let all = [
+        (0.3, 0.0, 1.0),
+        (0.3, 0.2, 1.0),
+        (0.0, 0.0, 1.0),
+        (0.0, 0.0, 2.5),
+        (0.7, 0.0, 2.0),
+        (0.0, 0.0, 1.0),
+    ];
+    let matrices = all.map(|(hold, skew, stiffness)| path(n as u32, hold, skew, stiffness));
+    for first in 0..all.len() {
+        let mut here = recipe.build(&matrices[first], &Cpu::new()).unwrap();
+        let mut there = recipe.build(&matrices[first], &Far).unwrap();
+        for at in (first..all.len()).chain([first]) {
+            let (a, (hold, skew, _)) = (&matrices[at], all[at]);
+            if at > first {
+                assert_eq!(here.update(a).unwrap(), Reused::Structure);
+                assert_eq!(there.update(a).unwrap(), Reused::Structure);
+            } else {
+                here.update(a).unwrap();
+                there.update(a).unwrap();
+            }
+            let (x, y) = (applied(&mut here, &r), applied(&mut there, &r));
+            let solver = 2 * 8 * n;
+            if hold == 0.0 {
+                assert!(least_squares(a, &r, &x) && least_squares(a, &r, &y), "{first} and {at}");
+                assert!(here.to_string().contains(" a deflated factor "), "{here}");
+                assert_eq!(here.class(), Class::Symmetric);
+            } else {
+                let expected = solved(a, &r);
+                assert!(near(&x, &expected) && near(&y, &expected), "{first} and {at}");
+                assert!(here.to_string().contains(" a factor "), "{here}");
+                let class = if skew == 0.0 { Class::Symmetric } else { Class::Linear };
+                assert_eq!(here.class(), class);
+                if at == first {
+                    let factor = Direct::default().factor(a).unwrap().figures().bytes;
+                    assert_eq!(recipe.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
+                }
+            }
+            assert_eq!(there.bytes() - here.bytes(), 8 * n * n, "the inverse at the remote place");
+        }
+    }
+}
+
+/// The class of a cycle is the class of the finest level, whatever the coarser levels are.
+#[test]
+fn the_finest_matrix_decides_the_class() {
+    let recipe = Multigrid { coarse_size: 5, ..tamstorf() };
+    for (skew, class) in [(0.0, Class::Symmetric), (0.1, Class::Linear)] {
+        let m = recipe.build(&path(60, 0.5, skew, 1.0), &Cpu::new()).unwrap();
+        assert!(m.levels() > 2);
+        assert_eq!(m.class(), class);
+    }
+}
+
+/// A matrix at the place updates only the hierarchy that made the plan.
+#[test]
+fn a_hierarchy_of_one_level_follows_at_its_place() {
+    let (n, r) = (14, noise(14, 4));
+    let [a, other] = [path(n, 0.3, 0.0, 1.0), path(n, 0.4, 0.2, 3.0)];
+    let mut m = given(vec![], 1).build(&a, &Far).unwrap();
+    let mut plan = m.numeric_plan().unwrap();
+    m.update_on_device(&Far.matrix(&other).unwrap(), &mut plan).unwrap();
+    assert!(near(&applied(&mut m, &r), &solved(&other, &r)));
+    let two = assembly::from_triplets(14, 2, &(0..14).map(|i| (i, i / 7, 1.0)).collect::<Vec<_>>()).unwrap();
+    let mut plan = given(vec![two], 2).build(&a, &Far).unwrap().numeric_plan().unwrap();
+    let refused = m.update_on_device(&Far.matrix(&a).unwrap(), &mut plan).unwrap_err();
+    assert!(refused.to_string().contains("the numeric plan of another hierarchy"), "{refused}");
+}
+
+/// If PᵀAP w = 0, the coarse matrix is PᵀAP + S w wᵀ S / wᵀ S w with S = diag(pᵀ diag(A) p), for any number
+/// of free columns of P.
+#[test]
+fn free_motions_get_a_diagonal() {
+    let (n, k) = (12, 4);
+    let square = |m: &dyn Fn(usize, usize) -> f64, n: usize, c: usize, block: (usize, usize)| {
+        let all: Vec<_> =
+            (0..n * c).map(|at| ((at / c) as u32, (at % c) as u32, m(at / c, at % c))).collect();
+        assembly::from_triplets_blocked(n, c, block, &all).unwrap()
+    };
+    for (seed, w) in
+        [[1.0, -2.0, 0.0, 0.0], [0.0, 0.0, 1.5, 1.0], [0.3, 1.0, -2.0, 0.7], [0.0, 2.0, 0.0, -1.0]]
+            .iter()
+            .enumerate()
+    {
+        let (values, transfer) = (noise(n * n, seed as u64), noise(n * k, 9 + seed as u64));
+        let p = square(&|i, c| transfer[i * k + c] * (1.0 + c as f64), n, k, (3, k));
+        let regular = |i: usize, j: usize| {
+            0.5 * (values[i * n + j] + values[j * n + i]) + if i == j { 6.0 + i as f64 } else { 0.0 }
+        };
+        let u = times(&p, &w.to_vec());
+        let mu = times(&square(&regular, n, n, (3, 3)), &u);
+        let a = square(&|i, j| regular(i, j) - mu[i] * mu[j] / dot(&u, &mu), n, n, (3, 3));
+        let m = given(vec![p.clone()], 2).build(&a, &Cpu::new()).unwrap();
+        let size = |c: usize| (0..n).map(|i| a.get(i, i) * p.get(i, c).powi(2)).sum::<f64>();
+        let whole: f64 = (0..k).map(|c| w[c] * w[c] * size(c)).sum();
+        for c in 0..k {
+            let column: Vec<f64> = (0..n).map(|i| p.get(i, c)).collect();
+            let products = back(&p, &times(&a, &column));
+            for (d, product) in products.iter().enumerate() {
+                let expected = product + size(c) * w[c] * size(d) * w[d] / whole;
+                let found = m.matrix(1).unwrap().get(d, c);
+                assert!(
+                    (found - expected).abs() < 1e-8 * size(c).max(size(d)),
+                    "{w:?}: {found} for {expected}"
+                );
+            }
+        }
+    }
+    // Scalars: a diagonal that is round-off relative to P and A counts as free, in any unit of P.
+    for unit in [1.0, 1e3, 1e-3] {
+        let a =
+            assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0 + 4e-15)])
+                .unwrap();
+        let p = assembly::from_triplets(2, 1, &[(0, 0, unit), (1, 0, unit)]).unwrap();
+        let coarse = given(vec![p], 2).build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().get(0, 0);
+        assert!((coarse / (2.0 * unit * unit) - 1.0).abs() < 1e-12, "{coarse}");
+    }
+}
+
+/// With new couplings on the same nodes, prolongations are kept. Another number of nodes causes a build. Rows
+/// that do not exist are reported.
+#[test]
+fn a_patch_keeps_prolongations() {
+    let a = problem("poisson2d:12").matrix;
+    let recipe = Multigrid { coarse_size: 5, ..tamstorf() };
+    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let (levels, p) = (m.levels(), m.prolongation(0).unwrap().clone());
+    let mut entries: Vec<_> =
+        (0..144).flat_map(|i| a.row(i).map(move |(j, v)| (i as u32, j as u32, v[0]))).collect();
+    entries.extend([(5, 5, 2.0), (5, 100, -2.0), (100, 5, -2.0), (100, 100, 2.0)]);
+    let other = assembly::from_triplets(144, 144, &entries).unwrap();
+    let refused = m.patch(&other, &[5, 144]).unwrap_err();
+    let SetupError::Place(Error::Shape { expected: 144, found: 145, .. }) = refused else {
+        panic!("{refused}")
+    };
+    let parts = Reused::Rest { redone: levels, of: 2 * levels - 1 };
+    assert_eq!(m.patch(&other, &[5, 100]).unwrap(), parts);
+    assert_eq!(m.prolongation(0).unwrap(), &p);
+    let p = p.to_matrix().unwrap();
+    let x = noise(p.shape().1, 3);
+    assert!(near(&times(m.matrix(1).unwrap(), &x), &back(&p, &times(&other, &times(&p, &x)))));
+    assert_eq!(m.patch(&a, &[5, 100]).unwrap(), parts);
+    assert_eq!(m.patch(&a, &[5]).unwrap(), Reused::Structure);
+    let larger = problem("poisson2d:13").matrix;
+    assert_eq!(m.patch(&larger, &[5]).unwrap(), Reused::Nothing);
+    assert_eq!(m.size(), Some(169));
+}
+
+/// The reported bytes and the table agree with parts that are built separately.
+#[test]
+fn bytes_are_those_of_the_parts() {
+    let problem = problem("cloth:31");
+    let a = &problem.matrix;
+    let system =
+        System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
+    for (cycle, vectors) in [(Cycle::V, 2), (Cycle::K, 5)] {
+        let recipe = Multigrid { cycle, levels: 2, smoothing: Smoothing::GaussSeidel(SSOR), ..tamstorf() };
+        let mut m = recipe.build(system, &Cpu::mixed()).unwrap();
+        let (p, coarse, nodes) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap(), 31 * 31);
+        let (k, unknowns) = (p.block().1, coarse.shape().0);
+        let kept = p.bytes() + 4 * nodes + a.pattern().len() + 8 * unknowns * k + 24 * unknowns / k;
+        let mut galerkin = GalerkinPlan::new(a, p).unwrap();
+        galerkin.build(a, p).unwrap();
+        let products = coarse.bytes() + galerkin.bytes() + 2 * 4 * p.values().len();
+        let smoother = SSOR.build(a, &Cpu::mixed()).unwrap();
+        let smoothers = smoother.bytes() + 8 * (3 * nodes + vectors * unknowns);
+        let bottom = Direct::default().factor(coarse).unwrap().figures().bytes + 2 * 8 * unknowns;
+        let all = kept + products + smoothers + bottom;
+        let given = nodes * 24 + 8 * a.shape().0 * problem.near_kernel.vectors();
+        assert_eq!(m.bytes(), all + given);
+        let text = m.to_string();
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let mib = |bytes: usize| format!("{:.1}", bytes as f64 / 1024.0 / 1024.0);
+        let complexity = (a.nnz() + coarse.nnz()) as f64 / a.nnz() as f64;
+        let title =
+            format!("smoothed aggregation, {cycle:?}-cycle, 2 levels, operator complexity {complexity:.2}");
+        assert_eq!(text.lines().next(), Some(&title[..]));
+        let special = m.aggregates(0).unwrap().iter().filter(|&&g| g == u32::MAX).count();
+        let row = |l: usize, a: &Bsr<f64>| {
+            let (n, nnz) = (a.shape().0, a.nnz());
+            [l.to_string(), n.to_string(), nnz.to_string(), format!("{:.1}", nnz as f64 / n as f64)]
+        };
+        let finest =
+            [&row(0, a)[..], &[special, m.dead()].map(|v| v.to_string()), &[mib(all - bottom)]].concat();
+        let coarsest = [&row(1, coarse)[..], &["a", "factor"].map(String::from), &[mib(bottom)]].concat();
+        assert_eq!(
+            (&lines[2], &lines[3]),
+            (&finest.iter().map(|s| &s[..]).collect(), &coarsest.iter().map(|s| &s[..]).collect())
+        );
+        let steps = [
+            ("coarsening", kept),
+            ("products", products),
+            ("smoothers", smoothers),
+            ("coarse", bottom),
+            ("together", all),
+        ];
+        let mut seconds = 0.0;
+        for (line, (step, bytes)) in lines[5..].iter().zip(steps) {
+            assert_eq!((line[0], line[line.len() - 1]), (step, &mib(bytes)[..]), "{text}");
+            let time: f64 = line[line.len() - 2].parse().unwrap();
+            assert!(if step == "together" { (time - seconds).abs() < 0.0031 } else { time >= 0.0 }, "{text}");
+            seconds += time;
+        }
+        assert_eq!((lines.len(), mib(products) != mib(0)), (10, true));
+        // The first update allocates the spare memory.
+        m.update(system).unwrap();
+        assert!(m.bytes() >= all + 8 * m.matrix(1).unwrap().nnz());
+    }
+}

@@ -1,0 +1,92 @@
+//! Rebuilds within an update: a system without positions and near-kernel has those of the last build.
+
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_multigrid::{Keep, Multigrid};
+use coarsen_problems::Problem;
+use coarsen_smoothed_aggregation::SmoothedAggregation;
+use coarsen_smoothed_aggregation::tamstorf;
+use coarsen_sparse::{Bsr, Contacts, NearKernel, Sum, System};
+
+use crate::common::{applied, problem};
+
+/// A spring between two nodes that are not neighbours.
+fn spring(p: &Problem) -> Contacts<f64> {
+    let (n, size) = (p.matrix.pattern().rows(), p.matrix.values()[0].abs());
+    let mut contact = Contacts::new(n, 3).unwrap();
+    let [i, j] = [n as u32 / 2, n as u32 - 1];
+    let block = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign * size } else { 0.0 });
+    let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
+    contact.replace(&[(i, i), (i, j), (j, i), (j, j)], &values).unwrap();
+    contact
+}
+
+fn recipe(keep: Keep) -> Multigrid<SmoothedAggregation> {
+    Multigrid { keep, coarse_size: 60, ..tamstorf() }
+}
+
+/// With the same pattern and with another one, in an update and in a patch: the bits are those of a build with all
+/// parts. The table says what was kept.
+#[test]
+fn a_rebuild_keeps_positions_and_near_kernel() {
+    let p = problem("elasticity3d:7");
+    let (contact, r) = (spring(&p), noise(p.matrix.shape().0, 4));
+    let touching = Sum { elastic: &p.matrix, contact: &contact };
+    let of =
+        |system: System<'_, f64>| applied(&mut recipe(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r);
+    let points = System { near_kernel: None, ..p.system() };
+    let vectors = System { positions: None, ..p.system() };
+    for (first, said) in [
+        (p.system(), "positions and near-kernel of an earlier build"),
+        (points, "positions of an earlier build"),
+        (vectors, "near-kernel of an earlier build"),
+    ] {
+        let mut m = recipe(Keep::Nothing).build(first, &Cpu::new()).unwrap();
+        assert!(!m.to_string().contains("earlier"), "{m}");
+        for (bare, contact) in [(System::from(&p.matrix), None), (System::from(&touching), Some(&contact))] {
+            let whole = of(System { contact, ..first });
+            assert_ne!(whole, of(bare), "rigid-body modes change nothing");
+            m.update(bare).unwrap();
+            assert_eq!(applied(&mut m, &r), whole);
+            assert!(m.to_string().contains(said), "{m}");
+            m.patch(bare, &[1]).unwrap();
+            assert_eq!(applied(&mut m, &r), whole);
+        }
+        m.update(first).unwrap();
+        assert!(!m.to_string().contains("earlier"), "{m}");
+    }
+}
+
+/// New values on kept aggregates make prolongations from the same near-kernel.
+#[test]
+fn new_prolongations_keep_the_near_kernel() {
+    let p = problem("elasticity3d:7");
+    let r = noise(p.matrix.shape().0, 4);
+    let mut m = recipe(Keep::Aggregates).build(p.system(), &Cpu::new()).unwrap();
+    let before = applied(&mut m, &r);
+    assert_eq!(m.update(&p.matrix).unwrap(), Reused::Structure);
+    assert_eq!(applied(&mut m, &r), before);
+}
+
+/// Another number of nodes has no use for them, and a near-kernel that an update gives replaces that of the build.
+#[test]
+fn parts_of_other_nodes_are_dropped() {
+    let (p, smaller) = (problem("elasticity3d:7"), problem("elasticity3d:6"));
+    let fresh = |system: System<'_, f64>| {
+        let r = noise(system.matrix.shape().0, 4);
+        applied(&mut recipe(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r)
+    };
+    let mut m = recipe(Keep::Nothing).build(p.system(), &Cpu::new()).unwrap();
+    let again =
+        |m: &mut dyn coarsen_core::Preconditioner<Vec<f64>>, a: &Bsr<f64>| applied(m, &noise(a.shape().0, 4));
+    m.update(&smaller.matrix).unwrap();
+    assert_eq!(again(&mut m, &smaller.matrix), fresh(System::from(&smaller.matrix)));
+    m.update(&p.matrix).unwrap();
+    assert_eq!(again(&mut m, &p.matrix), fresh(System::from(&p.matrix)));
+    let constants = NearKernel::constants(p.matrix.shape().0, 3).unwrap();
+    m.update(p.system()).unwrap();
+    m.update(System { near_kernel: Some(&constants), ..System::from(&p.matrix) }).unwrap();
+    m.update(&p.matrix).unwrap();
+    let expected = System { near_kernel: Some(&constants), ..p.system() };
+    assert_eq!(again(&mut m, &p.matrix), fresh(expected));
+}

@@ -1,0 +1,148 @@
+//! Smoothers of levels: fitted to the matrix, and in a number of steps for each level.
+
+use coarsen::OverDomains;
+use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_core::{Preconditioner, Stop};
+use coarsen_krylov::{Cg, Krylov};
+use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen_problems::{Problem, cloth};
+use coarsen_relax::{Chebyshev, DampedJacobi, Spai0};
+use coarsen_skinning::skinning_levels;
+use coarsen_smoothed_aggregation::tamstorf;
+use coarsen_sparse::{Bsr, Contacts, Permutation, Stencil, System};
+
+#[test]
+fn what_is_fitted_halves_blocks_for_half_as_many_iterations_more() {
+    for (spec, halved) in [("cloth:61", true), ("elasticity3d:10", true), ("poisson2d:60", false)] {
+        let p = Problem::parse(spec, &Default::default()).unwrap();
+        let b = p.right_hand_side(1);
+        let run = |smoothing: Smoothing| {
+            let recipe = Multigrid { smoothing, ..tamstorf() };
+            let mut m = recipe.build(p.system(), &Cpu::mixed()).unwrap();
+            let mut x = vec![0.0; b.len()];
+            let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+            (report.converged().unwrap().iterations, m.bytes())
+        };
+        let (fitted, second) = (run(Smoothing::Fitted), run(tamstorf().smoothing));
+        assert!(2 * fitted.0 <= 3 * second.0, "{spec}: {} of {}", fitted.0, second.0);
+        assert_eq!(fitted.1 < second.1, halved, "{spec}: {} of {} bytes", fitted.1, second.1);
+    }
+}
+
+/// Gauss-Seidel over half of A fits neither a shuffled sheet, which couples all chunks, nor a matrix that
+/// is not symmetric. Both get Chebyshev.
+#[test]
+fn what_does_not_fit_is_left_to_chebyshev() {
+    let p = Problem::parse("cloth:121", &Default::default()).unwrap();
+    let n = p.matrix.pattern().rows();
+    let order = Permutation::new((0..n).map(|i| (i * 7919 % n) as u32).collect()).unwrap();
+    let shuffled = p.matrix.permute(&order).unwrap();
+    let mut wind = p.matrix.clone();
+    let far = wind.pattern().range(n / 2).find(|&k| wind.pattern().indices()[k] as usize != n / 2).unwrap();
+    wind.values_mut()[9 * far] += 1.0;
+    for (a, whole) in [(&p.matrix, false), (&shuffled, true), (&wind, true)] {
+        let grid = Grid::new(a);
+        let smoother = Smoothing::Fitted.smoother(&grid, &Cpu::new()).unwrap();
+        assert_eq!(smoother.matrix().is_some(), whole);
+    }
+}
+
+/// Two repeated steps equal two single steps. With more steps fewer iterations are needed.
+#[test]
+fn steps_add_up() {
+    let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());
+    let b = p.right_hand_side(1);
+    let jacobi = Smoothing::DampedJacobi(DampedJacobi::default());
+    let grid = Grid::new(&p.matrix);
+    let of = |steps| PerLevel { steps: vec![(jacobi, steps)] };
+    let (mut one, mut two) = (of(1).smoother(&grid, &on).unwrap(), of(2).smoother(&grid, &on).unwrap());
+    let (mut x, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+    one.pre_smooth(&b, &mut x);
+    one.smooth(&b, &mut x);
+    two.pre_smooth(&b, &mut y);
+    assert_eq!(x, y);
+    let [few, many] = [1, 5].map(|steps| {
+        let recipe = skinning_levels(&[40, 8]).smoothed_by(of(steps));
+        let (mut m, mut x) = (recipe.build(p.system(), &on).unwrap(), vec![0.0; b.len()]);
+        let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+        report.converged().unwrap().iterations
+    });
+    assert!(3 * many < 2 * few, "{few} -> {many}");
+}
+
+#[test]
+fn no_steps_are_refused() {
+    let p = cloth(5, 0.01).unwrap();
+    let grid = Grid::new(&p.matrix);
+    for steps in [vec![], vec![(Smoothing::Fitted, 0)]] {
+        assert!(PerLevel { steps }.smoother(&grid, &Cpu::<f64, f64>::default()).is_err());
+    }
+}
+
+/// A sheet with a few stiff contacts of four nodes each, of which a start vector of Lanczos has a small part.
+fn with_contacts(stiff: f64, seed: usize) -> (Problem, Bsr<f64>) {
+    let p = cloth(11, 0.01).unwrap();
+    let n = p.positions.len();
+    let size = stiff * p.matrix.values().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let stencils: Vec<Stencil> = (0..3)
+        .map(|k| {
+            let first = (seed * 31 + k * 37) % (n - 17);
+            let [v, a, b, c] = [first + 16, first, first + 1, first + 11].map(|i| i as u32);
+            Stencil::vertex_face(v, [a, b, c], [0.3, 0.3, 0.4])
+        })
+        .collect();
+    let normal = |k: usize| [0, 1, 2].map(|axis| f64::from(u8::from(axis == (k + seed) % 3)));
+    let stiffness: Vec<f64> =
+        (0..3).flat_map(|k| (0..9).map(move |e| size * normal(k)[e / 3] * normal(k)[e % 3])).collect();
+    let mut contact = Contacts::new(n, 3).unwrap();
+    contact.assemble(&stencils, &stiffness).unwrap();
+    let whole = System { contact: Some(&contact), ..p.system() }.whole().unwrap().into_owned();
+    (p, whole)
+}
+
+/// Whether M is positive definite: its Cholesky factor exists.
+fn is_positive(m: &mut dyn Preconditioner<Vec<f64>>, n: usize) -> bool {
+    let mut factor: Vec<Vec<f64>> = Vec::new();
+    for i in 0..n {
+        let mut unit = vec![0.0; n];
+        unit[i] = 1.0;
+        let mut row = vec![0.0; n];
+        m.apply(&unit, &mut row);
+        for j in 0..i {
+            let known: f64 = row[..j].iter().zip(&factor[j]).map(|(x, y)| x * y).sum();
+            row[j] = (row[j] - known) / factor[j][j];
+        }
+        let pivot = row[i] - row[..i].iter().map(|x| x * x).sum::<f64>();
+        if pivot <= 0.0 {
+            return false;
+        }
+        row[i] = pivot.sqrt();
+        row.truncate(i + 1);
+        factor.push(row);
+    }
+    true
+}
+
+/// Cycles whose smoother needs a bound of the spectrum are positive definite, with stiff contacts as well, at a build and
+/// after an update.
+#[test]
+fn cycles_are_positive_definite() {
+    let jacobi = Smoothing::DampedJacobi(DampedJacobi::default());
+    let spai = Smoothing::Spai0(Spai0::default());
+    for (seed, stiff) in [1.0, 1e3, 1e6, 1e9].into_iter().enumerate() {
+        let (p, a) = with_contacts(stiff, seed);
+        let (_, other) = with_contacts(10.0 * stiff, seed);
+        let (n, system) = (a.shape().0, System { matrix: &a, ..p.system() });
+        for smoothing in [tamstorf().smoothing, jacobi, spai] {
+            let recipe = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
+            let mut m = recipe.build(system, &Cpu::new()).unwrap();
+            assert!(m.levels() > 2 && is_positive(&mut m, n), "{stiff:e}, {smoothing:?}");
+            assert_eq!(m.update(&other).unwrap(), Reused::Structure);
+            assert!(is_positive(&mut m, n), "{stiff:e}, {smoothing:?}, updated");
+        }
+        let mut m = OverDomains::multiplicative().build(system, &Cpu::new()).unwrap();
+        assert!(is_positive(&mut m, n), "{stiff:e}, domains");
+        let mut m = Chebyshev::default().build(&a, &Cpu::new()).unwrap();
+        assert!(is_positive(&mut m, n), "{stiff:e}, one level");
+    }
+}
