@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws totals.svg, seconds of setup and solve beside other packages, from the files of this folder.
 
-Each panel has one machine and date: our configuration, and the fastest one of each other package. The picture follows the
-light or dark scheme of its reader. After a new measurement, change the date of its panel and run this script.
+Each panel has one machine and date: our configuration, and the fastest one of each other package. The picture is light or dark
+as its reader wants it. After a new measurement, change the date of its panel and run this script.
 """
 
 from pathlib import Path
@@ -16,6 +16,7 @@ SYSTEMS = {
     "anisotropic2d:700": "anisotropic, 2D, 490K",
     "elasticity3d:40": "elasticity, 3D, 202K",
     "elasticity3d:40^1e4": "with jumps 1e4, 202K",
+    "cloth:101@0.01": "cloth, 31K",
     "cloth:201@0.01": "cloth, 121K",
     "cloth:317@0.01": "cloth, 301K",
     "cloth:601@0.01": "cloth, 1.08M",
@@ -38,15 +39,14 @@ def totals(tables, ours, date):
     for day, where, table in read(Path(__file__).parent):
         if day != date or table["name"] not in tables:
             continue
-        machine, column = where.replace("-", " ").replace("amd epyc", "AMD EPYC").replace("intel xeon", "Intel Xeon"), 2 + [name for name, _ in table["columns"]].index("total")
-        for system, configuration, *_ in (rows := [row for row in table["rows"] if row[0] in SYSTEMS]):
+        machine, column = where.replace("-", " ").replace("amd epyc", "AMD EPYC").replace("intel xeon", "Intel Xeon"), [name for name, _ in table["columns"]].index("total")
+        for system, configuration, *numbers in (row for row in table["rows"] if row[0] in SYSTEMS):
             package = "coarsen" if configuration == ours else configuration.split(",")[0]
             if configuration != ours and package in ("coarsen", "SciPy"):
                 continue
-            same = [row[column] for row in rows if row[0] == system and row[1].split(",")[0] == package]
-            same = [row[column] for row in rows if row[:2] == [system, ours]] if configuration == ours else same
-            seconds = [float(value) for value in same if value is not None and not isinstance(value, str)]
-            found[system][NAMES.get(package, package)] = min(seconds, default=None)
+            seconds, bars, name = numbers[column], found[system], NAMES.get(package, package)
+            seconds = None if isinstance(seconds, str) else seconds and float(seconds)
+            bars[name] = min((s for s in (bars.get(name), seconds) if s is not None), default=None)
     return found, machine
 
 
