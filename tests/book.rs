@@ -174,20 +174,25 @@ fn links_lead_somewhere() {
     });
 }
 
-/// The pages beside the book: README, benchmarks and papers.
+/// The pages beside the book: README and its companions, benchmarks and papers.
 #[test]
 fn links_of_other_pages_lead_to_files() {
-    let mut pages = vec![
-        root().join("README.md"),
-        root().join("benches/README.md"),
-        root().join("benches/peers/README.md"),
-    ];
+    let mut pages = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "benches/README.md",
+        "benches/peers/README.md",
+    ]
+    .map(|page| root().join(page))
+    .to_vec();
     pages.extend(
         std::fs::read_dir(root().join("benches/papers"))
             .expect("a folder")
             .map(|e| e.expect("a file").path()),
     );
-    assert!(pages.len() >= 8, "the five papers have a page each");
+    assert!(pages.len() >= 11, "the five papers have a page each");
     for page in pages {
         let folder = page.parent().expect("a folder");
         for link in links(&read(&page)).filter(|link| !link.starts_with("https://")) {

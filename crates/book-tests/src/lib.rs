@@ -1,7 +1,10 @@
-//! The book as code: `cargo test -p coarsen-book` runs every Rust listing of every chapter.
+//! The book as code: `cargo test -p coarsen-book` runs every Rust listing of every chapter, and that of `README.md`.
 //!
 //! There is one module for each chapter, in the order of `book/src/SUMMARY.md`. `tests/book.rs` of the
 //! workspace fails if a chapter is missing here. `cargo run -p coarsen-book` draws the figures.
+
+#[doc = include_str!("../../../README.md")]
+pub mod readme {}
 
 #[doc = include_str!("../../../book/src/introduction.md")]
 pub mod introduction {}
@@ -29,6 +32,18 @@ pub mod ranks {}
 
 #[doc = include_str!("../../../book/src/methods/choosing.md")]
 pub mod choosing {}
+
+#[doc = include_str!("../../../book/src/guides/report.md")]
+pub mod report {}
+
+#[doc = include_str!("../../../book/src/guides/troubleshooting.md")]
+pub mod troubleshooting {}
+
+#[doc = include_str!("../../../book/src/guides/threads.md")]
+pub mod threads {}
+
+#[doc = include_str!("../../../book/src/guides/coming_from.md")]
+pub mod coming_from {}
 
 #[doc = include_str!("../../../book/src/methods/smoothed_aggregation.md")]
 pub mod smoothed_aggregation {}
