@@ -3,7 +3,7 @@
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
 use coarsen_krylov::{Cg, Krylov};
-use coarsen_multigrid::{Coarsening};
+use coarsen_multigrid::Coarsening;
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_smoothed_aggregation::{SmoothedAggregation, Spreading};
 use coarsen_sparse::{Bsr, NearKernel, Prolongation, Strength, System, assembly};
