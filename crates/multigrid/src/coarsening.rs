@@ -120,31 +120,6 @@ pub trait Coarsening<T: Real>: Clone {
         above: Option<&Self::State>,
     ) -> Result<Option<Coarse<T, Self::State>>, SetupError>;
 
-    /// As [`coarsen`](Self::coarsen), in the memory of an old step of any grid; returns whether the grid can be
-    /// coarsened. After `false` or an error `into` is of no use.
-    ///
-    /// The default coarsens and drops the old step. *Implement* it, with [`product_into`](Self::product_into) and
-    /// [`keeps_memory`](Self::keeps_memory), if the set of nodes changes often.
-    ///
-    /// # Errors
-    /// The errors of [`coarsen`](Self::coarsen).
-    fn coarsen_into(
-        &self,
-        fine: &Grid<'_, T>,
-        above: Option<&Self::State>,
-        into: &mut Coarse<T, Self::State>,
-    ) -> Result<bool, SetupError> {
-        let Some(next) = self.coarsen(fine, above)? else { return Ok(false) };
-        *into = next;
-        Ok(true)
-    }
-
-    /// Whether a hierarchy keeps the levels that a build replaces, as memory for the next build; then
-    /// [`coarsen_into`](Self::coarsen_into) is called. False by default.
-    fn keeps_memory(&self) -> bool {
-        false
-    }
-
     /// Computes new values of P for new values of the grid, on the pattern of `coarse`.
     ///
     /// The default coarsens again and takes the new values if the pattern is the same.
@@ -198,21 +173,6 @@ pub trait Coarsening<T: Real>: Clone {
         plan: &mut GalerkinPlan<T>,
     ) -> Result<Bsr<T>, SetupError> {
         Ok(plan.build(a, &coarse.prolongation)?)
-    }
-
-    /// As [`product`](Self::product), in the memory of any matrix. The default drops the old matrix.
-    ///
-    /// # Errors
-    /// The errors of [`product`](Self::product).
-    fn product_into(
-        &self,
-        a: &Bsr<T>,
-        coarse: &mut Coarse<T, Self::State>,
-        plan: &mut GalerkinPlan<T>,
-        into: &mut Bsr<T>,
-    ) -> Result<(), SetupError> {
-        *into = self.product(a, coarse, plan)?;
-        Ok(())
     }
 
     /// Writes PᵀAP for new values into the matrix of [`product`](Self::product).

@@ -7,7 +7,6 @@
 //! | `update` | new values on an unchanged structure |
 //! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
-//! | `rebuild` | all levels again, in the memory of old levels |
 //! | `given` | the positions and the near-kernel of the last build |
 //! | `ended` | bounds that end the coarsening |
 //! | `free` | diagonal terms for free bodies that became one coarse node |
@@ -24,7 +23,6 @@ mod given;
 mod numeric;
 mod parts;
 mod patch;
-mod rebuild;
 mod table;
 mod term;
 mod update;
@@ -60,18 +58,12 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu, C: Coarsening<T> = Smoothe
     /// The finest matrix with contact, from the first update with contact on.
     whole: Option<Bsr<T>>,
     levels: Vec<Level<T, B, C::State>>,
-    /// Levels that the last build did not need, for a later build in the same memory; the finest is last.
-    beyond: Vec<Level<T, B, C::State>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
     seconds: Seconds,
     ended: Option<Ended>,
     given: Given,
-    /// Whether the method was replaced after the last build.
-    replaced: bool,
-    /// The levels before the last build, if the method [keeps their memory](Coarsening::keeps_memory).
-    spare: Spare<T, B, C::State>,
 }
 
 /// One level above the coarsest: its smoother and the transfer to the next coarser level.
@@ -87,13 +79,6 @@ struct Level<T: Real, B: Backend, X> {
     /// A with the term of this level, if it has one.
     seen: Seen<T>,
     host: Host<T, X>,
-}
-
-/// Levels that a build replaced, and the solver of their coarsest level: memory for the next build.
-struct Spare<T: Real, B: Backend, X> {
-    levels: Vec<Level<T, B, X>>,
-    beyond: Vec<Level<T, B, X>>,
-    bottom: Option<Box<dyn CoarsestSolve<T, B>>>,
 }
 
 /// The data of a level on the host, for updates.
@@ -152,51 +137,36 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         system.check()?;
-        let mut built = Self::build_in(Spare::default(), recipe, (system, &*system.whole()?), on)?;
+        let mut built = Self::build_whole(recipe, (system, &*system.whole()?), on)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
 
-    /// As [`build`](Self::build), in the memory of old levels as far as they go; `finest` is the whole system matrix.
-    fn build_in(
-        spare: Spare<T, B, C::State>,
+    /// As [`build`](Self::build); `finest` is the whole system matrix.
+    fn build_whole(
         recipe: Multigrid<C, S>,
         (system, finest): (System<'_, T>, &Bsr<T>),
         on: &B,
     ) -> Result<Self, SetupError> {
         recipe.validate()?;
         finest.check_finite()?;
-        let Spare { mut levels, mut beyond, bottom: mut old } = spare.released();
-        let (mut made, mut seconds) = (0, Seconds::default());
+        let mut levels: Vec<Level<T, B, C::State>> = Vec::new();
+        let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
         loop {
             SetupError::unless_cancelled(&system)?;
-            if levels.len() == made {
-                levels.extend(beyond.pop());
-            }
-            let (finer, rest) = levels.split_at_mut(made);
-            let grid = match finer.last().map(|level| &level.host) {
+            let depth = levels.len();
+            let last = levels.last().map(|level| &level.host);
+            let grid = match last {
                 None => Grid::finest(&system, finest),
-                Some(host) => Grid { cancel: system.cancel, ..host.grid(made) },
+                Some(host) => Grid { cancel: system.cancel, ..host.grid(depth) },
             };
-            if made + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
+            if depth + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let (a, depth) = (grid.a, made);
+            let a = grid.a;
             let here = |cause: SetupError| cause.on_level(depth);
-            let above = finer.last().map(|level| &level.host.coarse.state);
-            if let Some(level) = rest.first_mut() {
-                if !level.rebuild(&recipe, (&grid, above), &mut seconds, &mut ended, on).map_err(here)? {
-                    break;
-                }
-                all += level.host.matrix.nnz();
-                ended = Ended::dense(all, finest);
-                if ended.is_some() {
-                    break;
-                }
-                made += 1;
-                continue;
-            }
+            let above = last.map(|host| &host.coarse.state);
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
             let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
@@ -223,13 +193,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
                 break;
             }
             levels.push(level);
-            made += 1;
         }
-        beyond.extend(levels.drain(made..).rev());
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, finest), old.take(), on))
-                .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, finest), on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
@@ -240,14 +207,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             block,
             whole: None,
             levels,
-            beyond,
             bottom,
             seen,
             seconds,
             ended,
             given: Given::default(),
-            replaced: false,
-            spare: Spare::default(),
         })
     }
 }
@@ -267,15 +231,13 @@ fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     Ok((recipe.smoothing.smoother(&grid, on)?, seen))
 }
 
-/// The solver of the coarsest level and, if that level has a term, the matrix of this solver. `old` is a solver whose
-/// memory may be used.
+/// The solver of the coarsest level and, if that level has a term, the matrix of this solver.
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     recipe: &Multigrid<C, S>,
     levels: &[Level<T, B, C::State>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
-    old: Option<Box<dyn CoarsestSolve<T, B>>>,
     on: &B,
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
@@ -283,11 +245,6 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     let mut seen = None;
     term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse.state), &mut seen)?;
     let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
-    if let Some(mut solver) = old
-        && solver.rebuild(&grid, on)?
-    {
-        return Ok((solver, seen));
-    }
     let limit = match grid.a.shape().0 <= recipe.coarse_size {
         true => Limit::None,
         false if levels.len() + 1 < recipe.levels => Limit::Stalled,

@@ -54,9 +54,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             levels.push(level.map_err(here)?);
         }
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), None, on))
-                .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
         (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
         self.elastic = system.matrix.pattern().clone();

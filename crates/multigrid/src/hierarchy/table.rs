@@ -45,14 +45,11 @@ impl Bytes {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the bytes of all levels on the host and at the place, and of old levels that are kept for the next
-    /// build. Shared patterns count once.
+    /// Returns the bytes of all levels on the host and at the place. Shared patterns count once.
     pub fn bytes(&self) -> usize {
-        let levels = self.levels.iter().chain(&self.beyond);
-        let spare = self.spare.levels.iter().chain(&self.spare.beyond);
-        levels.chain(spare).map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
+        let levels = self.levels.iter().map(|level| Bytes::of(level, &self.recipe.coarsening).all());
+        levels.sum::<usize>()
             + self.bottom.bytes()
-            + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()
             + self.given.bytes()
             + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))

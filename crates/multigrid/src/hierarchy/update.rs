@@ -19,7 +19,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
+use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
 /// The spare memory of a level.
@@ -47,7 +47,6 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         self.with_whole(&system, |hierarchy, finest| {
             if hierarchy.recipe.keep == Keep::Nothing
-                || hierarchy.replaced
                 || !hierarchy.has_nodes_of(finest)
                 || Pattern::same(finest.pattern(), &hierarchy.pattern)
             {
@@ -80,7 +79,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
     fn kept_state(&self, system: &System<'_, T>) -> Option<&C::State> {
-        let keep = self.recipe.keep != Keep::Nothing && !self.replaced;
+        let keep = self.recipe.keep != Keep::Nothing;
         let first =
             self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
         first.map(|level| &level.host.coarse.state)
@@ -89,27 +88,22 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
-        if self.recipe.keep == Keep::Nothing || self.replaced || !same {
+        if self.recipe.keep == Keep::Nothing || !same {
             finest.check_finite()?;
             let mut recipe = self.recipe.clone();
-            if !self.replaced && !Pattern::same(system.matrix.pattern(), &self.elastic) {
+            if !Pattern::same(system.matrix.pattern(), &self.elastic) {
                 recipe.coarsening = recipe.coarsening.for_another_pattern();
             }
             let method = recipe.coarsening.clone();
             if let Some(first) = self.kept_state(&system) {
                 recipe.coarsening = method.for_other_contact(first);
             }
-            let spare = mem::take(&mut self.spare);
-            // A replaced method may belong to other nodes, even if they are as many.
-            let complete = if self.replaced { system } else { self.given.complete(system) };
+            let complete = self.given.complete(system);
             let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
-            let mut built = Self::build_in(spare, recipe, (complete, finest), &self.on)?;
+            let mut built = Self::build_whole(recipe, (complete, finest), &self.on)?;
             built.given = mem::take(&mut self.given);
             built.given.set(&system, parts);
-            let Self { levels, beyond, bottom, .. } = mem::replace(self, built);
-            if method.keeps_memory() {
-                self.spare = Spare { levels, beyond, bottom: Some(bottom) }.of_use();
-            }
+            *self = built;
             self.recipe.coarsening = method;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
