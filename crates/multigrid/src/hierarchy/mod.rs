@@ -166,13 +166,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             }
             let a = grid.a;
             let here = |cause: SetupError| cause.on_level(depth);
-            let above = last.map(|host| &host.coarse.state);
+            let above = last.map(|host| &host.coarse);
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
             let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
             let grid = Grid { radius, sets, inverses, ..grid };
+            let state = above.map(|above| &above.state);
             let coarse =
-                timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
+                timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, state)).map_err(here)?;
             let Some(coarse) = coarse else { break };
             ended = Ended::slow(coarse.prolongation.shape());
             if ended.is_some() {
@@ -181,10 +182,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if let Some(inverses) = grid.inverses {
                 inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
             }
-            let own =
-                timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), &recipe, on)
+                Level::new(Host::new(a, coarse, &recipe.coarsening)?, (smoother, seen), &recipe, on)
             });
             let level = level.map_err(here)?;
             all += level.host.matrix.nnz();
@@ -222,7 +221,7 @@ type Smoothed<T, B> = (Box<dyn Smoother<T, B>>, Option<Bsr<T>>);
 fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     recipe: &Multigrid<C, S>,
     grid: &Grid<'_, T>,
-    above: Option<&C::State>,
+    above: Option<&Coarse<T, C::State>>,
     on: &B,
 ) -> Result<Smoothed<T, B>, SetupError> {
     let mut seen = None;
@@ -243,7 +242,7 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     let last = levels.last().map(|level| &level.host);
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
     let mut seen = None;
-    term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse.state), &mut seen)?;
+    term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse), &mut seen)?;
     let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
     let limit = match grid.a.shape().0 <= recipe.coarse_size {
         true => Limit::None,
@@ -254,22 +253,22 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
 }
 
 impl<T: Real, X> Host<T, X> {
-    /// Returns a level. The next coarser matrix is `own` if the method made one, otherwise PᵀAP.
+    /// Returns a level. The next coarser matrix is that of the method if it made one, otherwise PᵀAP.
     fn new<C: Coarsening<T, State = X>>(
         a: &Bsr<T>,
-        coarse: Coarse<T, X>,
-        own: Option<Bsr<T>>,
+        mut coarse: Coarse<T, X>,
         by: &C,
     ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
+        let own = coarse.matrix.take();
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
-            None => by.product(a, &coarse, &mut galerkin)?,
+            None => by.product(a, &mut coarse, &mut galerkin, None)?,
         };
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);
-        if !is_own && !by.has_term(Some(&coarse.state)) {
+        if !is_own && !coarse.has_term {
             free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
         }
         let special = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();

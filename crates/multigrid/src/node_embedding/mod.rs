@@ -93,6 +93,8 @@ pub struct Embedded {
     still: Vec<Still>,
     /// The largest distance along an axis between coupled fine nodes.
     reach: i32,
+    /// The pattern of the couplings.
+    pattern: Arc<Pattern>,
     /// The windows of the product, and the numbers of the fine nodes in them; `None` if they are too large.
     window: Option<Arc<Window>>,
     numbers: Vec<i32>,
@@ -102,6 +104,12 @@ impl Embedded {
     /// Returns the places of the coarse nodes, in units of their spacing, with the last axis fastest.
     pub fn nodes(&self) -> &[[i32; 3]] {
         &self.coarse
+    }
+
+    fn bytes(&self) -> usize {
+        let places = size_of_val(&self.fine[..]) + size_of_val(&self.coarse[..]);
+        let numbers = size_of_val(&self.numbers[..]) + size_of_val(&self.still[..]);
+        places + numbers + self.restraints.bytes()
     }
 
     /// Takes a distance between coupled fine nodes.
@@ -154,36 +162,44 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         }
         let positions = self.nodes.positions(&coarse, fine.depth + 1);
         let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
-        let mut state =
-            Embedded { fine: nodes, coarse, restraints, still, reach, window: None, numbers: Vec::new() };
+        let (pattern, has_term) = (pattern.clone(), !still.is_empty());
+        let (window, numbers) = (None, Vec::new());
+        let mut state = Embedded { fine: nodes, coarse, restraints, still, reach, pattern, window, numbers };
         state.reach(self.kernel, reach);
-        Ok(Some(Coarse { positions, ..Coarse::new(prolongation, state) }))
+        Ok(Some(Coarse {
+            positions,
+            has_term,
+            state_bytes: state.bytes(),
+            ..Coarse::new(prolongation, state)
+        }))
     }
 
+    /// Uses stencils if no coupled nodes are too far apart.
     fn product(
         &self,
         a: &Bsr<T>,
-        coarse: &Coarse<T, Embedded>,
+        coarse: &mut Coarse<T, Embedded>,
         plan: &mut GalerkinPlan<T>,
+        into: Option<Bsr<T>>,
     ) -> Result<Bsr<T>, SetupError> {
-        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
-            Some(product) => product.build(),
-            None => Ok(plan.build(a, &coarse.prolongation)?),
+        if into.is_none() && !Arc::ptr_eq(&coarse.state.pattern, a.pattern()) {
+            coarse.state.pattern = a.pattern().clone();
+            let reach = product::reach(a.pattern(), &coarse.state.fine);
+            coarse.state.reach(self.kernel, reach);
         }
-    }
-
-    fn update_product(
-        &self,
-        a: &Bsr<T>,
-        coarse: &Coarse<T, Embedded>,
-        plan: &mut GalerkinPlan<T>,
-        into: &mut Bsr<T>,
-    ) -> Result<(), SetupError> {
-        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
-            Some(product) => product.update(into),
-            None => plan.update(a, &coarse.prolongation, into)?,
+        let Coarse { prolongation, state, .. } = coarse;
+        match (Product::new(a, prolongation, plan.transpose(), state), into) {
+            (Some(product), None) => product.build(),
+            (None, None) => Ok(plan.build(a, &*prolongation)?),
+            (Some(product), Some(mut made)) => {
+                product.update(&mut made);
+                Ok(made)
+            }
+            (None, Some(mut made)) => {
+                plan.update(a, &*prolongation, &mut made)?;
+                Ok(made)
+            }
         }
-        Ok(())
     }
 
     /// P depends only on the nodes and restraints, so new values do not change it.
@@ -196,30 +212,14 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         Ok(())
     }
 
-    fn has_term(&self, above: Option<&Embedded>) -> bool {
-        above.is_some_and(|above| !above.still.is_empty())
-    }
-
     /// Adds s n nᵀ to the diagonal block of each coarse node that moves no node along n, where s is the largest
     /// entry on the diagonal of the block.
-    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Embedded>) -> Result<(), SetupError> {
+    fn add_term(&self, a: &mut Bsr<T>, above: &Embedded) -> Result<(), SetupError> {
         let b = a.block().0;
-        for &(node, [x, y, z]) in above.map_or(&[][..], |above| &above.still) {
+        for &(node, [x, y, z]) in &above.still {
             stiffen(a, node as usize, std::iter::once(([x, y, z, 0.0], b)), "node embedding")?;
         }
         Ok(())
-    }
-
-    fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {
-        let mut state = state.clone();
-        state.reach(self.kernel, product::reach(after, &state.fine));
-        state
-    }
-
-    fn state_bytes(&self, state: &Embedded) -> usize {
-        let places = size_of_val(&state.fine[..]) + size_of_val(&state.coarse[..]);
-        let numbers = size_of_val(&state.numbers[..]) + size_of_val(&state.still[..]);
-        places + numbers + state.restraints.bytes()
     }
 
     fn name(&self) -> &'static str {

@@ -80,15 +80,11 @@ impl Coarsening<f64> for Stiffened {
     type State = ();
 
     fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
-        PlainAggregation::default().coarsen(fine, None)
+        let coarse = PlainAggregation::default().coarsen(fine, None)?;
+        Ok(coarse.map(|coarse| Coarse { has_term: true, ..coarse }))
     }
 
-    fn has_term(&self, above: Option<&()>) -> bool {
-        above.is_some()
-    }
-
-    fn add_term(&self, a: &mut Bsr<f64>, above: Option<&()>) -> Result<(), SetupError> {
-        assert!(above.is_some());
+    fn add_term(&self, a: &mut Bsr<f64>, _: &()) -> Result<(), SetupError> {
         (0..a.pattern().rows()).for_each(|i| {
             let (at, size) = (a.pattern().find(i, i).unwrap(), a.block().0);
             a.values_mut()[at * size * size..][..size * size]
@@ -146,17 +142,14 @@ impl Coarsening<f64> for Explicit {
     type State = ();
 
     fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
-        PlainAggregation::default().coarsen(fine, None)
-    }
-
-    fn matrix(&self, fine: &Grid<'_, f64>, coarse: &Coarse<f64>) -> Result<Option<Bsr<f64>>, SetupError> {
+        let Some(coarse) = PlainAggregation::default().coarsen(fine, None)? else { return Ok(None) };
         let p = &coarse.prolongation;
         let mut own = GalerkinPlan::new(fine.a, p)?.build(fine.a, p)?;
         for i in 0..own.pattern().rows() {
             let at = own.pattern().find(i, i).unwrap();
             own.values_mut()[at] += self.0;
         }
-        Ok(Some(own))
+        Ok(Some(Coarse { matrix: Some(own), ..coarse }))
     }
 
     fn name(&self) -> &'static str {
@@ -171,12 +164,10 @@ fn a_term_that_is_not_finite_is_refused() {
     impl Coarsening<f64> for Wrong {
         type State = ();
         fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
-            PlainAggregation::default().coarsen(fine, None)
+            let coarse = PlainAggregation::default().coarsen(fine, None)?;
+            Ok(coarse.map(|coarse| Coarse { has_term: true, ..coarse }))
         }
-        fn has_term(&self, _: Option<&()>) -> bool {
-            true
-        }
-        fn add_term(&self, a: &mut Bsr<f64>, _: Option<&()>) -> Result<(), SetupError> {
+        fn add_term(&self, a: &mut Bsr<f64>, _: &()) -> Result<(), SetupError> {
             a.values_mut()[0] = f64::NAN;
             Ok(())
         }
