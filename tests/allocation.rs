@@ -6,12 +6,10 @@ mod counting;
 
 use std::process::Command;
 
-use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
-use coarsen::follow::{Driver, Follower, Hosted, TimeStepper, following};
+use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Follower, Hosted, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
-use coarsen::mesh::Mesh;
 use coarsen::multigrid::Smoothing;
-use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
 use coarsen::parallel;
 use coarsen::prelude::*;
@@ -72,46 +70,6 @@ fn hierarchies_of_blocks(threads: usize) {
     }
 }
 
-/// Node embedding of sets of nodes that change: once the largest set was seen, a build of another set allocates
-/// nothing, also if a set of few nodes has fewer levels.
-fn sets_of_nodes<B: Backend<Real = f64>>(on: &B, threads: usize) {
-    let elements = [16, 9, 2, 13];
-    let bodies = elements.map(|n| common::problem(&format!("elasticity3d:{n}"))); // nodes at multiples of 1/n
-    let methods = [0, 1, 2, 3].map(|k| {
-        let place = |x: &[f64; 3]| x.map(|c| (c * f64::from(elements[k])).round() as i32);
-        NodeEmbedding::new(Nodes::Given(bodies[k].positions.iter().map(place).collect()))
-    });
-    let noises = bodies.each_ref().map(|body| noise(body.matrix.shape().0, 3));
-    let vectors = noises.each_ref().map(|noise| on.vector(noise).unwrap());
-    let mut results = noises.each_ref().map(|noise| on.vector(noise).unwrap());
-    let recipe = node_embedding_of(methods[0].clone());
-    let mut m = recipe.build(&bodies[0].matrix, on).unwrap();
-    let mut levels = [0; 4];
-    let mut round = || {
-        for k in [1, 0, 2, 3, 2, 2, 1, 0] {
-            m.replace_method(methods[k].clone());
-            m.update(&bodies[k].matrix).unwrap();
-            m.apply(&vectors[k], &mut results[k]);
-            levels[k] = m.levels();
-        }
-    };
-    round();
-    round();
-    assert_eq!(bytes(round), 0, "other sets of nodes on {} at {threads} threads", on.name());
-    assert!(levels[2] < levels[0], "{levels:?}");
-    for (k, (body, method)) in bodies.iter().zip(&methods).enumerate() {
-        let mut anew = node_embedding_of(method.clone()).build(&body.matrix, on).unwrap();
-        let mut expected = on.vector(&noises[k]).unwrap();
-        anew.apply(&vectors[k], &mut expected);
-        let [z, expected] = [&results[k], &expected].map(|v| {
-            let mut host = noises[k].clone();
-            on.read(v, &mut host).unwrap();
-            host
-        });
-        assert_eq!(z, expected, "a build in old memory differs");
-    }
-}
-
 /// Contact of lasting pairs, with another stiffness in each step.
 fn contact_that_lasts(threads: usize) {
     type Build =
@@ -159,112 +117,6 @@ fn contact_that_lasts(threads: usize) {
     }
 }
 
-/// Sweeps over half of a matrix in four chunks: once both matrices were seen, a rebuild for the other one
-/// allocates nothing, although couplings between chunks are stored once for the first and twice for the second.
-fn halves_of_chunks(threads: usize) {
-    let matrices = [[1, 700, 800, 900, 1000], [1, 1030, 1040, 1050, 1060]].map(|distances| {
-        let n = 8192;
-        let after = distances.iter().flat_map(|&d| (0..n - d).map(move |i| (i, i + d)));
-        let coupled = after.flat_map(|(i, j)| [(i, j), (j, i)]);
-        let mut places: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).chain(coupled).collect();
-        places.sort_unstable();
-        let block =
-            |&(i, j): &(u32, u32)| if i == j { [20.0, 0.0, 0.0, 20.0] } else { [-1.0, 0.0, 0.0, -1.0] };
-        let values: Vec<f64> = places.iter().flat_map(block).collect();
-        assembly::from_blocks(2 * n as usize, 2 * n as usize, (2, 2), &places, &values).unwrap()
-    });
-    let mut half = Cpu::<f64>::new().gauss_seidel(&matrices[0], 1.0, true).unwrap().unwrap();
-    let (b, mut x, mut r) = (noise(2 * 8192, 1), noise(2 * 8192, 2), noise(2 * 8192, 3));
-    let mut round = || {
-        for a in [&matrices[1], &matrices[0]] {
-            assert!(half.rebuild(a).unwrap());
-            half.pre_smooth_residual(&b, &mut x, &mut r);
-            half.post_smooth(&b, &mut x);
-            half.smooth(&b, &mut x);
-            half.operator().apply(&b, &mut r);
-        }
-    };
-    round();
-    round();
-    assert_eq!(bytes(round), 0, "halves of chunks at {threads} threads");
-}
-
-/// A body, its nodes, the start and the weights of a step.
-type Bar = (ImplicitEuler<Tetrahedra<FixedCoRotated>>, NodeEmbedding, Vec<f64>, Vec<f64>);
-
-/// Time steps on sets of nodes that change: once the largest set was seen, vectors, pairs, inner methods, hierarchies
-/// and matrices at the place are kept.
-fn time_steps(threads: usize) {
-    let bar = |cells: [usize; 3]| {
-        let mesh = Mesh::bar(cells, 0.1);
-        let none = vec![false; mesh.positions.len()];
-        let hard = |e: usize| Lame::new(if e.is_multiple_of(3) { 1e6 } else { 1e5 }, 0.4);
-        let tetrahedra = Tetrahedra::new(FixedCoRotated, &mesh, &none, hard).unwrap();
-        let places = mesh.positions.iter().map(|x| x.map(|c| (c / 0.1).round() as i32));
-        let start: Vec<f64> = mesh.positions.iter().flat_map(|x| [1.1 * x[0], 0.9 * x[1], x[2]]).collect();
-        let masses = tetrahedra.masses(1000.0);
-        let mut body = ImplicitEuler::new(tetrahedra, &masses, 1.0 / 24.0).unwrap();
-        body.begin(&start, &vec![0.0; start.len()], [0.0, -9.8, 0.0]).unwrap();
-        let weights = node_weights(&body.characteristic(), 3).unwrap();
-        (body, NodeEmbedding::new(Nodes::Given(places.collect())), start, weights)
-    };
-    let mut bars = [[12, 4, 4], [4, 4, 4], [9, 4, 3], [2, 1, 1]].map(bar);
-    for driver in [Driver::Hot, Driver::LbfgsH, Driver::PnPcg] {
-        let made = || {
-            let mut stepper = TimeStepper::new(driver);
-            stepper.max_iterations = 4;
-            stepper
-        };
-        // A step on a bar, the bytes that it allocates, and its coarsest iterations.
-        let step = |stepper: &mut TimeStepper, (body, grid, start, weights): &mut Bar| {
-            let (mut x, mut report) = (start.clone(), None);
-            let counted = bytes(|| {
-                // The block Jacobi of PN-PCG is allocated in each step; the identity takes its place.
-                let identity = |_: System<'_, f64>| Ok(Box::new(Identity) as _);
-                let (weights, silent) = (Some(&weights[..]), &mut ());
-                report = Some(match driver {
-                    Driver::PnPcg => stepper.minimize_with(body, identity, &mut x, weights, silent),
-                    _ => stepper.minimize(body, grid, &mut x, weights, silent),
-                });
-            });
-            let report = report.unwrap().unwrap();
-            assert!(report.iterations > 0 && x != *start, "{driver}: {report}");
-            (x, counted, stepper.coarsest_iterations())
-        };
-        let mut stepper = made();
-        // Each step has another limit of coarsest solves.
-        let mut round = |stepper: &mut TimeStepper, is_new: bool| {
-            [0, 1, 2, 3].map(|k| {
-                let mut new = made();
-                let stepper = if is_new { &mut new } else { &mut *stepper };
-                stepper.limit_coarsest(2 + k);
-                step(stepper, &mut bars[k])
-            })
-        };
-        round(&mut stepper, false);
-        round(&mut stepper, false);
-        let steps = round(&mut stepper, false);
-        let counted = steps.each_ref().map(|(_, counted, _)| *counted);
-        for ((x, _, coarsest), (alone, _, expected)) in steps.iter().zip(&round(&mut stepper, true)) {
-            assert!(x == alone && coarsest == expected, "{driver} by a new stepper");
-        }
-        println!("{driver}: {counted:?} bytes per step at {threads} threads");
-        // A step boxes its recipe and its preconditioner. A vector of the largest set has 7800 bytes.
-        assert!(
-            counted.iter().all(|&bytes| bytes < 1000),
-            "{driver} at {threads} threads: {counted:?} bytes"
-        );
-        // After a step without a preconditioner, the next one is that of a new stepper.
-        let (body, _, start, weights) = &mut bars[1];
-        let refused = |_: System<'_, f64>| Err(coarsen::Error::Pattern { what: "nothing" }.into());
-        let failed = stepper.minimize_with(body, refused, &mut start.clone(), Some(&weights[..]), &mut ());
-        assert!(failed.is_err(), "{driver}");
-        stepper.limit_coarsest(usize::MAX);
-        let [found, expected] = [&mut stepper, &mut made()].map(|stepper| step(stepper, &mut bars[2]).0);
-        assert_eq!(found, expected, "{driver} after a failed step");
-    }
-}
-
 fn main() {
     let parts: [(&str, fn()); 3] =
         [("one", || with_threads(1)), ("two", || with_threads(2)), ("outside", from_outside)];
@@ -309,11 +161,7 @@ fn with_threads(threads: usize) {
             assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
         }
         hierarchies_of_blocks(threads);
-        sets_of_nodes(&Cpu::new(), threads);
-        sets_of_nodes(&AnyBackend::Cpu(Cpu::<f64>::new()), threads);
         contact_that_lasts(threads);
-        halves_of_chunks(threads);
-        time_steps(threads);
         bodies(threads);
     })
     .unwrap();

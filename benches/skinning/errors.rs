@@ -95,7 +95,7 @@ fn coarsen(
     let u = p.to_matrix()?.into_owned();
     let transpose = u.transpose()?;
     let mut regular = ac.clone();
-    recipe.coarsening.add_term(&mut regular, m.state(0))?; // directions that move no node (§4.4)
+    m.state(0).map_or(Ok(()), |state| recipe.coarsening.add_term(&mut regular, state))?; // directions that move no node (§4.4)
     let factor = Direct::default().factor(&regular)?;
     Ok(Coarse { transpose, u, factor, squares: [0.0; 2], cells })
 }

@@ -4,7 +4,7 @@
 use coarsen_backend::conformance::noise;
 use coarsen_krylov::start_vector;
 use coarsen_multigrid::{Coarsening, Grid};
-use coarsen_smoothed_aggregation::{Modes, SmoothedAggregation};
+use coarsen_smoothed_aggregation::{Modes, SmoothedAggregation, Spreading};
 use coarsen_sparse::{Bsr, NearKernel, Strength, assembly};
 
 use crate::common::grid;
@@ -168,7 +168,7 @@ fn prolongations_are_their_formula() {
             };
             let recipe =
                 SmoothedAggregation { omega_of_sets: omega, prune, rotations_from: 0, ..Default::default() };
-            let above = (depth > 0).then(Vec::new);
+            let above = (depth > 0).then(|| Spreading::new(a.pattern(), Vec::new()));
             let coarse = recipe.coarsen(&fine, above.as_ref()).unwrap().unwrap();
             let mut values = rows(&modes);
             if depth == 0 {
@@ -305,8 +305,9 @@ fn weak_couplings_are_lumped() {
             let modes = kernel(nodes * b, k, 30 + seed);
             let fine = Grid { near_kernel: Some(&modes), radius: Some(radius), depth: 1, ..grid(&a) };
             let recipe = SmoothedAggregation { omega, prune: 0.0, ..Default::default() };
-            let coarse = recipe.coarsen(&fine, Some(&vec![true])).unwrap().unwrap();
-            if coarse.state.is_empty() {
+            let above = Spreading::new(a.pattern(), vec![true]);
+            let coarse = recipe.coarsen(&fine, Some(&above)).unwrap().unwrap();
+            if coarse.state.couplings().is_empty() {
                 continue; // too many are tied
             }
             let measure = Strength::Symmetric { theta: 0.04 };
@@ -355,7 +356,7 @@ fn weak_couplings_are_lumped() {
                 p[own].clone_from_slice(&values);
                 (lumped, kept) = (lumped + usize::from(takes), kept + usize::from(!takes));
                 pulled += usize::from(weak && pull > 1.25 * trace && positive);
-                let said = &coarse.state[range.clone()];
+                let said = &coarse.state.couplings()[range.clone()];
                 let spreads = |at: usize| !takes || strong[at] || a.pattern().indices()[at] as usize == i;
                 let told = range.zip(said).filter(|(at, _)| a.pattern().indices()[*at] as usize != i);
                 assert!(

@@ -319,18 +319,11 @@ impl Coarsening<f64> for Discretised {
         fine: &Grid<'_, f64>,
         above: Option<&[usize; 3]>,
     ) -> Result<Option<Coarse<f64, [usize; 3]>>, SetupError> {
-        self.0.coarsen(fine, above)
-    }
-
-    fn matrix(
-        &self,
-        fine: &Grid<'_, f64>,
-        coarse: &Coarse<f64, [usize; 3]>,
-    ) -> Result<Option<Bsr<f64>>, SetupError> {
+        let Some(coarse) = self.0.coarsen(fine, above)? else { return Ok(None) };
         let mut a = problem(&format!("poisson2d:{}", coarse.state[0])).matrix;
         let factor = fine.a.get(0, 0) / a.get(0, 0);
         a.values_mut().iter_mut().for_each(|v| *v *= factor);
-        Ok(Some(a))
+        Ok(Some(Coarse { matrix: Some(a), ..coarse }))
     }
 
     fn name(&self) -> &'static str {
@@ -372,10 +365,9 @@ fn coarse_matrices_that_do_not_fit_are_refused() {
         fn coarsen(&self, fine: &Grid<'_, f64>, _: Option<&()>) -> Result<Option<Coarse<f64>>, SetupError> {
             let halves: Vec<_> = (0..fine.a.shape().0 as u32).map(|i| (i, i / 2, 1.0)).collect();
             let columns = fine.a.shape().0.div_ceil(2);
-            Ok(Some(Coarse::new(assembly::from_triplets(halves.len(), columns, &halves)?, ())))
-        }
-        fn matrix(&self, _: &Grid<'_, f64>, _: &Coarse<f64>) -> Result<Option<Bsr<f64>>, SetupError> {
-            Ok(Some(problem(&format!("poisson2d:{}", self.0)).matrix))
+            let matrix = Some(problem(&format!("poisson2d:{}", self.0)).matrix);
+            let p = assembly::from_triplets(halves.len(), columns, &halves)?;
+            Ok(Some(Coarse { matrix, ..Coarse::new(p, ()) }))
         }
         fn name(&self) -> &'static str {
             "wrong"

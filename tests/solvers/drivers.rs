@@ -126,6 +126,35 @@ fn a_monitor_sees_the_coarsest_iterations() {
     }
 }
 
+/// What a driver keeps from step to step changes no bit of a step on other nodes, and none after a failed step.
+#[test]
+fn a_step_does_not_depend_on_earlier_steps() {
+    for driver in [Driver::Hot, Driver::LbfgsH, Driver::LbfgsMas, Driver::PnPcg, Driver::PnMgpcg] {
+        let made = || {
+            let mut stepper = TimeStepper::new(driver);
+            stepper.max_iterations = 4;
+            stepper
+        };
+        let step = |stepper: &mut TimeStepper, k: usize| {
+            let (mut body, grid, mut x) = bar([[12, 4, 4], [4, 4, 4], [9, 4, 3], [2, 1, 1]][k], 1e6);
+            let weights = node_weights(&body.characteristic(), 3).unwrap();
+            stepper.limit_coarsest(2 + k);
+            let report = stepper.minimize(&mut body, &grid, &mut x, Some(&weights), &mut ()).unwrap();
+            assert!(report.iterations > 0, "{driver}");
+            (x, stepper.coarsest_iterations())
+        };
+        let mut stepper = made();
+        let alone = [0, 1, 2, 3].map(|k| step(&mut made(), k));
+        for k in [0, 1, 2, 3, 0, 2] {
+            assert_eq!(step(&mut stepper, k), alone[k], "{driver}");
+        }
+        let (mut body, _, mut x) = bar([4, 4, 4], 1e6);
+        let refused = |_: System<'_, f64>| Err(coarsen::Error::Pattern { what: "nothing" }.into());
+        assert!(stepper.minimize_with(&mut body, refused, &mut x, None, &mut ()).is_err(), "{driver}");
+        assert_eq!(step(&mut stepper, 2), alone[2], "{driver} after a failed step");
+    }
+}
+
 /// A driver whose needs are not met is refused by name, and x stays.
 #[test]
 fn drivers_whose_needs_are_not_met_are_refused() {

@@ -54,38 +54,11 @@ pub trait Backend: Clone + Send + 'static {
     /// [`Error::Device`] if memory is not available; the other methods that copy return it too.
     fn vector(&self, host: &[Self::Real]) -> Result<Self::Vector, Error>;
 
-    /// Makes `v` a vector of `n` zeros, in the memory that it has if the place can; otherwise as a new vector.
-    ///
-    /// # Errors
-    /// The errors of [`vector`](Self::vector).
-    fn renew_vector(&self, v: &mut Self::Vector, n: usize) -> Result<(), Error> {
-        *v = self.vector(&vec![num_traits::zero(); n])?;
-        Ok(())
-    }
-
     /// Copies a host matrix, rounded to `Stored`.
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Self::Matrix, Error>;
 
-    /// As [`matrix`](Self::matrix), in the memory of a matrix of this place if the place can.
-    ///
-    /// # Errors
-    /// The errors of [`matrix`](Self::matrix); the old matrix may then be lost.
-    fn renew_matrix<T: Real>(&self, matrix: &mut Self::Matrix, host: &Bsr<T>) -> Result<(), Error> {
-        *matrix = self.matrix(host)?;
-        Ok(())
-    }
-
     /// Copies host blocks, rounded to `Stored`.
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Self::Blocks, Error>;
-
-    /// As [`blocks`](Self::blocks), in the memory of blocks of this place if the place can.
-    ///
-    /// # Errors
-    /// The errors of [`blocks`](Self::blocks); the old blocks may then be lost.
-    fn renew_blocks<T: Real>(&self, blocks: &mut Self::Blocks, host: &DenseBlocks<T>) -> Result<(), Error> {
-        *blocks = self.blocks(host)?;
-        Ok(())
-    }
 
     /// Copies row sets.
     fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
@@ -152,10 +125,6 @@ pub enum SweepDirection {
 
 /// A matrix of a place.
 pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
-    /// Lets go of the pattern on the host before [`Backend::renew_matrix`], so that its memory can be used again. Does
-    /// nothing if the place shares no pattern with the host. Until then the matrix must not be used: it may be empty.
-    fn release(&mut self) {}
-
     /// Computes y = a A x + b y; if b = 0, the old y is not read.
     fn apply_add(&self, a: B::Real, x: &B::Vector, b: B::Real, y: &mut B::Vector);
 

@@ -29,35 +29,15 @@ pub struct RowSets {
     sets: Vec<Vec<Range<usize>>>,
 }
 
-/// Lists for the colouring of chunks.
-#[derive(Debug, Default)]
-pub(crate) struct Colouring {
-    /// For each chunk, those before it that are coupled to it, some of them several times.
-    neighbours: Vec<Vec<u32>>,
-    colour: Vec<usize>,
-    /// For each colour, the last chunk that has a neighbour of this colour.
-    marked: Vec<usize>,
-    /// Sets that are not in use.
-    spare: Vec<Vec<Range<usize>>>,
-}
-
 impl RowSets {
     /// Returns chunks of `rows` consecutive block rows, coloured greedily in natural order.
     ///
     /// *Cost* one pass over the pattern, and a list of neighbours per chunk.
     pub fn chunked(pattern: &Arc<Pattern>, rows: usize) -> Self {
-        let mut made = Self::nothing();
-        made.chunk_again(pattern, rows, &mut Colouring::default());
-        made
-    }
-
-    /// Becomes [`chunked`](Self::chunked) sets of another pattern, in the memory of these and of `room`.
-    pub(crate) fn chunk_again(&mut self, pattern: &Arc<Pattern>, rows: usize, room: &mut Colouring) {
         let (n, rows) = (pattern.rows(), rows.max(1));
         let (chunk, count) = (|c: usize| c * rows..((c + 1) * rows).min(n), n.div_ceil(rows));
-        let Colouring { neighbours, colour, marked, spare } = room;
-        neighbours.resize_with(neighbours.len().max(count), Vec::new);
-        neighbours.iter_mut().for_each(Vec::clear);
+        // For each chunk, those before it that are coupled to it, some of them several times.
+        let mut neighbours = vec![Vec::new(); count];
         for (c, chunk) in (0..count).map(|c| (c, chunk(c))) {
             let columns = &pattern.indices()[pattern.offsets()[chunk.start]..pattern.offsets()[chunk.end]];
             let mut last = c;
@@ -68,33 +48,20 @@ impl RowSets {
                 last = other;
             }
         }
-        colour.clear();
-        colour.resize(count, usize::MAX);
-        let sets = &mut self.sets;
-        spare.extend(sets.drain(..).rev()); // each set gets its own memory again
-        marked.clear();
+        let mut colour = vec![usize::MAX; count];
+        let mut sets: Vec<Vec<Range<usize>>> = Vec::new();
+        // For each colour, the last chunk that has a neighbour of this colour.
+        let mut marked = Vec::new();
         for c in 0..count {
             neighbours[c].iter().for_each(|&d| marked[colour[d as usize]] = c);
             colour[c] = marked.iter().position(|&last| last != c).unwrap_or(marked.len());
             if colour[c] == sets.len() {
                 marked.push(usize::MAX);
-                let mut set = spare.pop().unwrap_or_default();
-                set.clear();
-                sets.push(set);
+                sets.push(Vec::new());
             }
             sets[colour[c]].push(chunk(c));
         }
-        self.pattern = pattern.clone();
-    }
-
-    /// Returns no sets.
-    pub(crate) fn nothing() -> Self {
-        Self { pattern: Pattern::nothing(), sets: Vec::new() }
-    }
-
-    /// Lets go of the pattern.
-    pub(crate) fn release(&mut self) {
-        self.pattern = Pattern::nothing();
+        Self { pattern: pattern.clone(), sets }
     }
 
     /// Returns all rows in natural order: one set of one chunk.

@@ -44,29 +44,6 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Only [`Error::Device`], after which the place cannot be used any more.
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Builds this smoother again for a matrix of any pattern, in the memory that it has, and returns whether it can.
-    /// It then allocates only where A is larger than all matrices before. The caller has checked that A is finite.
-    ///
-    /// After `false` or an error it cannot be used any more: build another one. *Implement* it if the pattern
-    /// of A changes often. The default returns `false`.
-    ///
-    /// # Errors
-    /// The errors of the build.
-    fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
-        let _ = a;
-        Ok(false)
-    }
-
-    /// Whether [`rebuild`](Self::rebuild) can do its work for some matrices, so that an old smoother is worth its memory.
-    /// The default returns `false`.
-    fn rebuilds(&self) -> bool {
-        false
-    }
-
-    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild), so that its memory can be used again. Until
-    /// then the smoother must not be used: a step may panic or compute nothing.
-    fn release(&mut self) {}
-
     /// Returns the bytes of the numbers on the host and at the place, including the copy of A. Patterns may
     /// be shared and do not count.
     fn bytes(&self) -> usize;

@@ -29,20 +29,6 @@ pub trait Transfer<T: Real, B: Backend>: Send {
     /// that storage cannot hold. After an error the numbers must be replaced before the transfer is used.
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
 
-    /// Builds this transfer again for a prolongation of any pattern, in the memory that it has, and returns whether it
-    /// can; after `false` or an error it cannot be used any more. The default returns `false`.
-    ///
-    /// # Errors
-    /// The errors of [`Backend::transfer`].
-    fn rebuild(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<bool, SetupError> {
-        let _ = (p, transpose);
-        Ok(false)
-    }
-
-    /// Lets go of the patterns of P and Pᵀ before a [`rebuild`](Self::rebuild). Until then the transfer must not be
-    /// used: it may panic or compute nothing.
-    fn release(&mut self) {}
-
     /// Returns the size of the numbers at the place in bytes.
     fn bytes(&self) -> usize;
 }

@@ -70,4 +70,4 @@ pub use rebuild_policy::{Action, Decision, RebuildPolicy};
 pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;
-pub use vector::{Vector, products, renew_vec, vectors_like};
+pub use vector::{Vector, products, vectors_like};

@@ -32,14 +32,6 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
         Ok(DeviceVector { on: self.plain(), memory, n: host.len() })
     }
 
-    fn renew_vector(&self, v: &mut DeviceVector<V>, n: usize) -> Result<(), Error> {
-        if self.is_same(&v.on) {
-            return v.renew(n);
-        }
-        *v = self.zeros(n)?;
-        Ok(())
-    }
-
     /// Uses the layout of [`Format::suiting`].
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<DeviceMatrix<V, S>, Error> {
         DeviceMatrix::new(self, host, Format::suiting(host.pattern(), self.device()))

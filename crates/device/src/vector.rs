@@ -48,17 +48,6 @@ impl<T: Real> DeviceVector<T> {
         &self.on
     }
 
-    /// Becomes n zeros, in a new buffer if this one is too small. The buffer never becomes smaller.
-    pub(crate) fn renew(&mut self, n: usize) -> Result<(), Error> {
-        if self.memory.check(0, n * size_of::<T>()).is_err() {
-            *self = self.on.zeros(n)?;
-            return Ok(());
-        }
-        self.n = n;
-        self.fill(T::zero());
-        self.on.queue().state()
-    }
-
     fn assert_meets(&self, operation: &str, others: &[&Self]) {
         for other in others {
             assert_eq!(self.n, other.n, "{operation}: lengths differ");
@@ -88,8 +77,16 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.on.zeros(self.n)
     }
 
+    /// Takes a new buffer if this one is too small, or at another place. The buffer never becomes smaller.
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
-        other.on.renew_vector(self, other.n)
+        let (on, n) = (&other.on, other.n);
+        if !on.is_same(&self.on) || self.memory.check(0, n * size_of::<T>()).is_err() {
+            *self = on.zeros(n)?;
+            return Ok(());
+        }
+        self.n = n;
+        self.fill(T::zero());
+        on.queue().state()
     }
 
     fn same_layout(&self, other: &Self) -> bool {

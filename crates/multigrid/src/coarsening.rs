@@ -86,6 +86,18 @@ pub struct Coarse<T, X = ()> {
     /// The aggregate of each fine node, `u32::MAX` for nodes that only relaxation solves; `None` for methods
     /// without aggregates.
     pub aggregates: Option<Vec<u32>>,
+    /// The matrix of the coarse grid if the method makes its own, by discretisation or by assembly from particles;
+    /// `None` for the Galerkin product PᵀAP. It must be square, and its rows must have the numbering and block size of
+    /// the columns of P; the hierarchy returns an error for any other matrix, and takes this one out.
+    pub matrix: Option<Bsr<T>>,
+    /// Whether the coarse level has a term T. Its smoother or the coarsest solve then uses A + T
+    /// ([`Coarsening::add_term`]), but the next PᵀAP is computed from A.
+    ///
+    /// *Use* to make a coarse level with free motions regular. Added to A itself, T would stiffen motions of all coarser
+    /// levels. If a level has a term, the hierarchy does not regularise its singular diagonal blocks.
+    pub has_term: bool,
+    /// The size of the state in bytes, for the table.
+    pub state_bytes: usize,
     /// The private data of the method for this step, used on the next coarser grid and in updates.
     pub state: X,
 }
@@ -94,17 +106,27 @@ impl<T, X> Coarse<T, X> {
     /// Returns a step with a prolongation and no further data.
     pub fn new(prolongation: impl Into<Prolongation<T>>, state: X) -> Self {
         let prolongation = prolongation.into();
-        let (near_kernel, positions, links) = (None, None, None);
-        Self { prolongation, near_kernel, positions, links, dead: Vec::new(), aggregates: None, state }
+        Self {
+            prolongation,
+            near_kernel: None,
+            positions: None,
+            links: None,
+            dead: Vec::new(),
+            aggregates: None,
+            matrix: None,
+            has_term: false,
+            state_bytes: 0,
+            state,
+        }
     }
 }
 
 /// The interface of a multigrid method.
 ///
 /// The hierarchy provides Galerkin products, smoothers, cycles and updates. *Implement*
-/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and the other functions only to improve on their
-/// defaults. As a template, *copy* [`Geometric`](crate::Geometric) or the crates of Ruge-Stueben coarsening and plain aggregation,
-/// which have one file each.
+/// [`coarsen`](Self::coarsen) and [`name`](Self::name), and the other four functions only to improve on their
+/// defaults. As a template, *copy* [`Geometric`](crate::Geometric), or the crate of
+/// Ruge-Stueben coarsening, which have one file each.
 pub trait Coarsening<T: Real>: Clone {
     /// The data stored with each step in addition to the transfers; `()` for no data.
     type State: Clone;
@@ -120,34 +142,12 @@ pub trait Coarsening<T: Real>: Clone {
         above: Option<&Self::State>,
     ) -> Result<Option<Coarse<T, Self::State>>, SetupError>;
 
-    /// As [`coarsen`](Self::coarsen), in the memory of an old step of any grid; returns whether the grid can be
-    /// coarsened. After `false` or an error `into` is of no use.
+    /// Computes new values of P for new values of the grid, on the pattern of `coarse`, and the
+    /// [matrix](Coarse::matrix) of a method that makes its own.
     ///
-    /// The default coarsens and drops the old step. *Implement* it, with [`product_into`](Self::product_into) and
-    /// [`keeps_memory`](Self::keeps_memory), if the set of nodes changes often.
-    ///
-    /// # Errors
-    /// The errors of [`coarsen`](Self::coarsen).
-    fn coarsen_into(
-        &self,
-        fine: &Grid<'_, T>,
-        above: Option<&Self::State>,
-        into: &mut Coarse<T, Self::State>,
-    ) -> Result<bool, SetupError> {
-        let Some(next) = self.coarsen(fine, above)? else { return Ok(false) };
-        *into = next;
-        Ok(true)
-    }
-
-    /// Whether a hierarchy keeps the levels that a build replaces, as memory for the next build; then
-    /// [`coarsen_into`](Self::coarsen_into) is called. False by default.
-    fn keeps_memory(&self) -> bool {
-        false
-    }
-
-    /// Computes new values of P for new values of the grid, on the pattern of `coarse`.
-    ///
-    /// The default coarsens again and takes the new values if the pattern is the same.
+    /// A method with a matrix of its own is called in every update, and after a change of contact with another pattern of
+    /// A; its new P is used with [`Keep::Aggregates`](crate::Keep::Aggregates) only. In an update the matrix must have
+    /// the pattern of the build. The default coarsens again and takes the new values if the pattern of P is the same.
     ///
     /// # Errors
     /// The errors of [`coarsen`](Self::coarsen), and [`Error::Pattern`] if the new P has another pattern;
@@ -168,118 +168,46 @@ pub trait Coarsening<T: Real>: Clone {
         Ok(())
     }
 
-    /// Returns the matrix of the coarse grid if the method makes its own, by discretisation or by assembly
-    /// from particles. `None` for the Galerkin product PᵀAP. The matrix must be square, and its rows must
-    /// have the numbering and block size of the columns of P. In an update it must have the pattern of the
-    /// build. The hierarchy returns an error for any other matrix.
+    /// Returns PᵀAP; `plan` is the plan of this product. With `into`, the result of an earlier call for the same patterns,
+    /// only values are computed, in this matrix.
+    ///
+    /// Without `into`, A is the matrix of [`coarsen`](Self::coarsen), or has another pattern after a change of contact;
+    /// a state that depends on the pattern is then adapted. The default uses the plan. *Implement* it also if the structure of
+    /// the grid allows a faster product.
     ///
     /// # Errors
-    /// [`SetupError`] with the row or node at fault.
-    fn matrix(
-        &self,
-        fine: &Grid<'_, T>,
-        coarse: &Coarse<T, Self::State>,
-    ) -> Result<Option<Bsr<T>>, SetupError> {
-        let _ = (fine, coarse);
-        Ok(None)
-    }
-
-    /// Computes PᵀAP as a new matrix. `plan` is the plan of this product.
-    ///
-    /// The default uses the plan. *Implement* it, together with [`update_product`](Self::update_product), if
-    /// the structure of the grid allows a faster product.
-    ///
-    /// # Errors
-    /// [`SetupError`] for products that are too large.
+    /// [`SetupError`] for products that are too large, and for matrices of another pattern.
     fn product(
-        &self,
-        a: &Bsr<T>,
-        coarse: &Coarse<T, Self::State>,
-        plan: &mut GalerkinPlan<T>,
-    ) -> Result<Bsr<T>, SetupError> {
-        Ok(plan.build(a, &coarse.prolongation)?)
-    }
-
-    /// As [`product`](Self::product), in the memory of any matrix. The default drops the old matrix.
-    ///
-    /// # Errors
-    /// The errors of [`product`](Self::product).
-    fn product_into(
         &self,
         a: &Bsr<T>,
         coarse: &mut Coarse<T, Self::State>,
         plan: &mut GalerkinPlan<T>,
-        into: &mut Bsr<T>,
-    ) -> Result<(), SetupError> {
-        *into = self.product(a, coarse, plan)?;
-        Ok(())
+        into: Option<Bsr<T>>,
+    ) -> Result<Bsr<T>, SetupError> {
+        let Some(mut made) = into else { return Ok(plan.build(a, &coarse.prolongation)?) };
+        plan.update(a, &coarse.prolongation, &mut made)?;
+        Ok(made)
     }
 
-    /// Writes PᵀAP for new values into the matrix of [`product`](Self::product).
-    ///
-    /// # Errors
-    /// [`SetupError`] for matrices of another pattern.
-    fn update_product(
-        &self,
-        a: &Bsr<T>,
-        coarse: &Coarse<T, Self::State>,
-        plan: &mut GalerkinPlan<T>,
-        into: &mut Bsr<T>,
-    ) -> Result<(), SetupError> {
-        Ok(plan.update(a, &coarse.prolongation, into)?)
-    }
-
-    /// Whether a level has a term T. The smoother or the coarsest solve then uses A + T, but PᵀAP is computed
-    /// from A.
-    ///
-    /// `above` is the state of the step to this level, `None` on the finest level. *Use* to make a coarse
-    /// level with free motions regular. Added to A itself, T would stiffen motions of all coarser levels. If
-    /// a level has a term, the hierarchy does not regularise its singular diagonal blocks. By default no
-    /// level has a term.
-    fn has_term(&self, above: Option<&Self::State>) -> bool {
-        let _ = above;
-        false
-    }
-
-    /// Computes A ← A + T for a level that [has a term](Self::has_term). `a` is a copy of the matrix of this
-    /// level; its pattern must not change.
+    /// Computes A ← A + T for a level that [has a term](Coarse::has_term). `a` is a copy of the matrix of this level, whose
+    /// pattern must not change, and `above` the state of the step to it. The default adds nothing.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node at fault.
-    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Self::State>) -> Result<(), SetupError> {
+    fn add_term(&self, a: &mut Bsr<T>, above: &Self::State) -> Result<(), SetupError> {
         let _ = (a, above);
         Ok(())
     }
 
-    /// Returns the method for a build that replaces a hierarchy because the pattern of A
-    /// without contact has changed.
+    /// Returns the method for a build that replaces a hierarchy because a pattern has changed: that of A without contact,
+    /// or only that of contact. In the second case `first` is the state of the first step, and the hierarchy uses the
+    /// returned method once; in the first case it keeps it.
     ///
-    /// The default is the same method. *Implement* it if a parameter belongs to one pattern, as a cut does.
-    fn for_another_pattern(&self) -> Self {
-        self.clone()
-    }
-
-    /// Returns the method for a build that replaces a hierarchy although the pattern of A without contact is
-    /// the same, because contact has changed; `first` is the state of the step below the finest level.
-    ///
-    /// The hierarchy keeps the original method, and uses the returned method once. The default is the same method.
-    /// *Implement* it if transfers depend on the body alone, so that they need not be computed again.
-    fn for_other_contact(&self, first: &Self::State) -> Self {
+    /// The default is the same method. *Implement* it if a parameter belongs to one pattern, as a cut does, or if
+    /// transfers depend on the body alone, so that they need not be computed again.
+    fn changed(&self, first: Option<&Self::State>) -> Self {
         let _ = first;
         self.clone()
-    }
-
-    /// Returns the state of a step after a change of contact: the nodes are the same, and the pattern
-    /// `before` becomes `after`.
-    fn carried(&self, state: &Self::State, before: &Pattern, after: &Pattern) -> Self::State {
-        let _ = (before, after);
-        state.clone()
-    }
-
-    /// Returns the size in bytes of the state of a step.
-    fn state_bytes(&self, state: &Self::State) -> usize {
-        let _ = state;
-        0
     }
 
     /// Returns the name printed in tables.

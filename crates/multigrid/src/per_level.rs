@@ -114,18 +114,6 @@ impl<T: Real, B: Backend> Smoother<T, B> for Repeated<T, B> {
         self.step.commit(a)
     }
 
-    fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
-        self.step.rebuild(a)
-    }
-
-    fn rebuilds(&self) -> bool {
-        self.step.rebuilds()
-    }
-
-    fn release(&mut self) {
-        self.step.release();
-    }
-
     fn bytes(&self) -> usize {
         self.step.bytes()
     }

@@ -13,22 +13,16 @@ const EMPTY: u64 = u64::MAX;
 const LEAST: i32 = -(1 << 20);
 
 /// The places that were inserted, in the order of insertion, and their hash table.
-#[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     keys: Vec<u64>,
     /// Pairs of a key and its number. At most half of them are in use.
     slots: Vec<(u64, u32)>,
-    order: Vec<u32>,
-    rank: Vec<u32>,
 }
 
 impl Cells {
-    /// Removes all places, and has room for at least about `count`.
-    pub(super) fn clear(&mut self, count: usize) {
-        let slots = (2 * count).next_power_of_two().max(64);
-        self.keys.clear();
-        self.slots.clear();
-        self.slots.resize(slots, (EMPTY, 0));
+    /// Returns no places, with room for at least about `count`.
+    pub(super) fn new(count: usize) -> Self {
+        Self { keys: Vec::new(), slots: vec![(EMPTY, 0); (2 * count).next_power_of_two().max(64)] }
     }
 
     /// Returns the number of a place, which is inserted if it is new.
@@ -47,23 +41,13 @@ impl Cells {
         number
     }
 
-    /// Writes the places in order, and returns the rank of each number among them.
-    pub(super) fn sorted(&mut self, places: &mut Vec<[i32; 3]>) -> &[u32] {
-        let Self { keys, order, rank, .. } = self;
-        order.clear();
-        order.extend(0..keys.len() as u32);
-        order.sort_unstable_by_key(|&number| keys[number as usize]);
-        rank.resize(order.len(), 0);
+    /// Returns the places in order, and the rank of each number among them.
+    pub(super) fn sorted(&self) -> (Vec<[i32; 3]>, Vec<u32>) {
+        let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| self.keys[number as usize]);
+        let mut rank = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&number, place)| rank[number as usize] = place);
-        places.clear();
-        places.extend(order.iter().map(|&number| place(keys[number as usize])));
-        rank
-    }
-
-    /// The bytes of all lists.
-    pub(super) fn bytes(&self) -> usize {
-        let (keys, slots) = (size_of_val(&self.keys[..]), size_of_val(&self.slots[..]));
-        keys + slots + size_of_val(&self.order[..]) + size_of_val(&self.rank[..])
+        (order.iter().map(|&number| place(self.keys[number as usize])).collect(), rank)
     }
 
     /// Returns the slot of a key, or the empty slot where it belongs.

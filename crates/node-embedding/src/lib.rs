@@ -19,7 +19,7 @@
 //! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
 //! | `restraints` | nodes that are held, and nodes that slide: S |
 //! | `still` | coarse nodes that move no node along n |
-//! | `mod` | P (eq. 4), in the memory of an old step |
+//! | `mod` | P (eq. 4) |
 //! | `product` | R H P (eq. 6) by stencils |
 //!
 //! Smoothers, the cycle (Algorithm 2) and the coarsest solve (§5.3) come from
@@ -49,7 +49,7 @@ pub use nodes::Nodes;
 use product::{Product, Window};
 pub use restraints::Restraint;
 use restraints::Restraints;
-use still::{Common, Still};
+use still::Still;
 
 /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
 /// (HOT), Algorithm 2 and §7.1: three levels, one symmetric Gauss-Seidel before and one after the coarse
@@ -118,7 +118,7 @@ impl NodeEmbedding {
 }
 
 /// The state of a level of [`NodeEmbedding`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Embedded {
     fine: Vec<[i32; 3]>,
     coarse: Vec<[i32; 3]>,
@@ -127,16 +127,23 @@ pub struct Embedded {
     still: Vec<Still>,
     /// The largest distance along an axis between coupled fine nodes.
     reach: i32,
+    /// The pattern of the couplings.
+    pattern: Arc<Pattern>,
     /// The windows of the product, and the numbers of the fine nodes in them; `None` if they are too large.
     window: Option<Arc<Window>>,
     numbers: Vec<i32>,
-    room: Workspace,
 }
 
 impl Embedded {
     /// Returns the places of the coarse nodes, in units of their spacing, with the last axis fastest.
     pub fn nodes(&self) -> &[[i32; 3]] {
         &self.coarse
+    }
+
+    fn bytes(&self) -> usize {
+        let places = size_of_val(&self.fine[..]) + size_of_val(&self.coarse[..]);
+        let numbers = size_of_val(&self.numbers[..]) + size_of_val(&self.still[..]);
+        places + numbers + self.restraints.bytes()
     }
 
     /// Takes a distance between coupled fine nodes.
@@ -161,95 +168,72 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         fine: &Grid<'_, T>,
         above: Option<&Embedded>,
     ) -> Result<Option<Coarse<T, Embedded>>, SetupError> {
-        let mut made = Coarse::new(Bsr::nothing((1, 1)), Embedded::default());
-        Ok(self.coarsen_into(fine, above, &mut made)?.then_some(made))
-    }
-
-    fn coarsen_into(
-        &self,
-        fine: &Grid<'_, T>,
-        above: Option<&Embedded>,
-        into: &mut Coarse<T, Embedded>,
-    ) -> Result<bool, SetupError> {
         let (pattern, b) = (fine.a.pattern(), fine.a.block().0);
-        let Coarse { prolongation, positions, state, .. } = into;
-        let Embedded { fine: nodes, coarse, restraints, still, room, .. } = state;
-        let reach = match above {
+        let (restraints, nodes, reach) = match above {
             None => {
-                restraints.renew(&self.restraints, pattern.rows(), b)?;
-                self.nodes.places(fine.positions, pattern.rows(), nodes)?;
-                product::reach(pattern, nodes)
+                let restraints = Restraints::new(&self.restraints, pattern.rows(), b)?;
+                let nodes = self.nodes.places(fine.positions, pattern.rows())?;
+                let reach = product::reach(pattern, &nodes);
+                (restraints, nodes, reach)
             }
             Some(above) => {
-                restraints.clear();
-                nodes.clone_from(&above.coarse);
-                product::coarse_reach(self.kernel, above.reach)
+                let reach = product::coarse_reach(self.kernel, above.reach);
+                (Restraints::default(), above.coarse.clone(), reach)
             }
         };
-        let weights = room.embed(self.kernel, (nodes, restraints), coarse, prolongation.take())?;
-        match above {
-            None => still::of::<T>(weights.pattern(), |i| restraints.normal(i), &mut room.common, still),
-            Some(above) if above.still.is_empty() => still.clear(),
+        let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
+        let still = match above {
+            None => still::of::<T>(weights.pattern(), |i| restraints.normal(i)),
+            Some(above) if above.still.is_empty() => Vec::new(),
             Some(above) => {
-                room.normals.clear();
-                room.normals.resize(nodes.len(), None);
-                above.still.iter().for_each(|&(j, n)| room.normals[j as usize] = Some(n));
-                still::of::<T>(weights.pattern(), |i| room.normals[i], &mut room.common, still);
+                let mut normals = vec![None; nodes.len()];
+                above.still.iter().for_each(|&(j, n)| normals[j as usize] = Some(n));
+                still::of::<T>(weights.pattern(), |i| normals[i])
             }
+        };
+        if coarse.is_empty() {
+            return Ok(None); // all nodes are held
         }
-        *positions = self.nodes.positions(coarse, fine.depth + 1, positions.take());
-        *prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
+        let positions = self.nodes.positions(&coarse, fine.depth + 1);
+        let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
+        let (pattern, has_term) = (pattern.clone(), !still.is_empty());
+        let (window, numbers) = (None, Vec::new());
+        let mut state = Embedded { fine: nodes, coarse, restraints, still, reach, pattern, window, numbers };
         state.reach(self.kernel, reach);
-        Ok(!state.coarse.is_empty()) // there is none if all nodes are held
+        Ok(Some(Coarse {
+            positions,
+            has_term,
+            state_bytes: state.bytes(),
+            ..Coarse::new(prolongation, state)
+        }))
     }
 
-    /// True: the set of nodes changes in every step. Two hierarchies then exist, one of which is in use.
-    fn keeps_memory(&self) -> bool {
-        true
-    }
-
+    /// Uses stencils if no coupled nodes are too far apart.
     fn product(
-        &self,
-        a: &Bsr<T>,
-        coarse: &Coarse<T, Embedded>,
-        plan: &mut GalerkinPlan<T>,
-    ) -> Result<Bsr<T>, SetupError> {
-        let (mut made, mut rows) = (Bsr::nothing(a.block()), Vec::new());
-        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
-            Some(product) => product.build(&mut rows, &mut made)?,
-            None => made = plan.build(a, &coarse.prolongation)?,
-        }
-        Ok(made)
-    }
-
-    fn product_into(
         &self,
         a: &Bsr<T>,
         coarse: &mut Coarse<T, Embedded>,
         plan: &mut GalerkinPlan<T>,
-        into: &mut Bsr<T>,
-    ) -> Result<(), SetupError> {
-        let mut rows = std::mem::take(&mut coarse.state.room.rows);
-        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
-            Some(product) => product.build(&mut rows, into)?,
-            None => *into = plan.build(a, &coarse.prolongation)?,
+        into: Option<Bsr<T>>,
+    ) -> Result<Bsr<T>, SetupError> {
+        if into.is_none() && !Arc::ptr_eq(&coarse.state.pattern, a.pattern()) {
+            coarse.state.pattern = a.pattern().clone();
+            let reach = product::reach(a.pattern(), &coarse.state.fine);
+            coarse.state.reach(self.kernel, reach);
         }
-        coarse.state.room.rows = rows;
-        Ok(())
-    }
-
-    fn update_product(
-        &self,
-        a: &Bsr<T>,
-        coarse: &Coarse<T, Embedded>,
-        plan: &mut GalerkinPlan<T>,
-        into: &mut Bsr<T>,
-    ) -> Result<(), SetupError> {
-        match Product::new(a, &coarse.prolongation, plan.transpose(), &coarse.state) {
-            Some(product) => product.update(into),
-            None => plan.update(a, &coarse.prolongation, into)?,
+        let Coarse { prolongation, state, .. } = coarse;
+        match (Product::new(a, prolongation, plan.transpose(), state), into) {
+            (Some(product), None) => product.build(),
+            (None, None) => Ok(plan.build(a, &*prolongation)?),
+            (Some(product), Some(mut made)) => {
+                product.update(&mut made);
+                Ok(made)
+            }
+            (None, Some(mut made)) => {
+                plan.update(a, &*prolongation, &mut made)?;
+                Ok(made)
+            }
         }
-        Ok(())
     }
 
     /// P depends only on the nodes and restraints, so new values do not change it.
@@ -262,30 +246,14 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         Ok(())
     }
 
-    fn has_term(&self, above: Option<&Embedded>) -> bool {
-        above.is_some_and(|above| !above.still.is_empty())
-    }
-
     /// Adds s n nᵀ to the diagonal block of each coarse node that moves no node along n, where s is the largest
     /// entry on the diagonal of the block.
-    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Embedded>) -> Result<(), SetupError> {
+    fn add_term(&self, a: &mut Bsr<T>, above: &Embedded) -> Result<(), SetupError> {
         let b = a.block().0;
-        for &(node, [x, y, z]) in above.map_or(&[][..], |above| &above.still) {
+        for &(node, [x, y, z]) in &above.still {
             stiffen(a, node as usize, std::iter::once(([x, y, z, 0.0], b)), "node embedding")?;
         }
         Ok(())
-    }
-
-    fn carried(&self, state: &Embedded, _: &Pattern, after: &Pattern) -> Embedded {
-        let mut state = state.clone();
-        state.reach(self.kernel, product::reach(after, &state.fine));
-        state
-    }
-
-    fn state_bytes(&self, state: &Embedded) -> usize {
-        let places = size_of_val(&state.fine[..]) + size_of_val(&state.coarse[..]);
-        let numbers = size_of_val(&state.numbers[..]) + size_of_val(&state.still[..]);
-        places + numbers + state.restraints.bytes() + state.room.bytes()
     }
 
     fn name(&self) -> &'static str {
@@ -293,52 +261,28 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
     }
 }
 
-/// Lists that a build fills, kept for the next build.
-#[derive(Clone, Debug, Default)]
-struct Workspace {
-    cells: Cells,
-    common: Vec<Common>,
-    normals: Vec<Option<[f64; 3]>>,
-    /// The couplings of each coarse row.
-    rows: Vec<u128>,
-}
-
-impl Workspace {
-    /// Returns the weights w_ij of all nodes in the memory of a matrix, with an empty row for each node that is held,
-    /// and writes the places of the coarse nodes.
-    fn embed<T: Real>(
-        &mut self,
-        kernel: Kernel,
-        (nodes, restraints): (&[[i32; 3]], &Restraints),
-        places: &mut Vec<[i32; 3]>,
-        (pattern, mut values): (Arc<Pattern>, Vec<T>),
-    ) -> Result<Bsr<T>, SetupError> {
-        let (absent, cells) = (kernel::absent(nodes), &mut self.cells);
-        let free = |i: usize| restraints.of(i) != Some(Restraint::Held);
-        cells.clear(nodes.len() / 4);
-        values.clear();
-        let fill = |offsets: &mut Vec<usize>, columns: &mut Vec<u32>| {
-            offsets.push(0);
-            for (i, x) in nodes.iter().enumerate() {
-                if free(i) {
-                    kernel.around(*x, absent, |cell, w| {
-                        columns.push(cells.insert(cell));
-                        values.push(T::of(w));
-                    });
-                }
-                offsets.push(columns.len());
-            }
-            let order = cells.sorted(places);
-            columns.iter_mut().for_each(|j| *j = order[*j as usize]); // increasing, as `around` visits cells in order
-            places.len()
-        };
-        Ok(Bsr::new(Pattern::renewed(pattern, fill)?, (1, 1), values)?)
+/// Returns the weights w_ij of all nodes, with an empty row for each node that is held, and the places of the coarse
+/// nodes.
+fn embed<T: Real>(
+    kernel: Kernel,
+    nodes: &[[i32; 3]],
+    restraints: &Restraints,
+) -> Result<(Bsr<T>, Vec<[i32; 3]>), SetupError> {
+    let (absent, mut cells) = (kernel::absent(nodes), Cells::new(nodes.len() / 4));
+    let (mut offsets, mut columns, mut values) =
+        (Vec::with_capacity(nodes.len() + 1), Vec::new(), Vec::new());
+    offsets.push(0);
+    for (i, x) in nodes.iter().enumerate() {
+        if restraints.of(i) != Some(Restraint::Held) {
+            kernel.around(*x, absent, |cell, w| {
+                columns.push(cells.insert(cell));
+                values.push(T::of(w));
+            });
+        }
+        offsets.push(columns.len());
     }
-
-    fn bytes(&self) -> usize {
-        self.cells.bytes()
-            + size_of_val(&self.common[..])
-            + size_of_val(&self.normals[..])
-            + size_of_val(&self.rows[..])
-    }
+    let (places, order) = cells.sorted();
+    columns.iter_mut().for_each(|j| *j = order[*j as usize]); // increasing, as `around` visits cells in order
+    let pattern = Pattern::new(places.len(), offsets, columns)?;
+    Ok((Bsr::new(Arc::new(pattern), (1, 1), values)?, places))
 }

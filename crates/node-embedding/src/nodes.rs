@@ -25,34 +25,21 @@ pub enum Nodes {
         /// A point of the coarsest grid.
         origin: [f64; 3],
     },
-    /// The integers k of each block row; any one number for absent axes. They belong to one system: replace them by
-    /// [`Hierarchy::replace_method`](coarsen_multigrid::Hierarchy::replace_method) when the set of nodes changes.
+    /// The integers k of each block row; any one number for absent axes. They belong to one set of nodes: when it
+    /// changes, build anew.
     Given(Arc<[[i32; 3]]>),
 }
 
 impl Nodes {
     /// Returns the positions of nodes of the grid at `depth`, if the spacing is known.
-    ///
-    /// They are stored in the memory of `room`.
-    pub(super) fn positions(
-        &self,
-        places: &[[i32; 3]],
-        depth: usize,
-        room: Option<Vec<[f64; 3]>>,
-    ) -> Option<Vec<[f64; 3]>> {
+    pub(super) fn positions(&self, places: &[[i32; 3]], depth: usize) -> Option<Vec<[f64; 3]>> {
         let &Self::OfSystem { spacing, origin } = self else { return None };
         let spacing = spacing * f64::powi(2.0, depth as i32);
-        let mut positions = room.unwrap_or_default();
-        positions.clear();
-        positions.extend(
-            places
-                .iter()
-                .map(|k| -> [f64; 3] { std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d])) }),
-        );
-        Some(positions)
+        let at = |k: &[i32; 3]| std::array::from_fn(|d| origin[d] + spacing * f64::from(k[d]));
+        Some(places.iter().map(at).collect())
     }
 
-    /// Writes the places of all nodes of the finest level, which has `rows` block rows.
+    /// Returns the places of all nodes of the finest level, which has `rows` block rows.
     ///
     /// # Errors
     /// [`SetupError::NoPositions`], [`SetupError::OffGrid`] with the first node that is not on the grid, and
@@ -61,16 +48,14 @@ impl Nodes {
         &self,
         positions: Option<&[[f64; 3]]>,
         rows: usize,
-        places: &mut Vec<[i32; 3]>,
-    ) -> Result<(), SetupError> {
-        places.clear();
-        match self {
+    ) -> Result<Vec<[i32; 3]>, SetupError> {
+        let places = match self {
             Self::Given(given) => {
                 let apart = |x: &[i32; 3]| x.iter().any(|k| !(-BOUND..=BOUND).contains(k));
                 if let Some(node) = given.iter().position(apart) {
                     return Err(SetupError::OffGrid { node, at: given[node].map(f64::from), spacing: 1.0 });
                 }
-                places.extend_from_slice(given);
+                given.to_vec()
             }
             &Self::OfSystem { spacing, origin } => {
                 if !(spacing > 0.0 && spacing.is_finite()) {
@@ -78,20 +63,21 @@ impl Nodes {
                     return Err(Error::Parameter { name, value: spacing, range }.into());
                 }
                 let x = positions.ok_or(SetupError::NoPositions { method: "node embedding" })?;
-                for (node, x) in x.iter().enumerate() {
+                let place = |(node, x): (usize, &[f64; 3])| {
                     let k: [f64; 3] = std::array::from_fn(|d| (x[d] - origin[d]) / spacing);
                     let near = |k: &f64| (k - k.round()).abs() <= TOLERANCE && k.abs() <= f64::from(BOUND);
                     if !k.iter().all(near) {
                         return Err(SetupError::OffGrid { node, at: *x, spacing });
                     }
-                    places.push(k.map(|k| k.round() as i32));
-                }
+                    Ok(k.map(|k| k.round() as i32))
+                };
+                x.iter().enumerate().map(place).collect::<Result<_, _>>()?
             }
-        }
+        };
         if places.len() != rows {
             let what = "places of nodes (one per block row)";
             return Err(Error::Shape { what, expected: rows, found: places.len() }.into());
         }
-        Ok(())
+        Ok(places)
     }
 }

@@ -13,6 +13,7 @@
 //! | (H¹)_jk | `coarse` |
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, each};
@@ -147,31 +148,26 @@ impl<'a, T: Real> Product<'a, T> {
         (a.block().0 <= 3).then_some(Self { a, p, transpose, window, numbers, coarse, restraints })
     }
 
-    /// Makes H¹ in the memory of a matrix: the couplings of all rows, the pattern, then the values. `rows` gets the
-    /// slots of each row that have a block, as bits.
-    pub(super) fn build(&self, rows: &mut Vec<u128>, into: &mut Bsr<T>) -> Result<(), SetupError> {
+    /// Returns H¹: the couplings of all rows, the pattern, then the values.
+    pub(super) fn build(&self) -> Result<Bsr<T>, SetupError> {
         let (nodes, b) = (self.coarse.len(), self.a.block().0);
-        rows.resize(nodes, 0);
+        // The slots of each row that have a block, as bits.
+        let mut rows = vec![0; nodes];
         let leaf = |(range, rows): (Range<usize>, &mut [u128])| {
             range.zip(rows).for_each(|(j, row)| *row = self.coupled(j));
         };
         each((0..nodes, &mut rows[..]), LEAF, self.is_large(), &leaf);
-        let (pattern, mut values) = into.take();
-        let pattern = Pattern::renewed(pattern, |offsets, columns| {
-            let mut end = 0;
-            offsets.push(end);
-            offsets.extend(rows.iter().map(|row| {
-                end += row.count_ones() as usize;
-                end
-            }));
-            columns.resize(end, 0);
-            self.columns(0..nodes, rows, offsets, columns);
-            nodes
-        })?;
-        values.resize(pattern.len() * b * b, T::zero());
-        *into = Bsr::new(pattern, (b, b), values)?;
-        self.update(into);
-        Ok(())
+        let (mut offsets, mut end) = (Vec::with_capacity(nodes + 1), 0);
+        offsets.push(end);
+        offsets.extend(rows.iter().map(|row| {
+            end += row.count_ones() as usize;
+            end
+        }));
+        let mut columns = vec![0; end];
+        self.columns(0..nodes, &rows, &offsets, &mut columns);
+        let mut made = Bsr::zeros(Arc::new(Pattern::new(nodes, offsets, columns)?), (b, b))?;
+        self.update(&mut made);
+        Ok(made)
     }
 
     /// Returns the slots that have a block in coarse row j.

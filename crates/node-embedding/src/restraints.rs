@@ -24,19 +24,12 @@ pub enum Restraint {
 pub(super) struct Restraints(Vec<Option<Restraint>>);
 
 impl Restraints {
-    /// Takes the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
+    /// Returns the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
     ///
     /// # Errors
     /// [`SetupError::NoNode`] and [`SetupError::Restraint`].
-    pub(super) fn renew(
-        &mut self,
-        given: &[(u32, Restraint)],
-        rows: usize,
-        b: usize,
-    ) -> Result<(), SetupError> {
-        let Self(all) = self;
-        all.clear();
-        all.resize(if given.is_empty() { 0 } else { rows }, None);
+    pub(super) fn new(given: &[(u32, Restraint)], rows: usize, b: usize) -> Result<Self, SetupError> {
+        let mut all = vec![None; if given.is_empty() { 0 } else { rows }];
         for &(node, restraint) in given {
             let at = node as usize;
             let Some(place) = all.get_mut(at) else {
@@ -61,12 +54,7 @@ impl Restraints {
                 }
             });
         }
-        Ok(())
-    }
-
-    /// Removes all restraints.
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
+        Ok(Self(all))
     }
 
     pub(super) fn is_empty(&self) -> bool {

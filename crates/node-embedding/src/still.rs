@@ -14,7 +14,7 @@ const LEAST: f64 = 1e-10;
 
 /// What is known of the nodes that a coarse node embeds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Common {
+enum Common {
     /// No node was seen.
     Open,
     /// All nodes seen slide along the plane with this normal.
@@ -23,17 +23,11 @@ pub(super) enum Common {
     Free,
 }
 
-/// Writes the coarse nodes whose nodes all slide along one plane into `still`. `embedding` has a row per node with its
+/// Returns the coarse nodes whose nodes all slide along one plane. `embedding` has a row per node with its
 /// coarse nodes, empty for nodes that are held; `normal` returns n for a node that slides; T is the type of the matrix.
-pub(super) fn of<T: Real>(
-    embedding: &Pattern,
-    normal: impl Fn(usize) -> Option<[f64; 3]>,
-    common: &mut Vec<Common>,
-    still: &mut Vec<Still>,
-) {
+pub(super) fn of<T: Real>(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>) -> Vec<Still> {
     let equal = (EQUAL * T::EPSILON.wide()).max(LEAST);
-    common.clear();
-    common.resize(embedding.columns(), Common::Open);
+    let mut common = vec![Common::Open; embedding.columns()];
     for i in 0..embedding.rows() {
         let n = normal(i);
         for &j in embedding.row(i) {
@@ -45,11 +39,11 @@ pub(super) fn of<T: Real>(
             };
         }
     }
-    still.clear();
-    still.extend(common.iter().enumerate().filter_map(|(j, common)| match common {
-        Common::Plane(n) => Some((j as u32, *n)),
+    let still = common.iter().zip(0..).filter_map(|(common, j)| match common {
+        Common::Plane(n) => Some((j, *n)),
         _ => None,
-    }));
+    });
+    still.collect()
 }
 
 fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {

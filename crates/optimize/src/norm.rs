@@ -43,30 +43,9 @@ impl<V: Vector> Norm<V> {
     /// [`Error::Parameter`] for weights that are not finite or whose squares overflow, [`Error::Device`] if
     /// memory cannot be allocated.
     pub fn weighted(weights: V) -> Result<Self, Error> {
-        let mut norm = Self::default();
-        norm.renew(|_| Ok(weights))?;
-        Ok(norm)
-    }
-
-    /// Takes other weights, also of another number: those that `weigh` makes. It gets the old weights, if there are any,
-    /// and may return them with other entries, so that their memory is used again.
-    ///
-    /// # Errors
-    /// Those of `weigh` and of [`weighted`](Self::weighted). The norm is then ‖∇f‖₂.
-    pub fn renew(&mut self, weigh: impl FnOnce(Option<V>) -> Result<V, Error>) -> Result<(), Error> {
-        let (old, scaled) = self.0.take().map(|Weights { weights, scaled }| (weights, scaled)).unzip();
-        let weights = weigh(old)?;
         let size = weights.norm();
         within("Norm, norm of the weights", size, size.is_finite(), "finite")?;
-        let scaled = match scaled {
-            Some(mut scaled) => {
-                scaled.renew_like(&weights)?;
-                scaled
-            }
-            None => weights.like()?,
-        };
-        self.0 = Some(Weights { weights, scaled });
-        Ok(())
+        Ok(Self(Some(Weights { scaled: weights.like()?, weights })))
     }
 
     /// Returns the norm of a gradient. *Panics* if its length differs from the number of weights.

@@ -257,29 +257,6 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
         Ok(())
     }
 
-    fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
-        if !self.own {
-            return Ok(false);
-        }
-        let symmetry = self.recipe.symmetry(a);
-        if !(symmetry.to_round_off && self.sweeps.rebuild(a)?) {
-            return Ok(false);
-        }
-        (self.symmetry, self.next, self.successor) = (symmetry, symmetry, None);
-        (self.pattern, self.block) = (a.pattern().clone(), a.block().0);
-        Ok(true)
-    }
-
-    fn rebuilds(&self) -> bool {
-        self.own && self.sweeps.rebuilds()
-    }
-
-    fn release(&mut self) {
-        self.pattern = Pattern::nothing();
-        self.successor = None;
-        self.sweeps.release();
-    }
-
     fn bytes(&self) -> usize {
         self.sweeps.bytes()
     }

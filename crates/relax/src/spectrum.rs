@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Class, Compiled, LinearOperator, Preconditioner, Real, renew_vec};
+use coarsen_core::{Class, Compiled, LinearOperator, Preconditioner, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -141,9 +141,9 @@ impl<T: Real> Spectrum<T> {
     /// Returns the least of maxᵢ (B x)ᵢ / xᵢ in steps x ← B x, with B = |D⁻¹A|. It is not finite if A is not.
     fn nonnegative(&mut self, a: &Bsr<T>, inverses: &DenseBlocks<T>) -> f64 {
         let [x, y] = &mut self.positive;
-        renew_vec(x, a.shape().0);
-        renew_vec(y, a.shape().0);
-        x.fill(1.0);
+        x.clear();
+        x.resize(a.shape().0, 1.0);
+        y.resize(a.shape().0, 0.0);
         let b = a.block().0;
         let mut bound = f64::INFINITY;
         for _ in 0..STEPS {

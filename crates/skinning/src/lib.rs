@@ -158,6 +158,14 @@ impl Controlled {
         let still = self.moments.iter().enumerate().flat_map(of).collect();
         Self { still, ..self }
     }
+
+    /// Returns the step with P and this state.
+    fn step<T>(self, p: Prolongation<T>, positions: Option<Vec<[f64; 3]>>) -> Coarse<T, Self> {
+        // Handles and rest positions are shared by all levels.
+        let shared = if self.level == 0 { self.handles.bytes() + size_of_val(&self.rest[..]) } else { 0 };
+        let state_bytes = shared + size_of_val(&self.moments[..]) + size_of_val(&self.still[..]);
+        Coarse { positions, has_term: !self.still.is_empty(), state_bytes, ..Coarse::new(p, self) }
+    }
 }
 
 impl<T: Real> Coarsening<T> for Skinning {
@@ -184,35 +192,21 @@ impl<T: Real> Coarsening<T> for Skinning {
         Ok(())
     }
 
-    fn for_another_pattern(&self) -> Self {
-        Self { cut: None, ..self.clone() }
-    }
-
-    /// Keeps the rest positions and the handles of the build.
-    fn for_other_contact(&self, first: &Controlled) -> Self {
+    /// Drops the cut, which belongs to one pattern; for other contact, keeps the rest positions and the handles.
+    fn changed(&self, first: Option<&Controlled>) -> Self {
+        let Some(first) = first else { return Self { cut: None, ..self.clone() } };
         let cut = Some(Cut { handles: first.handles.clone(), touched: Vec::new() });
         Self { rest: Some(first.rest.clone()), cut, ..self.clone() }
     }
 
-    fn has_term(&self, above: Option<&Controlled>) -> bool {
-        above.is_some_and(|above| !above.still.is_empty())
-    }
-
     /// Adds s n nᵀ ⊗ I to the diagonal block of its handle for every direction n, where s is the largest
     /// entry on the diagonal of the block.
-    fn add_term(&self, a: &mut Bsr<T>, above: Option<&Controlled>) -> Result<(), SetupError> {
+    fn add_term(&self, a: &mut Bsr<T>, above: &Controlled) -> Result<(), SetupError> {
         let k = a.block().0;
-        for group in above.map_or(&[][..], |above| &above.still).chunk_by(|l, r| l.0 == r.0) {
+        for group in above.still.chunk_by(|l, r| l.0 == r.0) {
             stiffen(a, group[0].0 as usize, group.iter().map(|(_, n)| within(n, k)), "skinning")?;
         }
         Ok(())
-    }
-
-    fn state_bytes(&self, state: &Controlled) -> usize {
-        // Handles and rest positions are shared by all levels.
-        let shared = state.handles.bytes() + size_of_val(&state.rest[..]);
-        let shared = if state.level == 0 { shared } else { 0 };
-        shared + size_of_val(&state.moments[..]) + size_of_val(&state.still[..])
     }
 
     fn name(&self) -> &'static str {
@@ -288,7 +282,10 @@ impl Skinning {
         }
         let u = Bsr::new(Arc::new(pattern), (1, spanned + 1), values)?;
         let state = Controlled { handles, rest, level: 0, moments, still: Vec::new() }.still(axes);
-        Ok(Some(step(Prolongation::weights(u, b)?, state, &x)))
+        // The coarse nodes are the handles at their rest positions.
+        let positions =
+            state.handles.order[..state.handles.count(0)].iter().map(|&i| x[i as usize]).collect();
+        Ok(Some(state.step(Prolongation::weights(u, b)?, Some(positions))))
     }
 
     /// Checks that given numbers of handles are enough for all parts of the body.
@@ -349,14 +346,7 @@ fn below<T: Real>(
     let rest = above.rest.clone();
     let state = Controlled { handles, rest, level, moments, still: Vec::new() }.still(axes);
     let positions = fine.positions.and_then(|x| x.get(..count)).map(<[_]>::to_vec);
-    Ok(Some(Coarse { positions, ..Coarse::new(p, state) }))
-}
-
-/// Returns a step whose coarse nodes are the handles at their rest positions.
-fn step<T>(p: Prolongation<T>, state: Controlled, x: &[[f64; 3]]) -> Coarse<T, Controlled> {
-    let count = state.handles.count(state.level);
-    let positions = state.handles.order[..count].iter().map(|&i| x[i as usize]).collect();
-    Coarse { positions: Some(positions), ..Coarse::new(p, state) }
+    Ok(Some(state.step(p, positions)))
 }
 
 /// The numbers of n for blocks of size k, and how many: (x, y, z, 1), or (x, y, 1) for the plane.

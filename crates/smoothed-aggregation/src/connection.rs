@@ -9,9 +9,11 @@
 //! For scalars, both weights are the strength of the recipe. Levels below a whole level are whole. A level
 //! below a filtered level is whole only if many nodes are tied.
 
+use std::sync::Arc;
+
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, Pattern};
 
 use super::aggregate::{Couplings, aggregate};
 use super::hubs::Hubs;
@@ -22,9 +24,33 @@ use super::special::{self, Special};
 use super::{filter, links};
 use coarsen_multigrid::Grid;
 
-/// For each stored coupling of the fine matrix, whether it spreads the columns of P. Empty if all couplings
-/// do.
-pub type Spreading = Vec<bool>;
+/// The couplings of the fine matrix that spread the columns of P.
+#[derive(Clone, Debug)]
+pub struct Spreading {
+    pattern: Arc<Pattern>,
+    pub(super) of: Box<[bool]>,
+}
+
+impl Spreading {
+    /// Returns the couplings of a pattern that spread P: a flag for each, or no flag if all do.
+    pub fn new(pattern: &Arc<Pattern>, of: Vec<bool>) -> Self {
+        Self { pattern: pattern.clone(), of: of.into() }
+    }
+
+    /// For each stored coupling, whether it spreads the columns of P; empty if all do.
+    pub fn couplings(&self) -> &[bool] {
+        &self.of
+    }
+
+    /// Becomes that of another pattern, whose new couplings spread.
+    pub(super) fn follow(&mut self, after: &Arc<Pattern>) {
+        let before = std::mem::replace(&mut self.pattern, after.clone());
+        if !self.of.is_empty() && !Arc::ptr_eq(&before, after) {
+            let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
+            self.of = places.map(|(i, j)| before.find(i, j).is_none_or(|k| self.of[k])).collect();
+        }
+    }
+}
 
 /// The aggregates of a level, which are its coarse nodes.
 pub(super) struct Aggregates {
@@ -32,7 +58,7 @@ pub(super) struct Aggregates {
     /// The aggregate of each node, `u32::MAX` for special nodes.
     pub(super) of: Vec<u32>,
     pub(super) count: usize,
-    pub(super) spreading: Spreading,
+    pub(super) spreading: Vec<bool>,
 }
 
 impl Aggregates {
@@ -90,7 +116,7 @@ struct Connection {
     /// The weight of each stored coupling.
     weights: Vec<f32>,
     special: Special,
-    spreading: Spreading,
+    spreading: Vec<bool>,
 }
 
 impl Connection {
@@ -126,7 +152,7 @@ impl Connection {
         recipe: &SmoothedAggregation,
         a: &Bsr<T>,
         weights: Vec<f32>,
-        spreading: Spreading,
+        spreading: Vec<bool>,
     ) -> Self {
         let special = Special::find(a, &weights, recipe.dominance);
         Self { weights, special, spreading }

@@ -40,7 +40,7 @@ use std::borrow::Cow;
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Compiled, Error, Real};
-use coarsen_sparse::{NearKernel, Pattern};
+use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel};
 
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
 use connection::Aggregates;
@@ -125,19 +125,23 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         REFRESH.of::<Refresh<T>>()(self, fine, coarse)
     }
 
-    /// A new coupling spreads P if P has columns for it, so that D includes the stiffness of contact, as A
-    /// does. If new couplings were dropped instead, like weak couplings, stiff contact would need a quarter
+    /// After a change of contact, a new coupling spreads P if P has columns for it, so that D includes the stiffness of
+    /// contact, as A does. If new couplings were dropped instead, like weak couplings, stiff contact would need a quarter
     /// more iterations.
-    fn carried(&self, spreading: &Spreading, before: &Pattern, after: &Pattern) -> Spreading {
-        if spreading.is_empty() {
-            return Vec::new();
-        }
-        let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
-        places.map(|(i, j)| before.find(i, j).is_none_or(|k| spreading[k])).collect()
-    }
-
-    fn state_bytes(&self, spreading: &Spreading) -> usize {
-        spreading.len()
+    fn product(
+        &self,
+        a: &Bsr<T>,
+        coarse: &mut Step<T>,
+        plan: &mut GalerkinPlan<T>,
+        into: Option<Bsr<T>>,
+    ) -> Result<Bsr<T>, SetupError> {
+        let Some(mut made) = into else {
+            coarse.state.follow(a.pattern());
+            coarse.state_bytes = coarse.state.of.len();
+            return Ok(plan.build(a, &coarse.prolongation)?);
+        };
+        plan.update(a, &coarse.prolongation, &mut made)?;
+        Ok(made)
     }
 
     fn name(&self) -> &'static str {
@@ -153,7 +157,7 @@ impl SmoothedAggregation {
     ) -> Result<Option<Step<T>>, SetupError> {
         self.validate()?;
         let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
-        let filtered = above.is_none_or(|above| !above.is_empty());
+        let filtered = above.is_none_or(|above| !above.of.is_empty());
         let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
         let found = match fine.sets {
             Some(sets) => Aggregates::given(a, sets)?,
@@ -171,18 +175,18 @@ impl SmoothedAggregation {
         let (prolongation, plain) = smooth(a, &parts, tentative, reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
-            prolongation: prolongation.into(),
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
             dead: basis.dead,
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates: Some(aggregates),
-            state: spreading,
+            state_bytes: spreading.len(),
+            ..Coarse::new(prolongation, Spreading::new(a.pattern(), spreading))
         })) // 10 is done by the hierarchy
     }
 
     fn new_values<T: Real>(&self, fine: &Grid<'_, T>, coarse: &mut Step<T>) -> Result<(), SetupError> {
-        let (a, spreading) = (fine.a, &coarse.state);
+        let (a, spreading) = (fine.a, &coarse.state.of);
         let what = "a step without aggregates";
         let aggregates = coarse.aggregates.as_deref().ok_or(Error::Pattern { what })?;
         if !spreading.is_empty() && spreading.len() != a.pattern().len() {

@@ -1,8 +1,7 @@
 //! Sparsity patterns of block matrices.
 
-use std::mem::take;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use coarsen_core::parallel::{self, tree};
 
@@ -83,51 +82,6 @@ impl Pattern {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
         Ok(Self { columns, offsets, indices })
-    }
-
-    /// The pattern without rows and columns, which all callers share.
-    pub fn nothing() -> Arc<Self> {
-        static NOTHING: OnceLock<Arc<Pattern>> = OnceLock::new();
-        let make = || Arc::new(Self { columns: 0, offsets: vec![0], indices: Vec::new() });
-        NOTHING.get_or_init(make).clone()
-    }
-
-    /// As [`new`](Self::new), with offsets and indices that `fill` writes into empty lists; it returns the number of
-    /// columns.
-    ///
-    /// The lists have the capacity of those of `room`, and the result is stored in its place, unless something else
-    /// holds `room`. So a pattern that is made again and again allocates only when it grows.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new); `room` is then lost.
-    ///
-    /// ```
-    /// use coarsen_sparse::Pattern;
-    /// let p = Pattern::renewed(Pattern::nothing(), |offsets, indices| {
-    ///     offsets.extend([0, 1, 2]);
-    ///     indices.extend([0, 1]);
-    ///     2
-    /// })?;
-    /// assert_eq!(*p, Pattern::diagonal(2)?);
-    /// # Ok::<(), coarsen_sparse::SparseError>(())
-    /// ```
-    pub fn renewed(
-        mut room: Arc<Self>,
-        fill: impl FnOnce(&mut Vec<usize>, &mut Vec<u32>) -> usize,
-    ) -> Result<Arc<Self>, SparseError> {
-        let own = Arc::get_mut(&mut room).map(|own| (take(&mut own.offsets), take(&mut own.indices)));
-        let (mut offsets, mut indices) = own.unwrap_or_default();
-        offsets.clear();
-        indices.clear();
-        let columns = fill(&mut offsets, &mut indices);
-        let made = Self::new(columns, offsets, indices)?;
-        Ok(match Arc::get_mut(&mut room) {
-            Some(own) => {
-                *own = made;
-                room
-            }
-            None => Arc::new(made),
-        })
     }
 
     /// The pattern of an n x n block diagonal matrix.

@@ -98,16 +98,6 @@ impl<T: Real> Prolongation<T> {
         Ok(if copies == 1 { Self::Blocks(rows) } else { Self::Weights(Weights { rows, copies }) })
     }
 
-    /// The pattern and the stored numbers, to make another prolongation in the same memory. One without rows and
-    /// columns is left.
-    pub fn take(&mut self) -> (Arc<Pattern>, Vec<T>) {
-        match self {
-            Self::Blocks(p) => p.take(),
-            Self::Weights(w) => w.rows.take(),
-            Self::Identities(of) => (std::mem::replace(&mut of.pattern, Pattern::nothing()), Vec::new()),
-        }
-    }
-
     /// Blocks I_d with d = `size`, one for each entry of the pattern.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Error, Real, renew_vec};
+use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::half::HalfGaussSeidel;
@@ -44,35 +44,14 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(host.to_vec())
     }
 
-    fn renew_vector(&self, v: &mut Vec<V>, n: usize) -> Result<(), Error> {
-        renew_vec(v, n);
-        Ok(())
-    }
-
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<CpuMatrix<V, S>, Error> {
         check_range::<T, S>("the matrix", host.values())?;
         Ok(CpuMatrix::new(host.to()))
     }
 
-    fn renew_matrix<T: Real>(&self, matrix: &mut CpuMatrix<V, S>, host: &Bsr<T>) -> Result<(), Error> {
-        check_range::<T, S>("the matrix", host.values())?;
-        matrix.renew(host);
-        Ok(())
-    }
-
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<CpuBlocks<V, S>, Error> {
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
         Ok(CpuBlocks::new(host.to()))
-    }
-
-    fn renew_blocks<T: Real>(
-        &self,
-        blocks: &mut CpuBlocks<V, S>,
-        host: &DenseBlocks<T>,
-    ) -> Result<(), Error> {
-        check_blocks::<T, S>("the inverse of the diagonal", host)?;
-        blocks.renew(host);
-        Ok(())
     }
 
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {

@@ -25,11 +25,6 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
         Self { d, of: PhantomData }
     }
 
-    /// Copies other blocks into the memory of these.
-    pub(super) fn renew<T: Real>(&mut self, host: &DenseBlocks<T>) {
-        self.d.copy_another(host);
-    }
-
     /// Returns the stored blocks.
     pub fn host(&self) -> &DenseBlocks<S> {
         &self.d

@@ -28,11 +28,6 @@ impl<V: Real, S: Real> CpuMatrix<V, S> {
         Self { a, of: PhantomData }
     }
 
-    /// Becomes a copy of another matrix, in the memory that it has.
-    pub(super) fn renew<T: Real>(&mut self, host: &Bsr<T>) {
-        self.a.copy_another(host);
-    }
-
     /// Returns the stored matrix.
     pub fn host(&self) -> &Bsr<S> {
         &self.a
@@ -65,10 +60,6 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for CpuMatrix<V, S> {
 }
 
 impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
-    fn release(&mut self) {
-        self.a.release();
-    }
-
     fn apply_add(&self, a: V, x: &Vec<V>, b: V, y: &mut Vec<V>) {
         self.a.apply_add(a, x, b, y);
     }

@@ -55,20 +55,12 @@ impl<S: Real> WeightTransfer<S> {
         if p.matrix().is_some() {
             return Ok(None);
         }
-        let side = || Side { pattern: Pattern::nothing(), weights: Vec::new(), m: 0 };
-        let mut made = Self { down: side(), up: side(), copies: 0 };
-        made.renew(p, transpose)?;
-        Ok(Some(made))
-    }
-
-    /// Takes the patterns and the weights of a prolongation without whole blocks.
-    fn renew<T: Real>(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError> {
         let (copies, k) = p.block();
-        for (side, pattern) in [(&mut self.down, p.pattern()), (&mut self.up, transpose.pattern())] {
-            (side.pattern, side.m) = (pattern.clone(), k / copies);
-        }
-        self.copies = copies;
-        self.fill(p, transpose)
+        let side =
+            |pattern: &Arc<Pattern>| Side { pattern: pattern.clone(), weights: Vec::new(), m: k / copies };
+        let mut made = Self { down: side(p.pattern()), up: side(transpose.pattern()), copies };
+        made.fill(p, transpose)?;
+        Ok(Some(made))
     }
 
     fn fill<T: Real>(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError> {
@@ -100,18 +92,6 @@ impl<T: Real, V: Real, S: Real> Transfer<T, Cpu<V, S>> for WeightTransfer<S> {
             return Err(Error::Pattern { what: "the prolongation given to a transfer" }.into());
         }
         self.fill(p, transpose)
-    }
-
-    fn rebuild(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<bool, SetupError> {
-        if p.matrix().is_some() {
-            return Ok(false);
-        }
-        self.renew(p, transpose)?;
-        Ok(true)
-    }
-
-    fn release(&mut self) {
-        (self.down.pattern, self.up.pattern) = (Pattern::nothing(), Pattern::nothing());
     }
 
     fn bytes(&self) -> usize {

@@ -82,24 +82,6 @@ impl<T: Real> DenseBlocks<T> {
         Ok(inverses)
     }
 
-    /// Becomes a copy of other blocks, rounded, of any number and size.
-    pub(crate) fn copy_another<F: Real>(&mut self, other: &DenseBlocks<F>) {
-        self.size = other.size;
-        self.values.clear();
-        self.values.extend(other.values.iter().map(|v| v.to::<T>()));
-    }
-
-    /// As [`invert_diagonal`](Self::invert_diagonal) for a matrix of any number and size of diagonal blocks, to which
-    /// this list adapts. It allocates only where it becomes longer than before.
-    ///
-    /// # Errors
-    /// The errors of [`inverse_diagonal`](Self::inverse_diagonal).
-    pub fn invert_another(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
-        self.size = square_block(a)?;
-        self.values.resize(a.shape().0 * self.size, T::zero());
-        self.invert_diagonal(a, method)
-    }
-
     /// Overwrites these blocks with the result of [`inverse_diagonal`](Self::inverse_diagonal). Does not
     /// allocate for blocks up to 12 x 12.
     ///

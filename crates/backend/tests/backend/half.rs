@@ -197,60 +197,6 @@ fn many_couplings_between_chunks_are_stored_once() {
     assert!(shares[0] > 1.15 && shares[1] < 1.04 && shares[2] > 1.06, "{shares:?}");
 }
 
-/// A rebuild does what a new smoother does, when couplings between chunks were stored otherwise before.
-#[test]
-fn rebuilds_change_the_storage_of_couplings() {
-    let n = 8192; // four chunks; couplings between them are stored once, twice, and twice since they are few
-    let matrices = [[1, 700, 800, 900, 1000], [1, 1030, 1040, 1050, 1060], [1, 2, 3, 4, 5]]
-        .map(|distances| coupled_at(&distances, n, 2));
-    let b = noise(2 * n, 1);
-    let on = Cpu::<f64>::new();
-    let made = |a: &Bsr<f64>| on.gauss_seidel(a, 1.0, true).unwrap().unwrap();
-    let smoothed = |half: &mut dyn Smoother<f64, Cpu<f64>>| {
-        let (mut x, mut r) = (b.clone(), b.clone());
-        half.pre_smooth_residual(&b, &mut x, &mut r);
-        half.post_smooth(&b, &mut x);
-        half.smooth(&b, &mut x);
-        (x, r)
-    };
-    let share = |a: &Bsr<f64>| made(a).bytes() as f64 / (a.pattern().len() * 4 * 8) as f64;
-    let shares = matrices.each_ref().map(share);
-    assert!(shares[0] < 0.9 * shares[1], "once and twice: {shares:?}");
-    let expected = matrices.each_ref().map(|a| smoothed(&mut *made(a)));
-    let mut half = made(&matrices[0]);
-    for k in [1, 0, 2, 0, 1, 2] {
-        assert!(half.rebuild(&matrices[k]).unwrap());
-        assert!(smoothed(&mut *half) == expected[k], "matrix {k}");
-    }
-}
-
-/// After a rebuild that fails, no pass and no update uses the values of one matrix at the positions of another.
-#[test]
-fn a_failed_rebuild_leaves_no_mixture() {
-    let on = Cpu::<f64>::new();
-    let small = coupled_at(&[1], 500, 3);
-    let mut singular = band(500, 3); // as many rows, and more couplings
-    let k = singular.pattern().find(40, 40).unwrap();
-    singular.values_mut()[9 * k..9 * (k + 1)].fill(0.0);
-    let far = coupled_at(&[3000, 3100, 3200], 8192, 3); // half storage does not pay
-    for bad in [&singular, &far] {
-        let mut half = on.gauss_seidel(&small, 1.0, true).unwrap().unwrap();
-        assert!(!matches!(half.rebuild(bad), Ok(true)));
-        let refused = half.prepare(&small).and_then(|()| half.commit(&small));
-        assert!(refused.is_err(), "the values of one matrix at the positions of another");
-        let (b, start) = (noise(1500, 1), noise(1500, 2));
-        let mut x = start.clone();
-        half.smooth(&b, &mut x);
-        half.post_smooth(&b, &mut x);
-        assert_eq!(x, start);
-        assert!(half.rebuild(&small).unwrap());
-        half.smooth(&b, &mut x);
-        let mut expected = start;
-        on.gauss_seidel(&small, 1.0, true).unwrap().unwrap().smooth(&b, &mut expected);
-        assert_eq!(x, expected);
-    }
-}
-
 /// Sets of another pattern would lead to rows that the matrix does not have.
 #[test]
 fn sets_of_another_matrix_are_refused() {

@@ -24,22 +24,6 @@ macro_rules! wrapped {
     };
 }
 
-/// Renews a value of the place itself in its memory, and replaces a value of another place.
-macro_rules! renewed {
-    ($self:ident, $old:ident: $kind:ident, $on:ident => $call:expr, $anew:expr) => {
-        match ($self, &mut *$old) {
-            (AnyBackend::Cpu($on), $kind::Cpu($old)) => $call,
-            #[cfg(feature = "opencl")]
-            (AnyBackend::OpenCl($on), $kind::OpenCl($old)) => $call,
-            #[cfg(feature = "opencl")]
-            _ => {
-                *$old = $anew?;
-                Ok(())
-            }
-        }
-    };
-}
-
 impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     type Real = V;
     type Stored = S;
@@ -68,28 +52,12 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         wrapped!(self, AnyVector, on => on.vector(host))
     }
 
-    fn renew_vector(&self, v: &mut AnyVector<V>, n: usize) -> Result<(), Error> {
-        renewed!(self, v: AnyVector, on => on.renew_vector(v, n), self.vector(&vec![V::zero(); n]))
-    }
-
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<AnyMatrix<V, S>, Error> {
         wrapped!(self, AnyMatrix, on => on.matrix(host))
     }
 
-    fn renew_matrix<T: Real>(&self, matrix: &mut AnyMatrix<V, S>, host: &Bsr<T>) -> Result<(), Error> {
-        renewed!(self, matrix: AnyMatrix, on => on.renew_matrix(matrix, host), self.matrix(host))
-    }
-
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<AnyBlocks<V, S>, Error> {
         wrapped!(self, AnyBlocks, on => on.blocks(host))
-    }
-
-    fn renew_blocks<T: Real>(
-        &self,
-        blocks: &mut AnyBlocks<V, S>,
-        host: &DenseBlocks<T>,
-    ) -> Result<(), Error> {
-        renewed!(self, blocks: AnyBlocks, on => on.renew_blocks(blocks, host), self.blocks(host))
     }
 
     fn rows(&self, sets: &RowSets) -> Result<AnyRows<V>, Error> {

@@ -84,14 +84,6 @@ impl<V: Real, S: Real> LinearOperator<AnyVector<V>> for AnyMatrix<V, S> {
 }
 
 impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
-    fn release(&mut self) {
-        match self {
-            Self::Cpu(a) => Matrix::<Cpu<V, S>>::release(a),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(a) => Matrix::<OpenCl<V, S>>::release(a),
-        }
-    }
-
     fn apply_add(&self, a: V, x: &AnyVector<V>, b: V, y: &mut AnyVector<V>) {
         match self {
             Self::Cpu(matrix) => Matrix::<Cpu<V, S>>::apply_add(matrix, a, x.cpu(), b, y.cpu_mut()),

@@ -70,18 +70,6 @@ impl<T: Real, V: Real, S: Real> Smoother<T, AnyBackend<V, S>> for CpuSmoother<T,
         self.0.commit(a)
     }
 
-    fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
-        self.0.rebuild(a)
-    }
-
-    fn rebuilds(&self) -> bool {
-        self.0.rebuilds()
-    }
-
-    fn release(&mut self) {
-        self.0.release();
-    }
-
     fn bytes(&self) -> usize {
         self.0.bytes()
     }

@@ -23,14 +23,6 @@ impl<T: Real, V: Real, S: Real> Transfer<T, AnyBackend<V, S>> for HostTransfer<T
         self.0.set_values(p, transpose)
     }
 
-    fn rebuild(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<bool, SetupError> {
-        self.0.rebuild(p, transpose)
-    }
-
-    fn release(&mut self) {
-        self.0.release();
-    }
-
     fn bytes(&self) -> usize {
         self.0.bytes()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Prepared, SetupError};
-use coarsen_core::{Class, Dot, Identity, Objective, Preconditioner, Vector, renew_vec};
+use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
@@ -57,40 +57,16 @@ impl<V: Vector> Follower<V> {
     pub fn build<F: SystemAt>(
         f: &mut F,
         x: &[f64],
-        recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
-    ) -> Result<Self, SetupError> {
-        let mut follower = Self::constant(Box::new(Identity));
-        follower.build_again(f, x, recipe)?;
-        Ok(follower)
-    }
-
-    /// Becomes what [`build`](Self::build) returns, in the memory of its lists. The old preconditioner is dropped first.
-    ///
-    /// # Errors
-    /// As [`build`](Self::build); the identity is left.
-    pub(super) fn build_again<F: SystemAt>(
-        &mut self,
-        f: &mut F,
-        x: &[f64],
         mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
-    ) -> Result<(), SetupError> {
-        self.clear();
+    ) -> Result<Self, SetupError> {
         let system = f.system_at(x)?.system();
         let start = Instant::now();
-        self.inverse = recipe(system)?;
-        self.setup = start.elapsed();
-        self.recipe = Some(Box::new(recipe));
-        self.note(system);
-        renew_vec(&mut self.built_at, x.len());
-        self.built_at.copy_from_slice(x);
-        self.is_new = true;
-        Ok(())
-    }
-
-    /// Drops the preconditioner and the recipe. The identity and the memory of the lists are left.
-    pub(super) fn clear(&mut self) {
-        self.inverse = Box::new(Identity);
-        (self.recipe, self.pattern, self.is_new, self.setup) = (None, None, false, Duration::ZERO);
+        let mut follower = Self::constant(recipe(system)?);
+        follower.setup = start.elapsed();
+        follower.recipe = Some(Box::new(recipe));
+        follower.note(system);
+        (follower.built_at, follower.is_new) = (x.to_vec(), true);
+        Ok(follower)
     }
 
     /// Returns a preconditioner that never changes.

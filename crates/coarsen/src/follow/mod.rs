@@ -8,14 +8,12 @@
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
 //! | `driver` | [`Driver`] | the drivers of a time step on a grid, by name |
 //! | `stepper` | [`TimeStepper`] | a driver with its vectors, kept between the time steps |
-//! | `kept` | | a hierarchy that a driver keeps from step to step |
 //! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
 //! | `newton_at` | [`NewtonAt`] | Newton's method on the host whose linear systems are solved at any place |
 
 mod driver;
 mod follower;
 mod here;
-mod kept;
 mod newton_at;
 mod placed;
 mod stepper;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{Error, Identity, LinearOperator, Objective, Preconditioner, Vector, renew_vec};
+use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
@@ -39,35 +39,11 @@ pub struct Placed<F, B: Backend> {
     pub objective: F,
     on: B,
     inverse: Follower<B::Vector>,
-    room: Room<B>,
-    on_demand: bool,
-}
-
-/// The memory of a [`Placed`], for another one with any number of unknowns.
-pub(super) struct Room<B: Backend> {
     hessian: There<B>,
+    /// x and a gradient or a direction, on the host.
     points: Vec<f64>,
     numbers: Vec<f64>,
-}
-
-impl<B: Backend> Default for Room<B> {
-    fn default() -> Self {
-        Self { hessian: There::default(), points: Vec::new(), numbers: Vec::new() }
-    }
-}
-
-/// Copies host entries to a vector of a place, in the memory of an old vector if there is one.
-pub(super) fn vector<B: Backend>(
-    on: &B,
-    old: Option<B::Vector>,
-    host: &[B::Real],
-) -> Result<B::Vector, Error> {
-    let Some(mut v) = old else { return on.vector(host) };
-    if v.size() != host.len() {
-        on.renew_vector(&mut v, host.len())?;
-    }
-    on.write(host, &mut v)?;
-    Ok(v)
+    on_demand: bool,
 }
 
 /// The Hessian and the preconditioner at a place.
@@ -77,7 +53,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Returns an objective that always uses its default Hessian. `inverse` is the preconditioner for
     /// Newton's method, and `on` is the place. The Hessian is copied to the place when the method asks for it.
     pub fn new(objective: F, x: &[f64], inverse: Follower<B::Vector>, on: &B) -> Self {
-        Self::within(Room::default(), objective, x, inverse, on)
+        let (hessian, points, numbers) = (There::default(), x.to_vec(), vec![0.0; x.len()]);
+        Self { objective, on: on.clone(), inverse, hessian, points, numbers, on_demand: false }
     }
 
     /// Returns an objective without a preconditioner, for methods that own one.
@@ -85,28 +62,9 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
         Self::new(objective, x, Follower::constant(Box::new(Identity)), on)
     }
 
-    /// As [`new`](Self::new), in the memory of another one.
-    pub(super) fn within(
-        mut room: Room<B>,
-        objective: F,
-        x: &[f64],
-        inverse: Follower<B::Vector>,
-        on: &B,
-    ) -> Self {
-        renew_vec(&mut room.points, x.len());
-        room.points.copy_from_slice(x);
-        renew_vec(&mut room.numbers, x.len());
-        Self { objective, on: on.clone(), inverse, room, on_demand: false }
-    }
-
-    /// Returns the preconditioner, and the memory, which holds no pattern. A device would only hold two Hessians at once.
-    pub(super) fn into_parts(mut self) -> (Follower<B::Vector>, Room<B>) {
-        if self.on.is_remote() {
-            self.room.hessian = There::default();
-        } else {
-            self.room.hessian.release();
-        }
-        (self.inverse, self.room)
+    /// Returns the preconditioner.
+    pub(super) fn into_inverse(self) -> Follower<B::Vector> {
+        self.inverse
     }
 
     /// The preconditioner.
@@ -123,26 +81,20 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     /// Computes the Hessian at x and copies it to the place. With `renew`, also updates the preconditioner.
     fn assemble(&mut self, x: &B::Vector, renew: bool) -> Result<Linear<'_, B>, DescentError> {
         self.look(x);
-        let Room { hessian, points, .. } = &mut self.room;
-        let system = self.objective.system_at(points).map_err(DescentError::linearize)?.system();
+        let system = self.objective.system_at(&self.points).map_err(DescentError::linearize)?.system();
         if renew {
             self.inverse.update(system)?;
         }
-        Ok((hessian.write(system, &self.on)?, &mut self.inverse))
+        Ok((self.hessian.write(system, &self.on)?, &mut self.inverse))
     }
 }
 
-/// A matrix at a place.
-pub(super) struct There<B: Backend> {
-    /// `None` until it is needed, and after an error.
-    matrix: Option<B::Matrix>,
-    /// The pattern; `None` while the matrix is only memory for another one.
-    pattern: Option<Arc<Pattern>>,
-}
+/// A matrix at a place and its pattern; `None` until it is needed, and after an error.
+pub(super) struct There<B: Backend>(Option<(B::Matrix, Arc<Pattern>)>);
 
 impl<B: Backend> Default for There<B> {
     fn default() -> Self {
-        Self { matrix: None, pattern: None }
+        Self(None)
     }
 }
 
@@ -151,35 +103,22 @@ impl<B: Backend<Real = f64>> There<B> {
     pub(super) fn write(&mut self, system: System<'_, f64>, on: &B) -> Result<&B::Matrix, DescentError> {
         let whole = system.whole().map_err(DescentError::linearize)?;
         let same = |known: &Arc<Pattern>| Arc::ptr_eq(known, whole.pattern()) || known == whole.pattern();
-        // After an error neither the matrix nor its pattern is left.
-        let (matrix, pattern) = (self.matrix.take(), self.pattern.take().filter(same));
-        let matrix = match (matrix, &pattern) {
-            (Some(mut matrix), Some(_)) => {
+        let written = match self.0.take().filter(|(_, known)| same(known)) {
+            Some((mut matrix, pattern)) => {
                 matrix.set_values(&whole).map_err(DescentError::linearize)?;
-                matrix
+                (matrix, pattern)
             }
-            (Some(mut matrix), None) => {
-                on.renew_matrix(&mut matrix, &whole)?;
-                matrix
-            }
-            (None, _) => on.matrix(&whole)?,
+            None => (on.matrix(&whole)?, whole.pattern().clone()),
         };
-        self.pattern = Some(pattern.unwrap_or_else(|| whole.pattern().clone()));
-        Ok(self.matrix.insert(matrix))
-    }
-
-    /// Lets go of the pattern and keeps memory for another matrix.
-    pub(super) fn release(&mut self) {
-        self.pattern = None;
-        self.matrix.iter_mut().for_each(|matrix| matrix.release());
+        Ok(&self.0.insert(written).0)
     }
 }
 
 impl<F, B: Backend<Real = f64>> Placed<F, B> {
     /// Copies x to the host; the copy is NaN if the place fails.
     fn look(&mut self, x: &B::Vector) {
-        if self.on.read(x, &mut self.room.points).is_err() {
-            self.room.points.fill(f64::NAN);
+        if self.on.read(x, &mut self.points).is_err() {
+            self.points.fill(f64::NAN);
         }
     }
 }
@@ -187,7 +126,7 @@ impl<F, B: Backend<Real = f64>> Placed<F, B> {
 impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Placed<F, B> {
     fn value(&mut self, x: &B::Vector) -> f64 {
         self.look(x);
-        self.objective.value(&self.room.points)
+        self.objective.value(&self.points)
     }
 
     fn round_off(&self, value: f64) -> f64 {
@@ -196,18 +135,16 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Pl
 
     fn gradient(&mut self, x: &B::Vector, g: &mut B::Vector) {
         self.look(x);
-        let Room { points, numbers, .. } = &mut self.room;
-        self.objective.gradient(points, numbers);
-        if self.on.write(numbers, g).is_err() {
+        self.objective.gradient(&self.points, &mut self.numbers);
+        if self.on.write(&self.numbers, g).is_err() {
             g.fill(f64::NAN); // NaN ends the descent; an old gradient would not
         }
     }
 
     fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> f64 {
         self.look(x);
-        let Room { points, numbers, .. } = &mut self.room;
-        match self.on.read(d, numbers) {
-            Ok(()) => self.objective.max_step(points, numbers),
+        match self.on.read(d, &mut self.numbers) {
+            Ok(()) => self.objective.max_step(&self.points, &self.numbers),
             Err(_) => f64::NAN,
         }
     }
@@ -231,8 +168,8 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vec
     }
 
     fn renews(&mut self, x: &B::Vector) -> Result<bool, DescentError> {
-        self.on.read(x, &mut self.room.points)?;
-        Ok(self.inverse.is_due(&self.room.points))
+        self.on.read(x, &mut self.points)?;
+        Ok(self.inverse.is_due(&self.points))
     }
 
     fn project(&mut self, stand_in: bool) -> bool {
@@ -244,8 +181,8 @@ impl<F: SystemAt, B: Backend<Real = f64>> Follows<B::Vector> for Placed<F, B> {
     type Host = F;
 
     fn host_at<'a>(&'a mut self, x: &'a B::Vector) -> Result<(&'a mut F, &'a [f64]), DescentError> {
-        self.on.read(x, &mut self.room.points)?;
-        Ok((&mut self.objective, &self.room.points))
+        self.on.read(x, &mut self.points)?;
+        Ok((&mut self.objective, &self.points))
     }
 }
 

@@ -7,10 +7,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use coarsen_backend::{Cpu, SetupError};
-use coarsen_core::{Identity, Monitor, Objective, Stop};
+use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
+use coarsen_core::{Class, Dot, Identity, Monitor, Objective, Preconditioner, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
-use coarsen_multigrid::Coarsest;
+use coarsen_multigrid::{Coarsest, Hierarchy};
 use coarsen_node_embedding::NodeEmbedding;
 use coarsen_optimize::{
     Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Linearize, Newton,
@@ -19,8 +19,6 @@ use coarsen_optimize::{
 use coarsen_schwarz::Place;
 use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
 
-use super::kept::{self, Home};
-use super::placed::{self, Room};
 use super::{Built, Driver, Follower, Follows, Needs, Placed};
 
 /// A driver with its vectors, kept between the time steps.
@@ -31,9 +29,8 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 /// iterations. Both use the positive definite Hessian and stop at `tolerance` in the norm of `weights`, which
 /// also decides stagnation. *Deviation*: a step takes at least one iteration unless the gradient is zero. The weight
 /// of a stiff body is below the tolerance; without this step the body would never move. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
-/// iteration for Newton's method. The number of nodes may change from step to step. The vectors, the pairs, the inner
-/// method and a hierarchy of node embedding keep their memory, so that on the CPU they allocate nothing once the largest
-/// number was seen; other preconditioners are allocated in each step. Energies and
+/// iteration for Newton's method. The number of nodes may change from step to step. The pairs, the inner
+/// method and the vectors of the descent keep their memory; preconditioners are allocated in each step. Energies and
 /// Hessians are computed on the host, and everything else at the place ([`Placed`]).
 ///
 /// ```
@@ -61,14 +58,10 @@ pub struct TimeStepper<B: Place<Real = f64> = Cpu> {
     on: B,
     descent: Descent<B::Vector, Backtracking<f64>>,
     method: Method<B>,
-    /// The hierarchy of the last step.
-    kept: Home<B>,
+    /// The iterations of the coarsest solves of the hierarchy in use since its build, as of its last cycle.
+    coarsest: Rc<Cell<usize>>,
     /// The most iterations of all coarsest solves of a hierarchy.
-    coarsest: usize,
-    /// Memory of the last step: x at the place, the objective there, and the lists of the preconditioner.
-    here: Option<B::Vector>,
-    room: Room<B>,
-    idle: Follower<B::Vector>,
+    most_coarsest: usize,
     setup: Duration,
 }
 
@@ -121,11 +114,8 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             on,
             descent,
             method,
-            kept: Home::default(),
-            coarsest: usize::MAX,
-            here: None,
-            room: Room::default(),
-            idle: nothing::<B>(),
+            coarsest: Rc::default(),
+            most_coarsest: usize::MAX,
             setup,
         }
     }
@@ -145,13 +135,13 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// The iterations of the coarsest solves of node embedding since the last build of the hierarchy, which is the last step,
     /// unless the pattern changes in it: with one level (`lbfgs-h`) its linear iterations. 0 for other preconditioners.
     pub fn coarsest_iterations(&self) -> usize {
-        self.kept.coarsest.get()
+        self.coarsest.get()
     }
 
     /// [`coarsest_iterations`](Self::coarsest_iterations) in a cell that the monitor of a step can hold and read while the step
     /// runs. It is 0 at the start of a step, changes after each cycle, and falls after a build with another pattern in the step.
     pub fn coarsest_counter(&self) -> Rc<Cell<usize>> {
-        self.kept.coarsest.clone()
+        self.coarsest.clone()
     }
 
     /// Limits the iterations of all coarsest solves of node embedding in a step, and anew where the pattern changes in it;
@@ -159,7 +149,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// its own limit. *Use* for a trial of `lbfgs-h`: where stiff bodies move freely, one of its solves may take all of its
     /// 10,000 iterations.
     pub fn limit_coarsest(&mut self, total: usize) {
-        self.coarsest = total;
+        self.most_coarsest = total;
     }
 
     /// The time of the setups and updates of the preconditioner in the last step, without assembly.
@@ -183,14 +173,15 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         monitor: &mut dyn DescentMonitor<B::Vector>,
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System])?;
-        let (driver, method, on, home) = (self.driver, method.clone(), self.on.clone(), self.kept.clone());
-        let total = self.coarsest;
+        let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
+        let (total, coarsest) = (self.most_coarsest, self.coarsest.clone());
         let recipe = move |system: System<'_, f64>| match driver.hierarchy(&method) {
             Some(mut recipe) => {
                 if let Coarsest::Iterative(cg) = &mut recipe.coarsest {
                     cg.total = total;
                 }
-                kept::build(&home, recipe, system, &on)
+                let hierarchy = recipe.build_from(system, &on)?;
+                Ok(Box::new(Counted { hierarchy, coarsest: coarsest.clone() }) as _)
             }
             None => driver.precondition(&method, system, &on),
         };
@@ -213,22 +204,20 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         self.check(&[Needs::System, Needs::Quadrature])?;
         self.begin(weights)?;
         f.project(true);
-        let Self { on, descent, method, here, room, idle, setup, .. } = self;
-        idle.build_again(f, x, recipe).map_err(DescentError::linearize)?;
-        let mut point = placed::vector(on, here.take(), x)?;
-        let (built, memory) = (std::mem::replace(idle, nothing::<B>()), std::mem::take(room));
-        let report = match method {
+        let Self { on, descent, method, setup, .. } = self;
+        let built = Follower::build(f, x, recipe).map_err(DescentError::linearize)?;
+        let mut point = on.vector(x)?;
+        let (report, inverse) = match method {
             Method::Newton(newton) => {
-                let mut f = Placed::within(memory, Lent(f), x, built, on);
+                let mut f = Placed::new(Lent(f), x, built, on);
                 let report = descent.minimize(&mut f, newton, &mut point, monitor);
-                (*idle, *room) = f.into_parts();
-                report
+                (report, f.into_inverse())
             }
             Method::QuasiNewton(lbfgs) => {
                 let mut own = lbfgs.take().unwrap_or_else(|| Lbfgs::new(WINDOW, nothing::<B>()));
                 *own.inverse_mut() = built;
                 own.forget(); // pairs of the last step
-                let mut f = Placed::within(memory, Lent(f), x, nothing::<B>(), on);
+                let mut f = Placed::bare(Lent(f), x, on);
                 let mut direction =
                     Refreshed::new(own, |f: &mut Placed<Lent<'_, F>, B>, x: &B::Vector, m: &mut _| {
                         let (f, x) = f.host_at(x)?;
@@ -236,17 +225,14 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
                     });
                 let report = descent.minimize(&mut f, &mut direction, &mut point, monitor);
                 let mut own = direction.direction;
-                *idle = std::mem::replace(own.inverse_mut(), nothing::<B>());
+                let inverse = std::mem::replace(own.inverse_mut(), nothing::<B>());
                 *lbfgs = Some(own);
-                (_, *room) = f.into_parts();
-                report
+                (report, inverse)
             }
         };
-        *setup = idle.setup();
-        idle.clear(); // a hierarchy goes home
-        let point = here.insert(point);
+        *setup = inverse.setup();
         let report = report?;
-        on.read(point, x)?;
+        on.read(&point, x)?;
         Ok(report)
     }
 
@@ -270,11 +256,9 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             return Err(DescentError::linearize(Unfit { driver: self.driver }));
         };
         f.project(true);
-        let mut point = placed::vector(&self.on, self.here.take(), x)?;
-        let report = self.descent.minimize(f, newton, &mut point, monitor);
-        let point = self.here.insert(point);
-        let report = report?;
-        self.on.read(point, x)?;
+        let mut point = self.on.vector(x)?;
+        let report = self.descent.minimize(f, newton, &mut point, monitor)?;
+        self.on.read(&point, x)?;
         Ok(report)
     }
 
@@ -287,13 +271,13 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// Sets the criteria of a step.
     fn begin(&mut self, weights: Option<&[f64]>) -> Result<(), DescentError> {
         let gast = self.driver == Driver::Gast;
-        match weights.filter(|_| !gast) {
-            Some(weights) => self.descent.norm.renew(|old| placed::vector(&self.on, old, weights))?,
-            None => self.descent.norm = Norm::default(),
-        }
+        self.descent.norm = match weights.filter(|_| !gast) {
+            Some(weights) => Norm::weighted(self.on.vector(weights)?)?,
+            None => Norm::default(),
+        };
         self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };
         self.setup = Duration::ZERO;
-        self.kept.coarsest.set(0);
+        self.coarsest.set(0);
         if let Method::Newton(newton) = &mut self.method {
             newton.inner.stop_mut().max_iterations = self.inner_iterations;
             newton.forcing = match gast {
@@ -316,6 +300,43 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
 pub struct Unfit {
     /// The driver.
     pub driver: Driver,
+}
+
+/// A hierarchy that tells the iterations of its coarsest solves after each cycle.
+struct Counted<B: Place<Real = f64>> {
+    hierarchy: Hierarchy<f64, B, NodeEmbedding>,
+    coarsest: Rc<Cell<usize>>,
+}
+
+impl<B: Place<Real = f64>> Preconditioner<B::Vector> for Counted<B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
+        self.hierarchy.apply(r, z);
+        self.coarsest.set(self.hierarchy.coarsest_iterations());
+    }
+
+    fn apply_dot(&mut self, r: &B::Vector, z: &mut B::Vector) -> Dot<<B::Vector as Vector>::Scalar> {
+        let dot = self.hierarchy.apply_dot(r, z);
+        self.coarsest.set(self.hierarchy.coarsest_iterations());
+        dot
+    }
+
+    fn class(&self) -> Class {
+        self.hierarchy.class()
+    }
+
+    fn size(&self) -> Option<usize> {
+        self.hierarchy.size()
+    }
+}
+
+impl<B: Place<Real = f64>> Update<f64> for Counted<B> {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        self.hierarchy.update_from(system)
+    }
+
+    fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
+        self.hierarchy.patch_from(system, touched)
+    }
 }
 
 /// A borrowed objective.

@@ -15,22 +15,6 @@ pub fn products<T: Real>(x: &[T], y: &[T]) -> [f64; 2] {
     (T::loops().products)(x, y)
 }
 
-/// Makes `v` n zeros, in the memory that it has if that suffices; otherwise it gets room for a quarter more, so that a vector
-/// that grows slowly rarely allocates.
-///
-/// ```
-/// let mut v = vec![1.0, 2.0];
-/// coarsen_core::renew_vec(&mut v, 4);
-/// assert_eq!((v.capacity(), v), (5, vec![0.0; 4]));
-/// ```
-pub fn renew_vec<T: Real>(v: &mut Vec<T>, n: usize) {
-    v.clear();
-    if v.capacity() < n {
-        v.reserve_exact(n + n / 4);
-    }
-    v.resize(n, T::zero());
-}
-
 impl<T: Real> Vector for Vec<T> {
     type Real = T;
     type Scalar = T;
@@ -48,7 +32,11 @@ impl<T: Real> Vector for Vec<T> {
     }
 
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
-        renew_vec(self, other.len());
+        self.clear();
+        if self.capacity() < other.len() {
+            self.reserve_exact(other.len() + other.len() / 4); // a vector that grows slowly rarely allocates
+        }
+        self.resize(other.len(), T::zero());
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 mod host;
 mod loops;
 
-pub use host::{products, renew_vec};
+pub use host::products;
 
 use num_traits::{one, zero};
 

@@ -81,21 +81,12 @@ impl<T: Real> Room<T> {
 impl<T: Real> Free<T> {
     /// Returns a workspace for a fine and a coarse matrix.
     pub(super) fn new(a: &Bsr<T>, coarse: &Bsr<T>) -> Self {
-        let (diagonal, sizes, suspects) = (Vec::new(), Vec::new(), Vec::new());
-        let mut free =
-            Self { diagonal, sizes, norms: Vec::new(), suspects, room: Room::new(coarse.block().0) };
-        free.renew(a, coarse);
-        free
-    }
-
-    /// Becomes the workspace of other matrices.
-    pub(super) fn renew(&mut self, a: &Bsr<T>, coarse: &Bsr<T>) {
-        self.norms.clear(); // those of another P
-        self.diagonal.resize(a.shape().0, T::zero());
-        self.sizes.resize(coarse.shape().0, T::zero());
-        self.suspects.resize(coarse.pattern().rows(), false);
-        if self.room.v.len() != coarse.block().0 {
-            self.room = Room::new(coarse.block().0);
+        Self {
+            diagonal: vec![T::zero(); a.shape().0],
+            sizes: vec![T::zero(); coarse.shape().0],
+            norms: Vec::new(),
+            suspects: vec![false; coarse.pattern().rows()],
+            room: Room::new(coarse.block().0),
         }
     }
 

@@ -7,7 +7,6 @@
 //! | `update` | new values on an unchanged structure |
 //! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
-//! | `rebuild` | all levels again, in the memory of old levels |
 //! | `given` | the positions and the near-kernel of the last build |
 //! | `ended` | bounds that end the coarsening |
 //! | `free` | diagonal terms for free bodies that became one coarse node |
@@ -24,7 +23,6 @@ mod given;
 mod numeric;
 mod parts;
 mod patch;
-mod rebuild;
 mod table;
 mod term;
 mod update;
@@ -60,18 +58,12 @@ pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
     /// The finest matrix with contact, from the first update with contact on.
     whole: Option<Bsr<T>>,
     levels: Vec<Level<T, B, C::State>>,
-    /// Levels that the last build did not need, for a later build in the same memory; the finest is last.
-    beyond: Vec<Level<T, B, C::State>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
     seconds: Seconds,
     ended: Option<Ended>,
     given: Given,
-    /// Whether the method was replaced after the last build.
-    replaced: bool,
-    /// The levels before the last build, if the method [keeps their memory](Coarsening::keeps_memory).
-    spare: Spare<T, B, C::State>,
 }
 
 /// One level above the coarsest: its smoother and the transfer to the next coarser level.
@@ -87,13 +79,6 @@ struct Level<T: Real, B: Backend, X> {
     /// A with the term of this level, if it has one.
     seen: Seen<T>,
     host: Host<T, X>,
-}
-
-/// Levels that a build replaced, and the solver of their coarsest level: memory for the next build.
-struct Spare<T: Real, B: Backend, X> {
-    levels: Vec<Level<T, B, X>>,
-    beyond: Vec<Level<T, B, X>>,
-    bottom: Option<Box<dyn CoarsestSolve<T, B>>>,
 }
 
 /// The data of a level on the host, for updates.
@@ -152,57 +137,43 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
     pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
         system.check()?;
-        let mut built = Self::build_in(Spare::default(), recipe, (system, &*system.whole()?), on)?;
+        let mut built = Self::build_whole(recipe, (system, &*system.whole()?), on)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
 
-    /// As [`build`](Self::build), in the memory of old levels as far as they go; `finest` is the whole system matrix.
-    fn build_in(
-        spare: Spare<T, B, C::State>,
+    /// As [`build`](Self::build); `finest` is the whole system matrix.
+    fn build_whole(
         recipe: Multigrid<C, S>,
         (system, finest): (System<'_, T>, &Bsr<T>),
         on: &B,
     ) -> Result<Self, SetupError> {
         recipe.validate()?;
         finest.check_finite()?;
-        let Spare { mut levels, mut beyond, bottom: mut old } = spare.released();
-        let (mut made, mut seconds) = (0, Seconds::default());
+        let mut levels: Vec<Level<T, B, C::State>> = Vec::new();
+        let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
         loop {
             SetupError::unless_cancelled(&system)?;
-            if levels.len() == made {
-                levels.extend(beyond.pop());
-            }
-            let (finer, rest) = levels.split_at_mut(made);
-            let grid = match finer.last().map(|level| &level.host) {
+            let depth = levels.len();
+            let last = levels.last().map(|level| &level.host);
+            let grid = match last {
                 None => Grid::finest(&system, finest),
-                Some(host) => Grid { cancel: system.cancel, ..host.grid(made) },
+                Some(host) => Grid { cancel: system.cancel, ..host.grid(depth) },
             };
-            if made + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
+            if depth + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let (a, depth) = (grid.a, made);
+            let a = grid.a;
             let here = |cause: SetupError| cause.on_level(depth);
-            let above = finer.last().map(|level| &level.host.coarse.state);
-            if let Some(level) = rest.first_mut() {
-                if !level.rebuild(&recipe, (&grid, above), &mut seconds, &mut ended, on).map_err(here)? {
-                    break;
-                }
-                all += level.host.matrix.nnz();
-                ended = Ended::dense(all, finest);
-                if ended.is_some() {
-                    break;
-                }
-                made += 1;
-                continue;
-            }
+            let above = last.map(|host| &host.coarse);
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
             let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
             let grid = Grid { radius, sets, inverses, ..grid };
+            let state = above.map(|above| &above.state);
             let coarse =
-                timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, above)).map_err(here)?;
+                timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, state)).map_err(here)?;
             let Some(coarse) = coarse else { break };
             ended = Ended::slow(coarse.prolongation.shape());
             if ended.is_some() {
@@ -211,10 +182,8 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if let Some(inverses) = grid.inverses {
                 inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
             }
-            let own =
-                timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), &recipe, on)
+                Level::new(Host::new(a, coarse, &recipe.coarsening)?, (smoother, seen), &recipe, on)
             });
             let level = level.map_err(here)?;
             all += level.host.matrix.nnz();
@@ -223,13 +192,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
                 break;
             }
             levels.push(level);
-            made += 1;
         }
-        beyond.extend(levels.drain(made..).rev());
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, finest), old.take(), on))
-                .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, finest), on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
@@ -240,14 +206,11 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             block,
             whole: None,
             levels,
-            beyond,
             bottom,
             seen,
             seconds,
             ended,
             given: Given::default(),
-            replaced: false,
-            spare: Spare::default(),
         })
     }
 }
@@ -258,7 +221,7 @@ type Smoothed<T, B> = (Box<dyn Smoother<T, B>>, Option<Bsr<T>>);
 fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     recipe: &Multigrid<C, S>,
     grid: &Grid<'_, T>,
-    above: Option<&C::State>,
+    above: Option<&Coarse<T, C::State>>,
     on: &B,
 ) -> Result<Smoothed<T, B>, SetupError> {
     let mut seen = None;
@@ -267,27 +230,20 @@ fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
     Ok((recipe.smoothing.smoother(&grid, on)?, seen))
 }
 
-/// The solver of the coarsest level and, if that level has a term, the matrix of this solver. `old` is a solver whose
-/// memory may be used.
+/// The solver of the coarsest level and, if that level has a term, the matrix of this solver.
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
 fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     recipe: &Multigrid<C, S>,
     levels: &[Level<T, B, C::State>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
-    old: Option<Box<dyn CoarsestSolve<T, B>>>,
     on: &B,
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
     let mut seen = None;
-    term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse.state), &mut seen)?;
+    term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse), &mut seen)?;
     let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
-    if let Some(mut solver) = old
-        && solver.rebuild(&grid, on)?
-    {
-        return Ok((solver, seen));
-    }
     let limit = match grid.a.shape().0 <= recipe.coarse_size {
         true => Limit::None,
         false if levels.len() + 1 < recipe.levels => Limit::Stalled,
@@ -297,22 +253,22 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
 }
 
 impl<T: Real, X> Host<T, X> {
-    /// Returns a level. The next coarser matrix is `own` if the method made one, otherwise PᵀAP.
+    /// Returns a level. The next coarser matrix is that of the method if it made one, otherwise PᵀAP.
     fn new<C: Coarsening<T, State = X>>(
         a: &Bsr<T>,
-        coarse: Coarse<T, X>,
-        own: Option<Bsr<T>>,
+        mut coarse: Coarse<T, X>,
         by: &C,
     ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
+        let own = coarse.matrix.take();
         let is_own = own.is_some();
         let mut matrix = match own {
             Some(own) => checked(own, &coarse.prolongation)?,
-            None => by.product(a, &coarse, &mut galerkin)?,
+            None => by.product(a, &mut coarse, &mut galerkin, None)?,
         };
         give_diagonal(&mut matrix, &coarse.dead);
         let mut free = Free::new(a, &matrix);
-        if !is_own && !by.has_term(Some(&coarse.state)) {
+        if !is_own && !coarse.has_term {
             free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
         }
         let special = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();

@@ -13,7 +13,7 @@ use coarsen_sparse::{Bsr, System};
 
 use super::term::Seen;
 use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
-use crate::{Coarse, Coarsening, Grid, SmootherRecipe};
+use crate::{Coarsening, Grid, SmootherRecipe};
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
     /// Whether `a` has the number of nodes and the block size of this hierarchy; the pattern may differ.
@@ -25,7 +25,6 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
         let Self { recipe, on, .. } = self;
         let system = self.given.complete(system);
-        let mut before = &self.pattern;
         let mut seconds = Seconds::default();
         let mut levels: Vec<Level<T, B, C::State>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
@@ -35,7 +34,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
                 None => Grid::finest(&system, finest),
             };
             let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
-            let above = levels.last().map(|level| &level.host.coarse.state);
+            let above = levels.last().map(|level| &level.host.coarse);
             let (smoother, seen) =
                 timed(&mut seconds.smoothers, || smoother(recipe, &grid, above, on)).map_err(here)?;
             let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
@@ -43,20 +42,21 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if let Some(inverses) = grid.inverses {
                 inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
             }
-            let state = recipe.coarsening.carried(&old.host.coarse.state, before, a.pattern());
-            let coarse = Coarse { state, ..old.host.coarse.clone() };
-            before = old.host.matrix.pattern();
-            let own =
-                timed(&mut seconds.products, || recipe.coarsening.matrix(&grid, &coarse)).map_err(here)?;
+            let mut coarse = old.host.coarse.clone();
+            if old.host.own {
+                let (mut new, above) = (coarse.clone(), above.map(|above| &above.state));
+                timed(&mut seconds.products, || recipe.coarsening.refresh(&grid, above, &mut new))
+                    .map_err(here)?;
+                coarse.matrix = new.matrix;
+            }
             let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, own, &recipe.coarsening)?, (smoother, seen), recipe, on)
+                Level::new(Host::new(a, coarse, &recipe.coarsening)?, (smoother, seen), recipe, on)
             });
             levels.push(level.map_err(here)?);
         }
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) =
-            timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), None, on))
-                .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
+            .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
         (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
         self.elastic = system.matrix.pattern().clone();

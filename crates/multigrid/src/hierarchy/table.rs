@@ -18,7 +18,7 @@ struct Bytes {
 
 impl Bytes {
     /// Returns the bytes of a level at the place and on the host. Shared patterns count once.
-    fn of<T: Real, B: Backend, C: Coarsening<T>>(level: &Level<T, B, C::State>, by: &C) -> Self {
+    fn of<T: Real, B: Backend, X: Clone>(level: &Level<T, B, X>) -> Self {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
         let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
@@ -28,7 +28,7 @@ impl Bytes {
         Self {
             coarsening: coarse.prolongation.bytes()
                 + coarse.aggregates.as_ref().map_or(0, |g| size_of_val(&g[..]))
-                + by.state_bytes(&coarse.state)
+                + coarse.state_bytes
                 + kernel
                 + points,
             products: host.matrix.bytes()
@@ -45,14 +45,10 @@ impl Bytes {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the bytes of all levels on the host and at the place, and of old levels that are kept for the next
-    /// build. Shared patterns count once.
+    /// Returns the bytes of all levels on the host and at the place. Shared patterns count once.
     pub fn bytes(&self) -> usize {
-        let levels = self.levels.iter().chain(&self.beyond);
-        let spare = self.spare.levels.iter().chain(&self.spare.beyond);
-        levels.chain(spare).map(|level| Bytes::of(level, &self.recipe.coarsening).all()).sum::<usize>()
+        self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>()
             + self.bottom.bytes()
-            + self.spare.bottom.as_ref().map_or(0, |bottom| bottom.bytes())
             + self.seen.bytes()
             + self.given.bytes()
             + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
@@ -85,7 +81,7 @@ struct Row {
 impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |level: &Level<T, B, C::State>| {
-            let (host, bytes) = (&level.host, Bytes::of(level, &self.recipe.coarsening));
+            let (host, bytes) = (&level.host, Bytes::of(level));
             let dead = host.coarse.dead.len();
             Row { unknowns: host.unknowns, nnz: host.nnz, special: host.special, dead, bytes }
         };

@@ -6,7 +6,7 @@ use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
-use crate::{Coarsening, Grid};
+use crate::{Coarse, Coarsening, Grid};
 
 /// A + T of a level: the matrix in use, and the matrix that an update prepares.
 pub(super) struct Seen<T: Real> {
@@ -31,18 +31,18 @@ impl<T: Real> Seen<T> {
     }
 }
 
-/// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the method has no
-/// term for this level.
+/// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the level has no term.
+/// `above` is the step to this level.
 pub(super) fn see<T: Real, C: Coarsening<T>>(
     coarsening: &C,
     grid: &Grid<'_, T>,
-    above: Option<&C::State>,
+    above: Option<&Coarse<T, C::State>>,
     seen: &mut Option<Bsr<T>>,
 ) -> Result<(), SetupError> {
-    if !coarsening.has_term(above) {
+    let Some(above) = above.filter(|above| above.has_term) else {
         *seen = None;
         return Ok(());
-    }
+    };
     let room = seen
         .take()
         .filter(|room| Pattern::same(room.pattern(), grid.a.pattern()) && room.block() == grid.a.block());
@@ -53,7 +53,7 @@ pub(super) fn see<T: Real, C: Coarsening<T>>(
         }
         None => grid.a.clone(),
     });
-    coarsening.add_term(sum, above)?;
+    coarsening.add_term(sum, &above.state)?;
     sum.check_finite()?;
     Ok(())
 }

@@ -19,13 +19,14 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
-use super::{Hierarchy, Host, Level, Seconds, Spare, checked, give_diagonal, term, timed};
+use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
 use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
 
 /// The spare memory of a level.
 pub(super) struct PreparedLevel<T, X> {
     coarse: Option<Coarse<T, X>>,
-    matrix: Bsr<T>,
+    /// `None` before the first update, and after an error.
+    matrix: Option<Bsr<T>>,
     /// The inverses of the diagonal blocks, if the smoother does not provide them.
     inverses: Option<DenseBlocks<T>>,
 }
@@ -47,7 +48,6 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
         }
         self.with_whole(&system, |hierarchy, finest| {
             if hierarchy.recipe.keep == Keep::Nothing
-                || hierarchy.replaced
                 || !hierarchy.has_nodes_of(finest)
                 || Pattern::same(finest.pattern(), &hierarchy.pattern)
             {
@@ -80,7 +80,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
     fn kept_state(&self, system: &System<'_, T>) -> Option<&C::State> {
-        let keep = self.recipe.keep != Keep::Nothing && !self.replaced;
+        let keep = self.recipe.keep != Keep::Nothing;
         let first =
             self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
         first.map(|level| &level.host.coarse.state)
@@ -89,27 +89,22 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
     fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
-        if self.recipe.keep == Keep::Nothing || self.replaced || !same {
+        if self.recipe.keep == Keep::Nothing || !same {
             finest.check_finite()?;
             let mut recipe = self.recipe.clone();
-            if !self.replaced && !Pattern::same(system.matrix.pattern(), &self.elastic) {
-                recipe.coarsening = recipe.coarsening.for_another_pattern();
+            if !Pattern::same(system.matrix.pattern(), &self.elastic) {
+                recipe.coarsening = recipe.coarsening.changed(None);
             }
             let method = recipe.coarsening.clone();
             if let Some(first) = self.kept_state(&system) {
-                recipe.coarsening = method.for_other_contact(first);
+                recipe.coarsening = method.changed(Some(first));
             }
-            let spare = mem::take(&mut self.spare);
-            // A replaced method may belong to other nodes, even if they are as many.
-            let complete = if self.replaced { system } else { self.given.complete(system) };
+            let complete = self.given.complete(system);
             let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
-            let mut built = Self::build_in(spare, recipe, (complete, finest), &self.on)?;
+            let mut built = Self::build_whole(recipe, (complete, finest), &self.on)?;
             built.given = mem::take(&mut self.given);
             built.given.set(&system, parts);
-            let Self { levels, beyond, bottom, .. } = mem::replace(self, built);
-            if method.keeps_memory() {
-                self.spare = Spare { levels, beyond, bottom: Some(bottom) }.of_use();
-            }
+            *self = built;
             self.recipe.coarsening = method;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
@@ -123,9 +118,9 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             SetupError::unless_cancelled(&system)?;
             let here = |cause: SetupError| cause.on_level(l);
             let (coarsening, keep) = (&self.recipe.coarsening, self.recipe.keep);
-            let (next, state) =
+            let (next, coarse) =
                 level.prepare(coarsening, keep, (&grid, above), &mut seconds).map_err(here)?;
-            (grid, above) = (next, Some(state));
+            (grid, above) = (next, Some(coarse));
         }
         SetupError::unless_cancelled(&system)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
@@ -149,14 +144,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 }
 
 impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
-    /// Computes the new level in spare memory. Returns the next coarser grid and the state of the step to it.
+    /// Computes the new level in spare memory. Returns the next coarser grid and the step to it.
     fn prepare<'a, C: Coarsening<T, State = X>>(
         &'a mut self,
         coarsening: &C,
         keep: Keep,
-        (fine, above): (&Grid<'_, T>, Option<&X>),
+        (fine, above): (&Grid<'_, T>, Option<&Coarse<T, X>>),
         seconds: &mut Seconds,
-    ) -> Result<(Grid<'a, T>, &'a X), SetupError> {
+    ) -> Result<(Grid<'a, T>, &'a Coarse<T, X>), SetupError> {
         timed(&mut seconds.smoothers, || {
             term::see(coarsening, fine, above, &mut self.seen.next)?;
             self.smoother.prepare(self.seen.next.as_ref().unwrap_or(fine.a))
@@ -164,16 +159,17 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, ..*fine };
         let seen = self.seen.next.as_ref().unwrap_or(fine.a);
+        let above = above.map(|above| &above.state);
         let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above, seen, largest), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
-        Ok((Grid::below(coarse, a, fine.depth + 1), &coarse.state))
+        Ok((Grid::below(coarse, a, fine.depth + 1), coarse))
     }
 
     /// Replaces the values in use by the prepared values.
     fn commit(&mut self) -> Result<(), SetupError> {
         let host = &mut self.host;
         let Some(next) = &mut host.next else { return Ok(()) };
-        mem::swap(&mut host.matrix, &mut next.matrix);
+        next.matrix.iter_mut().for_each(|matrix| mem::swap(&mut host.matrix, matrix));
         if let Some(coarse) = next.coarse.take() {
             host.coarse = coarse;
             self.transfer.set_values(&host.coarse.prolongation, host.galerkin.transpose())?;
@@ -186,7 +182,8 @@ impl<T: Real, X: Clone> Host<T, X> {
     /// Returns the size of the spare memory in bytes.
     pub(super) fn spare_bytes(&self) -> usize {
         let inverses = |next: &PreparedLevel<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
-        let values = |next: &PreparedLevel<T, X>| next.matrix.values().len() + inverses(next);
+        let matrix = |next: &PreparedLevel<T, X>| next.matrix.as_ref().map_or(0, |a| a.values().len());
+        let values = |next: &PreparedLevel<T, X>| matrix(next) + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
@@ -200,7 +197,7 @@ impl<T: Real, X: Clone> Host<T, X> {
     ) -> Result<(&Bsr<T>, &Coarse<T, X>), SetupError> {
         let next = match &mut self.next {
             Some(next) => next,
-            none => none.insert(PreparedLevel { coarse: None, matrix: self.matrix.clone(), inverses: None }),
+            none => none.insert(PreparedLevel { coarse: None, matrix: None, inverses: None }),
         };
         timed(&mut seconds.smoothers, || match (fine.inverses, &mut next.inverses) {
             (Some(known), _) => known.check_positive(seen, "multigrid"),
@@ -214,34 +211,36 @@ impl<T: Real, X: Clone> Host<T, X> {
                 room.check_positive(seen, "multigrid")
             }
         })?;
-        if keep == Keep::Aggregates {
+        let mut own = None;
+        if keep == Keep::Aggregates || self.own {
             let mut coarse = self.coarse.clone();
             timed(&mut seconds.coarsening, || coarsening.refresh(fine, above, &mut coarse))?;
-            next.coarse = Some(coarse);
+            own = coarse.matrix.take();
+            next.coarse = Some(coarse).filter(|_| keep == Keep::Aggregates);
         }
-        let coarse = next.coarse.as_ref().unwrap_or(&self.coarse);
-        timed(&mut seconds.products, || {
+        let coarse = next.coarse.as_mut().unwrap_or(&mut self.coarse);
+        let matrix = timed(&mut seconds.products, || {
             if self.own {
-                let own = coarsening.matrix(fine, coarse)?;
                 let what = "the coarse matrix of a method, for new values,";
-                let fits = |own: &Bsr<T>| Pattern::same(own.pattern(), next.matrix.pattern());
+                let fits = |own: &Bsr<T>| Pattern::same(own.pattern(), self.matrix.pattern());
                 let own = own.filter(fits).ok_or(Error::Pattern { what })?;
-                next.matrix = checked(own, &coarse.prolongation)?;
-                give_diagonal(&mut next.matrix, &coarse.dead);
-                return Ok(());
+                let mut matrix = checked(own, &coarse.prolongation)?;
+                give_diagonal(&mut matrix, &coarse.dead);
+                return Ok(matrix);
             }
-            coarsening.update_product(fine.a, coarse, &mut self.galerkin, &mut next.matrix)?;
-            give_diagonal(&mut next.matrix, &coarse.dead);
-            if !coarsening.has_term(Some(&coarse.state)) {
+            let into = next.matrix.take().unwrap_or_else(|| self.matrix.clone());
+            let mut matrix = coarsening.product(fine.a, coarse, &mut self.galerkin, Some(into))?;
+            give_diagonal(&mut matrix, &coarse.dead);
+            if !coarse.has_term {
                 let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());
                 // A level with a term has larger values than A, so its bound holds too.
                 let largest = largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
-                if !largest.is_some_and(|largest| self.free.is_regular(&next.matrix, largest, p, transpose)) {
-                    self.free.hold(&mut next.matrix, fine.a, p, transpose);
+                if !largest.is_some_and(|largest| self.free.is_regular(&matrix, largest, p, transpose)) {
+                    self.free.hold(&mut matrix, fine.a, p, transpose);
                 }
             }
-            Ok::<_, SetupError>(())
+            Ok::<_, SetupError>(matrix)
         })?;
-        Ok((&next.matrix, coarse))
+        Ok((next.matrix.insert(matrix), coarse))
     }
 }

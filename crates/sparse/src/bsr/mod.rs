@@ -86,37 +86,6 @@ impl<T: Real> Bsr<T> {
         Ok(pattern.len() * r * c)
     }
 
-    /// A matrix without rows and columns, to be replaced. Does not allocate.
-    ///
-    /// ```
-    /// let mut a = coarsen_sparse::Bsr::<f64>::nothing((3, 3));
-    /// let (pattern, values) = a.take();
-    /// assert!(pattern.is_empty() && values.is_empty());
-    /// ```
-    pub fn nothing(block: (usize, usize)) -> Self {
-        Self { pattern: Pattern::nothing(), block, values: Vec::new() }
-    }
-
-    /// The pattern and the values, to make another matrix in the same memory. [`nothing`](Self::nothing) is left.
-    pub fn take(&mut self) -> (Arc<Pattern>, Vec<T>) {
-        let Self { pattern, values, .. } = std::mem::replace(self, Self::nothing(self.block));
-        (pattern, values)
-    }
-
-    /// Becomes a copy of another matrix, rounded to T, in the memory that it has.
-    pub fn copy_another<F: Real>(&mut self, other: &Bsr<F>) {
-        (self.pattern, self.block) = (other.pattern.clone(), other.block);
-        self.values.resize(other.values.len(), T::zero());
-        parallel::map(&other.values, &mut self.values, |v| v.to());
-    }
-
-    /// Lets go of the pattern. A matrix without rows and columns is left, with the memory for the values: fill it by
-    /// [`copy_another`](Self::copy_another) before it is used.
-    pub fn release(&mut self) {
-        self.pattern = Pattern::nothing();
-        self.values.clear();
-    }
-
     /// The identity matrix with n block rows of b x b blocks.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// *Use* if the values of A change but its pattern does not, or to traverse A by columns
 /// ([`Adjoint`](crate::Adjoint), [`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use
 /// [`Bsr::transpose`].
-/// *Memory* 12 bytes per block and 16 per block column. *Cost* of [`new`](Self::new): two passes over the
+/// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
 /// pattern; every thread makes the second pass. *Cost* of [`update`](Self::update): one read and one write of
 /// the values, parallel, no allocation.
 ///
@@ -37,8 +37,6 @@ pub struct TransposePlan {
     of: Arc<Pattern>,
     pattern: Arc<Pattern>,
     source: Vec<usize>,
-    /// For each row of Aᵀ, the place of its next block while the plan is made.
-    next: Vec<usize>,
 }
 
 impl TransposePlan {
@@ -47,43 +45,21 @@ impl TransposePlan {
     /// # Errors
     /// [`SparseError::TooLarge`] if A has more block rows than a column index can represent.
     pub fn new(of: &Arc<Pattern>) -> Result<Self, SparseError> {
-        let (source, next) = (Vec::new(), Vec::new());
-        let mut plan = Self { of: Pattern::nothing(), pattern: Pattern::nothing(), source, next };
-        plan.renew(of)?;
-        Ok(plan)
-    }
-
-    /// Makes the plan of another pattern in the memory of this one. It allocates only where the pattern is larger
-    /// than all before, or where something else holds the pattern of Aᵀ.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new); the plan is then that of no matrix.
-    pub fn renew(&mut self, of: &Arc<Pattern>) -> Result<(), SparseError> {
-        self.release();
-        let (rows, columns) = (of.rows(), of.columns());
-        let room = std::mem::replace(&mut self.pattern, Pattern::nothing());
-        let Self { source, next, .. } = self;
-        source.resize(of.len(), 0);
-        let fill = |offsets: &mut Vec<usize>, indices: &mut Vec<u32>| {
-            offsets.resize(columns + 1, 0);
-            of.indices().iter().for_each(|&j| offsets[j as usize + 1] += 1);
-            (0..columns).for_each(|j| offsets[j + 1] += offsets[j]);
-            indices.resize(of.len(), 0);
-            next.clear();
-            next.extend_from_slice(&offsets[..columns]);
-            let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
-            Columns { offsets, columns: 0..columns, next, indices, source }.fill(of, tasks);
-            rows
-        };
-        self.pattern = Pattern::renewed(room, fill)?;
-        self.of = of.clone();
-        Ok(())
-    }
-
-    /// Lets go of the pattern of A, so that its memory can be used again. Before the plan is used,
-    /// [`renew`](Self::renew) must follow; a transpose without it is refused.
-    pub fn release(&mut self) {
-        self.of = Pattern::nothing();
+        let columns = of.columns();
+        let mut offsets = vec![0; columns + 1];
+        of.indices().iter().for_each(|&j| offsets[j as usize + 1] += 1);
+        (0..columns).for_each(|j| offsets[j + 1] += offsets[j]);
+        let (mut indices, mut source) = (vec![0; of.len()], vec![0; of.len()]);
+        let tasks = if parallel::worth(4 * of.len()) { rayon::current_num_threads().min(8) } else { 1 };
+        Columns {
+            offsets: &offsets,
+            columns: 0..columns,
+            next: &mut offsets[..columns].to_vec(),
+            indices: &mut indices,
+            source: &mut source,
+        }
+        .fill(of, tasks);
+        Ok(Self { of: of.clone(), pattern: Arc::new(Pattern::new(of.rows(), offsets, indices)?), source })
     }
 
     /// The pattern of A.
@@ -103,7 +79,7 @@ impl TransposePlan {
 
     /// The number of bytes of the plan, with the pattern of Aᵀ and without that of A.
     pub fn bytes(&self) -> usize {
-        let lists = [self.pattern.offsets(), &self.source, &self.next];
+        let lists = [self.pattern.offsets(), &self.source];
         lists.map(size_of_val).iter().sum::<usize>() + size_of_val(self.pattern.indices())
     }
 

@@ -184,6 +184,15 @@ fn transfer(
     Prolongation::weights(Bsr::new(pattern, (1, 1), values)?, 3)
 }
 
+impl Quadrature {
+    fn matrix(&self, level: usize) -> Result<Bsr<f64>, SetupError> {
+        let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
+        let (what, expected) = ("the number of coarser grids of the last system", level + 1);
+        let missing = coarsen::Error::Shape { what, expected, found: matrices.len() };
+        matrices.get(level).cloned().ok_or(SetupError::Place(missing))
+    }
+}
+
 impl Coarsening<f64> for Quadrature {
     /// The number of the next coarser grid.
     type State = usize;
@@ -194,18 +203,18 @@ impl Coarsening<f64> for Quadrature {
         above: Option<&usize>,
     ) -> Result<Option<Coarse<f64, usize>>, SetupError> {
         let level = above.map_or(0, |above| above + 1);
-        Ok(self.prolongations.get(level).map(|p| Coarse::new(p.clone(), level)))
+        let Some(p) = self.prolongations.get(level) else { return Ok(None) };
+        Ok(Some(Coarse { matrix: Some(self.matrix(level)?), ..Coarse::new(p.clone(), level) }))
     }
 
-    fn matrix(
+    fn refresh(
         &self,
         _: &Level<'_, f64>,
-        coarse: &Coarse<f64, usize>,
-    ) -> Result<Option<Bsr<f64>>, SetupError> {
-        let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
-        let (what, expected) = ("the number of coarser grids of the last system", coarse.state + 1);
-        let missing = coarsen::Error::Shape { what, expected, found: matrices.len() };
-        matrices.get(coarse.state).cloned().map(Some).ok_or(SetupError::Place(missing))
+        _: Option<&usize>,
+        coarse: &mut Coarse<f64, usize>,
+    ) -> Result<(), SetupError> {
+        coarse.matrix = Some(self.matrix(coarse.state)?);
+        Ok(())
     }
 
     fn name(&self) -> &'static str {

@@ -36,7 +36,6 @@ pub(super) struct Hessian {
 /// The memory of a Hessian.
 #[derive(Default)]
 pub(super) struct Memory {
-    values: Vec<f64>,
     stiffness: Vec<Stiffness>,
     upper: Vec<Block>,
 }
@@ -57,16 +56,15 @@ impl Hessian {
         constraints: &Constraints,
         memory: Memory,
     ) -> Result<Self, SparseError> {
-        let Memory { values, stiffness, upper } = memory;
+        let Memory { stiffness, upper } = memory;
         let stencil = Stencil::new(grid, nodes, constraints)?;
-        let system = stencil.system(nodes, constraints, values)?;
+        let system = stencil.system(nodes, constraints)?;
         Ok(Self { stencil, system, stiffness, upper })
     }
 
     /// The memory, for another Hessian.
-    pub(super) fn into_memory(mut self) -> Memory {
-        let (_, values) = self.system.matrix.take();
-        Memory { values, stiffness: self.stiffness, upper: self.upper }
+    pub(super) fn into_memory(self) -> Memory {
+        Memory { stiffness: self.stiffness, upper: self.upper }
     }
 
     /// Computes the system from the stiffness of the particles, of `given` with the nodes of this Hessian. `rubs` has

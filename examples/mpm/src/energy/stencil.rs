@@ -120,11 +120,9 @@ impl Stencil {
         &self,
         nodes: &Nodes,
         constraints: &Constraints,
-        mut values: Vec<f64>,
     ) -> Result<OwnedSystem<f64>, SparseError> {
-        values.resize(9 * self.pattern.len(), 0.0);
         let positions = constraints.free.iter().map(|&node| nodes.positions[node as usize]).collect();
-        Ok(OwnedSystem { positions, ..OwnedSystem::from(Bsr::new(self.pattern.clone(), (3, 3), values)?) })
+        Ok(OwnedSystem { positions, ..OwnedSystem::from(Bsr::zeros(self.pattern.clone(), (3, 3))?) })
     }
 }
 

@@ -42,12 +42,10 @@ pub(super) struct Chunk {
 }
 
 /// The positions of all blocks.
-#[derive(Default)]
 pub(super) struct Layout {
-    pub(super) pattern: Option<Arc<Pattern>>,
-    /// The chunks of each set; chunks of the same set are not coupled. Only the first `used` are in use.
-    all_sets: Vec<Vec<Chunk>>,
-    used: usize,
+    pub(super) pattern: Arc<Pattern>,
+    /// The chunks of each set; chunks of the same set are not coupled.
+    pub(super) sets: Vec<Vec<Chunk>>,
     /// Whether outer couplings are stored once, with the rows of the second of two sets. No row of the first
     /// set is then a column of two chunks of the second.
     pub(super) once: bool,
@@ -63,29 +61,23 @@ pub(super) struct Layout {
     pub(super) outer_columns: Vec<u32>,
     /// The position of each outer coupling in the pattern.
     outer_from: Vec<u32>,
-    /// Inner and outer couplings of each row, and 1 if its diagonal block is missing, while the layout is made.
-    counts: Vec<[u32; 3]>,
-    chunks: Chunks,
-    /// For each row of the first set, the chunk of the second that is coupled to it, while the layout is made.
-    partners: Vec<u32>,
 }
 
 /// The number of rows of a chunk, and the set of each chunk.
-#[derive(Default)]
 struct Chunks {
     size: usize,
     set: Vec<u32>,
 }
 
 impl Chunks {
-    fn renew(&mut self, sets: &RowSets) {
+    fn new(sets: &RowSets) -> Self {
         let all = || sets.sets().iter().flatten();
         let size = all().map(Range::len).max().unwrap_or(0).max(1);
-        self.size = size;
-        self.set.resize(all().count(), 0);
+        let mut set = vec![0; all().count()];
         for (k, chunks) in sets.sets().iter().enumerate() {
-            chunks.iter().for_each(|chunk| self.set[chunk.start / size] = k as u32);
+            chunks.iter().for_each(|chunk| set[chunk.start / size] = k as u32);
         }
+        Self { size, set }
     }
 
     /// Returns the rows of the chunk of row i; the last chunk is assumed to be as long as all other chunks.
@@ -100,9 +92,9 @@ impl Chunks {
 
     /// Whether each row of the first set is coupled to at most one chunk of the second, as rows of the second
     /// store it.
-    fn are_apart(&self, pattern: &Pattern, counts: &[[u32; 3]], partners: &mut Vec<u32>) -> bool {
-        partners.clear();
-        partners.resize(pattern.rows(), NONE);
+    fn are_apart(&self, pattern: &Pattern, counts: &[[u32; 3]]) -> bool {
+        // For each row of the first set, the chunk of the second that is coupled to it.
+        let mut partners = vec![NONE; pattern.rows()];
         let second = (0..pattern.rows()).filter(|&i| counts[i][1] > 0 && self.set_of(i) == 1);
         second.into_iter().all(|i| {
             let [left, _, right] = parts(pattern, i, &self.of(i));
@@ -129,40 +121,17 @@ fn parts(pattern: &Pattern, i: usize, chunk: &Range<usize>) -> [Range<usize>; 3]
 }
 
 impl Layout {
-    /// The chunks of each set; chunks of the same set are not coupled.
-    pub(super) fn sets(&self) -> &[Vec<Chunk>] {
-        &self.all_sets[..self.used]
-    }
-
-    /// Becomes the layout of no matrix, with the memory that it has.
-    pub(super) fn clear(&mut self) {
-        (self.pattern, self.used) = (None, 0);
-    }
-
-    /// Becomes the layout for rows in the order of `sets`, in the memory that it has. `false` if half storage does not
-    /// pay off, a row has no diagonal block, or positions exceed 32 bits; it is then that of no matrix.
-    pub(super) fn renew(&mut self, sets: &RowSets) -> bool {
-        self.clear();
+    /// Returns the layout for rows in the order of `sets`. `None` if half storage does not pay off, a row has no
+    /// diagonal block, or positions exceed 32 bits.
+    pub(super) fn new(sets: &RowSets) -> Option<Self> {
         let pattern = sets.pattern();
         let n = pattern.rows();
         if pattern.len() > u32::MAX as usize || sets.sets().len() > SETS {
-            return false;
+            return None;
         }
-        let Self {
-            all_sets,
-            inner,
-            outer_rows,
-            outer,
-            later,
-            outer_columns,
-            outer_from,
-            counts,
-            chunks,
-            partners,
-            ..
-        } = self;
-        chunks.renew(sets);
-        counts.resize(n, [0; 3]);
+        let chunks = Chunks::new(sets);
+        // Inner and outer couplings of each row, and 1 if its diagonal block is missing.
+        let mut counts = vec![[0; 3]; n];
         let parallel = parallel::worth(pattern.len());
         each((0..n, &mut counts[..]), LEAF, parallel, &|(rows, counts): (Range<usize>, &mut [[u32; 3]])| {
             for (i, count) in rows.zip(counts) {
@@ -174,13 +143,8 @@ impl Layout {
         });
         let outside: usize = counts.iter().map(|count| count[1] as usize).sum();
         let many = sets.sets().len() == 2 && outside > COPY * n;
-        let once = many && chunks.are_apart(pattern, counts, partners);
-        self.once = once;
-        inner.clear();
-        inner.push(0);
-        outer_rows.clear();
-        outer.clear();
-        outer.push(0);
+        let once = many && chunks.are_apart(pattern, &counts);
+        let (mut inner, mut outer, mut outer_rows) = (vec![0], vec![0], Vec::new());
         let (mut lacking, mut kept, mut beside) = (0, 0, 0);
         for (i, [inside, outside, lacks]) in counts.iter().enumerate() {
             lacking += lacks;
@@ -193,21 +157,13 @@ impl Layout {
             }
         }
         if lacking > 0 || !once && f64::from(2 * kept) < INSIDE * f64::from(2 * kept + beside) {
-            return false;
+            return None;
         }
-        all_sets.resize_with(all_sets.len().max(sets.sets().len()), Vec::new);
-        self.used = sets.sets().len();
-        for (to, set) in all_sets.iter_mut().zip(sets.sets()) {
-            let at = |row: usize| outer_rows.partition_point(|&i| (i as usize) < row);
-            let piece =
-                |rows: &Range<usize>| Chunk { rows: rows.clone(), outer: at(rows.start)..at(rows.end) };
-            to.clear();
-            to.extend(set.iter().map(piece));
-        }
-        later.clear();
-        outer_columns.clear();
-        outer_from.clear();
-        for &i in &*outer_rows {
+        let at = |row: usize| outer_rows.partition_point(|&i| (i as usize) < row);
+        let piece = |rows: &Range<usize>| Chunk { rows: rows.clone(), outer: at(rows.start)..at(rows.end) };
+        let pieces = sets.sets().iter().map(|set| set.iter().map(piece).collect()).collect();
+        let (mut later, mut outer_columns, mut outer_from) = (Vec::new(), Vec::new(), Vec::new());
+        for &i in &outer_rows {
             let i = i as usize;
             let [left, _, right] = parts(pattern, i, &chunks.of(i));
             let own = chunks.set_of(i);
@@ -222,25 +178,35 @@ impl Layout {
                 }
             }
         }
-        self.pattern = Some(pattern.clone());
-        let mut inner_columns = mem::take(&mut self.inner_columns);
-        inner_columns.resize(kept as usize, 0);
+        let (pattern, mut inner_columns) = (pattern.clone(), vec![0; kept as usize]);
+        let mut made = Self {
+            pattern: pattern.clone(),
+            sets: pieces,
+            once,
+            inner,
+            inner_columns: Vec::new(),
+            outer_rows,
+            outer,
+            later,
+            outer_columns,
+            outer_from,
+        };
         let to = Shared::new(&mut inner_columns);
-        self.by_row(|_, inside, place| {
+        made.by_row(|_, inside, place| {
             // SAFETY: each row has separate positions, one per coupling that it stores.
             let to = unsafe { from_raw_parts_mut(to.get().add(place), inside.len()) };
             to.copy_from_slice(&pattern.indices()[inside]);
         });
-        self.inner_columns = inner_columns;
-        true
+        made.inner_columns = inner_columns;
+        Some(made)
     }
 
     /// Calls `f(i, entries, place)` for every row i: `entries` are the entries of the pattern inside the
     /// chunk and left of the diagonal, and `place` is the position of the first of them in `inner`. The
     /// chunks of a set run in parallel.
     fn by_row(&self, f: impl Fn(usize, Range<usize>, usize) + Sync) {
-        let Some(pattern) = &self.pattern else { return };
-        for set in self.sets() {
+        let pattern = &self.pattern;
+        for set in &self.sets {
             items(set, parallel::worth(pattern.len()), &|chunk: &Chunk| {
                 for i in chunk.rows.clone() {
                     let place = self.inner[i] as usize;
@@ -281,8 +247,8 @@ impl Layout {
     /// Returns the size in bytes of all lists of positions.
     pub(super) fn bytes(&self) -> usize {
         let lists = [&self.inner, &self.inner_columns, &self.outer_rows, &self.outer, &self.later];
-        let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from, &self.partners]);
-        all.map(|list| size_of_val(&list[..])).sum::<usize>() + size_of_val(&self.counts[..])
+        let all = lists.into_iter().chain([&self.outer_columns, &self.outer_from]);
+        all.map(|list| size_of_val(&list[..])).sum()
     }
 }
 

@@ -14,7 +14,6 @@ use crate::{DenseBlocks, check_blocks, check_range};
 /// *Cost* a sweep reads the stored half once; a forward sweep from a nonzero x reads it twice. The residual
 /// after a forward sweep from zero has no extra cost. *Reference* Eisenstat 1981, "Efficient implementation
 /// of a class of preconditioned conjugate gradient methods", which saves the same passes in SSOR.
-#[derive(Default)]
 pub(super) struct HalfMatrix<V, S> {
     pub(super) layout: Layout,
     pub(super) block: usize,
@@ -27,34 +26,33 @@ pub(super) struct HalfMatrix<V, S> {
 }
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
-    /// Stores half of A in the order of the layout, and D⁻¹, in the memory that it has.
+    /// Stores half of A in the order of the layout, and D⁻¹.
     ///
     /// # Errors
     /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not match, [`Error::Range`] for values that
     /// storage cannot hold.
-    pub(super) fn renew<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<(), Error> {
-        let (block, nodes) = (a.block().0, a.pattern().rows());
-        if a.shape().0 != a.shape().1 || a.block().1 != block {
-            let (rows, columns) = a.shape();
-            return Err(Error::NotSquare { rows, columns });
+    pub(super) fn new<T: Real>(layout: Layout, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<Self, Error> {
+        let (block, nodes, unknowns) = (a.block().0, a.pattern().rows(), a.shape().0);
+        if unknowns != a.shape().1 || a.block().1 != block {
+            return Err(Error::NotSquare { rows: unknowns, columns: a.shape().1 });
         }
         same_length("block size", block, d.size())?;
         same_length("dense blocks", nodes, d.count())?;
-        (self.block, self.unknowns) = (block, a.shape().0);
-        let (inner, outer) = (self.layout.inner_columns.len(), self.layout.outer_columns.len());
-        for (list, blocks) in [
-            (&mut self.inner, inner),
-            (&mut self.outer, outer),
-            (&mut self.diagonal, nodes),
-            (&mut self.inverses, nodes),
-        ] {
-            list.resize(blocks * block * block, S::zero());
-        }
-        self.room.resize(a.shape().0, V::zero());
         check_range::<T, S>("the matrix", a.values())?;
         check_blocks::<T, S>("the inverse of the diagonal", d)?;
-        self.write(a, d);
-        Ok(())
+        let zeros = |blocks: usize| vec![S::zero(); blocks * block * block];
+        let mut made = Self {
+            inner: zeros(layout.inner_columns.len()),
+            outer: zeros(layout.outer_columns.len()),
+            diagonal: zeros(nodes),
+            inverses: zeros(nodes),
+            room: vec![V::zero(); unknowns],
+            layout,
+            block,
+            unknowns,
+        };
+        made.write(a, d);
+        Ok(made)
     }
 
     fn write<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) {
@@ -67,7 +65,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix. The old values are then kept.
     pub(super) fn set_values<T: Real>(&mut self, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<(), Error> {
-        if !self.layout.pattern.as_ref().is_some_and(|own| Pattern::same(a.pattern(), own)) {
+        if !Pattern::same(a.pattern(), &self.layout.pattern) {
             return Err(Error::Pattern { what: "new values of a matrix that is swept" });
         }
         same_length("block size", self.block, a.block().0)?;

@@ -4,11 +4,11 @@ use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
 use coarsen_sparse::Bsr;
 
 use super::kernel::BLOCKS;
+use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
 use crate::cpu::backend::rows_of_chunk;
 use crate::range::{largest_storable, within};
-use crate::row_sets::Colouring;
 use crate::{
     DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
 };
@@ -31,8 +31,6 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     symmetric: bool,
     /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
     largest: Option<T>,
-    /// The chunks of this place, and the memory to make them; `None` if the caller has chosen others.
-    order: Option<(RowSets, Colouring)>,
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
@@ -48,38 +46,18 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         omega: f64,
         symmetric: bool,
     ) -> Result<Option<Self>, SetupError> {
-        let order = sets.is_none().then(|| (RowSets::nothing(), Colouring::default()));
-        let (half, inverses) = (HalfMatrix::default(), DenseBlocks::new(1, Vec::new())?);
-        let (omega, class, largest) = (V::of(omega), Class::Variable, None);
-        let mut made = Self { half, omega, class, symmetric, inverses, largest, order };
-        Ok(made.renew(sets, a)?.then_some(made))
-    }
-
-    /// Takes another matrix, and returns whether half storage pays.
-    fn renew(&mut self, sets: Option<&RowSets>, a: &Bsr<T>) -> Result<bool, SetupError> {
         if !BLOCKS.contains(&a.block().0) {
-            return Ok(false);
+            return Ok(None);
         }
-        let sets = match (sets, &mut self.order) {
-            (Some(sets), _) => sets,
-            (None, Some((sets, room))) => {
-                sets.chunk_again(a.pattern(), rows_of_chunk(a.pattern().rows()), room);
-                sets
-            }
-            (None, None) => return Ok(false),
+        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
+        let layout = match sets {
+            Some(sets) => Layout::new(sets),
+            None => Layout::new(&RowSets::chunked(a.pattern(), rows_of_chunk(a.pattern().rows()))),
         };
-        // Positions never belong to another matrix than the values: without a layout, no pass visits a row.
-        self.half.layout.clear();
-        self.inverses.invert_another(a, "gauss-seidel")?;
-        if !self.half.layout.renew(sets) {
-            return Ok(false);
-        }
-        if let Err(error) = self.half.renew(a, &self.inverses) {
-            self.half.layout.clear();
-            return Err(error.into());
-        }
-        (self.class, self.largest) = (self.inverses.class(), None);
-        Ok(true)
+        let Some(layout) = layout else { return Ok(None) };
+        let half = HalfMatrix::new(layout, a, &inverses)?;
+        let class = inverses.class();
+        Ok(Some(Self { half, omega: V::of(omega), inverses, class, symmetric, largest: None }))
     }
 }
 
@@ -148,21 +126,6 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         self.class = self.inverses.class();
         Ok(self.half.set_values(a, &self.inverses)?)
-    }
-
-    fn rebuild(&mut self, a: &Bsr<T>) -> Result<bool, SetupError> {
-        self.renew(None, a)
-    }
-
-    fn rebuilds(&self) -> bool {
-        true
-    }
-
-    fn release(&mut self) {
-        self.half.layout.pattern = None;
-        if let Some((sets, _)) = &mut self.order {
-            sets.release();
-        }
     }
 
     fn bytes(&self) -> usize {

@@ -81,8 +81,8 @@ fn pass_over_chunks<V: Real, S: Real>(
         items(set, parallel, &|chunk| simd::run(Task { of: half, chunk, pass, omega, b, x, r }));
     };
     match direction {
-        SweepDirection::Forward => half.layout.sets().iter().for_each(set),
-        SweepDirection::Backward => half.layout.sets().iter().rev().for_each(set),
+        SweepDirection::Forward => half.layout.sets.iter().for_each(set),
+        SweepDirection::Backward => half.layout.sets.iter().rev().for_each(set),
     }
 }
 
@@ -117,5 +117,5 @@ fn product_over_chunks<V: Real, S: Real>(half: &HalfMatrix<V, S>, b: Option<&[V]
     let parallel = parallel::worth(half.inner.len() + half.outer.len());
     let y = Shared::new(y);
     let task = |chunk: &Chunk| simd::run(Product { of: half, chunk, b, x, y });
-    half.layout.sets().iter().for_each(|set| items(set, parallel, &task));
+    half.layout.sets.iter().for_each(|set| items(set, parallel, &task));
 }

@@ -97,10 +97,6 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         }
     }
 
-    fn limit(&mut self, total: usize) {
-        self.recipe.total = total;
-    }
-
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
         let a = grid.a;
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
@@ -110,26 +106,6 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
         self.a.set_values(a)?;
         Ok(self.d.set_values(&self.inverses)?)
-    }
-
-    fn rebuilds(&self) -> bool {
-        true
-    }
-
-    fn rebuild(&mut self, grid: &Grid<'_, T>, on: &B) -> Result<bool, SetupError> {
-        let a = grid.a;
-        (self.nnz, self.iterations) = (a.nnz(), 0);
-        self.inverses.invert_another(a, METHOD)?;
-        self.inverses.check_positive(a, METHOD)?;
-        on.renew_matrix(&mut self.a, a)?;
-        on.renew_blocks(&mut self.d, &self.inverses)?;
-        let Self { r, z, p, q, .. } = self;
-        [r, z, p, q].into_iter().try_for_each(|v| on.renew_vector(v, a.shape().0))?;
-        Ok(true)
-    }
-
-    fn release(&mut self) {
-        self.a.release();
     }
 
     fn class(&self) -> Class {

@@ -37,21 +37,6 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError>;
 
-    /// Whether [`rebuild`](Self::rebuild) can do its work, so that an old solver is worth its memory.
-    fn rebuilds(&self) -> bool {
-        false
-    }
-
-    /// Becomes the solver of any matrix, in its memory, and returns whether it can; after `false` or an error it cannot
-    /// be used any more.
-    fn rebuild(&mut self, grid: &Grid<'_, T>, on: &B) -> Result<bool, SetupError> {
-        let _ = (grid, on);
-        Ok(false)
-    }
-
-    /// Lets go of the pattern of A before a [`rebuild`](Self::rebuild). Until then it must not be used.
-    fn release(&mut self) {}
-
     /// Returns the class of the solver.
     fn class(&self) -> Class;
 
@@ -61,14 +46,9 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Returns the number of stored scalars of A, for the table.
     fn nnz(&self) -> usize;
 
-    /// Returns the number of iterations since the solver was built or rebuilt; 0 for a factor.
+    /// Returns the number of iterations since the solver was built; 0 for a factor.
     fn iterations(&self) -> usize {
         0
-    }
-
-    /// Sets the most iterations between two builds; a factor has none.
-    fn limit(&mut self, total: usize) {
-        let _ = total;
     }
 
     /// Returns the size in bytes of the solver.

@@ -82,7 +82,7 @@ pub struct GalerkinPlan<T> {
     work: usize,
     /// The bytes that the rows of all tasks may take: those of A.
     most: usize,
-    /// Empty for a P that is followed by lists, and after [`renew`](Self::renew) until the next product.
+    /// Empty until a product, and for a P that is followed by lists.
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
     followed: Option<Followed<T>>,
@@ -95,30 +95,6 @@ impl<T: Real> GalerkinPlan<T> {
     /// [`SparseError::Shape`] unless A is square with square blocks, P has as many block rows as A, and
     /// blocks of P have as many rows as blocks of A.
     pub fn new<'p>(a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<Self, SparseError> {
-        let mut plan = Self {
-            fine: Pattern::nothing(),
-            transpose: TransposePlan::new(&Pattern::nothing())?,
-            coarse: None,
-            block: (0, 0),
-            work: 0,
-            most: 0,
-            workers: Vec::new(),
-            followed: None,
-        };
-        let p = p.into();
-        plan.renew(a, p)?;
-        if !Followed::fits(&p) {
-            plan.divide();
-        }
-        Ok(plan)
-    }
-
-    /// Makes the plan of other patterns in the memory of this one. It allocates only where a pattern is larger than
-    /// all before; the memory of tasks is dropped.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn renew<'p>(&mut self, a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<(), SparseError> {
         let ProlongationRef { pattern: of, block: (b, k), .. } = p.into();
         fits::sizes([
             ("Galerkin product, block columns of A", a.pattern().rows(), a.pattern().columns()),
@@ -126,20 +102,16 @@ impl<T: Real> GalerkinPlan<T> {
             ("Galerkin product, block rows of P", a.pattern().rows(), of.rows()),
             ("Galerkin product, rows of a block of P", a.block().0, b),
         ])?;
-        self.transpose.renew(of)?;
-        self.workers.clear();
-        self.followed = None;
-        (self.fine, self.coarse) = (a.pattern().clone(), None);
-        (self.block, self.work, self.most) = ((b, k), a.nnz() * k, a.bytes());
-        Ok(())
-    }
-
-    /// Lets go of the patterns of A, P and A_c, so that their memory can be used again. Before a product
-    /// [`renew`](Self::renew) must follow; a product without it is refused.
-    pub fn release(&mut self) {
-        self.followed = None;
-        (self.fine, self.coarse) = (Pattern::nothing(), None);
-        self.transpose.release();
+        Ok(Self {
+            fine: a.pattern().clone(),
+            transpose: TransposePlan::new(of)?,
+            coarse: None,
+            block: (b, k),
+            work: a.nnz() * k,
+            most: a.bytes(),
+            workers: Vec::new(),
+            followed: None,
+        })
     }
 
     /// The plan of Pᵀ: its pattern, and for each of its blocks the index of the block in P.
