@@ -2,7 +2,9 @@
 // slice (or of all rows). Slot k of row i is column (base + k) SLICE + lane, and entry e = r COLS + c of its
 // block is value ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of
 // earlier slices. A slice of one row is plain block CSR. One block row per item, or per group of TEAM items:
-// item t then sums blocks t, t + TEAM, ... of the row. Build options define
+// item t then sums blocks t, t + TEAM, ... of the row. A kernel works on a range of n rows, whose buffers begin with
+// row `row_offset` of the matrix: a multiple of SLICE, and 0 unless the matrix takes several buffers. Build options
+// define
 //   STORED  the type of values
 //   ROWS, COLS  the numbers of rows and columns of a block
 //   SLICE   the number of rows in a slice
@@ -46,7 +48,7 @@
 #endif
 
 #define STORAGE \
-    const uint width, __global const uint *offsets, __global const uint *lengths, \
+    const ulong row_offset, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
 #define MATRIX const ulong n, STORAGE
 
@@ -55,7 +57,8 @@
 // s = (A x) of block row i, one row of each block at once               Twin: Bsr::multiply_rows, Sum::leaf
 void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
     REAL4 t[3] = {0, 0, 0};
-    for (size_t k = offsets[i]; k < offsets[i + 1]; k++) {
+    const size_t l = i - row_offset;
+    for (size_t k = offsets[l]; k < offsets[l + 1]; k++) {
 #ifdef HALF
         const REAL4 xk = coarsen_load3(x + (size_t)columns[2 * k] * 3);
         __global const STORED *block = values + (size_t)(columns[2 * k + 1] / 2) * 9;
@@ -78,13 +81,14 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
 
 // s = (A x) of block row i, for all items of its group                  Twin: Bsr::multiply_rows, Sum::leaf
 void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s MEETING) {
+    const size_t l = i - row_offset;
 #if SLICE == 1
-    const size_t base = offsets[i], lane = 0;
-    const uint count = offsets[i + 1] - offsets[i];
+    const size_t base = offsets[l], lane = 0;
+    const uint count = offsets[l + 1] - offsets[l];
 #else
-    const size_t slice = i / SLICE, lane = i % SLICE;
+    const size_t slice = l / SLICE, lane = l % SLICE;
     const size_t base = width ? slice * width : offsets[slice];
-    const uint count = lengths[i];
+    const uint count = lengths[l];
 #endif
 #ifdef HALF
     __global const uint *place = columns + 2 * ((base + SELF) * SLICE + lane);
@@ -140,12 +144,12 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s MEETIN
 
 #endif
 
-#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
+#define ROW(i, x, s) coarsen_row(i, row_offset, width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr
 __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y) {
     MEET
-    const size_t i = LINE;
+    const size_t i = row_offset + LINE;
     if (IS_ONE_OF(n)) {
         REAL s[ROWS];
         ROW(i, x, s);
@@ -158,7 +162,7 @@ __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y)
 // y = a A x + b y                                                       Twin: Bsr::apply_add
 __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x, const REAL b, __global REAL *y) {
     MEET
-    const size_t i = LINE;
+    const size_t i = row_offset + LINE;
     if (IS_ONE_OF(n)) {
         REAL s[ROWS];
         ROW(i, x, s);
@@ -171,7 +175,7 @@ __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x,
 // r = b - A x                                                          Twin: LinearOperator::residual for Bsr
 __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const REAL *x, __global REAL *r) {
     MEET
-    const size_t i = LINE;
+    const size_t i = row_offset + LINE;
     if (IS_ONE_OF(n)) {
         REAL s[ROWS];
         ROW(i, x, s);
@@ -218,7 +222,7 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
                                  __global const REAL *b, __global const REAL *x, __global REAL *s,
                                  __global REAL *y) {
     MEET
-    const size_t i = LINE;
+    const size_t i = row_offset + LINE;
     if (IS_ONE_OF(n)) {
         REAL step[ROWS];
         STEP(i, step);
@@ -233,15 +237,17 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
 }
 
 // x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item or group,
-// forward or backward. Chunks are not coupled: none reads entries that another one writes. Twin: Sweeping::run
+// forward or backward, as far as the rows are in the range of the matrix. Chunks are not coupled: none reads entries
+// that another one writes.                                              Twin: Sweeping::run
 __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
                             const uint backward, __global const STORED *d, const REAL omega,
                             __global const REAL *b, __global REAL *x) {
     MEET
     const size_t line = LINE;
     if (IS_ONE_OF(count)) {
-        const size_t begin = chunks[2 * (first + line)], end = chunks[2 * (first + line) + 1];
-        for (size_t k = 0; k < end - begin; k++) {
+        const size_t begin = max((ulong)chunks[2 * (first + line)], row_offset);
+        const size_t end = min((ulong)chunks[2 * (first + line) + 1], row_offset + n);
+        for (size_t k = 0; begin + k < end; k++) {
             const size_t i = backward ? end - 1 - k : begin + k;
             REAL step[ROWS];
             STEP(i, step);
@@ -257,7 +263,7 @@ __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint firs
 
 #if TEAM == 1
 
-// y = A x, x·y and the sum of |x y|                                   Twin: LinearOperator::apply_dot for Bsr
+// y = A x, x·y and the sum of |x y|, for a matrix of one range         Twin: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
     __local SUM shared[WIDTH];
