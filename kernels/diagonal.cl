@@ -2,7 +2,7 @@
 // for the layout of blocks and blocks.cl for the layout of inverses. Build options define
 //   STORED  the type of values
 //   SIZE    the number of rows and columns of a block
-//   SLICE, DSLICE, CONTACT  as in matrix.cl, and so are n and row_offset. Ranges come in their order.
+//   SLICE, DSLICE, CONTACT  as in matrix.cl, and so are n and row_offset, 0 for one range. Ranges come in their order.
 //   TINY    the largest pivot of a scaled row that counts as round-off
 
 #define AREA (SIZE * SIZE)
@@ -15,7 +15,7 @@
 #define PART_GIVEN
 #endif
 #define MATRIX \
-    const ulong n, const ulong row_offset, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    const ulong row_offset, const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
 
 // Faults of a block: fault `kind` of block i has number FAULTS i + kind, so there are fewer than 2^31 blocks.
@@ -92,7 +92,7 @@ void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
     for (size_t l = get_global_id(0); l < n; l += get_global_size(0)) {
         const size_t i = row_offset + l;
         SUM w[AREA], inverse[AREA];
-        coarsen_diagonal_block(l, n, row_offset, width, offsets, lengths, columns, values PART_GIVEN, w);
+        coarsen_diagonal_block(l, row_offset, n, width, offsets, lengths, columns, values PART_GIVEN, w);
         const uint sound = coarsen_invert(w, inverse);
         uint positive = 1;
         for (uint r = 0; r < SIZE; r++)

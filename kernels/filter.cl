@@ -2,7 +2,7 @@
 // Build options define
 //   STORED  the type of values
 //   SIZE    the number of rows and columns of a block
-//   SLICE   as in matrix.cl, and so are n and row_offset
+//   SLICE   as in matrix.cl, and so are n and row_offset, 0 for one range
 //
 //   groups[i]   the number of node i among the constrained nodes, or NONE
 //   nodes[g]    constrained node g
@@ -16,7 +16,7 @@
 #define NO_SCALE 1
 
 #define MATRIX \
-    const ulong n, const ulong row_offset, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    const ulong row_offset, const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values
 
 // Entry e of block k of a row.

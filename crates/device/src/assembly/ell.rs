@@ -64,7 +64,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let assembly = module::<V, S>(&place, block, slice)?;
         let zeros = vec![0; nodes];
         let mut queue = on.queue();
-        let product = matrix::module::<V, S>(&mut queue, (block, block), (slice, 1), matrix::Parts::Whole)?;
+        let product =
+            matrix::module::<V, S>(&mut queue, (block, block), (slice, 1), 1, matrix::Parts::Whole)?;
         let lengths = queue.list(&zeros)?;
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let (offsets, columns) = (list(1)?, list(count)?);

@@ -72,7 +72,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
                 Error::Allocation { what: "row", row: Some(row * block.0), needed, limit }
             })?;
         let team = format.team(pattern, on.device());
-        let module = operand::module::<V, S>(&mut queue, block, (format.slice(), team), Parts::Whole)?;
+        let (slices, count) = ((format.slice(), team), layouts.len());
+        let module = operand::module::<V, S>(&mut queue, block, slices, count, Parts::Whole)?;
         let mut ranges = Vec::with_capacity(layouts.len());
         for layout in layouts {
             let columns = layout.columns(pattern);

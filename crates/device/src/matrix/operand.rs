@@ -51,23 +51,25 @@ pub(crate) enum Parts {
     Half,
 }
 
-/// Returns the number of the module with the kernels for block rows stored in `S`, in slices of `slice` rows,
-/// each row by `team` items.
+/// Returns the number of the module with the kernels for block rows stored in `S` in a number of `ranges`, in slices of
+/// `slice` rows, each row by `team` items.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
     (slice, team): (usize, usize),
+    ranges: usize,
     parts: Parts,
 ) -> Result<usize, Error> {
     let options = format!(
-        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D TEAM={team} -D DSLICE={}{}",
+        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D TEAM={team} -D DSLICE={}{}{}",
         Type::of::<S>(),
         slice_of(rows, queue.slice()),
         match parts {
             Parts::Whole => "",
             Parts::WithContact => " -D CONTACT",
             Parts::Half => " -D HALF",
-        }
+        },
+        if ranges > 1 { " -D RANGES" } else { "" }
     );
     let kernels = match (rows == cols, team) {
         (false, _) => &NAMES[..Product::RelaxInto as usize],
@@ -104,13 +106,13 @@ impl RowRange {
         })
     }
 
-    /// Returns the first arguments of all kernels.
+    /// Returns the first arguments of all kernels. The first one is left out for products of one range.
     pub(crate) fn args<V>(&self) -> [Arg<'_, V>; PLAIN] {
         let rows = &self.layout.rows;
         let [offsets, lengths, columns, values] =
             [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
         let width = Arg::Index(self.layout.width as u32);
-        [Arg::Length(rows.len()), Arg::Length(rows.start), width, offsets, lengths, columns, values]
+        [Arg::Length(rows.start), Arg::Length(rows.len()), width, offsets, lengths, columns, values]
     }
 }
 
@@ -195,7 +197,8 @@ impl<'a, V: Real> Operand<'a, V> {
         more: &[Arg<'_, V>],
     ) {
         let items = if self.team > 1 { Items::Shaped(count, self.team) } else { Items::Entries(count) };
-        self.give(range, more, |args| queue.launch(self.entry(product), items, args));
+        let first = usize::from(self.ranges.len() == 1);
+        self.give(range, more, |args| queue.launch(self.entry(product), items, &args[first..]));
     }
 
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
@@ -246,7 +249,7 @@ impl<'a, V: Real> Operand<'a, V> {
         let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
         let out = [value.slot, magnitude.slot];
         self.give(range, &more, |args| {
-            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), args, &out);
+            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), &args[1..], &out);
         });
         Dot { value, magnitude }
     }

@@ -71,7 +71,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         queue.check_room((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
         let team = format.team(pattern, on.device());
         let module =
-            operand::module::<V, S>(&mut queue, (block, block), (format.slice(), team), Parts::Half)?;
+            operand::module::<V, S>(&mut queue, (block, block), (format.slice(), team), 1, Parts::Half)?;
         let mut values = vec![S::zero(); upper.slots * area];
         arrange(&upper, host, &mut values);
         let places = places(pattern, &first, &rows, &upper);
