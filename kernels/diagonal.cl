@@ -2,7 +2,7 @@
 // for the layout of blocks and blocks.cl for the layout of inverses. Build options define
 //   STORED  the type of values
 //   SIZE    the number of rows and columns of a block
-//   SLICE, DSLICE, CONTACT  as in matrix.cl
+//   SLICE, DSLICE, CONTACT  as in matrix.cl, and so are n and row_offset, 0 for one range. Ranges come in their order.
 //   TINY    the largest pivot of a scaled row that counts as round-off
 
 #define AREA (SIZE * SIZE)
@@ -15,7 +15,7 @@
 #define PART_GIVEN
 #endif
 #define MATRIX \
-    const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    const ulong row_offset, const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
 
 // Faults of a block: fault `kind` of block i has number FAULTS i + kind, so there are fewer than 2^31 blocks.
@@ -24,10 +24,10 @@
 #define NOT_POSITIVE 1
 #define FAULTS 2
 
-// w = diagonal block i, zero if it is not stored
-void coarsen_diagonal_block(const size_t i, MATRIX, SUM *w) {
-    const size_t base = BASE(i), lane = LANE(i);
-    const uint count = COUNT(i);
+// w = diagonal block l of the range, zero if it is not stored
+void coarsen_diagonal_block(const size_t l, MATRIX, SUM *w) {
+    const size_t i = row_offset + l, base = BASE(l), lane = LANE(l);
+    const uint count = COUNT(l);
     for (uint e = 0; e < AREA; e++)
         w[e] = 0;
     for (uint k = 0; k < count; k++)
@@ -89,9 +89,10 @@ __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
     __local uint first[WIDTH];
     uint fault = SOUND;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
+    for (size_t l = get_global_id(0); l < n; l += get_global_size(0)) {
+        const size_t i = row_offset + l;
         SUM w[AREA], inverse[AREA];
-        coarsen_diagonal_block(i, n, width, offsets, lengths, columns, values PART_GIVEN, w);
+        coarsen_diagonal_block(l, row_offset, n, width, offsets, lengths, columns, values PART_GIVEN, w);
         const uint sound = coarsen_invert(w, inverse);
         uint positive = 1;
         for (uint r = 0; r < SIZE; r++)
@@ -106,7 +107,7 @@ void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
     if (get_local_id(0) == 0) {
         for (uint k = 1; k < WIDTH; k++)
             fault = min(fault, first[k]);
-        faults[get_group_id(0)] = fault;
+        faults[get_group_id(0)] = row_offset ? min(fault, faults[get_group_id(0)]) : fault;
     }
 }
 
@@ -116,9 +117,9 @@ __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {
     __local SUM largest[WIDTH];
     SUM bound = 0;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) {
-        const size_t base = BASE(i), lane = LANE(i);
-        const uint count = COUNT(i);
+    for (size_t l = get_global_id(0); l < n; l += get_global_size(0)) {
+        const size_t i = row_offset + l, base = BASE(l), lane = LANE(l);
+        const uint count = COUNT(l);
         SUM sum = 0;
         for (uint k = 0; k < count; k++)
             sum += fabs((SUM)values[(base + k) * SLICE + lane]);
@@ -134,6 +135,7 @@ void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {
     if (get_local_id(0) == 0) {
         for (uint k = 1; k < WIDTH; k++)
             bound = isnan(largest[k]) || largest[k] > bound ? largest[k] : bound;
-        bounds[get_group_id(0)] = bound;
+        const REAL before = row_offset ? bounds[get_group_id(0)] : 0;
+        bounds[get_group_id(0)] = isnan(before) || before > bound ? before : bound;
     }
 }

@@ -2,7 +2,7 @@
 // Build options define
 //   STORED  the type of values
 //   SIZE    the number of rows and columns of a block
-//   SLICE   as in matrix.cl
+//   SLICE   as in matrix.cl, and so are n and row_offset, 0 for one range
 //
 //   groups[i]   the number of node i among the constrained nodes, or NONE
 //   nodes[g]    constrained node g
@@ -16,7 +16,7 @@
 #define NO_SCALE 1
 
 #define MATRIX \
-    const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
+    const ulong row_offset, const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values
 
 // Entry e of block k of a row.
@@ -52,9 +52,9 @@ void coarsen_filter_trace(MATRIX, __global SUM *partial) {
     __local SUM shared[WIDTH];
     SUM sum = 0;
     const size_t last = LAST(n);
-    for (size_t i = FIRST(n) + get_local_id(0); i < last; i += WIDTH) {
-        const size_t base = BASE(i), lane = LANE(i);
-        const uint count = COUNT(i);
+    for (size_t l = FIRST(n) + get_local_id(0); l < last; l += WIDTH) {
+        const size_t base = BASE(l), lane = LANE(l);
+        const uint count = COUNT(l);
         for (uint k = 0; k < count; k++)
             for (uint r = 0; r < SIZE; r++)
                 sum += values[PLACE(k, r * (SIZE + 1))];
@@ -64,14 +64,16 @@ void coarsen_filter_trace(MATRIX, __global SUM *partial) {
         partial[get_group_id(0)] = sum;
 }
 
-// scales[g] = sigma of constrained node g; slots[trace] is the sum above. Twin: numeric::scale
-__kernel void coarsen_filter_scales(MATRIX, const ulong constrained, __global const REAL *slots, const uint trace,
-                                    __global const uint *nodes, __global const REAL *basis, __global REAL *scales) {
+// scales[g] = sigma of constrained node g, if it is in the range; slots[trace] is the sum above, of all `rows` rows.
+// Twin: numeric::scale
+__kernel void coarsen_filter_scales(MATRIX, const ulong rows, const ulong constrained, __global const REAL *slots,
+                                    const uint trace, __global const uint *nodes, __global const REAL *basis,
+                                    __global REAL *scales) {
     const size_t g = get_global_id(0);
-    if (g >= constrained)
+    if (g >= constrained || nodes[g] < row_offset || nodes[g] - row_offset >= n)
         return;
-    const size_t i = nodes[g], base = BASE(i), lane = LANE(i);
-    const uint count = COUNT(i);
+    const size_t i = nodes[g], l = i - row_offset, base = BASE(l), lane = LANE(l);
+    const uint count = COUNT(l);
     __global const REAL *w = basis + g * AREA;
     SUM sum = 0, rank = 0;
     for (uint p = 0; p < SIZE; p++) {
@@ -86,18 +88,18 @@ __kernel void coarsen_filter_scales(MATRIX, const ulong constrained, __global co
                 const uint p = e / AREA, r = e / SIZE % SIZE, c = e % SIZE;
                 sum += (SUM)w[p * SIZE + r] * values[PLACE(k, r * SIZE + c)] * w[p * SIZE + c];
             }
-    const SUM mean = sum / rank, softest = slots[trace] / (SUM)(n * SIZE);
+    const SUM mean = sum / rank, softest = slots[trace] / (SUM)(rows * SIZE);
     scales[g] = mean > 0 && isfinite(mean) ? fmin(mean, fmax(softest, SOFTER * mean)) : NO_SCALE;
 }
 
 // filtered = S A S + sigma (I - S), one row per item                    Twin: Numeric::fill
 __kernel void coarsen_filter_matrix(MATRIX, __global const uint *groups, __global const REAL *basis,
                                     __global const REAL *scales, __global STORED *filtered) {
-    const size_t i = get_global_id(0);
-    if (i >= n)
+    const size_t l = get_global_id(0), i = row_offset + l;
+    if (l >= n)
         return;
-    const size_t base = BASE(i), lane = LANE(i);
-    const uint count = COUNT(i), own = groups[i];
+    const size_t base = BASE(l), lane = LANE(l);
+    const uint count = COUNT(l), own = groups[i];
     for (uint k = 0; k < count; k++) {
         const uint j = columns[(base + k) * SLICE + lane], other = groups[j];
         SUM b[AREA];

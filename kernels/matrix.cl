@@ -10,6 +10,8 @@
 //   DSLICE  the number of blocks in a slice of D, see blocks.cl
 //   HALF    if only the blocks on and above the diagonal of a symmetric matrix are stored, in separate slots:
 //           a slot of `columns` is then a column, and twice the slot of the block, plus one for its transpose
+//   RANGES  if the rows are stored in several ranges: the n rows of a launch begin with row `row_offset` of the matrix,
+//           a multiple of SLICE
 //   CONTACT if a contact part is added: block k of row i, starts[i] <= k < starts[i + 1], is at column
 //           places[k]
 
@@ -45,17 +47,29 @@
 #define PART_GIVEN
 #endif
 
+#ifdef RANGES
+#define ROW_OFFSET const ulong row_offset,
+#define ROW_OFFSET_GIVEN row_offset,
+// A row of the matrix as a row of the range; rows before and after the range are those at its ends.
+#define IN_RANGE(row) (min(max((ulong)(row), row_offset) - row_offset, n))
+#else
+#define ROW_OFFSET
+#define ROW_OFFSET_GIVEN
+#define IN_RANGE(row) (row)
+#define row_offset 0
+#endif
+
 #define STORAGE \
     const uint width, __global const uint *offsets, __global const uint *lengths, \
     __global const uint *columns, __global const STORED *values PART
-#define MATRIX const ulong n, STORAGE
+#define MATRIX ROW_OFFSET const ulong n, STORAGE
 
 #if THREE
 
-// s = (A x) of block row i, one row of each block at once               Twin: Bsr::multiply_rows, Sum::leaf
-void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
+// s = (A x) of block row l of the range, one row of each block at once  Twin: Bsr::multiply_rows, Sum::leaf
+void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REAL *s) {
     REAL4 t[3] = {0, 0, 0};
-    for (size_t k = offsets[i]; k < offsets[i + 1]; k++) {
+    for (size_t k = offsets[l]; k < offsets[l + 1]; k++) {
 #ifdef HALF
         const REAL4 xk = coarsen_load3(x + (size_t)columns[2 * k] * 3);
         __global const STORED *block = values + (size_t)(columns[2 * k + 1] / 2) * 9;
@@ -68,6 +82,7 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
 #endif
     }
 #ifdef CONTACT
+    const size_t i = row_offset + l;
     for (size_t k = starts[i]; k < starts[i + 1]; k++)
         coarsen_add3(contact + k * 9, coarsen_load3(x + (size_t)places[k] * 3), t);
 #endif
@@ -76,15 +91,15 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s) {
 
 #else
 
-// s = (A x) of block row i, for all items of its group                  Twin: Bsr::multiply_rows, Sum::leaf
-void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s MEETING) {
+// s = (A x) of block row l of the range, for all items of its group     Twin: Bsr::multiply_rows, Sum::leaf
+void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REAL *s MEETING) {
 #if SLICE == 1
-    const size_t base = offsets[i], lane = 0;
-    const uint count = offsets[i + 1] - offsets[i];
+    const size_t base = offsets[l], lane = 0;
+    const uint count = offsets[l + 1] - offsets[l];
 #else
-    const size_t slice = i / SLICE, lane = i % SLICE;
+    const size_t slice = l / SLICE, lane = l % SLICE;
     const size_t base = width ? slice * width : offsets[slice];
-    const uint count = lengths[i];
+    const uint count = lengths[l];
 #endif
 #ifdef HALF
     __global const uint *place = columns + 2 * ((base + SELF) * SLICE + lane);
@@ -117,6 +132,7 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s MEETIN
 #endif
     }
 #ifdef CONTACT
+    const size_t i = row_offset + l;
     for (uint k = starts[i] + SELF; k < starts[i + 1]; k += TEAM) {
         __global const REAL *xk = x + (size_t)places[k] * COLS;
         __global const STORED *block = contact + (size_t)k * AREA;
@@ -140,15 +156,15 @@ void coarsen_row(const size_t i, STORAGE, __global const REAL *x, REAL *s MEETIN
 
 #endif
 
-#define ROW(i, x, s) coarsen_row(i, width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
+#define ROW(l, x, s) coarsen_row(l, ROW_OFFSET_GIVEN width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr
 __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y) {
     MEET
-    const size_t i = LINE;
+    const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
         REAL s[ROWS];
-        ROW(i, x, s);
+        ROW(l, x, s);
         if (SELF == 0)
             for (uint r = 0; r < ROWS; r++)
                 y[i * ROWS + r] = s[r];
@@ -158,10 +174,10 @@ __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y)
 // y = a A x + b y                                                       Twin: Bsr::apply_add
 __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x, const REAL b, __global REAL *y) {
     MEET
-    const size_t i = LINE;
+    const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
         REAL s[ROWS];
-        ROW(i, x, s);
+        ROW(l, x, s);
         if (SELF == 0)
             for (uint r = 0; r < ROWS; r++)
                 y[i * ROWS + r] = b == 0 ? a * s[r] : a * s[r] + b * y[i * ROWS + r];
@@ -171,10 +187,10 @@ __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x,
 // r = b - A x                                                          Twin: LinearOperator::residual for Bsr
 __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const REAL *x, __global REAL *r) {
     MEET
-    const size_t i = LINE;
+    const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
         REAL s[ROWS];
-        ROW(i, x, s);
+        ROW(l, x, s);
         if (SELF == 0)
             for (uint k = 0; k < ROWS; k++)
                 r[i * ROWS + k] = b[i * ROWS + k] - s[k];
@@ -203,11 +219,11 @@ __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const RE
     }
 #endif
 
-// step = D_i (b - A x)_i
-#define STEP(i, step) \
+// step = D_i (b - A x)_i of row i = row_offset + l
+#define STEP(l, i, step) \
     { \
         REAL t_[ROWS]; \
-        ROW(i, x, t_); \
+        ROW(l, x, t_); \
         for (uint r_ = 0; r_ < ROWS; r_++) \
             t_[r_] = b[(i) * ROWS + r_] - t_[r_]; \
         SCALED(i, t_, step) \
@@ -218,10 +234,10 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
                                  __global const REAL *b, __global const REAL *x, __global REAL *s,
                                  __global REAL *y) {
     MEET
-    const size_t i = LINE;
+    const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
         REAL step[ROWS];
-        STEP(i, step);
+        STEP(l, i, step);
         if (SELF == 0)
             for (uint r = 0; r < ROWS; r++) {
                 const size_t at = i * ROWS + r;
@@ -233,18 +249,19 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
 }
 
 // x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item or group,
-// forward or backward. Chunks are not coupled: none reads entries that another one writes. Twin: Sweeping::run
+// forward or backward, as far as the rows are in the range of the matrix. Chunks are not coupled: none reads entries
+// that another one writes.                                              Twin: Sweeping::run
 __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
                             const uint backward, __global const STORED *d, const REAL omega,
                             __global const REAL *b, __global REAL *x) {
     MEET
     const size_t line = LINE;
     if (IS_ONE_OF(count)) {
-        const size_t begin = chunks[2 * (first + line)], end = chunks[2 * (first + line) + 1];
+        const size_t begin = IN_RANGE(chunks[2 * (first + line)]), end = IN_RANGE(chunks[2 * (first + line) + 1]);
         for (size_t k = 0; k < end - begin; k++) {
-            const size_t i = backward ? end - 1 - k : begin + k;
+            const size_t l = backward ? end - 1 - k : begin + k, i = row_offset + l;
             REAL step[ROWS];
-            STEP(i, step);
+            STEP(l, i, step);
             if (SELF == 0)
                 for (uint r = 0; r < ROWS; r++)
                     x[i * ROWS + r] += omega * step[r];
@@ -257,7 +274,7 @@ __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint firs
 
 #if TEAM == 1
 
-// y = A x, x·y and the sum of |x y|                                   Twin: LinearOperator::apply_dot for Bsr
+// y = A x, x·y and the sum of |x y|, for a matrix of one range         Twin: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
     __local SUM shared[WIDTH];

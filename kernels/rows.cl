@@ -1,6 +1,6 @@
 // Where the blocks of a row are. See matrix.cl for the layout of blocks and for SLICE.
 
-// The start of row i, its lane, and its number of blocks.
+// The start of row i of a range, its lane, and its number of blocks.
 #if SLICE == 1
 #define BASE(i) ((size_t)offsets[i])
 #define LANE(i) 0

@@ -443,5 +443,8 @@ impl<B: Builder> Solve<'_, '_, B> {
 
 /// Whether an error is a failure of the machine, and not of the method.
 fn of_device(error: &Error) -> bool {
-    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+    matches!(
+        error,
+        Error::Device { .. } | Error::Memory { .. } | Error::Allocation { .. } | Error::Build { .. }
+    )
 }

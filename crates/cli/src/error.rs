@@ -188,7 +188,10 @@ impl Rows for Failure {
 
 /// Whether the error is a failure of the device and not of the numerical method.
 pub(crate) fn of_device(error: &Error) -> bool {
-    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+    matches!(
+        error,
+        Error::Device { .. } | Error::Memory { .. } | Error::Allocation { .. } | Error::Build { .. }
+    )
 }
 
 impl Failure {

@@ -150,7 +150,7 @@ impl Rows for DirectError {
 impl Rows for Error {
     fn rows(&mut self) -> Vec<&mut usize> {
         match self {
-            Self::NotFinite { index, .. } => vec![index],
+            Self::NotFinite { index: row, .. } | Self::Allocation { row: Some(row), .. } => vec![row],
             _ => Vec::new(),
         }
     }

@@ -127,8 +127,23 @@ pub enum Error {
     Memory {
         /// The number of bytes requested.
         needed: u64,
-        /// The number of free bytes, or the largest size of a buffer if it is smaller.
+        /// The number of free bytes.
         available: u64,
+    },
+    /// Something that a device stores in one buffer exceeds its largest single allocation.
+    #[error(
+        "{what}{} takes {needed} bytes in one buffer, but the device allocates at most {limit}; store it in f32, divide the system among ranks, or compute it on the host or another device",
+        .row.map_or(String::new(), |row| format!(" {row}"))
+    )]
+    Allocation {
+        /// What is stored.
+        what: &'static str,
+        /// The row of the matrix, in scalars, if this row alone is too long.
+        row: Option<usize>,
+        /// The number of bytes requested.
+        needed: u64,
+        /// The largest single allocation of the device in bytes.
+        limit: u64,
     },
     /// The compiler of a device could not compile a program.
     #[error("the compiler of {device} could not compile the kernels: {log}")]

@@ -121,7 +121,7 @@ fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Modul
     let options = format!(
         "-D STORED={} -D SIZE={size} -D SLICE={} -D DSLICE={} -D TINY={tiny:e}{}",
         Type::of::<S>(),
-        a.slice,
+        a.slice(),
         d.slice,
         if a.has_contact() { " -D CONTACT" } else { "" }
     );
@@ -152,16 +152,18 @@ impl Inversion {
         }
         d.on.assert_same(a.on);
         let mut queue = a.on.queue();
-        let wanted = Some((a.slice, a.has_contact()));
+        let wanted = Some((a.slice(), a.has_contact()));
         if self.made_for != wanted {
             self.module = queue.module(&module(a, d))?;
             self.made_for = wanted;
         }
         let entry = Entry { module: self.module, kernel: 0 };
         self.groups = if a.rows == 0 { 0 } else { queue.groups(a.work()) };
-        a.give(&[Arg::Memory(&d.values), Arg::Memory(&self.faults)], |args| {
-            queue.launch(entry, Items::Groups(self.groups), args);
-        });
+        for range in a.ranges {
+            a.give(range, &[Arg::Memory(&d.values), Arg::Memory(&self.faults)], |args| {
+                queue.launch(entry, Items::Groups(self.groups), args);
+            });
+        }
         queue.state()
     }
 
@@ -173,10 +175,12 @@ impl Inversion {
         d: &DeviceBlocks<V, S>,
     ) -> Result<f64, Error> {
         let mut queue = a.on.queue();
-        a.give(&[Arg::Memory(&d.values), Arg::Memory(&self.bounds)], |args| {
-            let entry = Entry { module: self.module, kernel: 1 };
-            queue.launch(entry, Items::Groups(self.groups), args);
-        });
+        let entry = Entry { module: self.module, kernel: 1 };
+        for range in a.ranges {
+            a.give(range, &[Arg::Memory(&d.values), Arg::Memory(&self.bounds)], |args| {
+                queue.launch(entry, Items::Groups(self.groups), args);
+            });
+        }
         let mut bounds = vec![V::zero(); self.groups];
         queue.read(&self.bounds, &mut bounds)?;
         let larger = |most: f64, bound: f64| if bound.is_nan() || bound > most { bound } else { most };

@@ -11,6 +11,8 @@
 //! As [`Filtered`](coarsen_constraints::Filtered), for constraints that tie no nodes together: S acts on each node alone,
 //! so that (7) has the pattern of A. *Reference* Tamstorf, Jones & McCormick 2015, §8.
 
+use std::ops::Add;
+
 use coarsen_constraints::{ConstraintError, Projector};
 use coarsen_core::{Error, Real};
 
@@ -148,21 +150,29 @@ impl<V: Real> DeviceFilter<V> {
         let entry = self.entry::<S>(a.slice())?;
         let [groups, list, basis, scales] =
             [&self.groups, &self.list, &self.basis, &self.scales].map(Arg::Memory);
-        let [n, width, offsets, lengths, columns, values] = a.args();
         if self.count > 0 {
-            let [trace] = DeviceScalar::results(&self.on);
-            let mut queue = self.on.queue();
-            let head = [n, width, offsets, lengths, columns, values, Arg::Partial];
-            queue.reduce(entry(Step::Trace), self.nodes * self.block * self.block, &head, &[trace.slot]);
-            let (count, slot) = (Arg::Length(self.count), Arg::Index(trace.slot));
-            let args =
-                [n, width, offsets, lengths, columns, values, count, Arg::Slots, slot, list, basis, scales];
-            queue.launch(entry(Step::Scales), Items::Entries(self.count), &args);
+            let traces = a.ranges().iter().map(|range| {
+                let [trace] = DeviceScalar::results(&self.on);
+                let args = [&range.args()[..], &[Arg::Partial]].concat();
+                let entries = self.nodes * self.block * self.block;
+                self.on.queue().reduce(entry(Step::Trace), entries, &args, &[trace.slot]);
+                trace
+            });
+            if let Some(trace) = traces.reduce(Add::add) {
+                let (rows, count) = (Arg::Length(self.nodes), Arg::Length(self.count));
+                let more = [rows, count, Arg::Slots, Arg::Index(trace.slot), list, basis, scales];
+                let mut queue = self.on.queue();
+                for range in a.ranges() {
+                    let args = [&range.args()[..], &more].concat();
+                    queue.launch(entry(Step::Scales), Items::Entries(self.count), &args);
+                }
+            }
         }
-        let to = Arg::Memory(filtered.values());
-        let args = [n, width, offsets, lengths, columns, values, groups, basis, scales, to];
         let mut queue = self.on.queue();
-        queue.launch(entry(Step::Matrix), Items::Entries(self.nodes), &args);
+        for (range, to) in a.ranges().iter().zip(filtered.ranges()) {
+            let args = [&range.args()[..], &[groups, basis, scales, Arg::Memory(&to.values)]].concat();
+            queue.launch(entry(Step::Matrix), Items::Entries(range.layout.rows.len()), &args);
+        }
         Ok(queue.state()?)
     }
 

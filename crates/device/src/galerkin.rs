@@ -84,7 +84,8 @@ impl<V: Real> DeviceGalerkin<V> {
     ///
     /// # Errors
     /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, [`Error::TooLarge`] if there are
-    /// more products than `u32` can number, [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
+    /// more products than `u32` can number, [`Error::Allocation`] if a matrix takes several buffers, or a list more than one;
+    /// [`Error::Memory`], [`Error::Build`] and [`Error::Device`].
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
         [a, p, coarse]: [&DeviceMatrix<V, S>; 3],
@@ -114,6 +115,7 @@ impl<V: Real> DeviceGalerkin<V> {
         if lists.coarse != **coarse.pattern() {
             return Err(Error::Pattern { what: "the coarse matrix of a Galerkin product" });
         }
+        let layout = &coarse.whole()?.layout;
         let (mut starts, mut unknowns, mut dead_slots) = (vec![0], Vec::new(), Vec::new());
         for node in dead.chunk_by(|x, y| *x as usize / k == *y as usize / k) {
             let row = node[0] as usize / k;
@@ -121,7 +123,7 @@ impl<V: Real> DeviceGalerkin<V> {
             if let Some(at) = at {
                 unknowns.extend(node.iter().map(|unknown| unknown % k as u32));
                 starts.push(unknowns.len() as u32);
-                dead_slots.push(coarse.slot(row, at) as u32);
+                dead_slots.push(layout.slot(row, at) as u32);
             }
         }
         let options = format!(
@@ -135,7 +137,7 @@ impl<V: Real> DeviceGalerkin<V> {
             on.queue().module(&Module { sources: &coarsen_kernels::GALERKIN, kernels: &NAMES, options })?;
         let bytes = lists.right.count() * b * k * size_of::<V>();
         on.check_room((bytes + 8 * (lists.right.factors.len() + lists.left.factors.len())) as u64)?;
-        let [of_a, of_p] = [a, p].map(DeviceMatrix::slots);
+        let (of_a, of_p) = (a.slots()?, p.slots()?);
         let [of_a, of_p] = [&of_a, &of_p].map(|slots| |block: u32| slots[block as usize]);
         let mut queue = on.queue();
         Ok(Self {
@@ -144,7 +146,7 @@ impl<V: Real> DeviceGalerkin<V> {
             of: [a, p, coarse].map(|m| (m.pattern().clone(), m.format())),
             right: List::of(&mut queue, &lists.right, [&of_a, &of_p])?,
             left: List::of(&mut queue, &lists.left, [&of_p, &|block| block])?,
-            slots: queue.list(&coarse.slots())?,
+            slots: queue.list(&coarse.slots()?)?,
             dead: List::new(&mut queue, &starts, &unknowns)?,
             dead_slots: queue.list(&dead_slots)?,
             block: (b, k),
@@ -170,8 +172,9 @@ impl<V: Real> DeviceGalerkin<V> {
                 return Err(Error::Pattern { what: "a matrix given to a Galerkin product" });
             }
         }
-        let [a, p, coarse, q] = [a.values(), p.values(), coarse.values(), &self.q].map(Arg::Memory);
-        let [slots, dead_slots] = [&self.slots, &self.dead_slots].map(Arg::Memory);
+        let [a, p, coarse] =
+            [a.whole()?, p.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
+        let [q, slots, dead_slots] = [&self.q, &self.slots, &self.dead_slots].map(Arg::Memory);
         let mut queue = self.on.queue();
         let mut launch = |step: Step, list: &List, rows: usize, more: &[Arg<'_, V>]| {
             let mut all = [Arg::Length(list.count); 8];
@@ -203,7 +206,8 @@ impl<V: Real> DeviceGalerkin<V> {
             }
         }
         let (stored, entry) = (coarse.stored(), Entry { module: self.module, kernel: Step::Add as usize });
-        let all = [Arg::Length(stored), Arg::Memory(d.values()), Arg::Memory(coarse.values())];
+        let [d, coarse] = [d.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
+        let all = [Arg::Length(stored), d, coarse];
         let mut queue = self.on.queue();
         queue.launch(entry, Items::Entries(stored), &all);
         queue.state()

@@ -105,7 +105,8 @@ impl Memory {
     ) -> Result<Buffer, Error> {
         self.check_room(bytes as u64)?;
         if bytes as u64 > self.most {
-            return Err(Error::Memory { needed: bytes as u64, available: self.most });
+            let what = "a vector, a list or a block diagonal";
+            return Err(Error::Allocation { what, row: None, needed: bytes as u64, limit: self.most });
         }
         if let Some(found) = host.map(<[u8]>::len).filter(|&found| found != bytes) {
             return Err(Error::Shape {

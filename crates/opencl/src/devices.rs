@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use coarsen_core::{Error, Real};
 use coarsen_device::{Api, Device, Driver, OnDevice};
-use coarsen_opencl_loader::probe;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
 
 use crate::OpenClError;
 use crate::compile::Programs;
 use crate::driver::OpenClDriver;
 use crate::error::failed;
+use crate::loader::probe;
 
 /// An OpenCL device that can be opened.
 #[derive(Debug)]

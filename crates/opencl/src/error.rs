@@ -2,7 +2,8 @@
 
 use coarsen_core::Error;
 use coarsen_device::DeviceError;
-use coarsen_opencl_loader::Absent;
+
+use crate::loader::Absent;
 
 /// The reason why a place cannot be made.
 #[derive(Clone, PartialEq, thiserror::Error)]

@@ -7,6 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `loader`, `forward` | the OpenCL library, loaded when a program runs, and the functions that forward calls to it |
 //! | [`devices`] | the OpenCL devices of this machine |
 //! | `driver` | buffers, compiled programs and launches of a queue |
 //! | `transfer` | copies between host and device |
@@ -23,16 +24,19 @@ mod devices;
 mod driver;
 mod error;
 mod event;
+#[cfg(not(target_os = "macos"))]
+mod forward;
 mod handle;
+mod loader;
 mod transfer;
 
 pub use coarsen_device::{
     BlockRows, By, Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows,
     DeviceScalar, DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed,
 };
-pub use coarsen_opencl_loader::Absent;
 pub use devices::{default_device, devices};
 pub use error::OpenClError;
+pub use loader::Absent;
 
 /// An OpenCL device as a place.
 ///

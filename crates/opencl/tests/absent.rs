@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Barrier;
+
 use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
@@ -10,10 +12,9 @@ use coarsen_opencl::{Absent, OpenCl, OpenClError, default_device, devices};
 /// If the library is missing, or has no drivers, an error is returned, without a panic.
 #[test]
 fn absence_is_an_error() {
-    for (name, variable) in [
-        ("no_library_is_named", coarsen_opencl_loader::LIBRARY_VARIABLE),
-        ("no_platform_is_named", "OCL_ICD_VENDORS"),
-    ] {
+    for (name, variable) in
+        [("no_library_is_named", "COARSEN_OPENCL_LIB"), ("no_platform_is_named", "OCL_ICD_VENDORS")]
+    {
         common::child(name, variable, "/nonexistent");
     }
 }
@@ -21,11 +22,10 @@ fn absence_is_an_error() {
 #[test]
 #[ignore = "run by absence_is_an_error"]
 fn no_library_is_named() {
-    assert_eq!(coarsen_opencl_loader::probe(), Err(Absent::Library));
     assert_eq!(devices().unwrap_err(), OpenClError::Absent(Absent::Library));
     let why = default_device::<f64>().unwrap_err();
     assert!(why.to_string().contains("no OpenCL library"), "{why}");
-    // Calls without [`coarsen_opencl_loader::probe`] also return a status.
+    // Calls without `devices` also return a status.
     let mut platforms = 7;
     // SAFETY: only a count is requested.
     let status = unsafe { ocl::ffi::clGetPlatformIDs(0, std::ptr::null_mut(), &mut platforms) };
@@ -61,6 +61,27 @@ fn no_platform_is_named() {
             default_device::<f32>().unwrap();
         }
     }
+}
+
+/// All threads get the same list, even if they call while drivers are being loaded.
+#[test]
+fn threads_get_one_list() {
+    common::child("threads_ask_at_once", "POCL_DEVICES", "pthread");
+}
+
+#[test]
+#[ignore = "run by threads_get_one_list"]
+fn threads_ask_at_once() {
+    let together = Barrier::new(8);
+    let answers = std::thread::scope(|scope| {
+        let ask = || {
+            together.wait();
+            devices().map_or_else(|why| why.to_string(), |devices| format!("{devices:?}"))
+        };
+        [(); 8].map(|()| scope.spawn(ask)).map(|thread| thread.join().unwrap())
+    });
+    println!("{}", answers[0]);
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
 }
 
 /// PoCL can show the processor as two devices; each is a separate place.

@@ -10,9 +10,8 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::target::Target;
 use super::{DeviceStream, module};
 use crate::driver::Type;
-use crate::matrix::{self, BlockRows, Format, Operand, Sealed};
+use crate::matrix::{self, BlockRows, Format, Layout, Operand, RowRange, Sealed};
 use crate::memory::Buffer;
-use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 /// A square matrix in block ELL whose pattern and values are assembled in device memory, for meshes that
@@ -33,10 +32,7 @@ pub struct DeviceEll<V: Real, S: Real = V> {
     assembly: usize,
     /// The number of the module with the kernels of products.
     product: usize,
-    offsets: Buffer,
-    lengths: Buffer,
-    columns: Buffer,
-    values: Buffer,
+    rows: RowRange,
     status: Buffer,
     of: PhantomData<S>,
 }
@@ -47,8 +43,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³² blocks on,
-    /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`] and
-    /// [`Error::Device`] of the driver.
+    /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Allocation`] if one buffer does
+    /// not hold it, [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new(on: &OnDevice<V, S>, nodes: usize, block: usize, longest: usize) -> Result<Self, Error> {
         for (name, size) in [("DeviceEll::block", block), ("DeviceEll::longest", longest)] {
             if size == 0 {
@@ -68,15 +64,18 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let assembly = module::<V, S>(&place, block, slice)?;
         let zeros = vec![0; nodes];
         let mut queue = on.queue();
-        let product = matrix::module::<V, S>(&mut queue, (block, block), (slice, 1), matrix::Parts::Whole)?;
+        let product =
+            matrix::module::<V, S>(&mut queue, (block, block), (slice, 1), 1, matrix::Parts::Whole)?;
         let lengths = queue.list(&zeros)?;
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let (offsets, columns) = (list(1)?, list(count)?);
         let status = queue.list(&[0, 0])?;
         let values = queue.allocate(Type::of::<S>(), count * block * block * size_of::<S>(), None)?;
         drop(queue);
+        let layout = Layout::even(nodes, longest);
+        let rows = RowRange { layout, offsets, lengths, columns, values };
         let (on, width, of) = (place, longest, PhantomData);
-        Ok(Self { on, nodes, block, width, assembly, product, offsets, lengths, columns, values, status, of })
+        Ok(Self { on, nodes, block, width, assembly, product, rows, status, of })
     }
 
     /// Replaces the matrix by the blocks of `stream` with `values`, row-major, block after block. Does not
@@ -95,9 +94,9 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
             width: self.width,
             nodes: self.nodes,
             block: self.block,
-            rows: &self.lengths,
-            columns: &self.columns,
-            values: &self.values,
+            rows: &self.rows.lengths,
+            columns: &self.rows.columns,
+            values: &self.rows.values,
             status: &self.status,
         };
         stream.assemble_into(&target, values)
@@ -123,14 +122,13 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// # Errors
     /// [`Error::Device`] if the place has failed.
     pub fn read(&self) -> Result<Bsr<S>, Error> {
-        let (slice, area) = (Format::Ell.slice(), self.block * self.block);
-        let slots = self.nodes.next_multiple_of(slice) * self.width;
+        let (area, &Layout { slice, slots, .. }) = (self.block * self.block, &self.rows.layout);
         let (mut lengths, mut columns) = (vec![0; self.nodes], vec![0; slots]);
         let mut stored = vec![S::zero(); slots * area];
         let mut queue = self.on.queue();
-        queue.read_list(&self.lengths, &mut lengths)?;
-        queue.read_list(&self.columns, &mut columns)?;
-        queue.read(&self.values, &mut stored)?;
+        queue.read_list(&self.rows.lengths, &mut lengths)?;
+        queue.read_list(&self.rows.columns, &mut columns)?;
+        queue.read(&self.rows.values, &mut stored)?;
         drop(queue);
         let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for (i, &length) in lengths.iter().enumerate() {
@@ -151,12 +149,8 @@ impl<V: Real, S: Real> Sealed for DeviceEll<V, S> {}
 
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceEll<V, S> {
     fn operand(&self) -> Operand<'_, V> {
-        let [offsets, lengths, columns, values] =
-            [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
-        let head =
-            [Arg::Length(self.nodes), Arg::Index(self.width as u32), offsets, lengths, columns, values];
-        let size = (self.nodes, self.nodes);
-        Operand::new(&self.on, self.product, size, (self.block, self.block), (Format::Ell.slice(), 1), head)
+        let (rows, size) = (std::slice::from_ref(&self.rows), (self.nodes, self.nodes));
+        Operand::new(&self.on, self.product, rows, size, (self.block, self.block), 1)
     }
 }
 

@@ -121,14 +121,15 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     ///
     /// # Errors
     /// [`Error::Shape`] unless the matrix is square with square blocks, the stream has its number of nodes,
-    /// and `values` has a block for each position or contact. [`Error::Build`] and [`Error::Memory`] in the
-    /// first call. [`Error::Device`] if the place has failed.
+    /// and `values` has a block for each position or contact. [`Error::Allocation`] if the matrix takes several buffers.
+    /// [`Error::Build`] and [`Error::Memory`] in the first call. [`Error::Device`] if the place has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
         same_length("columns of a square block", rows, columns)?;
         self.on().assert_same(&stream.on);
         stream.check_fits(pattern.rows(), rows, values)?;
+        self.whole()?;
         let places = match self.places.take() {
             Some(places) => Places { last: true, ..places },
             None => {
@@ -137,7 +138,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             }
         };
         let entry = |step: Step| Entry { module: places.module, kernel: step as usize };
-        let [_, width, offsets, lengths, columns, values_here] = self.args();
+        let whole = self.whole()?;
+        let [_, _, width, offsets, lengths, columns, values_here] = whole.args();
         let [order, keys, heads, slots, lacking] =
             [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots, &places.lacking]
                 .map(Arg::Memory);
@@ -148,7 +150,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         queue.launch(entry(Step::Clear), Items::Entries(all.max(1)), &args);
         let args = [room, nodes, width, offsets, lengths, columns, order, keys, heads, slots, lacking];
         queue.launch(entry(Step::Find), Items::Entries(stream.room()), &args);
-        stream.sum(&mut queue, places.module, rows, self.values(), values);
+        stream.sum(&mut queue, places.module, rows, &whole.values, values);
         let state = queue.state();
         drop(queue);
         self.places = Some(places);

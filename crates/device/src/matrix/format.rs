@@ -10,6 +10,8 @@
 //! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
 //! Avetisyan 2010 (sliced ELL).
 
+use std::ops::Range;
+
 use coarsen_core::Real;
 use coarsen_core::parallel;
 use coarsen_sparse::{Bsr, Pattern};
@@ -80,60 +82,106 @@ impl Format {
     }
 }
 
-/// The slots of the blocks of a pattern.
+/// The slots of the blocks of consecutive rows of a pattern, which begin with a whole slice.
 #[derive(Debug)]
-pub(super) struct Layout {
-    pub(super) slice: usize,
+pub(crate) struct Layout {
+    pub(crate) rows: Range<usize>,
+    pub(crate) slice: usize,
     /// The number of slots per row in [`Format::Ell`], 0 in other layouts.
     pub(super) width: usize,
     /// For each slice, the sum of the slots per row of all slices before it. The last entry is the sum over
     /// all slices.
     pub(super) offsets: Vec<u32>,
     /// The number of slots of all slices.
-    pub(super) slots: usize,
+    pub(crate) slots: usize,
 }
 
 impl Layout {
     /// Returns the layout of a pattern with fewer than 2³² slots.
     pub(super) fn new(pattern: &Pattern, format: Format) -> Self {
+        Self::of_rows(pattern, format, 0..pattern.rows(), even_width(pattern, format))
+    }
+
+    /// Returns the layouts of consecutive rows of a pattern, as few as possible, each with values of at most `most` bytes,
+    /// `bytes` for each slot. `Err` is a row whose slice alone exceeds `most`, and the bytes of this slice.
+    pub(super) fn ranges(
+        pattern: &Pattern,
+        format: Format,
+        bytes: usize,
+        most: u64,
+    ) -> Result<Vec<Self>, (usize, u64)> {
+        let (n, slice, even) = (pattern.rows(), format.slice(), even_width(pattern, format));
+        let limit = (most / bytes as u64).min(u64::from(u32::MAX)) as usize;
+        // The lists of offsets and of lengths have up to one number more than there are rows.
+        let longest = (most / 4).saturating_sub(1) as usize;
+        let (mut starts, mut slots) = (vec![0], 0);
+        for (s, width) in widths(pattern, slice, 0..n).enumerate() {
+            let (row, here) = (s * slice, width.max(even) * slice);
+            if here > limit {
+                let longest = (row..n.min(row + slice)).max_by_key(|&i| pattern.row(i).len());
+                return Err((longest.unwrap_or(row), here as u64 * bytes as u64));
+            }
+            let start = starts[starts.len() - 1];
+            if row > start && (slots + here > limit || row + slice - start > longest) {
+                starts.push(row);
+                slots = 0;
+            }
+            slots += here;
+        }
+        starts.push(n);
+        let range = |ends: &[usize]| Self::of_rows(pattern, format, ends[0]..ends[1], even);
+        Ok(starts.windows(2).map(range).collect())
+    }
+
+    fn of_rows(pattern: &Pattern, format: Format, rows: Range<usize>, width: usize) -> Self {
         let slice = format.slice();
-        let mut offsets = vec![0; pattern.rows().div_ceil(slice) + 1];
-        for (s, width) in widths(pattern, slice).enumerate() {
-            offsets[s + 1] = offsets[s] + width as u32;
-        }
-        let width = if format == Format::Ell { widths(pattern, slice).max().unwrap_or(0) } else { 0 };
-        if width > 0 {
-            offsets.iter_mut().enumerate().for_each(|(s, o)| *o = (s * width) as u32);
-        }
-        let slots = offsets.last().map_or(0, |&o| o as usize) * slice;
-        Self { slice, width, offsets, slots }
+        let (mut offsets, mut end) = (vec![0], 0);
+        offsets.extend(widths(pattern, slice, rows.clone()).map(|here| {
+            end += here.max(width);
+            end as u32
+        }));
+        Self { rows, slice, width, offsets, slots: end * slice }
+    }
+
+    /// Returns the layout of `rows` rows with room for `width` blocks each, in slices of all the same width.
+    pub(crate) fn even(rows: usize, width: usize) -> Self {
+        let slice = Format::Ell.slice();
+        let slots = rows.next_multiple_of(slice) * width;
+        Self { rows: 0..rows, slice, width, offsets: vec![0], slots }
     }
 
     /// Returns the number of slots of a layout.
     pub(super) fn slots(pattern: &Pattern, format: Format) -> usize {
         let slice = format.slice();
         match format {
-            Format::Ell => widths(pattern, slice).max().unwrap_or(0) * pattern.rows().next_multiple_of(slice),
-            Format::Rows | Format::Sliced => widths(pattern, slice).sum::<usize>() * slice,
+            Format::Ell => even_width(pattern, format) * pattern.rows().next_multiple_of(slice),
+            Format::Rows | Format::Sliced => widths(pattern, slice, 0..pattern.rows()).sum::<usize>() * slice,
         }
     }
 
-    /// Returns the slot of the first block of row i. From block to block of a row the slot increases by
+    /// Returns the slot of the first block of row i of the pattern. From block to block of a row the slot increases by
     /// `slice`.
     pub(super) fn first(&self, i: usize) -> usize {
-        self.offsets[i / self.slice] as usize * self.slice + i % self.slice
+        let l = i - self.rows.start;
+        self.offsets[l / self.slice] as usize * self.slice + l % self.slice
+    }
+
+    /// Returns the slot of the k-th block of row i.
+    pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
+        self.first(i) + k * self.slice
     }
 
     /// Returns the number of blocks in every row. Empty if slices have one row, because the offsets then give
     /// the lengths.
     pub(super) fn lengths(&self, pattern: &Pattern) -> Vec<u32> {
-        (0..if self.slice == 1 { 0 } else { pattern.rows() }).map(|i| pattern.row(i).len() as u32).collect()
+        let rows = if self.slice == 1 { 0..0 } else { self.rows.clone() };
+        rows.map(|i| pattern.row(i).len() as u32).collect()
     }
 
     /// Returns the columns of all slots.
     pub(super) fn columns(&self, pattern: &Pattern) -> Vec<u32> {
         let mut columns = vec![0; self.slots];
-        for i in 0..pattern.rows() {
+        for i in self.rows.clone() {
             let first = self.first(i);
             pattern.row(i).iter().enumerate().for_each(|(k, &j)| columns[first + k * self.slice] = j);
         }
@@ -145,13 +193,24 @@ impl Layout {
         self.slice == 1 && T::NAME == S::NAME
     }
 
+    /// Returns the host values of the rows.
+    pub(super) fn values<'a, T: Real>(&self, host: &'a Bsr<T>) -> &'a [T] {
+        &host.values()[self.host_range(host)]
+    }
+
+    /// Returns where the values of the rows are on the host.
+    fn host_range<T: Real>(&self, host: &Bsr<T>) -> Range<usize> {
+        let (offsets, area) = (host.pattern().offsets(), host.block().0 * host.block().1);
+        offsets[self.rows.start] * area..offsets[self.rows.end] * area
+    }
+
     /// Writes values to their slots. A slice is written entry by entry, and padding is not written.
     pub(super) fn arrange<T: Real, S: Real>(&self, host: &Bsr<T>, to: &mut [S]) {
         if self.slice == 1 {
-            return convert(host.values(), to);
+            return convert(self.values(host), to);
         }
         let (area, slice) = (host.block().0 * host.block().1, self.slice);
-        for i in 0..host.pattern().rows() {
+        for i in self.rows.clone() {
             let (lane, first) = (i % slice, self.first(i) - i % slice);
             for (k, (_, block)) in host.row(i).enumerate() {
                 let at = (first + k * slice) * area + lane;
@@ -164,12 +223,14 @@ impl Layout {
 impl Layout {
     /// Reads values from their slots: the inverse of [`arrange`](Self::arrange).
     pub(super) fn collect<T: Real, S: Real>(&self, from: &[S], host: &mut Bsr<T>) {
-        if self.slice == 1 {
-            return parallel::map(from, host.values_mut(), |v| v.to());
-        }
         let (pattern, area, slice) = (host.pattern().clone(), host.block().0 * host.block().1, self.slice);
-        let mut blocks = host.values_mut().chunks_exact_mut(area);
-        for i in 0..pattern.rows() {
+        let range = self.host_range(host);
+        let values = &mut host.values_mut()[range];
+        if slice == 1 {
+            return parallel::map(from, values, |v| v.to());
+        }
+        let mut blocks = values.chunks_exact_mut(area);
+        for i in self.rows.clone() {
             let (lane, first) = (i % slice, self.first(i) - i % slice);
             for (k, block) in blocks.by_ref().take(pattern.row(i).len()).enumerate() {
                 let at = (first + k * slice) * area + lane;
@@ -179,11 +240,18 @@ impl Layout {
     }
 }
 
-/// Returns the length of the longest row of every slice.
-fn widths(pattern: &Pattern, slice: usize) -> impl Iterator<Item = usize> {
-    let n = pattern.rows();
-    (0..n.div_ceil(slice))
-        .map(move |s| (s * slice..n.min((s + 1) * slice)).map(|i| pattern.row(i).len()).max().unwrap_or(0))
+/// Returns the width that all slices have in [`Format::Ell`], and 0 for other layouts.
+fn even_width(pattern: &Pattern, format: Format) -> usize {
+    if format != Format::Ell {
+        return 0;
+    }
+    widths(pattern, format.slice(), 0..pattern.rows()).max().unwrap_or(0)
+}
+
+/// Returns the length of the longest row of every slice of some rows.
+fn widths(pattern: &Pattern, slice: usize, rows: Range<usize>) -> impl Iterator<Item = usize> {
+    let end = rows.end;
+    rows.step_by(slice).map(move |i| (i..end.min(i + slice)).map(|i| pattern.row(i).len()).max().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -211,5 +279,35 @@ mod tests {
         for (format, layout) in [(Format::Sliced, sliced), (Format::Ell, ell), (Format::Rows, rows)] {
             assert_eq!(Layout::slots(a.pattern(), format), layout.slots);
         }
+    }
+
+    /// Ranges begin with whole slices, none exceeds the limit, and together they are the whole matrix.
+    #[test]
+    fn ranges_are_as_large_as_the_limit_allows() {
+        let entries: Vec<_> = (0..200).map(|k| (k / 2, (k * 7) % 100, f64::from(k))).collect();
+        let a = from_triplets(100, 100, &entries).unwrap();
+        for format in [Format::Rows, Format::Ell, Format::Sliced] {
+            let ends = |most| -> Vec<_> {
+                let ranges = Layout::ranges(a.pattern(), format, 8, most).unwrap();
+                let mut again = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
+                for range in &ranges {
+                    assert!(range.slots as u64 * 8 <= most && range.rows.start % range.slice == 0);
+                    let mut values = vec![0.0; range.slots];
+                    range.arrange(&a, &mut values);
+                    range.collect(&values, &mut again);
+                }
+                assert_eq!(again, a);
+                ranges.into_iter().map(|range| range.rows.end).collect()
+            };
+            assert_eq!(ends(1 << 20), [100]);
+            match format {
+                Format::Rows => assert_eq!(ends(41 * 16), [41, 82, 100]),
+                _ => assert_eq!(ends(2 * 512), [64, 100]),
+            }
+        }
+        let refused = Layout::ranges(a.pattern(), Format::Rows, 8, 15).unwrap_err();
+        assert_eq!(refused, (0, 16));
+        let empty = from_triplets::<f64>(0, 3, &[]).unwrap();
+        assert_eq!(Layout::ranges(empty.pattern(), Format::Rows, 8, 8).unwrap().len(), 1);
     }
 }

@@ -14,39 +14,36 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::assembly::Places;
-use crate::driver::Type;
 use crate::error::same_length;
-use crate::memory::{Buffer, bytes};
-use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 pub use format::Format;
-use format::Layout;
+pub(crate) use format::Layout;
 pub use operand::{BlockRows, Operand};
-pub(crate) use operand::{Parts, Sealed, module};
+pub(crate) use operand::{Parts, RowRange, Sealed, module};
 pub use symmetric::DeviceSymmetric;
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
 /// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
 /// [`DeviceMatrix::new`]. One item computes one block row; long rows on a card have teams of items. The block size is a constant of the kernels, which
-/// are compiled for the first matrix of each block size. *Memory* (r c s + 4) bytes per slot for blocks of r
-/// x c, where s is the size of `S` in bytes; 4 or 8 bytes per block row.
+/// are compiled for the first matrix of each block size. If the values exceed the largest single allocation of the
+/// device ([`Device::most`](crate::Device::most)), they are stored as several ranges of rows: each operation then launches a
+/// kernel for each range, [`apply_dot`](LinearOperator::apply_dot) takes a second pass, and setups on the device refuse the
+/// matrix. *Memory* (r c s + 4) bytes per slot for blocks of r x c, where s is the size of `S` in bytes; 4 or 8 bytes per
+/// block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
     shape: (usize, usize),
     block: (usize, usize),
     pattern: Arc<Pattern>,
     format: Format,
-    layout: Layout,
     /// The number of items that compute a row.
     team: usize,
     /// The number of the module with its kernels.
     module: usize,
-    offsets: Buffer,
-    lengths: Buffer,
-    columns: Buffer,
-    values: Buffer,
+    /// The rows: one range, or several if one buffer does not hold the values.
+    ranges: Vec<RowRange>,
     /// The data of assembly; set by the first [`assemble`](Self::assemble).
     pub(crate) places: Option<Places>,
     of: PhantomData<S>,
@@ -61,51 +58,36 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// Copies a host matrix to the device in a given layout.
     ///
     /// # Errors
-    /// [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from 2³² slots on,
-    /// [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Build`] and
-    /// [`Error::Device`] of the driver.
+    /// [`Error::Range`] for values that `S` cannot hold, [`Error::Memory`] if the matrix does not fit (nothing is
+    /// allocated then), [`Error::Allocation`] with a row that alone (in slices: with its slice) exceeds the largest single
+    /// allocation of the device, [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>, format: Format) -> Result<Self, Error> {
         check_range::<T, S>("the matrix", host.values())?;
-        let (pattern, block) = (host.pattern(), host.block());
-        let slots = Layout::slots(pattern, format);
-        if u32::try_from(slots.max(pattern.rows())).is_err() {
-            let (what, limit) = ("slots of a device matrix", u32::MAX as usize);
-            return Err(Error::TooLarge { what, count: slots, limit });
-        }
+        let (pattern, block, limit) = (host.pattern(), host.block(), on.device().most);
         let mut queue = on.queue();
         queue.check_room(Self::bytes(pattern, block, format) as u64)?;
+        let area = block.0 * block.1;
+        let layouts =
+            Layout::ranges(pattern, format, area * size_of::<S>(), limit).map_err(|(row, needed)| {
+                Error::Allocation { what: "row", row: Some(row * block.0), needed, limit }
+            })?;
         let team = format.team(pattern, on.device());
-        let module = operand::module::<V, S>(&mut queue, block, (format.slice(), team), Parts::Whole)?;
-        let layout = Layout::new(pattern, format);
-        let mut arranged = Vec::new();
-        let values = if layout.keeps::<T, S>() {
-            bytes(host.values())
-        } else {
-            arranged.resize(slots * block.0 * block.1, S::zero());
-            layout.arrange(host, &mut arranged);
-            bytes(&arranged)
-        };
-        let offsets = queue.list(&layout.offsets)?;
-        let lengths = queue.list(&layout.lengths(pattern))?;
-        let columns = queue.list(&layout.columns(pattern))?;
-        let values = queue.allocate(Type::of::<S>(), values.len(), Some(values))?;
+        let (slices, count) = ((format.slice(), team), layouts.len());
+        let module = operand::module::<V, S>(&mut queue, block, slices, count, Parts::Whole)?;
+        let mut ranges = Vec::with_capacity(layouts.len());
+        for layout in layouts {
+            let columns = layout.columns(pattern);
+            ranges.push(if layout.keeps::<T, S>() {
+                let values = layout.values(host);
+                RowRange::new(&mut queue, pattern, layout, &columns, values)?
+            } else {
+                let mut values = vec![S::zero(); layout.slots * area];
+                layout.arrange(host, &mut values);
+                RowRange::new(&mut queue, pattern, layout, &columns, &values)?
+            });
+        }
         let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
-        Ok(Self {
-            on,
-            shape,
-            block,
-            pattern,
-            format,
-            layout,
-            team,
-            module,
-            offsets,
-            lengths,
-            columns,
-            values,
-            places,
-            of,
-        })
+        Ok(Self { on, shape, block, pattern, format, team, module, ranges, places, of })
     }
 
     /// Returns the numbers of rows and columns of a block.
@@ -123,26 +105,46 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         &self.pattern
     }
 
-    /// Returns the slot of the k-th block of row i.
-    pub(crate) fn slot(&self, i: usize, k: usize) -> usize {
-        self.layout.first(i) + k * self.layout.slice
+    /// Returns all rows, for a setup on the device.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`] if they are stored as several ranges.
+    pub(crate) fn whole(&self) -> Result<&RowRange, Error> {
+        if let [whole] = &self.ranges[..] {
+            return Ok(whole);
+        }
+        let needed = (self.stored() * size_of::<S>()) as u64;
+        let (what, limit) = ("a matrix for a setup on the device", self.on.device().most);
+        Err(Error::Allocation { what, row: None, needed, limit })
     }
 
-    /// Returns the slot of each block of the pattern, row after row.
-    pub(crate) fn slots(&self) -> Vec<u32> {
-        let row = |i: usize| (0..self.pattern.row(i).len()).map(move |k| self.slot(i, k) as u32);
-        (0..self.pattern.rows()).flat_map(row).collect()
+    /// Returns the ranges of its rows.
+    pub(crate) fn ranges(&self) -> &[RowRange] {
+        &self.ranges
     }
 
-    /// Copies the values to a host matrix with the same pattern and block size. Waits once.
+    /// Returns the slot of each block of the pattern, row after row, for a setup on the device.
+    ///
+    /// # Errors
+    /// [`Error::Allocation`] if the rows are stored as several ranges.
+    pub(crate) fn slots(&self) -> Result<Vec<u32>, Error> {
+        let layout = &self.whole()?.layout;
+        let row = |i: usize| (0..self.pattern.row(i).len()).map(move |k| layout.slot(i, k) as u32);
+        Ok((0..self.pattern.rows()).flat_map(row).collect())
+    }
+
+    /// Copies the values to a host matrix with the same pattern and block size. Waits once for each range of rows.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
     pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
         self.check_same(host.pattern(), host.block())?;
-        let mut values = vec![S::zero(); self.stored()];
-        self.on.queue().read(&self.values, &mut values)?;
-        self.layout.collect(&values, host);
+        let mut values = Vec::new();
+        for range in &self.ranges {
+            values.resize(range.layout.slots * self.block.0 * self.block.1, S::zero());
+            self.on.queue().read(&range.values, &mut values)?;
+            range.layout.collect(&values, host);
+        }
         Ok(())
     }
 
@@ -155,8 +157,10 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.check_alike(from)?;
         self.not_assembled();
         let mut queue = self.on.queue();
-        let bytes = self.stored() * size_of::<S>();
-        queue.copy(&from.values, &self.values, bytes);
+        for (from, to) in from.ranges.iter().zip(&self.ranges) {
+            let bytes = to.layout.slots * self.block.0 * self.block.1 * size_of::<S>();
+            queue.copy(&from.values, &to.values, bytes);
+        }
         queue.state()
     }
 
@@ -192,7 +196,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
 
     /// Returns the number of rows in a slice.
     pub(crate) fn slice(&self) -> usize {
-        self.layout.slice
+        self.format.slice()
     }
 
     /// Returns the number of items that compute a row.
@@ -202,20 +206,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
 
     /// Returns the number of stored values, including padding.
     pub(crate) fn stored(&self) -> usize {
-        self.layout.slots * self.block.0 * self.block.1
-    }
-
-    /// Returns the values of all slots.
-    pub(crate) fn values(&self) -> &Buffer {
-        &self.values
-    }
-
-    /// Returns the first arguments of all kernels.
-    pub(crate) fn args(&self) -> [Arg<'_, V>; 6] {
-        let [offsets, lengths, columns, values] =
-            [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
-        let width = Arg::Index(self.layout.width as u32);
-        [Arg::Length(self.pattern.rows()), width, offsets, lengths, columns, values]
+        self.ranges.iter().map(|range| range.layout.slots).sum::<usize>() * self.block.0 * self.block.1
     }
 }
 
@@ -224,7 +215,7 @@ impl<V: Real, S: Real> Sealed for DeviceMatrix<V, S> {}
 impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
     fn operand(&self) -> Operand<'_, V> {
         let size = (self.pattern.rows(), self.pattern.columns());
-        Operand::new(&self.on, self.module, size, self.block, (self.layout.slice, self.team), self.args())
+        Operand::new(&self.on, self.module, &self.ranges, size, self.block, self.team)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Block rows as arguments of launches: the rows of a matrix, alone or with a contact part.
 
 use coarsen_core::{Dot, Error, Real, Vector};
+use coarsen_sparse::Pattern;
 
+use super::format::Layout;
 use crate::blocks::slice_of;
 use crate::driver::Type;
+use crate::memory::{Buffer, bytes};
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
@@ -29,10 +32,10 @@ const NAMES: [&str; 6] = [
     "coarsen_multiply_dot",
 ];
 
-/// The number of arguments of a matrix.
-pub(crate) const PLAIN: usize = 6;
-/// The number of arguments of a matrix with a contact part.
-const MOST: usize = 9;
+/// The number of arguments of a row range.
+pub(crate) const PLAIN: usize = 7;
+/// The number of arguments of a row range with a contact part.
+const MOST: usize = 10;
 
 /// The largest number of arguments that a kernel has in addition to those of the rows.
 const ADDED: usize = 8;
@@ -48,23 +51,25 @@ pub(crate) enum Parts {
     Half,
 }
 
-/// Returns the number of the module with the kernels for block rows stored in `S`, in slices of `slice` rows,
-/// each row by `team` items.
+/// Returns the number of the module with the kernels for block rows stored in `S` in a number of `ranges`, in slices of
+/// `slice` rows, each row by `team` items.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
     (slice, team): (usize, usize),
+    ranges: usize,
     parts: Parts,
 ) -> Result<usize, Error> {
     let options = format!(
-        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D TEAM={team} -D DSLICE={}{}",
+        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D TEAM={team} -D DSLICE={}{}{}",
         Type::of::<S>(),
         slice_of(rows, queue.slice()),
         match parts {
             Parts::Whole => "",
             Parts::WithContact => " -D CONTACT",
             Parts::Half => " -D HALF",
-        }
+        },
+        if ranges > 1 { " -D RANGES" } else { "" }
     );
     let kernels = match (rows == cols, team) {
         (false, _) => &NAMES[..Product::RelaxInto as usize],
@@ -74,44 +79,81 @@ pub(crate) fn module<V: Real, S: Real>(
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
 }
 
+/// Consecutive block rows in device memory, each list in one buffer.
+pub(crate) struct RowRange {
+    pub(crate) layout: Layout,
+    pub(crate) offsets: Buffer,
+    pub(crate) lengths: Buffer,
+    pub(crate) columns: Buffer,
+    pub(crate) values: Buffer,
+}
+
+impl RowRange {
+    /// Uploads rows, whose slots have the given columns and values.
+    pub(super) fn new<V: Real, S: Real>(
+        queue: &mut Queue<V>,
+        pattern: &Pattern,
+        layout: Layout,
+        columns: &[u32],
+        values: &[S],
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            offsets: queue.list(&layout.offsets)?,
+            lengths: queue.list(&layout.lengths(pattern))?,
+            columns: queue.list(columns)?,
+            values: queue.allocate(Type::of::<S>(), size_of_val(values), Some(bytes(values)))?,
+            layout,
+        })
+    }
+
+    /// Returns the first arguments of all kernels. The first one is left out for products of one range.
+    pub(crate) fn args<V>(&self) -> [Arg<'_, V>; PLAIN] {
+        let rows = &self.layout.rows;
+        let [offsets, lengths, columns, values] =
+            [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
+        let width = Arg::Index(self.layout.width as u32);
+        [Arg::Length(rows.start), Arg::Length(rows.len()), width, offsets, lengths, columns, values]
+    }
+}
+
 /// The block rows of an operator of a place, as arguments of launches. Only this crate can make operands.
 pub struct Operand<'a, V: Real> {
     pub(crate) on: &'a OnDevice<V>,
     pub(crate) module: usize,
+    /// The rows: one range, or several of a matrix that one buffer does not hold.
+    pub(crate) ranges: &'a [RowRange],
     /// The number of block rows.
     pub(crate) rows: usize,
     /// The numbers of scalar rows and columns.
     pub(crate) shape: (usize, usize),
     pub(crate) block: (usize, usize),
-    /// The number of rows in a slice.
-    pub(crate) slice: usize,
     /// The number of items per row.
     team: usize,
-    head: [Arg<'a, V>; MOST],
-    count: usize,
+    contact: Option<[Arg<'a, V>; MOST - PLAIN]>,
 }
 
 impl<'a, V: Real> Operand<'a, V> {
-    /// Returns rows whose kernels begin with the arguments `head`.
+    /// Returns the rows of `ranges`, each computed by `team` items, with the kernels of `module`.
     pub(crate) fn new(
         on: &'a OnDevice<V>,
         module: usize,
+        ranges: &'a [RowRange],
         (rows, columns): (usize, usize),
         block: (usize, usize),
-        (slice, team): (usize, usize),
-        head: [Arg<'a, V>; PLAIN],
+        team: usize,
     ) -> Self {
-        let mut all = [Arg::Slots; MOST];
-        all[..PLAIN].copy_from_slice(&head);
         let shape = (rows * block.0, columns * block.1);
-        Self { on, module, rows, shape, block, slice, team, head: all, count: PLAIN }
+        Self { on, module, ranges, rows, shape, block, team, contact: None }
     }
 
     /// Adds a contact part, computed by the kernels of `module`.
-    pub(crate) fn with(mut self, module: usize, contact: [Arg<'a, V>; MOST - PLAIN]) -> Self {
-        self.head[PLAIN..].copy_from_slice(&contact);
-        (self.module, self.count) = (module, MOST);
-        self
+    pub(crate) fn with(self, module: usize, contact: [Arg<'a, V>; MOST - PLAIN]) -> Self {
+        Self { module, contact: Some(contact), ..self }
+    }
+
+    /// Returns the number of rows in a slice.
+    pub(crate) fn slice(&self) -> usize {
+        self.ranges[0].layout.slice
     }
 
     /// Returns the number of values of a matrix with the same rows and one block per row. The number of
@@ -122,29 +164,48 @@ impl<'a, V: Real> Operand<'a, V> {
 
     /// Whether there is a contact part.
     pub(crate) fn has_contact(&self) -> bool {
-        self.count == MOST
+        self.contact.is_some()
     }
 
-    /// Calls `launch` with the arguments of the rows, followed by `more`.
-    pub(crate) fn give<R>(&self, more: &[Arg<'_, V>], launch: impl FnOnce(&[Arg<'_, V>]) -> R) -> R {
-        let mut all = [Arg::Slots; MOST + ADDED];
-        all[..self.count].copy_from_slice(&self.head[..self.count]);
-        all[self.count..][..more.len()].copy_from_slice(more);
-        launch(&all[..self.count + more.len()])
+    /// Calls `launch` with the arguments of a range of rows, followed by `more`.
+    pub(crate) fn give<R>(
+        &self,
+        range: &RowRange,
+        more: &[Arg<'_, V>],
+        launch: impl FnOnce(&[Arg<'_, V>]) -> R,
+    ) -> R {
+        let (mut all, mut count) = ([Arg::Slots; MOST + ADDED], 0);
+        for args in [&range.args()[..], self.contact.as_ref().map_or(&[], |contact| &contact[..]), more] {
+            all[count..][..args.len()].copy_from_slice(args);
+            count += args.len();
+        }
+        launch(&all[..count])
     }
 
     fn entry(&self, product: Product) -> Entry {
         Entry { module: self.module, kernel: product as usize }
     }
 
-    /// Enqueues a product with one item, or one team, for each of `count` block rows or chunks of them.
-    pub(super) fn launch(&self, queue: &mut Queue<V>, product: Product, count: usize, more: &[Arg<'_, V>]) {
+    /// Enqueues a product of a range of rows with one item, or one team, for each of `count` block rows or chunks of
+    /// them.
+    pub(super) fn launch(
+        &self,
+        queue: &mut Queue<V>,
+        product: Product,
+        range: &RowRange,
+        count: usize,
+        more: &[Arg<'_, V>],
+    ) {
         let items = if self.team > 1 { Items::Shaped(count, self.team) } else { Items::Entries(count) };
-        self.give(more, |args| queue.launch(self.entry(product), items, args));
+        let first = usize::from(self.ranges.len() == 1);
+        self.give(range, more, |args| queue.launch(self.entry(product), items, &args[first..]));
     }
 
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
-        self.launch(&mut self.on.queue(), product, self.rows, more);
+        let mut queue = self.on.queue();
+        for range in self.ranges {
+            self.launch(&mut queue, product, range, range.layout.rows.len(), more);
+        }
     }
 
     pub(super) fn assert_fits(&self, x: &DeviceVector<V>, y: &DeviceVector<V>) {
@@ -175,19 +236,20 @@ impl<'a, V: Real> Operand<'a, V> {
         self.by_rows(Product::Multiply, &[x, y].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// Computes y = A x, x·y and the sum of |x y|, in one pass; by teams, or if blocks are not square, in two.
+    /// Computes y = A x, x·y and the sum of |x y|, in one pass; by teams, for several ranges of rows, or if blocks are not
+    /// square, in two.
     pub(crate) fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         self.assert_fits(x, y);
         assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
-        if self.block.0 != self.block.1 || self.team > 1 {
+        let ([range], 1, true) = (self.ranges, self.team, self.block.0 == self.block.1) else {
             self.apply(x, y);
             return x.dot_magnitude(y);
-        }
+        };
         let [value, magnitude] = DeviceScalar::results(self.on);
         let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
         let out = [value.slot, magnitude.slot];
-        self.give(&more, |args| {
-            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), args, &out);
+        self.give(range, &more, |args| {
+            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), &args[1..], &out);
         });
         Dot { value, magnitude }
     }

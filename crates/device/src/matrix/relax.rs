@@ -5,7 +5,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::operand::Product;
-use super::{BlockRows, DeviceMatrix};
+use super::{BlockRows, DeviceMatrix, RowRange};
 use crate::error::same_length;
 use crate::queue::Arg;
 use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};
@@ -15,7 +15,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         self.operand().apply_add(a, x, b, y);
     }
 
-    /// Enqueues one launch per set.
+    /// Enqueues one launch per set and range of rows.
     fn relax(
         &self,
         rows: &DeviceRows<V>,
@@ -32,14 +32,20 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         let backward = Arg::Index(u32::from(sweep == SweepDirection::Backward));
         let [chunks, d, b, x] = [&rows.chunks, &d.values, &b.memory, &x.memory].map(Arg::Memory);
         let mut queue = self.on.queue();
-        let mut run = |&(first, count): &(u32, u32)| {
+        let mut run = |&(first, count): &(u32, u32), range: &RowRange| {
             let [first, there] = [first, count].map(Arg::Index);
             let more = [chunks, first, there, backward, d, Arg::Number(omega), b, x];
-            operand.launch(&mut queue, Product::Relax, count as usize, &more);
+            operand.launch(&mut queue, Product::Relax, range, count as usize, &more);
         };
+        // A chunk may reach over several ranges, so each set takes them in the direction of the sweep.
         match sweep {
-            SweepDirection::Forward => rows.sets.iter().for_each(&mut run),
-            SweepDirection::Backward => rows.sets.iter().rev().for_each(&mut run),
+            SweepDirection::Forward => {
+                rows.sets.iter().for_each(|set| self.ranges.iter().for_each(|range| run(set, range)));
+            }
+            SweepDirection::Backward => {
+                let sets = rows.sets.iter().rev();
+                sets.for_each(|set| self.ranges.iter().rev().for_each(|range| run(set, range)));
+            }
         }
     }
 
@@ -64,9 +70,10 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, host.block().1)?;
         check_range::<T, S>("the matrix", host.values())?;
         self.not_assembled();
-        if self.layout.keeps::<T, S>() {
-            return self.on.queue().write(&self.values, host.values());
-        }
-        self.on.queue().put(&self.values, self.stored(), |to: &mut [S]| self.layout.arrange(host, to))
+        let (mut queue, area) = (self.on.queue(), self.block.0 * self.block.1);
+        self.ranges.iter().try_for_each(|RowRange { layout, values, .. }| match layout.keeps::<T, S>() {
+            true => queue.write(values, layout.values(host)),
+            false => queue.put(values, layout.slots * area, |to: &mut [S]| layout.arrange(host, to)),
+        })
     }
 }

@@ -9,11 +9,8 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::format::{Format, Layout};
-use super::operand::{self, Operand, Parts};
-use crate::driver::Type;
+use super::operand::{self, Operand, Parts, RowRange};
 use crate::error::same_length;
-use crate::memory::{Buffer, bytes};
-use crate::queue::Arg;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 /// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`. Block (j, i) with j > i is read as
@@ -34,20 +31,15 @@ pub struct DeviceSymmetric<V: Real, S: Real = V> {
     on: OnDevice<V>,
     block: usize,
     pattern: Arc<Pattern>,
-    /// The layout of the lists, which contain all blocks of a row.
-    rows: Layout,
+    /// All rows. For each block of a row, `columns` lists the column, and twice the slot of the values. The latter is
+    /// increased by 1 for a block whose transpose is stored.
+    rows: RowRange,
     /// The layout of the values, which contain the blocks of a row from the diagonal on.
     upper: Layout,
     /// The number of items that compute a row.
     team: usize,
     /// The number of the module with its kernels.
     module: usize,
-    offsets: Buffer,
-    lengths: Buffer,
-    /// For each block its column, and twice the slot of its values. The latter is increased by 1 for a block
-    /// whose transpose is stored.
-    places: Buffer,
-    values: Buffer,
     of: PhantomData<S>,
 }
 
@@ -57,8 +49,9 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
     /// # Errors
     /// [`SetupError::Unsymmetric`] with a pair of entries that differ by more than round-off, or with a block
     /// whose transpose is missing. [`Error::Range`] for values that `S` cannot hold, [`Error::TooLarge`] from
-    /// 2³¹ slots on, [`Error::Memory`] if the matrix does not fit (nothing is allocated then),
-    /// [`Error::Build`] and [`Error::Device`] of the driver.
+    /// 2³¹ slots on, [`Error::Memory`] if the matrix does not fit (nothing is allocated then), [`Error::Allocation`] if one
+    /// buffer does not hold its values or lists (a [`DeviceMatrix`](crate::DeviceMatrix) takes several), [`Error::Build`]
+    /// and [`Error::Device`] of the driver.
     pub fn new<T: Real>(on: &OnDevice<V, S>, host: &Bsr<T>) -> Result<Self, SetupError> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
@@ -78,15 +71,13 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         queue.check_room((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
         let team = format.team(pattern, on.device());
         let module =
-            operand::module::<V, S>(&mut queue, (block, block), (format.slice(), team), Parts::Half)?;
+            operand::module::<V, S>(&mut queue, (block, block), (format.slice(), team), 1, Parts::Half)?;
         let mut values = vec![S::zero(); upper.slots * area];
         arrange(&upper, host, &mut values);
-        let offsets = queue.list(&rows.offsets)?;
-        let lengths = queue.list(&rows.lengths(pattern))?;
-        let places = queue.list(&places(pattern, &first, &rows, &upper))?;
-        let values = queue.allocate(Type::of::<S>(), size_of_val(&values[..]), Some(bytes(&values)))?;
+        let places = places(pattern, &first, &rows, &upper);
+        let rows = RowRange::new(&mut queue, pattern, rows, &places, &values)?;
         let (on, pattern, of) = (on.plain(), pattern.clone(), PhantomData);
-        Ok(Self { on, block, pattern, rows, upper, team, module, offsets, lengths, places, values, of })
+        Ok(Self { on, block, pattern, rows, upper, team, module, of })
     }
 
     /// Returns the number of rows of a block.
@@ -112,16 +103,12 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         check_symmetric(host)?;
         check_range::<T, S>("the matrix", host.values())?;
         let count = self.upper.slots * self.block * self.block;
-        Ok(self.on.queue().put(&self.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
+        Ok(self.on.queue().put(&self.rows.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
     }
 
     fn operand(&self) -> Operand<'_, V> {
-        let [offsets, lengths, places, values] =
-            [&self.offsets, &self.lengths, &self.places, &self.values].map(Arg::Memory);
-        let (n, width) = (self.pattern.rows(), Arg::Index(self.rows.width as u32));
-        let args = [Arg::Length(n), width, offsets, lengths, places, values];
-        let slices = (self.rows.slice, self.team);
-        Operand::new(&self.on, self.module, (n, n), (self.block, self.block), slices, args)
+        let (rows, size) = (std::slice::from_ref(&self.rows), (self.pattern.rows(), self.pattern.rows()));
+        Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.team)
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Gathered {
 impl Gathered {
     /// Uploads the couplings of a matrix, with blocks replaced by the slots of the matrix.
     pub(crate) fn new<T: Real, S: Real>(a: &DeviceMatrix<T, S>, from: &Couplings) -> Result<Self, Error> {
-        let slots = a.slots();
+        let slots = a.slots()?;
         let slot = |block: u32| slots.get(block as usize).copied().unwrap_or(NONE);
         let own: Vec<u32> = from.own.iter().map(|&block| slot(block)).collect();
         let inner: Vec<u32> = from.inner.iter().flat_map(|&[block, other]| [slot(block), other]).collect();

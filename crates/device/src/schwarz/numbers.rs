@@ -98,7 +98,7 @@ impl Numbers {
         let mut queue = to.on.queue();
         let [order, children, ranges, offsets, marks] =
             [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
-        let [_, width, slices, lengths, columns, values] = a.args();
+        let [_, _, width, slices, lengths, columns, values] = a.whole()?.args();
         let Gathered { own, starts, inner, alone } = &self.gathered;
         let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
             [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]

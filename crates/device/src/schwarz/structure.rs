@@ -13,6 +13,7 @@
 use coarsen_core::{Error, Real};
 
 use crate::driver::Type;
+use crate::matrix::RowRange;
 use crate::memory::Buffer;
 use crate::program::Entry;
 use crate::queue::{Arg, Items, Queue};
@@ -78,6 +79,7 @@ impl Structure {
         domain: usize,
         contacts: Option<usize>,
     ) -> Result<Self, Error> {
+        a.whole()?;
         let n = rooms[0];
         let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
         let couplings = 2 * (a.pattern().len() + contacts.unwrap_or(0));
@@ -125,9 +127,10 @@ impl Structure {
         lists: &Lists,
         to: &Gathered,
     ) -> Result<(), Error> {
+        let rows = a.whole()?;
         let mut queue = a.on().queue();
         let run = StructureRun { of: self, lists, to, queue: &mut queue };
-        run.all(a, contact, positions);
+        run.all(rows, contact, positions);
         queue.state()
     }
 
@@ -166,7 +169,7 @@ struct StructureRun<'a, V> {
 impl<V: Real> StructureRun<'_, V> {
     fn all<S: Real>(
         mut self,
-        a: &DeviceMatrix<V, S>,
+        a: &RowRange,
         contact: Option<&DeviceContacts<V, S>>,
         positions: Option<&DeviceVector<V>>,
     ) {
@@ -222,9 +225,9 @@ impl<V: Real> StructureRun<'_, V> {
     }
 
     /// Finds diagonal blocks, nodes without couplings, and the couplings of all other nodes.
-    fn couplings<S: Real>(&mut self, a: &DeviceMatrix<V, S>, contact: Option<&DeviceContacts<V, S>>) {
+    fn couplings<S: Real>(&mut self, a: &RowRange, contact: Option<&DeviceContacts<V, S>>) {
         let n = self.of.rooms[0];
-        let [_, width, offsets, lengths, columns, values] = a.args();
+        let [_, _, width, offsets, lengths, columns, values] = a.args();
         let [own, alone, begins, ends] =
             [&self.to.own, &self.to.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
         let mut rows = vec![Arg::Count(n), width, offsets, lengths, columns, values];

@@ -39,8 +39,8 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         same_length("sum, block size of the contact set", block.0, contact.block())?;
         elastic.on().assert_same(&contact.on);
         let parts = matrix::Parts::WithContact;
-        let slices = (elastic.slice(), elastic.team());
-        let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, slices, parts)?;
+        let (slices, ranges) = ((elastic.slice(), elastic.team()), elastic.ranges().len());
+        let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, slices, ranges, parts)?;
         Ok(Self { elastic, contact, module })
     }
 

@@ -123,6 +123,9 @@ pub(crate) fn ranks_take_devices() {
         let first = all.iter().position(|device| device.double).unwrap_or_default();
         let (code, text) = solve(&format!("--device {first}"));
         assert!(code == Some(0) && text.contains(&format!("devices {:?}", [first; 3])), "{text}");
+    } else {
+        let (code, text) = solve("");
+        assert!(code == Some(5) && text.contains("devices computes in f64"), "{text}");
     }
     let (code, text) = solve("--device 99");
     assert!(code == Some(5) && text.contains("--device 99: this machine has"), "{text}");

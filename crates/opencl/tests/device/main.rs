@@ -14,6 +14,7 @@ mod memory;
 mod numeric;
 mod pocl;
 mod preconditioners;
+mod ranges;
 mod schwarz;
 mod schwarz_contact;
 mod schwarz_numbers;

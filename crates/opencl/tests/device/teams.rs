@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Contacts, assembly};
 const REACH: usize = 24;
 
 /// A symmetric, diagonally dominant matrix with 25 to 49 blocks in each row.
-fn long(n: usize, b: usize) -> Bsr<f64> {
+pub(crate) fn long(n: usize, b: usize) -> Bsr<f64> {
     let (mut places, mut values) = (Vec::new(), Vec::new());
     for i in 0..n {
         for j in i.saturating_sub(REACH)..n.min(i + REACH + 1) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use coarsen_core::{Identity, Preconditioner};
 use coarsen_distributed::{Communicator, Counted, Partition, pack, unpack};
 use coarsen_distributed_solvers::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
-use coarsen_opencl::{OpenCl, devices};
+use coarsen_opencl::{DeviceError, OpenCl, devices};
 
 use crate::arguments::{Precond, Product, Solve};
 use crate::failure::{Failure, together};
@@ -34,7 +34,8 @@ fn chosen<C: Communicator>(comm: &C, options: &Solve) -> Result<(Vec<u64>, OpenC
             _ => accelerators().cycle().nth(local),
         };
         let count = all.len();
-        let number = options.device.or(in_turn).unwrap_or(0);
+        let none = || Failure::OpenCl(DeviceError::Precision { precision: "f64", found: count }.into());
+        let number = options.device.or(in_turn).ok_or_else(none)?;
         let device = all.get(number).ok_or(Failure::NoDevice { device: number, count })?;
         Ok((number as u64, OpenCl::on(device).map_err(|error| Failure::OpenCl(error.into()))?))
     });

@@ -100,7 +100,10 @@ pub(crate) enum Failure {
 /// Whether a device has no memory, cannot build a kernel, or failed.
 fn of_device(error: &coarsen_core::Error) -> bool {
     use coarsen_core::Error;
-    matches!(error, Error::Device { .. } | Error::Memory { .. } | Error::Build { .. })
+    matches!(
+        error,
+        Error::Device { .. } | Error::Memory { .. } | Error::Allocation { .. } | Error::Build { .. }
+    )
 }
 
 impl Failure {

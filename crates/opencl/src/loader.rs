@@ -1,21 +1,12 @@
 //! OpenCL, loaded when a program runs instead of when it is linked.
 //!
 //! The crate `ocl` links `libOpenCL` and calls its functions by name, so that a program would not link on a
-//! machine without an OpenCL development package. This crate defines all these functions itself. The first
+//! machine without an OpenCL development package. `forward` defines all these functions itself. The first
 //! call of each function looks up the function of the same name in the OpenCL library of the machine; this
 //! and later calls are forwarded to it. Without a library, calls return the status −1001 (no platform).
 //!
 //! Call [`probe`] before any other call of OpenCL. It returns at once, whereas `ocl::Platform::list` sleeps
-//! ten seconds and panics if there is no platform. In addition, the functions of this crate are linked only
-//! into programs that use the crate.
-//!
-//! | file | what |
-//! |---|---|
-//! | `lib.rs` | the choice of the library, and the test for a platform |
-//! | `forward.rs` | the functions that forward calls (macOS links its framework instead) |
-
-#[cfg(not(target_os = "macos"))]
-mod forward;
+//! ten seconds and panics if there is no platform.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -23,7 +14,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 /// The environment variable that names the OpenCL library to load, instead of the usual ones.
-pub const LIBRARY_VARIABLE: &str = "COARSEN_OPENCL_LIB";
+const LIBRARY_VARIABLE: &str = "COARSEN_OPENCL_LIB";
 
 /// The names of an ICD loader, most specific first.
 #[cfg(windows)]
@@ -34,13 +25,13 @@ const NAMES: &[&str] = &["/System/Library/Frameworks/OpenCL.framework/OpenCL"];
 const NAMES: &[&str] = &["libOpenCL.so.1", "libOpenCL.so"];
 
 /// The status of calls that find no library or no driver: `CL_PLATFORM_NOT_FOUND_KHR`.
-const PLATFORM_NOT_FOUND: i32 = -1001;
+pub(crate) const PLATFORM_NOT_FOUND: i32 = -1001;
 
 /// Why there is no OpenCL on this machine.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Absent {
-    /// No library with one of the usual names, or with the name in [`LIBRARY_VARIABLE`].
+    /// No library with one of the usual names, or with the name in the environment variable `COARSEN_OPENCL_LIB`.
     #[error(
         "no OpenCL library can be loaded; install a driver and its ICD loader (libOpenCL.so.1, OpenCL.dll), or name the library in COARSEN_OPENCL_LIB"
     )]
@@ -68,16 +59,9 @@ impl std::fmt::Debug for Absent {
 /// *Cost* the first call loads the library and its drivers, some of which start a compiler. Later calls cost
 /// nothing.
 ///
-/// ```
-/// match coarsen_opencl_loader::probe() {
-///     Ok(platforms) => assert!(platforms > 0),
-///     Err(absent) => println!("{absent}"),
-/// }
-/// ```
-///
 /// # Errors
 /// [`Absent`] names the missing part: the library or a driver.
-pub fn probe() -> Result<u32, Absent> {
+pub(crate) fn probe() -> Result<u32, Absent> {
     static PLATFORMS: OnceLock<Result<u32, Absent>> = OnceLock::new();
     *PLATFORMS.get_or_init(ask)
 }
@@ -113,7 +97,7 @@ fn library() -> Option<&'static Library> {
 ///
 /// # Safety
 /// `F` must be the type of this function.
-unsafe fn symbol<F: Copy>(name: &str) -> Option<F> {
+pub(crate) unsafe fn symbol<F: Copy>(name: &str) -> Option<F> {
     // SAFETY: the caller ensures the type, and the library is never unloaded.
     unsafe { library()?.get::<F>(name.as_bytes()) }.ok().map(|f| *f)
 }

@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use crate::{PLATFORM_NOT_FOUND, symbol};
+use crate::loader::{PLATFORM_NOT_FOUND, symbol};
 
 /// A handle, an address or a callback.
 type Pointer = *mut c_void;
