@@ -19,7 +19,7 @@
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, Update};
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::multigrid::{Cycle, Modes, Multigrid, SmoothedAggregation, Smoothing, Spread};
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};

@@ -11,7 +11,7 @@ use std::time::Instant;
 use coarsen::auto::{Costs, Kind, Method};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::multigrid::Multigrid;
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::relax::{BlockJacobi, Ic0};

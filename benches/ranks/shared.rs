@@ -6,7 +6,7 @@ use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, Vector, parallel};
 use coarsen_distributed::{Communicator, ThreadComm};
 use coarsen_distributed_schwarz::DistSchwarz;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::Multigrid;
 use coarsen_problems::random_vector;
 use coarsen_relax::BlockJacobi;

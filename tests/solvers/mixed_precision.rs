@@ -1,7 +1,7 @@
 //! Products with a rounded matrix, and residuals with the exact matrix.
 
 use coarsen::backend::{Cpu, Setup};
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::multigrid::Multigrid;
 use coarsen::problems::{Options, Problem};
 use coarsen::sparse::assembly;

@@ -5,9 +5,10 @@ use coarsen_core::{
 };
 use num_traits::{Float, one, zero};
 
-use crate::scale::{self, Size, Unscaled};
-use crate::start::{Workspace, check, check_finite};
-use crate::{Krylov, NullSpaceError};
+use crate::Krylov;
+use crate::krylov::inherent_solve;
+use crate::scaling::{self, Size, Unscaled};
+use crate::solve::{Workspace, check, check_finite};
 
 /// An orthonormal basis N of the null space of a singular A. Aᵀ must have the same null space, as for
 /// symmetric A.
@@ -52,8 +53,8 @@ impl<V: Vector> NullSpace<V> {
             }
             let mut n = v.like()?;
             let mut before = v.norm();
-            if !scale::is_ordinary(before * before) {
-                match scale::fit(&v, before * before, &mut n) {
+            if !scaling::is_ordinary(before * before) {
+                match scaling::fit(&v, before * before, &mut n) {
                     Size::Power(_) => v.copy(&n), // spans the same line
                     Size::NotFinite => return Err(NullSpaceError::NotFinite { vector }),
                     Size::Zero => return Err(NullSpaceError::Dependent { vector, share: 0.0 }),
@@ -120,8 +121,7 @@ impl<V: Vector> NullSpace<V> {
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
-/// use coarsen_core::{Identity, Outcome, from_fn};
-/// use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+/// use coarsen_krylov::{Cg, Identity, NullSpace, Outcome, Projected, from_fn};
 /// let pair = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![x[0] - x[1], x[1] - x[0]]);
 /// let (b, mut x) = (vec![1.0, -1.0], vec![5.0, 3.0]);
 /// let mut method = Projected::new(Cg::default(), NullSpace::constants(&b)?);
@@ -129,7 +129,7 @@ impl<V: Vector> NullSpace<V> {
 /// assert!((x[0] - 0.5).abs() < 1e-12 && (x[1] + 0.5).abs() < 1e-12);
 /// let report = method.solve(&pair, &mut Identity, &vec![3.0, 1.0], &mut x)?;
 /// assert_eq!(report.outcome, Outcome::Inconsistent);
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct Projected<V: Vector, K> {
     /// The method that solves the projected system. Its stopping rule applies to the whole system.
@@ -146,6 +146,8 @@ impl<V: Vector, K: Krylov<V>> Projected<V, K> {
         Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
     }
 }
+
+inherent_solve!(Projected, K);
 
 impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
@@ -172,18 +174,18 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
         let mut squares = space.split(load, x, shares);
-        if !squares[3].is_finite() && !scale::is_finite(x, r) {
+        if !squares[3].is_finite() && !scaling::is_finite(x, r) {
             check_finite(&[("b", b), ("x", x)])?; // before projections spread NaN to all entries
             return Ok(not_finite(&stop));
         }
         let mut power = 1.0; // b and x are divided by it
-        if !scale::is_ordinary(squares[0]) {
-            match scale::fit(b, squares[0], r) {
-                Size::Power(near) if scale::is_finite(x, load) => {
+        if !scaling::is_ordinary(squares[0]) {
+            match scaling::fit(b, squares[0], r) {
+                Size::Power(near) if scaling::is_finite(x, load) => {
                     power = near;
                     load.copy(r);
                     r.copy(x);
-                    scale::divide_finite(r, near, x);
+                    scaling::divide_finite(r, near, x);
                     squares = space.split(load, x, shares);
                 }
                 Size::Power(_) | Size::NotFinite => {
@@ -195,8 +197,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         }
         let [bb, part, rest, _] = squares;
         let length = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
-        let threshold =
-            Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());
+        let threshold = scaling::threshold(&stop, power, bb.sqrt());
 
         // The residual of the projected system and the null-space part of b together must be within the
         // threshold. If this is impossible, the projected system is solved to half of the threshold.
@@ -222,7 +223,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let whole = if power == 1.0 {
             b
         } else {
-            scale::round(x, power, r);
+            scaling::round(x, power, r);
             load.scaled(&b.scalar(V::Real::of(power.recip())), b);
             load
         };
@@ -235,7 +236,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
             left = r.norm();
         }
         if power != 1.0 {
-            scale::restore(x, power, r);
+            scaling::restore(x, power, r);
         }
         let outcome = match solved.outcome {
             _ if !(found.is_finite() && left.is_finite()) => Outcome::NotFinite,
@@ -291,5 +292,50 @@ impl<V: Vector> Preconditioner<V> for Orthogonal<'_, V> {
 
     fn size(&self) -> Option<usize> {
         self.m.size()
+    }
+}
+
+/// The reason why vectors cannot span a null space.
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NullSpaceError {
+    /// A vector that is zero or in the span of the previous vectors.
+    #[error(
+        "vector {vector} of the null space depends on the previous vectors: only {share:.1e} of its length is orthogonal to them; remove it, or choose rotations about the centre of mass"
+    )]
+    Dependent {
+        /// The index of the vector.
+        vector: usize,
+        /// The fraction of its length that is orthogonal to the previous vectors.
+        share: f64,
+    },
+    /// A vector whose length differs from that of the first vector.
+    #[error(
+        "vector {vector} of the null space: found size {found}, expected {expected}; all vectors have one entry per unknown"
+    )]
+    Length {
+        /// The index of the vector.
+        vector: usize,
+        /// The size of the first vector.
+        expected: usize,
+        /// The size of this vector.
+        found: usize,
+    },
+    /// NaN or infinity.
+    #[error("vector {vector} of the null space holds NaN or infinity; check the code that computed it")]
+    NotFinite {
+        /// The index of the vector.
+        vector: usize,
+    },
+    /// Memory for the basis cannot be allocated.
+    #[error(transparent)]
+    Place(#[from] coarsen_core::Error),
+}
+
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
+impl std::fmt::Debug for NullSpaceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }

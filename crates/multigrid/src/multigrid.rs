@@ -22,7 +22,7 @@ use crate::{
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::Multigrid;
 /// # let a = coarsen_problems::Problem::parse("poisson2d:40", &Default::default())?.matrix;
 /// let mut m = Multigrid::smoothed_aggregation().build(&a, &Cpu::new())?;
@@ -137,7 +137,7 @@ impl Multigrid<NodeEmbedding> {
     /// ```
     /// use coarsen_backend::{Cpu, Setup};
     /// use coarsen_core::Stop;
-    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_krylov::Cg;
     /// use coarsen_multigrid::{Coarsest, Multigrid};
     /// let p = coarsen_problems::elasticity3d(12, 1.0)?; // nodes at multiples of 1/12
     /// let recipe = Multigrid { coarsest: Coarsest::Factor, ..Multigrid::node_embedding(1.0 / 12.0) };

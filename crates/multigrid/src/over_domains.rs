@@ -20,7 +20,7 @@ use crate::{Cycle, Grid, Modes, Multigrid, SmoothedAggregation, SmootherRecipe, 
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::Multigrid;
 /// let p = coarsen_problems::cloth(40, 0.01)?;
 /// let (b, mut x) = (p.right_hand_side(1), vec![0.0; 4800]);

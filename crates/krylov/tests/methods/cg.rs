@@ -75,10 +75,10 @@ fn condition_comes_from_the_coefficients() {
     let mut method = Cg::new(Stop::relative(1e-12));
     let report = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     assert!((report.condition.unwrap() / 1e4 - 1.0).abs() < 0.05);
-    method.stop.look_every = 2; // coefficients are not read between convergence tests
+    method.stop.check_every = 2; // coefficients are not read between convergence tests
     let rare = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     assert_eq!((rare.condition, method.eigenvalues()), (None, None));
-    method.stop.look_every = 1;
+    method.stop.check_every = 1;
     let _ = method.solve(&a, &mut Identity, &random(80, 2), &mut vec![0.0; 80]).unwrap();
     let [low, high] = method.eigenvalues().unwrap();
     assert!((low / 0.5 - 1.0).abs() < 0.05 && (high / 5e3 - 1.0).abs() < 0.01);
@@ -213,8 +213,8 @@ fn a_preconditioner_that_fails_late_leaves_the_best_iterate() {
     }
     let a = Dense::<f64>::with_spectrum(&spread(50, 1.0, 100.0), 2);
     let b = random(50, 2);
-    for look_every in [1, 6] {
-        let stop = Stop { look_every, ..Stop::default() };
+    for check_every in [1, 6] {
+        let stop = Stop { check_every, ..Stop::default() };
         let mut x = vec![0.0; 50];
         let report = Cg::new(stop).solve(&a, &mut Late(0), &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::NotFinite);
@@ -227,9 +227,9 @@ fn a_preconditioner_that_fails_late_leaves_the_best_iterate() {
 fn impossible_tolerances_stagnate() {
     let a = Dense::<f64>::with_spectrum(&spread(60, 1.0, 1e6), 2);
     for tolerance in [1e-30, 0.0] {
-        for look_every in [1, 10] {
+        for check_every in [1, 10] {
             let mut x = vec![0.0; 60];
-            let stop = Stop { look_every, ..Stop::relative(tolerance) };
+            let stop = Stop { check_every, ..Stop::relative(tolerance) };
             let report = cg(stop, &a, &random(60, 1), &mut x);
             assert_eq!(report.outcome, Outcome::Stagnated, "{report}");
             assert!(report.true_residual < 1e-9 && report.iterations < 2000, "{report}");
@@ -240,8 +240,8 @@ fn impossible_tolerances_stagnate() {
 #[test]
 fn the_limit_met_exactly_at_convergence_is_convergence() {
     let a = Dense::<f64>::with_spectrum(&spread(60, 1.0, 1e3), 2);
-    let run = |max_iterations, look_every| {
-        let stop = Stop { max_iterations, look_every, ..Stop::default() };
+    let run = |max_iterations, check_every| {
+        let stop = Stop { max_iterations, check_every, ..Stop::default() };
         cg(stop, &a, &random(60, 1), &mut vec![0.0; 60])
     };
     let k = run(5000, 1).iterations;
@@ -286,10 +286,10 @@ fn misfits_are_refused_before_anything_is_written() {
     let flat = Dense { n: 3, entries: vec![1.0; 6] };
     let square = method.solve(&flat, &mut Identity, &vec![1.0; 3], &mut x);
     assert!(matches!(square, Err(Error::NotSquare { rows: 3, columns: 2 })));
-    method.stop.look_every = 0;
+    method.stop.check_every = 0;
     assert!(matches!(method.solve(&a, &mut Identity, &vec![1.0; 3], &mut x), Err(Error::Parameter { .. })));
     assert_eq!(x, [7.0; 3]);
-    method.stop.look_every = 1;
+    method.stop.check_every = 1;
     let short = method.solve(&a, &mut Identity, &vec![1.0; 3], &mut vec![0.0; 2]);
     assert!(matches!(short, Err(Error::Shape { what: "x", .. })));
 }
@@ -368,7 +368,7 @@ fn a_solve_may_end_in_the_norm_of_the_preconditioner() {
 /// (r, M⁻¹ r) = 0 at the first residual is no length to compare with, so the solve does not end as converged.
 #[test]
 fn nothing_settles_below_a_first_value_of_zero() {
-    let stop = Stop { look_every: 2, ..Stop::relative(1e-8) };
+    let stop = Stop { check_every: 2, ..Stop::relative(1e-8) };
     let methods: [&mut dyn Krylov<Vec<f64>>; 2] = [&mut Cg::new(stop), &mut FlexibleCg::new(stop)];
     for method in methods {
         assert!(method.stop_in_preconditioner(Some(0.5)));

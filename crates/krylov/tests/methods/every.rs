@@ -163,7 +163,7 @@ fn monitors_see_every_iteration_and_may_stop() {
 #[test]
 fn rare_looks_end_at_the_same_solution() {
     let (a, b) = easy::<f64>(40);
-    for (name, mut method) in methods(Stop { look_every: 10, ..Stop::relative(1e-10) }) {
+    for (name, mut method) in methods(Stop { check_every: 10, ..Stop::relative(1e-10) }) {
         let mut x = vec![0.0; 40];
         let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{name}");
@@ -263,8 +263,8 @@ fn convergence_is_never_claimed_falsely() {
         let b = random(n, 1000 + seed);
         let guess = random(n, 2000 + seed);
         let start = residual(&a, &b, &guess);
-        for look_every in [1, 9] {
-            let stop = Stop { look_every, max_iterations: 300, ..Stop::relative(tolerance) };
+        for check_every in [1, 9] {
+            let stop = Stop { check_every, max_iterations: 300, ..Stop::relative(tolerance) };
             for (name, mut method) in methods(stop) {
                 let mut x = guess.clone();
                 let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();

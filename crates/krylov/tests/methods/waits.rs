@@ -124,8 +124,8 @@ impl LinearOperator<Far> for Diagonal {
 }
 
 /// The numbers of iterations, waits and reads of a solve, and its solution.
-fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, usize, usize, Vec<f64>) {
-    *method.stop_mut() = Stop { look_every, ..Stop::relative(1e-9) };
+fn solve(method: &mut dyn Krylov<Far>, d: &[f64], check_every: usize) -> (usize, usize, usize, Vec<f64>) {
+    *method.stop_mut() = Stop { check_every, ..Stop::relative(1e-9) };
     let a = Diagonal(Far(d.to_vec(), 0));
     let (b, mut x) = (Far(random(d.len(), 1), 0), Far(vec![0.0; d.len()], 0));
     for counter in [&WAITS, &READS] {
@@ -170,16 +170,16 @@ fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     ];
     for mut method in methods {
         let mut frozen = 0;
-        for look_every in [1, 2, 10, 50] {
-            method.stop_mut().look_every = look_every;
+        for check_every in [1, 2, 10, 50] {
+            method.stop_mut().check_every = check_every;
             let mut x = Far(vec![0.0; n], 0);
             let report = method.solve(&a, &mut Identity, &Far(random(n, 4), 0), &mut x).unwrap();
-            assert_eq!(report.outcome, Outcome::IndefiniteOperator, "{look_every}: {report}");
+            assert_eq!(report.outcome, Outcome::IndefiniteOperator, "{check_every}: {report}");
             assert!(report.true_residual <= report.initial_residual);
-            if look_every == 1 {
+            if check_every == 1 {
                 frozen = report.iterations;
             }
-            assert_eq!(report.iterations, frozen.next_multiple_of(look_every));
+            assert_eq!(report.iterations, frozen.next_multiple_of(check_every));
         }
     }
 }

@@ -10,7 +10,7 @@ use coarsen_distributed::{
 };
 use coarsen_distributed_multigrid::DistMultigrid;
 use coarsen_distributed_schwarz::DistSchwarz;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use coarsen_problems::{Problem, cloth};
 use coarsen_sparse::{Bsr, NearKernel};

@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarsening, Multigrid, SmoothedAggregation, Spreading};
 use coarsen_sparse::{Bsr, NearKernel, Prolongation, Strength, System, assembly};
 

@@ -6,7 +6,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError, UpdateExt};
 use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Class, Preconditioner, Stop, parallel};
-use coarsen_krylov::{FlexibleCg, Krylov, Richardson};
+use coarsen_krylov::{FlexibleCg, Richardson};
 use coarsen_multigrid::{
     Coarsest, Hierarchy, JacobiCg, Kernel, Multigrid, NodeEmbedding, Nodes, Restraint, Smoothing,
 };

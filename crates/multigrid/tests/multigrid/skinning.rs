@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
 use coarsen_core::{Class, Preconditioner, Real, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarsest, Cut, Hierarchy, JacobiCg, Multigrid, Sampling, Skinning};
 use coarsen_multigrid::{Smoothing, Weights};
 use coarsen_problems::{Material, Problem, cloth, softcube};
