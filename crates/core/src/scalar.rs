@@ -30,7 +30,7 @@ pub trait Scalar:
     /// `self / den` if `den > bound`, otherwise 0.
     ///
     /// If `den` is only round-off, a step length computed this way is 0. The iterate then does not change,
-    /// and the next convergence test finds the cause. NaN in any of the three numbers also gives 0, so that
+    /// and the next convergence check finds the cause. NaN in any of the three numbers also gives 0, so that
     /// the iterate stays finite.
     fn over(&self, den: &Self, bound: &Self) -> Self;
 }

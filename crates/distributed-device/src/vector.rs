@@ -181,7 +181,13 @@ impl<C: Communicator, T: Number> Vector for DistDeviceVector<C, T> {
         rr
     }
 
-    fn pipelined_update(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], [a, b, c]: [&T; 3]) {
+    fn pipelined_update(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&T; 3],
+    ) {
         x.assert_fits(&[r, p, s, u, w]);
         let [a, b, c] = [a, b, c].map(|factor| x.slot(*factor));
         let (x, r) = (&mut x.own, &mut r.own);

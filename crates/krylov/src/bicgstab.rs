@@ -35,7 +35,7 @@ use crate::solve::{Solve, Workspace, check, round_off};
 /// recurrences.
 /// *Outcome* if an inner product vanishes within round-off, the method restarts from the recomputed residual.
 /// If the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 2 applications of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
+/// *Cost* per iteration: 2 applications of A, 2 of M, 5 reductions, 6 axpby, 3 synchronisations; 7 vectors.
 /// *Reference* van der Vorst 1992; Saad 2003, §7.4.2, Algorithm 7.7.
 ///
 /// ```

@@ -45,7 +45,7 @@ const ONCE: f64 = 1e-4;
 /// right-hand sides use [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose
 /// squares overflow or underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; it counts the
 /// iterations of the block until the column converged. *Cost* per iteration: k applications of A and of M,
-/// about 7 k² passes over vectors, 2 k reductions (3 k at a convergence test), two waits; 5 k vectors. A few
+/// about 7 k² passes over vectors, 2 k reductions (3 k at a convergence check), two synchronisations; 5 k vectors. A few
 /// k x k matrices are allocated. The method pays off if k products at once cost less than k separate
 /// products, or if the saved iterations cost more than the passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
@@ -92,7 +92,7 @@ struct Column {
 }
 
 /// A function called at every convergence test with ‖r‖ / ‖b‖ of each column; `Break` ends the solve.
-type Look<'a> = dyn FnMut(&[f64]) -> ControlFlow<()> + 'a;
+type Observe<'a> = dyn FnMut(&[f64]) -> ControlFlow<()> + 'a;
 
 impl<V: Vector> BlockCg<V> {
     /// The method with a stopping rule; vectors are allocated at the first solve.
@@ -116,7 +116,7 @@ impl<V: Vector> BlockCg<V> {
         self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// [`solve`](Self::solve) with a function `look` that receives ‖r‖ / ‖b‖ of each column at every
+    /// [`solve`](Self::solve) with a function `observe` that receives ‖r‖ / ‖b‖ of each column at every
     /// convergence test and may end the solve.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl<V: Vector> BlockCg<V> {
         m: &mut dyn Preconditioner<V>,
         b: &[V],
         x: &mut [V],
-        look: &mut Look<'_>,
+        observe: &mut Observe<'_>,
     ) -> Result<Vec<Report<V::Real>>, Error> {
         if b.len() != x.len() {
             let what = "the number of solutions";
@@ -150,7 +150,7 @@ impl<V: Vector> BlockCg<V> {
             if active.is_empty() {
                 break;
             }
-            end = self.run((a, m), x, &active, &mut columns, &mut iterations, look);
+            end = self.run((a, m), x, &active, &mut columns, &mut iterations, observe);
             runs += 1;
         }
         x.iter().try_for_each(V::sync)?;
@@ -239,7 +239,7 @@ impl<V: Vector> BlockCg<V> {
         active: &[usize],
         columns: &mut [Column],
         iterations: &mut usize,
-        look: &mut Look<'_>,
+        observe: &mut Observe<'_>,
     ) -> Outcome {
         let k = active.len();
         let mut sigma = match self.orthonormalise(m, k) {
@@ -289,7 +289,7 @@ impl<V: Vector> BlockCg<V> {
                     columns[j].keep(&x[j], &mut self.safe[j], seen);
                 }
                 let relative: Vec<f64> = columns.iter().map(|c| c.seen / c.scale).collect();
-                let stopped = look(&relative).is_break();
+                let stopped = observe(&relative).is_break();
                 let mut open = active.iter().map(|&j| &columns[j]);
                 let done = |c: &Column| c.seen <= c.threshold.max(V::Real::EPSILON.wide() * c.truth);
                 if open.clone().all(done) || kept == 0 {

@@ -32,7 +32,7 @@ use crate::spectrum::Tridiagonal;
 /// *Outcome* if the curvature pᵀAp is only round-off, x does not change. Negative curvature ends as
 /// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing curvature as
 /// [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors.
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions; one synchronisation per convergence check; 5 vectors.
 /// In addition to A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M
 /// computes it. (A p, p) is computed together with A p. Delaying the update of x until the next p would save
 /// a pass, but monitors and restarts would then receive an old x.
@@ -53,7 +53,7 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// by b − A x. The direction is kept unless the two residuals differ too much. *Use* with
     /// [`MixedPrecision`](coarsen_core::MixedPrecision), since products with the rounded A make r differ more
     /// and more from b − A x. 1e-2 suits f32. With `None`, the default, r is never replaced.
-    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first replacement
+    /// *Cost* one residual, one pass over r and x, and one synchronisation per replacement. After the first replacement
     /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
@@ -61,7 +61,7 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// `stop`; `None`, the default, for no such test.
     ///
     /// *Use* in inner solves of Newton's method if the residual has stiff and soft parts, which M balances:
-    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a wait per
+    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a synchronisation per
     /// iteration.
     pub in_preconditioner: Option<V::Real>,
     workspace: Workspace<V, 3>,

@@ -49,8 +49,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         x: &V,
         ritz_values: Option<&dyn RitzValues>,
     ) -> ControlFlow<Outcome> {
-        let positive =
-            [(Outcome::IndefinitePreconditioner, rho), (Outcome::IndefiniteOperator, curvature)];
+        let positive = [(Outcome::IndefinitePreconditioner, rho), (Outcome::IndefiniteOperator, curvature)];
         self.check_all(rr, &positive, Some(x), ritz_values)
     }
 
@@ -123,10 +122,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
 }
 
 /// The values of r·r and of two inner products, with one synchronisation.
-pub(crate) fn read<V: Vector>(
-    rr: &V::Scalar,
-    [u, v]: [&Dot<V::Scalar>; 2],
-) -> (V::Real, [Dot<V::Real>; 2]) {
+pub(crate) fn read<V: Vector>(rr: &V::Scalar, [u, v]: [&Dot<V::Scalar>; 2]) -> (V::Real, [Dot<V::Real>; 2]) {
     let [rr, u, u_size, v, v_size] = V::wait_for([rr, &u.value, &u.magnitude, &v.value, &v.magnitude]);
     (rr, [Dot { value: u, magnitude: u_size }, Dot { value: v, magnitude: v_size }])
 }

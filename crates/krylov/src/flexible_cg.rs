@@ -11,9 +11,7 @@
 //!
 //! Letters at line ends follow Notay 2000, Algorithm FCG(1).
 
-use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Preconditioner, Report, Scalar, Stop, Vector,
-};
+use coarsen_core::{Class, Error, LinearOperator, Monitor, Preconditioner, Report, Scalar, Stop, Vector};
 
 use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read};
@@ -27,7 +25,7 @@ use crate::solve::{Solve, Workspace, check, round_off};
 /// With a fixed M the method equals [`Cg`](crate::Cg) up to round-off. *Use* if the preconditioner is a
 /// K-cycle, an inner iteration or a single-precision cycle. For a fixed M, [`Cg`](crate::Cg) saves a
 /// reduction and estimates the condition number. *Cost* per iteration: 1 application of A, 1 of M, 4
-/// reductions, 3 axpby; one wait per convergence test; 5 vectors.
+/// reductions, 3 axpby; one synchronisation per convergence check; 5 vectors.
 /// *Reference* Notay 2000, "Flexible conjugate gradients", FCG(1).
 ///
 /// ```

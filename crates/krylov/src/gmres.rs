@@ -186,7 +186,7 @@ fn orthogonalise<V: Vector>(
         w.dots_with(v, sums); // 6
         sums.iter_mut().for_each(|share| *share = -share.clone());
         w.axpys(sums, v); // 7
-        let length = w.norm().wide(); // one wait for all sums
+        let length = w.norm().wide(); // one synchronisation for all sums
         h.iter_mut().zip(&*sums).for_each(|(h, share)| *h -= share.read().wide());
         if length <= least {
             return 0.0;

@@ -37,7 +37,7 @@ use crate::solve::{Solve, Workspace, check, round_off};
 /// ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner). If A is singular and b is not in
 /// its range, the solve ends as [`Inconsistent`](Outcome::Inconsistent), and x is the least-squares solution.
 /// The sign of this is a residual r ≠ 0 with A r nearly zero: further steps do not reduce it, and x grows.
-/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 synchronisations and one per convergence
 /// test; 8 vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput.
 /// 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///

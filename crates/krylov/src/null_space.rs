@@ -40,7 +40,7 @@ impl<V: Vector> NullSpace<V> {
     ///
     /// # Errors
     /// [`NullSpaceError::Dependent`] if a vector is within √EPSILON of the span of the previous vectors,
-    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
+    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Core`] (with
     /// [`Error::Layout`] if layouts differ).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
         let mut space = Self { vectors: Vec::with_capacity(vectors.len()) };
@@ -78,7 +78,7 @@ impl<V: Vector> NullSpace<V> {
         &self.vectors
     }
 
-    /// x −= N Nᵀ x. *Cost* one reduction for all vectors of N, two passes over them; no wait.
+    /// x −= N Nᵀ x. *Cost* one reduction for all vectors of N, two passes over them; no synchronisation.
     pub fn project(&self, x: &mut V) {
         self.project_by(x, &mut Vec::new());
     }
@@ -329,7 +329,7 @@ pub enum NullSpaceError {
     },
     /// Memory for the basis cannot be allocated.
     #[error(transparent)]
-    Place(#[from] coarsen_core::Error),
+    Core(#[from] Error),
 }
 
 /// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a

@@ -45,7 +45,7 @@ const REFRESH: usize = 50;
 /// additional passes cost more than the reduction, and `Cg` or `SingleReductionCg` is faster.
 /// *Outcome* as for [`Cg`](crate::Cg); if the curvature is only round-off, x does not change. *Cost* per
 /// iteration: 1 application of A, 1 of M, 25 passes over vectors in addition to A and M ([`Cg`](crate::Cg):
-/// 11), 1 reduction; one wait per convergence test; 10 vectors. Every 50 iterations 4 more of A and 3 of M. At the end
+/// 11), 1 reduction; one synchronisation per convergence check; 10 vectors. Every 50 iterations 4 more of A and 3 of M. At the end
 /// there are two more applications of M and of A than in `Cg`.
 /// *Reference* Ghysels & Vanroose 2014, "Hiding global synchronization latency in the preconditioned conjugate
 /// gradient algorithm", Parallel Comput. 40, Algorithm 4.

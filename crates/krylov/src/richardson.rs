@@ -18,7 +18,7 @@ use crate::solve::{Solve, Workspace, check};
 /// convergence factor of a cycle. On symmetric positive definite systems, [`Cg`](crate::Cg) with the same M
 /// never needs more iterations. A diverging run returns the iterate of smallest residual (within a factor 2).
 /// *Outcome* [`Stagnated`](Outcome::Stagnated) if a correction is below the round-off of x. *Cost* per
-/// iteration: 1 residual, 1 application of M, 1 axpby; 3 reductions and one wait per convergence test; 3
+/// iteration: 1 residual, 1 application of M, 1 axpby; 3 reductions and one synchronisation per convergence check; 3
 /// vectors.
 /// *Reference* Saad 2003, §4.2.1.
 ///

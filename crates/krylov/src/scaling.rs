@@ -13,7 +13,7 @@ use coarsen_core::{
 };
 use num_traits::{Float, Zero, one, zero};
 
-use crate::solve::{Spare, check_finite, measure, measure_with};
+use crate::solve::{Spare, check_finite, measure, measure_both};
 
 /// The system A (x / power) = b / power that a method solves.
 pub(crate) struct Scaled<'a, V: Vector> {
@@ -42,7 +42,7 @@ impl<'a, V: Vector> Scaled<'a, V> {
         r: &mut V,
         spare: &'a mut Spare<V>,
     ) -> Result<Self, Error> {
-        let (initial, bb) = measure_with(a, b, x, r, Some(&b.dot(b)));
+        let (initial, bb) = measure_both(a, b, x, r);
         let mut system = Self { b, power: 1.0, size: bb.sqrt(), initial, residual: initial };
         if !is_ordinary(bb) {
             let quotient = spare.like(b)?;

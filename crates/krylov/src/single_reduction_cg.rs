@@ -34,7 +34,7 @@ use crate::solve::{Solve, Workspace, check, round_off};
 /// than a pass over a vector: on several machines or on a device. On one machine with shared memory
 /// [`Cg`](crate::Cg) is as fast or faster. *Outcome* as for [`Cg`](crate::Cg); if the curvature is only
 /// round-off, x does not change. *Cost* per iteration: 1 application of A, 1 of M, 13 passes over vectors in
-/// addition to A and M ([`Cg`](crate::Cg): 11), 1 reduction; one wait per convergence test; 6 vectors. At the
+/// addition to A and M ([`Cg`](crate::Cg): 11), 1 reduction; one synchronisation per convergence check; 6 vectors. At the
 /// end there is one more application of M and of A than in `Cg`.
 /// *Reference* Chronopoulos & Gear 1989, "s-step iterative methods for symmetric linear systems", J. Comput.
 /// Appl. Math. 25, §2.

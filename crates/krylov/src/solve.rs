@@ -48,8 +48,7 @@ pub(crate) struct Solve<'a, V: Vector> {
 
 /// One run of a recurrence from b, x and r = b − A x. `Break` gives the reason for its end; `Continue` means that
 /// a cycle is complete and another run may follow.
-type Run<'a, V> =
-    dyn FnMut(&V, &mut V, &mut V, &mut ConvergenceTest<'_, V>) -> ControlFlow<Outcome> + 'a;
+type Run<'a, V> = dyn FnMut(&V, &mut V, &mut V, &mut ConvergenceTest<'_, V>) -> ControlFlow<Outcome> + 'a;
 
 impl<V: Vector> Solve<'_, V> {
     /// Solves from the guess x with the vectors of a workspace, by runs of a recurrence.
@@ -166,32 +165,34 @@ fn may_restart(end: Outcome) -> bool {
 ///
 /// *Cost* one residual, one pass over r and x, one synchronisation.
 pub(crate) fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::Real {
-    measure_with(a, b, x, r, None).0
+    a.residual(b, x, r);
+    let [rr, rx] = r.dots([r, x]);
+    let dots = V::wait_for([&rr, &rx]);
+    length(a, b, x, r, dots)
 }
 
-/// [`measure`], and the value of one more scalar with the same synchronisation.
-pub(crate) fn measure_with<V: Vector>(
+/// [`measure`], and b·b with the same synchronisation.
+pub(crate) fn measure_both<V: Vector>(
     a: &dyn LinearOperator<V>,
     b: &V,
     x: &V,
     r: &mut V,
-    more: Option<&V::Scalar>,
 ) -> (V::Real, V::Real) {
     a.residual(b, x, r);
-    let [rr, rx] = r.dots([r, x]); // r·x is not finite if an entry of x is not
-    let [rr, rx, more] = V::wait_for([&rr, &rx, more.unwrap_or(&rr)]);
-    let mut norm = rr.sqrt();
+    let (bb, [rr, rx]) = (b.dot(b), r.dots([r, x]));
+    let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
+    (length(a, b, x, r, [rr, rx]), bb)
+}
+
+/// ‖r‖ from r·r. r·x includes every entry of x, so it is not finite if x is not.
+fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
     if rr.is_finite() && !rx.is_finite() {
-        if scaling::is_finite(x, r) {
-            a.residual(b, x, r); // x is finite, but r·x is not
-        } else {
-            norm = V::Real::nan();
+        if !scaling::is_finite(x, r) {
+            return V::Real::nan();
         }
+        a.residual(b, x, r); // x is finite, but r·x is not
     }
-    if norm.is_finite() && rr < V::Real::min_positive_value() {
-        norm = scaling::tiny_norm(r, x);
-    }
-    (norm, more)
+    if rr < V::Real::min_positive_value() { scaling::tiny_norm(r, x) } else { rr.sqrt() }
 }
 
 /// Checks that sizes, layouts and the class of the preconditioner fit; writes nothing.

@@ -43,7 +43,7 @@ use crate::solve::{Workspace, check_shapes, round_off};
 /// remaining increments together would exceed this limit. This rule can fail; where a radius that is too small
 /// is a fault, set `margin`.
 /// *Cost* `steps` applications of A and D⁻¹, up to 4 `steps` while the estimate rises or the margin is not certain (14
-/// to 20 on sheets of cloth), and with a margin one more; at most 1024 steps; 2 waits per step; 4 vectors. The vectors
+/// to 20 on sheets of cloth), and with a margin one more; at most 1024 steps; 2 synchronisations per step; 4 vectors. The vectors
 /// are kept, so that a second estimate allocates nothing. *Reference* Tamstorf, Jones & McCormick 2015, §7 and §11 (ten
 /// steps); van der Vorst 1982; van Dorsselaer, Hochstenbach & van der Vorst 2001 (margin).
 ///

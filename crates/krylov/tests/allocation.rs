@@ -91,6 +91,13 @@ fn main() {
         assert!(bytes(|| solve(1)) > 0, "{name}");
         assert_eq!(bytes(|| solve(1000)), 0, "{name}");
     }
+    let (mut method, mut x) = (Cg::new(Stop::relative(1e-10)), vec![0.0; n + 1]);
+    let mut slices = || {
+        x.fill(0.0);
+        let _ = method.solve(&chain, &mut Identity, &b[..], &mut x[1..]).unwrap();
+    };
+    assert!(bytes(&mut slices) > 0);
+    assert_eq!(bytes(&mut slices), 0, "slices");
     let mut radius = SpectralRadius::default();
     let mut estimate = || assert!(radius.estimate(&chain, &mut Identity, &b).unwrap() > 4.0);
     assert!(bytes(&mut estimate) > 0);

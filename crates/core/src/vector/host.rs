@@ -124,7 +124,13 @@ impl<T: Real> Vector for Vec<T> {
         sums.map(|[value, magnitude]| Dot { value: T::of(value), magnitude: T::of(magnitude) })
     }
 
-    fn pipelined_update(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], [a, b, c]: [&T; 3]) {
+    fn pipelined_update(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&T; 3],
+    ) {
         let n = x.len();
         assert!([&*r, p, s, u, w].iter().all(|v| v.len() == n), "pipelined_update: lengths differ");
         (T::loops().pipelined_update)([x, r, p, s], [u, w], [*a, *b, *c]);

@@ -12,8 +12,18 @@ use crate::vector_loops::Loops;
 
 impl<T: Real> Loops<T> {
     /// The loops of type T. Only statics of this crate may use them.
-    pub(crate) const ALL: Self =
-        Self { fill, copy, axpby, hadamard, axpys, dots, products, dot_magnitudes, cg_update, pipelined_update };
+    pub(crate) const ALL: Self = Self {
+        fill,
+        copy,
+        axpby,
+        hadamard,
+        axpys,
+        dots,
+        products,
+        dot_magnitudes,
+        cg_update,
+        pipelined_update,
+    };
 }
 
 /// The number of independent partial sums of a leaf.

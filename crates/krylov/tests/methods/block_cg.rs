@@ -140,7 +140,7 @@ fn outcomes_are_those_of_each_column() {
 }
 
 #[test]
-fn misfits_are_refused_and_looks_may_stop() {
+fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
     let n = 20;
     let a = system(n, 1e3);
     let b: Vec<_> = (0..2).map(|j| random(n, 10 + j)).collect();
@@ -157,12 +157,12 @@ fn misfits_are_refused_and_looks_may_stop() {
     bad[1] = vec![1e-200; n];
     assert!(matches!(refused(&bad, 2, Class::Symmetric), Error::Range { .. }));
     let mut seen = 0;
-    let mut look = |relative: &[f64]| {
+    let mut observe = |relative: &[f64]| {
         assert_eq!(relative.len(), 2);
         seen += 1;
         if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut look).unwrap();
+    let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut observe).unwrap();
     assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
 }
 

@@ -57,16 +57,16 @@ fn error_stays_under_the_chebyshev_bound() {
     let b = random(300, 5);
     let energy = |x: &[f64]| (0..300).map(|i| d[i] * (x[i] - b[i] / d[i]).powi(2)).sum::<f64>().sqrt();
     let (start, rate) = (energy(&vec![0.0; 300]), (kappa.sqrt() - 1.0) / (kappa.sqrt() + 1.0));
-    let mut looks = 0;
+    let mut checks = 0;
     let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
         assert!(energy(it.x.unwrap()) <= 2.0 * rate.powi(it.number as i32) * start * (1.0 + 1e-10));
-        looks += 1;
+        checks += 1;
         ControlFlow::Continue(())
     };
     let mut x = vec![0.0; 300];
     let report =
         Cg::new(Stop::relative(1e-10)).solve_with(&a, &mut Identity, &b, &mut x, &mut monitor).unwrap();
-    assert_eq!(looks, report.iterations + 1);
+    assert_eq!(checks, report.iterations + 1);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn warm_starts_and_monitors() {
 }
 
 #[test]
-fn misfits_are_refused_before_anything_is_written() {
+fn wrong_sizes_are_refused_before_anything_is_written() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0, 3.0]);
     let mut method = Cg::new(Stop::default());
     let mut x = vec![7.0; 3];

@@ -6,7 +6,9 @@ use coarsen_core::{
     Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, from_fn,
     parallel,
 };
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
+};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
@@ -66,6 +68,30 @@ fn single_precision() {
     }
 }
 
+/// Each method solves slices with the bits of vectors, and x keeps its entries if a length is wrong.
+#[test]
+fn slices_are_solved_like_vectors() {
+    let (a, b) = easy::<f64>(17);
+    macro_rules! check {
+        ($($method:expr),+) => {$({
+            let mut method = $method;
+            let (mut x, mut y) = (random(17, 1), [vec![7.0], random(17, 1)].concat());
+            let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+            assert_eq!(method.solve(&a, &mut Identity, &b[..], &mut y[1..]).unwrap(), report);
+            assert_eq!((y[0], &y[1..]), (7.0, &x[..]));
+            let refused = method.solve(&a, &mut Identity, &b[1..], &mut y[1..]);
+            assert_eq!(refused, Err(Error::Shape { what: "b", expected: 17, found: 16 }));
+            let refused = method.solve(&a, &mut Identity, &b, &mut y[..]);
+            assert_eq!(refused, Err(Error::Shape { what: "x", expected: 17, found: 18 }));
+            assert_eq!((y[0], &y[1..]), (7.0, &x[..]));
+        })+};
+    }
+    let stop = Stop::<f64>::default();
+    check!(Cg::new(stop), SingleReductionCg::new(stop), PipelinedCg::new(stop), FlexibleCg::new(stop));
+    check!(Minres::new(stop), Gmres::new(stop), BiCgStab::new(stop), richardson(stop, 0.15));
+    check!(Projected::new(Cg::new(stop), NullSpace::new(vec![]).unwrap()));
+}
+
 #[test]
 fn zeros_and_exact_guesses_take_no_iteration() {
     let (a, _) = easy::<f64>(9);
@@ -82,7 +108,7 @@ fn zeros_and_exact_guesses_take_no_iteration() {
 }
 
 #[test]
-fn nothing_that_is_not_finite_comes_back() {
+fn solutions_are_finite() {
     let (a, b) = easy::<f64>(9);
     let poisoned = |v: &[f64], k: usize| {
         let mut v = v.to_vec();
@@ -124,7 +150,7 @@ fn impossible_tolerances_stagnate() {
 }
 
 #[test]
-fn the_limit_counts() {
+fn the_iteration_limit_is_kept() {
     let (a, b) = easy::<f64>(40);
     for k in 0..methods(Stop::<f64>::default()).len() {
         let run = |max_iterations| -> Report<f64> {
@@ -161,7 +187,7 @@ fn monitors_see_every_iteration_and_may_stop() {
 }
 
 #[test]
-fn rare_looks_end_at_the_same_solution() {
+fn rare_checks_end_at_the_same_solution() {
     let (a, b) = easy::<f64>(40);
     for (name, mut method) in methods(Stop { check_every: 10, ..Stop::relative(1e-10) }) {
         let mut x = vec![0.0; 40];
@@ -172,7 +198,7 @@ fn rare_looks_end_at_the_same_solution() {
 }
 
 #[test]
-fn misfits_are_refused() {
+fn wrong_sizes_are_refused() {
     let (a, b) = easy::<f64>(5);
     for (name, mut method) in methods(Stop::default()) {
         let mut refused = |a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>, m: usize| {

@@ -91,7 +91,7 @@ fn a_part_below_the_tolerance_is_not_reported() {
 }
 
 #[test]
-fn vectors_that_are_no_null_space_are_noticed() {
+fn vectors_outside_the_null_space_are_found() {
     let n = 12;
     let a = neumann(n);
     let mut method = Projected::new(Cg::default(), NullSpace::new(vec![random(n, 5)]).unwrap());
@@ -244,13 +244,17 @@ fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
         let mean = b.iter().sum::<f64>() / 24.0;
         b.iter_mut().for_each(|b| *b -= mean);
         let mut seen = 0;
-        let mut look = |it: &Iteration<'_, Vec<f64>>| {
+        let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
             seen += 1;
             assert_eq!(it.x.is_some(), shown, "{size:e}");
             std::ops::ControlFlow::Continue(())
         };
         let mut method = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
-        method.solve_with(&a, &mut Identity, &b, &mut vec![0.0; 24], &mut look).unwrap().converged().unwrap();
+        method
+            .solve_with(&a, &mut Identity, &b, &mut vec![0.0; 24], &mut monitor)
+            .unwrap()
+            .converged()
+            .unwrap();
         assert!(seen > 3);
     }
 }
