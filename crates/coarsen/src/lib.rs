@@ -81,6 +81,8 @@ pub use {
     coarsen_relax as relax, coarsen_schwarz as schwarz, coarsen_sparse as sparse,
 };
 
+pub use coarsen_backend::Cpu;
+pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Minres};
 pub use coarsen_sparse::assembly;
 
 #[cfg(feature = "gallery")]

@@ -20,7 +20,7 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::scaling;
 use crate::solve::{Solve, Workspace, check, round_off};
 
@@ -59,13 +59,7 @@ impl<V: Vector> BiCgStab<V> {
     }
 }
 
-inherent_solve!(BiCgStab);
-
-impl<V: Vector> Default for BiCgStab<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(BiCgStab);
 
 impl<V: Vector> Krylov<V> for BiCgStab<V> {
     fn solve_with(

@@ -19,7 +19,7 @@ use num_traits::{Float, One, Zero};
 
 use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read};
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::solve::{Solve, Workspace, check, round_off};
 use crate::spectrum::Tridiagonal;
 
@@ -90,13 +90,7 @@ impl<V: Vector> Cg<V> {
     }
 }
 
-inherent_solve!(Cg);
-
-impl<V: Vector> Default for Cg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Cg);
 
 impl<V: Vector> Krylov<V> for Cg<V> {
     fn solve_with(

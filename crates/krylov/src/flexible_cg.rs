@@ -15,7 +15,7 @@ use coarsen_core::{Class, Error, LinearOperator, Monitor, Preconditioner, Report
 
 use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read};
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::solve::{Solve, Workspace, check, round_off};
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
@@ -51,13 +51,7 @@ impl<V: Vector> FlexibleCg<V> {
     }
 }
 
-inherent_solve!(FlexibleCg);
-
-impl<V: Vector> Default for FlexibleCg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(FlexibleCg);
 
 impl<V: Vector> Krylov<V> for FlexibleCg<V> {
     fn solve_with(

@@ -22,7 +22,7 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::scaling;
 use crate::solve::{Solve, Workspace, check, round_off};
 
@@ -84,13 +84,7 @@ impl<V: Vector> Gmres<V> {
     }
 }
 
-inherent_solve!(Gmres);
-
-impl<V: Vector> Default for Gmres<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Gmres);
 
 impl<V: Vector> Krylov<V> for Gmres<V> {
     fn solve_with(

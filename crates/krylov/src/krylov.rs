@@ -188,4 +188,17 @@ macro_rules! inherent_solve {
     };
 }
 
-pub(crate) use inherent_solve;
+/// [`inherent_solve`], and `Default` with the default stopping rule.
+macro_rules! solve_and_default {
+    ($method:ident) => {
+        $crate::krylov::inherent_solve!($method);
+
+        impl<V: coarsen_core::Vector> Default for $method<V> {
+            fn default() -> Self {
+                Self::new(coarsen_core::Stop::default())
+            }
+        }
+    };
+}
+
+pub(crate) use {inherent_solve, solve_and_default};

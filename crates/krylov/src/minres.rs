@@ -23,7 +23,7 @@ use coarsen_core::{
 use num_traits::{Float, zero};
 
 use crate::Krylov;
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::scaling;
 use crate::solve::{Solve, Workspace, check, round_off};
 
@@ -62,13 +62,7 @@ impl<V: Vector> Minres<V> {
     }
 }
 
-inherent_solve!(Minres);
-
-impl<V: Vector> Default for Minres<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Minres);
 
 impl<V: Vector> Krylov<V> for Minres<V> {
     fn solve_with(

@@ -24,7 +24,7 @@ use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::read;
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::solve::{Solve, Workspace, check, round_off};
 
 /// The iterations between two times at which the products are computed without recurrences.
@@ -77,13 +77,7 @@ impl<V: Vector> PipelinedCg<V> {
     }
 }
 
-inherent_solve!(PipelinedCg);
-
-impl<V: Vector> Default for PipelinedCg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(PipelinedCg);
 
 impl<V: Vector> Krylov<V> for PipelinedCg<V> {
     fn solve_with(

@@ -8,7 +8,7 @@ use coarsen_core::{
 use num_traits::Float;
 
 use crate::Krylov;
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::solve::{Solve, Workspace, check};
 
 /// Richardson iteration, which runs a multigrid cycle or a smoother as a solver.
@@ -47,13 +47,7 @@ impl<V: Vector> Richardson<V> {
     }
 }
 
-inherent_solve!(Richardson);
-
-impl<V: Vector> Default for Richardson<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Richardson);
 
 impl<V: Vector> Krylov<V> for Richardson<V> {
     fn solve_with(

@@ -21,7 +21,7 @@ use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::read;
-use crate::krylov::inherent_solve;
+use crate::krylov::solve_and_default;
 use crate::solve::{Solve, Workspace, check, round_off};
 
 /// Preconditioned conjugate gradients with one reduction per iteration, for symmetric positive definite A and
@@ -60,13 +60,7 @@ impl<V: Vector> SingleReductionCg<V> {
     }
 }
 
-inherent_solve!(SingleReductionCg);
-
-impl<V: Vector> Default for SingleReductionCg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(SingleReductionCg);
 
 impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
     fn solve_with(
