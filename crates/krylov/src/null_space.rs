@@ -7,8 +7,8 @@ use num_traits::{Float, one, zero};
 
 use crate::Krylov;
 use crate::krylov::inherent_solve;
-use crate::scaling::{self, Size, Unscaled};
-use crate::solve::{Workspace, check, check_finite};
+use crate::scaling::{self, Scaled, Size, Unscaled};
+use crate::solve::{Workspace, check};
 
 /// An orthonormal basis N of the null space of a singular A. Aᵀ must have the same null space, as for
 /// symmetric A.
@@ -137,13 +137,45 @@ pub struct Projected<V: Vector, K> {
     /// The null space of A.
     pub null_space: NullSpace<V>,
     workspace: Workspace<V, 2>,
+    /// For a b whose square overflows or underflows.
+    scaled: Workspace<V, 1>,
     shares: Vec<V::Scalar>,
 }
 
 impl<V: Vector, K: Krylov<V>> Projected<V, K> {
     /// Combines a method with the null space that is projected out.
     pub fn new(method: K, null_space: NullSpace<V>) -> Self {
-        Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
+        let (workspace, scaled) = (Workspace::new(), Workspace::new());
+        Self { method, null_space, workspace, scaled, shares: Vec::new() }
+    }
+
+    /// Solves a system whose b·b overflows or underflows, divided by a power of two. If b is 0 or an entry of b or x
+    /// is not finite, the method itself gives the result.
+    fn solve_scaled(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        monitor: &mut dyn Monitor<V>,
+    ) -> Result<Report<V::Real>, Error> {
+        let mut workspace = std::mem::replace(&mut self.scaled, Workspace::new());
+        let ([guess], [r, _], spare) = workspace.with_residual(b)?;
+        guess.copy(x);
+        let system = Scaled::new(a, b, x, r, spare)?;
+        let solved = if system.power == 1.0 {
+            x.copy(guess);
+            self.method.solve_with(a, m, b, x, monitor)
+        } else {
+            let stop = *self.method.stop_mut();
+            *self.method.stop_mut() = scaling::scaled_stop(stop, system.power);
+            let mut monitor = Unscaled { monitor, power: system.power };
+            let solved = self.solve_with(a, m, system.b, x, &mut monitor).inspect_err(|_| x.copy(guess));
+            *self.method.stop_mut() = stop;
+            solved.map(|report| system.restore(a, x, r, report))
+        };
+        self.scaled = workspace;
+        solved
     }
 }
 
@@ -173,103 +205,45 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         }
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
-        let mut squares = space.split(load, x, shares);
-        if !squares[3].is_finite() && !scaling::is_finite(x, r) {
-            check_finite(&[("b", b), ("x", x)])?; // before projections spread NaN to all entries
-            return Ok(not_finite(&stop));
+        let [bb, part, rest, xx] = space.split(load, x, shares);
+        if !scaling::is_ordinary(bb) || (!xx.is_finite() && !scaling::is_finite(x, r)) {
+            return self.solve_scaled(a, m, b, x, monitor);
         }
-        let mut power = 1.0; // b and x are divided by it
-        if !scaling::is_ordinary(squares[0]) {
-            match scaling::fit(b, squares[0], r) {
-                Size::Power(near) if scaling::is_finite(x, load) => {
-                    power = near;
-                    load.copy(r);
-                    r.copy(x);
-                    scaling::divide_finite(r, near, x);
-                    squares = space.split(load, x, shares);
-                }
-                Size::Power(_) | Size::NotFinite => {
-                    check_finite(&[("b", b), ("x", x)])?;
-                    return Ok(not_finite(&stop));
-                }
-                Size::Zero => (),
-            }
-        }
-        let [bb, part, rest, _] = squares;
-        let length = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
-        let threshold = scaling::threshold(&stop, power, bb.sqrt());
 
         // The residual of the projected system and the null-space part of b together must be within the
         // threshold. If this is impossible, the projected system is solved to half of the threshold.
+        let threshold = stop.threshold(bb.sqrt());
         let square = threshold * threshold;
-        if power == 1.0 {
-            r.copy(x); // the x of the caller, for an error
-        }
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
+        r.copy(x); // for an error
         space.project_by(x, shares);
-        let mut monitor = Unscaled { monitor, power };
-        let solved = self.method.solve_with(a, &mut Orthogonal { m, space, shares }, load, x, &mut monitor);
+        let solved = self.method.solve_with(a, &mut Orthogonal { m, space, shares }, load, x, monitor);
         *self.method.stop_mut() = stop;
-        let solved = match solved {
-            Ok(solved) => solved,
-            Err(error) => {
-                x.copy(r);
-                return Err(error);
-            }
-        };
+        let solved = solved.inspect_err(|_| x.copy(r))?;
         space.project_by(x, shares);
 
-        let whole = if power == 1.0 {
-            b
-        } else {
-            scaling::round(x, power, r);
-            load.scaled(&b.scalar(V::Real::of(power.recip())), b);
-            load
-        };
-        a.residual(whole, x, r);
-        let found = r.norm();
-        let mut left = found;
-        if power != 1.0 && !found.is_finite() {
-            x.fill(zero()); // x overflows in the unit of b
-            a.residual(whole, x, r);
-            left = r.norm();
-        }
-        if power != 1.0 {
-            scaling::restore(x, power, r);
-        }
+        a.residual(b, x, r);
+        let residual = r.norm();
         let outcome = match solved.outcome {
-            _ if !(found.is_finite() && left.is_finite()) => Outcome::NotFinite,
-            _ if left <= threshold => Outcome::Converged,
+            _ if !residual.is_finite() => Outcome::NotFinite,
+            _ if residual <= threshold => Outcome::Converged,
             Outcome::Converged if part > square * V::Real::of(0.75) => Outcome::Inconsistent,
             Outcome::Converged => Outcome::Stagnated, // A N ≠ 0: N is not the null space of A
             other => other,
         };
-        let initial = (solved.initial_residual * length(rest)).hypot(part.sqrt());
+        let [size, rest] = [bb, rest].map(|square| if square > zero() { square.sqrt() } else { one() });
         Ok(Report {
             outcome,
-            initial_residual: initial / length(bb),
-            true_residual: left / length(bb),
-            tolerance: threshold / length(bb),
+            initial_residual: (solved.initial_residual * rest).hypot(part.sqrt()) / size,
+            true_residual: residual / size,
+            tolerance: threshold / size,
             ..solved
         })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         self.method.stop_mut()
-    }
-}
-
-/// The report if the right-hand side or the guess contains NaN or infinity whose index cannot be found; x is
-/// not written.
-fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
-    Report {
-        outcome: Outcome::NotFinite,
-        iterations: 0,
-        initial_residual: T::nan(),
-        true_residual: T::nan(),
-        tolerance: stop.relative,
-        condition: None,
     }
 }
 

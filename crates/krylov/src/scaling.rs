@@ -85,7 +85,8 @@ impl<'a, V: Vector> Scaled<'a, V> {
             return report;
         }
         let Report { mut outcome, true_residual, tolerance, .. } = report;
-        round(x, self.power, r);
+        multiply(x, self.power, r);
+        multiply(r, self.power.recip(), x); // rounds x as the multiplication below does
         let mut residual = measure(a, self.b, x, r) / self.size;
         if !residual.is_finite() {
             outcome = Outcome::NotFinite; // x overflows
@@ -94,7 +95,8 @@ impl<'a, V: Vector> Scaled<'a, V> {
         } else if outcome == Outcome::Converged && true_residual <= tolerance && residual > tolerance {
             outcome = Outcome::Stagnated; // x is subnormal and has few digits
         }
-        restore(x, self.power, r);
+        multiply(x, self.power, r);
+        x.copy(r);
         Report { outcome, true_residual: residual, ..report }
     }
 }
@@ -141,17 +143,12 @@ fn divide<V: Vector>(x: &mut V, power: f64, scratch: &mut V) -> bool {
     if !is_finite(x, scratch) {
         return false;
     }
-    divide_finite(x, power, scratch);
+    multiply(x, power.recip(), scratch);
+    if !scratch.norm().is_finite() {
+        scratch.fill(zero());
+    }
     x.copy(scratch);
     true
-}
-
-/// Writes x / power to `quotient`, or zeros if it overflows. x is a vector without NaN and infinity.
-pub(crate) fn divide_finite<V: Vector>(x: &V, power: f64, quotient: &mut V) {
-    multiply(x, power.recip(), quotient);
-    if !quotient.norm().is_finite() {
-        quotient.fill(zero());
-    }
 }
 
 /// Whether all entries of x are finite.
@@ -160,18 +157,6 @@ pub(crate) fn divide_finite<V: Vector>(x: &V, power: f64, quotient: &mut V) {
 pub(crate) fn is_finite<V: Vector>(x: &V, scratch: &mut V) -> bool {
     multiply(x, far::<V::Real>().recip(), scratch);
     scratch.norm().is_finite()
-}
-
-/// Rounds x in the same way as a later multiplication by `power` does. x stays divided by `power`.
-pub(crate) fn round<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
-    multiply(x, power, scratch);
-    multiply(scratch, power.recip(), x);
-}
-
-/// Replaces x by x · power.
-pub(crate) fn restore<V: Vector>(x: &mut V, power: f64, scratch: &mut V) {
-    multiply(x, power, scratch);
-    x.copy(scratch);
 }
 
 /// Replaces a product v = A p by v / unit. x is any vector without NaN and infinity.
@@ -210,11 +195,10 @@ pub(crate) fn tiny_norm<V: Vector>(r: &mut V, x: &V) -> V::Real {
     V::Real::of(norm)
 }
 
-/// The residual norm at which A (x / power) = b / power has converged, for ‖b‖ / power = `size`.
-pub(crate) fn threshold<T: Real>(stop: &Stop<T>, power: f64, size: T) -> T {
+/// The stopping rule for A (x / power) = b / power.
+pub(crate) fn scaled_stop<T: Real>(stop: Stop<T>, power: f64) -> Stop<T> {
     let scaled = |absolute: T| T::of((absolute.wide() / power).min(T::max_value().wide()));
-    let absolute = if power == 1.0 { stop.absolute } else { scaled(stop.absolute) };
-    Stop { absolute, ..*stop }.threshold(size)
+    Stop { absolute: if power == 1.0 { stop.absolute } else { scaled(stop.absolute) }, ..stop }
 }
 
 /// A number of the scaled system in the unit of the caller.

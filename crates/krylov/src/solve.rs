@@ -81,7 +81,7 @@ impl<V: Vector> Solve<'_, V> {
     ) -> Report<V::Real> {
         let Self { a, stop, monitor, smallest_residual, .. } = self;
         let &Scaled { b, power, size, initial, residual: mut norm } = system;
-        let threshold = scaling::threshold(&stop, power, size);
+        let threshold = scaling::scaled_stop(stop, power).threshold(size);
         let scale = if size > zero() { size } else { one() };
         let mut monitor = Unscaled { monitor, power };
         let mut test = ConvergenceTest {
@@ -270,7 +270,10 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 
     /// N vectors, two for the residual and the best iterate, and storage for a scaled b.
-    fn with_residual(&mut self, b: &V) -> Result<(&mut [V; N], &mut [V; 2], &mut Spare<V>), Error> {
+    pub(crate) fn with_residual(
+        &mut self,
+        b: &V,
+    ) -> Result<(&mut [V; N], &mut [V; 2], &mut Spare<V>), Error> {
         vectors_like(&mut self.vectors, N + 2, b)?;
         let (vectors, rest) = self.vectors.split_first_chunk_mut().expect("there are N vectors");
         Ok((vectors, rest.first_chunk_mut().expect("there are two more"), &mut self.spare))

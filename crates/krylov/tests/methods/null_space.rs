@@ -163,6 +163,23 @@ fn vectors_of_any_length_span_the_same_space() {
     assert_eq!(single.vectors()[0], [0.5; 4]);
 }
 
+/// A guess whose residual cannot be squared in the unit of b is replaced by zeros.
+#[test]
+fn a_guess_far_above_a_tiny_load_does_not_end_the_solve() {
+    let mut a = neumann(24);
+    a.entries.iter_mut().for_each(|v| *v *= 1e6);
+    let mut b = vec![0.0; 24];
+    a.apply(&random(24, 3).iter().map(|v| 1e-156 * v).collect(), &mut b);
+    for (k, mut method) in methods(Stop::relative(1e-8)).into_iter().enumerate() {
+        if k == 6 {
+            method = Box::new(richardson(Stop { max_iterations: 9000, ..Stop::relative(1e-8) }, 0.45e-6));
+        }
+        let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
+        let report = method.solve(&a, &mut Identity, &b, &mut random(24, 5)).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{k}: {report}");
+    }
+}
+
 /// The inner method refuses M before anything is written, so x is as it was, whatever the unit of b.
 #[test]
 fn an_error_of_the_method_leaves_the_guess() {
