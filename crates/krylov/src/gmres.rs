@@ -192,7 +192,8 @@ fn orthogonalise<V: Vector>(
     }
 }
 
-/// min ‖β e₁ − H y‖ for a Hessenberg matrix H that grows column by column: the QR factors of H by Givens rotations (Saad 2003, §6.5.3), in f64 for vectors of either type.
+/// min ‖β e₁ − H y‖ for a Hessenberg matrix H that grows column by column: the QR factors of H by Givens rotations
+/// (Saad 2003, §6.5.3), in f64 for vectors of either type.
 #[derive(Default)]
 struct LeastSquares {
     /// The columns of R. Column j starts at j (j + 1) / 2 and has j + 1 entries.

@@ -1,4 +1,5 @@
-//! The largest eigenvalue of D⁻¹A by the generalized Lanczos method.
+//! Extreme eigenvalues by the Lanczos process: of the Lanczos matrix of conjugate gradients, and the largest of D⁻¹A by
+//! the generalized Lanczos method.
 //!
 //! D⁻¹A is not symmetric, but A x = λ D x is a symmetric pencil. Lanczos in the inner product of D⁻¹ needs
 //! two short recurrences and no factorisation of D (van der Vorst 1982). Symbols: `v` is the Lanczos vector,
@@ -251,7 +252,12 @@ const POINTS: usize = 3;
 /// The relative width at which bisection ends. Six digits are more than the accuracy of the estimate.
 const WIDTH: f64 = 1e-6;
 
-/// A symmetric tridiagonal matrix that grows row by row, up to `KEPT` rows.
+/// The Lanczos matrix T: symmetric and tridiagonal, it grows row by row, up to `KEPT` rows.
+///
+/// Its extreme eigenvalues are found by Sturm sequences: the number of eigenvalues below s is the number of negative
+/// pivots of T − s I = L D Lᵀ (Golub & Van Loan 2013, §8.4). Bisection that uses this count needs no memory. Each
+/// pivot waits for a division, so the middle and both quarters of the interval of each end are counted at once: a
+/// pass bisects both intervals twice.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tridiagonal {
     /// T_jj and T_{j,j−1}² (0 for j = 0) for each row j.
