@@ -20,9 +20,10 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::convergence_test::round_off;
 use crate::krylov::solve_and_default;
 use crate::scaling;
-use crate::solve::{Solve, Workspace, check, round_off};
+use crate::solve::{Solve, Workspace, check};
 
 /// BiCGStab for general A, preconditioned from the right.
 ///

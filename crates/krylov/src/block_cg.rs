@@ -22,8 +22,9 @@ use coarsen_core::{
 };
 use num_traits::{Float, zero};
 
-use crate::scaling::{self, Size};
-use crate::solve::{check, check_finite, round_off};
+use crate::convergence_test::round_off;
+use crate::scaling::{self, Size, check_finite};
+use crate::solve::check;
 
 /// A column of W − A S ξ is dropped if its part independent of the other columns is at most 1e-6 of its
 /// length. The constant is the square of 1e-6. The next recomputed residual includes the resulting error.

@@ -18,9 +18,9 @@ use coarsen_core::{
 use num_traits::{Float, One, Zero};
 
 use crate::Krylov;
-use crate::convergence_test::{PreconditionerTest, read};
+use crate::convergence_test::{PreconditionerTest, read, round_off};
 use crate::krylov::solve_and_default;
-use crate::solve::{Solve, Workspace, check, round_off};
+use crate::solve::{Solve, Workspace, check};
 use crate::spectrum::Tridiagonal;
 
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.

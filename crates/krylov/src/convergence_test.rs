@@ -7,7 +7,7 @@ use coarsen_core::{
 };
 use num_traits::{Float, one, zero};
 
-use crate::solve::{measure, round_off};
+use crate::scaling::measure;
 
 /// If the recomputed residual exceeds the residual of the recurrence by this factor, it is no longer
 /// conjugate to the direction, and the direction is dropped.
@@ -119,6 +119,11 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         }
         Break(Outcome::Converged) // checked with the recomputed residual
     }
+}
+
+/// `ROUNDINGS · EPSILON`, the argument of [`Dot::round_off`].
+pub(crate) fn round_off<T: Real>() -> T {
+    T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
 }
 
 /// The values of r·r and of two inner products, with one synchronisation.

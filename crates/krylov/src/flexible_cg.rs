@@ -14,9 +14,9 @@
 use coarsen_core::{Class, Error, LinearOperator, Monitor, Preconditioner, Report, Scalar, Stop, Vector};
 
 use crate::Krylov;
-use crate::convergence_test::{PreconditionerTest, read};
+use crate::convergence_test::{PreconditionerTest, read, round_off};
 use crate::krylov::solve_and_default;
-use crate::solve::{Solve, Workspace, check, round_off};
+use crate::solve::{Solve, Workspace, check};
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
 ///

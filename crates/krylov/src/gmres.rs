@@ -22,9 +22,10 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
+use crate::convergence_test::round_off;
 use crate::krylov::solve_and_default;
 use crate::scaling;
-use crate::solve::{Solve, Workspace, check, round_off};
+use crate::solve::{Solve, Workspace, check};
 
 /// Gram–Schmidt is repeated if less than this fraction of w remains: 1/√2 (Reichel & Gragg 1990).
 const KEPT: f64 = std::f64::consts::FRAC_1_SQRT_2;

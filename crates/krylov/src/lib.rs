@@ -32,7 +32,7 @@
 //! | [`spectrum`](SpectralRadius) | eigenvalues by the Lanczos process; the largest eigenvalue of D⁻¹A |
 //! | `solve` | a solve around a recurrence: checks before the first write, restarts, the outcome |
 //! | `convergence_test` | convergence checks while a recurrence runs |
-//! | `scaling` | right-hand sides whose squares overflow or underflow |
+//! | `scaling` | residuals, and right-hand sides whose squares overflow or underflow |
 
 mod bicgstab;
 mod block_cg;

@@ -23,9 +23,10 @@ use coarsen_core::{
 use num_traits::{Float, zero};
 
 use crate::Krylov;
+use crate::convergence_test::round_off;
 use crate::krylov::solve_and_default;
 use crate::scaling;
-use crate::solve::{Solve, Workspace, check, round_off};
+use crate::solve::{Solve, Workspace, check};
 
 /// MINRES for symmetric A, which may be indefinite or singular, with symmetric positive definite M.
 ///

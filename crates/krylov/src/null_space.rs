@@ -160,9 +160,9 @@ impl<V: Vector, K: Krylov<V>> Projected<V, K> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         let mut workspace = std::mem::replace(&mut self.scaled, Workspace::new());
-        let ([guess], [r, _], spare) = workspace.with_residual(b)?;
+        let ([guess], [r, _], scaled) = workspace.with_residual(b)?;
         guess.copy(x);
-        let system = Scaled::new(a, b, x, r, spare)?;
+        let system = Scaled::new(a, b, x, r, scaled)?;
         let solved = if system.power == 1.0 {
             x.copy(guess);
             self.method.solve_with(a, m, b, x, monitor)

@@ -23,9 +23,9 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
-use crate::convergence_test::read;
+use crate::convergence_test::{read, round_off};
 use crate::krylov::solve_and_default;
-use crate::solve::{Solve, Workspace, check, round_off};
+use crate::solve::{Solve, Workspace, check};
 
 /// The iterations between two times at which the products are computed without recurrences.
 const REFRESH: usize = 50;

@@ -1,4 +1,4 @@
-//! Right-hand sides whose squares overflow or underflow.
+//! Residuals, and right-hand sides whose squares overflow or underflow.
 //!
 //! The square of ‖b‖ = 1e-160 underflows in `f64`, the square of 1e-20 in `f32`. Such a system is solved as A
 //! (x / s) = b / s, where s is a power of two near ‖b‖, so that no accuracy is lost: [`Scaled::new`] divides b
@@ -10,10 +10,9 @@ use std::ops::ControlFlow;
 
 use coarsen_core::{
     Error, Iteration, LinearOperator, Monitor, Outcome, Real, Report, Stop, Vector, power_of_two,
+    vectors_like,
 };
 use num_traits::{Float, Zero, one, zero};
-
-use crate::solve::{Spare, check_finite, measure, measure_both};
 
 /// The system A (x / power) = b / power that a method solves.
 pub(crate) struct Scaled<'a, V: Vector> {
@@ -30,7 +29,7 @@ pub(crate) struct Scaled<'a, V: Vector> {
 }
 
 impl<'a, V: Vector> Scaled<'a, V> {
-    /// r = b − A x, both divided by a power of two if b requires it. `spare` then stores b / power. If b = 0, x
+    /// r = b − A x, both divided by a power of two if b requires it. `memory` then stores b / power. If b = 0, x
     /// becomes 0. NaN or infinity in b or x gives `residual` = NaN.
     ///
     /// # Errors
@@ -40,12 +39,13 @@ impl<'a, V: Vector> Scaled<'a, V> {
         b: &'a V,
         x: &mut V,
         r: &mut V,
-        spare: &'a mut Spare<V>,
+        memory: &'a mut Vec<V>,
     ) -> Result<Self, Error> {
         let (initial, bb) = measure_both(a, b, x, r);
         let mut system = Self { b, power: 1.0, size: bb.sqrt(), initial, residual: initial };
         if !is_ordinary(bb) {
-            let quotient = spare.like(b)?;
+            vectors_like(memory, 1, b)?;
+            let quotient = &mut memory[0];
             match fit(b, bb, quotient) {
                 Size::Zero => {
                     if !initial.is_finite() {
@@ -98,6 +98,50 @@ impl<'a, V: Vector> Scaled<'a, V> {
         multiply(x, self.power, r);
         x.copy(r);
         Report { outcome, true_residual: residual, ..report }
+    }
+}
+
+/// r = b − A x and its norm, even if r·r underflows; NaN or infinity if x or r is not finite.
+///
+/// *Cost* one residual, one pass over r and x, one synchronisation.
+pub(crate) fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::Real {
+    a.residual(b, x, r);
+    let [rr, rx] = r.dots([r, x]);
+    let dots = V::wait_for([&rr, &rx]);
+    length(a, b, x, r, dots)
+}
+
+/// [`measure`], and b·b with the same synchronisation.
+pub(crate) fn measure_both<V: Vector>(
+    a: &dyn LinearOperator<V>,
+    b: &V,
+    x: &V,
+    r: &mut V,
+) -> (V::Real, V::Real) {
+    a.residual(b, x, r);
+    let (bb, [rr, rx]) = (b.dot(b), r.dots([r, x]));
+    let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
+    (length(a, b, x, r, [rr, rx]), bb)
+}
+
+/// ‖r‖ from r·r. r·x includes every entry of x, so it is not finite if x is not.
+fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
+    if rr.is_finite() && !rx.is_finite() {
+        if !is_finite(x, r) {
+            return V::Real::nan();
+        }
+        a.residual(b, x, r); // x is finite, but r·x is not
+    }
+    if rr < V::Real::min_positive_value() { tiny_norm(r, x) } else { rr.sqrt() }
+}
+
+/// Returns an error for the first of the named vectors that contains NaN or infinity. Called if a norm is not
+/// finite.
+pub(crate) fn check_finite<V: Vector>(vectors: &[(&'static str, &V)]) -> Result<(), Error> {
+    let find = |&(what, v): &(&'static str, &V)| v.first_not_finite().map(|index| (what, index));
+    match vectors.iter().find_map(find) {
+        Some((what, index)) => Err(Error::NotFinite { what, index }),
+        None => Ok(()),
     }
 }
 

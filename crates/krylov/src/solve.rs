@@ -27,13 +27,12 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
-    vectors_like,
+    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector, vectors_like,
 };
 use num_traits::{Float, one, zero};
 
 use crate::convergence_test::{Best, ConvergenceTest};
-use crate::scaling::{self, Scaled, Unscaled};
+use crate::scaling::{Scaled, Unscaled, measure, scaled_stop};
 
 /// The system A x = b, and how its solve ends.
 pub(crate) struct Solve<'a, V: Vector> {
@@ -61,9 +60,9 @@ impl<V: Vector> Solve<'_, V> {
         x: &mut V,
         mut run: impl FnMut(&mut [V; N], &V, &mut V, &mut V, &mut ConvergenceTest<'_, V>) -> ControlFlow<Outcome>,
     ) -> Result<Report<V::Real>, Error> {
-        let (vectors, [r, best], spare) = workspace.with_residual(self.b)?;
+        let (vectors, [r, best], scaled) = workspace.with_residual(self.b)?;
         let a = self.a;
-        let system = Scaled::new(a, self.b, x, r, spare)?;
+        let system = Scaled::new(a, self.b, x, r, scaled)?;
         let report = self.restarts(&system, x, r, best, &mut |b, x, r, test| run(vectors, b, x, r, test));
         let report = system.restore(a, x, r, report);
         x.sync()?;
@@ -81,7 +80,7 @@ impl<V: Vector> Solve<'_, V> {
     ) -> Report<V::Real> {
         let Self { a, stop, monitor, smallest_residual, .. } = self;
         let &Scaled { b, power, size, initial, residual: mut norm } = system;
-        let threshold = scaling::scaled_stop(stop, power).threshold(size);
+        let threshold = scaled_stop(stop, power).threshold(size);
         let scale = if size > zero() { size } else { one() };
         let mut monitor = Unscaled { monitor, power };
         let mut test = ConvergenceTest {
@@ -161,40 +160,6 @@ fn may_restart(end: Outcome) -> bool {
     matches!(end, Outcome::Converged | Outcome::Breakdown | Outcome::Inconsistent)
 }
 
-/// r = b − A x and its norm, even if r·r underflows; NaN or infinity if x or r is not finite.
-///
-/// *Cost* one residual, one pass over r and x, one synchronisation.
-pub(crate) fn measure<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V) -> V::Real {
-    a.residual(b, x, r);
-    let [rr, rx] = r.dots([r, x]);
-    let dots = V::wait_for([&rr, &rx]);
-    length(a, b, x, r, dots)
-}
-
-/// [`measure`], and b·b with the same synchronisation.
-pub(crate) fn measure_both<V: Vector>(
-    a: &dyn LinearOperator<V>,
-    b: &V,
-    x: &V,
-    r: &mut V,
-) -> (V::Real, V::Real) {
-    a.residual(b, x, r);
-    let (bb, [rr, rx]) = (b.dot(b), r.dots([r, x]));
-    let [bb, rr, rx] = V::wait_for([&bb, &rr, &rx]);
-    (length(a, b, x, r, [rr, rx]), bb)
-}
-
-/// ‖r‖ from r·r. r·x includes every entry of x, so it is not finite if x is not.
-fn length<V: Vector>(a: &dyn LinearOperator<V>, b: &V, x: &V, r: &mut V, [rr, rx]: [V::Real; 2]) -> V::Real {
-    if rr.is_finite() && !rx.is_finite() {
-        if !scaling::is_finite(x, r) {
-            return V::Real::nan();
-        }
-        a.residual(b, x, r); // x is finite, but r·x is not
-    }
-    if rr < V::Real::min_positive_value() { scaling::tiny_norm(r, x) } else { rr.sqrt() }
-}
-
 /// Checks that sizes, layouts and the class of the preconditioner fit; writes nothing.
 pub(crate) fn check<V: Vector>(
     method: &'static str,
@@ -234,33 +199,19 @@ pub(crate) fn check_shapes<V: Vector>(
     Ok(())
 }
 
-/// Returns an error for the first of the named vectors that contains NaN or infinity. Called if a norm is not
-/// finite.
-pub(crate) fn check_finite<V: Vector>(vectors: &[(&'static str, &V)]) -> Result<(), Error> {
-    let find = |&(what, v): &(&'static str, &V)| v.first_not_finite().map(|index| (what, index));
-    match vectors.iter().find_map(find) {
-        Some((what, index)) => Err(Error::NotFinite { what, index }),
-        None => Ok(()),
-    }
-}
-
-/// `ROUNDINGS · EPSILON`, the argument of [`Dot::round_off`].
-pub(crate) fn round_off<T: Real>() -> T {
-    T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
-}
-
 /// N vectors like b, and those of [`Solve`], allocated at the first solve. When the size or the layout changes,
 /// they change within the memory that they have.
 pub(crate) struct Workspace<V, const N: usize> {
     vectors: Vec<V>,
-    spare: Spare<V>,
+    /// A scaled b, which only few solves need.
+    scaled: Vec<V>,
     /// Copies of a b and an x that are slices.
     pub(crate) slices: [Option<V>; 2],
 }
 
 impl<V: Vector, const N: usize> Workspace<V, N> {
     pub(crate) fn new() -> Self {
-        Self { vectors: Vec::new(), spare: Spare(Vec::new()), slices: [None, None] }
+        Self { vectors: Vec::new(), scaled: Vec::new(), slices: [None, None] }
     }
 
     /// N vectors; they contain old values.
@@ -270,23 +221,9 @@ impl<V: Vector, const N: usize> Workspace<V, N> {
     }
 
     /// N vectors, two for the residual and the best iterate, and storage for a scaled b.
-    pub(crate) fn with_residual(
-        &mut self,
-        b: &V,
-    ) -> Result<(&mut [V; N], &mut [V; 2], &mut Spare<V>), Error> {
+    pub(crate) fn with_residual(&mut self, b: &V) -> Result<(&mut [V; N], &mut [V; 2], &mut Vec<V>), Error> {
         vectors_like(&mut self.vectors, N + 2, b)?;
         let (vectors, rest) = self.vectors.split_first_chunk_mut().expect("there are N vectors");
-        Ok((vectors, rest.first_chunk_mut().expect("there are two more"), &mut self.spare))
-    }
-}
-
-/// A vector that only few solves need, allocated by the first of these solves.
-pub(crate) struct Spare<V>(Vec<V>);
-
-impl<V: Vector> Spare<V> {
-    /// The vector; it is allocated unless a vector like b exists.
-    pub(crate) fn like(&mut self, b: &V) -> Result<&mut V, Error> {
-        vectors_like(&mut self.0, 1, b)?;
-        Ok(&mut self.0[0])
+        Ok((vectors, rest.first_chunk_mut().expect("there are two more"), &mut self.scaled))
     }
 }

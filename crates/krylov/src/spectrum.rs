@@ -31,7 +31,8 @@ use coarsen_core::{
 };
 use num_traits::zero;
 
-use crate::solve::{Workspace, check_shapes, round_off};
+use crate::convergence_test::round_off;
+use crate::solve::{Workspace, check_shapes};
 
 /// An estimate of the spectral radius of D⁻¹A for symmetric A and symmetric positive definite D.
 ///
