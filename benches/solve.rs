@@ -20,7 +20,7 @@ use coarsen::smoothed_aggregation::smoothed_aggregation;
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, Update};
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};

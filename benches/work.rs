@@ -12,7 +12,7 @@ use std::time::Instant;
 use coarsen::auto::{Costs, Kind, Method};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::relax::{BlockJacobi, Ic0};
 use coarsen::sparse::{Bsr, System, Zeros};

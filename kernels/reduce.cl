@@ -100,7 +100,7 @@ void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL
     }
 }
 
-// x += a p, r -= a q, r·r                                               Twin: Vector::advance for Vec
+// x += a p, r -= a q, r·r                                               Twin: Vector::cg_update for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_advance(const ulong n, __global const REAL *slots, const uint a, __global const REAL *p,
                      __global const REAL *q, __global REAL *x, __global REAL *r, __global SUM *partial) {

@@ -47,7 +47,7 @@ __kernel void coarsen_hadamard(const ulong n, __global const REAL *slots, const 
         }
 }
 
-// p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Twin: Vector::recur for Vec
+// p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Twin: Vector::pipelined_update for Vec
 __kernel void coarsen_recur(const ulong n, __global const REAL *slots, const uint a, const uint b, const uint c,
                             __global const REAL *u, __global const REAL *w, __global REAL *p, __global REAL *s,
                             __global REAL *x, __global REAL *r) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use coarsen_core::{Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Options, Sequence};
 use plotters::prelude::*;
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use coarsen_backend::{Backend, Cpu, Setup, UpdateExt};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{By, DeviceSchwarz, OpenCl, default_device};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Place, Schwarz};
@@ -203,7 +203,7 @@ fn row<B: Place>(
         (0..BATCH).for_each(|_| a.apply(&r, &mut z));
         z.sync()
     })? / BATCH as f64;
-    let stop = Stop { look_every: 10, max_iterations: 2000, ..Stop::relative(B::Real::of(1e-4)) };
+    let stop = Stop { check_every: 10, max_iterations: 2000, ..Stop::relative(B::Real::of(1e-4)) };
     let (mut x, mut cg, mut iterations) = (r.like()?, Cg::new(stop), 0);
     let solve = least(2, || {
         x.fill(B::Real::of(0.0));

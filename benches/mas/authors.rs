@@ -7,7 +7,7 @@ use coarsen_backend::{Cpu, Setup, UpdateExt};
 use coarsen_core::parallel::{self, Groups};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_core::{LinearOperator, Preconditioner, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::cloth;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
 

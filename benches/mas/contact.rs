@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{NumpyRandom, Problem, cloth};
 use coarsen_schwarz::{Coarse, Coupling, Schwarz, Subdomains};
 use coarsen_sparse::{Contacts, Sum, System};

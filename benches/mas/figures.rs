@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Material, NumpyRandom, Problem, cloth, softcube};
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Schwarz};
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Cycle, Multigrid};
 use coarsen_problems::{Problem, cloth};
 use coarsen_schwarz::{Coarse, Schwarz};

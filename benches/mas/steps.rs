@@ -6,7 +6,7 @@ use std::time::Instant;
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Stop, parallel};
 use coarsen_direct::{Direct, Method};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::cloth;
 use coarsen_schwarz::Schwarz;
 use coarsen_sparse::{Sum, System};

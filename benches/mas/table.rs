@@ -11,7 +11,7 @@ use std::path::Path;
 
 use coarsen_backend::{Cpu, Setup, UpdateExt};
 use coarsen_core::{Identity, Preconditioner, Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::garment;
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz};
 
@@ -77,7 +77,7 @@ fn rows(name: &str, divisions: usize, p: &coarsen_problems::Problem) -> Outcome<
         let c1 = median(CALLS, || failed += usize::from(m.update(p.system()).is_err()));
         let mut z = vec![0.0; n];
         let c2 = median(5 * CALLS, || m.apply(&b, &mut z));
-        let mut cg = Cg::new(Stop { max_iterations: K, look_every: K, ..Stop::relative(0.0) });
+        let mut cg = Cg::new(Stop { max_iterations: K, check_every: K, ..Stop::relative(0.0) });
         let solve = median(CALLS, || {
             x.fill(0.0);
             failed += usize::from(cg.solve(&p.matrix, &mut m, &b, &mut x).is_err());

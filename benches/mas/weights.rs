@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Stop, parallel};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Problem, cloth, garment};
 use coarsen_schwarz::{Coarse, Schwarz, Weights};
 

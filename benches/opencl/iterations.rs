@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::opencl::OpenCl;
 use coarsen::relax::{BlockJacobi, Chebyshev};
 use coarsen::sparse::Bsr;
@@ -39,7 +39,7 @@ fn seconds<B: Backend<Real = f64>>(
     let mut m = build(name, a, on)?;
     let (matrix, b) = (on.matrix(a)?, on.vector(&vec![1.0; a.shape().0])?);
     let mut x = b.like()?;
-    let stop = Stop { max_iterations: ITERATIONS, look_every: ITERATIONS, ..Stop::relative(0.0) };
+    let stop = Stop { max_iterations: ITERATIONS, check_every: ITERATIONS, ..Stop::relative(0.0) };
     let mut cg = Cg::new(stop);
     let mut best = (f64::INFINITY, 0.0);
     for _ in 0..3 {

@@ -77,11 +77,11 @@ pub(crate) fn vectors<V: Real>(
     let host = cpu.then(|| least(|| z.axpby(&V::of(0.5), black_box(&x), &V::of(0.25)), || ()));
     add("a x + b y", 3, axpby, host);
     let (mut dr, dq) = (on.vector(&y)?, on.vector(&y)?);
-    let advance = least(|| drop(Vector::advance(&mut dy, &mut dr, &a, &dx, &dq)), wait);
+    let cg_update = least(|| drop(Vector::cg_update(&mut dy, &mut dr, &a, &dx, &dq)), wait);
     let (mut r, q) = (y.clone(), y.clone());
     let host =
-        cpu.then(|| least(|| _ = black_box(Vector::advance(&mut z, &mut r, &V::of(0.5), &x, &q)), || ()));
-    add("x += a p, r −= a q, r·r", 6, advance, host);
+        cpu.then(|| least(|| _ = black_box(Vector::cg_update(&mut z, &mut r, &V::of(0.5), &x, &q)), || ()));
+    add("x += a p, r −= a q, r·r", 6, cg_update, host);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Stop, Vector};
 use coarsen_distributed::SelfComm;
 use coarsen_distributed_solvers::DistSchwarz;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::random_vector;
 use coarsen_schwarz::{Order, Schwarz};
 

@@ -11,7 +11,7 @@ use coarsen_distributed::{
 };
 use coarsen_distributed_solvers::own_triangles;
 use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_sparse::Bsr;
 
 use crate::Outcome;

@@ -5,7 +5,7 @@ use std::path::Path;
 use coarsen_core::{Stop, Vector};
 use coarsen_distributed::simulation::{Machine, SimComm, Topology};
 use coarsen_distributed_solvers::DistSchwarz;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::random_vector;
 use plotters::prelude::*;
 

@@ -7,7 +7,7 @@ use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop, Vector, parallel};
 use coarsen_distributed::{Communicator, ThreadComm};
 use coarsen_distributed_solvers::DistSchwarz;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::random_vector;
 use coarsen_relax::BlockJacobi;
 use coarsen_schwarz::{Order, Schwarz};

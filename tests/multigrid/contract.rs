@@ -4,7 +4,7 @@ use crate::common;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{
     Coarse, Coarsening, Coarsest, Compared, Cycle, Geometric, Grid, Hierarchy, JacobiCg, Keep, Multigrid,
     Smoothing,

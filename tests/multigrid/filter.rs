@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::Coarsening;
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_smoothed_aggregation::{SmoothedAggregation, Spreading};

@@ -3,7 +3,7 @@
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, UpdateExt};
 use coarsen_core::Stop;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarse, Coarsening, Hierarchy, Keep, Multigrid};
 use coarsen_smoothed_aggregation::{SmoothedAggregation, Spreading, Thresholds};
 use coarsen_smoothed_aggregation::{smoothed_aggregation, tamstorf};

@@ -7,7 +7,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError, UpdateExt};
 use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Class, Preconditioner, Stop, parallel};
-use coarsen_krylov::{FlexibleCg, Krylov, Richardson};
+use coarsen_krylov::{FlexibleCg, Richardson};
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
 use coarsen_node_embedding::{Kernel, NodeEmbedding, Nodes, Restraint};
 use coarsen_problems::{Problem, elasticity3d};

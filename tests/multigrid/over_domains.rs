@@ -3,7 +3,7 @@
 use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Cancel, LinearOperator, Preconditioner, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Grid, Multigrid, SmootherRecipe};
 use coarsen_problems::{Problem, cloth, poisson2d};
 use coarsen_schwarz::Schwarz;

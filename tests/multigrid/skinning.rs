@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
 use coarsen_core::{Class, Preconditioner, Real, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::Smoothing;
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid};
 use coarsen_problems::{Material, Problem, cloth, softcube};

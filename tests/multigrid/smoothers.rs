@@ -3,7 +3,7 @@
 use coarsen::OverDomains;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Preconditioner, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherRecipe, Smoothing};
 use coarsen_problems::{Problem, cloth};
 use coarsen_relax::{Chebyshev, DampedJacobi, Spai0};

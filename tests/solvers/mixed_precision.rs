@@ -1,7 +1,7 @@
 //! Products with a rounded matrix, and residuals with the exact matrix.
 
 use coarsen::backend::{Cpu, Setup};
-use coarsen::krylov::{Cg, Krylov};
+use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Problem};
 use coarsen::smoothed_aggregation::tamstorf;
 use coarsen::sparse::assembly;

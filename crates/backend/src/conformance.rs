@@ -83,7 +83,7 @@ fn close<B: Backend>(on: &B, found: &B::Vector, expected: &[f64], scale: f64, to
     }
 }
 
-/// Tests fill, copy, axpby, hadamard, renewed vectors, dots and advance.
+/// Tests fill, copy, axpby, hadamard, renewed vectors, dots and cg_update.
 pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
     for n in NODES.into_iter().chain([4096, 10_000]) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
@@ -130,11 +130,11 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
             assert!((found.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "dots at {n}");
         }
         let (mut u, mut r) = (fresh(), on.vector(&real(&d)).expect("memory for a vector"));
-        let rr = B::Vector::advance(&mut u, &mut r, &scalar(0.5), &vx, &vy);
-        close(on, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "advance x");
-        close(on, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "advance r");
+        let rr = B::Vector::cg_update(&mut u, &mut r, &scalar(0.5), &vx, &vy);
+        close(on, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "cg_update x");
+        close(on, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "cg_update r");
         let expected = sum(&|i| (d[i] - 0.5 * y[i]).powi(2));
-        assert!((rr.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "advance r.r at {n}");
+        assert!((rr.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "cg_update r.r at {n}");
     }
 }
 

@@ -93,6 +93,8 @@ pub use {
     coarsen_smoothed_aggregation::smoothed_aggregation,
 };
 
+pub use coarsen_backend::Cpu;
+pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Minres};
 pub use coarsen_sparse::assembly;
 
 #[cfg(feature = "gallery")]

@@ -16,7 +16,7 @@ pub struct Iteration<'a, V: Vector> {
     /// The current solution, if the method has computed it. `Gmres` computes it only at restarts. `None` also
     /// if the square of ‖b‖₂ overflows or underflows, since methods then solve a scaled system.
     pub x: Option<&'a V>,
-    /// Ritz values of M⁻¹A, if the method computes them (`Cg` with `look_every` = 1).
+    /// Ritz values of M⁻¹A, if the method computes them (`Cg` with `check_every` = 1).
     pub ritz_values: Option<&'a dyn RitzValues>,
 }
 

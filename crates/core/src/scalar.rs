@@ -16,7 +16,7 @@ use crate::Real;
 /// ```
 /// use coarsen_core::Scalar;
 /// assert_eq!(6.0_f64.over(&2.0, &0.0), 3.0);
-/// assert_eq!(6.0_f64.over(&1e-20, &1e-16), 0.0); // below the round-off floor: no step
+/// assert_eq!(6.0_f64.over(&1e-20, &1e-16), 0.0); // no more than round-off: no step
 /// ```
 pub trait Scalar:
     Clone + Neg<Output = Self> + Add<Output = Self> + Mul<Output = Self> + Div<Output = Self>
@@ -27,12 +27,12 @@ pub trait Scalar:
     /// The number itself. Costs nothing on the host and one wait elsewhere.
     fn read(&self) -> Self::Real;
 
-    /// `self / den` if `den > floor`, otherwise 0.
+    /// `self / den` if `den > bound`, otherwise 0.
     ///
     /// If `den` is only round-off, a step length computed this way is 0. The iterate then does not change,
-    /// and the next convergence test finds the cause. NaN in any of the three numbers also gives 0, so that
+    /// and the next convergence check finds the cause. NaN in any of the three numbers also gives 0, so that
     /// the iterate stays finite.
-    fn over(&self, den: &Self, floor: &Self) -> Self;
+    fn over(&self, den: &Self, bound: &Self) -> Self;
 }
 
 macro_rules! number {
@@ -44,8 +44,8 @@ macro_rules! number {
                 *self
             }
             #[inline]
-            fn over(&self, den: &$t, floor: &$t) -> $t {
-                if *den > *floor && !self.is_nan() { self / den } else { 0.0 }
+            fn over(&self, den: &$t, bound: &$t) -> $t {
+                if *den > *bound && !self.is_nan() { self / den } else { 0.0 }
             }
         }
     };
@@ -59,7 +59,7 @@ number!(f64);
 /// fixed tree. Its longest chain has k additions: a leaf and the levels above it, about a thousand at most.
 /// So the round-off is at most k u · magnitude with u = 2⁻⁵³ (Higham 2002, §4.2). In practice it is about √k
 /// u · magnitude, since roundings have both signs. The sign of a `value` within a few `EPSILON · magnitude`
-/// of zero is not reliable: see [`Dot::floor`]. Errors already present in x and y are not covered, such as
+/// of zero is not reliable: see [`Dot::round_off`]. Errors already present in x and y are not covered, such as
 /// cancellation in y = A x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot<S> {
@@ -78,7 +78,7 @@ impl<S: Scalar> Dot<S> {
 
     /// The bound below which this inner product may be pure round-off; `unit` is `ROUNDINGS · EPSILON` as a
     /// scalar.
-    pub fn floor(&self, unit: &S) -> S {
+    pub fn round_off(&self, unit: &S) -> S {
         self.magnitude.clone() * unit.clone()
     }
 }

@@ -24,13 +24,13 @@ pub struct Stop<T> {
     pub max_iterations: usize,
     /// The number of iterations between two convergence tests, at least 1. A test costs one wait on a device.
     /// Between tests neither the stopping rule nor the monitor is evaluated.
-    pub look_every: usize,
+    pub check_every: usize,
 }
 
 impl<T: Real> Stop<T> {
     /// The rule ‖r‖₂ ≤ tolerance · ‖b‖₂ within 5000 iterations.
     pub fn relative(tolerance: T) -> Self {
-        Self { relative: tolerance, absolute: T::zero(), max_iterations: 5000, look_every: 1 }
+        Self { relative: tolerance, absolute: T::zero(), max_iterations: 5000, check_every: 1 }
     }
 
     /// The rule ‖r‖₂ ≤ tolerance within 5000 iterations.
@@ -43,7 +43,7 @@ impl<T: Real> Stop<T> {
         (self.relative * b).max(self.absolute)
     }
 
-    /// Checks that the tolerances are not negative or NaN, and that `look_every` is at least 1.
+    /// Checks that the tolerances are not negative or NaN, and that `check_every` is at least 1.
     ///
     /// # Errors
     /// [`Error::Parameter`] names the field.
@@ -55,8 +55,8 @@ impl<T: Real> Stop<T> {
         if self.absolute.is_nan() || self.absolute < T::zero() {
             return bad("Stop::absolute", self.absolute, "0 or more");
         }
-        if self.look_every == 0 {
-            return bad("Stop::look_every", T::zero(), "1 or more");
+        if self.check_every == 0 {
+            return bad("Stop::check_every", T::zero(), "1 or more");
         }
         Ok(())
     }

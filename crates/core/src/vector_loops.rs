@@ -11,6 +11,6 @@ pub struct Loops<T: 'static> {
     pub(crate) dots: fn(&[T], &[&[T]], &mut [f64]),
     pub(crate) products: fn(&[T], &[T]) -> [f64; 2],
     pub(crate) dot_magnitudes: fn(&[[&[T]; 2]], &mut [[f64; 2]]),
-    pub(crate) advance: fn([&mut [T]; 2], T, [&[T]; 2]) -> f64,
-    pub(crate) recur: fn([&mut [T]; 4], [&[T]; 2], [T; 3]),
+    pub(crate) cg_update: fn([&mut [T]; 2], T, [&[T]; 2]) -> f64,
+    pub(crate) pipelined_update: fn([&mut [T]; 4], [&[T]; 2], [T; 3]),
 }

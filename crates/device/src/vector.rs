@@ -189,22 +189,22 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.on.sync()
     }
 
-    fn recur(
+    fn pipelined_update(
         x: &mut Self,
         r: &mut Self,
         [p, s]: [&mut Self; 2],
         [u, w]: [&Self; 2],
         [a, b, c]: [&DeviceScalar<T>; 3],
     ) {
-        x.assert_meets("recur", &[r, p, s, u, w]);
+        x.assert_meets("pipelined_update", &[r, p, s, u, w]);
         let ([a, b, c], n) = ([a, b, c].map(|f| x.factor(f)), x.n);
         let [u, w, p, s, x_there, r] = [u, w, p, s, x, r].map(|v| Arg::Memory(&v.memory));
         let args = [Arg::Length(n), Arg::Slots, a, b, c, u, w, p, s, x_there, r];
         x.on.queue().launch(Kernel::Recur, Items::Entries(n), &args);
     }
 
-    fn advance(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {
-        x.assert_meets("advance", &[r, p, q]);
+    fn cg_update(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {
+        x.assert_meets("cg_update", &[r, p, q]);
         let [rr] = DeviceScalar::results(&x.on);
         let a = x.factor(a);
         let n = x.n;

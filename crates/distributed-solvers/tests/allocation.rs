@@ -12,7 +12,7 @@ use again::again;
 use coarsen_core::{Outcome, Preconditioner, Stop, Vector};
 use coarsen_distributed::{DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, ThreadComm};
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::cloth;
 
 fn main() {

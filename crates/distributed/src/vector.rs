@@ -253,7 +253,7 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
     }
 
     /// One loop, except for reproducible sums.
-    fn advance(x: &mut Self, r: &mut Self, a: &DistScalar<C, T>, p: &Self, q: &Self) -> DistScalar<C, T> {
+    fn cg_update(x: &mut Self, r: &mut Self, a: &DistScalar<C, T>, p: &Self, q: &Self) -> DistScalar<C, T> {
         let a = a.read();
         if x.on.layout().leaf().is_some() {
             x.axpy(&a.into(), p);
@@ -262,12 +262,12 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         }
         x.assert_fits(&[r, p, q]);
         let sums = x.on.start_sums(1, |into| {
-            into[0] = Vec::advance(&mut x.own, &mut r.own, &a, &p.own, &q.own).wide();
+            into[0] = Vec::cg_update(&mut x.own, &mut r.own, &a, &p.own, &q.own).wide();
         });
         DistScalar::sum(&sums, 0)
     }
 
-    fn recur(
+    fn pipelined_update(
         x: &mut Self,
         r: &mut Self,
         [p, s]: [&mut Self; 2],
@@ -277,7 +277,7 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         x.assert_fits(&[r, p, s, u, w]);
         let factors = factors.map(Scalar::read);
         let factors = factors.each_ref();
-        Vec::recur(&mut x.own, &mut r.own, [&mut p.own, &mut s.own], [&u.own, &w.own], factors);
+        Vec::pipelined_update(&mut x.own, &mut r.own, [&mut p.own, &mut s.own], [&u.own, &w.own], factors);
     }
 
     fn sync(&self) -> Result<(), Error> {

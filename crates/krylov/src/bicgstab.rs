@@ -8,9 +8,11 @@
 //! | p̂, ŝ | `y` | M⁻¹ p, then M⁻¹ s |
 //! | v, t | `v`, `t` | A p̂, A ŝ |
 //! | ρ, α, β, ω | `rho`, `alpha`, `beta`, `omega` | |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, t, α and ω are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scaling`); v, t, α and ω are those of A / unit |
 //!
 //! Names follow van der Vorst 1992. (s, t) and similar pairs are inner products.
+
+use std::ops::ControlFlow::Break;
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
@@ -18,9 +20,10 @@ use coarsen_core::{
 use num_traits::{one, zero};
 
 use crate::Krylov;
-use crate::convergence_test::ConvergenceTest;
-use crate::scale;
-use crate::start::{Workspace, check, round_off};
+use crate::convergence_test::round_off;
+use crate::krylov::solve_and_default;
+use crate::scaling;
+use crate::solve::{Solve, Workspace, check};
 
 /// BiCGStab for general A, preconditioned from the right.
 ///
@@ -33,22 +36,21 @@ use crate::start::{Workspace, check, round_off};
 /// recurrences.
 /// *Outcome* if an inner product vanishes within round-off, the method restarts from the recomputed residual.
 /// If the previous run made no progress, the solve ends as [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 2 applications of A, 2 of M, 5 reductions, 6 axpby, 3 waits; 7 vectors.
+/// *Cost* per iteration: 2 applications of A, 2 of M, 5 reductions, 6 axpby, 3 synchronisations; 7 vectors.
 /// *Reference* van der Vorst 1992; Saad 2003, §7.4.2, Algorithm 7.7.
 ///
 /// ```
-/// use coarsen_core::{Identity, from_fn};
-/// use coarsen_krylov::{BiCgStab, Krylov};
+/// use coarsen_krylov::{BiCgStab, Identity, from_fn};
 /// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![2.0 * x[0] - x[1], x[0] + 2.0 * x[1]]);
 /// let (b, mut x) = (vec![1.0, 3.0], vec![0.0; 2]);
 /// BiCgStab::default().solve(&a, &mut Identity, &b, &mut x)?.converged()?;
 /// assert!((x[0] - 1.0).abs() < 1e-7 && (x[1] - 1.0).abs() < 1e-7);
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct BiCgStab<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
-    workspace: Workspace<V, 7>,
+    workspace: Workspace<V, 5>,
 }
 
 impl<V: Vector> BiCgStab<V> {
@@ -58,11 +60,7 @@ impl<V: Vector> BiCgStab<V> {
     }
 }
 
-impl<V: Vector> Default for BiCgStab<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(BiCgStab);
 
 impl<V: Vector> Krylov<V> for BiCgStab<V> {
     fn solve_with(
@@ -74,32 +72,30 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("BiCgStab", Class::Linear, &self.stop, a, m, b, x)?;
-        let ([r, shadow, p, y, v, t, safe], spare) = self.workspace.with_spare(b)?;
-        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value| b.scalar(value);
         let mut unit = None; // set by the first product
 
-        while test.goes_on(x, r)? {
+        let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: true };
+        solve.run(&mut self.workspace, x, |[shadow, p, y, v, t], _, x, r, test| {
             shadow.copy(r);
             p.copy(r);
             let mut rho = r.dot(r).read();
             loop {
                 m.apply(p, y); // p̂ = M⁻¹ p
                 a.apply(y, v); // v = A p̂
-                scale::shrink(v, unit.unwrap_or(1.0), y);
-                let [mut sigma, mut size] = wait::<V>(&shadow.dot_magnitude(v));
+                scaling::shrink(v, unit.unwrap_or(1.0), y);
+                let [mut sigma, mut size] = read::<V>(&shadow.dot_magnitude(v));
                 if unit.is_none() {
                     let ratio = size / rho;
-                    unit = Some(scale::unit_of(v, [size, ratio * ratio], t));
+                    unit = Some(scaling::unit_of(v, [size, ratio * ratio], t));
                     if unit != Some(1.0) {
-                        [sigma, size] = wait::<V>(&shadow.dot_magnitude(v));
+                        [sigma, size] = read::<V>(&shadow.dot_magnitude(v));
                     }
                 }
                 let unit = unit.unwrap_or(1.0);
-                let step = |length| number(scale::unscaled(length, unit.recip()));
+                let step = |length| number(scaling::unscaled(length, unit.recip()));
                 if vanishes(sigma, size) {
-                    test.end(Outcome::Breakdown);
-                    break;
+                    return Break(Outcome::Breakdown);
                 }
                 let alpha = rho / sigma;
                 x.axpy(&step(alpha), y);
@@ -107,7 +103,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
 
                 m.apply(r, y); // ŝ = M⁻¹ s
                 a.apply(y, t); // t = A ŝ
-                scale::shrink(t, unit, y);
+                scaling::shrink(t, unit, y);
                 let [ts, tt] = V::dot_magnitudes([(t, r), (t, t)]);
                 let [ts, size, tt] = V::wait_for([&ts.value, &ts.magnitude, &tt.value]);
                 let halfway = vanishes(ts, size); // s cannot be reduced further: keep it
@@ -117,20 +113,18 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
 
                 let [next, rr] = V::dot_magnitudes([(shadow, r), (r, r)]);
                 let [next, size, rr] = V::wait_for([&next.value, &next.magnitude, &rr.value]);
-                if test.step() && test.look(rr, &[], Some(x)).is_break() {
-                    break;
+                if test.step() {
+                    test.check(rr, Some(x))?;
                 }
                 if halfway || vanishes(next, size) {
-                    test.end(Outcome::Breakdown);
-                    break;
+                    return Break(Outcome::Breakdown);
                 }
                 let beta = next / rho * (alpha / omega);
                 p.axpy(&number(-omega), v);
                 p.axpby(&number(one()), r, &number(beta)); // p = r + β (p − ω v)
                 rho = next;
             }
-        }
-        test.report(x, None)
+        })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
@@ -138,7 +132,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
     }
 }
 
-fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
+fn read<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
     V::wait_for([&dot.value, &dot.magnitude])
 }
 

@@ -12,19 +12,16 @@
 //!
 //! Step numbers at line ends follow Saad 2003, Algorithm 9.1.
 
-use std::ops::ControlFlow;
-
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, RitzValues, Scalar,
-    Stop, Vector,
+    Class, Error, LinearOperator, Monitor, Preconditioner, Real, Report, RitzValues, Scalar, Stop, Vector,
 };
-
 use num_traits::{Float, One, Zero};
 
 use crate::Krylov;
-use crate::convergence_test::ConvergenceTest;
-use crate::start::{Workspace, check, round_off};
-use crate::tridiagonal::Tridiagonal;
+use crate::convergence_test::{PreconditionerTest, read, round_off};
+use crate::krylov::solve_and_default;
+use crate::solve::{Solve, Workspace, check};
+use crate::spectrum::Tridiagonal;
 
 /// Preconditioned conjugate gradients for symmetric positive definite A and M.
 ///
@@ -35,29 +32,28 @@ use crate::tridiagonal::Tridiagonal;
 /// *Outcome* if the curvature pᵀAp is only round-off, x does not change. Negative curvature ends as
 /// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing curvature as
 /// [`Breakdown`](Outcome::Breakdown).
-/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions; one wait per convergence test; 5 vectors.
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions; one synchronisation per convergence check; 5 vectors.
 /// In addition to A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M
 /// computes it. (A p, p) is computed together with A p. Delaying the update of x until the next p would save
 /// a pass, but monitors and restarts would then receive an old x.
 /// *Reference* Saad 2003, §9.2, Algorithm 9.1.
 ///
 /// ```
-/// use coarsen_core::{Identity, Stop, from_fn};
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::{Cg, Identity, Stop, from_fn};
 /// let a = from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| (0..3).for_each(|i| y[i] = (i + 1) as f64 * x[i]));
 /// let (b, mut x) = (vec![1.0, 2.0, 3.0], vec![0.0; 3]);
 /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut Identity, &b, &mut x)?.converged()?;
 /// assert_eq!(report.iterations, 3); // three distinct eigenvalues
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct Cg<V: Vector = Vec<f64>> {
-    /// The stopping rule. If `look_every` is above 1, there is no condition estimate.
+    /// The stopping rule. If `check_every` is above 1, there is no condition estimate.
     pub stop: Stop<V::Real>,
     /// If ‖r‖ at a convergence test is at most this fraction of the last recomputed residual, r is replaced
     /// by b − A x. The direction is kept unless the two residuals differ too much. *Use* with
     /// [`MixedPrecision`](coarsen_core::MixedPrecision), since products with the rounded A make r differ more
     /// and more from b − A x. 1e-2 suits f32. With `None`, the default, r is never replaced.
-    /// *Cost* one residual, one pass over r and x, and one wait per replacement. After the first replacement
+    /// *Cost* one residual, one pass over r and x, and one synchronisation per replacement. After the first replacement
     /// there is no condition estimate.
     /// *Reference* van der Vorst & Ye 2000, SIAM J. Sci. Comput. 22.
     pub replace_residual: Option<V::Real>,
@@ -65,10 +61,10 @@ pub struct Cg<V: Vector = Vec<f64>> {
     /// `stop`; `None`, the default, for no such test.
     ///
     /// *Use* in inner solves of Newton's method if the residual has stiff and soft parts, which M balances:
-    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a wait per
+    /// Wang et al. 2020 (HOT), §5.3. A solve that ends by this test is `Converged`. *Cost* a synchronisation per
     /// iteration.
     pub in_preconditioner: Option<V::Real>,
-    workspace: Workspace<V, 5>,
+    workspace: Workspace<V, 3>,
     lanczos: Tridiagonal,
 }
 
@@ -85,7 +81,7 @@ impl<V: Vector> Cg<V> {
     }
 
     /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, both inside the spectrum. Requires
-    /// `look_every` = 1.
+    /// `check_every` = 1.
     ///
     /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3). Its first 1024 rows are
     /// stored.
@@ -94,11 +90,7 @@ impl<V: Vector> Cg<V> {
     }
 }
 
-impl<V: Vector> Default for Cg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Cg);
 
 impl<V: Vector> Krylov<V> for Cg<V> {
     fn solve_with(
@@ -116,70 +108,55 @@ impl<V: Vector> Krylov<V> for Cg<V> {
             let (name, range) = ("Cg::replace_residual", "between 0 and 1");
             return Err(Error::Parameter { name, value: share.wide(), range });
         }
-        self.lanczos.clear();
-        let ([r, z, p, q, safe], spare) = self.workspace.with_spare(b)?;
-        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
-        test.also_in_preconditioner(self.in_preconditioner)?;
-        let unit = b.scalar(round_off());
+        let mut in_preconditioner = PreconditionerTest::new(self.in_preconditioner)?;
+        let (lanczos, unit) = (&mut self.lanczos, b.scalar(round_off()));
+        lanczos.clear();
+        let mut first = self.stop.check_every == 1; // the Lanczos process starts from the residual of x₀
 
-        // Each pass of the loop runs Algorithm 9.1 from r = b − A x. Another pass begins if round-off has
-        // made r inaccurate.
-        while test.goes_on(x, r)? {
+        // Each run is Algorithm 9.1 from r = b − A x. Another run begins if round-off has made r inaccurate.
+        let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: false };
+        let report = solve.run(&mut self.workspace, x, |[z, p, q], b, x, r, test| {
             let mut rho = m.apply_dot(r, z); // 1
-            if test.settles(&rho.value) {
-                continue;
-            }
+            in_preconditioner.check(&rho.value, test)?;
             p.copy(z); // 1
-            let mut anew = false;
+            let mut keeps_coefficients = std::mem::take(&mut first);
             loop {
                 let curvature = a.apply_dot(p, q); // 3
-                let floor = curvature.floor(&unit);
-                let alpha = rho.value.over(&curvature.value, &floor); // 3
-                let rr = V::advance(x, r, &alpha, p, q); // 4, 5
+                let bound = curvature.round_off(&unit);
+                let alpha = rho.value.over(&curvature.value, &bound); // 3
+                let rr = V::cg_update(x, r, &alpha, p, q); // 4, 5
 
+                let mut drops_direction = false;
                 if test.step() {
-                    let Dot { value, magnitude } = &curvature;
-                    let [rr, rz, rz_size, pq, pq_size] =
-                        V::wait_for([&rr, &rho.value, &rho.magnitude, value, magnitude]);
-                    if test.first_run() && self.stop.look_every == 1 {
-                        self.lanczos.push_step(rz.wide(), pq.wide());
+                    let (rr, positive) = read::<V>(&rr, [&rho, &curvature]);
+                    if keeps_coefficients {
+                        lanczos.push_step(positive[0].value.wide(), positive[1].value.wide());
                     }
-                    let positive = [
-                        (Outcome::IndefinitePreconditioner, Dot { value: rz, magnitude: rz_size }),
-                        (Outcome::IndefiniteOperator, Dot { value: pq, magnitude: pq_size }),
-                    ];
-                    if test.look_at(rr, &positive, Some(x), Some(&self.lanczos)).is_break() {
-                        break;
-                    }
+                    test.check_positive(rr, positive, x, Some(&*lanczos))?;
                     if let Some(share) = self.replace_residual
-                        && test.has_fallen(rr.sqrt(), share)
+                        && rr.sqrt() <= share * test.recomputed
                     {
-                        match test.replace(rr.sqrt(), x, r) {
-                            ControlFlow::Break(()) => break,
-                            ControlFlow::Continue(astray) => anew = astray,
-                        }
+                        keeps_coefficients = false;
+                        drops_direction = test.replace(rr.sqrt(), (a, b), x, r)?;
                     }
                 }
 
                 let next = m.apply_dot(r, z); // 6
-                if test.settles(&next.value) {
-                    break;
-                }
-                let beta = next.value.over(&rho.value, &rho.floor(&unit)); // 7
+                in_preconditioner.check(&next.value, test)?;
+                let beta = next.value.over(&rho.value, &rho.round_off(&unit)); // 7
                 // Deviation: after a step with α = 0, r, z and rho are unchanged. Then β = 1, and `alive` = 0
-                // keeps p. The next convergence test detects the curvature that caused α = 0.
-                let alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
-                if std::mem::take(&mut anew) {
+                // keeps p. The next convergence check detects the curvature that caused α = 0.
+                let alive = curvature.value.over(&curvature.value, &bound); // 1 or 0
+                if drops_direction {
                     p.copy(z); // 1, from the recomputed residual
                 } else {
                     p.axpby(&alive, z, &beta); // 8
                 }
                 rho = next;
             }
-        }
-        let condition =
-            self.lanczos.extremes().filter(|ends| ends[0] > 0.0).map(|[low, high]| V::Real::of(high / low));
-        test.report(x, condition)
+        })?;
+        let positive = lanczos.extremes().filter(|ends| ends[0] > 0.0);
+        Ok(Report { condition: positive.map(|[low, high]| V::Real::of(high / low)), ..report })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

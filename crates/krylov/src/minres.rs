@@ -9,12 +9,13 @@
 //! | c, s | `c`, `s` | cosines and sines of the Givens rotations of the current and the previous step |
 //! | w | `w`, `w0` | search directions |
 //! | η | `eta` | last entry of the rotated right-hand side of the least-squares problem |
-//! | | `unit` | 1, or a power of two near ‖A‖ (see `scale`); v, γ, δ and α are those of A / unit |
+//! | | `unit` | 1, or a power of two near ‖A‖ (see `scaling`); v, γ, δ and α are those of A / unit |
 //!
 //! Letters and the order of steps follow Elman, Silvester & Wathen 2014, Algorithm 4.1, which is Paige &
 //! Saunders 1975 with a preconditioner.
 
 use std::mem;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use coarsen_core::{
     Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
@@ -22,9 +23,10 @@ use coarsen_core::{
 use num_traits::{Float, zero};
 
 use crate::Krylov;
-use crate::convergence_test::ConvergenceTest;
-use crate::scale;
-use crate::start::{Workspace, check, round_off};
+use crate::convergence_test::round_off;
+use crate::krylov::solve_and_default;
+use crate::scaling;
+use crate::solve::{Solve, Workspace, check};
 
 /// MINRES for symmetric A, which may be indefinite or singular, with symmetric positive definite M.
 ///
@@ -36,23 +38,22 @@ use crate::start::{Workspace, check, round_off};
 /// ends as [`IndefinitePreconditioner`](Outcome::IndefinitePreconditioner). If A is singular and b is not in
 /// its range, the solve ends as [`Inconsistent`](Outcome::Inconsistent), and x is the least-squares solution.
 /// The sign of this is a residual r ≠ 0 with A r nearly zero: further steps do not reduce it, and x grows.
-/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 waits and one per convergence
+/// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions, 7 axpby, 2 synchronisations and one per convergence
 /// test; 8 vectors. *Reference* Paige & Saunders 1975, §5; Choi, Paige & Saunders 2011, SIAM J. Sci. Comput.
 /// 33, §3 (‖A r‖ by the recurrence); Elman, Silvester & Wathen 2014, §4.1, Algorithm 4.1.
 ///
 /// ```
-/// use coarsen_core::{Identity, from_fn};
-/// use coarsen_krylov::{Krylov, Minres};
+/// use coarsen_krylov::{Identity, Minres, from_fn};
 /// let swap = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![x[1], x[0]]);
 /// let (b, mut x) = (vec![1.0, 3.0], vec![0.0; 2]);
 /// Minres::default().solve(&swap, &mut Identity, &b, &mut x)?.converged()?;
 /// assert!((x[0] - 3.0).abs() < 1e-7 && (x[1] - 1.0).abs() < 1e-7);
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct Minres<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
-    workspace: Workspace<V, 8>,
+    workspace: Workspace<V, 6>,
 }
 
 impl<V: Vector> Minres<V> {
@@ -62,11 +63,7 @@ impl<V: Vector> Minres<V> {
     }
 }
 
-impl<V: Vector> Default for Minres<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Minres);
 
 impl<V: Vector> Krylov<V> for Minres<V> {
     fn solve_with(
@@ -78,50 +75,39 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Minres", Class::Symmetric, &self.stop, a, m, b, x)?;
-        let ([r, v, v0, z, q, w, w0, safe], spare) = self.workspace.with_spare(b)?;
-        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let number = |value: f64| b.scalar(V::Real::of(value));
         // A lower bound of ‖A‖ in the norm of M⁻¹. It is kept over all runs, since a run that starts from a
         // least-squares residual gives no bound.
         let (mut norm, mut unit) = (0.0_f64, None);
 
-        while test.goes_on(x, r)? {
+        let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: true };
+        solve.run(&mut self.workspace, x, |[v, v0, z, q, w, w0], _, x, r, test| {
             v.copy(r);
             for u in [&mut *v0, &mut *w, &mut *w0] {
                 u.fill(zero());
             }
-            let mut gamma = match length::<V>(&m.apply_dot(v, z)) {
-                Ok(gamma) => gamma,
-                Err(outcome) => {
-                    test.end(outcome);
-                    continue;
-                }
-            };
+            let mut gamma = length::<V>(&m.apply_dot(v, z))?;
             let (mut gamma0, mut eta, mut held) = (1.0, gamma, None);
             let (mut c0, mut c, mut s0, mut s) = (1.0, 1.0, 0.0, 0.0);
             loop {
                 // Deviation: z is not normalised. Its factor 1/γ is part of the coefficients.
-                let [mut product, size] = wait::<V>(&a.apply_dot(z, q));
+                let [mut product, size] = read::<V>(&a.apply_dot(z, q));
                 let known = unit.is_some();
                 let unit = *unit.get_or_insert_with(|| {
                     let ratio = V::Real::of(size.wide() / (gamma * gamma));
-                    scale::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero and is not read
+                    scaling::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero and is not read
                 });
                 if unit != 1.0 {
-                    scale::shrink(q, if known { unit } else { 1.0 }, z);
-                    [product, _] = wait::<V>(&z.dot_magnitude(q));
+                    scaling::shrink(q, if known { unit } else { 1.0 }, z);
+                    [product, _] = read::<V>(&z.dot_magnitude(q));
                 }
                 let delta = product.wide() / (gamma * gamma); // δ = (A z, z)
                 v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
                 v0.axpy(&number(-delta / gamma), v);
                 mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀
                 let next = match length::<V>(&m.apply_dot(v, q)) {
-                    Ok(length) => length,
-                    Err(Outcome::Breakdown) => 0.0, // the Krylov space is exhausted
-                    Err(outcome) => {
-                        test.end(outcome);
-                        break;
-                    }
+                    Break(Outcome::Breakdown) => 0.0, // the Krylov space is exhausted
+                    length => length?,
                 };
 
                 let alpha0 = c * delta - c0 * s * gamma;
@@ -133,12 +119,11 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 // = 0.
                 let slope = alpha0.hypot(c * next);
                 if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
-                    test.hold(x);
+                    test.best.hold(x, r.norm());
                     held = Some(x.dot(x).read());
                 }
                 if slope <= round_off::<V::Real>().wide() * norm {
-                    test.end(Outcome::Inconsistent);
-                    break;
+                    return Break(Outcome::Inconsistent);
                 }
                 (c0, c, s0, s) = (c, alpha0 / alpha1, s, next / alpha1);
                 w0.axpby(&number(1.0 / (gamma * alpha1)), z, &number(-alpha3 / alpha1));
@@ -150,26 +135,21 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 r.axpby(&number(share), v, &number(s * s));
 
                 if test.step() {
-                    if test.look(r.dot(r).read(), &[], Some(x)).is_break() {
-                        break;
-                    }
+                    test.check(r.dot(r).read(), Some(x))?;
                     // After a least-squares solution, x grows along the null space.
                     if let Some(xx) = held
                         && x.dot(x).read() * V::Real::EPSILON > xx
                     {
-                        test.end(Outcome::Inconsistent);
-                        break;
+                        return Break(Outcome::Inconsistent);
                     }
                 }
                 if next == 0.0 {
-                    test.end(Outcome::Breakdown);
-                    break;
+                    return Break(Outcome::Breakdown);
                 }
                 mem::swap(z, q);
                 (gamma0, gamma) = (gamma, next);
             }
-        }
-        test.report(x, None)
+        })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
@@ -177,18 +157,18 @@ impl<V: Vector> Krylov<V> for Minres<V> {
     }
 }
 
-fn wait<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
+fn read<V: Vector>(dot: &Dot<V::Scalar>) -> [V::Real; 2] {
     V::wait_for([&dot.value, &dot.magnitude])
 }
 
 /// √(v, M⁻¹ v), or the outcome if (v, M⁻¹ v) is negative or zero.
-fn length<V: Vector>(dot: &Dot<V::Scalar>) -> Result<f64, Outcome> {
-    let [value, magnitude] = wait::<V>(dot);
-    let floor = Dot { value, magnitude }.floor(&round_off());
+fn length<V: Vector>(dot: &Dot<V::Scalar>) -> ControlFlow<Outcome, f64> {
+    let [value, magnitude] = read::<V>(dot);
+    let bound = Dot { value, magnitude }.round_off(&round_off());
     match value {
-        v if !v.is_finite() => Err(Outcome::NotFinite),
-        v if v > floor => Ok(v.wide().sqrt()),
-        v if v < -floor => Err(Outcome::IndefinitePreconditioner),
-        _ => Err(Outcome::Breakdown),
+        v if !v.is_finite() => Break(Outcome::NotFinite),
+        v if v > bound => Continue(v.wide().sqrt()),
+        v if v < -bound => Break(Outcome::IndefinitePreconditioner),
+        _ => Break(Outcome::Breakdown),
     }
 }

@@ -5,9 +5,10 @@ use coarsen_core::{
 };
 use num_traits::{Float, one, zero};
 
-use crate::scale::{self, Size, Unscaled};
-use crate::start::{Workspace, check, check_finite};
-use crate::{Krylov, NullSpaceError};
+use crate::Krylov;
+use crate::krylov::inherent_solve;
+use crate::scaling::{self, Scaled, Size, Unscaled};
+use crate::solve::{Workspace, check};
 
 /// An orthonormal basis N of the null space of a singular A. Aᵀ must have the same null space, as for
 /// symmetric A.
@@ -39,7 +40,7 @@ impl<V: Vector> NullSpace<V> {
     ///
     /// # Errors
     /// [`NullSpaceError::Dependent`] if a vector is within √EPSILON of the span of the previous vectors,
-    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Place`] (with
+    /// [`NullSpaceError::Length`], [`NullSpaceError::NotFinite`], [`NullSpaceError::Core`] (with
     /// [`Error::Layout`] if layouts differ).
     pub fn new(vectors: Vec<V>) -> Result<Self, NullSpaceError> {
         let mut space = Self { vectors: Vec::with_capacity(vectors.len()) };
@@ -52,8 +53,8 @@ impl<V: Vector> NullSpace<V> {
             }
             let mut n = v.like()?;
             let mut before = v.norm();
-            if !scale::is_ordinary(before * before) {
-                match scale::fit(&v, before * before, &mut n) {
+            if !scaling::is_ordinary(before * before) {
+                match scaling::fit(&v, before * before, &mut n) {
                     Size::Power(_) => v.copy(&n), // spans the same line
                     Size::NotFinite => return Err(NullSpaceError::NotFinite { vector }),
                     Size::Zero => return Err(NullSpaceError::Dependent { vector, share: 0.0 }),
@@ -77,7 +78,7 @@ impl<V: Vector> NullSpace<V> {
         &self.vectors
     }
 
-    /// x −= N Nᵀ x. *Cost* one reduction for all vectors of N, two passes over them; no wait.
+    /// x −= N Nᵀ x. *Cost* one reduction for all vectors of N, two passes over them; no synchronisation.
     pub fn project(&self, x: &mut V) {
         self.project_by(x, &mut Vec::new());
     }
@@ -120,8 +121,7 @@ impl<V: Vector> NullSpace<V> {
 /// *Reference* Kaasschieter 1988, "Preconditioned conjugate gradients for solving singular systems".
 ///
 /// ```
-/// use coarsen_core::{Identity, Outcome, from_fn};
-/// use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+/// use coarsen_krylov::{Cg, Identity, NullSpace, Outcome, Projected, from_fn};
 /// let pair = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![x[0] - x[1], x[1] - x[0]]);
 /// let (b, mut x) = (vec![1.0, -1.0], vec![5.0, 3.0]);
 /// let mut method = Projected::new(Cg::default(), NullSpace::constants(&b)?);
@@ -129,7 +129,7 @@ impl<V: Vector> NullSpace<V> {
 /// assert!((x[0] - 0.5).abs() < 1e-12 && (x[1] + 0.5).abs() < 1e-12);
 /// let report = method.solve(&pair, &mut Identity, &vec![3.0, 1.0], &mut x)?;
 /// assert_eq!(report.outcome, Outcome::Inconsistent);
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct Projected<V: Vector, K> {
     /// The method that solves the projected system. Its stopping rule applies to the whole system.
@@ -137,15 +137,49 @@ pub struct Projected<V: Vector, K> {
     /// The null space of A.
     pub null_space: NullSpace<V>,
     workspace: Workspace<V, 2>,
+    /// For a b whose square overflows or underflows.
+    scaled: Workspace<V, 1>,
     shares: Vec<V::Scalar>,
 }
 
 impl<V: Vector, K: Krylov<V>> Projected<V, K> {
     /// Combines a method with the null space that is projected out.
     pub fn new(method: K, null_space: NullSpace<V>) -> Self {
-        Self { method, null_space, workspace: Workspace::new(), shares: Vec::new() }
+        let (workspace, scaled) = (Workspace::new(), Workspace::new());
+        Self { method, null_space, workspace, scaled, shares: Vec::new() }
+    }
+
+    /// Solves a system whose b·b overflows or underflows, divided by a power of two. If b is 0 or an entry of b or x
+    /// is not finite, the method itself gives the result.
+    fn solve_scaled(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+        monitor: &mut dyn Monitor<V>,
+    ) -> Result<Report<V::Real>, Error> {
+        let mut workspace = std::mem::replace(&mut self.scaled, Workspace::new());
+        let ([guess], [r, _], scaled) = workspace.with_residual(b)?;
+        guess.copy(x);
+        let system = Scaled::new(a, b, x, r, scaled)?;
+        let solved = if system.power == 1.0 {
+            x.copy(guess);
+            self.method.solve_with(a, m, b, x, monitor)
+        } else {
+            let stop = *self.method.stop_mut();
+            *self.method.stop_mut() = scaling::scaled_stop(stop, system.power);
+            let mut monitor = Unscaled { monitor, power: system.power };
+            let solved = self.solve_with(a, m, system.b, x, &mut monitor).inspect_err(|_| x.copy(guess));
+            *self.method.stop_mut() = stop;
+            solved.map(|report| system.restore(a, x, r, report))
+        };
+        self.scaled = workspace;
+        solved
     }
 }
+
+inherent_solve!(Projected, K);
 
 impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
     fn stop_in_preconditioner(&mut self, tolerance: Option<V::Real>) -> bool {
@@ -171,104 +205,45 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         }
         let [load, r] = self.workspace.like(b)?;
         load.copy(b);
-        let mut squares = space.split(load, x, shares);
-        if !squares[3].is_finite() && !scale::is_finite(x, r) {
-            check_finite(&[("b", b), ("x", x)])?; // before projections spread NaN to all entries
-            return Ok(not_finite(&stop));
+        let [bb, part, rest, xx] = space.split(load, x, shares);
+        if !scaling::is_ordinary(bb) || (!xx.is_finite() && !scaling::is_finite(x, r)) {
+            return self.solve_scaled(a, m, b, x, monitor);
         }
-        let mut power = 1.0; // b and x are divided by it
-        if !scale::is_ordinary(squares[0]) {
-            match scale::fit(b, squares[0], r) {
-                Size::Power(near) if scale::is_finite(x, load) => {
-                    power = near;
-                    load.copy(r);
-                    r.copy(x);
-                    scale::divide_finite(r, near, x);
-                    squares = space.split(load, x, shares);
-                }
-                Size::Power(_) | Size::NotFinite => {
-                    check_finite(&[("b", b), ("x", x)])?;
-                    return Ok(not_finite(&stop));
-                }
-                Size::Zero => (),
-            }
-        }
-        let [bb, part, rest, _] = squares;
-        let length = |square: V::Real| if square > zero() { square.sqrt() } else { one() };
-        let threshold =
-            Stop { absolute: scale::tolerance(stop.absolute, power), ..stop }.threshold(bb.sqrt());
 
         // The residual of the projected system and the null-space part of b together must be within the
         // threshold. If this is impossible, the projected system is solved to half of the threshold.
+        let threshold = stop.threshold(bb.sqrt());
         let square = threshold * threshold;
-        if power == 1.0 {
-            r.copy(x); // the x of the caller, for an error
-        }
         let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
+        r.copy(x); // for an error
         space.project_by(x, shares);
-        let mut monitor = Unscaled { monitor, power };
-        let solved = self.method.solve_with(a, &mut Orthogonal { m, space, shares }, load, x, &mut monitor);
+        let solved = self.method.solve_with(a, &mut Orthogonal { m, space, shares }, load, x, monitor);
         *self.method.stop_mut() = stop;
-        let solved = match solved {
-            Ok(solved) => solved,
-            Err(error) => {
-                x.copy(r);
-                return Err(error);
-            }
-        };
+        let solved = solved.inspect_err(|_| x.copy(r))?;
         space.project_by(x, shares);
 
-        let whole = if power == 1.0 {
-            b
-        } else {
-            scale::round(x, power, r);
-            load.scaled(&b.scalar(V::Real::of(power.recip())), b);
-            load
-        };
-        a.residual(whole, x, r);
-        let found = r.norm();
-        let mut left = found;
-        if power != 1.0 && !found.is_finite() {
-            x.fill(zero()); // x overflows in the unit of b
-            a.residual(whole, x, r);
-            left = r.norm();
-        }
-        if power != 1.0 {
-            scale::restore(x, power, r);
-        }
+        a.residual(b, x, r);
+        let residual = r.norm();
         let outcome = match solved.outcome {
-            _ if !(found.is_finite() && left.is_finite()) => Outcome::NotFinite,
-            _ if left <= threshold => Outcome::Converged,
+            _ if !residual.is_finite() => Outcome::NotFinite,
+            _ if residual <= threshold => Outcome::Converged,
             Outcome::Converged if part > square * V::Real::of(0.75) => Outcome::Inconsistent,
             Outcome::Converged => Outcome::Stagnated, // A N ≠ 0: N is not the null space of A
             other => other,
         };
-        let initial = (solved.initial_residual * length(rest)).hypot(part.sqrt());
+        let [size, rest] = [bb, rest].map(|square| if square > zero() { square.sqrt() } else { one() });
         Ok(Report {
             outcome,
-            initial_residual: initial / length(bb),
-            true_residual: left / length(bb),
-            tolerance: threshold / length(bb),
+            initial_residual: (solved.initial_residual * rest).hypot(part.sqrt()) / size,
+            true_residual: residual / size,
+            tolerance: threshold / size,
             ..solved
         })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {
         self.method.stop_mut()
-    }
-}
-
-/// The report if the right-hand side or the guess contains NaN or infinity whose index cannot be found; x is
-/// not written.
-fn not_finite<T: Real>(stop: &Stop<T>) -> Report<T> {
-    Report {
-        outcome: Outcome::NotFinite,
-        iterations: 0,
-        initial_residual: T::nan(),
-        true_residual: T::nan(),
-        tolerance: stop.relative,
-        condition: None,
     }
 }
 
@@ -291,5 +266,50 @@ impl<V: Vector> Preconditioner<V> for Orthogonal<'_, V> {
 
     fn size(&self) -> Option<usize> {
         self.m.size()
+    }
+}
+
+/// The reason why vectors cannot span a null space.
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NullSpaceError {
+    /// A vector that is zero or in the span of the previous vectors.
+    #[error(
+        "vector {vector} of the null space depends on the previous vectors: only {share:.1e} of its length is orthogonal to them; remove it, or choose rotations about the centre of mass"
+    )]
+    Dependent {
+        /// The index of the vector.
+        vector: usize,
+        /// The fraction of its length that is orthogonal to the previous vectors.
+        share: f64,
+    },
+    /// A vector whose length differs from that of the first vector.
+    #[error(
+        "vector {vector} of the null space: found size {found}, expected {expected}; all vectors have one entry per unknown"
+    )]
+    Length {
+        /// The index of the vector.
+        vector: usize,
+        /// The size of the first vector.
+        expected: usize,
+        /// The size of this vector.
+        found: usize,
+    },
+    /// NaN or infinity.
+    #[error("vector {vector} of the null space holds NaN or infinity; check the code that computed it")]
+    NotFinite {
+        /// The index of the vector.
+        vector: usize,
+    },
+    /// Memory for the basis cannot be allocated.
+    #[error(transparent)]
+    Core(#[from] Error),
+}
+
+/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// sentence.
+impl std::fmt::Debug for NullSpaceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
     }
 }

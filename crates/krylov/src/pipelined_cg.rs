@@ -18,13 +18,14 @@
 //! Numbers at line ends follow Ghysels & Vanroose 2014, Algorithm 4.
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Class, Dot, Error, LinearOperator, Monitor, Preconditioner, Real, Report, Scalar, Stop, Vector,
 };
 use num_traits::{one, zero};
 
 use crate::Krylov;
-use crate::convergence_test::ConvergenceTest;
-use crate::start::{Workspace, check, round_off};
+use crate::convergence_test::{read, round_off};
+use crate::krylov::solve_and_default;
+use crate::solve::{Solve, Workspace, check};
 
 /// The iterations between two times at which the products are computed without recurrences.
 const REFRESH: usize = 50;
@@ -44,19 +45,18 @@ const REFRESH: usize = 50;
 /// additional passes cost more than the reduction, and `Cg` or `SingleReductionCg` is faster.
 /// *Outcome* as for [`Cg`](crate::Cg); if the curvature is only round-off, x does not change. *Cost* per
 /// iteration: 1 application of A, 1 of M, 25 passes over vectors in addition to A and M ([`Cg`](crate::Cg):
-/// 11), 1 reduction; one wait per convergence test; 10 vectors. Every 50 iterations 4 more of A and 3 of M. At the end
+/// 11), 1 reduction; one synchronisation per convergence check; 10 vectors. Every 50 iterations 4 more of A and 3 of M. At the end
 /// there are two more applications of M and of A than in `Cg`.
 /// *Reference* Ghysels & Vanroose 2014, "Hiding global synchronization latency in the preconditioned conjugate
 /// gradient algorithm", Parallel Comput. 40, Algorithm 4.
 ///
 /// ```
-/// use coarsen_core::{Identity, Stop, from_fn};
-/// use coarsen_krylov::{Krylov, PipelinedCg};
+/// use coarsen_krylov::{Identity, PipelinedCg, Stop, from_fn};
 /// let a = from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| (0..3).for_each(|i| y[i] = (i + 1) as f64 * x[i]));
 /// let (b, mut x) = (vec![1.0, 2.0, 3.0], vec![0.0; 3]);
 /// let report = PipelinedCg::new(Stop::relative(1e-10)).solve(&a, &mut Identity, &b, &mut x)?.converged()?;
 /// assert_eq!(report.iterations, 3); // three distinct eigenvalues
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct PipelinedCg<V: Vector = Vec<f64>> {
     /// The stopping rule.
@@ -67,7 +67,7 @@ pub struct PipelinedCg<V: Vector = Vec<f64>> {
     ///
     /// *Cost* 4 applications of A and 3 of M each time.
     pub refresh_every: usize,
-    workspace: Workspace<V, 10>,
+    workspace: Workspace<V, 8>,
 }
 
 impl<V: Vector> PipelinedCg<V> {
@@ -77,11 +77,7 @@ impl<V: Vector> PipelinedCg<V> {
     }
 }
 
-impl<V: Vector> Default for PipelinedCg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(PipelinedCg);
 
 impl<V: Vector> Krylov<V> for PipelinedCg<V> {
     fn solve_with(
@@ -97,11 +93,10 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
             let (name, range) = ("PipelinedCg::refresh_every", "at least 1");
             return Err(Error::Parameter { name, value: 0.0, range });
         }
-        let ([r, u, w, v, n, p, s, q, z, safe], spare) = self.workspace.with_spare(b)?;
-        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let [unit, unity, none] = [round_off(), one(), zero()].map(|v| b.scalar(v));
 
-        while test.goes_on(x, r)? {
+        let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: false };
+        solve.run(&mut self.workspace, x, |[u, w, v, n, p, s, q, z], _, x, r, test| {
             m.apply(r, u); // 1
             a.apply(u, w); // 1
             let [mut rho, mut curvature] = V::dot_magnitudes([(r, u), (w, u)]); // 3, 4
@@ -110,12 +105,12 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
             let (mut alive, mut beta) = (unity.clone(), none.clone()); // 10
             let mut since = 0;
             loop {
-                let floor = curvature.floor(&unit);
-                let alpha = rho.value.over(&curvature.value, &floor); // 8, 10
+                let bound = curvature.round_off(&unit);
+                let alpha = rho.value.over(&curvature.value, &bound); // 8, 10
                 let back = -alpha.clone();
                 z.axpby(&alive, n, &beta); // 12
                 q.axpby(&alive, v, &beta); // 13
-                V::recur(x, r, [p, s], [u, w], [&alive, &beta, &alpha]); // 14, 15, 16, 17
+                V::pipelined_update(x, r, [p, s], [u, w], [&alive, &beta, &alpha]); // 14, 15, 16, 17
                 u.axpy(&back, q); // 18
                 w.axpy(&back, z); // 19
                 let [mut next, mut delta, rr] = V::dot_magnitudes([(r, u), (w, u), (r, r)]); // 3, 4
@@ -123,26 +118,17 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
                 a.apply(v, n); // 6
 
                 if test.step() {
-                    let Dot { value, magnitude } = &curvature;
-                    let [rr, ru, ru_size, ps, ps_size] =
-                        V::wait_for([&rr.value, &rho.value, &rho.magnitude, value, magnitude]);
-                    let mut signs =
-                        [Dot { value: ru, magnitude: ru_size }, Dot { value: ps, magnitude: ps_size }];
-                    if signs.iter().any(|dot| dot.value < zero()) {
+                    let (rr, mut positive) = read::<V>(&rr.value, [&rho, &curvature]);
+                    if positive.iter().any(|dot| dot.value < zero()) {
                         // Deviation: recurrences may lose a sign. A negative one ends the run, so u and s
                         // are free for the products themselves.
                         m.apply(r, u);
                         a.apply(p, s);
                         let [ru, ps] = V::dot_magnitudes([(r, u), (p, s)]);
                         let exact = V::wait_for([&ru.value, &ps.value]);
-                        signs.iter_mut().zip(exact).for_each(|(dot, exact)| confirm(dot, exact));
+                        positive.iter_mut().zip(exact).for_each(|(dot, exact)| confirm(dot, exact));
                     }
-                    let ends = [Outcome::IndefinitePreconditioner, Outcome::IndefiniteOperator];
-                    let [rho, curvature] = signs;
-                    let positive = [(ends[0], rho), (ends[1], curvature)];
-                    if test.look(rr, &positive, Some(x)).is_break() {
-                        break;
-                    }
+                    test.check_positive(rr, positive, x, None)?;
                 }
                 since += 1;
                 if since == self.refresh_every {
@@ -158,10 +144,10 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
                     a.apply(v, n); // 6
                 }
 
-                beta = next.value.over(&rho.value, &rho.floor(&unit)); // 8
+                beta = next.value.over(&rho.value, &rho.round_off(&unit)); // 8
                 // Deviation: after a step with α = 0, β = 1, and `alive` = 0 keeps p, s, q, z and the
-                // curvature. The next convergence test detects the curvature that caused α = 0.
-                alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
+                // curvature. The next convergence check detects the curvature that caused α = 0.
+                alive = curvature.value.over(&curvature.value, &bound); // 1 or 0
                 let frozen = unity.clone() + -alive.clone();
                 let lost = alive.clone() * beta.clone() * beta.clone() * curvature.value.clone();
                 curvature = Dot {
@@ -170,8 +156,7 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
                 };
                 rho = next;
             }
-        }
-        test.report(x, None)
+        })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

@@ -1,13 +1,15 @@
 //! The stationary iteration x ← x + ω M⁻¹ (b − A x).
 
+use std::ops::ControlFlow::Break;
+
 use coarsen_core::{
     Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
 };
 use num_traits::Float;
 
 use crate::Krylov;
-use crate::convergence_test::ConvergenceTest;
-use crate::start::{Workspace, check};
+use crate::krylov::solve_and_default;
+use crate::solve::{Solve, Workspace, check};
 
 /// Richardson iteration, which runs a multigrid cycle or a smoother as a solver.
 ///
@@ -16,27 +18,26 @@ use crate::start::{Workspace, check};
 /// convergence factor of a cycle. On symmetric positive definite systems, [`Cg`](crate::Cg) with the same M
 /// never needs more iterations. A diverging run returns the iterate of smallest residual (within a factor 2).
 /// *Outcome* [`Stagnated`](Outcome::Stagnated) if a correction is below the round-off of x. *Cost* per
-/// iteration: 1 residual, 1 application of M, 1 axpby; 3 reductions and one wait per convergence test; 3
+/// iteration: 1 residual, 1 application of M, 1 axpby; 3 reductions and one synchronisation per convergence check; 3
 /// vectors.
 /// *Reference* Saad 2003, §4.2.1.
 ///
 /// ```
-/// use coarsen_core::{Identity, Stop, from_fn};
-/// use coarsen_krylov::{Krylov, Richardson};
+/// use coarsen_krylov::{Identity, Richardson, Stop, from_fn};
 /// let half = from_fn(1, |x: &Vec<f64>, y: &mut Vec<f64>| y[0] = 0.5 * x[0]);
 /// let mut x = vec![0.0];
 /// let mut method = Richardson::new(Stop::default());
 /// method.omega = 2.0;
 /// let report = method.solve(&half, &mut Identity, &vec![3.0], &mut x)?.converged()?;
 /// assert_eq!((x[0], report.iterations), (6.0, 1));
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct Richardson<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
     /// ω, the relaxation factor, above 0; 1 by default.
     pub omega: V::Real,
-    workspace: Workspace<V, 3>,
+    workspace: Workspace<V, 1>,
 }
 
 impl<V: Vector> Richardson<V> {
@@ -46,11 +47,7 @@ impl<V: Vector> Richardson<V> {
     }
 }
 
-impl<V: Vector> Default for Richardson<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(Richardson);
 
 impl<V: Vector> Krylov<V> for Richardson<V> {
     fn solve_with(
@@ -66,30 +63,25 @@ impl<V: Vector> Krylov<V> for Richardson<V> {
             let value = self.omega.wide();
             return Err(Error::Parameter { name: "Richardson::omega", value, range: "above 0 and finite" });
         }
-        let ([r, z, safe], spare) = self.workspace.with_spare(b)?;
-        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor).smallest_residual();
         let omega = b.scalar(self.omega);
 
-        while test.goes_on(x, r)? {
+        let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: true };
+        solve.run(&mut self.workspace, x, |[z], b, x, r, test| {
             loop {
                 m.apply(r, z);
                 x.axpy(&omega, z);
-                test.recompute(x, r);
+                a.residual(b, x, r);
                 if test.step() {
                     let (rr, zz, xx) = (r.dot(r), z.dot(z), x.dot(x));
                     let [rr, zz, xx] = V::wait_for([&rr, &zz, &xx]);
-                    if test.look(rr, &[], Some(x)).is_break() {
-                        break;
-                    }
+                    test.check(rr, Some(x))?;
                     let known = xx.is_normal(); // the square of a tiny or huge x is 0 or infinite
                     if known && self.omega * zz.sqrt() <= V::Real::EPSILON * xx.sqrt() {
-                        test.end(Outcome::Stagnated);
-                        break;
+                        return Break(Outcome::Stagnated);
                     }
                 }
             }
-        }
-        test.report(x, None)
+        })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

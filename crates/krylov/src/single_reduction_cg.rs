@@ -15,13 +15,14 @@
 //! Letters at line ends follow Chronopoulos & Gear 1989, Algorithm 2.2, with a preconditioner.
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Report, Scalar, Stop, Vector,
+    Class, Dot, Error, LinearOperator, Monitor, Preconditioner, Report, Scalar, Stop, Vector,
 };
 use num_traits::{one, zero};
 
 use crate::Krylov;
-use crate::convergence_test::ConvergenceTest;
-use crate::start::{Workspace, check, round_off};
+use crate::convergence_test::{read, round_off};
+use crate::krylov::solve_and_default;
+use crate::solve::{Solve, Workspace, check};
 
 /// Preconditioned conjugate gradients with one reduction per iteration, for symmetric positive definite A and
 /// M.
@@ -33,24 +34,23 @@ use crate::start::{Workspace, check, round_off};
 /// than a pass over a vector: on several machines or on a device. On one machine with shared memory
 /// [`Cg`](crate::Cg) is as fast or faster. *Outcome* as for [`Cg`](crate::Cg); if the curvature is only
 /// round-off, x does not change. *Cost* per iteration: 1 application of A, 1 of M, 13 passes over vectors in
-/// addition to A and M ([`Cg`](crate::Cg): 11), 1 reduction; one wait per convergence test; 6 vectors. At the
+/// addition to A and M ([`Cg`](crate::Cg): 11), 1 reduction; one synchronisation per convergence check; 6 vectors. At the
 /// end there is one more application of M and of A than in `Cg`.
 /// *Reference* Chronopoulos & Gear 1989, "s-step iterative methods for symmetric linear systems", J. Comput.
 /// Appl. Math. 25, §2.
 ///
 /// ```
-/// use coarsen_core::{Identity, Stop, from_fn};
-/// use coarsen_krylov::{Krylov, SingleReductionCg};
+/// use coarsen_krylov::{Identity, SingleReductionCg, Stop, from_fn};
 /// let a = from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| (0..3).for_each(|i| y[i] = (i + 1) as f64 * x[i]));
 /// let (b, mut x) = (vec![1.0, 2.0, 3.0], vec![0.0; 3]);
 /// let report = SingleReductionCg::new(Stop::relative(1e-10)).solve(&a, &mut Identity, &b, &mut x)?.converged()?;
 /// assert_eq!(report.iterations, 3); // three distinct eigenvalues
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct SingleReductionCg<V: Vector = Vec<f64>> {
     /// The stopping rule.
     pub stop: Stop<V::Real>,
-    workspace: Workspace<V, 6>,
+    workspace: Workspace<V, 4>,
 }
 
 impl<V: Vector> SingleReductionCg<V> {
@@ -60,11 +60,7 @@ impl<V: Vector> SingleReductionCg<V> {
     }
 }
 
-impl<V: Vector> Default for SingleReductionCg<V> {
-    fn default() -> Self {
-        Self::new(Stop::default())
-    }
-}
+solve_and_default!(SingleReductionCg);
 
 impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
     fn solve_with(
@@ -76,40 +72,31 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         check("SingleReductionCg", Class::Symmetric, &self.stop, a, m, b, x)?;
-        let ([r, u, w, p, s, safe], spare) = self.workspace.with_spare(b)?;
-        let mut test = ConvergenceTest::new(self.stop, a, b, safe, spare, monitor);
         let [unit, unity, none] = [round_off(), one(), zero()].map(|v| b.scalar(v));
 
-        while test.goes_on(x, r)? {
+        let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: false };
+        solve.run(&mut self.workspace, x, |[u, w, p, s], _, x, r, test| {
             m.apply(r, u); // u
             a.apply(u, w); // w
             let [mut rho, mut curvature] = V::dot_magnitudes([(r, u), (w, u)]); // γ, δ
             let (mut alive, mut beta) = (unity.clone(), none.clone());
             loop {
-                let floor = curvature.floor(&unit);
-                let alpha = rho.value.over(&curvature.value, &floor); // α
-                V::recur(x, r, [p, s], [u, w], [&alive, &beta, &alpha]); // p, s, x, r
+                let bound = curvature.round_off(&unit);
+                let alpha = rho.value.over(&curvature.value, &bound); // α
+                V::pipelined_update(x, r, [p, s], [u, w], [&alive, &beta, &alpha]); // p, s, x, r
                 m.apply(r, u); // u
                 a.apply(u, w); // w
                 let [next, delta, rr] = V::dot_magnitudes([(r, u), (w, u), (r, r)]); // γ, δ
 
                 if test.step() {
-                    let Dot { value, magnitude } = &curvature;
-                    let [rr, ru, ru_size, ps, ps_size] =
-                        V::wait_for([&rr.value, &rho.value, &rho.magnitude, value, magnitude]);
-                    let positive = [
-                        (Outcome::IndefinitePreconditioner, Dot { value: ru, magnitude: ru_size }),
-                        (Outcome::IndefiniteOperator, Dot { value: ps, magnitude: ps_size }),
-                    ];
-                    if test.look(rr, &positive, Some(x)).is_break() {
-                        break;
-                    }
+                    let (rr, positive) = read::<V>(&rr.value, [&rho, &curvature]);
+                    test.check_positive(rr, positive, x, None)?;
                 }
 
-                beta = next.value.over(&rho.value, &rho.floor(&unit)); // β
+                beta = next.value.over(&rho.value, &rho.round_off(&unit)); // β
                 // Deviation: after a step with α = 0, β = 1, and `alive` = 0 keeps p, s and κ. The next
-                // convergence test detects the curvature that caused α = 0.
-                alive = curvature.value.over(&curvature.value, &floor); // 1 or 0
+                // convergence check detects the curvature that caused α = 0.
+                alive = curvature.value.over(&curvature.value, &bound); // 1 or 0
                 let frozen = unity.clone() + -alive.clone();
                 let lost = alive.clone() * beta.clone() * beta.clone() * curvature.value.clone();
                 curvature = Dot {
@@ -118,8 +105,7 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
                 };
                 rho = next;
             }
-        }
-        test.report(x, None)
+        })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use coarsen_core::{Stop, Vector};
 use coarsen_distributed::{Communicator, DistMatrix, Entries, Layout, Partition, Spmv};
 use coarsen_distributed_solvers::DistMultigrid;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_matrix_market as matrix_market;
 use coarsen_mpi::MpiComm;
 use coarsen_sparse::NearKernel;

@@ -20,7 +20,7 @@ use coarsen_distributed::{
     Communicator, Counted, DistBlockJacobi, DistMatrix, GlobalRows, Layout, Partition, Schedule, SelfComm,
     Spmv,
 };
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_mpi::MpiComm;
 use coarsen_problems::{Options, Parts, random_vector};
 

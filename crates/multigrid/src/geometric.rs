@@ -24,7 +24,7 @@ use crate::{Coarse, Coarsening, Grid};
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::{Geometric, Multigrid};
 /// # let a = coarsen_problems::Problem::parse("poisson2d:63", &Default::default())?.matrix;
 /// let mut m = Multigrid::geometric([63, 63, 1]).build(&a, &Cpu::new())?;

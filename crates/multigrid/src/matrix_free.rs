@@ -33,7 +33,7 @@ impl<C, S> Multigrid<C, S> {
     /// ```
     /// use coarsen_backend::Cpu;
     /// use coarsen_core::{Stop, from_fn};
-    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_krylov::Cg;
     /// use coarsen_multigrid::{Geometric, Multigrid};
     /// use coarsen_relax::Chebyshev;
     /// let n = 255; // −u″ on a line, h = 1/256

@@ -19,7 +19,7 @@ use crate::{Geometric, Grid};
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::Multigrid;
 /// # let a = coarsen_problems::Problem::parse("poisson2d:40", &Default::default())?.matrix;
 /// let mut m = Multigrid::geometric([40, 40, 1]).build(&a, &Cpu::new())?;

@@ -23,7 +23,7 @@ impl<C: Coarsening<f32> + 'static> Multigrid<C> {
     ///
     /// ```
     /// use coarsen_core::Stop;
-    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_krylov::Cg;
     /// use coarsen_multigrid::Multigrid;
     /// use coarsen_sparse::System;
     /// let a = coarsen_problems::Problem::parse("poisson2d:40", &Default::default())?.matrix;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use coarsen_backend::{Cpu, Setup, UpdateExt};
 use coarsen_core::{Preconditioner, Stop, parallel};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{Coarsening, Grid, Keep, Multigrid, Smoothing};
 use coarsen_relax::{BlockJacobi, GaussSeidel};
 use coarsen_sparse::GalerkinPlan;

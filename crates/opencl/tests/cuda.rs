@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use coarsen_backend::{Backend, Cpu, Setup, conformance};
 use coarsen_core::{Preconditioner, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::Multigrid;
 use coarsen_opencl::{
     By, DeviceJacobi, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl, OpenClError, default_device, devices,

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use coarsen_backend::{Backend, Setup, conformance};
 use coarsen_core::{Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{Device, OpenCl, devices};
 use coarsen_relax::BlockJacobi;
 

@@ -186,7 +186,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
         let solved = match &mut self.monitor {
             Some(monitor) => self.inner.solve_with(a, m, g, p, &mut **monitor),
-            None => self.inner.solve(a, m, g, p),
+            None => self.inner.solve_with(a, m, g, p, &mut ()),
         };
         if forced.is_some() {
             self.inner.stop_mut().relative = own;

@@ -31,7 +31,7 @@ impl Jacobi {
     /// ```
     /// use coarsen_backend::Cpu;
     /// use coarsen_core::{Stop, from_fn};
-    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_krylov::Cg;
     /// use coarsen_relax::Jacobi;
     /// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| (y[0], y[1]) = (2.0 * x[0], 8.0 * x[1]));
     /// let mut m = Jacobi::default().matrix_free(&[2.0, 8.0], &Cpu::new())?;
@@ -93,7 +93,7 @@ impl Chebyshev {
     /// ```
     /// use coarsen_backend::Cpu;
     /// use coarsen_core::{Stop, from_fn};
-    /// use coarsen_krylov::{Cg, Krylov};
+    /// use coarsen_krylov::Cg;
     /// use coarsen_relax::Chebyshev;
     /// let n = 200; // second differences
     /// let a = from_fn(n, move |x: &Vec<f64>, y: &mut Vec<f64>| {

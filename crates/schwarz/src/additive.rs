@@ -44,7 +44,7 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Gmres, Krylov};
+/// use coarsen_krylov::Gmres;
 /// let p = coarsen_problems::poisson2d(40)?;
 /// let (b, mut x) = (p.right_hand_side(1), vec![0.0; 1600]);
 /// let mut m = coarsen_schwarz::AdditiveSchwarz::restricted().build(p.system(), &Cpu::new())?;

@@ -27,7 +27,7 @@ use crate::packed::MOST;
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// let p = coarsen_problems::cloth(30, 0.01)?;
 /// let b = p.right_hand_side(1);
 /// let mut m = coarsen_schwarz::Schwarz::multilevel().build(p.system(), &Cpu::new())?;

@@ -4,7 +4,7 @@ use coarsen_auto::{Auto, Costs, Kind, Method};
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::Direct;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Options, Problem, random_vector, scrambled};
 use coarsen_relax::{BlockJacobi, Ic0};
 use coarsen_smoothed_aggregation::smoothed_aggregation;

@@ -291,17 +291,17 @@ impl<V: Real> Vector for AnyVector<V> {
         }
     }
 
-    fn advance(x: &mut Self, r: &mut Self, a: &AnyScalar<V>, p: &Self, q: &Self) -> AnyScalar<V> {
+    fn cg_update(x: &mut Self, r: &mut Self, a: &AnyScalar<V>, p: &Self, q: &Self) -> AnyScalar<V> {
         match x {
-            Self::Cpu(x) => AnyScalar::Cpu(Vector::advance(x, r.cpu_mut(), a.cpu(), p.cpu(), q.cpu())),
+            Self::Cpu(x) => AnyScalar::Cpu(Vector::cg_update(x, r.cpu_mut(), a.cpu(), p.cpu(), q.cpu())),
             #[cfg(feature = "opencl")]
             Self::OpenCl(x) => {
-                AnyScalar::OpenCl(Vector::advance(x, r.device_mut(), a.device(), p.device(), q.device()))
+                AnyScalar::OpenCl(Vector::cg_update(x, r.device_mut(), a.device(), p.device(), q.device()))
             }
         }
     }
 
-    fn recur(
+    fn pipelined_update(
         x: &mut Self,
         r: &mut Self,
         [p, s]: [&mut Self; 2],
@@ -311,12 +311,12 @@ impl<V: Real> Vector for AnyVector<V> {
         match x {
             Self::Cpu(x) => {
                 let (searched, from) = ([p.cpu_mut(), s.cpu_mut()], [u.cpu(), w.cpu()]);
-                Vector::recur(x, r.cpu_mut(), searched, from, factors.map(AnyScalar::cpu));
+                Vector::pipelined_update(x, r.cpu_mut(), searched, from, factors.map(AnyScalar::cpu));
             }
             #[cfg(feature = "opencl")]
             Self::OpenCl(x) => {
                 let (searched, from) = ([p.device_mut(), s.device_mut()], [u.device(), w.device()]);
-                Vector::recur(x, r.device_mut(), searched, from, factors.map(AnyScalar::device));
+                Vector::pipelined_update(x, r.device_mut(), searched, from, factors.map(AnyScalar::device));
             }
         }
     }

@@ -3,7 +3,7 @@
 use coarsen_contact::{BodyContact, Obstacle, Penetration, Plane};
 use coarsen_core::{Identity, Objective, Stop};
 use coarsen_elastic::{ImplicitEuler, Lame, Plus, Potential, StableNeoHookean, Tetrahedra};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_mesh::Mesh;
 use coarsen_sparse::SystemAt;
 

@@ -98,10 +98,10 @@ impl<T: Real> Vector for Vec<T> {
         Ok(())
     }
 
-    fn advance(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
+    fn cg_update(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
         let n = x.len();
-        assert!(r.len() == n && p.len() == n && q.len() == n, "advance: lengths differ");
-        T::of((T::loops().advance)([x, r], *a, [p, q]))
+        assert!(r.len() == n && p.len() == n && q.len() == n, "cg_update: lengths differ");
+        T::of((T::loops().cg_update)([x, r], *a, [p, q]))
     }
 
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<T>; N] {
@@ -112,10 +112,16 @@ impl<T: Real> Vector for Vec<T> {
         sums.map(|[value, magnitude]| Dot { value: T::of(value), magnitude: T::of(magnitude) })
     }
 
-    fn recur(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], [a, b, c]: [&T; 3]) {
+    fn pipelined_update(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&T; 3],
+    ) {
         let n = x.len();
-        assert!([&*r, p, s, u, w].iter().all(|v| v.len() == n), "recur: lengths differ");
-        (T::loops().recur)([x, r, p, s], [u, w], [*a, *b, *c]);
+        assert!([&*r, p, s, u, w].iter().all(|v| v.len() == n), "pipelined_update: lengths differ");
+        (T::loops().pipelined_update)([x, r, p, s], [u, w], [*a, *b, *c]);
     }
 }
 
@@ -129,15 +135,15 @@ mod tests {
         let [p, q, x0, r0]: [Vec<f64>; 4] =
             std::array::from_fn(|k| (0..n).map(|i| ((i * (k + 3)) as f64).sin()).collect());
         let (mut x, mut r) = (x0.clone(), r0.clone());
-        let rr = Vector::advance(&mut x, &mut r, &0.3, &p, &q);
+        let rr = Vector::cg_update(&mut x, &mut r, &0.3, &p, &q);
         for i in 0..n {
             assert_eq!(x[i], x0[i] + 0.3 * p[i]);
             assert_eq!(r[i], r0[i] - 0.3 * q[i]);
         }
         assert_eq!(rr, r.dot(&r));
         let (mut x, mut r, mut old_p, mut s) = (x0.clone(), r0.clone(), vec![f64::NAN; n], vec![f64::NAN; n]);
-        Vector::recur(&mut x, &mut r, [&mut old_p, &mut s], [&p, &q], [&1.0, &0.0, &0.3]);
-        Vector::recur(&mut x, &mut r, [&mut old_p, &mut s], [&q, &p], [&1.0, &0.5, &0.2]);
+        Vector::pipelined_update(&mut x, &mut r, [&mut old_p, &mut s], [&p, &q], [&1.0, &0.0, &0.3]);
+        Vector::pipelined_update(&mut x, &mut r, [&mut old_p, &mut s], [&q, &p], [&1.0, &0.5, &0.2]);
         for i in 0..n {
             let (p1, s1) = (q[i] + 0.5 * p[i], p[i] + 0.5 * q[i]);
             assert_eq!((old_p[i], s[i]), (p1, s1));

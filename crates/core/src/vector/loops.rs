@@ -12,8 +12,18 @@ use crate::vector_loops::Loops;
 
 impl<T: Real> Loops<T> {
     /// The loops of type T. Only statics of this crate may use them.
-    pub(crate) const ALL: Self =
-        Self { fill, copy, axpby, hadamard, axpys, dots, products, dot_magnitudes, advance, recur };
+    pub(crate) const ALL: Self = Self {
+        fill,
+        copy,
+        axpby,
+        hadamard,
+        axpys,
+        dots,
+        products,
+        dot_magnitudes,
+        cg_update,
+        pipelined_update,
+    };
 }
 
 /// The number of independent partial sums of a leaf.
@@ -78,7 +88,7 @@ impl<T: Real> Kernel<T> for Advance<'_, T> {
     }
 }
 
-/// The four recurrences of [`Vector::recur`](crate::Vector::recur) on a leaf.
+/// The four recurrences of [`Vector::pipelined_update`](crate::Vector::pipelined_update) on a leaf.
 struct Recur<'a, T> {
     x: &'a mut [T],
     r: &'a mut [T],
@@ -230,14 +240,14 @@ fn pairs_of<T: Real, const N: usize>(pairs: [[&[T]; 2]; N]) -> [[f64; 2]; N] {
 }
 
 /// x += a p and r −= a q; returns Σ r².
-fn advance<T: Real>([x, r]: [&mut [T]; 2], a: T, [p, q]: [&[T]; 2]) -> f64 {
+fn cg_update<T: Real>([x, r]: [&mut [T]; 2], a: T, [p, q]: [&[T]; 2]) -> f64 {
     let parallel = parallel::worth(x.len());
     let body = |(x, r, p, q)| simd::run(Advance { x, r, p, q, a });
     let [rr] = tree((x, r, p, q), LEAF, parallel, &body, &add);
     rr
 }
 
-fn recur<T: Real>([x, r, p, s]: [&mut [T]; 4], [u, w]: [&[T]; 2], factors: [T; 3]) {
+fn pipelined_update<T: Real>([x, r, p, s]: [&mut [T]; 4], [u, w]: [&[T]; 2], factors: [T; 3]) {
     let parallel = parallel::worth(x.len());
     let body = |((x, r), (p, s), (u, w))| simd::run(Recur { x, r, p, s, u, w, factors });
     each(((x, r), (p, s), (u, w)), LEAF, parallel, &body);

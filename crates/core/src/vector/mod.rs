@@ -147,7 +147,7 @@ pub trait Vector: Sized + 'static {
     ///
     /// The default makes 7 passes. Implementations override it with one loop of 6 passes: x and r are read
     /// and written, p and q are read.
-    fn advance(x: &mut Self, r: &mut Self, a: &Self::Scalar, p: &Self, q: &Self) -> Self::Scalar {
+    fn cg_update(x: &mut Self, r: &mut Self, a: &Self::Scalar, p: &Self, q: &Self) -> Self::Scalar {
         x.axpy(a, p);
         r.axpy(&-a.clone(), q);
         r.dot(r)
@@ -157,7 +157,7 @@ pub trait Vector: Sized + 'static {
     /// and pipelined conjugate gradients. With b = 0 the old p and s are not read.
     ///
     /// The default makes 14 passes; implementations override it with one loop of 10 passes.
-    fn recur(
+    fn pipelined_update(
         x: &mut Self,
         r: &mut Self,
         [p, s]: [&mut Self; 2],

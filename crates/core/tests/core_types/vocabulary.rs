@@ -85,7 +85,7 @@ fn vectors_are_their_loops() {
         assert_eq!(x.norm(), x.dot(&x).sqrt());
     }
     assert_eq!(Vec::<f64>::wait_for([&1.5, &-2.5]), [1.5, -2.5]);
-    assert_eq!(Dot { value: 1.0, magnitude: 8.0 }.floor(&0.25), 2.0);
+    assert_eq!(Dot { value: 1.0, magnitude: 8.0 }.round_off(&0.25), 2.0);
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn defaults_give_what_overrides_give() {
         let (mut x, mut r, mut p, mut s) = (of(1), of(2), of(3), of(4));
         let (mut px, mut pr, mut pp, mut ps) = (Plain(of(1)), Plain(of(2)), Plain(of(3)), Plain(of(4)));
         assert_eq!(
-            Vector::advance(&mut x, &mut r, &a, &p, &s),
-            Vector::advance(&mut px, &mut pr, &a, &pp, &ps)
+            Vector::cg_update(&mut x, &mut r, &a, &p, &s),
+            Vector::cg_update(&mut px, &mut pr, &a, &pp, &ps)
         );
         assert_eq!((&px.0, &pr.0), (&x, &r));
         assert!((0..n).all(|i| x[i] == of(1)[i] + a * p[i] && r[i] == of(2)[i] - a * s[i]));
@@ -117,8 +117,8 @@ fn defaults_give_what_overrides_give() {
             pr.0.clone_from(&r);
         }
         let (u, w) = (of(5), of(6));
-        Vector::recur(&mut x, &mut r, [&mut p, &mut s], [&u, &w], [&a, &b, &c]);
-        Vector::recur(&mut px, &mut pr, [&mut pp, &mut ps], [&Plain(u), &Plain(w)], [&a, &b, &c]);
+        Vector::pipelined_update(&mut x, &mut r, [&mut p, &mut s], [&u, &w], [&a, &b, &c]);
+        Vector::pipelined_update(&mut px, &mut pr, [&mut pp, &mut ps], [&Plain(u), &Plain(w)], [&a, &b, &c]);
         assert_eq!((px.0, pr.0, pp.0, ps.0), (x, r, p, s));
         let (mut y, mut z) = (Plain(of(7)), Plain(of(7)));
         y.axpy(&3.0, &Plain(of(1)));
@@ -197,7 +197,7 @@ fn pieces_are_cut_between_groups() {
 #[test]
 fn tolerances() {
     let stop = Stop { absolute: 3.0, ..Stop::relative(0.5) };
-    assert_eq!((stop.relative, stop.max_iterations, stop.look_every), (0.5, 5000, 1));
+    assert_eq!((stop.relative, stop.max_iterations, stop.check_every), (0.5, 5000, 1));
     assert_eq!((stop.threshold(10.0), stop.threshold(4.0)), (5.0, 3.0));
     let absolute = Stop::absolute(2.0);
     assert_eq!((absolute.relative, absolute.absolute, absolute.threshold(1e9)), (0.0, 2.0, 2.0));
@@ -210,7 +210,7 @@ fn tolerances() {
         assert_eq!(refused(Stop::relative(bad)), "Stop::relative");
         assert_eq!(refused(Stop::absolute(bad)), "Stop::absolute");
     }
-    assert_eq!(refused(Stop { look_every: 0, ..stop }), "Stop::look_every");
+    assert_eq!(refused(Stop { check_every: 0, ..stop }), "Stop::check_every");
 }
 
 #[test]

@@ -173,19 +173,25 @@ impl<C: Communicator, T: Number> Vector for DistDeviceVector<C, T> {
     }
 
     /// One pass on the device, and one reduction.
-    fn advance(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
+    fn cg_update(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
         x.assert_fits(&[r, p, q]);
         let a = x.slot(*a);
-        let rr = DeviceVector::advance(&mut x.own, &mut r.own, &a, &p.own, &q.own);
+        let rr = DeviceVector::cg_update(&mut x.own, &mut r.own, &a, &p.own, &q.own);
         let [rr] = r.over_ranks([&rr]);
         rr
     }
 
-    fn recur(x: &mut Self, r: &mut Self, [p, s]: [&mut Self; 2], [u, w]: [&Self; 2], [a, b, c]: [&T; 3]) {
+    fn pipelined_update(
+        x: &mut Self,
+        r: &mut Self,
+        [p, s]: [&mut Self; 2],
+        [u, w]: [&Self; 2],
+        [a, b, c]: [&T; 3],
+    ) {
         x.assert_fits(&[r, p, s, u, w]);
         let [a, b, c] = [a, b, c].map(|factor| x.slot(*factor));
         let (x, r) = (&mut x.own, &mut r.own);
-        DeviceVector::recur(x, r, [&mut p.own, &mut s.own], [&u.own, &w.own], [&a, &b, &c]);
+        DeviceVector::pipelined_update(x, r, [&mut p.own, &mut s.own], [&u.own, &w.own], [&a, &b, &c]);
     }
 
     fn first_not_finite(&self) -> Option<usize> {

@@ -24,7 +24,7 @@ use super::step::{LevelRows, coarsen};
 /// use coarsen_core::{Stop, Vector};
 /// use coarsen_distributed::{DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
 /// use coarsen_distributed_solvers::DistMultigrid;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// let problem = coarsen_problems::poisson2d(40)?;
 /// let on = Partition::new(SelfComm, Layout::even(1600, 1, 1)?)?;
 /// let rows = GlobalRows::of(&problem.matrix, 0..1600)?;

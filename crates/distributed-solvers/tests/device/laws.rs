@@ -8,7 +8,7 @@ use coarsen_distributed::{
     ThreadComm,
 };
 use coarsen_distributed_solvers::{DistDeviceMatrix, DistDeviceVector, RankDevice};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::OpenCl;
 use coarsen_problems::Problem;
 use coarsen_sparse::Bsr;

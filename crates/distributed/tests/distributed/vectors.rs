@@ -107,7 +107,7 @@ fn script<V: Vector<Real = f64>>(v: &mut [V]) -> Vec<f64> {
         [2.0, 0.5, 1.5, 1.0, 0.25, 0.125, 3.0].map(|v| x.scalar(v));
     x.axpby(&two, y, &half);
     y.hadamard(&more, p, q, &one);
-    sums.push(read(&V::advance(x, y, &quarter, p, q)));
+    sums.push(read(&V::cg_update(x, y, &quarter, p, q)));
     x.axpy(&eighth, y);
     p.scaled(&three, q);
     let mut z = x.like().unwrap();

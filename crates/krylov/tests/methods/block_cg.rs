@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{Class, Error, Identity, LinearOperator, Outcome, Stop, from_fn};
-use coarsen_krylov::{BlockCg, Cg, Krylov};
+use coarsen_krylov::{BlockCg, Cg};
 
 use crate::common::{Dense, Scaling, distance, random, spread};
 
@@ -20,11 +20,11 @@ fn solutions_equal_the_dense_ones() {
     for (n, k) in [(2, 1), (17, 3), (60, 8), (5, 9), (60, 0)] {
         let a = system(n, 1e3);
         let b: Vec<_> = (0..k).map(|j| random(n, 10 + j)).collect();
-        for look_every in [1, 7] {
+        for check_every in [1, 7] {
             let mut x: Vec<_> = (0..k).map(|j| random(n, 90 + j)).collect();
             let mut m =
                 Scaling { d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(), class: Class::Symmetric };
-            let mut method = BlockCg::new(Stop { look_every, ..Stop::relative(1e-10) });
+            let mut method = BlockCg::new(Stop { check_every, ..Stop::relative(1e-10) });
             let reports = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(reports.len(), k as usize);
             for ((report, b), x) in reports.iter().zip(&b).zip(&x) {
@@ -140,7 +140,7 @@ fn outcomes_are_those_of_each_column() {
 }
 
 #[test]
-fn misfits_are_refused_and_looks_may_stop() {
+fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
     let n = 20;
     let a = system(n, 1e3);
     let b: Vec<_> = (0..2).map(|j| random(n, 10 + j)).collect();
@@ -157,12 +157,12 @@ fn misfits_are_refused_and_looks_may_stop() {
     bad[1] = vec![1e-200; n];
     assert!(matches!(refused(&bad, 2, Class::Symmetric), Error::Range { .. }));
     let mut seen = 0;
-    let mut look = |relative: &[f64]| {
+    let mut observe = |relative: &[f64]| {
         assert_eq!(relative.len(), 2);
         seen += 1;
         if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut look).unwrap();
+    let reports = method.solve_with(&a, &mut Identity, &b, &mut zeros(n, 2), &mut observe).unwrap();
     assert!(reports.iter().all(|report| (report.outcome, report.iterations) == (Outcome::Stopped, 3)));
 }
 

@@ -6,7 +6,9 @@ use coarsen_core::{
     Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, from_fn,
     parallel,
 };
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
+use coarsen_krylov::{
+    BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
+};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
 
@@ -66,47 +68,78 @@ fn single_precision() {
     }
 }
 
+/// Each method solves slices with the bits of vectors, and x keeps its entries if a length is wrong.
+#[test]
+fn slices_are_solved_like_vectors() {
+    let (a, b) = easy::<f64>(17);
+    macro_rules! check {
+        ($($method:expr),+) => {$({
+            let mut method = $method;
+            let (mut x, mut y) = (random(17, 1), [vec![7.0], random(17, 1)].concat());
+            let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
+            assert_eq!(method.solve(&a, &mut Identity, &b[..], &mut y[1..]).unwrap(), report);
+            assert_eq!((y[0], &y[1..]), (7.0, &x[..]));
+            let refused = method.solve(&a, &mut Identity, &b[1..], &mut y[1..]);
+            assert_eq!(refused, Err(Error::Shape { what: "b", expected: 17, found: 16 }));
+            let refused = method.solve(&a, &mut Identity, &b, &mut y[..]);
+            assert_eq!(refused, Err(Error::Shape { what: "x", expected: 17, found: 18 }));
+            assert_eq!((y[0], &y[1..]), (7.0, &x[..]));
+        })+};
+    }
+    let stop = Stop::<f64>::default();
+    check!(Cg::new(stop), SingleReductionCg::new(stop), PipelinedCg::new(stop), FlexibleCg::new(stop));
+    check!(Minres::new(stop), Gmres::new(stop), BiCgStab::new(stop), richardson(stop, 0.15));
+    check!(Projected::new(Cg::new(stop), NullSpace::new(vec![]).unwrap()));
+}
+
 #[test]
 fn zeros_and_exact_guesses_take_no_iteration() {
     let (a, _) = easy::<f64>(9);
-    for (name, mut method) in methods(Stop::default()) {
+    for (name, mut method) in methods(Stop::relative(0.0)) {
         let mut x = random(9, 1);
         let report = method.solve(&a, &mut Identity, &vec![0.0; 9], &mut x).unwrap();
         assert_eq!((report.outcome, report.iterations, &x), (Outcome::Converged, 0, &vec![0.0; 9]), "{name}");
+        assert_eq!(report.true_residual, 0.0, "{name}");
         let (mut b, exact) = (vec![0.0; 9], random(9, 2));
         a.apply(&exact, &mut b);
         let mut x = exact.clone();
         let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
         assert_eq!((report.outcome, report.iterations, &x), (Outcome::Converged, 0, &exact), "{name}");
+        let empty = from_fn(0, |_: &Vec<f64>, _: &mut Vec<f64>| ());
+        let report = method.solve(&empty, &mut Identity, &vec![], &mut vec![]).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{name}");
     }
 }
 
 #[test]
-fn nothing_that_is_not_finite_comes_back() {
+fn solutions_are_finite() {
     let (a, b) = easy::<f64>(9);
-    let poisoned = |v: &[f64], k: usize| {
-        let mut v = v.to_vec();
-        v[k] = f64::NAN;
-        v
-    };
-    let bad = Dense { n: 9, entries: poisoned(&a.entries, 31) };
-    for (name, mut method) in methods(Stop::default()) {
-        let mut ends = |a: &Dense<f64>, m: &mut dyn Preconditioner<Vec<f64>>, b: &[f64]| {
-            let mut x = random(9, 1);
-            let report = method.solve(a, m, &b.to_vec(), &mut x).unwrap();
-            assert_eq!(report.outcome, Outcome::NotFinite, "{name}");
-            assert!(x.iter().all(|x| x.is_finite()), "{name}");
+    for bad in [f64::NAN, f64::INFINITY] {
+        let poisoned = |v: &[f64], k: usize| {
+            let mut v = v.to_vec();
+            v[k] = bad;
+            v
         };
-        ends(&bad, &mut Identity, &b);
-        ends(&a, &mut Scaling { d: poisoned(&b, 2), class: Class::Symmetric }, &b);
-        ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: Class::Symmetric }, &b);
-        // Errors name the wrong argument, and nothing is written.
-        let mut x = random(9, 1);
-        let refused = method.solve(&a, &mut Identity, &poisoned(&b, 4), &mut x);
-        assert_eq!(refused, Err(Error::NotFinite { what: "b", index: 4 }), "{name}");
-        assert_eq!(x, random(9, 1), "{name}");
-        let refused = method.solve(&a, &mut Identity, &b, &mut poisoned(&b, 0));
-        assert_eq!(refused, Err(Error::NotFinite { what: "x", index: 0 }), "{name}");
+        let wrong = Dense { n: 9, entries: poisoned(&a.entries, 31) };
+        for (name, mut method) in methods(Stop::default()) {
+            let mut ends = |a: &Dense<f64>, m: &mut dyn Preconditioner<Vec<f64>>, b: &[f64]| {
+                let mut x = random(9, 1);
+                let report = method.solve(a, m, &b.to_vec(), &mut x).unwrap();
+                assert_eq!(report.outcome, Outcome::NotFinite, "{name}");
+                assert!(x.iter().all(|x| x.is_finite()), "{name}");
+                x
+            };
+            assert_eq!(ends(&wrong, &mut Identity, &b), random(9, 1), "{name}");
+            ends(&a, &mut Scaling { d: poisoned(&b, 2), class: Class::Symmetric }, &b);
+            ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: Class::Symmetric }, &b);
+            // Errors name the wrong argument, and nothing is written.
+            let mut x = random(9, 1);
+            let refused = method.solve(&a, &mut Identity, &poisoned(&b, 4), &mut x);
+            assert_eq!(refused, Err(Error::NotFinite { what: "b", index: 4 }), "{name}");
+            assert_eq!(x, random(9, 1), "{name}");
+            let refused = method.solve(&a, &mut Identity, &b, &mut poisoned(&b, 0));
+            assert_eq!(refused, Err(Error::NotFinite { what: "x", index: 0 }), "{name}");
+        }
     }
 }
 
@@ -124,19 +157,24 @@ fn impossible_tolerances_stagnate() {
 }
 
 #[test]
-fn the_limit_counts() {
+fn the_iteration_limit_is_kept() {
     let (a, b) = easy::<f64>(40);
     for k in 0..methods(Stop::<f64>::default()).len() {
-        let run = |max_iterations| -> Report<f64> {
-            let (_, mut method) = methods(Stop { max_iterations, ..Stop::default() }).swap_remove(k);
+        let run = |max_iterations, check_every| -> Report<f64> {
+            let stop = Stop { max_iterations, check_every, ..Stop::default() };
+            let (_, mut method) = methods(stop).swap_remove(k);
             method.solve(&a, &mut Identity, &b, &mut vec![0.0; 40]).unwrap()
         };
-        let needed = run(5000).iterations;
-        assert_eq!((run(needed).outcome, run(needed).iterations), (Outcome::Converged, needed));
-        let short = run(needed - 1);
+        let needed = run(5000, 1).iterations;
+        for check_every in [1, 7] {
+            let exact = run(needed, check_every); // convergence in the last iteration counts
+            assert_eq!((exact.outcome, exact.iterations), (Outcome::Converged, needed));
+        }
+        let short = run(needed - 1, 1);
         assert_eq!((short.outcome, short.iterations), (Outcome::IterationLimit, needed - 1));
         assert!(short.true_residual < 1e-5);
-        assert_eq!((run(0).outcome, run(0).true_residual), (Outcome::IterationLimit, 1.0));
+        let none = run(0, 1);
+        assert_eq!((none.outcome, none.iterations, none.true_residual), (Outcome::IterationLimit, 0, 1.0));
     }
 }
 
@@ -161,9 +199,9 @@ fn monitors_see_every_iteration_and_may_stop() {
 }
 
 #[test]
-fn rare_looks_end_at_the_same_solution() {
+fn rare_checks_end_at_the_same_solution() {
     let (a, b) = easy::<f64>(40);
-    for (name, mut method) in methods(Stop { look_every: 10, ..Stop::relative(1e-10) }) {
+    for (name, mut method) in methods(Stop { check_every: 10, ..Stop::relative(1e-10) }) {
         let mut x = vec![0.0; 40];
         let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{name}");
@@ -172,7 +210,7 @@ fn rare_looks_end_at_the_same_solution() {
 }
 
 #[test]
-fn misfits_are_refused() {
+fn wrong_sizes_are_refused() {
     let (a, b) = easy::<f64>(5);
     for (name, mut method) in methods(Stop::default()) {
         let mut refused = |a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>, m: usize| {
@@ -183,13 +221,20 @@ fn misfits_are_refused() {
             error
         };
         let wide = Dense { n: 4, entries: vec![1.0; 20] };
-        assert!(matches!(refused(&wide, &b, &mut vec![1.0; 5], 5), Error::NotSquare { .. }));
-        assert!(matches!(refused(&a, &b[1..], &mut vec![1.0; 5], 5), Error::Shape { what: "b", .. }));
-        assert!(matches!(refused(&a, &b, &mut vec![1.0; 6], 5), Error::Shape { what: "x", .. }));
-        assert!(matches!(refused(&a, &b, &mut vec![1.0; 5], 6), Error::Shape { what: "M", .. }));
-        method.stop_mut().relative = -1.0;
-        let error = method.solve(&a, &mut Identity, &b, &mut vec![0.0; 5]).unwrap_err();
-        assert!(matches!(error, Error::Parameter { name: "Stop::relative", .. }));
+        let shape = |what, found| Error::Shape { what, expected: 5, found };
+        assert_eq!(refused(&wide, &b, &mut vec![1.0; 5], 5), Error::NotSquare { rows: 4, columns: 5 });
+        assert_eq!(refused(&a, &b[1..], &mut vec![1.0; 5], 5), shape("b", 4));
+        assert_eq!(refused(&a, &b, &mut vec![1.0; 6], 5), shape("x", 6));
+        assert_eq!(refused(&a, &b, &mut vec![1.0; 5], 6), shape("M", 6));
+        for (name, stop) in [
+            ("Stop::relative", Stop::relative(-1.0)),
+            ("Stop::check_every", Stop { check_every: 0, ..Stop::default() }),
+        ] {
+            *method.stop_mut() = stop;
+            let mut x = vec![7.0; 5];
+            let error = method.solve(&a, &mut Identity, &b, &mut x).unwrap_err();
+            assert!(matches!(error, Error::Parameter { name: n, .. } if n == name) && x == [7.0; 5]);
+        }
     }
 }
 
@@ -263,8 +308,8 @@ fn convergence_is_never_claimed_falsely() {
         let b = random(n, 1000 + seed);
         let guess = random(n, 2000 + seed);
         let start = residual(&a, &b, &guess);
-        for look_every in [1, 9] {
-            let stop = Stop { look_every, max_iterations: 300, ..Stop::relative(tolerance) };
+        for check_every in [1, 9] {
+            let stop = Stop { check_every, max_iterations: 300, ..Stop::relative(tolerance) };
             for (name, mut method) in methods(stop) {
                 let mut x = guess.clone();
                 let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();

@@ -10,6 +10,6 @@ mod reductions;
 mod replacement;
 mod singular;
 mod spectrum;
+mod synchronisations;
 mod textbook;
 mod unsymmetric;
-mod waits;

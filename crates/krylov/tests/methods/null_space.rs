@@ -91,7 +91,7 @@ fn a_part_below_the_tolerance_is_not_reported() {
 }
 
 #[test]
-fn vectors_that_are_no_null_space_are_noticed() {
+fn vectors_outside_the_null_space_are_found() {
     let n = 12;
     let a = neumann(n);
     let mut method = Projected::new(Cg::default(), NullSpace::new(vec![random(n, 5)]).unwrap());
@@ -161,6 +161,23 @@ fn vectors_of_any_length_span_the_same_space() {
     assert!(matches!(dependent, Some(NullSpaceError::Dependent { vector: 1, .. })));
     let single = NullSpace::new(vec![vec![1e-30_f32; 4]]).unwrap();
     assert_eq!(single.vectors()[0], [0.5; 4]);
+}
+
+/// A guess whose residual cannot be squared in the unit of b is replaced by zeros.
+#[test]
+fn a_guess_far_above_a_tiny_load_does_not_end_the_solve() {
+    let mut a = neumann(24);
+    a.entries.iter_mut().for_each(|v| *v *= 1e6);
+    let mut b = vec![0.0; 24];
+    a.apply(&random(24, 3).iter().map(|v| 1e-156 * v).collect(), &mut b);
+    for (k, mut method) in methods(Stop::relative(1e-8)).into_iter().enumerate() {
+        if k == 6 {
+            method = Box::new(richardson(Stop { max_iterations: 9000, ..Stop::relative(1e-8) }, 0.45e-6));
+        }
+        let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
+        let report = method.solve(&a, &mut Identity, &b, &mut random(24, 5)).unwrap();
+        assert_eq!(report.outcome, Outcome::Converged, "{k}: {report}");
+    }
 }
 
 /// The inner method refuses M before anything is written, so x is as it was, whatever the unit of b.
@@ -244,13 +261,17 @@ fn monitors_see_the_iterates_in_the_unit_of_the_caller() {
         let mean = b.iter().sum::<f64>() / 24.0;
         b.iter_mut().for_each(|b| *b -= mean);
         let mut seen = 0;
-        let mut look = |it: &Iteration<'_, Vec<f64>>| {
+        let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
             seen += 1;
             assert_eq!(it.x.is_some(), shown, "{size:e}");
             std::ops::ControlFlow::Continue(())
         };
         let mut method = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
-        method.solve_with(&a, &mut Identity, &b, &mut vec![0.0; 24], &mut look).unwrap().converged().unwrap();
+        method
+            .solve_with(&a, &mut Identity, &b, &mut vec![0.0; 24], &mut monitor)
+            .unwrap()
+            .converged()
+            .unwrap();
         assert!(seen > 3);
     }
 }

@@ -54,7 +54,7 @@ fn sized<T: Real>(v: &[f64], exponent: i32) -> Vec<T> {
 
 /// Solves with A and b scaled by powers of ten. Every result reported as converged must be a solution. The
 /// exponents in `must` must converge.
-fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
+fn check<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
     let base = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
     for &ea in exponents {
         let a = Dense { n: N, entries: sized::<T>(&base.entries, ea) };
@@ -91,17 +91,17 @@ fn law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bo
 #[test]
 fn double_precision() {
     let exponents: Vec<i32> = (-300..=300).step_by(50).chain([-318]).collect();
-    law::<f64>(&exponents, 1e-8, |ea, eb| ea.abs() <= 200 && (-290..300).contains(&(eb - ea)) && eb > -310);
+    check::<f64>(&exponents, 1e-8, |ea, eb| ea.abs() <= 200 && (-290..300).contains(&(eb - ea)) && eb > -310);
 }
 
 #[test]
 fn single_precision() {
     let exponents: Vec<i32> = (-37..=37).step_by(4).chain([-42]).collect();
-    law::<f32>(&exponents, 1e-4, |ea, eb| ea.abs() <= 20 && (-33..36).contains(&(eb - ea)) && eb > -33);
+    check::<f32>(&exponents, 1e-4, |ea, eb| ea.abs() <= 20 && (-33..36).contains(&(eb - ea)) && eb > -33);
 }
 
 /// Singular systems: second differences without boundary conditions, with right-hand sides in the range of A.
-fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
+fn check_singular<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> bool) {
     let chain = Dense::<f64>::from_fn(N, |i, j| match i.abs_diff(j) {
         0 => f64::from(u8::from(i > 0)) + f64::from(u8::from(i + 1 < N)),
         1 => -1.0,
@@ -136,11 +136,11 @@ fn singular_law<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i
 #[test]
 fn projected_systems() {
     let exponents: Vec<i32> = (-300..=300).step_by(30).chain([-318]).collect();
-    singular_law::<f64>(&exponents, 1e-8, |ea, eb| {
+    check_singular::<f64>(&exponents, 1e-8, |ea, eb| {
         ea.abs() <= 100 && (-290..300).contains(&(eb - ea)) && eb > -300
     });
     let exponents: Vec<i32> = (-37..=37).step_by(3).chain([-42]).collect();
-    singular_law::<f32>(&exponents, 1e-4, |ea, eb| {
+    check_singular::<f32>(&exponents, 1e-4, |ea, eb| {
         ea.abs() <= 12 && (-33..36).contains(&(eb - ea)) && eb > -33
     });
 }
@@ -161,7 +161,7 @@ fn squares_that_vanish_are_no_solutions() {
 
 /// Every method rejects NaN and infinity in b or x and reports the index, even if sums over b overflow.
 #[test]
-fn what_is_not_finite_is_no_solution() {
+fn entries_not_finite_are_refused_with_their_index() {
     let a = Dense::<f64>::with_spectrum(&spread(N, 1.0, 10.0), 5);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut b = sized::<f64>(&random(N, 77), 200);

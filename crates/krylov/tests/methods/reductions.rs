@@ -9,8 +9,8 @@ use coarsen_krylov::{Cg, Krylov, PipelinedCg, SingleReductionCg};
 /// The iterates of a method, in order.
 fn iterates(method: &mut dyn Krylov<Vec<f64>>, a: &Dense<f64>, d: &[f64], b: &Vec<f64>) -> Vec<Vec<f64>> {
     let (mut list, mut x) = (Vec::new(), vec![0.0; b.len()]);
-    let mut keep = |look: &Iteration<'_, Vec<f64>>| {
-        list.extend(look.x.cloned());
+    let mut keep = |it: &Iteration<'_, Vec<f64>>| {
+        list.extend(it.x.cloned());
         ControlFlow::Continue(())
     };
     let mut m = Scaling { d: d.to_vec(), class: Class::Symmetric };
@@ -50,8 +50,8 @@ fn recurrences_that_go_astray_do_not_end_a_solve() {
     let run = |condition: f64, refresh_every: usize| {
         let a = Dense::<f64>::with_spectrum(&spread(n, 1.0, condition), 9);
         let (b, mut claims, mut x) = (random(n, 2), 0, vec![0.0; n]);
-        let mut watch = |look: &Iteration<'_, Vec<f64>>| {
-            claims += usize::from(look.relative <= tolerance);
+        let mut watch = |it: &Iteration<'_, Vec<f64>>| {
+            claims += usize::from(it.relative <= tolerance);
             ControlFlow::Continue(())
         };
         let mut method = PipelinedCg::new(Stop::relative(tolerance));

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use coarsen_core::{Error, Identity, LinearOperator, Outcome, Report, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 
 use crate::common::{Dense, random, spread};
 

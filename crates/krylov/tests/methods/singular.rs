@@ -59,7 +59,7 @@ fn minres_ends_at_a_least_squares_solution() {
             for d in [vec![1.0; n], d] {
                 let mut x = vec![0.0; n];
                 let mut m = Scaling { d, class: Class::Symmetric };
-                let mut rarely = Minres::new(Stop { look_every: 7, ..Stop::default() });
+                let mut rarely = Minres::new(Stop { check_every: 7, ..Stop::default() });
                 let report = rarely.solve(&a, &mut m, &b, &mut x).unwrap();
                 assert!(report.usable().is_err() && report.true_residual <= 1.0, "{n}, {size}: {report}");
                 x.fill(0.0);

@@ -62,7 +62,7 @@ impl Case {
     }
 
     /// The iterates passed to monitors, and the reported residual norms.
-    fn looks(&self, method: &mut dyn Krylov<Numbers>) -> (Vec<Numbers>, Numbers) {
+    fn observed(&self, method: &mut dyn Krylov<Numbers>) -> (Vec<Numbers>, Numbers) {
         let (mut seen, mut norms) = (Vec::new(), Vec::new());
         let mut monitor = |it: &Iteration<'_, Numbers>| {
             seen.extend(it.x.cloned());
@@ -79,7 +79,7 @@ impl Case {
     /// The iterates of a method equal the reference iterates, and the reported norms are the norms of their
     /// residuals.
     fn assert_same(&self, name: &str, method: &mut dyn Krylov<Numbers>, reference: &[Numbers]) {
-        let (seen, norms) = self.looks(method);
+        let (seen, norms) = self.observed(method);
         for (k, x) in reference.iter().enumerate() {
             if let Some(seen) = seen.get(k) {
                 assert!(distance(seen, x) < 1e-11, "{name}, iterate {k}: {}", distance(seen, x));

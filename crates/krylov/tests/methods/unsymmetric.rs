@@ -45,7 +45,7 @@ fn minres_residuals_never_grow() {
 }
 
 #[test]
-fn minres_names_its_troubles() {
+fn minres_has_typed_outcomes() {
     let a = Dense::<f64>::diagonal(&[1.0, -2.0, 3.0]);
     let b = vec![1.0; 3];
     let run = |a: &Dense<f64>, d: f64, b: &[f64]| {
@@ -95,7 +95,7 @@ fn gmres_ends_within_n_steps() {
 }
 
 #[test]
-fn gmres_says_when_restarts_are_too_short() {
+fn gmres_with_short_restarts_stagnates() {
     let n = 12;
     let shift = Dense::<f64>::from_fn(n, |i, j| f64::from(u8::from((i + 1) % n == j)));
     let mut b = vec![0.0; n];
@@ -202,7 +202,7 @@ fn richardson_that_diverges_returns_its_best() {
 
 /// A diverging solve ends as `Diverged`, which is not `usable`, and returns the best iterate found.
 #[test]
-fn what_runs_away_is_called_so() {
+fn growing_residuals_are_reported_as_diverged() {
     let n = 30;
     let shear = Dense::<f64>::from_fn(n, |i, j| {
         if i == j {

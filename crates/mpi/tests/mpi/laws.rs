@@ -9,7 +9,7 @@ use coarsen_distributed::{
     SelfComm, Spmv, Stage,
 };
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use coarsen_problems::{Problem, cloth};
 use coarsen_sparse::{Bsr, NearKernel};

@@ -3,7 +3,7 @@
 use coarsen_backend::Backend;
 use coarsen_constraints::{ConstraintError, Constraints, Projector, prefilter};
 use coarsen_core::{Error, Identity, LinearOperator, Real, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSum, Format, OpenCl};
 use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 

@@ -6,7 +6,7 @@
 use crate::common;
 use coarsen_backend::{Backend, Setup};
 use coarsen_core::{Class, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::OpenCl;
 use coarsen_relax::Jacobi;
 use coarsen_sparse::{Bsr, assembly};
@@ -72,7 +72,7 @@ fn on_the_host<T: Real>(stop: Stop<T>) -> (Report<T>, Vec<T>) {
     (report, x)
 }
 
-/// Runs two solves by one `Cg`, which reads the residual every `look_every` iterations.
+/// Runs two solves by one `Cg`, which reads the residual every `check_every` iterations.
 fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) {
     let host = poisson::<T>();
     let (a, b, mut m) =
@@ -82,7 +82,7 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
         let before = on.counters();
         let report = solve(&mut cg, &a, &mut m, &b, &mut x);
         let after = on.counters();
-        let looks = report.iterations.div_ceil(stop.look_every) as u64;
+        let looks = report.iterations.div_ceil(stop.check_every) as u64;
         // Each read costs one wait, and the true residuals at the start and at the end cost one wait each.
         assert_eq!(after.waits - before.waits, looks + 2, "{report}");
         let mut found = vec![T::nan(); EDGE * EDGE];
@@ -125,7 +125,7 @@ fn cg_in_f32_does_what_it_does_on_the_host() {
 #[test]
 fn the_host_rarely_waits() {
     let Some(on) = common::place::<f64>() else { return };
-    let stop = Stop { look_every: 10, max_iterations: 100, ..Stop::relative(0.0) };
+    let stop = Stop { check_every: 10, max_iterations: 100, ..Stop::relative(0.0) };
     let before = on.counters().waits;
     let host = poisson::<f64>();
     let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
@@ -133,6 +133,6 @@ fn the_host_rarely_waits() {
     let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
     assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 100));
     assert_eq!(on.counters().waits - before, 12);
-    let (report, _) = on_the_device(&on, Stop { look_every: 10, ..Stop::relative(1e-8) });
+    let (report, _) = on_the_device(&on, Stop { check_every: 10, ..Stop::relative(1e-8) });
     assert_eq!(report.outcome, Outcome::Converged);
 }

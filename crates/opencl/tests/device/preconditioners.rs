@@ -4,7 +4,7 @@
 use crate::common;
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
 use coarsen_core::{Outcome, Preconditioner, Real, Report, Stop, Vector};
-use coarsen_krylov::{Cg, FlexibleCg, Krylov};
+use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_opencl::OpenCl;
 use coarsen_problems::{Options, Problem};
@@ -280,8 +280,8 @@ fn cycles_never_wait() {
     for name in ["sa", "sa w-cycle", "chebyshev", "block-jacobi"] {
         let mut m = build(name, &a, &on).unwrap();
         let mut x = b.like().unwrap();
-        for look_every in [1, 10] {
-            let stop = Stop { look_every, max_iterations: 10, ..Stop::relative(0.0) };
+        for check_every in [1, 10] {
+            let stop = Stop { check_every, max_iterations: 10, ..Stop::relative(0.0) };
             let mut cg = Cg::new(stop);
             x.fill(0.0);
             let _ = cg.solve(&matrix, &mut *m, &b, &mut x).unwrap();
@@ -292,7 +292,7 @@ fn cycles_never_wait() {
             assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
             println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
             // The true residuals at the start and the end wait once each.
-            assert_eq!(after.waits - before.waits, 10 / look_every as u64 + 2, "{name}");
+            assert_eq!(after.waits - before.waits, 10 / check_every as u64 + 2, "{name}");
             assert_eq!(after.allocations, before.allocations, "{name}");
         }
     }

@@ -5,7 +5,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, DenseBlocks, Matrix, RowSets, Setup, SetupError, SweepDirection, UpdateExt};
 use coarsen_constraints::{Constraints, Projector};
 use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Scalar, Stop};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_multigrid::{Multigrid, Smoothing};
 use coarsen_opencl::{
     By, Device, DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSchwarz, DeviceStream,
@@ -13,6 +13,7 @@ use coarsen_opencl::{
 };
 use coarsen_relax::GaussSeidel;
 use coarsen_schwarz::Schwarz;
+use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, Contacts, assembly};
 
 use crate::common::{self, applied, difference, problem};
@@ -168,8 +169,8 @@ fn a_solve_with_several_ranges_equals_one_with_one() {
         let Some(both) = devices::<f64>(pose) else { return };
         let host = problem("elasticity3d:9").matrix;
         let b = noise(host.shape().0, 1);
-        for smoothing in [Multigrid::tamstorf().smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
-            let recipe = Multigrid { smoothing, coarse_size: 40, ..Multigrid::tamstorf() };
+        for smoothing in [tamstorf().smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
+            let recipe = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
             let [one, several] = both.each_ref().map(|on| {
                 let (mut a, mut m) = (on.matrix(&host).unwrap(), recipe.build(&host, on).unwrap());
                 let mut new = host.clone();
@@ -223,7 +224,7 @@ fn what_one_buffer_does_not_hold_is_refused() {
     }
     let stream = DeviceStream::of_blocks(&on, n, 1).unwrap();
     refusals.push(a.assemble(&stream, &on.zeros(0).unwrap()).unwrap_err().into());
-    let mut m = Multigrid { coarse_size: 40, ..Multigrid::tamstorf() }.build(p.system(), &on).unwrap();
+    let mut m = Multigrid { coarse_size: 40, ..tamstorf() }.build(p.system(), &on).unwrap();
     refusals.push(m.numeric_plan().err().unwrap());
     for refused in refusals {
         assert!(

@@ -5,7 +5,7 @@ use crate::schwarz_structure::{all, by_plain_loops};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Error, Preconditioner, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{
     By, DeviceContacts, DeviceSchwarz, DeviceStream, DeviceSum, DeviceTouched, OpenCl, Renewed,
 };

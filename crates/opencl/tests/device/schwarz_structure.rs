@@ -4,7 +4,7 @@ use crate::common::{self, applied, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Reused, Setup, SetupError, UpdateExt};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Permutation, System, assembly};
@@ -238,7 +238,7 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     let p = problem("cloth:40");
     // ANCHOR: book
     let (a, b) = (on.matrix(&p.matrix)?, on.vector(&p.right_hand_side(1))?);
-    let mut cg = Cg::new(Stop { look_every: 10, ..Stop::relative(1e-4) });
+    let mut cg = Cg::new(Stop { check_every: 10, ..Stop::relative(1e-4) });
 
     // 1. Set up on the host, apply on the device.
     let mut m = Schwarz::multilevel().build(p.system(), &on)?;

@@ -6,7 +6,7 @@ use crate::common::{self, in_step};
 use coarsen_backend::conformance::{self, noise, ring};
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, SweepDirection};
 use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{
     DeviceBlocks, DeviceContacts, DeviceJacobi, DeviceMatrix, DeviceRows, DeviceScalar, DeviceSum,
     DeviceVector, Format, OpenCl,

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::common;
 use coarsen_backend::{Backend, Blocks, DenseBlocks};
 use coarsen_core::{Error, Identity, Real, Scalar, Vector};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceError, DeviceVector, OpenCl};
 use coarsen_sparse::Bsr;
 
@@ -96,7 +96,7 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
     both!(on, |v| {
         let [x, r, p, q] = v;
         let a = x.scalar(t(0.125));
-        vec![Vector::advance(x, r, &a, p, q).read()]
+        vec![Vector::cg_update(x, r, &a, p, q).read()]
     });
     for b in [0.0, 0.75] {
         both!(on, |v| {
@@ -106,7 +106,7 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
             u.copy(x);
             w.copy(r);
             let [a, b, c] = [1.5, b, -0.5].map(|f| x.scalar(t(f)));
-            Vector::recur(x, r, [p, s], [&u, &w], [&a, &b, &c]);
+            Vector::pipelined_update(x, r, [p, s], [&u, &w], [&a, &b, &c]);
             vec![]
         });
     }

@@ -3,7 +3,7 @@
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_schwarz::{Coarse, Coupling, Order, Plan, Schwarz};
 use coarsen_sparse::{Bsr, System, assembly};
 

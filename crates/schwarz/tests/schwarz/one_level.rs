@@ -3,7 +3,7 @@
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
 use coarsen_core::{Class, Preconditioner, Stop};
-use coarsen_krylov::{Cg, Gmres, Krylov};
+use coarsen_krylov::{Cg, Gmres};
 use coarsen_matrix_market as matrix_market;
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Schwarz, Storage};
 use coarsen_sparse::{Bsr, assembly};

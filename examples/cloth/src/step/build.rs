@@ -57,8 +57,8 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         let stop = Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) };
         let mut descent = Descent::new(MoreThuente::default(), stop);
         (descent.norm, descent.refresh) = (norm, Refresh::AtStart);
-        let (relative, look_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
-        let inner = Stop { max_iterations: method.inner, look_every, ..Stop::relative(relative) };
+        let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
+        let inner = Stop { max_iterations: method.inner, check_every, ..Stop::relative(relative) };
         let newton = Newton::with(Cg::new(inner), Forcing::AsGiven);
         let rule = NewtonAt::new(newton, inverse, on, state.x.len())?;
         // A fixed number of iterations is spent on the positive definite Hessian, and not to find negative curvature.

@@ -8,7 +8,7 @@ use coarsen_distributed::{
     CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
 };
 use coarsen_distributed_solvers::{DistSchwarz, DistSubdomains};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
 use coarsen_schwarz::{Coarse, Order, Schwarz};
 use coarsen_sparse::{Bsr, SparseError};

@@ -6,7 +6,7 @@ use coarsen_backend::Reused;
 use coarsen_core::{Outcome, Preconditioner, Scalar, Stop, Vector};
 use coarsen_distributed::{DistMatrix, GlobalRows, Partition, Spmv};
 use coarsen_distributed_solvers::{DistSchwarz, DistSubdomains};
-use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::{cloth, poisson2d};
 use coarsen_sparse::{Bsr, Pattern, assembly};
 

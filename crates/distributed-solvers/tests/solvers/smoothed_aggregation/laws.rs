@@ -8,7 +8,7 @@ use coarsen_distributed::{
     Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
 };
 use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid};
-use coarsen_krylov::{Cg, Krylov};
+use coarsen_krylov::Cg;
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d, poisson3d};
 use coarsen_sparse::{NearKernel, System, assembly};
 

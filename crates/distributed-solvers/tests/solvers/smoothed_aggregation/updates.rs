@@ -6,7 +6,7 @@ use coarsen_backend::Reused;
 use coarsen_core::{Outcome, Preconditioner, Stop, Vector};
 use coarsen_distributed::{Communicator, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv};
 use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid};
-use coarsen_krylov::{Cg, Krylov, NullSpace, Projected};
+use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::cloth;
 use coarsen_sparse::{Bsr, assembly};
 

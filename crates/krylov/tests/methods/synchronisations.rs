@@ -1,4 +1,4 @@
-//! A vector with pending scalars, which counts every wait.
+//! A vector with pending scalars, which counts every synchronisation.
 
 use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg};
@@ -19,13 +19,13 @@ fn count(of: &'static std::thread::LocalKey<Cell<usize>>) {
     of.with(|c| c.set(c.get() + 1));
 }
 
-/// A number that costs a wait to read.
+/// A number that costs a synchronisation to read.
 #[derive(Clone)]
-struct Promise(f64);
+struct Pending(f64);
 
 macro_rules! arithmetic {
     ($($trait:ident $method:ident),+) => {
-        $(impl $trait for Promise {
+        $(impl $trait for Pending {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
                 Self($trait::$method(self.0, other.0))
@@ -35,14 +35,14 @@ macro_rules! arithmetic {
 }
 arithmetic!(Add add, Mul mul, Div div);
 
-impl Neg for Promise {
+impl Neg for Pending {
     type Output = Self;
     fn neg(self) -> Self {
         Self(-self.0)
     }
 }
 
-impl Scalar for Promise {
+impl Scalar for Pending {
     type Real = f64;
     fn read(&self) -> f64 {
         count(&READS);
@@ -54,17 +54,17 @@ impl Scalar for Promise {
 }
 
 /// A vector on one of several mock devices.
-struct Far(Vec<f64>, usize);
+struct DeviceVector(Vec<f64>, usize);
 
-impl Far {
-    fn assert_meets(&self, other: &Self) {
-        assert!(self.same_layout(other), "operands live in different places");
+impl DeviceVector {
+    fn assert_same_device(&self, other: &Self) {
+        assert!(self.same_layout(other), "operands are on different devices");
     }
 }
 
-impl Vector for Far {
+impl Vector for DeviceVector {
     type Real = f64;
-    type Scalar = Promise;
+    type Scalar = Pending;
     fn size(&self) -> usize {
         self.0.len()
     }
@@ -77,32 +77,32 @@ impl Vector for Far {
     fn same_layout(&self, other: &Self) -> bool {
         self.0.same_layout(&other.0) && self.1 == other.1
     }
-    fn scalar(&self, v: f64) -> Promise {
-        Promise(v)
+    fn scalar(&self, v: f64) -> Pending {
+        Pending(v)
     }
     fn fill(&mut self, v: f64) {
         self.0.fill(v);
     }
     fn copy(&mut self, x: &Self) {
-        self.assert_meets(x);
+        self.assert_same_device(x);
         self.0.copy(&x.0);
     }
-    fn axpby(&mut self, a: &Promise, x: &Self, b: &Promise) {
-        self.assert_meets(x);
+    fn axpby(&mut self, a: &Pending, x: &Self, b: &Pending) {
+        self.assert_same_device(x);
         self.0.axpby(&a.0, &x.0, &b.0);
     }
-    fn hadamard(&mut self, a: &Promise, d: &Self, x: &Self, b: &Promise) {
+    fn hadamard(&mut self, a: &Pending, d: &Self, x: &Self, b: &Pending) {
         self.0.hadamard(&a.0, &d.0, &x.0, &b.0);
     }
-    fn dots<const N: usize>(&self, with: [&Self; N]) -> [Promise; N] {
-        with.iter().for_each(|v| self.assert_meets(v));
-        self.0.dots(with.map(|v| &v.0)).map(Promise)
+    fn dots<const N: usize>(&self, with: [&Self; N]) -> [Pending; N] {
+        with.iter().for_each(|v| self.assert_same_device(v));
+        self.0.dots(with.map(|v| &v.0)).map(Pending)
     }
-    fn dot_magnitude(&self, y: &Self) -> Dot<Promise> {
+    fn dot_magnitude(&self, y: &Self) -> Dot<Pending> {
         let Dot { value, magnitude } = self.0.dot_magnitude(&y.0);
-        Dot { value: Promise(value), magnitude: Promise(magnitude) }
+        Dot { value: Pending(value), magnitude: Pending(magnitude) }
     }
-    fn wait_for<const N: usize>(s: [&Promise; N]) -> [f64; N] {
+    fn wait_for<const N: usize>(s: [&Pending; N]) -> [f64; N] {
         count(&WAITS);
         s.map(|s| s.0)
     }
@@ -112,22 +112,26 @@ impl Vector for Far {
 }
 
 /// A diagonal matrix on a mock device.
-struct Diagonal(Far);
+struct Diagonal(DeviceVector);
 
-impl LinearOperator<Far> for Diagonal {
+impl LinearOperator<DeviceVector> for Diagonal {
     fn shape(&self) -> (usize, usize) {
         (self.0.size(), self.0.size())
     }
-    fn apply(&self, x: &Far, y: &mut Far) {
-        y.hadamard(&Promise(1.0), &self.0, x, &Promise(0.0));
+    fn apply(&self, x: &DeviceVector, y: &mut DeviceVector) {
+        y.hadamard(&Pending(1.0), &self.0, x, &Pending(0.0));
     }
 }
 
-/// The numbers of iterations, waits and reads of a solve, and its solution.
-fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, usize, usize, Vec<f64>) {
-    *method.stop_mut() = Stop { look_every, ..Stop::relative(1e-9) };
-    let a = Diagonal(Far(d.to_vec(), 0));
-    let (b, mut x) = (Far(random(d.len(), 1), 0), Far(vec![0.0; d.len()], 0));
+/// The numbers of iterations, synchronisations and reads of a solve, and its solution.
+fn solve(
+    method: &mut dyn Krylov<DeviceVector>,
+    d: &[f64],
+    check_every: usize,
+) -> (usize, usize, usize, Vec<f64>) {
+    *method.stop_mut() = Stop { check_every, ..Stop::relative(1e-9) };
+    let a = Diagonal(DeviceVector(d.to_vec(), 0));
+    let (b, mut x) = (DeviceVector(random(d.len(), 1), 0), DeviceVector(vec![0.0; d.len()], 0));
     for counter in [&WAITS, &READS] {
         counter.with(|c| c.set(0));
     }
@@ -137,9 +141,9 @@ fn solve(method: &mut dyn Krylov<Far>, d: &[f64], look_every: usize) -> (usize, 
 }
 
 #[test]
-fn one_wait_a_look_and_no_other_read() {
+fn a_check_costs_one_synchronisation_and_no_other_read() {
     let d = spread(100, 1.0, 20.0);
-    let methods: [Box<dyn Krylov<Far>>; 5] = [
+    let methods: [Box<dyn Krylov<DeviceVector>>; 5] = [
         Box::new(Cg::default()),
         Box::new(SingleReductionCg::default()),
         Box::new(PipelinedCg::default()),
@@ -148,7 +152,7 @@ fn one_wait_a_look_and_no_other_read() {
     ];
     for mut method in methods {
         let (iterations, waits, reads, x) = solve(&mut *method, &d, 1);
-        // One wait at the start, one for the recomputed residual at the end.
+        // One synchronisation at the start, one for the recomputed residual at the end.
         assert_eq!((waits, reads), (iterations + 2, 0));
         let (rare, waits, reads, y) = solve(&mut *method, &d, 10);
         assert!(rare >= iterations && rare < iterations + 10);
@@ -158,11 +162,11 @@ fn one_wait_a_look_and_no_other_read() {
 }
 
 #[test]
-fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
+fn rare_checks_still_find_the_curvature_that_froze_the_iterate() {
     let (mut d, n) = (spread(30, 1.0, 10.0), 30);
     d[7] = -2.0;
-    let a = Diagonal(Far(d, 0));
-    let methods: [Box<dyn Krylov<Far>>; 4] = [
+    let a = Diagonal(DeviceVector(d, 0));
+    let methods: [Box<dyn Krylov<DeviceVector>>; 4] = [
         Box::new(Cg::default()),
         Box::new(SingleReductionCg::default()),
         Box::new(PipelinedCg::default()),
@@ -170,21 +174,21 @@ fn rare_looks_still_name_the_curvature_that_froze_the_iterate() {
     ];
     for mut method in methods {
         let mut frozen = 0;
-        for look_every in [1, 2, 10, 50] {
-            method.stop_mut().look_every = look_every;
-            let mut x = Far(vec![0.0; n], 0);
-            let report = method.solve(&a, &mut Identity, &Far(random(n, 4), 0), &mut x).unwrap();
-            assert_eq!(report.outcome, Outcome::IndefiniteOperator, "{look_every}: {report}");
+        for check_every in [1, 2, 10, 50] {
+            method.stop_mut().check_every = check_every;
+            let mut x = DeviceVector(vec![0.0; n], 0);
+            let report = method.solve(&a, &mut Identity, &DeviceVector(random(n, 4), 0), &mut x).unwrap();
+            assert_eq!(report.outcome, Outcome::IndefiniteOperator, "{check_every}: {report}");
             assert!(report.true_residual <= report.initial_residual);
-            if look_every == 1 {
+            if check_every == 1 {
                 frozen = report.iterations;
             }
-            assert_eq!(report.iterations, frozen.next_multiple_of(look_every));
+            assert_eq!(report.iterations, frozen.next_multiple_of(check_every));
         }
     }
 }
 
-fn all() -> [Box<dyn Krylov<Far>>; 8] {
+fn all() -> [Box<dyn Krylov<DeviceVector>>; 8] {
     let mut fixed = richardson_on(0.3);
     fixed.stop = Stop::default();
     let mut gmres = Gmres::default();
@@ -203,15 +207,15 @@ fn all() -> [Box<dyn Krylov<Far>>; 8] {
 
 /// Vectors kept from a solve on one device are not used on another device, even if they have the same length.
 #[test]
-fn a_method_follows_its_system_to_another_place() {
+fn a_method_moves_to_the_device_of_its_system() {
     let n = 20;
     for (k, mut method) in all().into_iter().enumerate() {
-        for (place, size) in [(0, 1.0), (1, 1.0), (1, 1e-200), (2, 1e-200), (0, 1.0)] {
-            let a = Diagonal(Far(spread(n, 1.0, 5.0), place));
-            let b = Far(random(n, 1).iter().map(|b| size * b).collect(), place);
-            let mut x = Far(vec![0.0; n], place);
+        for (device, size) in [(0, 1.0), (1, 1.0), (1, 1e-200), (2, 1e-200), (0, 1.0)] {
+            let a = Diagonal(DeviceVector(spread(n, 1.0, 5.0), device));
+            let b = DeviceVector(random(n, 1).iter().map(|b| size * b).collect(), device);
+            let mut x = DeviceVector(vec![0.0; n], device);
             let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
-            assert_eq!(report.outcome, Outcome::Converged, "{k} at place {place}: {report}");
+            assert_eq!(report.outcome, Outcome::Converged, "{k} on device {device}: {report}");
         }
     }
 }
@@ -219,15 +223,15 @@ fn a_method_follows_its_system_to_another_place() {
 /// If a device cannot find the index of an entry that is not finite, the outcome is `NotFinite` instead of an
 /// error, and x is unchanged.
 #[test]
-fn what_is_not_finite_is_an_outcome_where_no_entry_can_be_named() {
+fn entries_not_finite_are_an_outcome_if_no_index_is_found() {
     let n = 20;
-    let a = Diagonal(Far(spread(n, 1.0, 5.0), 0));
+    let a = Diagonal(DeviceVector(spread(n, 1.0, 5.0), 0));
     let bits = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     for bad in [f64::NAN, f64::INFINITY] {
         for wrong in ["b", "x"] {
             for projected in [false, true] {
                 for (k, mut method) in all().into_iter().enumerate() {
-                    let (mut b, mut x) = (Far(random(n, 1), 0), Far(random(n, 2), 0));
+                    let (mut b, mut x) = (DeviceVector(random(n, 1), 0), DeviceVector(random(n, 2), 0));
                     let entries = if wrong == "b" { &mut b.0 } else { &mut x.0 };
                     entries[7] = bad;
                     assert_eq!(b.first_not_finite(), None);

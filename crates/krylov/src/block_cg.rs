@@ -15,8 +15,6 @@
 //! Numbers at line ends follow Dubrulle 2001, Algorithm BCGrQ, with a preconditioner. *Deviation*: dependent
 //! columns of W − A S ξ are dropped, so S may lose columns.
 
-mod small;
-
 use std::ops::ControlFlow;
 
 use coarsen_core::{
@@ -24,9 +22,9 @@ use coarsen_core::{
 };
 use num_traits::{Float, zero};
 
-use crate::scale::{self, Size};
-use crate::start::{check, check_finite, round_off};
-use small::{Cholesky, product};
+use crate::convergence_test::round_off;
+use crate::scaling::{self, Size, check_finite};
+use crate::solve::check;
 
 /// A column of W − A S ξ is dropped if its part independent of the other columns is at most 1e-6 of its
 /// length. The constant is the square of 1e-6. The next recomputed residual includes the resulting error.
@@ -48,15 +46,14 @@ const ONCE: f64 = 1e-4;
 /// right-hand sides use [`Cg`](crate::Cg) with the previous x as guess. *Not* for right-hand sides whose
 /// squares overflow or underflow: [`Error::Range`]. *Outcome* one [`Report`] per column; it counts the
 /// iterations of the block until the column converged. *Cost* per iteration: k applications of A and of M,
-/// about 7 k² passes over vectors, 2 k reductions (3 k at a convergence test), two waits; 5 k vectors. A few
+/// about 7 k² passes over vectors, 2 k reductions (3 k at a convergence check), two synchronisations; 5 k vectors. A few
 /// k x k matrices are allocated. The method pays off if k products at once cost less than k separate
 /// products, or if the saved iterations cost more than the passes.
 /// *Reference* O'Leary 1980, Linear Algebra Appl. 29; Dubrulle 2001, "Retooling the method of block conjugate
 /// gradients", ETNA 12, Algorithm BCGrQ.
 ///
 /// ```
-/// use coarsen_core::{Identity, Stop, from_fn};
-/// use coarsen_krylov::BlockCg;
+/// use coarsen_krylov::{BlockCg, Identity, Stop, from_fn};
 /// let a = from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| (0..3).for_each(|i| y[i] = (i + 1) as f64 * x[i]));
 /// let b = [vec![1.0, 2.0, 3.0], vec![1.0, 0.0, 0.0], vec![2.0, 2.0, 3.0]]; // b₃ = b₁ + b₂
 /// let mut x = [vec![0.0; 3], vec![0.0; 3], vec![0.0; 3]];
@@ -64,7 +61,7 @@ const ONCE: f64 = 1e-4;
 ///     report.converged()?;
 /// }
 /// assert!((x[2][0] - 2.0).abs() < 1e-9);
-/// # Ok::<(), coarsen_core::Error>(())
+/// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
 pub struct BlockCg<V: Vector = Vec<f64>> {
     /// The stopping rule, applied to each column.
@@ -96,7 +93,7 @@ struct Column {
 }
 
 /// A function called at every convergence test with ‖r‖ / ‖b‖ of each column; `Break` ends the solve.
-type Look<'a> = dyn FnMut(&[f64]) -> ControlFlow<()> + 'a;
+type Observe<'a> = dyn FnMut(&[f64]) -> ControlFlow<()> + 'a;
 
 impl<V: Vector> BlockCg<V> {
     /// The method with a stopping rule; vectors are allocated at the first solve.
@@ -120,7 +117,7 @@ impl<V: Vector> BlockCg<V> {
         self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// [`solve`](Self::solve) with a function `look` that receives ‖r‖ / ‖b‖ of each column at every
+    /// [`solve`](Self::solve) with a function `observe` that receives ‖r‖ / ‖b‖ of each column at every
     /// convergence test and may end the solve.
     ///
     /// # Errors
@@ -131,7 +128,7 @@ impl<V: Vector> BlockCg<V> {
         m: &mut dyn Preconditioner<V>,
         b: &[V],
         x: &mut [V],
-        look: &mut Look<'_>,
+        observe: &mut Observe<'_>,
     ) -> Result<Vec<Report<V::Real>>, Error> {
         if b.len() != x.len() {
             let what = "the number of solutions";
@@ -154,7 +151,7 @@ impl<V: Vector> BlockCg<V> {
             if active.is_empty() {
                 break;
             }
-            end = self.run((a, m), x, &active, &mut columns, &mut iterations, look);
+            end = self.run((a, m), x, &active, &mut columns, &mut iterations, observe);
             runs += 1;
         }
         x.iter().try_for_each(V::sync)?;
@@ -172,7 +169,7 @@ impl<V: Vector> BlockCg<V> {
                 check_finite(&[("b", b), ("x", x)])?;
                 x.sync()?; // sums are not finite if a rank is lost
             }
-            if !scale::is_ordinary(bb) && !matches!(scale::fit(b, bb, r), Size::Zero) {
+            if !scaling::is_ordinary(bb) && !matches!(scaling::fit(b, bb, r), Size::Zero) {
                 let (what, value) = ("a right-hand side of BlockCg, squared,", bb.wide());
                 return Err(Error::Range { what, value, storage: V::Real::NAME });
             }
@@ -243,7 +240,7 @@ impl<V: Vector> BlockCg<V> {
         active: &[usize],
         columns: &mut [Column],
         iterations: &mut usize,
-        look: &mut Look<'_>,
+        observe: &mut Observe<'_>,
     ) -> Outcome {
         let k = active.len();
         let mut sigma = match self.orthonormalise(m, k) {
@@ -285,7 +282,7 @@ impl<V: Vector> BlockCg<V> {
             let kept = zeta.len() / rank;
             sigma = product(&zeta, &sigma, [kept, rank, k]); // 6
             let last = *iterations >= self.stop.max_iterations;
-            if last || kept == 0 || iterations.is_multiple_of(self.stop.look_every) {
+            if last || kept == 0 || iterations.is_multiple_of(self.stop.check_every) {
                 let squares = gram_of_residuals(&self.w[..kept], &sigma, k, &mut self.sums);
                 for (square, &j) in squares.iter().zip(active) {
                     let seen = square.max(0.0).sqrt(); // NaN ends the run, and the residual is recomputed
@@ -293,7 +290,7 @@ impl<V: Vector> BlockCg<V> {
                     columns[j].keep(&x[j], &mut self.safe[j], seen);
                 }
                 let relative: Vec<f64> = columns.iter().map(|c| c.seen / c.scale).collect();
-                let stopped = look(&relative).is_break();
+                let stopped = observe(&relative).is_break();
                 let mut open = active.iter().map(|&j| &columns[j]);
                 let done = |c: &Column| c.seen <= c.threshold.max(V::Real::EPSILON.wide() * c.truth);
                 if open.clone().all(done) || kept == 0 {
@@ -321,13 +318,13 @@ impl<V: Vector> BlockCg<V> {
         for (w, z) in self.w[..count].iter().zip(&mut self.z) {
             m.apply(w, z);
         }
-        let (mut zeta, mut kept, mut floor) = (Vec::new(), count, DEPENDENT.max(V::Real::EPSILON.wide()));
+        let (mut zeta, mut kept, mut bound) = (Vec::new(), count, DEPENDENT.max(V::Real::EPSILON.wide()));
         for pass in 0..2 {
             let gram = gram(&self.w[..kept], &self.z[..kept], &mut self.sums);
             if gram.iter().any(|v| !v.is_finite()) {
                 return Err(Outcome::NotFinite);
             }
-            let factor = Cholesky::pivoted(&gram, kept, floor);
+            let factor = Cholesky::pivoted(&gram, kept, bound);
             if factor.negative || (0..kept).any(|i| gram[i * kept + i] < 0.0) {
                 return Err(Outcome::IndefinitePreconditioner);
             }
@@ -338,7 +335,7 @@ impl<V: Vector> BlockCg<V> {
             if factor.least > ONCE {
                 break;
             }
-            floor = 0.0;
+            bound = 0.0;
         }
         Ok(zeta)
     }
@@ -408,5 +405,104 @@ impl Column {
 impl<V: Vector> Default for BlockCg<V> {
     fn default() -> Self {
         Self::new(Stop::default())
+    }
+}
+
+/// The factor R of PᵀGP = RᵀR for a small symmetric matrix G on the host, up to the numerical rank, and the order P of
+/// the columns. Matrices are stored by rows.
+struct Cholesky {
+    n: usize,
+    r: Vec<f64>,
+    /// Column j of R corresponds to column `order[j]` of G.
+    order: Vec<usize>,
+    /// The number of pivots above the bound.
+    rank: usize,
+    /// The smallest accepted pivot as a fraction of its diagonal entry.
+    least: f64,
+    /// Whether a pivot was below −bound, so that G is not positive semidefinite.
+    negative: bool,
+}
+
+impl Cholesky {
+    /// Factors G with complete pivoting. The next pivot is the largest relative to its original diagonal
+    /// entry. The factorisation ends at the first pivot that is at most `bound`.
+    ///
+    /// *Reference* Higham 2002, §10.3 (complete pivoting), for G scaled to a unit diagonal.
+    fn pivoted(g: &[f64], n: usize, bound: f64) -> Self {
+        let size: Vec<f64> = (0..n).map(|i| g[i * n + i].abs()).collect();
+        let share = |a: &[f64], i: usize| if size[i] > 0.0 { a[i * n + i] / size[i] } else { 0.0 };
+        let (mut a, mut r) = (g.to_vec(), vec![0.0; n * n]); // R has the column order of G until the end
+        let (mut order, mut rank, mut least, mut negative) = ((0..n).collect::<Vec<_>>(), 0, 1.0, false);
+        while rank < n {
+            let best = (rank..n).max_by(|&i, &j| share(&a, order[i]).total_cmp(&share(&a, order[j])));
+            order.swap(rank, best.unwrap_or(rank));
+            let p = order[rank];
+            if share(&a, p) <= bound {
+                negative = (rank..n).any(|i| share(&a, order[i]) < -bound);
+                break;
+            }
+            least = share(&a, p).min(least);
+            let pivot = a[p * n + p].sqrt();
+            (rank..n).for_each(|j| r[rank * n + order[j]] = a[p * n + order[j]] / pivot);
+            for i in rank + 1..n {
+                for j in rank + 1..n {
+                    let (row, column) = (order[i], order[j]);
+                    a[row * n + column] -= r[rank * n + row] * r[rank * n + column];
+                }
+            }
+            rank += 1;
+        }
+        Self { n, r, order, rank, least, negative }
+    }
+
+    /// Row i of R, in the order of the columns of G.
+    fn row(&self, i: usize) -> &[f64] {
+        &self.r[i * self.n..(i + 1) * self.n]
+    }
+
+    /// Replaces y by G⁻¹ y. G must have full rank.
+    fn solve(&self, y: &mut [f64]) {
+        let mut t = vec![0.0; self.n];
+        for i in 0..self.n {
+            let sum: f64 = (0..i).map(|k| self.row(k)[self.order[i]] * t[k]).sum();
+            t[i] = (y[self.order[i]] - sum) / self.row(i)[self.order[i]];
+        }
+        for i in (0..self.n).rev() {
+            let sum: f64 = (i + 1..self.n).map(|k| self.row(i)[self.order[k]] * y[self.order[k]]).sum();
+            y[self.order[i]] = (t[i] - sum) / self.row(i)[self.order[i]];
+        }
+    }
+}
+
+/// A B, where A has m rows and B has `columns` columns.
+fn product(a: &[f64], b: &[f64], [m, n, columns]: [usize; 3]) -> Vec<f64> {
+    let entry = |i: usize, j: usize| (0..n).map(|k| a[i * n + k] * b[k * columns + j]).sum();
+    (0..m * columns).map(|at| entry(at / columns, at % columns)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_solves_and_finds_the_rank() {
+        let g = [4.0, 2.0, 2.0, 2.0, 5.0, 1.0, 2.0, 1.0, 6.0];
+        let factor = Cholesky::pivoted(&g, 3, 1e-12);
+        assert!(factor.rank == 3 && !factor.negative);
+        let mut y = product(&g, &[1.0, -2.0, 3.0], [3, 3, 1]);
+        factor.solve(&mut y);
+        assert!(y.iter().zip([1.0, -2.0, 3.0]).all(|(y, x)| (y - x).abs() < 1e-14));
+        // The third column is the sum of the first two; each column has a different unit.
+        let (b, unit) = ([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0]], [1.0, 1e-9, 1e6]);
+        let g: Vec<f64> = (0..9)
+            .map(|k| unit[k / 3] * unit[k % 3] * (b[k / 3][0] * b[k % 3][0] + b[k / 3][1] * b[k % 3][1]))
+            .collect();
+        let factor = Cholesky::pivoted(&g, 3, 1e-12);
+        assert!(factor.rank == 2 && !factor.negative);
+        for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+            let found: f64 = (0..2).map(|k| factor.row(k)[i] * factor.row(k)[j]).sum();
+            assert!((found - g[3 * i + j]).abs() < 1e-12 * unit[i] * unit[j] * 10.0);
+        }
+        assert!(Cholesky::pivoted(&[1.0, 2.0, 2.0, 1.0], 2, 1e-12).negative);
     }
 }
