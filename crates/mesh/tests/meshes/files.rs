@@ -1,8 +1,5 @@
 //! Tests that real mesh files match their index and that damaged files give errors.
 
-#[path = "../../../tests/common/data.rs"]
-mod data;
-
 use std::path::PathBuf;
 
 use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
@@ -28,7 +25,7 @@ const FILES: [(&str, usize, Option<usize>, usize); 14] = [
 ];
 
 fn folder() -> Option<PathBuf> {
-    Some(data::data()?.join("meshes"))
+    Some(crate::data::data()?.join("meshes"))
 }
 
 #[test]

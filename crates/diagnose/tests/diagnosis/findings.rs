@@ -1,12 +1,11 @@
 //! Every finding, on matrices small enough to check by hand, and the results for real matrices.
 
-#[path = "../../../tests/common/data.rs"]
-mod data;
-
 use coarsen_core::parallel;
+use coarsen_diagnose::{
+    Definiteness, Diagnosis, Finding, Sample, Severity, Triangle, Values, Witness, diagnose,
+};
+use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::{from_triplets, from_triplets_blocked};
-
-use super::*;
 
 /// A matrix from dense rows; zeros are not stored.
 fn matrix<const N: usize, const M: usize>(rows: [[f64; M]; N]) -> Bsr<f64> {
@@ -313,7 +312,7 @@ fn every_finding_prints_and_says_what_to_do() {
 
 /// A matrix of the data folder, if available.
 fn real(name: &str) -> Option<Bsr<f64>> {
-    let file = data::data()?.join(format!("matrices/{name}.mtx.gz"));
+    let file = crate::data::data()?.join(format!("matrices/{name}.mtx.gz"));
     println!("{name}");
     Some(coarsen_matrix_market::read(file).unwrap())
 }

@@ -1,9 +1,6 @@
 //! Files that other programs write and that a strict reader loses or refuses for a wrong reason. The inputs of the data
 //! folder have the same content as the short ones here.
 
-#[path = "../../../tests/common/data.rs"]
-mod data;
-
 use std::io::Write;
 
 use coarsen_mesh::vector::{cross, dot, sub};
@@ -13,7 +10,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 
 fn case(name: &str) -> Option<Result<Mesh, ReadError>> {
-    Some(read(data::data()?.join("cases").join(name)))
+    Some(read(crate::data::data()?.join("cases").join(name)))
 }
 
 /// The sum of the areas of all triangles.

@@ -1,4 +1,10 @@
-use super::*;
+//! VTK legacy.
+
+use coarsen_mesh::{Format, Mesh, Problem, ReadError};
+
+fn parse(bytes: &[u8]) -> Result<Mesh, ReadError> {
+    coarsen_mesh::parse(Format::Vtk, bytes)
+}
 
 const POINTS: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
