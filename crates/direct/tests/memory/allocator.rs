@@ -61,8 +61,7 @@ fn grid(n: u32, b: u32) -> Bsr<f64> {
 
 /// If the system reports its caches, the requested size is the size of the buffer or slightly more; a thread
 /// allocates it once.
-#[test]
-fn the_buffer_is_as_large_as_what_is_asked_for() {
+pub(super) fn the_buffer_is_as_large_as_what_is_asked_for() {
     if !Path::new("/sys/devices/system/cpu/cpu0/cache/index0/size").exists() {
         return println!("skipped: nothing tells the caches");
     }
@@ -77,8 +76,7 @@ fn the_buffer_is_as_large_as_what_is_asked_for() {
 
 /// If the allocation of a part of a factor fails, the error gives its size within a factor of three.
 /// `Engine::Own` allocates fewer parts.
-#[test]
-fn refused_memory_is_named() {
+pub(super) fn refused_memory_is_named() {
     for (engine, parts) in [(Engine::Fastest, 2), (Engine::Own, 1)] {
         refusals_are_named(engine, parts);
     }

@@ -3,10 +3,6 @@
 //! Systems of other libraries come from the folder that the environment variable COARSEN_DATA names; without this
 //! variable their tests pass and print a message.
 
-mod common;
-#[path = "../../../tests/common/data.rs"]
-mod data;
-
 use coarsen_core::LinearOperator;
 use coarsen_direct::{Direct, DirectError, Engine, Factor, Inertia, Method, Solved};
 use coarsen_matrix_market as matrix_market;
@@ -14,11 +10,7 @@ use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use common::{build, direct, floating, small};
-
-/// The engine tested here; `tests/own` runs the same tests with the other engine.
-#[allow(dead_code, reason = "tests/own has an engine of its own")]
-const ENGINE: Engine = Engine::Fastest;
+use super::common::{build, direct, floating, small};
 
 const SEED: u64 = 5;
 
@@ -60,7 +52,7 @@ fn compatible(a: &Bsr<f64>) -> Vec<f64> {
 
 /// A system of the data folder; `None`, with the reason printed, if it cannot be read.
 fn system(matrix: &str, rhs: &str) -> Option<(Bsr<f64>, Vec<f64>)> {
-    let folder = data::data()?.join("cases");
+    let folder = crate::data::data()?.join("cases");
     let read = |name: &str| -> Bsr<f64> { matrix_market::read(folder.join(name)).unwrap() };
     let (a, column) = (read(matrix), read(rhs));
     let mut b = vec![0.0; a.shape().0];
@@ -120,7 +112,7 @@ fn a_mixed_method_of_a_client_is_factored() {
     let name = |part: &str| format!("clients/skfem-ex37-mixed-13608.{part}mtx.gz");
     let Some((a, b)) = system(&name(""), &name("b.")) else { return };
     let mut factor = build(Method::Auto, &a).unwrap();
-    if crate::ENGINE == Engine::Fastest {
+    if super::ENGINE == Engine::Fastest {
         assert_eq!((factor.method(), factor.fallback()), (Method::Ldlt, None));
         assert!(factor.weakest_pivot().is_some_and(|(_, ratio)| ratio > 1e-6));
     }
@@ -310,7 +302,7 @@ fn blocks_of_different_scales_do_not_fill_the_factor() {
     for (size, entries) in [(2 * m, control), (m + m / 4, flow)] {
         let size = size as usize;
         let a = assembly::from_triplets(size, size, &entries).unwrap();
-        if crate::ENGINE == Engine::Own {
+        if super::ENGINE == Engine::Own {
             // It has no pivots of order 2, and Method::Auto goes on with LU.
             let mut factor = build(Method::Auto, &a).unwrap();
             assert!(solve(&mut factor, &a, &random(size)).relative_residual <= 1e-8);

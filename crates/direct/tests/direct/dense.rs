@@ -1,18 +1,12 @@
 //! The four equations of Penrose, and their consequences for coarse grids.
 
-mod common;
-
 use coarsen_core::{Class, Preconditioner, parallel};
-use coarsen_direct::{Dense, DirectError, Engine, PseudoInverse};
+use coarsen_direct::{Dense, DirectError, PseudoInverse};
 use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use common::dense;
-
-/// The engine tested here; `tests/own` runs the same tests with the other engine.
-#[allow(dead_code, reason = "tests/own has an engine of its own")]
-const ENGINE: Engine = Engine::Fastest;
+use super::common::dense;
 
 const SEED: u64 = 5;
 

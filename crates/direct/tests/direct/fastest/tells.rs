@@ -1,15 +1,11 @@
-//! The reports of a factor: refinement steps, dependent rows, pivots, figures and bytes.
-
-mod common;
+//! The reports of a factor by faer: refinement steps, dependent rows, pivots, figures and bytes. Figures are those of its
+//! memory layout.
 
 use coarsen_core::{Class, LinearOperator, Preconditioner};
-use coarsen_direct::{Dense, Direct, DirectError, Engine, Factor, Inertia, Method, Solved};
+use coarsen_direct::{Dense, Direct, DirectError, Factor, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{beside, floating, small};
-
-/// The tested figures apply to the memory layout of faer.
-const ENGINE: Engine = Engine::Fastest;
+use super::common::{self, beside, floating, small};
 
 /// A factor by faer; small matrices stand beside a unit matrix.
 fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {

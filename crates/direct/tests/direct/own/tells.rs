@@ -4,7 +4,7 @@ use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Inertia, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use crate::common::{build, direct, floating, small};
+use super::common::{build, direct, floating, small};
 
 /// −Δ on an n x n grid.
 fn grid(n: u32) -> Bsr<f64> {

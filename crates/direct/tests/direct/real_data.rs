@@ -3,10 +3,6 @@
 //! The matrices come from the folder that the environment variable COARSEN_DATA names; without this variable
 //! the tests pass and print a message.
 
-mod common;
-#[path = "../../../tests/common/data.rs"]
-mod data;
-
 use coarsen_core::LinearOperator;
 use coarsen_direct::{DirectError, Engine, Method};
 use coarsen_matrix_market as matrix_market;
@@ -14,11 +10,7 @@ use coarsen_sparse::Bsr;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use common::direct;
-
-/// The engine tested here; `tests/own` runs the same tests with the other engine.
-#[allow(dead_code, reason = "tests/own has an engine of its own")]
-const ENGINE: Engine = Engine::Fastest;
+use super::common::direct;
 
 const SPD: [&str; 29] = [
     "1138_bus",
@@ -54,7 +46,7 @@ const SPD: [&str; 29] = [
 
 /// The matrix of a name; `None`, with the reason printed, if it cannot be read.
 fn read(name: &str) -> Option<Bsr<f64>> {
-    Some(matrix_market::read(data::data()?.join(format!("matrices/{name}.mtx.gz"))).unwrap())
+    Some(matrix_market::read(crate::data::data()?.join(format!("matrices/{name}.mtx.gz"))).unwrap())
 }
 
 /// Factors, and solves for b random, b = 1 and b = A · random; prints the recomputed relative residuals.
@@ -109,7 +101,7 @@ fn other_matrices() {
         ("orsirr_2", Method::Lu),
         ("west0479", Method::Lu),
         ("cavity14", Method::Lu),
-        ("jagmesh7", if crate::ENGINE == Engine::Own { Method::Lu } else { Method::Ldlt }),
+        ("jagmesh7", if super::ENGINE == Engine::Own { Method::Lu } else { Method::Ldlt }),
         ("sherman1", Method::Cholesky),
     ] {
         let Some((method, residuals)) = solve(name) else { return };

@@ -1,7 +1,5 @@
 //! Properties of every factorisation on generated matrices.
 
-mod common;
-
 use std::sync::Arc;
 
 use coarsen_core::{Class, LinearOperator, Preconditioner, parallel};
@@ -10,11 +8,7 @@ use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use common::{build, direct, floating, small};
-
-/// The engine tested here; `tests/own` runs the same tests with the other engine.
-#[allow(dead_code, reason = "tests/own has an engine of its own")]
-const ENGINE: Engine = Engine::Fastest;
+use super::common::{build, direct, floating, small};
 
 const SEED: u64 = 7;
 
@@ -197,7 +191,7 @@ fn singular_matrices_are_errors() {
             let known =
                 matches!(error, Some(DirectError::Singular { .. } | DirectError::NotPositiveDefinite { .. }));
             let small = matches!(error, Some(DirectError::SmallPivot { .. }));
-            assert!(known || small && crate::ENGINE == Engine::Own, "{method:?} {error:?}");
+            assert!(known || small && super::ENGINE == Engine::Own, "{method:?} {error:?}");
         }
     }
     // Row 2 is the sum of rows 0 and 1: the error may name any of these three, but not row 3.

@@ -37,10 +37,10 @@ pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError>
 
 /// The recipe of a method, with the engine under test.
 pub(crate) fn direct(method: Method) -> Direct {
-    Direct { method, engine: crate::ENGINE, ..Direct::default() }
+    Direct { method, engine: super::ENGINE, ..Direct::default() }
 }
 
 /// The recipe of pseudo-inverses, with the engine under test.
 pub(crate) fn dense(tolerance: f64) -> Dense {
-    Dense { tolerance, engine: crate::ENGINE }
+    Dense { tolerance, engine: super::ENGINE }
 }

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use super::*;
+use coarsen_core::Error;
+use coarsen_optimize::{LineSearch, LineSearchFailure, MoreThuente, Ray, Start};
 
 thread_local! {
     /// The bound of the domain of a test function.

@@ -1,16 +1,10 @@
 //! The change from one factorisation to another, and the factor of an analysis.
 
-mod common;
-
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_direct::{DirectError, Engine, Factor, Method};
 use coarsen_sparse::{Bsr, assembly};
 
-use common::{build, direct, small};
-
-/// The engine tested here; `tests/own` runs the same tests with the other engine.
-#[allow(dead_code, reason = "tests/own has an engine of its own")]
-const ENGINE: Engine = Engine::Fastest;
+use super::common::{build, direct, small};
 
 /// −Δ on an n x n grid with Dirichlet ends, plus `shift`.
 fn laplace(n: u32, shift: f64) -> Bsr<f64> {
@@ -56,7 +50,7 @@ fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
 #[test]
 fn a_cholesky_factor_of_no_use_gives_way() {
     let a = misleading();
-    let misled = crate::ENGINE == Engine::Fastest; // only the rounding of faer misleads Cholesky
+    let misled = super::ENGINE == Engine::Fastest; // only the rounding of faer misleads Cholesky
     if misled {
         assert!(matches!(build(Method::Cholesky, &a), Err(DirectError::Singular { .. })));
         let mut factor = build(Method::Auto, &a).unwrap();

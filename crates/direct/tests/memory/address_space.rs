@@ -1,7 +1,7 @@
 //! If the buffer of dense products does not fit, factoring returns an error and the process continues.
 //!
-//! The program runs itself twice: first to measure its address space, then with a limit that leaves only half
-//! of the buffer.
+//! The program starts itself twice for each method: first to measure its address space, then with a limit that leaves only
+//! half of the buffer.
 
 use std::env;
 use std::process::Command;
@@ -10,12 +10,9 @@ use coarsen_direct::{Dense, Direct, DirectError, Method};
 use coarsen_sparse::{Bsr, assembly};
 
 /// The environment variable that gives the method to a child process.
-const CHILD: &str = "COARSEN_DIRECT_FACTOR";
+pub(super) const CHILD: &str = "COARSEN_DIRECT_FACTOR";
 
-fn main() {
-    if let Ok(method) = env::var(CHILD) {
-        return child(&method);
-    }
+pub(super) fn a_buffer_that_does_not_fit_is_an_error() {
     if !cfg!(target_os = "linux") {
         return println!("skipped: no limit on address space is known here");
     }
@@ -45,7 +42,7 @@ fn run(method: &str, limit: Option<usize>) -> String {
 }
 
 /// Factors; prints the outcome and the address space used before.
-fn child(method: &str) {
+pub(super) fn child(method: &str) {
     let a = full();
     let size = address_space();
     let direct = |method| Direct { method, ..Direct::default() }.factor(&a).map(drop);
