@@ -1,12 +1,10 @@
 //! Updates of a filtered system with new values and constraints do not allocate, with one or several threads.
 
-#[path = "../../../tests/counting/mod.rs"]
-mod counting;
-
 use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{LinearOperator, parallel};
 use coarsen_sparse::{Bsr, System, assembly};
-use counting::bytes;
+
+use crate::counting::bytes;
 
 /// Full 3 x 3 blocks that couple each node with `reach` neighbours on both sides.
 fn band(nodes: u32, reach: u32) -> Bsr<f64> {
@@ -30,7 +28,7 @@ fn constrain(c: &mut Constraints, first: usize) {
     }
 }
 
-fn main() {
+pub(crate) fn run() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
             let n = 12_000; // large enough for several threads

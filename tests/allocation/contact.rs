@@ -1,19 +1,18 @@
 //! Detections and evaluations allocate nothing unless they find more than before.
 
-#[path = "contact/common.rs"]
+#[path = "../../crates/contact/tests/contact/common.rs"]
 #[allow(dead_code)] // the scenes of other tests
 mod common;
-#[path = "../../../tests/counting/mod.rs"]
-mod counting;
 
 use coarsen_contact::{Aabb, Obstacle, Penetration, SpatialHash, Sphere};
 use coarsen_core::parallel;
 use coarsen_elastic::{Curvature, Potential, Touching};
 use coarsen_mesh::Mesh;
 use common::{contact, moved, noise, placed, together};
-use counting::bytes;
 
-fn main() {
+use crate::counting::bytes;
+
+pub(crate) fn run() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
             hashes(threads);

@@ -1,8 +1,5 @@
 //! For new values of a known pattern, the numeric phases do not allocate, with one or several threads.
 
-#[path = "../../../tests/counting/mod.rs"]
-mod counting;
-
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, parallel};
@@ -10,7 +7,8 @@ use coarsen_sparse::{
     Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, System, TransposePlan,
     assembly,
 };
-use counting::bytes;
+
+use crate::counting::bytes;
 
 /// Full r x c blocks that couple each of `rows` nodes with `reach` neighbours on both sides. Column j belongs
 /// to coarse node j / `onto`.
@@ -23,7 +21,7 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
     assembly::from_blocks(block.0 * rows as usize, block.1 * columns, block, &places, &values).unwrap()
 }
 
-fn main() {
+pub(crate) fn run() {
     for threads in [1, 3] {
         parallel::threads(threads, || {
             let n = 12_000; // large enough for several threads

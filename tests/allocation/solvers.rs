@@ -1,11 +1,6 @@
 //! From the second call on, solves, updates and descents do not allocate, with one thread and with two
 //! threads.
 
-mod common;
-mod counting;
-
-use std::process::Command;
-
 use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, StableNeoHookean, Tetrahedra};
 use coarsen::follow::{Driver, Follower, Hosted, TimeStepper, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
@@ -17,8 +12,9 @@ use coarsen::prelude::*;
 use coarsen::problems::Scene;
 use coarsen::schwarz::AdditiveSchwarz;
 use coarsen::sparse::{Contacts, Stencil};
-use common::{multigrids, noise, recipes};
-use counting::{bytes, held};
+
+use crate::common::{self, multigrids, noise, recipes};
+use crate::counting::{bytes, held};
 
 /// A chain of nodes with five unknowns each, a block size without a special kernel.
 fn chain() -> Bsr<f64> {
@@ -264,26 +260,12 @@ fn time_steps(threads: usize) {
     }
 }
 
-fn main() {
-    let parts: [(&str, fn()); 3] =
-        [("one", || with_threads(1)), ("two", || with_threads(2)), ("outside", from_outside)];
-    if let Some((_, part)) = parts.iter().find(|(name, _)| std::env::args().any(|word| word == *name)) {
-        return part();
-    }
-    // Bytes are counted over all threads of a process, so the parts that run at once are processes.
-    let start = |name| Command::new(std::env::current_exe().unwrap()).arg(name).spawn().unwrap();
-    let running: Vec<_> = parts.iter().map(|&(name, _)| (name, start(name))).collect();
-    for (name, mut part) in running {
-        assert!(part.wait().unwrap().success(), "part \"{name}\" failed; its own message says why");
-    }
-}
-
 /// The grid on which every method runs.
 fn grid() -> Bsr<f64> {
     common::problem("poisson2d:270").matrix
 }
 
-fn with_threads(threads: usize) {
+pub(crate) fn with_threads(threads: usize) {
     let a = grid();
     let (b, systems) = (noise(a.shape().0, 1), [a.clone(), chain()]);
     parallel::threads(threads, || {
@@ -343,14 +325,14 @@ fn krylov_methods(a: &Bsr<f64>, b: &Vec<f64>, threads: usize) {
 }
 
 /// Whether a case is left out: a factorisation takes seconds for the grid, but not for the chain. The
-/// allocations of a factor do not depend on the system (`crates/direct/tests/allocation.rs`).
+/// allocations of a factor do not depend on the system (`direct.rs`).
 fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
     name == "cholesky" && a.block() == (1, 1)
 }
 
 /// Updates and applications from a thread outside the pool. Each loop is then a job for the pool, so only the
 /// job queue may allocate.
-fn from_outside() {
+pub(crate) fn from_outside() {
     what_is_held();
     let a = &grid();
     for (name, build) in recipes().into_iter().chain(multigrids()) {
