@@ -330,7 +330,7 @@ fn only_nodes_that_turn_aside_are_searched_for() {
     let (n, thickness) = (10_u32, 0.03);
     let flat: Vec<[f64; 3]> = (0..n * n).map(|v| [f64::from(v % n), f64::from(v / n), 0.0]).collect();
     let mut contact =
-        ClothContact::with(Counted::default(), &grid(n), &vec![false; 100], &flat, thickness, 40.0).unwrap();
+        ClothContact::with(Counted::default(), &grid(n), &[false; 100], &flat, thickness, 40.0).unwrap();
     let x = flat.as_flattened();
     contact.start_step(x);
     let mut by = vec![[0.0; 3]; 100];
