@@ -36,13 +36,3 @@ fn root(parent: &mut [u32], mut node: u32) -> u32 {
     }
     node
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn what_shares_a_node_is_one_body() {
-        let tetrahedra = [[7, 1, 2, 3], [9, 8, 4, 6], [3, 10, 11, 12]];
-        let (body, count) = super::bodies(13, &tetrahedra);
-        assert_eq!((body, count), (vec![0, 1, 1, 1, 2, 3, 2, 1, 2, 2, 1, 1, 1], 4));
-    }
-}

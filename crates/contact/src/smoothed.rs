@@ -197,34 +197,3 @@ impl Shape for Smoothed {
         self.grid.magnitude(x) + self.shift.abs()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Points of a triangle cover it and contain its corners, and a thin triangle has few.
-    #[test]
-    fn points_of_a_triangle_cover_it() {
-        let h = 0.1;
-        for (corners, most) in [
-            ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.2], [0.1, 0.9, 0.0]], 120),
-            ([[0.0; 3], [0.01, 0.0, 0.0], [0.0, 0.02, 0.0]], 6),
-            ([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [0.0, 0.0, 1000.0]], 30_100), // longer sides meet at a point
-            ([[0.0, 0.0, 0.0], [0.0, 1e-9, 500.0], [0.0, 0.0, 1000.0]], 20_100), // a flat angle
-            ([[1.0, 2.0, 3.0]; 3], 6),
-        ] {
-            let all: Vec<[f64; 3]> = points(corners, h).collect();
-            assert!(all.len() <= most, "{corners:?}: {} points", all.len());
-            assert!(corners.iter().all(|corner| all.contains(corner)), "{corners:?}");
-            for k in 0..30 {
-                let [a, b] = [0.618, 0.414].map(|step: f64| (step * f64::from(k)).fract());
-                let [a, b] = if a + b > 1.0 { [1.0 - a, 1.0 - b] } else { [a, b] };
-                let x = [0, 1, 2].map(|c| {
-                    corners[0][c] + a * (corners[1][c] - corners[0][c]) + b * (corners[2][c] - corners[0][c])
-                });
-                let gap = all.iter().map(|p| norm(sub(*p, x))).fold(f64::INFINITY, f64::min);
-                assert!(gap <= h, "{corners:?}: {gap} at {x:?}");
-            }
-        }
-    }
-}

@@ -104,9 +104,3 @@ impl fmt::Display for Diagnosis {
         Ok(())
     }
 }
-
-#[cfg(test)]
-#[path = "../../sparse/tests/sparse/random.rs"]
-mod random;
-#[cfg(test)]
-mod tests;

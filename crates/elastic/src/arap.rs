@@ -57,35 +57,3 @@ impl Density for Arap {
         Modes::new(&svd, [2.0 * mu; 3], svd.sums().map(|sum| 2.0 * mu - 4.0 * mu / sum), &stretch)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::CoRotational;
-    use crate::density::tests::{check, check_isotropy, check_magnitude, deformations};
-
-    #[test]
-    fn derivatives_are_those_of_the_energy() {
-        check(&Arap);
-        check_isotropy(&Arap);
-        check_magnitude(&Arap);
-    }
-
-    /// With λ = 0 the co-rotational energy is the same.
-    #[test]
-    fn co_rotational_elasticity_without_lambda() {
-        let material = Lame::new(3.0, 0.0).checked(0, &Arap).unwrap();
-        assert_eq!((material.lambda, material.mu), (0.0, 1.5));
-        for f in deformations() {
-            let [one, other] = [Arap.energy(material, &f), CoRotational.energy(material, &f)];
-            assert!((one.value - other.value).abs() <= 1e-15 * one.value);
-        }
-    }
-
-    /// A reflected cube has σ = −1 along one axis: ψ = 4 μ.
-    #[test]
-    fn a_reflection_costs_energy() {
-        let f = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]];
-        assert!((Arap.energy(Lame { lambda: 0.0, mu: 3.0 }, &f).value - 12.0).abs() < 1e-14);
-    }
-}

@@ -45,22 +45,3 @@ impl Law for Barrier {
         if rate < 0.0 { SHARE * distance / -rate } else { f64::INFINITY }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn derivatives_are_those_of_the_barrier() {
-        let (law, h) = (Barrier { stiffness: 3.0, reach: 0.2 }, 1e-6);
-        for d in [0.01, 0.05, 0.1, 0.15, 0.199] {
-            let ([_, slope, bend], [more, less]) = (law.at(d), [h, -h].map(|h| law.at(d + h)));
-            assert!(((more[0] - less[0]) / (2.0 * h) - slope).abs() < 1e-6 * slope.abs().max(1.0), "{d}");
-            assert!(((more[1] - less[1]) / (2.0 * h) - bend).abs() < 1e-6 * bend.abs().max(1.0), "{d}");
-            assert!(bend > 0.0);
-        }
-        assert_eq!(law.at(0.2), [0.0; 3]);
-        assert!(law.at(0.0)[0].is_infinite());
-        assert!((law.max_step(0.1, -1.0) - 0.09).abs() < 1e-15);
-    }
-}

@@ -52,29 +52,3 @@ impl Density for CoRotational {
         Modes::new(&svd, [2.0 * mu; 3], svd.sums().map(turn), &stretch)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::density::tests::{check, check_isotropy, check_magnitude};
-
-    #[test]
-    fn derivatives_are_those_of_the_energy() {
-        check(&CoRotational);
-        check_isotropy(&CoRotational);
-        check_magnitude(&CoRotational);
-    }
-
-    /// A stretch e along one axis: ψ = (μ + λ/2) e².
-    #[test]
-    fn one_stretched_axis() {
-        let f = [[1.1, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let energy = CoRotational.energy(Lame { lambda: 2.0, mu: 3.0 }, &f).value;
-        assert!((energy - 4.0 * 0.01).abs() < 1e-15);
-        // 2 · 4 · 0.1 · 2.1 and, with either sign of λ, 2 · 0.1 · (2.1 + 2 + 2).
-        for lambda in [2.0, -2.0] {
-            let magnitude = CoRotational.energy(Lame { lambda, mu: 4.0 }, &f).magnitude;
-            assert!((magnitude - 2.9).abs() < 1e-14, "{lambda}: {magnitude}");
-        }
-    }
-}

@@ -52,23 +52,3 @@ fn halve(at: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::first_root;
-
-    #[test]
-    fn the_first_root_is_found() {
-        // The first polynomial is (1 - x)(2 - x)(3 - x).
-        assert!((first_root([6.0, -11.0, 6.0, -1.0]) - 1.0).abs() < 1e-12);
-        assert!((first_root([1.0, -3.0, 2.0, 0.0]) - 0.5).abs() < 1e-12); // (1 - x)(1 - 2x)
-        assert!((first_root([1.0, -0.25, 0.0, 0.0]) - 4.0).abs() < 1e-12);
-        assert!((first_root([8.0, 0.0, 0.0, -1.0]) - 2.0).abs() < 1e-12);
-        assert!((first_root([1.0, -2.0, 1.0, 0.0]) - 1.0).abs() < 1e-7); // double root
-        for none in [[1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [1.0, -1.0, 1.0, 0.0]]
-        {
-            assert_eq!(first_root(none), f64::INFINITY);
-        }
-        assert_eq!(first_root([0.0, 1.0, 0.0, 0.0]), 0.0);
-    }
-}

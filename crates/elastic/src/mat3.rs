@@ -1,13 +1,5 @@
 //! Row-major 3x3 matrices, and their signed singular values.
 
-/// A B.
-#[cfg(test)]
-pub(crate) fn mul(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    std::array::from_fn(|i| {
-        std::array::from_fn(|j| a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j])
-    })
-}
-
 /// A Bᵀ.
 pub(crate) fn mul_transposed(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
     std::array::from_fn(|i| std::array::from_fn(|j| dot(&a[i], &b[j])))
@@ -167,67 +159,4 @@ pub(crate) fn eigen(a: &[[f64; 3]; 3]) -> ([f64; 3], [[f64; 3]; 3]) {
         }
     }
     ([a[0][0], a[1][1], a[2][2]], q)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use coarsen_core::SplitMix64;
-
-    fn close(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3], tolerance: f64) {
-        let gap: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| a[i][j] - b[i][j]));
-        assert!(square(&gap).sqrt() < tolerance, "{a:?} {b:?}");
-    }
-
-    fn check(a: &[[f64; 3]; 3]) {
-        let Svd { u, sigma, v } = Svd::of(a);
-        let one = [unit(0), unit(1), unit(2)];
-        let scale = square(a).sqrt().max(1e-300);
-        close(&mul_transposed(&u, &u), &one, 1e-14);
-        close(&mul_transposed(&v, &v), &one, 1e-14);
-        assert!((determinant(&u) - 1.0).abs() < 1e-13 && (determinant(&v) - 1.0).abs() < 1e-13);
-        let scaled = u.map(|row| std::array::from_fn(|k| row[k] * sigma[k]));
-        close(&mul_transposed(&scaled, &v), a, 1e-14 * scale);
-        assert!(sigma[0] >= sigma[1] && sigma[1] >= sigma[2].abs() - 1e-14 * scale, "{sigma:?}");
-    }
-
-    #[test]
-    fn any_matrix_is_two_rotations_and_a_stretch() {
-        let mut random = SplitMix64::new(5);
-        for _ in 0..500 {
-            check(&std::array::from_fn(|_| std::array::from_fn(|_| random.number())));
-        }
-        for a in [
-            [[0.0; 3]; 3],
-            [unit(0), unit(1), unit(2)],
-            [unit(0), unit(0), unit(0)],
-            [unit(1), unit(0), unit(2)],
-            [[1e-9, 0.0, 0.0], unit(1), [0.0, 0.0, -3.0]],
-            [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
-        ] {
-            check(&a);
-        }
-    }
-
-    #[test]
-    fn sums_are_positive_divisors() {
-        for (sigma, expected) in [([3.0, 2.0, -1.0], [1.0, 2.0, 5.0]), ([0.0; 3], [LEAST; 3])] {
-            let rows: [[f64; 3]; 3] =
-                std::array::from_fn(|i| std::array::from_fn(|j| if i == j { sigma[i] } else { 0.0 }));
-            assert_eq!(Svd::of(&rows).sums(), expected);
-        }
-        assert_eq!(Svd::of(&[unit(0), [0.0, 0.5, 0.0], [0.0, 0.0, -0.5]]).sums(), [LEAST, 0.5, 1.5]);
-    }
-
-    #[test]
-    fn symmetric_matrices_have_their_eigenvectors() {
-        let mut random = SplitMix64::new(6);
-        for _ in 0..200 {
-            let b: [[f64; 3]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| random.number()));
-            let a: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| b[i][j] + b[j][i]));
-            let (values, q) = eigen(&a);
-            let scaled: [[f64; 3]; 3] = std::array::from_fn(|k| q[k].map(|x| x * values[k]));
-            close(&mul(&transpose(&q), &scaled), &a, 1e-13 * square(&a).sqrt());
-        }
-    }
 }

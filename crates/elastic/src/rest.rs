@@ -113,26 +113,3 @@ pub(crate) fn body<T: Element<4>>(model: T, mesh: &Mesh, held: &[bool]) -> Resul
         None => Ok(body),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two tetrahedra: the corner of a unit cube, and the corner of a box with sides 2, 1, 1 beside it. Their
-    /// volumes are 1/6 and 2/6, and the faces opposite to the common corner have the areas √3/2 and 3/2.
-    #[test]
-    fn the_characteristic_force_of_a_corner_by_hand() {
-        let positions =
-            [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-2.0, 0.0, 0.0]].to_vec();
-        let tetrahedra = vec![[0, 1, 2, 3], [0, 4, 3, 2]];
-        let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
-        let rest = Rest::all(&mesh, |e| Ok([1.0, 4.0][e])).unwrap();
-        assert!(
-            (rest[0].shape.volume - 1.0 / 6.0).abs() < 1e-16
-                && (rest[1].shape.volume - 1.0 / 3.0).abs() < 1e-16
-        );
-        let force = characteristic(&rest, &mut [(0, 0), (1, 0)].into_iter(), |&stiffness| stiffness);
-        let (stiffness, area) = ((1.0 + 2.0 * 4.0) / 3.0, 0.5 * 3.0_f64.sqrt() + 1.5);
-        assert!((force - stiffness * area).abs() < 1e-14, "{force}");
-    }
-}

@@ -104,33 +104,3 @@ impl Element<2> for Vec<Spring> {
         around.map(|(e, _)| 0.5 * self[e].stiffness * self[e].length).sum()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_ends_at_one_node_are_refused() {
-        let spring = |ends: [u32; 2]| Spring { ends, stiffness: 1.0, length: 1.0 };
-        let refused = Springs::new(vec![spring([0, 1]), spring([1, 1])], &[false; 2], &[[0.0; 3]; 2]).err();
-        assert_eq!(refused, Some(BodyError::Loop { index: 1, node: 1 }));
-    }
-
-    #[test]
-    fn every_number_is_looked_at() {
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            for (stiffness, length) in [(bad, 1.0), (1.0, bad)] {
-                let springs = [(1.0, 1.0), (stiffness, length)].map(|(s, l)| Spring {
-                    ends: [0, 1],
-                    stiffness: s,
-                    length: l,
-                });
-                let refused = Springs::new(springs.to_vec(), &[false; 2], &[[0.0; 3]; 2]).err();
-                assert!(
-                    matches!(refused, Some(BodyError::Degenerate { index: 1, .. })),
-                    "{stiffness} {length}: {refused:?}"
-                );
-            }
-        }
-    }
-}

@@ -175,29 +175,3 @@ fn compressed(
     }
     out.flush()
 }
-
-#[cfg(test)]
-mod tests {
-    use coarsen_sparse::assembly::from_triplets_blocked;
-
-    use super::*;
-
-    #[test]
-    fn symmetry_is_of_blocks_and_values() {
-        let entries = [(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (0, 3, 4.0), (3, 0, 4.0)];
-        let mut a = from_triplets_blocked(4, 4, (2, 2), &entries).unwrap();
-        assert!(is_symmetric(&a));
-        *a.values_mut().last_mut().unwrap() = f64::MIN_POSITIVE;
-        assert!(!is_symmetric(&a));
-        let a = from_triplets_blocked(4, 4, (2, 2), &[(0, 3, 0.0)]).unwrap();
-        assert!(!is_symmetric(&a), "a stored zero without a stored transposed entry");
-        let a = from_triplets_blocked(6, 6, (2, 3), &[(0, 0, 1.0)]).unwrap();
-        assert!(!is_symmetric(&a));
-    }
-
-    #[test]
-    fn scalars_come_row_by_row() {
-        let a = from_triplets_blocked(2, 4, (2, 2), &[(1, 2, 7.0)]).unwrap();
-        assert_eq!(scalars(&a).collect::<Vec<_>>(), [(0, 2, 0.0), (0, 3, 0.0), (1, 2, 7.0), (1, 3, 0.0)]);
-    }
-}

@@ -126,37 +126,3 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     listed.each_face(|polygon| polygon::add(polygon, &listed.points, &mut triangles))?;
     Ok(Mesh { positions: listed.points, triangles, ..Mesh::default() })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Place;
-
-    #[test]
-    fn corners_are_counted_both_ways() {
-        let text =
-            b"# a quad\nv 0 0 0\nv 1 0 0\nf 1/1/1 2//7 3 4/9\nv 1 1 0 0.5\nv 0 1 0\r\nvn 0 0 1\nf -4 -3 -2";
-        let mesh = parse(text).unwrap();
-        assert_eq!(mesh.positions[2], [1.0, 1.0, 0.0]);
-        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 2]]);
-    }
-
-    #[test]
-    fn faults_name_the_line() {
-        let problem = |text: &[u8]| {
-            let fault = parse(text).unwrap_err();
-            (fault.place, fault.problem)
-        };
-        let line = |n| Some(Place::Line(n));
-        assert_eq!(problem(b"v 0 0\n"), (line(1), Problem::End { what: "a coordinate" }));
-        assert_eq!(problem(b"\nv 0 0 inf\n"), (line(2), Problem::NotFinite));
-        assert_eq!(problem(b"v 0 0 0\nf 1 1 2"), (line(2), Problem::Index { index: 2, vertices: 1 }));
-        assert_eq!(problem(b"v 0 0 0\nf 1 1 0"), (line(2), Problem::Index { index: 0, vertices: 1 }));
-        assert_eq!(problem(b"v 0 0 0\n\nf 1 -2"), (line(3), Problem::Corners { corners: 2 }));
-        assert_eq!(problem(b"v 0 0 0\nf 1 1 -2"), (line(2), Problem::Index { index: -2, vertices: 1 }));
-        for index in [i64::MAX, i64::MIN] {
-            let text = format!("v 0 0 0\nf 1 1 {index}");
-            assert_eq!(problem(text.as_bytes()), (line(2), Problem::Index { index, vertices: 1 }));
-        }
-    }
-}

@@ -61,37 +61,3 @@ fn inside(x: &[[f64; 3]; 4], p: [f64; 3]) -> bool {
     let parts = [volume(p, b, c, d), volume(a, p, c, d), volume(a, b, p, d), volume(a, b, c, p)];
     parts.iter().all(|part| part * whole.signum() >= -1e-12 * whole.abs())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Filling a bar with cubes gives the bar, for any orientation of its tetrahedra. All elements have the
-    /// same positive volume, and inner faces match.
-    #[test]
-    fn a_bar_is_filled() {
-        let mut bar = Mesh::bar([2, 1, 1], 1.0);
-        bar.tetrahedra[0].swap(0, 1);
-        for cells in [2, 6, 10] {
-            let mesh = bar.voxels(cells).unwrap();
-            let volumes: Vec<f64> = mesh
-                .tetrahedra
-                .iter()
-                .map(|t| {
-                    let [a, b, c, d] = t.map(|i| mesh.positions[i as usize]);
-                    dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
-                })
-                .collect();
-            assert!((volumes.iter().sum::<f64>() - 2.0).abs() < 1e-12, "{cells}");
-            assert!(volumes.iter().all(|v| (v - volumes[0]).abs() < 1e-12 && *v > 0.0));
-            let half = cells / 2;
-            assert_eq!(mesh.surface().len(), 2 * 2 * (half * half + 2 * half * cells));
-        }
-    }
-
-    #[test]
-    fn a_surface_has_no_inside() {
-        let mesh = Mesh { positions: vec![[0.0; 3]; 3], triangles: vec![[0, 1, 2]], tetrahedra: vec![] };
-        assert!(mesh.voxels(4).is_err());
-    }
-}

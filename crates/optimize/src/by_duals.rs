@@ -70,27 +70,3 @@ fn check_length<T: Real>(x: &[T], d: &[T]) -> Result<(), Error> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A 3 x 2 matrix of zeros.
-    struct Tall;
-
-    impl LinearOperator<Vec<f64>> for Tall {
-        fn shape(&self) -> (usize, usize) {
-            (3, 2)
-        }
-        fn apply(&self, _: &Vec<f64>, y: &mut Vec<f64>) {
-            y.fill(0.0);
-        }
-    }
-
-    #[test]
-    fn a_hessian_that_is_not_square_is_named() {
-        let (x, again) = (vec![0.0; 3], |_: &[Dual<f64>], _: &mut [Dual<f64>]| ());
-        let refused = check_hessian_by_duals(&Tall, again, &x, [&x, &x]);
-        assert_eq!(refused, Err(Error::NotSquare { rows: 3, columns: 2 }));
-    }
-}

@@ -261,15 +261,3 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         Ok(self.renew)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::forced;
-
-    /// η = min(1/2, √max(size, τ)).
-    #[test]
-    fn a_forcing_term_has_a_floor_and_a_bound() {
-        assert_eq!([1e-8, 1e-4, 0.25, 9.0].map(|floor| forced(1e-8, floor)), [1e-4, 1e-2, 0.5, 0.5]);
-        assert_eq!([1e-6_f64, 0.04, 0.25, 9.0].map(|size| forced(size, 1e-4)), [1e-2, 0.2, 0.5, 0.5]);
-    }
-}

@@ -56,20 +56,3 @@ pub(crate) fn around<'a>(triangles: &'a [[u32; 3]], nodes: Nodes<'_>) -> Cow<'a,
     at.flatten().for_each(|&i| near[i as usize] = true);
     Cow::Owned(triangles.iter().copied().filter(|t| touches(&near, t)).collect())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn triangles_of_a_strip() {
-        let strip = [[0, 1, 2], [1, 3, 2], [2, 3, 4], [3, 5, 4], [4, 5, 6]];
-        let at = Incidence::new(7, &strip);
-        assert_eq!(at.of(3).collect::<Vec<_>>(), [(1, 1), (2, 1), (3, 0)]);
-        // Node 0 has one triangle, and its hinge with the second; the third is at a neighbour.
-        assert_eq!(*around(&strip, Nodes::listed(7, &[0])), strip[..3]);
-        assert_eq!(*around(&strip, Nodes::listed(7, &[6])), strip[2..]);
-        assert_eq!(*around(&strip, Nodes::all(7)), strip);
-        assert!(around(&strip, Nodes::listed(7, &[])).is_empty());
-    }
-}

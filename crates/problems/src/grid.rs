@@ -50,19 +50,3 @@ impl Grid {
         (0..self.len()).map(|i| place(self.at(i))).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_and_points_agree() {
-        let grid = Grid::new(("test", 0), [4, 3, 2], 1).unwrap();
-        assert_eq!(grid.len(), 24);
-        assert_eq!((grid.index([1, 2, 1]), grid.at(11)), (11, [1, 2, 1]));
-        assert_eq!(grid.neighbours(11, 0), [Some(5), Some(17)]);
-        assert_eq!(grid.neighbours(11, 1), [Some(9), None]);
-        assert_eq!(grid.neighbours(11, 2), [Some(10), None]);
-        assert!(Grid::new(("test", 0), [1 << 40, 1 << 40, 1], 3).is_err());
-    }
-}

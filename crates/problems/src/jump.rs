@@ -107,31 +107,3 @@ fn coefficients(cells: &Grid, side: usize) -> Vec<f64> {
     };
     (0..cells.len()).map(|i| block(cells.at(i))).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// With a single block the coefficient is constant, and the matrix is k times the 7-point Laplacian with
-    /// the boundary half a cell away.
-    #[test]
-    fn one_block_is_a_scaled_laplacian() {
-        let a = jump3d(8).unwrap().matrix;
-        let k = 10_f64.powf(6.0 * 0.625_095_466_604_667);
-        let near = |x: f64, y: f64| (x / (k * y) - 1.0).abs() < 1e-14;
-        let inside = 8 * 8 * 3 + 8 * 3 + 3;
-        assert!(near(a.get(inside, inside), 6.0) && near(a.get(inside, inside + 1), -1.0));
-        assert!(near(a.get(0, 0), 9.0) && near(a.get(0, 64), -1.0));
-    }
-
-    #[test]
-    fn faces_carry_harmonic_means() {
-        let p = jump3d(16).unwrap();
-        let grid = Grid::new(("jump3d", 0), [16; 3], 1).unwrap();
-        let k = coefficients(&grid, 2);
-        let (i, j) = (grid.index([2, 3, 7]), grid.index([2, 3, 8]));
-        assert!(k[i] != k[j]);
-        let harmonic = 2.0 / (1.0 / k[i] + 1.0 / k[j]);
-        assert!((p.matrix.get(i, j) / -harmonic - 1.0).abs() < 1e-14);
-    }
-}

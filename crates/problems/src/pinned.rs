@@ -54,23 +54,3 @@ pub fn pinned(n: usize, dt: f64, share: f64) -> Result<Problem, ProblemError> {
     problem.constraints = Some(constraints);
     Ok(problem)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_kept_and_vertices_drawn_once() {
-        for (share, expected) in [(0.0, 0), (0.1, 10), (1.0, 99)] {
-            let p = pinned(11, 0.01, share).unwrap();
-            let filtered = p.prefilter().unwrap().unwrap();
-            let density = filtered.density();
-            assert_eq!((density.filtered, density.groups, density.dependent), (expected, expected, 0));
-            assert_eq!(density.rank, (0..expected).map(|k| 3 - k % 3).sum::<usize>());
-            assert_eq!(p.matrix, cloth(11, 0.01).unwrap().matrix);
-        }
-        for share in [-0.1, 1.1, f64::NAN] {
-            assert!(matches!(pinned(11, 0.01, share), Err(ProblemError::Share { .. })));
-        }
-    }
-}

@@ -91,36 +91,3 @@ impl ByRows for Poisson {
         })?)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stencils() {
-        let a = poisson2d(3).unwrap().matrix;
-        assert_eq!(a.pattern().row(4), [1, 3, 4, 5, 7]);
-        assert_eq!(a.row(4).map(|(_, v)| v[0]).collect::<Vec<_>>(), [-1.0, -1.0, 4.0, -1.0, -1.0]);
-        assert_eq!(a.pattern().row(2), [1, 2, 5]); // no coupling between ends of lines
-        let a = poisson3d(3).unwrap().matrix;
-        assert_eq!(a.pattern().row(13), [4, 10, 12, 13, 14, 16, 22]);
-        assert_eq!(a.get(13, 13), 6.0);
-        assert_eq!(poisson3d(1).unwrap().matrix.values(), [6.0]);
-    }
-
-    /// Sines are eigenvectors: A u = 4 Σ sin²(π h / 2) u.
-    #[test]
-    fn sines_are_eigenvectors() {
-        use coarsen_core::LinearOperator;
-        for (p, dimension) in [(poisson2d(7).unwrap(), 2), (poisson3d(7).unwrap(), 3)] {
-            let sine = |x: &[f64; 3]| {
-                x.iter().take(dimension).map(|x| (std::f64::consts::PI * x).sin()).product::<f64>()
-            };
-            let u: Vec<f64> = p.positions.iter().map(sine).collect();
-            let mut y = vec![0.0; u.len()];
-            p.matrix.apply(&u, &mut y);
-            let lambda = dimension as f64 * 4.0 * (std::f64::consts::PI / 16.0).sin().powi(2);
-            assert!(u.iter().zip(&y).all(|(u, y)| (lambda * u - y).abs() < 1e-14));
-        }
-    }
-}

@@ -96,22 +96,3 @@ pub(crate) fn assemble(
     a.check_finite()?; // values may overflow, for example with a time step of 1e200
     Ok(a)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_sorted_and_summed() {
-        let a = assemble(Nodes::all(3), 2, &|i, row| {
-            row.add(2, &[1.0, 2.0, 3.0, 4.0]);
-            row.add_identity(i, 10.0);
-            row.add(0, &[5.0; 4]);
-            row.add(2, &[1.0; 4]);
-        })
-        .unwrap();
-        assert_eq!((a.pattern().row(0), a.pattern().row(1)), (&[0, 2][..], &[0, 1, 2][..]));
-        assert_eq!(a.value(0), [15.0, 5.0, 5.0, 15.0]);
-        assert_eq!(a.value(6), [12.0, 3.0, 4.0, 15.0]);
-    }
-}

@@ -51,39 +51,3 @@ pub fn scrambled(a: &Bsr<f64>, seed: u64) -> Result<Bsr<f64>, ProblemError> {
     let order = Permutation::new(order).expect("sorted numbers are a permutation");
     Ok(Bsr::new(pattern, block, values)?.permute(&order)?)
 }
-
-#[cfg(test)]
-mod tests {
-    use coarsen_sparse::assembly;
-
-    use super::*;
-    use crate::poisson2d;
-
-    #[test]
-    fn scrambling_keeps_the_signs_of_the_eigenvalues_and_the_sparsity() {
-        let a = poisson2d(7).unwrap().matrix;
-        let b = scrambled(&a, 3).unwrap();
-        assert_eq!(a.nnz(), b.nnz());
-        assert_ne!(a.pattern().indices(), b.pattern().indices());
-        let coupling = |a: &Bsr<f64>, i: usize, j: usize| a.get(i, j) / (a.get(i, i) * a.get(j, j)).sqrt();
-        let sum = |a: &Bsr<f64>| {
-            (0..49).flat_map(|i| (0..49).map(move |j| (i, j))).map(|(i, j)| coupling(a, i, j)).sum::<f64>()
-        };
-        assert!((sum(&a) - sum(&b)).abs() < 1e-10);
-    }
-
-    #[test]
-    fn matrices_that_are_not_square_are_refused_and_any_seed_is_taken() {
-        let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
-        let refused = scrambled(&wide, 3).unwrap_err();
-        assert!(matches!(refused, ProblemError::Core(Error::NotSquare { rows: 1, columns: 2 })), "{refused}");
-        let flat = assembly::from_blocks(2, 2, (2, 1), &[(0, 0), (0, 1)], &[1.0; 4]).unwrap();
-        let refused = scrambled(&flat, 3).unwrap_err();
-        assert!(
-            matches!(refused, ProblemError::Sparse(SparseError::Shape { expected: 1, found: 2, .. })),
-            "{refused}"
-        );
-        let a = poisson2d(3).unwrap().matrix;
-        assert_eq!(scrambled(&a, u64::MAX).unwrap().nnz(), a.nnz());
-    }
-}

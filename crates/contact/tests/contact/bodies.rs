@@ -1,10 +1,11 @@
 //! Contact of bodies with each other and with themselves.
 
-use coarsen_contact::{BodyContact, Contact, ContactError, Penetration};
+use coarsen_contact::{BodyContact, Contact, ContactError, Pair, Penetration};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{Curvature, Potential, Touching};
 use coarsen_mesh::Mesh;
 
+use crate::cloth::distance;
 use crate::common::{
     check_gradient, check_hessian, contact, crossing, gradient, moved, noise, placed, together,
 };
@@ -74,6 +75,154 @@ fn open_gaps_do_not_pull() {
     }
 }
 
+/// A thin tetrahedron that reaches from its tip as far as `length` along each axis.
+fn needle(tip: [f64; 3], length: f64) -> Mesh {
+    let far = |by: [f64; 3]| [0, 1, 2].map(|k| tip[k] + length + 0.1 * k as f64 + by[k]);
+    let positions = vec![tip, far([0.0; 3]), far([0.01, 0.0, 0.0]), far([0.0, 0.0, 0.01])];
+    Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] }.oriented()
+}
+
+/// The contacts of the tip of a needle with a body that is held.
+fn of_tips<'a>(body: &'a Mesh, length: f64) -> impl FnMut([f64; 3]) -> Vec<Contact> + 'a {
+    let count = body.positions.len();
+    let start = together(&[body.clone(), needle([99.0; 3], length)]);
+    let held: Vec<bool> = (0..count + 4).map(|i| i < count).collect();
+    let mut contact = BodyContact::new(&start, &held, 10.0).unwrap();
+    move |tip| {
+        let found = contact.detect(needle(tip, length).positions.as_flattened()).unwrap();
+        found.iter().filter(|c| c.vertex as usize == count).copied().collect()
+    }
+}
+
+/// The depth of a tip in a body, by all triangles of its surface.
+fn depth(body: &Mesh, x: [f64; 3]) -> f64 {
+    let distance = |&face: &[u32; 3]| {
+        let [a, b, c] = face.map(|v| body.positions[v as usize]);
+        distance(&Pair::VertexFace { vertex: 0, face }, [x, a, b, c])
+    };
+    body.surface().iter().map(distance).fold(f64::INFINITY, f64::min)
+}
+
+/// The gap of a contact of a tip at x.
+fn gap(body: &Mesh, contact: &Contact, x: [f64; 3]) -> f64 {
+    contact.gap(|v| body.positions.get(v as usize).copied().unwrap_or(x))
+}
+
+#[test]
+fn a_tip_is_inside_where_no_coordinate_is_negative() {
+    let positions = vec![[1.0, 0.0, 0.0], [3.0, 0.0, 0.5], [1.0, 2.0, 0.0], [1.0, 0.5, 1.0]];
+    let body = Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] };
+    let mut found = of_tips(&body, 5.0);
+    let at = |beta: [f64; 4]| -> [f64; 3] {
+        std::array::from_fn(|k| (0..4).map(|a| beta[a] * body.positions[a][k]).sum())
+    };
+    for beta in [[0.25; 4], [0.1, 0.2, 0.3, 0.4], [0.01, 0.5, 0.48, 0.01], [0.01, 0.01, 0.01, 0.97]] {
+        let (x, expected) = (at(beta), depth(&body, at(beta)));
+        let own = found(x);
+        assert!(own.len() == 1 && (gap(&body, &own[0], x) + expected).abs() < 1e-14, "{beta:?}: {own:?}");
+    }
+    for k in 0..4 {
+        let mut beta = [0.4; 4];
+        beta[k] = -0.2;
+        assert!(found(at(beta)).is_empty(), "{beta:?}");
+    }
+}
+
+/// Points that several tetrahedra share are inside one of them, whatever the round-off.
+#[test]
+fn common_corners_edges_and_faces_are_inside() {
+    for angle in [0.0, 0.4, 2.1] {
+        let body = placed(Mesh::bar([4, 4, 4], 0.5), angle, [0.3, -0.7, 0.1]);
+        let surface = body.surface();
+        let outer = |v: &u32| surface.as_flattened().contains(v);
+        let mut found = of_tips(&body, 9.0);
+        let mut seen = 0;
+        for t in &body.tetrahedra {
+            for nodes in [&t[..1], &t[1..3], &t[..3]].map(|nodes| nodes.to_vec()) {
+                if nodes.iter().any(outer) {
+                    continue;
+                }
+                let mean = |k: usize| nodes.iter().map(|&v| body.positions[v as usize][k]).sum::<f64>();
+                let x = [0, 1, 2].map(|k| mean(k) / nodes.len() as f64);
+                let own = found(x);
+                assert!(!own.is_empty(), "{angle}: {nodes:?}");
+                let expected = depth(&body, x);
+                assert!(
+                    own.iter().all(|c| (gap(&body, c, x) + expected).abs() < 1e-12),
+                    "{nodes:?}: {own:?}"
+                );
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "{seen}");
+    }
+}
+
+/// The body is a box of 4 x 2 x 2, for which the nearest face is known.
+#[test]
+fn the_nearest_face_of_a_box_is_found_at_any_depth() {
+    let body = Mesh::bar([8, 4, 4], 0.5);
+    let mut found = of_tips(&body, 9.0);
+    for (x, axis, side) in [
+        ([2.0, 0.1, 1.0], 1, 0.0),
+        ([2.1, 1.0, 1.3], 2, 2.0),
+        ([3.6, 1.0, 1.1], 0, 4.0),
+        ([2.0, 1.01, 1.0], 1, 2.0),
+        ([1.9, 0.3, 0.29], 2, 0.0),
+        ([1e-3, 0.3, 0.29], 0, 0.0),
+    ] {
+        let own = found(x);
+        assert_eq!(own.len(), 1, "{x:?}: {own:?}");
+        assert!(own[0].face.iter().all(|&v| body.positions[v as usize][axis] == side), "{x:?}: {own:?}");
+    }
+}
+
+/// Tips in a bent bar, and in one whose triangles are long, are as deep as all triangles tell.
+#[test]
+fn no_triangle_is_nearer() {
+    let mut bent = Mesh::bar([6, 3, 2], 0.5);
+    bent.positions.iter_mut().for_each(|p| p[1] += 0.3 * (2.0 * p[0]).sin());
+    let mut long = Mesh::bar([3, 3, 2], 0.5);
+    long.positions.iter_mut().for_each(|p| p[0] *= 12.0);
+    for body in [bent, long] {
+        let mut found = of_tips(&body, 30.0);
+        for t in &body.tetrahedra {
+            let corners = t.map(|v| body.positions[v as usize]);
+            let x = [0, 1, 2].map(|k| (0..4).map(|a| 0.1 * (a + 1) as f64 * corners[a][k]).sum());
+            let (own, least) = (found(x), depth(&body, x));
+            assert_eq!(own.len(), 1, "{x:?}: {own:?}");
+            assert!((gap(&body, &own[0], x) + least).abs() < 1e-8 * least, "{own:?} {least}");
+        }
+    }
+}
+
+/// A vertex of one body leaves through the surface of the other, whose tetrahedra share one node. Nodes of no body are
+/// between them.
+#[test]
+fn tetrahedra_that_share_a_node_are_one_body() {
+    let mut positions = vec![[50.0; 3]; 13];
+    let mut place = |corners: [u32; 4], at: [[f64; 3]; 4]| {
+        corners.iter().zip(at).for_each(|(&v, x)| positions[v as usize] = x);
+        corners
+    };
+    let corner = |[x, y, z]: [f64; 3]| [[x, y, z], [x + 2.0, y, z], [x, y + 2.0, z], [x, y, z + 2.0]];
+    let [a, b, c, d] = corner([0.0; 3]);
+    let tetrahedra = vec![
+        place([7, 1, 2, 3], [[-2.0, 0.0, 0.0], [0.0, -2.0, 0.0], [-2.0, -2.0, -1.0], a]),
+        place([9, 8, 4, 6], corner([0.3, 0.4, 0.5])),
+        place([3, 10, 11, 12], [a, b, c, d]),
+    ];
+    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra }.oriented();
+    let held: Vec<bool> = (0..13).map(|v| v == 0 || v == 5).collect();
+    let mut contact = BodyContact::new(&mesh, &held, 10.0).unwrap();
+    let x: Vec<f64> = (0..13).filter(|v| !held[*v]).flat_map(|v| mesh.positions[v]).collect();
+    let found = contact.detect(&x).unwrap();
+    let own: Vec<&Contact> = found.iter().filter(|c| c.vertex == 9).collect();
+    assert!(own.len() == 1 && own[0].face.iter().all(|v| [3, 10, 11, 12].contains(v)), "{found:?}");
+    let expected = (2.0 - 1.2) / 3.0_f64.sqrt(); // of the slanted face, or 0.3 of the face x = 0
+    assert!((own[0].gap(|v| mesh.positions[v as usize]) + expected.min(0.3)).abs() < 1e-14, "{own:?}");
+}
+
 /// An octant is cut out of a box, and needles reach into the box through this notch. Their tips are nearest
 /// to the concave corner, to concave edges, or to faces of the notch. If the box is held, the gradient and
 /// the Hessian of the detected energy are exact.
@@ -86,11 +235,6 @@ fn tips_behind_inner_edges_and_corners() {
     notched.tetrahedra.retain(|t| middle(t).iter().any(|x| *x < 1.0));
     let notched = notched.without_unused();
     let count = notched.positions.len();
-    let needle = |tip: [f64; 3]| {
-        let far = |by: [f64; 3]| [0, 1, 2].map(|k| tip[k] + 1.3 + 0.1 * k as f64 + by[k]);
-        let positions = vec![tip, far([0.0; 3]), far([0.01, 0.0, 0.0]), far([0.0, 0.0, 0.01])];
-        Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] }.oriented()
-    };
     let s = 0.5_f64.sqrt();
     let along = |by: [f64; 3]| {
         let length = by.iter().map(|b| b * b).sum::<f64>().sqrt();
@@ -102,7 +246,7 @@ fn tips_behind_inner_edges_and_corners() {
         ([1.3, 0.7, 0.8], 0.13_f64.sqrt(), along([0.0, 0.3, 0.2])),     // the edge along x
         ([1.2, 0.9, 1.3], 0.1, [0.0, 1.0, 0.0]),                        // a face
     ] {
-        let mesh = together(&[notched.clone(), needle(tip)]);
+        let mesh = together(&[notched.clone(), needle(tip, 1.3)]);
         let held: Vec<bool> = (0..count + 4).map(|i| i < count).collect();
         let mut contact = BodyContact::new(&mesh, &held, 10.0).unwrap();
         let x = mesh.positions[count..].as_flattened().to_vec();

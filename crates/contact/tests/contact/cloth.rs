@@ -52,7 +52,7 @@ fn to_segment(p: [f64; 3], a: [f64; 3], b: [f64; 3]) -> f64 {
 }
 
 /// The distance of a pair by cases: inside both parts, or from an end or a corner.
-fn distance(pair: &Pair, x: [[f64; 3]; 4]) -> f64 {
+pub(crate) fn distance(pair: &Pair, x: [[f64; 3]; 4]) -> f64 {
     let [p, a, b, c] = x;
     match pair {
         Pair::VertexFace { .. } => {

@@ -154,3 +154,35 @@ fn threads_do_not_change_the_order() {
     assert!(one.iter().map(Vec::len).sum::<usize>() > 2000);
     assert!([2, 7].into_iter().all(|n| pairs(n) == one));
 }
+
+#[test]
+fn a_nan_is_not_lost() {
+    let nan = [0.0, f64::NAN, 0.0];
+    for points in [[nan, [1.0; 3], [2.0; 3]], [[1.0; 3], nan, [2.0; 3]], [[1.0; 3], [2.0; 3], nan]] {
+        let all = Aabb::of(points);
+        assert!(all.low[1].is_nan() && all.high[1].is_nan() && !all.is_finite());
+        assert_eq!((all.low[0], all.high[2]), (0.0, 2.0));
+    }
+    assert!(!Aabb::EMPTY.is_finite() && !Aabb::EMPTY.overlaps(&Aabb::of([[0.0; 3]])));
+}
+
+#[test]
+fn distances_of_points() {
+    let unit = Aabb::of([[0.0; 3], [1.0; 3]]);
+    for (x, square) in [([0.5; 3], 0.0), ([1.0; 3], 0.0), ([0.5, -2.0, 0.5], 4.0), ([-1.0, 3.0, 4.0], 14.0)] {
+        assert_eq!(unit.square_distance(x), square);
+    }
+}
+
+#[test]
+fn boxes_that_touch_overlap() {
+    let unit = Aabb::of([[0.0; 3], [1.0; 3]]);
+    assert_eq!((unit.extent(), unit.grown(0.5).extent()), (1.0, 2.0));
+    for k in 0..3 {
+        let mut corner = [0.5; 3];
+        corner[k] = 1.0;
+        assert!(unit.overlaps(&Aabb::of([corner])), "{k}");
+        corner[k] = 1.0 + f64::EPSILON;
+        assert!(!unit.overlaps(&Aabb::of([corner])) && !Aabb::of([corner]).overlaps(&unit), "{k}");
+    }
+}

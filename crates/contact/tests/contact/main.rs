@@ -4,6 +4,7 @@ mod bodies;
 mod cloth;
 mod cloth_friction;
 mod common;
+mod crossings;
 #[path = "../../../../tests/common/data.rs"]
 mod data;
 mod edges;
@@ -12,6 +13,7 @@ mod hash;
 mod held;
 mod impacts;
 mod meshes;
+mod nearest;
 mod obstacles;
 mod searches;
 mod smoothed;

@@ -1,4 +1,6 @@
-//! How often pairs are searched for.
+//! How often pairs are searched for, and where.
+
+use std::sync::Mutex;
 
 use coarsen_contact::{
     Aabb, Broad, ClothContact, ContactError, Fresh, Impact, Pair, Search, Topology, Touch,
@@ -9,7 +11,16 @@ use coarsen_elastic::Potential;
 use crate::cloth::{grid, rolled};
 
 /// [`Broad`] that counts its searches for all pairs, and those for the pairs of some nodes.
-struct Counted(Broad, usize, usize);
+#[derive(Default)]
+struct Counted {
+    broad: Broad,
+    whole: usize,
+    some: usize,
+    /// The nodes of the last search for the pairs of some.
+    fresh: Vec<bool>,
+    /// The largest extent of a box in the last search for all pairs.
+    widest: f64,
+}
 
 impl Search for Counted {
     fn pairs(
@@ -19,8 +30,17 @@ impl Search for Counted {
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        self.1 += 1;
-        self.0.pairs(parts, of, keep, found)
+        self.whole += 1;
+        let widest = Mutex::new(0.0_f64);
+        let watched = |node: u32| {
+            let own = of(node);
+            let mut widest = widest.lock().unwrap();
+            *widest = widest.max(own.extent());
+            own
+        };
+        self.broad.pairs(parts, &watched, keep, found)?;
+        self.widest = widest.into_inner().unwrap();
+        Ok(())
     }
 
     fn pairs_of(
@@ -31,8 +51,9 @@ impl Search for Counted {
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        self.2 += 1;
-        self.0.pairs_of(parts, fresh, of, keep, found)
+        self.some += 1;
+        self.fresh = fresh.to_vec();
+        self.broad.pairs_of(parts, fresh, of, keep, found)
     }
 
     fn touches(
@@ -41,16 +62,24 @@ impl Search for Counted {
         of: &(impl Fn(&Pair) -> Option<Touch> + Sync),
         found: &mut Vec<Touch>,
     ) -> Result<(), ContactError> {
-        self.0.touches(candidates, of, found)
+        self.broad.touches(candidates, of, found)
     }
 
+    /// The time of a pair is the same for every end after it, so that ranks that share a list find the same minimum.
     fn first(
         &mut self,
         candidates: &[Pair],
         last: f64,
         time: &(impl Fn(&Pair, f64) -> Option<f64> + Sync),
     ) -> Result<Impact, ContactError> {
-        self.0.first(candidates, last, time)
+        for pair in candidates {
+            let Some(t) = time(pair, last).filter(|t| *t < 1.0) else { continue };
+            for share in [1e-12, 1e-3, 0.05, 0.2, 1.0] {
+                let end = t + share * (1.0 - t);
+                assert_eq!(time(pair, end), Some(t), "{pair} until {end}");
+            }
+        }
+        self.broad.first(candidates, last, time)
     }
 }
 
@@ -60,19 +89,18 @@ fn falling_cloth_needs_no_search() {
     let (n, thickness) = (30, 0.03);
     let x = rolled(n, 1e-3);
     let held = vec![false; x.len()];
-    let mut contact =
-        ClothContact::with(Counted(Broad::default(), 0, 0), &grid(n), &held, &x, thickness, 40.0).unwrap();
+    let mut contact = ClothContact::with(Counted::default(), &grid(n), &held, &x, thickness, 40.0).unwrap();
     let before: Vec<Pair> = contact.found().iter().map(|touch| touch.pair).collect();
     let fallen: Vec<f64> = x.iter().flat_map(|x| [x[0], x[1] - 0.5, x[2] + 0.25]).collect();
     let found: Vec<Pair> = contact.detect(&fallen).unwrap().iter().map(|touch| touch.pair).collect();
     let mut down: Vec<f64> = (0..fallen.len()).map(|k| if k % 3 == 1 { -2.0 } else { 0.0 }).collect();
     assert!(!found.is_empty() && found == before && contact.max_step(&fallen, &down) == 16.0);
-    assert_eq!(contact.search().1, 1);
+    assert_eq!(contact.search().whole, 1);
     // Half of it falls faster, by more than the candidates allow, and passes through the other half.
     let half = down.len() / 6 * 3;
     down[..half].iter_mut().for_each(|d| *d *= 2.0);
     let step = contact.max_step(&fallen, &down);
-    assert!(step < 1.0 && contact.blocking().is_some() && contact.search().1 == 2, "{step}");
+    assert!(step < 1.0 && contact.blocking().is_some() && contact.search().whole == 2, "{step}");
     // The same bound as for the difference alone.
     down.iter_mut().enumerate().for_each(|(k, d)| *d += if k % 3 == 1 { 2.0 } else { 0.0 });
     let alone = contact.max_step(&fallen, &down);
@@ -179,7 +207,7 @@ fn steps_have_the_pairs_of_new_searches() {
     let (n, thickness) = (30, 0.03);
     let rest = rolled(n, 1e-3);
     let held: Vec<bool> = (0..rest.len()).map(|v| v < 3).collect();
-    let search = Counted(Broad::default(), 0, 0);
+    let search = Counted::default();
     let mut contact = ClothContact::with(search, &grid(n), &held, &rest, thickness, 40.0).unwrap();
     let mut random = SplitMix64::new(8);
     let mut x: Vec<f64> = rest[3..].as_flattened().to_vec();
@@ -210,6 +238,136 @@ fn steps_have_the_pairs_of_new_searches() {
         }
         v.iter_mut().for_each(|v| *v *= 0.98);
     }
-    let Counted(_, whole, some) = contact.search();
+    let Counted { whole, some, .. } = contact.search();
     assert!(met > 10 && touched > 1000 && *some > 20 && *whole < 15, "{met} {touched} {some} {whole}");
+}
+
+/// Two triangles that are 10 apart, with a thickness of 1: candidates serve until a node is half of it from the way, beside
+/// a translation of all.
+const APART: [[f64; 3]; 6] =
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 10.0, 0.0], [1.0, 10.0, 0.0], [0.0, 11.0, 0.0]];
+
+fn apart() -> ClothContact<Counted> {
+    let triangles = [[0, 1, 2], [3, 4, 5]];
+    ClothContact::with(Counted::default(), &triangles, &[false; 6], &APART, 1.0, 40.0).unwrap()
+}
+
+/// The ways, or the places, of both triangles.
+fn both(first: [f64; 3], second: [f64; 3]) -> Vec<f64> {
+    [[first; 3], [second; 3]].as_flattened().as_flattened().to_vec()
+}
+
+/// The positions after a share of a way.
+fn there(t: f64, by: &[f64]) -> Vec<f64> {
+    APART.as_flattened().iter().zip(by).map(|(x, d)| x + t * d).collect()
+}
+
+#[test]
+fn translations_need_no_search() {
+    let searches = |by: &[f64]| {
+        let mut contact = apart();
+        contact.detect(&there(1.0, by)).unwrap();
+        contact.search().whole - 1
+    };
+    let down = [0.0, -5.0, 0.0];
+    assert_eq!(searches(&both(down, down)), 0);
+    // One triangle moves by nearly the thickness or by more: both are half of that from the mean.
+    for (length, expected) in [(0.98, 0), (1.02, 1)] {
+        assert_eq!(searches(&both([0.0; 3], [0.0, 0.0, length])), expected, "{length}");
+        assert_eq!(searches(&both(down, [0.0, -5.0, length])), expected, "{length}");
+    }
+    // Equal ways leave nothing, although the sum of three tenths is not 0.3.
+    let mut contact = apart();
+    assert_eq!(contact.max_step(APART.as_flattened(), &[0.1, 0.2, 0.7].repeat(6)), 16.0);
+    assert_eq!(contact.search().whole, 1);
+}
+
+/// A bound on a step searches along its way. Positions near any share of the way, and ways that stay near it, need no other
+/// search.
+#[test]
+fn one_search_serves_along_a_way() {
+    let way = both([8.0, 0.0, -1.0], [0.0, 0.0, 7.0]);
+    let searches = |look: &dyn Fn(&mut ClothContact<Counted>) -> f64| {
+        let mut contact = apart();
+        assert!(contact.max_step(APART.as_flattened(), &way) >= 1.0);
+        assert_eq!(contact.search().whole, 2);
+        assert!(look(&mut contact) >= 0.0);
+        contact.search().whole - 2
+    };
+    for t in [0.0, 0.3, 1.0] {
+        for (aside, expected) in [(0.0, 0), (0.8, 0), (1.2, 1)] {
+            let mut x = there(t, &way);
+            x[9..].iter_mut().skip(1).step_by(3).for_each(|y| *y += aside);
+            let found = searches(&|contact| contact.detect(&x).unwrap().len() as f64);
+            assert_eq!(found, expected, "{t}, {aside} aside");
+        }
+    }
+    for t in [-0.2, 1.2] {
+        assert_eq!(searches(&|contact| contact.detect(&there(t, &way)).unwrap().len() as f64), 1, "{t}");
+    }
+    let scaled = |by: f64| -> Vec<f64> { way.iter().map(|d| by * d + 0.3).collect() };
+    let steps = |place: f64, by: &[f64]| searches(&|contact| contact.max_step(&there(place, &way), by));
+    for longer in [1.0, 1.001, 1.01, 0.999, 0.5] {
+        assert_eq!(steps(0.0, &scaled(longer)), 0, "{longer}");
+    }
+    // The way back, and short steps at the ends.
+    for (place, by, expected) in
+        [(0.0, 2.0, 1), (0.25, -1.0, 1), (1.0, -1.0, 0), (1.0, 1e-3, 0), (0.0, -1e-3, 0)]
+    {
+        assert_eq!(steps(place, &scaled(by)), expected, "{by} from {place}");
+    }
+    assert_eq!(steps(0.0, &both([0.0; 3], [0.0, 8.0, 0.0])), 1);
+    let vast = both([1e300; 3], [-1e300, 0.0, 0.0]);
+    let mut contact = apart();
+    assert!(contact.max_step(APART.as_flattened(), &vast).is_nan());
+    assert!(matches!(contact.take_fault(), Some(ContactError::Box { .. })));
+}
+
+/// Ten nodes of a sheet that is still have half of their way behind them. Of all nodes, only three that turn aside are
+/// searched for: still nodes have no say on the share of the way that is gone.
+#[test]
+fn only_nodes_that_turn_aside_are_searched_for() {
+    let (n, thickness) = (10_u32, 0.03);
+    let flat: Vec<[f64; 3]> = (0..n * n).map(|v| [f64::from(v % n), f64::from(v / n), 0.0]).collect();
+    let mut contact =
+        ClothContact::with(Counted::default(), &grid(n), &[false; 100], &flat, thickness, 40.0).unwrap();
+    let x = flat.as_flattened();
+    contact.start_step(x);
+    let mut by = vec![[0.0; 3]; 100];
+    by[..10].fill([0.0, 0.0, 5.0 * thickness]);
+    assert!(contact.impacts(x, &by).unwrap().is_empty());
+    let (whole, some) = (contact.search().whole, contact.search().some);
+    let half: Vec<[f64; 3]> = by.iter().map(|d| d.map(|d| 0.5 * d)).collect();
+    let there: Vec<f64> = x.iter().zip(half.as_flattened()).map(|(x, d)| x + d).collect();
+    assert!(contact.impacts(&there, &half).unwrap().is_empty());
+    assert_eq!((contact.search().whole, contact.search().some), (whole, some), "the same way");
+    let mut aside = half.clone();
+    [33, 55, 77].into_iter().for_each(|v| aside[v][2] = -5.0 * thickness);
+    assert!(contact.impacts(&there, &aside).unwrap().is_empty());
+    let search = contact.search();
+    assert_eq!((search.whole, search.some), (whole, some + 1));
+    let fresh: Vec<usize> = (0..100).filter(|&v| search.fresh[v]).collect();
+    assert_eq!(fresh, [33, 55, 77]);
+}
+
+/// A search for several steps has boxes around the ways of nodes, and those of a node that is much faster than the others
+/// are not as long as all these steps.
+#[test]
+fn ways_of_fast_nodes_are_limited() {
+    let (n, thickness) = (14_u32, 0.03);
+    let flat: Vec<[f64; 3]> = (0..n * n).map(|v| [f64::from(v % n), f64::from(v / n), 0.0]).collect();
+    let held = vec![false; flat.len()];
+    let widest = |fast: f64| {
+        let mut contact =
+            ClothContact::with(Counted::default(), &grid(n), &held, &flat, thickness, 40.0).unwrap();
+        let x = flat.as_flattened();
+        contact.start_step(x);
+        let mut random = SplitMix64::new(4);
+        let mut by: Vec<[f64; 3]> = flat.iter().map(|_| [0.0, 0.0, thickness * random.number()]).collect();
+        by[7][1] -= fast;
+        contact.impacts(x, &by).unwrap();
+        contact.search().widest
+    };
+    let (slow, fast) = (widest(0.0), widest(100.0 * thickness));
+    assert!(slow > thickness && fast < 150.0 * thickness, "{slow} {fast}");
 }

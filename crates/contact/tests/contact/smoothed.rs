@@ -169,3 +169,29 @@ fn surfaces_that_cannot_be_sampled_are_refused() {
     assert!(matches!(refused(0.0), Some(ContactError::Value { .. })));
     assert!(matches!(refused(1e-5), Some(ContactError::TooMany { .. })));
 }
+
+/// A triangle is in the solid: its corners up to round-off, and all points up to the spacing of samples. Triangles that are
+/// thin, long or a point are sampled in a short time.
+#[test]
+fn solids_contain_triangles_of_any_shape() {
+    let h = 0.1;
+    for corners in [
+        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.2], [0.1, 0.9, 0.0]],
+        [[0.0; 3], [0.01, 0.0, 0.0], [0.0, 0.02, 0.0]],
+        [[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [0.0, 0.0, 1000.0]], // longer sides meet at a point
+        [[0.0, 0.0, 0.0], [0.0, 1e-9, 500.0], [0.0, 0.0, 1000.0]], // a flat angle
+        [[1.0, 2.0, 3.0]; 3],
+    ] {
+        let solid = Smoothed::new(&corners, &[[0, 1, 2]], h, |_| false).unwrap();
+        assert!(corners.iter().all(|x| solid.distance(*x) <= 1e-12), "{corners:?}");
+        let most = h * solid.steepness();
+        for k in 0..30 {
+            let [a, b] = [0.618, 0.414].map(|step: f64| (step * f64::from(k)).fract());
+            let [a, b] = if a + b > 1.0 { [1.0 - a, 1.0 - b] } else { [a, b] };
+            let x = [0, 1, 2].map(|c| {
+                corners[0][c] + a * (corners[1][c] - corners[0][c]) + b * (corners[2][c] - corners[0][c])
+            });
+            assert!(solid.distance(x) <= most, "{corners:?}: {} at {x:?}", solid.distance(x));
+        }
+    }
+}

@@ -2,6 +2,9 @@
 
 #[path = "../../../../tests/common/data.rs"]
 mod data;
+mod findings;
 mod formulas;
 mod proofs;
+#[path = "../../../sparse/tests/sparse/random.rs"]
+mod random;
 mod reports;

@@ -1,5 +1,12 @@
-//! Energies: derivatives compared with differences, sums of potentials, and steps of Projective Dynamics.
+//! Energies: densities and elements by hand, derivatives compared with differences, sums of potentials, and steps of
+//! Projective Dynamics.
 
+mod bending;
+mod bodies;
+mod densities;
 mod derivatives;
+mod fibers;
+mod matrices;
+mod membranes;
 mod projective;
 mod sums;

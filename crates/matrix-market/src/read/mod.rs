@@ -214,38 +214,3 @@ impl Opened {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_system_is_looked_at_all_the_same() {
-        let wide = "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 3 1\n";
-        let (matrix, refusal) = Source::new(wide.as_bytes()).matrix_and_refusal().unwrap();
-        assert_eq!(matrix.shape(), (2, 3));
-        assert_eq!(refusal, Source::new(wide.as_bytes()).system().err());
-        let (_, refusal) = Source::new(FILES[0].as_bytes()).matrix_and_refusal().unwrap();
-        assert_eq!(refusal, None);
-    }
-
-    const FILES: [&str; 3] = [
-        "%%MatrixMarket matrix coordinate real symmetric\n% c\n\n3 3 4\n1 1 2.5\n2 1 -1e-3\n%\n3 3 1\n2 2 7",
-        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n\n3\n4\n",
-        "%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 1\n2 3\n",
-    ];
-
-    #[test]
-    fn batches_change_neither_values_nor_lines() {
-        for file in FILES {
-            let source = |bytes| Source {
-                file: "<stream>".into(),
-                text: Text::new(file.as_bytes()).in_batches_of(bytes),
-            };
-            for bytes in 1..file.len() + 2 {
-                assert_eq!(source(bytes).matrix(), Source::new(file.as_bytes()).matrix(), "{bytes}");
-                assert_eq!(source(bytes).dense(), Source::new(file.as_bytes()).dense(), "{bytes}");
-            }
-        }
-    }
-}

@@ -52,12 +52,6 @@ impl Text {
         self.compressed
     }
 
-    /// The same text in batches of at least `bytes` bytes.
-    #[cfg(test)]
-    pub(crate) fn in_batches_of(self, bytes: usize) -> Self {
-        Self { batch: bytes, ..self }
-    }
-
     /// Replaces `batch` by the next whole lines, or empties it at the end of the stream. If the last newline
     /// of the file is missing, it is added.
     pub(super) fn fill(&mut self, batch: &mut Vec<u8>) -> Result<(), Problem> {
@@ -163,60 +157,4 @@ pub(crate) fn quote(bytes: &[u8]) -> String {
         shown.push('…');
     }
     shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    /// All batches of a text, read in chunks of `bytes`.
-    fn batches(text: impl Read + Send + 'static, bytes: usize) -> Result<Vec<String>, Problem> {
-        let (mut text, mut all, mut batch) = (Text::new(text).in_batches_of(bytes), Vec::new(), Vec::new());
-        loop {
-            text.fill(&mut batch)?;
-            if batch.is_empty() {
-                return Ok(all);
-            }
-            all.push(String::from_utf8(batch.clone()).unwrap());
-        }
-    }
-
-    #[test]
-    fn lines_stay_whole() {
-        let text = "a\nbb\n\nccccc\nd";
-        for bytes in 1..20 {
-            let all = batches(text.as_bytes(), bytes).unwrap();
-            assert_eq!(all.concat(), format!("{text}\n"));
-            assert!(all.iter().all(|batch| batch.ends_with('\n')));
-        }
-        assert_eq!(batches(&b""[..], 4).unwrap(), [""; 0]);
-        assert_eq!(batches(&b"\n"[..], 4).unwrap(), ["\n"]);
-    }
-
-    #[test]
-    fn a_line_without_end_is_refused() {
-        assert_eq!(batches(io::repeat(b'x'), 1 << 16), Err(Problem::LongLine { limit: LONGEST }));
-    }
-
-    #[test]
-    fn gzip_is_seen_by_its_first_bytes() {
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(b"one\ntwo\n").unwrap();
-        let gz = gz.finish().unwrap();
-        assert_eq!(batches(io::Cursor::new(gz.clone()), 64).unwrap(), ["one\ntwo\n"]);
-        let twice = [&gz[..], &gz[..]].concat();
-        assert_eq!(batches(io::Cursor::new(twice), 64).unwrap().concat(), "one\ntwo\none\ntwo\n");
-        for cut in 2..gz.len() {
-            let cut = batches(io::Cursor::new(gz[..cut].to_vec()), 64);
-            assert!(matches!(cut, Err(Problem::Gzip { .. })), "{cut:?}");
-        }
-    }
-
-    #[test]
-    fn quotations_are_short_and_printable() {
-        assert_eq!(quote(b" 1 2\r\n"), "1 2");
-        assert_eq!(quote(b"\0\xff"), "\\0\u{fffd}");
-        assert_eq!(quote(&[b'x'; 200]).chars().count(), QUOTED + 1);
-    }
 }

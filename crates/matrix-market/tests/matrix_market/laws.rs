@@ -295,3 +295,32 @@ fn writing_leaves_all_or_nothing() {
     };
     assert!(!fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(left));
 }
+
+/// The text of a written matrix.
+fn written(name: &str, a: &Bsr<f64>) -> String {
+    let file = Temporary::new(name);
+    matrix_market::write(&file.0, a, Symmetry::Detect).unwrap();
+    fs::read_to_string(&file.0).unwrap()
+}
+
+#[test]
+fn symmetry_is_of_blocks_and_values() {
+    let is_symmetric =
+        |a: &Bsr<f64>| written("symmetry.mtx", a).lines().next().unwrap().ends_with("symmetric");
+    let entries = [(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (0, 3, 4.0), (3, 0, 4.0)];
+    let mut a = assembly::from_triplets_blocked(4, 4, (2, 2), &entries).unwrap();
+    assert!(is_symmetric(&a));
+    *a.values_mut().last_mut().unwrap() = f64::MIN_POSITIVE;
+    assert!(!is_symmetric(&a));
+    let a = assembly::from_triplets_blocked(4, 4, (2, 2), &[(0, 3, 0.0)]).unwrap();
+    assert!(!is_symmetric(&a), "a stored zero without a stored transposed entry");
+    let a = assembly::from_triplets_blocked(6, 6, (2, 3), &[(0, 0, 1.0)]).unwrap();
+    assert!(!is_symmetric(&a));
+}
+
+#[test]
+fn scalars_of_blocks_are_written_row_by_row() {
+    let a = assembly::from_triplets_blocked(2, 4, (2, 2), &[(1, 2, 7.0)]).unwrap();
+    let banner = "%%MatrixMarket matrix coordinate real general\n";
+    assert_eq!(written("rows.mtx", &a), format!("{banner}2 4 4\n1 3 0e0\n1 4 0e0\n2 3 7e0\n2 4 0e0\n"));
+}

@@ -1,11 +1,14 @@
-//! Matrix Market files: properties, damaged files, and real files.
+//! Matrix Market files: headers, numbers, properties, damaged files, and real files.
 
+mod batches;
 mod breaks;
 mod cases;
 mod damage;
 #[path = "../../../../tests/common/data.rs"]
 mod data;
 mod files;
+mod headers;
 mod laws;
+mod numbers;
 mod pieces;
 mod real_data;

@@ -263,6 +263,3 @@ fn types(fields: &mut Fields<'_>, cells: &Cells, mesh: &mut Mesh) -> Result<(), 
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -172,6 +172,3 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         within("MoreThuente::trials", T::of(trials as f64), trials > 0, "1 or more")
     }
 }
-
-#[cfg(test)]
-mod tests;

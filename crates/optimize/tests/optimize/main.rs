@@ -1,7 +1,12 @@
-//! Minimisation: theorems, formulas of textbooks, outcomes of descents, and data kept between steps.
+//! Minimisation: theorems, formulas of textbooks, line searches, outcomes of descents, data kept between steps, and checks of
+//! derivatives.
 
+mod backtracking;
+mod checks;
 mod common;
 mod endings;
 mod laws;
 mod memory;
+mod more_thuente;
+mod refreshes;
 mod textbook;

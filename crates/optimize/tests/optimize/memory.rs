@@ -260,6 +260,21 @@ fn forcing_terms_belong_to_a_point() {
     assert!((etas[2] - 0.009).abs() < 1e-12 && etas[2] == etas[3], "{etas:?}");
 }
 
+/// η = min(1/2, √max(‖g‖, τ)).
+#[test]
+fn a_forcing_term_has_a_floor_and_a_bound() {
+    let eta = |norm: f64, floor: f64| {
+        let mut f = Valley::<f64>::new(10).linearized();
+        let mut newton = Newton::with(Watched::default(), Forcing::Gradient { floor });
+        let (x, mut g, mut d) = (vec![1.05; 10], vec![0.0; 10], vec![0.0; 10]);
+        g[0] = norm;
+        newton.propose(&mut f, &x, &g, &mut d).unwrap();
+        newton.inner.relative
+    };
+    assert_eq!([1e-8, 1e-4, 0.25, 9.0].map(|floor| eta(1e-8, floor)), [1e-4, 1e-2, 0.5, 0.5]);
+    assert_eq!([1e-6, 0.04, 0.25, 9.0].map(|norm| eta(norm, 1e-4)), [1e-2, 0.2, 0.5, 0.5]);
+}
+
 /// Lets the rule learn a step s with α = 1; f only fixes the type of the objective.
 fn learn<F>(rule: &mut impl Direction<Vec<f64>, F>, _: &F, s: &Vec<f64>, y: &Vec<f64>) {
     rule.learn(s, y, 1.0);

@@ -108,17 +108,3 @@ fn triangles(grid: &Grid, n: usize) -> Vec<[u32; 3]> {
     let cells = 0..(n - 1) * (n - 1);
     cells.clone().map(|c| corners(c)[0]).chain(cells.map(|c| corners(c)[1])).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn diagonals_alternate() {
-        let sheet = Sheet::new(Grid::new(("cloth", 0), [3, 3, 1], 3).unwrap(), 3);
-        let expected =
-            [[0, 3, 4], [1, 4, 2], [3, 6, 4], [4, 7, 8], [0, 4, 1], [4, 5, 2], [6, 7, 4], [4, 8, 5]];
-        assert_eq!(sheet.triangles, expected);
-        assert_eq!((0..9).filter(|&i| sheet.held(i)).collect::<Vec<_>>(), [0, 1, 2, 6, 7, 8]);
-    }
-}

@@ -159,24 +159,3 @@ fn rotate([x, y]: [f64; 2], angle: f64) -> [f64; 2] {
     let (sin, cos) = angle.sin_cos();
     [cos * x - sin * y, sin * x + cos * y]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The face below a point belongs to the shell, and the sum of its weighted corners is the point.
-    #[test]
-    fn faces_below_are_those_of_the_shell() {
-        let (motion, sheet) = ClothContact::new(9).unwrap();
-        for k in 0..200 {
-            let p = [0.005 * f64::from(k) - 0.5, 0.4 * (f64::from(k) * 0.3).sin()];
-            let (face, beta) = motion.below(p);
-            assert!(sheet.triangles.contains(&face));
-            assert!(beta.iter().all(|b| *b > -1e-12));
-            for c in 0..2 {
-                let at: f64 = face.iter().zip(beta).map(|(&i, b)| b * motion.flat[i as usize][c]).sum();
-                assert!((at - p[c]).abs() < 1e-12);
-            }
-        }
-    }
-}

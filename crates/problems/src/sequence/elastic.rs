@@ -76,12 +76,3 @@ impl Elastic {
         matrix.check_finite() // values may overflow, for example with a time step of 1e200
     }
 }
-
-#[cfg(test)]
-impl Elastic {
-    /// The total mass.
-    pub(super) fn mass(&self) -> f64 {
-        let density = |t: usize| if t < self.light { DENSITY } else { DENSITY * HEAVY };
-        self.triangles.iter().enumerate().map(|(t, triangle)| density(t) * triangle.area).sum()
-    }
-}

@@ -1,5 +1,9 @@
-//! The gallery: properties of its systems, and agreement with the matrices of other libraries.
+//! The gallery: properties of its systems, entries by hand, and agreement with the matrices of other libraries.
 
+mod grids;
 mod laws;
+mod names;
 mod parts;
 mod peers;
+mod sequences;
+mod sheets;

@@ -1,0 +1,46 @@
+//! Shared parts of the tests of factors: small matrices, paths, and a build by one method.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use coarsen_direct::{Dense, Direct, DirectError, Factor, Method};
+use coarsen_sparse::{Bsr, assembly};
+
+/// The matrix of these rows, without entries that are 0.
+pub(crate) fn small(rows: &[&[f64]]) -> Bsr<f64> {
+    let entries: Vec<_> = (0_u32..)
+        .zip(rows)
+        .flat_map(|(i, row)| (0_u32..).zip(*row).map(move |(j, &v)| (i, j, v)))
+        .filter(|e| e.2 != 0.0)
+        .collect();
+    assembly::from_triplets(rows.len(), rows.len(), &entries).unwrap()
+}
+
+/// The same matrix beside 300 rows with its largest entry on the diagonal, so that faer factors it by default.
+pub(crate) fn beside(a: &Bsr<f64>) -> Bsr<f64> {
+    let n = a.shape().0 as u32;
+    let stored = (0..n as usize).flat_map(|i| a.row(i).map(move |(j, v)| (i as u32, j as u32, v[0])));
+    let largest = a.values().iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+    let entries: Vec<_> = stored.chain((n..n + 300).map(|i| (i, i, largest))).collect();
+    assembly::from_triplets(n as usize + 300, n as usize + 300, &entries).unwrap()
+}
+
+/// The Laplacian of a path graph: singular, with the constants as null space.
+pub(crate) fn floating(n: u32) -> Bsr<f64> {
+    let entries: Vec<_> =
+        (1..n).flat_map(|i| [(i, i, 1.0), (i - 1, i - 1, 1.0), (i, i - 1, -1.0), (i - 1, i, -1.0)]).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
+    direct(method).factor(a)
+}
+
+/// The recipe of a method, with the engine under test.
+pub(crate) fn direct(method: Method) -> Direct {
+    Direct { method, engine: super::ENGINE, ..Direct::default() }
+}
+
+/// The recipe of pseudo-inverses, with the engine under test.
+pub(crate) fn dense(tolerance: f64) -> Dense {
+    Dense { tolerance, engine: super::ENGINE }
+}

@@ -1,0 +1,281 @@
+//! From the second call on, solves, updates and descents do not allocate, with one thread and with two
+//! threads.
+
+use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
+use coarsen::follow::{Follower, Hosted, following};
+use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
+use coarsen::multigrid::Smoothing;
+use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
+use coarsen::parallel;
+use coarsen::prelude::*;
+use coarsen::problems::Scene;
+use coarsen::schwarz::AdditiveSchwarz;
+use coarsen::sparse::{Contacts, Stencil};
+
+use crate::common::{self, multigrids, noise, recipes};
+use crate::counting::{bytes, held};
+
+/// A chain of nodes with five unknowns each, a block size without a special kernel.
+fn chain() -> Bsr<f64> {
+    let n = 20_000;
+    let coupled = (0..n - 1).flat_map(|i| [(i, i + 1), (i + 1, i)]);
+    let places: Vec<(u32, u32)> = (0..n).map(|i| (i, i)).chain(coupled).collect();
+    let unit = |k: usize| if k.is_multiple_of(6) { 1.0 } else { 0.1 };
+    let scaled = |p: &(u32, u32)| if p.0 == p.1 { 3.0 } else { -1.0 };
+    let values: Vec<f64> = places.iter().flat_map(|p| (0..25).map(move |k| scaled(p) * unit(k))).collect();
+    assembly::from_blocks(5 * n as usize, 5 * n as usize, (5, 5), &places, &values).unwrap()
+}
+
+/// The Laplacian of a path, with constants in its kernel.
+fn path() -> Bsr<f64> {
+    let n = 3000;
+    let entries =
+        (0..n - 1).flat_map(|i| [(i, i, 1.0), (i + 1, i + 1, 1.0), (i, i + 1, -1.0), (i + 1, i, -1.0)]);
+    assembly::from_triplets(n as usize, n as usize, &entries.collect::<Vec<_>>()).unwrap()
+}
+
+/// Hierarchies with six unknowns per coarse node, a K-cycle, sweeps over half of the matrix, or a singular
+/// coarsest matrix.
+fn hierarchies_of_blocks(threads: usize) {
+    let (body, sheet, free) = (common::problem("elasticity3d:14"), common::problem("cloth:61"), path());
+    let elastic = System { positions: Some(&body.positions), ..System::from(&body.matrix) };
+    let cloth = System { positions: Some(&sheet.positions), ..System::from(&sheet.matrix) };
+    let chebyshev = tamstorf().smoothing;
+    for (name, system, cycle, smoothing) in [
+        ("V", elastic, Cycle::V, chebyshev),
+        ("K", elastic, Cycle::K, chebyshev),
+        ("halves", elastic, Cycle::V, Smoothing::Fitted),
+        ("weak couplings left out", cloth, Cycle::V, Smoothing::Fitted),
+        ("singular", System::from(&free), Cycle::V, chebyshev),
+    ] {
+        let recipe = Multigrid { smoothing, ..common::small_sa(cycle) };
+        let mut m = recipe.build(system, &Cpu::mixed()).unwrap();
+        assert!(m.levels() > 2, "{m}");
+        let mut r = noise(system.matrix.shape().0, 2);
+        let mean = r.iter().sum::<f64>() / r.len() as f64;
+        r.iter_mut().for_each(|r| *r -= mean);
+        let mut z = r.clone();
+        m.update(system).unwrap();
+        m.apply(&r, &mut z);
+        let counted = bytes(|| {
+            m.update(system).unwrap();
+            m.apply(&r, &mut z);
+        });
+        assert_eq!(counted, 0, "{name} at {threads} threads");
+        assert!(z.iter().all(|z| z.is_finite()), "{name}");
+    }
+}
+
+/// Contact of lasting pairs, with another stiffness in each step.
+fn contact_that_lasts(threads: usize) {
+    type Build =
+        fn(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, coarsen::backend::SetupError>;
+    let builds: [(&str, Build); 4] = [
+        ("hierarchy", |s| Ok(Box::new(common::small_sa(Cycle::V).build(s, &Cpu::mixed())?))),
+        ("domains", |s| Ok(Box::new(Schwarz::multilevel().build(s, &Cpu::new())?))),
+        ("damped domains", |s| Ok(Box::new(OverDomains::multiplicative().build(s, &Cpu::new())?))),
+        ("overlap", |s| Ok(Box::new(AdditiveSchwarz::overlapping().build(s, &Cpu::new())?))),
+    ];
+    let sheet = common::problem("cloth:61");
+    let n = sheet.positions.len() as u32;
+    let sets = [1.0, 3.0].map(|stiffness| {
+        let stencils: Vec<_> = (100..n / 3).step_by(7).map(|i| Stencil::point_point(i, n - i)).collect();
+        let blocks = stencils.iter().flat_map(|_| (0..9).map(|k| if k % 4 == 0 { stiffness } else { 0.0 }));
+        let mut set = Contacts::new(n as usize, 3).unwrap();
+        set.assemble(&stencils, &blocks.collect::<Vec<_>>()).unwrap();
+        set
+    });
+    let systems = sets.each_ref().map(|set| System { contact: Some(set), ..sheet.system() });
+    for (name, build) in builds {
+        let mut m = build(systems[0]).unwrap();
+        let (r, mut z) = (noise(3 * n as usize, 2), vec![0.0; 3 * n as usize]);
+        let mut updates = || {
+            for system in [systems[1], systems[0]] {
+                assert_ne!(m.update(system).unwrap(), Reused::Nothing, "{name}");
+                m.patch(system, &[100, n - 100]).unwrap();
+                m.apply(&r, &mut z);
+            }
+        };
+        updates();
+        updates();
+        assert_eq!(bytes(updates), 0, "{name} with contact at {threads} threads");
+        let mut step = coarsen::Step::new(systems[0], build).unwrap();
+        step.follow().unwrap();
+        let mut steps = || {
+            for system in [systems[1], systems[0]] {
+                step.set(system).unwrap();
+                step.follow_as(|_| coarsen::Action::Update).unwrap();
+            }
+        };
+        steps();
+        steps();
+        assert_eq!(bytes(steps), 0, "steps of {name} with contact at {threads} threads");
+    }
+}
+
+/// The grid on which every method runs.
+fn grid() -> Bsr<f64> {
+    common::problem("poisson2d:270").matrix
+}
+
+pub(crate) fn with_threads(threads: usize) {
+    let a = grid();
+    let (b, systems) = (noise(a.shape().0, 1), [a.clone(), chain()]);
+    parallel::threads(threads, || {
+        what_is_held();
+        krylov_methods(&a, &b, threads);
+        let relaxed = systems.iter().flat_map(|a| recipes().into_iter().map(move |r| (a, r)));
+        let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
+        // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
+        // the allocations of this library.
+        for (a, (name, build)) in all.filter(|(_, (name, _))| !name.starts_with("opencl")) {
+            if is_slow(name, a) {
+                continue;
+            }
+            let (mut m, size) = (build(a), a.block().0);
+            let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
+            m.update_from(a.into()).unwrap();
+            m.apply(&r, &mut z);
+            let counted = bytes(|| {
+                m.update_from(a.into()).unwrap();
+                m.apply(&r, &mut z);
+            });
+            assert_eq!(counted, 0, "{name} on blocks of {size} at {threads} threads");
+        }
+        hierarchies_of_blocks(threads);
+        contact_that_lasts(threads);
+        bodies(threads);
+    })
+    .unwrap();
+}
+
+fn krylov_methods(a: &Bsr<f64>, b: &Vec<f64>, threads: usize) {
+    let stop = Stop { max_iterations: 20, ..Stop::relative(1e-10) };
+    let mut methods: Vec<(&str, Box<dyn Krylov<Vec<f64>>>)> = vec![
+        ("cg", Box::new(Cg::new(stop))),
+        ("fcg", Box::new(FlexibleCg::new(stop))),
+        ("minres", Box::new(Minres::new(stop))),
+        ("gmres", Box::new(Gmres::new(stop))),
+        ("bicgstab", Box::new(BiCgStab::new(stop))),
+        ("richardson", Box::new(Richardson::new(stop))),
+    ];
+    let mut m = Jacobi::default().build(a, &Cpu::new()).unwrap();
+    for (name, method) in &mut methods {
+        let mut x = vec![0.0; b.len()];
+        let mut solve = || {
+            x.fill(0.0);
+            let report = method.solve(a, &mut m, b, &mut x).unwrap();
+            assert!(report.iterations > 0);
+        };
+        solve();
+        solve(); // the queues of rayon have grown by now
+        assert_eq!(bytes(solve), 0, "{name} at {threads} threads");
+    }
+}
+
+/// Whether a case is left out: a factorisation takes seconds for the grid, but not for the chain. The
+/// allocations of a factor do not depend on the system (`direct.rs`).
+fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
+    name == "cholesky" && a.block() == (1, 1)
+}
+
+/// Updates and applications from a thread outside the pool. Each loop is then a job for the pool, so only the
+/// job queue may allocate.
+pub(crate) fn from_outside() {
+    what_is_held();
+    let a = &grid();
+    for (name, build) in recipes().into_iter().chain(multigrids()) {
+        if name.starts_with("opencl") || is_slow(name, a) {
+            continue; // the device driver may allocate
+        }
+        let mut m = build(a);
+        let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
+        let mut both = |times: usize| {
+            for _ in 0..times {
+                m.update_from(a.into()).unwrap();
+                m.apply(&r, &mut z);
+            }
+        };
+        both(2);
+        let counted = bytes(|| both(6));
+        // The queue allocates a block of 1.5 KB for every 63 jobs: at most one per update or application.
+        assert!(counted <= 6 * 1600, "{name}: {counted} bytes in 6 updates and applications");
+    }
+}
+
+/// Descents on an elastic body, with updates of the preconditioner, as in a time step: values, gradients,
+/// Hessians and updates do not allocate.
+fn bodies(threads: usize) {
+    type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
+    let jacobi = |scene: &mut Scene| {
+        Follower::build(&mut scene.body, &scene.start, move |system| {
+            Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?))
+        })
+        .unwrap()
+    };
+    let scene = || Scene::bar_step(8, [1e5; 2], 1.0 / 30.0).unwrap();
+    let mut around = scene();
+    let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
+    let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
+        ("l-bfgs", Box::new(following(Lbfgs::new(4, jacobi(&mut around))))),
+        ("gradient", Box::new(following(Gradient::scaled(jacobi(&mut around))))),
+        ("newton", Box::new(Newton::inexact())),
+        ("newton, preconditioned forcing", Box::new(preconditioned)),
+    ];
+    for (name, mut direction) in ways {
+        let mut scene = scene();
+        let m = jacobi(&mut scene);
+        let Scene { body, start, .. } = scene;
+        let weights = node_weights(&body.characteristic(), 3).unwrap();
+        let (mut f, mut x) = (Hosted::new(body, m).projecting_on_demand(), start.clone());
+        let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
+        descent.norm = Norm::weighted(weights).unwrap();
+        descent.stop.max_iterations = 6;
+        descent.refresh = Refresh::Every(2);
+        // Steps 0, 2 and 4 refresh the preconditioner. In the first run, step 0 keeps the preconditioner
+        // built at the start.
+        let mut expected = 2;
+        let mut minimize = || {
+            x.copy_from_slice(&start);
+            direction.as_mut().forget();
+            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut ()).unwrap();
+            assert_eq!((report.iterations, report.refreshes), (6, expected), "{name}: {report}");
+            expected = 3;
+        };
+        minimize();
+        minimize();
+        assert_eq!(bytes(minimize), 0, "a body under {name} at {threads} threads");
+    }
+}
+
+/// An object reports most of the memory that it holds, and never more than it holds. Small maps are not
+/// reported.
+fn what_is_held() {
+    let [body, sheet, plate] = ["elasticity3d:14", "cloth:61", "poisson2d:120"].map(common::problem);
+    let said = |name: &str, bytes: usize, held: usize, least: f64| {
+        let share = bytes as f64 / held as f64;
+        assert!((least..=1.0).contains(&share), "{name}: {bytes} bytes of {held}");
+    };
+    let gauss_seidel = Smoothing::GaussSeidel(GaussSeidel::default());
+    for (name, problem, least) in [("body", &body, 0.98), ("sheet", &sheet, 0.96), ("plate", &plate, 0.93)] {
+        let system = System { positions: Some(&problem.positions), ..System::from(&problem.matrix) };
+        for recipe in [
+            common::small_sa(Cycle::V),
+            common::small_sa(Cycle::K),
+            Multigrid { smoothing: Smoothing::Fitted, ..common::small_sa(Cycle::V) },
+            Multigrid { smoothing: gauss_seidel, ..common::small_sa(Cycle::V) },
+        ] {
+            let (m, bytes) = held(|| recipe.build(system, &Cpu::new()).unwrap());
+            said(name, m.bytes(), bytes, least);
+            let (m, bytes) = held(|| recipe.build(system, &Cpu::mixed()).unwrap());
+            said(name, m.bytes(), bytes, least);
+        }
+        let (m, bytes) = held(|| common::small_mas().build(system, &Cpu::new()).unwrap());
+        said(name, m.bytes(), bytes, 0.75);
+    }
+    let free = path();
+    let build = || common::small_sa(Cycle::V).build(&free, &Cpu::new()).unwrap();
+    drop(build()); // products of dense matrices keep a buffer per thread
+    let (m, bytes) = held(build);
+    said("singular", m.bytes(), bytes, 0.85);
+}

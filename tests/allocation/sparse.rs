@@ -1,0 +1,84 @@
+//! For new values of a known pattern, the numeric phases do not allocate, with one or several threads.
+
+use std::sync::Arc;
+
+use coarsen_core::{LinearOperator, parallel};
+use coarsen_sparse::{
+    Adjoint, Bsr, Contacts, GalerkinPlan, Permutation, PermutePlan, Stencil, Sum, System, TransposePlan,
+    assembly,
+};
+
+use crate::counting::bytes;
+
+/// Full r x c blocks that couple each of `rows` nodes with `reach` neighbours on both sides. Column j belongs
+/// to coarse node j / `onto`.
+fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
+    let places: Vec<(u32, u32)> = (0..rows)
+        .flat_map(|i| (i.saturating_sub(reach)..=(i + reach).min(rows - 1)).map(move |j| (i, j / onto)))
+        .collect();
+    let values: Vec<f64> = (0..places.len() * block.0 * block.1).map(|k| (k as f64 * 0.7).sin()).collect();
+    let columns = rows.div_ceil(onto) as usize;
+    assembly::from_blocks(block.0 * rows as usize, block.1 * columns, block, &places, &values).unwrap()
+}
+
+pub(crate) fn run() {
+    for threads in [1, 3] {
+        parallel::threads(threads, || {
+            let n = 12_000; // large enough for several threads
+            let (a, p) = (band(n, 3, (3, 3), 1), band(n, 1, (3, 6), 4));
+            let (x, mut y) = (vec![1.0; 3 * n as usize], vec![0.0; 3 * n as usize]);
+            let (mut coarse_y, columns) = (vec![0.0; p.shape().1], vec![1.0; 12 * n as usize]);
+            let mut columns_y = columns.clone();
+            let order = Permutation::new((0..n).rev().collect()).unwrap();
+
+            let transpose = Arc::new(TransposePlan::new(p.pattern()).unwrap());
+            let mut pt = transpose.build(&p).unwrap();
+            let permute = PermutePlan::new(a.pattern(), &order, &order).unwrap();
+            let mut permuted = permute.build(&a).unwrap();
+            let mut galerkin = GalerkinPlan::new(&a, &p).unwrap();
+            let mut coarse = galerkin.build(&a, &p).unwrap();
+            let mut contact = Contacts::new(n as usize, 3).unwrap();
+            let (places, blocks) = ([(7, 9), (9, 7), (n - 1, 0)], [1.0; 27]);
+            contact.replace(&places, &blocks).unwrap();
+            let mut merged = Sum { elastic: &a, contact: &contact }.merge().unwrap();
+            let (built, mut room) = (merged.pattern().clone(), None);
+
+            let springs: Vec<[u32; 2]> = (0..n - 1).map(|i| [i, i + 1]).collect();
+            let plan = assembly::Assembly::of_elements(n as usize, &springs).unwrap();
+            let stream = vec![1.0; 9 * plan.len()];
+            let mut elastic = plan.zeros(3).unwrap();
+            let touch: Vec<Stencil> = (0..n - 9)
+                .map(|i| Stencil::vertex_face(i, [i + 2, i + 5, i + 7], [0.5, 0.25, 0.25]))
+                .collect();
+            let stiffness = vec![1.0; 9 * touch.len()];
+            let mut other = Contacts::new(n as usize, 3).unwrap();
+            let mut touched = Vec::with_capacity(n as usize);
+
+            let mut numeric = || {
+                plan.fill(&stream, &mut elastic).unwrap();
+                other.assemble(&touch[..20], &stiffness[..180]).unwrap();
+                other.assemble(&touch, &stiffness).unwrap();
+                other.touched_since(&contact, &mut touched);
+                transpose.update(&p, &mut pt).unwrap();
+                permute.update(&a, &mut permuted).unwrap();
+                galerkin.update(&a, &p, &mut coarse).unwrap();
+                contact.replace(&places, &blocks).unwrap();
+                let sum = Sum { elastic: &a, contact: &contact };
+                sum.merge_into(&mut merged).unwrap();
+                let whole = System::from(&sum).whole_in(&mut room, &built).unwrap();
+                assert!(Arc::ptr_eq(whole.pattern(), &built));
+                sum.apply(&x, &mut y);
+                sum.apply_dot(&x, &mut y);
+                order.apply(3, &x, &mut y);
+                a.apply_columns(4, &columns, &mut columns_y);
+                Adjoint::new(&p, transpose.clone()).unwrap().apply(&x, &mut coarse_y);
+            };
+            numeric();
+            // A repeated allocation occurs in every run. A pool thread that starts late allocates only once.
+            let least = (0..5).map(|_| bytes(&mut numeric)).min();
+            assert_eq!(least, Some(0), "{threads} threads");
+        })
+        .unwrap();
+    }
+    assert!(bytes(|| drop(std::hint::black_box(vec![0_u8; 100]))) >= 100, "the counter counts");
+}
