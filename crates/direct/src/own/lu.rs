@@ -277,10 +277,10 @@ impl Factorization for Lu {
         let n = self.order.len();
         let (nnz, flops) = self.bound;
         Figures {
-            nnz: Some(nnz),
+            nnz,
             bytes: self.reach.bytes() + 28 * n + 12 * nnz,
             products: 0,
-            flops: Some(flops),
+            flops,
         }
     }
 }
