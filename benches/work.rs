@@ -1,4 +1,4 @@
-//! The times of setups, iterations and factors, compared with the work estimated by `coarsen_auto::Costs`:
+//! The times of setups, iterations and factors, compared with the work estimated by `coarsen_auto::cost::Costs`:
 //! `cargo bench -p coarsen-benches --bench work`.
 //!
 //! The constants of `crates/auto/src/cost.rs` are fitted to this table: seconds divided by work agree in all
@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use coarsen::auto::{Costs, Kind, Method};
+use coarsen::auto::cost::Costs;
+use coarsen::auto::{Method, Precond};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
 use coarsen::krylov::Cg;
@@ -84,9 +85,9 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
     let line = |what: &str, seconds: f64, work: f64| {
         println!("{name:<22} {what:<16} {seconds:>10.5} {work:>12.3e} {:>10.1}", 1e12 * seconds / work);
     };
-    let (looks, costs) = fastest(|| Costs::of(a, true));
-    line("looks", looks, 20.0 * a.nnz() as f64);
-    let iterations = |kind: Kind, complexity: f64, m: &mut dyn Preconditioner<Vec<f64>>| {
+    let (seconds, costs) = fastest(|| Costs::of(a, true));
+    line("sample", seconds, 20.0 * a.nnz() as f64);
+    let iterations = |precond: Precond, complexity: f64, m: &mut dyn Preconditioner<Vec<f64>>| {
         let (b, mut x) = (random_vector(a.shape().0, 1), vec![0.0; a.shape().0]);
         let stop = Stop { max_iterations: 20, ..Stop::relative(1e-30) };
         let mut cg = Cg::new(stop);
@@ -94,16 +95,20 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
             x.fill(0.0);
             cg.solve(a, m, &b, &mut x).map_or(1, |report| report.iterations.max(1))
         });
-        line(&format!("{kind} it"), seconds / done as f64, costs.iteration(Method::Cg, kind, complexity));
+        line(
+            &format!("{precond} it"),
+            seconds / done as f64,
+            costs.iteration(Method::Cg, precond, complexity),
+        );
     };
     let on = Cpu::mixed();
     if let (seconds, Ok(mut m)) = fastest(|| BlockJacobi::default().build(system, &on)) {
-        line("block-jacobi", seconds, costs.setup(Kind::BlockJacobi));
-        iterations(Kind::BlockJacobi, 1.0, &mut m);
+        line("block-jacobi", seconds, costs.setup(Precond::BlockJacobi));
+        iterations(Precond::BlockJacobi, 1.0, &mut m);
     }
     if let (seconds, Ok(mut m)) = fastest(|| Ic0::default().build(system, &on)) {
-        line("ic0", seconds, costs.setup(Kind::Ic0));
-        iterations(Kind::Ic0, 1.0, &mut m);
+        line("ic0", seconds, costs.setup(Precond::Ic0));
+        iterations(Precond::Ic0, 1.0, &mut m);
     }
     let sa = smoothed_aggregation();
     let narrow = a.to::<f32>();
@@ -116,15 +121,15 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         cancel: None,
     };
     if let (seconds, Ok(mut m)) = fastest(|| sa.build_narrow(single)) {
-        line("sa", seconds, costs.setup(Kind::SmoothedAggregation));
+        line("sa", seconds, costs.setup(Precond::SmoothedAggregation));
         let complexity = m.get().operator_complexity();
-        iterations(Kind::SmoothedAggregation, complexity, &mut m);
+        iterations(Precond::SmoothedAggregation, complexity, &mut m);
     }
     let (ordering, figures) = fastest(|| Direct::default().estimate(a));
     let Ok((_, figures)) = figures else { return };
     line("ordering", ordering, costs.ordering());
     line("direct by width", ordering, costs.direct());
-    if figures.flops.is_none_or(|f| f > 2e11) {
+    if figures.flops > 2e11 {
         return;
     }
     let begun = Instant::now();
@@ -132,12 +137,12 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
     let mut x = vec![0.0; a.shape().0];
     let _ = black_box(factor.solve(&random_vector(a.shape().0, 1), &mut x));
     let seconds = begun.elapsed().as_secs_f64() - ordering;
-    line("factor", seconds, costs.factor(&figures).unwrap_or(f64::NAN));
+    line("factor", seconds, costs.factor(&figures));
     println!(
         "{name:<22} n {} entries {:.3e} flops {:.3e} width {:.1}",
         a.shape().0,
-        figures.nnz.unwrap_or(0) as f64,
-        figures.flops.unwrap_or(0.0),
+        figures.nnz as f64,
+        figures.flops,
         costs.width
     );
 }

@@ -127,7 +127,7 @@ fn auto_chooses() -> Result<(), AnyError> {
         let b = right_hand_side(a.shape().0);
         let mut x = vec![0.0; b.len()];
         let solved = Auto::default().solve(a, &b, &mut x)?.converged()?;
-        assert!(residual(a, &b, &x) <= 1e-6, "{:?}", solved.method);
+        assert!(residual(a, &b, &x) <= 1e-6, "{solved}");
     }
     Ok(())
 }

@@ -63,5 +63,5 @@ def memory(n):
 subprocess.run(command, check=True)
 r = read()
 # What `auto` tried before counts as setup.
-tried = sum(t["setup_seconds"] + t["solve_seconds"] for t in r["tries"])
+tried = sum(t["setup_seconds"] + t["solve_seconds"] for t in r["attempts"])
 report(tried + r["setup_seconds"], r["solve_seconds"], r["iterations"], r["true_relative_residual"], memory(r["n"]))

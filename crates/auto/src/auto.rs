@@ -2,33 +2,34 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use coarsen_core::Stop;
-use coarsen_diagnose::{Diagnosis, diagnose};
-use coarsen_sparse::{Bsr, SparseError, System};
+use coarsen_backend::Prepared;
+use coarsen_core::{Error, Outcome, Stop};
+use coarsen_diagnose::diagnose;
+use coarsen_direct::Figures;
+use coarsen_sparse::{SparseError, System};
 
-use crate::adapt::Adapted;
-use crate::ending::Ending;
-use crate::host::Host;
-use crate::plan::{MEMORY, Options, Plan};
-use crate::problem::{Kept, Problem, Tried};
-use crate::run::{Last, Run};
-use crate::solve::solve_by_plan;
-use crate::{Costs, NoFactor, is_solid};
+use crate::build::Host;
+use crate::plan::{NoFactor, Plan};
+use crate::problem::Problem;
+use crate::solve::Attempt;
+use crate::{Ending, Method};
+
+/// The default memory limit of a factor: 4 GiB.
+pub const MEMORY: usize = 4 << 30;
 
 /// Solves a system by the method with the lowest forecast, and limits the cost of wrong forecasts.
 ///
 /// *Use* for a system that is solved once. For systems that follow each other `coarsen::Solver` keeps what it chose. *Cost*, in
-/// the units of [`Costs`]: at most three times the cost of all methods tried, and at most three times the cost of a sparse
-/// factor, if a factor is possible ([`drive`](crate::drive())). *Memory*: the preconditioners that were tried, and a factor
+/// the units of [`Costs`](crate::cost::Costs): at most three times the cost of all methods tried, and at most three times the
+/// cost of a sparse factor, if a factor is possible. *Memory*: the preconditioners that were tried, and a factor
 /// of up to `memory` bytes.
 ///
 /// ```
-/// use coarsen_auto::{Auto, Last};
+/// use coarsen_auto::{Auto, Method};
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
 /// let auto = Auto::default();
-/// assert_eq!(auto.plan(&a)?.begins(), Last::Factor);
+/// assert_eq!(auto.plan(&a)?.begins().0, Method::Direct);
 /// let mut x = [0.0; 2];
 /// let solved = auto.solve(&a, &[3.0, 3.0], &mut x)?.converged()?;
 /// assert!((x[0] - 1.0).abs() < 1e-12);
@@ -41,15 +42,23 @@ pub struct Auto {
     pub tolerance: f64,
     /// The maximal number of iterations of all methods together; 5000 by default.
     pub max_iterations: usize,
-    /// The memory limit in bytes for a factor, if iterations are an alternative
-    /// ([`Options::memory`](crate::Options::memory)). The default is [`MEMORY`] and does not depend on the free
-    /// memory.
+    /// The memory limit in bytes for a factor, if iterations are an alternative. The default is [`MEMORY`] and does not
+    /// depend on the free memory.
     pub memory: usize,
+    /// The method, if it is prescribed.
+    pub method: Option<Method>,
+    /// Whether a factor is excluded.
+    pub iterate: bool,
+    /// Whether preconditioners are first tried in f32; the default.
+    pub single: bool,
+    /// Whether smoothed aggregation is a variable preconditioner (a K-cycle), so that conjugate gradients must be flexible.
+    pub varies: bool,
 }
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { tolerance: 1e-8, max_iterations: 5000, memory: MEMORY }
+        let (method, iterate, single, varies) = (None, false, true, false);
+        Self { tolerance: 1e-8, max_iterations: 5000, memory: MEMORY, method, iterate, single, varies }
     }
 }
 
@@ -59,7 +68,7 @@ impl Default for Auto {
 pub enum AutoError {
     /// Sizes in the system do not match, or a parameter is out of range.
     #[error(transparent)]
-    System(#[from] coarsen_core::Error),
+    System(#[from] Error),
     /// The elastic part and contact cannot be merged.
     #[error(transparent)]
     Contact(#[from] SparseError),
@@ -70,9 +79,9 @@ pub enum AutoError {
 
 /// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
 /// sentence.
-impl std::fmt::Debug for AutoError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
+impl fmt::Debug for AutoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -88,17 +97,37 @@ pub struct Solved {
     pub tolerance: f64,
     /// The number of iterations of all methods.
     pub iterations: usize,
-    /// The method that ended the solve; `None` if the guess was a solution.
-    pub method: Option<Last>,
-    /// The methods that were possible.
-    pub plan: Arc<Plan>,
-    /// The record of the run; `None` if the guess was a solution, or the method was kept from an earlier system.
-    pub run: Option<Run>,
-    /// All attempts in order.
-    pub tried: Vec<Tried>,
+    /// All attempts in order; none if the guess was a solution.
+    pub attempts: Vec<Attempt>,
+    /// The reason why the cost had no bound; `None` if it had one.
+    pub unbounded: Option<NoFactor>,
+    /// Whether −A x = −b was solved.
+    pub negated: bool,
+    /// The work of all attempts, counted in the units of [`Costs`](crate::cost::Costs) and not measured.
+    pub work: f64,
+    /// The size of the factor, if the matrix was ordered for it.
+    pub ordered: Option<Figures>,
+    /// The seconds of this ordering.
+    pub ordering_seconds: f64,
 }
 
 impl Solved {
+    /// The report of a solve that has not begun; `true_residual` is that of the guess.
+    pub fn new(tolerance: f64, true_residual: f64) -> Self {
+        Self {
+            ending: Ending::Method(Outcome::Stopped),
+            true_residual,
+            tolerance,
+            iterations: 0,
+            attempts: Vec::new(),
+            unbounded: None,
+            negated: false,
+            work: 0.0,
+            ordered: None,
+            ordering_seconds: 0.0,
+        }
+    }
+
     /// Returns the report itself if the tolerance was reached.
     ///
     /// # Errors
@@ -107,16 +136,49 @@ impl Solved {
         if self.ending.converged() { Ok(self) } else { Err(AutoError::NotConverged(Box::new(self))) }
     }
 
-    /// The reason why the cost had no bound; `None` if it had one.
-    pub fn unbounded(&self) -> Option<NoFactor> {
-        self.run.as_ref()?.unbounded
+    /// The method of the last attempt; `None` if the guess was a solution.
+    pub fn method(&self) -> Option<Method> {
+        self.attempts.last().map(|last| last.method)
+    }
+
+    /// Why the last method was taken: why another one was left, or why a factor was computed.
+    pub fn reason(&self) -> Option<&str> {
+        let last = self.attempts.last()?;
+        let other = |attempt: &&Attempt| {
+            (attempt.method, attempt.precond) != (last.method, last.precond) && attempt.is_left()
+        };
+        match last.method {
+            Method::Direct => last.note.as_deref(),
+            _ => self.attempts.iter().rfind(other)?.note.as_deref(),
+        }
+    }
+
+    /// A sentence for each attempt that was followed by another one, with the cause if it failed, and for the factor.
+    pub fn notes(&self) -> Vec<String> {
+        let ordered = self.ordered.map(|Figures { nnz, bytes, .. }| {
+            format!("ordered for a factor: {nnz} entries, {:.0} MiB", bytes as f64 / f64::from(1 << 20))
+        });
+        let last = self.attempts.len().saturating_sub(1);
+        let of = |(k, attempt): (usize, &Attempt)| {
+            let Attempt { method, ending, note, .. } = attempt;
+            let is_factor = *method == Method::Direct;
+            let failed = k < last && (note.is_none() || is_factor) && !attempt.is_left();
+            let failed =
+                failed.then(|| format!("{attempt} ended without a solution ({}): {ending}", ending.name()));
+            [ordered.clone().filter(|_| is_factor), note.clone(), failed].into_iter().flatten()
+        };
+        let notes: Vec<String> = self.attempts.iter().enumerate().flat_map(of).collect();
+        match self.attempts.iter().any(|attempt| attempt.method == Method::Direct) {
+            true => notes,
+            false => notes.into_iter().chain(ordered).collect(),
+        }
     }
 }
 
 impl fmt::Display for Solved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { ending, true_residual, tolerance, iterations, .. } = self;
-        match self.method {
+        match self.attempts.last() {
             Some(last) => write!(f, "{last}")?,
             None => f.write_str("the guess")?,
         }
@@ -128,7 +190,7 @@ impl fmt::Display for Solved {
         if !ending.converged() {
             write!(f, "; {ending}")?;
         }
-        match self.unbounded() {
+        match self.unbounded {
             Some(why) => write!(f, "; no factor: {why}, so the cost had no bound"),
             None => Ok(()),
         }
@@ -145,22 +207,16 @@ impl Auto {
     pub fn plan<'a>(&self, system: impl Into<System<'a, f64>>) -> Result<Plan, AutoError> {
         let system = system.into();
         system.check()?;
-        let given = system.whole()?;
-        let diagnosis = diagnose(&given);
-        let adapted = Adapted::new(given, &diagnosis, true);
-        Ok(self.plan_for(system, adapted.preconditioned(), adapted.diagnosis().unwrap_or(&diagnosis)))
+        Ok(self.analyse(system)?.1)
     }
 
-    fn plan_for(&self, system: System<'_, f64>, a: &Bsr<f64>, diagnosis: &Diagnosis) -> Plan {
-        let positions = system.positions.filter(|_| system.near_kernel.is_none());
-        let options = Options {
-            solid: positions.is_some_and(|positions| is_solid(a, positions)),
-            near_kernel: system.positions.is_some() || system.near_kernel.is_some(),
-            memory: self.memory,
-            tolerance: self.tolerance,
-            ..Options::default()
-        };
-        Plan::new(options, a.shape().0, diagnosis, |factor| Costs::of(a, factor))
+    fn analyse<'a>(&self, system: System<'a, f64>) -> Result<(Problem<'a>, Plan), AutoError> {
+        let whole = system.whole()?;
+        let diagnosis = diagnose::<f64>(&whole);
+        let problem = Problem::new(whole, &diagnosis, true);
+        let preconditioned = System { matrix: problem.preconditioned(), contact: None, ..system };
+        let plan = Plan::new(*self, preconditioned, problem.diagnosis().unwrap_or(&diagnosis));
+        Ok((problem, plan))
     }
 
     /// Solves A x = b, starting with the guess x.
@@ -178,50 +234,27 @@ impl Auto {
         Ok(self.solve_and_keep(system, b, x)?.0)
     }
 
-    /// Solves A x = b as [`solve`](Self::solve) does, and also returns what solved it.
+    /// Solves A x = b as [`solve`](Self::solve) does, and also returns the preconditioner or the factor of the last attempt. It is
+    /// that of −A if the report says so; `None` if another matrix was solved in place of A.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
+    #[allow(clippy::type_complexity)]
     pub fn solve_and_keep<'a>(
         &self,
         system: impl Into<System<'a, f64>>,
         b: &[f64],
         x: &mut [f64],
-    ) -> Result<(Solved, Option<Kept<Vec<f64>>>), AutoError> {
+    ) -> Result<(Solved, Option<Box<dyn Prepared<Vec<f64>, f64>>>), AutoError> {
         let system = system.into();
         self.check(system, b, x)?;
-        let whole = system.whole()?;
-        whole.check_finite()?;
-        let given = diagnose(&whole);
-        let adapted = Adapted::new(whole, &given, true);
-        let diagnosis = adapted.diagnosis().unwrap_or(&given);
-        let plan = Arc::new(self.plan_for(system, adapted.preconditioned(), diagnosis));
-        let c = adapted.right_hand_side(b);
-        adapted.start(x);
-        let problem = Problem {
-            system: System { matrix: adapted.preconditioned(), contact: None, ..system },
-            operator: adapted.matrix(),
-            b: &c,
-            null_space: None,
-            unconstrained: diagnosis.values.as_ref().is_some_and(|values| values.floating > 0),
-            tolerance: self.tolerance,
-            max_iterations: self.max_iterations,
-            single: true,
-        };
-        let done = solve_by_plan(&plan, problem, &Host, None, x, &mut |_, _| ControlFlow::Continue(()))?;
-        adapted.set_prescribed(b, x);
-        let solved = Solved {
-            ending: done.ending,
-            true_residual: done.residual,
-            tolerance: self.tolerance,
-            iterations: done.iterations,
-            method: done.run.as_ref().map(|run| run.last),
-            plan,
-            run: done.run,
-            tried: done.tried,
-        };
+        let (problem, plan) = self.analyse(system)?;
+        problem.matrix().check_finite()?;
+        let observer = &mut |_, _| ControlFlow::Continue(());
+        let (solved, built, factor) = plan.solve_and_keep(&problem, None, &Host(system), b, x, observer)?;
         // The next system may need another adaptation.
-        Ok((solved, done.solver.filter(|_| adapted.is_given())))
+        let kept = factor.map(|factor| Box::new(factor) as Box<dyn Prepared<_, _>>).or(built);
+        Ok((solved, kept.filter(|_| problem.is_given())))
     }
 
     /// Checks sizes, the tolerance, and that b and x are finite.
@@ -232,14 +265,12 @@ impl Auto {
         system.check()?;
         Stop::relative(self.tolerance).validate()?;
         let n = system.matrix.shape().0;
-        for (what, found) in [("b", b.len()), ("x", x.len())] {
-            if found != n {
-                return Err(coarsen_core::Error::Shape { what, expected: n, found }.into());
-            }
-        }
         for (what, v) in [("b", b), ("x", x)] {
+            if v.len() != n {
+                return Err(Error::Shape { what, expected: n, found: v.len() }.into());
+            }
             if let Some(index) = v.iter().position(|v| !v.is_finite()) {
-                return Err(coarsen_core::Error::NotFinite { what, index }.into());
+                return Err(Error::NotFinite { what, index }.into());
             }
         }
         Ok(())

@@ -6,53 +6,34 @@ use coarsen_backend::SetupError;
 use coarsen_core::Outcome;
 use coarsen_direct::DirectError;
 use coarsen_krylov::NullSpaceError;
+use coarsen_sparse::Bsr;
 
-use crate::RoundOff;
+/// The largest residual of a system that is not ill-conditioned.
+const ORDINARY: f64 = 1e-12;
 
-/// How an attempt, or a whole solve, ended.
+/// How an attempt, or a whole solve, ended. `Display` gives the cause and the remedy; it is empty when converged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Ending {
     /// The outcome of the method, checked by the residual in f64.
     Method(Outcome),
     /// The residual is as small as f64 allows.
-    RoundOff(RoundOff),
+    RoundOff {
+        /// The residual that round-off alone may cause: [`attainable`].
+        bound: f64,
+        /// The residual that was reached.
+        reached: f64,
+        /// The requested tolerance.
+        tolerance: f64,
+    },
     /// The observer ended the solve.
     TimeLimit,
-    /// Not started, because the estimated seconds exceed the time limit.
-    TooLong {
-        /// The estimated seconds.
-        seconds: f64,
-    },
-    /// Not started, because the factor exceeds its memory limit.
-    TooLarge {
-        /// The bytes of the factor.
-        bytes: usize,
-        /// The limit.
-        allowed: usize,
-    },
     /// The outcome for a matrix whose kernel contains constants, if no null space is given.
     Singular(Outcome),
     /// b has a part in the given null space, so that no x solves the system. The value is ‖b − A x‖ / ‖b‖.
     NotInRange(f64),
     /// The incomplete factor is unstable: ‖A‖∞ ‖M⁻¹ 1‖∞ is the value.
     Unstable(f64),
-    /// The method requires a symmetric matrix.
-    Unsymmetric {
-        /// The row of the largest difference.
-        row: usize,
-        /// Its column.
-        column: usize,
-        /// The entry (row, column).
-        here: f64,
-        /// The entry (column, row).
-        there: f64,
-    },
-    /// The method requires a positive definite matrix.
-    Indefinite {
-        /// What shows that the matrix is not positive definite.
-        why: String,
-    },
     /// The preconditioner could not be built.
     Setup(SetupError),
     /// The matrix could not be factorised.
@@ -99,14 +80,11 @@ impl Ending {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Method(outcome) => outcome.name(),
-            Self::RoundOff(_) => "not_attainable",
+            Self::RoundOff { .. } => "not_attainable",
             Self::TimeLimit => "time_limit",
-            Self::TooLong { .. } | Self::TooLarge { .. } => "left_out",
             Self::Singular(_) => "singular_matrix",
             Self::NotInRange(_) => Outcome::Inconsistent.name(),
             Self::Unstable(_) => "unstable_preconditioner",
-            Self::Unsymmetric { .. } => "unsymmetric_matrix",
-            Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
             Self::Setup(_) => "setup_failed",
             Self::Factor(_) => "factorization_failed",
             Self::Unsuitable(_) => "unsuitable_preconditioner",
@@ -115,23 +93,26 @@ impl Ending {
     }
 }
 
-/// The cause and the remedy; empty when converged.
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
-            Self::RoundOff(round_off) => round_off.fmt(f),
-            Self::TimeLimit => f.write_str("the time limit was reached; raise it, or use a stronger preconditioner"),
-            Self::TooLong { seconds } => {
-                write!(f, "not started: it would take about {seconds:.0} s; raise the time limit")
+            Self::RoundOff { bound, reached, tolerance } => {
+                let looser = 2.0 * reached;
+                let (ill, cure) = match *reached > ORDINARY {
+                    true => (
+                        "A is so ill-conditioned that x is much larger than b; ",
+                        ", or scale, constrain or regularise the system",
+                    ),
+                    false => ("", ""),
+                };
+                write!(
+                    f,
+                    "the tolerance {tolerance:.0e} is not reached in f64: with A, x and b of this size, rounding alone can give a \
+                     relative residual of {bound:.0e}, and {reached:.1e} was reached; {ill}loosen the tolerance to {looser:.0e}{cure}"
+                )
             }
-            Self::TooLarge { bytes, allowed } => write!(
-                f,
-                "not started: its factor would take {:.0} MiB and the limit is {:.0}; raise the memory limit",
-                mib(*bytes),
-                mib(*allowed)
-            ),
+            Self::TimeLimit => f.write_str("the time limit was reached; raise it, or use a stronger preconditioner"),
             Self::Singular(outcome) => write!(
                 f,
                 "the matrix is singular: its row sums are zero, so constants are in its kernel (outcome of the method: {outcome}); \
@@ -147,19 +128,6 @@ impl fmt::Display for Ending {
                 "the incomplete factor is unstable: solving with it enlarges a vector {condition:.0e} times, as in convection \
                  without enough diffusion; use another preconditioner (sa, ras)"
             ),
-            Self::Unsymmetric { row, column, here, there } => write!(
-                f,
-                "the matrix is not symmetric: row {row}, column {column} holds {here:.17e}, but row {column}, column {row} holds \
-                 {there:.17e}, a difference of {:.1e}; use gmres, bicgstab or direct; if constraints replaced rows only, eliminate \
-                 their columns too",
-                here - there
-            ),
-            Self::Indefinite { why } => {
-                write!(
-                    f,
-                    "the matrix is not positive definite: {why}; use minres, gmres or direct, or correct the assembly"
-                )
-            }
             Self::Setup(error) => error.fmt(f),
             Self::Factor(error) => error.fmt(f),
             Self::Unsuitable(coarsen_core::Error::Preconditioner { .. }) => f.write_str(
@@ -180,4 +148,47 @@ impl fmt::Display for Ending {
             Self::Dependent(error) => error.fmt(f),
         }
     }
+}
+
+/// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
+///
+/// With any method, a residual that is computed in f64 is only round-off below this value. The value is large
+/// if A is so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost*: one
+/// product with |A|. *Source*: Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
+///
+/// ```
+/// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1e-3)])?;
+/// let bound = coarsen_auto::attainable(&a, &[1.0], &[1000.0]);
+/// assert!((bound / f64::EPSILON - 2.0).abs() < 1e-12);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let (rows, columns) = a.block();
+    let mut sums: Vec<f64> = b.iter().map(|v| v.abs()).collect();
+    for i in 0..a.pattern().rows() {
+        for (j, block) in a.row(i) {
+            for (k, value) in block.iter().enumerate() {
+                sums[i * rows + k / columns] += value.abs() * x[j * columns + k % columns].abs();
+            }
+        }
+    }
+    let size = norm(b);
+    f64::EPSILON * norm(&sums) / if size > 0.0 { size } else { 1.0 }
+}
+
+/// ‖v‖₂, without overflow or underflow of the squares; NaN if v is not finite.
+pub(crate) fn norm(v: &[f64]) -> f64 {
+    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    if v.iter().any(|v| !v.is_finite()) {
+        return f64::NAN;
+    }
+    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
+}
+
+/// The ending if a residual above the tolerance is about as small as f64 allows: the bound is at or above the tolerance,
+/// and the residual is near it.
+pub(crate) fn round_off(bound: f64, tolerance: f64, reached: f64) -> Option<Ending> {
+    /// Iterations stagnate at this multiple of the bound.
+    const NEAR: f64 = 1e3;
+    (bound >= tolerance && reached <= NEAR * bound).then_some(Ending::RoundOff { bound, reached, tolerance })
 }

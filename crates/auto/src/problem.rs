@@ -1,211 +1,141 @@
-//! A system to solve, what builds its preconditioners, and what a solve leaves.
+//! The system that is solved in place of the given one: without prescribed values, and with a symmetric matrix for
+//! preconditioners.
 
-use std::ops::ControlFlow;
+use std::borrow::Cow;
+use std::fmt;
 
-use coarsen_backend::{Prepared, SetupError};
-use coarsen_core::{Error, LinearOperator, Outcome, Real, Stop, Vector};
-use coarsen_direct::Factor;
-use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
-use coarsen_sparse::{Bsr, NearKernel, System};
+use coarsen_core::LinearOperator;
+use coarsen_diagnose::{Diagnosis, diagnose};
+use coarsen_sparse::{Bsr, NearKernel};
 
-use crate::ending::Ending;
-use crate::run::{Last, Run};
-use crate::{Candidate, Kind, Method};
-
-/// Builds vectors, operators and preconditioners at one backend.
+/// A matrix A without the rows that prescribe a value by a huge diagonal entry, its symmetric part if A is
+/// symmetric only to single precision, and its null space.
 ///
-/// [`Host`](crate::Host) is the one of the CPU. A program with another backend, or with other options of its preconditioners,
-/// implements it.
-pub trait Builder {
-    /// The vectors of the backend.
-    type Vector: Vector;
-
-    /// Copies numbers into a vector of the backend.
-    ///
-    /// # Errors
-    /// Failures of the device.
-    fn vector(&self, values: &[<Self::Vector as Vector>::Real]) -> Result<Self::Vector, Error>;
-
-    /// Copies a vector of the backend into host memory.
-    ///
-    /// # Errors
-    /// Failures of the device.
-    fn read(&self, vector: &Self::Vector, into: &mut [<Self::Vector as Vector>::Real]) -> Result<(), Error>;
-
-    /// The matrix as an operator on these vectors.
-    ///
-    /// # Errors
-    /// Failures of the device.
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Self::Vector> + 'a>, Error>;
-
-    /// Builds a preconditioner; `single` asks for storage in f32.
-    ///
-    /// # Errors
-    /// Those of the preconditioner.
-    fn build(
-        &self,
-        kind: Kind,
-        single: bool,
-        system: System<'_, f64>,
-    ) -> Result<Built<Self::Vector>, SetupError>;
-}
-
-/// A preconditioner, and its levels if it is a hierarchy.
-pub struct Built<V: Vector> {
-    /// The preconditioner.
-    pub preconditioner: Box<dyn Prepared<V, f64>>,
-    /// Its levels.
-    pub levels: Option<Levels>,
-}
-
-/// The levels of a preconditioner.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Levels {
-    /// Their number.
-    pub count: usize,
-    /// The entries of the matrices of all levels, divided by the entries of A.
-    pub operator_complexity: f64,
-    /// A table, one line for each level.
-    pub table: String,
-}
-
-/// A system and what a solve may do with it.
-#[derive(Clone, Copy)]
+/// A row p with a_pp ≥ 1e15 Σ |a_pj| prescribes x_p = b_p / a_pp: the other entries do not change x_p in f64. In the residual of
+/// the whole system these rows hide all others, since ‖b‖ is about a_pp |x_p|. So x_p is set, its couplings move to the
+/// right-hand side, and the residual of the other rows decides. `Display` says what was changed. *Cost* a copy of A if a
+/// row is prescribed, and one if A is nearly symmetric; otherwise nothing.
 pub struct Problem<'a> {
-    /// A as preconditioners see it, without contact, and what is known of it.
-    pub system: System<'a, f64>,
-    /// A as it is multiplied and factored.
-    pub operator: &'a Bsr<f64>,
-    /// b.
-    pub b: &'a [f64],
-    /// Vectors that A maps to zero.
-    pub null_space: Option<&'a NearKernel>,
-    /// Whether a component of the graph has constants in its kernel.
-    pub unconstrained: bool,
-    /// The tolerance for the relative residual.
-    pub tolerance: f64,
-    /// The maximal number of iterations of all methods together.
-    pub max_iterations: usize,
-    /// Whether preconditioners are first tried in f32.
-    pub single: bool,
+    /// Vectors that A maps to zero; none at first.
+    pub null_space: Option<NearKernel>,
+    given: Cow<'a, Bsr<f64>>,
+    /// The prescribed rows in increasing order.
+    prescribed: Vec<usize>,
+    /// A without the couplings of prescribed rows, if there are any.
+    reduced: Option<Bsr<f64>>,
+    /// (A + Aᵀ) / 2, if preconditioners need it.
+    symmetrised: Option<Bsr<f64>>,
+    /// The diagnosis of the matrix that preconditioners see.
+    diagnosis: Option<Diagnosis>,
 }
 
-/// An attempt that was made.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tried {
-    /// The method.
-    pub of: Last,
-    /// Whether the preconditioner was stored in f32.
-    pub single: bool,
-    /// The seconds of its setup; 0 if the preconditioner was kept from an earlier attempt.
-    pub setup_seconds: f64,
-    /// The seconds of its iterations.
-    pub solve_seconds: f64,
-    /// The number of its iterations, or of refinements by a factor.
-    pub iterations: usize,
-    /// How it ended.
-    pub ending: Ending,
-    /// An estimate of the condition number of M⁻¹A from below.
-    pub condition: Option<f64>,
-    /// The levels of the preconditioner.
-    pub levels: Option<Levels>,
-}
+impl<'a> Problem<'a> {
+    /// Adapts a square matrix by its diagnosis; `symmetrise` allows preconditioners of its symmetric part.
+    pub fn new(a: Cow<'a, Bsr<f64>>, diagnosis: &Diagnosis, symmetrise: bool) -> Self {
+        let (reduced, symmetrised, null_space) = (None, None, None);
+        let mut problem =
+            Self { null_space, given: a, prescribed: Vec::new(), reduced, symmetrised, diagnosis: None };
+        let Some(values) = &diagnosis.values else { return problem };
+        if !values.prescribed.is_empty() {
+            problem.prescribed.clone_from(&values.prescribed);
+            let reduced = without_couplings(&problem.given, &problem.prescribed);
+            problem.diagnosis = Some(diagnose(&reduced));
+            problem.reduced = Some(reduced);
+        }
+        let symmetry = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref().map(|v| &v.symmetry);
+        if symmetrise && symmetry.is_some_and(|symmetry| !symmetry.holds() && symmetry.holds_in_single()) {
+            let a = problem.matrix();
+            problem.symmetrised = a.transpose().ok().map(|transposed| {
+                let mut half = a + &transposed;
+                half.values_mut().iter_mut().for_each(|v| *v *= 0.5);
+                half
+            });
+            problem.diagnosis = problem.symmetrised.as_ref().map(diagnose).or(problem.diagnosis);
+        }
+        problem
+    }
 
-/// A function that is called at every iteration of all methods, with the number of iterations so far and the relative
-/// residual. `Break` ends the solve.
-pub type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
+    /// The matrix that is multiplied and factored.
+    pub fn matrix(&self) -> &Bsr<f64> {
+        self.reduced.as_ref().unwrap_or(&self.given)
+    }
 
-/// What a solve leaves besides x.
-pub struct Outcomes<V: Vector> {
-    /// The record of the run; `None` if the guess was a solution.
-    pub run: Option<Run>,
-    /// All attempts in order.
-    pub tried: Vec<Tried>,
-    /// How the solve ended.
-    pub ending: Ending,
-    /// ‖b − A x‖ / ‖b‖ of the returned x.
-    pub residual: f64,
-    /// The number of iterations of all methods.
-    pub iterations: usize,
-    /// The seconds of the ordering for a factor.
-    pub ordering_seconds: f64,
-    /// What solved the system.
-    pub solver: Option<Kept<V>>,
-}
+    /// The matrix of which preconditioners are built.
+    pub fn preconditioned(&self) -> &Bsr<f64> {
+        self.symmetrised.as_ref().unwrap_or_else(|| self.matrix())
+    }
 
-impl<V: Vector> Outcomes<V> {
-    /// Nothing was tried.
-    pub(crate) fn refused(ending: Ending, residual: f64) -> Self {
-        let (run, tried, solver) = (None, Vec::new(), None);
-        Self { run, tried, ending, residual, iterations: 0, ordering_seconds: 0.0, solver }
+    /// The diagnosis of [`preconditioned`](Self::preconditioned), if it is not the given matrix.
+    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+        self.diagnosis.as_ref()
+    }
+
+    /// Whether the given matrix is solved as it is.
+    pub fn is_given(&self) -> bool {
+        self.prescribed.is_empty() && self.symmetrised.is_none()
+    }
+
+    /// The right-hand side for [`matrix`](Self::matrix): zero in prescribed rows, and without their couplings in others.
+    pub(crate) fn right_hand_side<'b>(&self, b: &'b [f64]) -> Cow<'b, [f64]> {
+        if self.prescribed.is_empty() {
+            return Cow::Borrowed(b);
+        }
+        let (mut fixed, mut c) = (vec![0.0; b.len()], vec![0.0; b.len()]);
+        self.set_prescribed(b, &mut fixed);
+        self.given.residual(&b.to_vec(), &fixed, &mut c);
+        self.prescribed.iter().for_each(|&p| c[p] = 0.0);
+        Cow::Owned(c)
+    }
+
+    /// Zeros the prescribed rows of a guess.
+    pub(crate) fn start(&self, x: &mut [f64]) {
+        self.prescribed.iter().for_each(|&p| x[p] = 0.0);
+    }
+
+    /// Completes a solution by the prescribed values.
+    pub(crate) fn set_prescribed(&self, b: &[f64], x: &mut [f64]) {
+        self.prescribed.iter().for_each(|&p| x[p] = b[p] / self.given.get(p, p));
     }
 }
 
-/// What solved a system.
-pub enum Kept<V: Vector> {
-    /// A method with a preconditioner.
-    Preconditioner(Candidate, bool, Built<V>),
-    /// A factor.
-    Factor(Box<Factor>),
+impl fmt::Display for Problem<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prescribed = self.prescribed.len();
+        if prescribed > 0 {
+            write!(f, "{prescribed} prescribed values are set, and the residual is that of the other rows")?;
+        }
+        if self.symmetrised.is_some() {
+            let begin = if prescribed > 0 { "; " } else { "" };
+            write!(
+                f,
+                "{begin}the matrix is symmetric to single precision: preconditioners are built of (A + A^T) / 2, and A is multiplied as it is"
+            )?;
+        }
+        Ok(())
+    }
 }
 
-impl Tried {
-    pub(crate) fn new(of: Last, single: bool) -> Self {
-        Self {
-            of,
-            single,
-            setup_seconds: 0.0,
-            solve_seconds: 0.0,
-            iterations: 0,
-            ending: Ending::Method(Outcome::Stopped),
-            condition: None,
-            levels: None,
+/// A without the couplings of some rows and columns, whose diagonal becomes the mean size of the others, with their sign.
+fn without_couplings(a: &Bsr<f64>, rows: &[usize]) -> Bsr<f64> {
+    let b = a.block().0;
+    let mut fixed = vec![false; a.shape().0];
+    rows.iter().for_each(|&p| fixed[p] = true);
+    let diagonal = a.diagonal();
+    let free: Vec<f64> = diagonal.iter().zip(&fixed).filter(|(_, fixed)| !**fixed).map(|(d, _)| *d).collect();
+    let sum: f64 = free.iter().map(|d| d.abs()).sum();
+    let sign = if free.iter().all(|d| *d <= 0.0) { -1.0 } else { 1.0 };
+    let mean = if sum > 0.0 { sign * sum / free.len() as f64 } else { 1.0 };
+    let mut reduced = a.clone();
+    let mut blocks = reduced.values_mut().chunks_exact_mut(b * b);
+    for i in 0..a.pattern().rows() {
+        for (&j, block) in a.pattern().row(i).iter().zip(&mut blocks) {
+            for (k, value) in block.iter_mut().enumerate() {
+                let (row, column) = (i * b + k / b, j as usize * b + k % b);
+                if fixed[row] || fixed[column] {
+                    *value = if row == column { mean } else { 0.0 };
+                }
+            }
         }
     }
-}
-
-/// −A.
-pub fn negated(a: &Bsr<f64>) -> Bsr<f64> {
-    let mut negative = a.clone();
-    negative.values_mut().iter_mut().for_each(|v| *v = -*v);
-    negative
-}
-
-/// Numbers in the precision of a backend.
-pub(crate) fn numbers<V: Real>(x: &[f64]) -> Vec<V> {
-    x.iter().map(|v| V::of(*v)).collect()
-}
-
-/// A Krylov method by name; [`Method::Direct`] is none, and gives conjugate gradients.
-pub fn krylov<V: Vector>(method: Method, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {
-    match method {
-        Method::Cg | Method::Direct => Box::new(Cg::new(stop)),
-        Method::FlexibleCg => Box::new(FlexibleCg::new(stop)),
-        Method::Minres => Box::new(Minres::new(stop)),
-        Method::Gmres => Box::new(Gmres::new(stop)),
-        Method::BiCgStab => Box::new(BiCgStab::new(stop)),
-    }
-}
-
-/// Returns ‖b − A x‖ / ‖b‖, or ‖A x‖ if b = 0; NaN if x is not finite.
-pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
-    if x.iter().any(|x| !x.is_finite()) {
-        return f64::NAN;
-    }
-    let (b, x) = (b.to_vec(), x.to_vec());
-    let mut r = b.clone();
-    if x.iter().any(|x| *x != 0.0) {
-        a.residual(&b, &x, &mut r);
-    }
-    let size = norm(&b);
-    norm(&r) / if size > 0.0 { size } else { 1.0 }
-}
-
-/// ‖v‖₂, without overflow or underflow of the squares; NaN if v is not finite.
-fn norm(v: &[f64]) -> f64 {
-    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    if v.iter().any(|v| !v.is_finite()) {
-        return f64::NAN;
-    }
-    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
+    reduced
 }

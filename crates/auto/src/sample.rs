@@ -14,80 +14,52 @@ const RUN: usize = 16;
 /// row, averaged over rows with couplings. It does not depend on the units of the unknowns. All are 1 if
 /// diagonal entries are zero or differ in sign.
 pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64) {
-    let (rows, b) = (a.pattern().rows(), a.block().0);
-    let runs = if rows <= SAMPLE { 1 } else { SAMPLE / RUN };
-    let step = rows / runs.max(1);
-    let mut tally = Tally::default();
+    let (nodes, b) = (a.pattern().rows(), a.block().0);
+    let runs = if nodes <= SAMPLE { 1 } else { SAMPLE / RUN };
+    let step = nodes / runs;
+    // 1ᵀA 1, 1ᵀD 1 and 1ᵀD^-½ A D^-½ 1 of the rows.
+    let (mut constants, mut diagonals, mut scaled, mut rows) = (0.0, 0.0, 0.0, 0.0);
+    let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
+    // The sum of the evenness of the rows with couplings, and their number.
+    let (mut evenness, mut coupled) = (0.0, 0.0);
     for k in 0..runs {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
         let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN)) as f64;
-        let first = if runs == 1 { 0 } else { k * step + irregular as usize };
-        let end = if runs == 1 { rows } else { first + RUN };
-        for i in first..end {
-            if !tally.add(a, i, b) {
-                return (1.0, 1.0, 1.0);
-            }
-        }
-    }
-    let (constants, scaled) = (tally.constants / tally.diagonals, tally.scaled / tally.rows);
-    let quotient = constants.min(scaled);
-    let evenness = if tally.coupled > 0.0 { tally.evenness / tally.coupled } else { 1.0 };
-    let quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
-    // Where D^-½ 1 is nearer to the kernel than constants, the diagonal shows the units of the unknowns.
-    let in_one_unit = tally.least > 0.0 && constants <= 2.0 * scaled;
-    (evenness, quotient, if in_one_unit { tally.largest / tally.least } else { 1.0 })
-}
-
-/// Sums over the rows of a sample.
-#[derive(Default)]
-struct Tally {
-    /// 1ᵀA 1 and 1ᵀD 1.
-    constants: f64,
-    diagonals: f64,
-    /// The smallest and the largest diagonal entry.
-    least: f64,
-    largest: f64,
-    /// 1ᵀD^-½ A D^-½ 1 and the number of rows.
-    scaled: f64,
-    rows: f64,
-    /// The evenness of the rows with couplings, and their number.
-    evenness: f64,
-    coupled: f64,
-}
-
-impl Tally {
-    /// Adds a block row; returns whether its diagonal entries, and those of its neighbours, have one sign and are not zero.
-    fn add(&mut self, a: &Bsr<f64>, i: usize, b: usize) -> bool {
-        for r in 0..b {
+        let sampled = match runs {
+            1 => 0..nodes,
+            _ => k * step + irregular as usize..k * step + irregular as usize + RUN,
+        };
+        for (i, r) in sampled.flat_map(|i| (0..b).map(move |r| (i, r))) {
             let own = a.get(i * b + r, i * b + r);
-            let sign = own.signum();
-            let (mut strongest, mut sum, mut others) = (0.0_f64, 0.0, 0_usize);
+            let (mut strongest, mut sum, mut others) = (0.0_f64, 0.0, 0.0);
             for (j, block) in a.row(i) {
-                let value = block[r * b + r];
+                let value = own.signum() * block[r * b + r];
                 let other = if j == i { own } else { a.get(j * b + r, j * b + r) };
                 let one_sign = own * other > 0.0; // false for NaN
                 if !one_sign {
-                    return false;
+                    return (1.0, 1.0, 1.0);
                 }
-                let coupling = sign * value / own.abs().sqrt() / other.abs().sqrt();
-                self.constants += sign * value;
-                self.scaled += coupling;
+                let coupling = value / own.abs().sqrt() / other.abs().sqrt();
+                (constants, scaled) = (constants + value, scaled + coupling);
                 if j != i {
-                    (strongest, sum, others) =
-                        (strongest.max(coupling.abs()), sum + coupling.abs(), others + 1);
+                    strongest = strongest.max(coupling.abs());
+                    (sum, others) = (sum + coupling.abs(), others + 1.0);
                 }
             }
-            self.diagonals += own.abs();
-            self.least = if self.least > 0.0 { self.least.min(own.abs()) } else { own.abs() };
-            self.largest = self.largest.max(own.abs());
-            self.rows += 1.0;
+            (diagonals, rows) = (diagonals + own.abs(), rows + 1.0);
+            (least, largest) = (least.min(own.abs()), largest.max(own.abs()));
             if b == 1 && strongest > 0.0 {
-                self.evenness += sum / strongest / others as f64;
-                self.coupled += 1.0;
+                (evenness, coupled) = (evenness + sum / strongest / others, coupled + 1.0);
             }
         }
-        true
     }
+    let (constants, scaled) = (constants / diagonals, scaled / rows);
+    let evenness = if coupled > 0.0 { evenness / coupled } else { 1.0 };
+    let quotient = constants.min(scaled);
+    let quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
+    // Where D^-½ 1 is nearer to the kernel than constants, the diagonal shows the units of the unknowns.
+    let in_one_unit = least > 0.0 && constants <= 2.0 * scaled;
+    (evenness, quotient, if in_one_unit { largest / least } else { 1.0 })
 }
 
 /// The number of nodes that a search reads.
@@ -174,36 +146,42 @@ impl Search {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use coarsen_problems::{anisotropic2d, poisson2d, poisson3d, scrambled};
+/// The number of nodes that are looked at.
+const NODES: usize = 256;
 
-    use super::*;
+/// The smallest mean of det S / (tr S / 3)³ of a solid. It is 1 if edges have all directions alike, and 0 if
+/// they lie in a plane.
+const LEAST: f64 = 0.1;
 
-    #[test]
-    fn a_sample_shows_uneven_couplings_and_jumps() {
-        let (even, quotient, jump) = sample(&poisson2d(200).unwrap().matrix);
-        assert!(even > 0.99 && jump == 1.0);
-        // 4 · 200 · 1 / (4 · 200²), from the missing neighbours outside of the boundary.
-        assert!((quotient * 200.0 - 1.0).abs() < 0.3, "{quotient}");
-        assert!(sample(&anisotropic2d(20).unwrap().matrix).0 < 0.7);
-        let rescaled = scrambled(&poisson2d(60).unwrap().matrix, 3).unwrap();
-        assert!(sample(&rescaled).1 < 0.05, "the units of the unknowns do not matter");
+/// Whether the nodes fill a volume, so that a hierarchy in skinning space is a candidate: for elastic
+/// solids, but not for sheets.
+///
+/// S is the sum of e eᵀ over the edges at a node, which have length 1. *Cost* 256 rows of the pattern. False
+/// unless A has blocks of 3 and there is one position per block row.
+pub(crate) fn is_solid(a: &Bsr<f64>, positions: &[[f64; 3]]) -> bool {
+    let (pattern, n) = (a.pattern(), a.pattern().rows());
+    if a.block() != (3, 3) || n == 0 || positions.len() != n || pattern.columns() != n {
+        return false;
     }
+    let step = n.div_ceil(NODES);
+    let (sum, count) = (0..n).step_by(step).fold((0.0, 0), |(sum, count), i| {
+        (sum + spread(positions[i], pattern.row(i).iter().map(|&j| positions[j as usize])), count + 1)
+    });
+    sum >= LEAST * f64::from(count)
+}
 
-    /// The width of a large graph is estimated from a part of it.
-    #[test]
-    fn widths_of_large_graphs_are_near_the_width() {
-        for (a, expected) in [(poisson2d(300).unwrap().matrix, 150.0), (poisson3d(50).unwrap().matrix, 845.0)]
-        {
-            let ratio = width(&a) / expected;
-            assert!((0.5..2.0).contains(&ratio), "{ratio}");
+/// det S / (tr S / 3)³ for the edges from x to its neighbours; 0 without edges.
+fn spread(x: [f64; 3], neighbours: impl Iterator<Item = [f64; 3]>) -> f64 {
+    let mut s = [[0.0; 3]; 3];
+    for y in neighbours {
+        let e: [f64; 3] = std::array::from_fn(|k| y[k] - x[k]);
+        let square: f64 = e.iter().map(|e| e * e).sum();
+        if square > 0.0 {
+            (0..3).for_each(|r| (0..3).for_each(|c| s[r][c] += e[r] * e[c] / square));
         }
     }
-
-    #[test]
-    fn widths_are_those_of_the_graph() {
-        let w = width(&poisson2d(40).unwrap().matrix);
-        assert!((15.0..45.0).contains(&w), "{w}");
-    }
+    let minor = |a: usize, b: usize| s[1][a] * s[2][b] - s[1][b] * s[2][a];
+    let det = s[0][0] * minor(1, 2) - s[0][1] * minor(0, 2) + s[0][2] * minor(0, 1);
+    let mean = (s[0][0] + s[1][1] + s[2][2]) / 3.0;
+    if mean > 0.0 { (det / mean.powi(3)).max(0.0) } else { 0.0 }
 }

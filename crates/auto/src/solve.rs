@@ -1,22 +1,23 @@
 //! Attempts at one system, each from the best x so far, at any backend.
 
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use coarsen_backend::SetupError;
+use coarsen_backend::{Prepared, SetupError};
 use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, Vector, power_of_two};
-use coarsen_direct::{Analysis, Direct, Engine, Factor};
-use coarsen_krylov::{Krylov, NullSpace, Projected};
-use coarsen_sparse::{Bsr, System};
+use coarsen_direct::{Analysis, Direct, DirectError, Engine, Factor};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
+use coarsen_sparse::Bsr;
 
-use crate::drive::{Attempt, Attempts, Limits, drive};
-use crate::ending::Ending;
-use crate::problem::{
-    Builder, Built, Kept, Observer, Outcomes, Problem, Tried, krylov, negated, numbers, relative_residual,
-};
-use crate::run::Last;
-use crate::{Candidate, Kind, Method, Monitor, NoFactor, Plan, RoundOff, attainable};
+use crate::build::{Builder, Built, Levels};
+use crate::ending::{norm, round_off};
+use crate::plan::{NoFactor, Plan, needs_definite};
+use crate::problem::Problem;
+use crate::schedule::{FactorCost, Monitor, Next, Schedule};
+use crate::{Ending, Method, Precond, Solved, attainable};
 
 /// Options that accept a factor of any accuracy, because the residual is checked here.
 pub const DIRECT: Direct = Direct {
@@ -36,168 +37,223 @@ const UNSTABLE: f64 = 1e10;
 /// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
-/// Solves a system by a plan, from the guess x. For every outcome, x is the best x so far. `ordered` is an ordering of the
-/// matrix that is already known.
-///
-/// # Errors
-/// Failures of the device.
-pub fn solve_by_plan<B: Builder>(
-    plan: &Plan,
-    problem: Problem<'_>,
-    builder: &B,
-    ordered: Option<Analysis>,
-    x: &mut [f64],
-    observer: &mut Observer<'_>,
-) -> Result<Outcomes<B::Vector>, Error> {
-    let negative = |a: &Bsr<f64>| plan.negate.then(|| negated(a));
-    let same = std::ptr::eq(problem.system.matrix, problem.operator);
-    let (of_system, of_operator) =
-        (negative(problem.system.matrix), if same { None } else { negative(problem.operator) });
-    let system = System { matrix: of_system.as_ref().unwrap_or(problem.system.matrix), ..problem.system };
-    let operator = match same {
-        true => system.matrix,
-        false => of_operator.as_ref().unwrap_or(problem.operator),
-    };
-    let problem = Problem { system, operator, ..problem };
-    let scale = power_of_two(problem.b.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
-    let scaled = |v: &[f64], scale: f64| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
-    let b = scaled(problem.b, if plan.negate { -scale } else { scale });
-    let mut guess = scaled(x, scale);
-    // Start from zeros if they are the solution, or if the scaled guess overflows.
-    if b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
-        guess.fill(0.0);
-    }
-    let (ordered, ordering_seconds) = (Cell::new(ordered), Cell::new(0.0));
-    let residual = relative_residual(operator, &b, &guess);
-    let null_space = match null_space(&problem, plan.symmetric) {
-        Ok(found) => found,
-        Err(ending) => return Ok(Outcomes::refused(ending, residual)),
-    };
-    let mut solve = Solve {
-        null_space,
-        problem: Problem { b: &b, ..problem },
-        builder,
-        observer,
-        left: problem.max_iterations,
-        kept: Vec::new(),
-        factor: None,
-        ordered: &ordered,
-        ordering_seconds: &ordering_seconds,
-        x: guess,
-        residual,
-        tried: Vec::new(),
-    };
-    let limits = Limits {
-        tolerance: problem.tolerance,
-        max_iterations: problem.max_iterations,
-        single: problem.single,
-    };
-    let refused = Cell::new(None);
-    let mut order = || {
-        let analysis = match ordered.take() {
-            Some(known) => known,
-            None => {
-                let begun = Instant::now();
-                let analysis = DIRECT.analyse(operator).map_err(|error| {
-                    refused.set(Some(error));
-                    NoFactor::Failed
-                });
-                ordering_seconds.set(ordering_seconds.get() + begun.elapsed().as_secs_f64());
-                analysis?
-            }
-        };
-        let figures = analysis.figures();
-        ordered.set(Some(analysis));
-        Ok(figures)
-    };
-    let run = match solve.converged() {
-        true => None,
-        false => Some(drive(plan, limits, &mut solve, &mut order)?),
-    };
-    // The solution of the scaled system may be too large for b.
-    let overflow = solve.x.iter().any(|v| v.is_finite() && !(v * scale).is_finite());
-    let residual = match overflow {
-        true => relative_residual(operator, &scaled(problem.b, if plan.negate { -1.0 } else { 1.0 }), x),
-        false => solve.residual,
-    };
-    if !overflow {
-        x.iter_mut().zip(&solve.x).for_each(|(x, v)| *x = v * scale);
-    }
-    let last = run.as_ref().map(|run| run.last);
-    let ending = match solve.tried.iter().rfind(|tried| Some(tried.of) == last) {
-        _ if overflow => Ending::Method(Outcome::NotFinite),
-        _ if solve.converged() => Ending::Method(Outcome::Converged),
-        Some(tried) => tried.ending.clone(),
-        None => refused.take().map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
-    };
-    let solver = match last {
-        Some(Last::Iterations(method, kind)) => {
-            let at = solve.kept.iter().rposition(|(known, ..)| *known == kind);
-            at.map(|at| {
-                let (kind, single, built) = solve.kept.swap_remove(at);
-                Kept::Preconditioner(Candidate { method, kind }, single, built)
-            })
+/// An attempt that was made. `Display` names the method and the preconditioner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// The method.
+    pub method: Method,
+    /// The preconditioner.
+    pub precond: Precond,
+    /// Whether the preconditioner was stored in f32.
+    pub single: bool,
+    /// The seconds of its setup; 0 if the preconditioner was kept from an earlier attempt.
+    pub setup_seconds: f64,
+    /// The seconds of its iterations.
+    pub solve_seconds: f64,
+    /// The number of its iterations, or of refinements by a factor.
+    pub iterations: usize,
+    /// How it ended.
+    pub ending: Ending,
+    /// Why it was left or is repeated; why a factor was computed.
+    pub note: Option<String>,
+    /// An estimate of the condition number of M⁻¹A from below.
+    pub condition: Option<f64>,
+    /// The levels of the preconditioner.
+    pub levels: Option<Levels>,
+    /// How A was factorised, and the failure of a cheaper factorisation.
+    pub factorised: Option<(coarsen_direct::Method, Option<DirectError>)>,
+}
+
+impl Attempt {
+    /// An attempt that has not run.
+    pub fn new(method: Method, precond: Precond, single: bool) -> Self {
+        Self {
+            method,
+            precond,
+            single,
+            setup_seconds: 0.0,
+            solve_seconds: 0.0,
+            iterations: 0,
+            ending: Ending::Method(Outcome::Stopped),
+            note: None,
+            condition: None,
+            levels: None,
+            factorised: None,
         }
-        _ => solve.factor.map(|factor| Kept::Factor(Box::new(factor))),
-    };
-    Ok(Outcomes {
-        run,
-        iterations: problem.max_iterations - solve.left,
-        residual,
-        ordering_seconds: ordering_seconds.get(),
-        tried: solve.tried,
-        ending,
-        solver,
-    })
+    }
+
+    /// Whether it was left for another method or for a factor.
+    pub(crate) fn is_left(&self) -> bool {
+        matches!(self.ending, Ending::Method(Outcome::Stopped))
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.method {
+            Method::Direct => f.write_str("a factor"),
+            method => write!(f, "{method} with {}", self.precond),
+        }
+    }
+}
+
+/// A function that is called at every iteration of all methods, with the number of iterations so far and the relative
+/// residual. `Break` ends the solve.
+type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
+
+/// The report of a solve, and what the last attempt used: a preconditioner, or a factor.
+type Kept<V> = (Solved, Option<Box<dyn Prepared<V, f64>>>, Option<Factor>);
+
+impl Plan {
+    /// Solves A x = b from the guess x.
+    ///
+    /// For every ending, x is the best x so far. `ordered` is an ordering of the matrix that is already known; `observer` is
+    /// called at every iteration of all methods, with the number of iterations so far and the relative residual, and its
+    /// `Break` ends the solve.
+    ///
+    /// *Cost*: if a factor is possible, at most three times the smaller of the work of all methods tried and the
+    /// work of the factor (see the source of `schedule` for the proof).
+    ///
+    /// # Errors
+    /// Failures of the device.
+    pub fn solve<B: Builder>(
+        &self,
+        problem: &Problem<'_>,
+        ordered: Option<Analysis>,
+        builder: &B,
+        b: &[f64],
+        x: &mut [f64],
+        observer: &mut Observer<'_>,
+    ) -> Result<Solved, Error> {
+        Ok(self.solve_and_keep(problem, ordered, builder, b, x, observer)?.0)
+    }
+
+    pub(crate) fn solve_and_keep<B: Builder>(
+        &self,
+        problem: &Problem<'_>,
+        ordered: Option<Analysis>,
+        builder: &B,
+        b: &[f64],
+        x: &mut [f64],
+        observer: &mut Observer<'_>,
+    ) -> Result<Kept<B::Vector>, Error> {
+        let signed = |a| if self.negate { Cow::Owned(negated(a)) } else { Cow::Borrowed(a) };
+        let operator = signed(problem.matrix());
+        let symmetrised = (!std::ptr::eq(problem.preconditioned(), problem.matrix()))
+            .then(|| signed(problem.preconditioned()));
+        let c = problem.right_hand_side(b);
+        problem.start(x);
+        let sign = if self.negate { -1.0 } else { 1.0 };
+        let scale = power_of_two(c.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
+        let scaled = |v: &[f64], scale: f64| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
+        let (scaled_b, mut guess) = (scaled(&c, sign * scale), scaled(x, scale));
+        // Start from zeros if they are the solution, or if the scaled guess overflows.
+        if scaled_b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
+            guess.fill(0.0);
+        }
+        let ordering = RefCell::new(Ordering { known: ordered, seconds: 0.0, error: None });
+        let mut order = || ordering.borrow_mut().order(&operator);
+        let mut schedule = Schedule::new(self, &mut order);
+        let mut solve = Solve {
+            plan: self,
+            problem,
+            operator: &operator,
+            preconditioned: symmetrised.as_deref().unwrap_or(&operator),
+            b: &scaled_b,
+            builder,
+            observer,
+            kept: Vec::new(),
+            factor: None,
+            ordering: &ordering,
+            other_transpose: None,
+            solved: Solved::new(self.auto.tolerance, relative_residual(&operator, &scaled_b, &guess)),
+            x: guess,
+        };
+        let refused = solve.check_null_space().err();
+        let runs = refused.is_none() && !solve.converged();
+        while refused.is_none() && !solve.converged() {
+            match schedule.next() {
+                Next::Iterate(i) => solve.iterate(i, &mut schedule)?,
+                Next::Factor => solve.factor(&mut schedule),
+                Next::End => break,
+            }
+        }
+        let unbounded = match schedule.factor {
+            FactorCost::None(why) if runs => Some(why),
+            _ => None,
+        };
+        let (work, ordered) = (schedule.iterated + schedule.direct, schedule.ordered);
+        let Solve { x: solution, mut kept, factor, mut solved, .. } = solve;
+        let Ordering { seconds, error, .. } = ordering.take();
+        let last = solved.attempts.last();
+        // The solution of the scaled system may be too large for b.
+        let overflow = solution.iter().any(|v| v.is_finite() && !(v * scale).is_finite());
+        let ending = match (refused, last) {
+            (Some(ending), _) => ending,
+            _ if overflow => Ending::Method(Outcome::NotFinite),
+            _ if solved.true_residual <= self.auto.tolerance => Ending::Method(Outcome::Converged),
+            (None, Some(last)) => last.ending.clone(),
+            (None, None) => error.map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
+        };
+        let at = kept.iter().rposition(|(precond, ..)| last.is_some_and(|last| last.precond == *precond));
+        let preconditioner = at.map(|at| kept.swap_remove(at).2.0);
+        let factor = factor.filter(|_| last.is_some_and(|last| last.method == Method::Direct));
+        let true_residual = match overflow {
+            true => relative_residual(&operator, &scaled(&c, sign), x),
+            false => solved.true_residual,
+        };
+        if !overflow {
+            x.iter_mut().zip(&solution).for_each(|(x, v)| *x = v * scale);
+        }
+        problem.set_prescribed(b, x);
+        (solved.ending, solved.true_residual, solved.work) = (ending, true_residual, work);
+        (solved.unbounded, solved.negated) = (unbounded, self.negate);
+        (solved.ordered, solved.ordering_seconds) = (ordered, seconds);
+        Ok((solved, preconditioner, factor))
+    }
+}
+
+/// The ordering of a matrix for its factor.
+#[derive(Default)]
+struct Ordering {
+    known: Option<Analysis>,
+    seconds: f64,
+    error: Option<DirectError>,
+}
+
+impl Ordering {
+    fn order(&mut self, a: &Bsr<f64>) -> Result<coarsen_direct::Figures, NoFactor> {
+        if self.known.is_none() {
+            let begun = Instant::now();
+            match DIRECT.analyse(a) {
+                Ok(analysis) => self.known = Some(analysis),
+                Err(error) => self.error = Some(error),
+            }
+            self.seconds += begun.elapsed().as_secs_f64();
+        }
+        self.known.as_ref().map(Analysis::figures).ok_or(NoFactor::Failed)
+    }
 }
 
 /// A running solve.
 struct Solve<'a, 'o, B: Builder> {
-    problem: Problem<'a>,
+    plan: &'a Plan,
+    problem: &'a Problem<'a>,
+    /// A or −A, as it is multiplied and factored, and as preconditioners see it.
+    operator: &'a Bsr<f64>,
+    preconditioned: &'a Bsr<f64>,
+    b: &'a [f64],
     builder: &'a B,
     observer: &'a mut Observer<'o>,
-    /// The number of remaining iterations.
-    left: usize,
     /// Preconditioners built earlier, for later attempts.
-    kept: Vec<(Kind, bool, Built<B::Vector>)>,
+    kept: Vec<(Precond, bool, Built<B::Vector>)>,
     factor: Option<Factor>,
-    /// The ordering of the matrix, until the factor takes it.
-    ordered: &'a Cell<Option<Analysis>>,
-    ordering_seconds: &'a Cell<f64>,
-    /// The best x so far.
+    ordering: &'a RefCell<Ordering>,
+    /// The best x so far; its residual is in the report.
     x: Vec<f64>,
-    /// ‖b − A x‖ / ‖b‖ of `x`.
-    residual: f64,
-    tried: Vec<Tried>,
-    null_space: NullOf,
-}
-
-/// Which matrices have the given null space.
-#[derive(Clone, Copy)]
-enum NullOf {
-    /// No null space is given.
-    Nothing,
-    /// A and Aᵀ.
-    Both,
-    /// A, but not Aᵀ: |Aᵀ v| of a vector is not small.
-    Matrix { vector: usize, share: f64 },
-}
-
-/// Checks the given null space.
-fn null_space(problem: &Problem<'_>, symmetric: bool) -> Result<NullOf, Ending> {
-    let Some(vectors) = problem.null_space else { return Ok(NullOf::Nothing) };
-    let wrong = |a: &Bsr<f64>| -> Result<Option<(usize, f64)>, Ending> {
-        let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
-        Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
-    };
-    if let Some((vector, share)) = wrong(problem.operator)? {
-        return Err(Ending::NotNull { vector, share });
-    }
-    if symmetric {
-        return Ok(NullOf::Both);
-    }
-    let transposed = problem.operator.transpose().map_err(|error| Ending::Setup(error.into()))?;
-    Ok(wrong(&transposed)?.map_or(NullOf::Both, |(vector, share)| NullOf::Matrix { vector, share }))
+    solved: Solved,
+    /// A vector of the null space that Aᵀ does not map to zero, and |Aᵀ v| relative to its value without cancellation.
+    other_transpose: Option<(usize, f64)>,
 }
 
 /// A number of the vectors of a backend.
@@ -205,39 +261,54 @@ type Number<B> = <<B as Builder>::Vector as Vector>::Real;
 
 impl<B: Builder> Solve<'_, '_, B> {
     fn converged(&self) -> bool {
-        self.residual <= self.problem.tolerance
+        self.solved.true_residual <= self.plan.auto.tolerance
+    }
+
+    /// Checks the given null space.
+    fn check_null_space(&mut self) -> Result<(), Ending> {
+        let Some(vectors) = &self.problem.null_space else { return Ok(()) };
+        let wrong = |a: &Bsr<f64>| -> Result<Option<(usize, f64)>, Ending> {
+            let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
+            Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
+        };
+        if let Some((vector, share)) = wrong(self.operator)? {
+            return Err(Ending::NotNull { vector, share });
+        }
+        if !self.plan.symmetric {
+            let transposed = self.operator.transpose().map_err(|error| Ending::Setup(error.into()))?;
+            self.other_transpose = wrong(&transposed)?;
+        }
+        Ok(())
     }
 
     /// Stores x if it is better than the stored x, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
-        let problem = self.problem;
-        let residual = relative_residual(problem.operator, problem.b, &x);
+        let (tolerance, has_null_space) = (self.plan.auto.tolerance, self.problem.null_space.is_some());
+        let residual = relative_residual(self.operator, self.b, &x);
         let outcome = match said {
-            _ if residual <= problem.tolerance => Outcome::Converged,
+            _ if residual <= tolerance => Outcome::Converged,
             _ if !residual.is_finite() => Outcome::NotFinite,
             Outcome::Converged => Outcome::Stagnated,
             other => other,
         };
         // Conjugate gradients reduce the error in the A-norm in every iteration, even if the residual grows.
         let closer = said == Outcome::Stopped && residual.is_finite();
-        if closer || residual <= self.residual || !self.residual.is_finite() {
-            (self.x, self.residual) = (x, residual);
+        let best = &mut self.solved.true_residual;
+        if closer || residual <= *best || !best.is_finite() {
+            (self.x, *best) = (x, residual);
         }
+        let best = *best;
         let failed = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped);
-        if outcome == Outcome::Inconsistent && problem.null_space.is_some() {
-            return Ending::NotInRange(self.residual);
+        if outcome == Outcome::Inconsistent && has_null_space {
+            return Ending::NotInRange(best);
         }
-        if failed && problem.unconstrained && problem.null_space.is_none() {
+        if failed && self.plan.unconstrained && !has_null_space {
             return Ending::Singular(outcome);
         }
         if (failed || outcome == Outcome::IterationLimit) && residual.is_finite() {
-            let bound = attainable(problem.operator, problem.b, &self.x);
-            if RoundOff::limits(bound, problem.tolerance, self.residual) {
-                return Ending::RoundOff(RoundOff {
-                    bound,
-                    reached: self.residual,
-                    tolerance: problem.tolerance,
-                });
+            let bound = attainable(self.operator, self.b, &self.x);
+            if let Some(ending) = round_off(bound, tolerance, best) {
+                return ending;
             }
         }
         Ending::Method(outcome)
@@ -245,83 +316,74 @@ impl<B: Builder> Solve<'_, '_, B> {
 
     /// The Krylov method, with the null space projected out.
     fn method(&self, method: Method) -> Result<Box<dyn Krylov<B::Vector>>, Ending> {
-        let krylov = krylov(method, Stop::relative(Number::<B>::of(self.problem.tolerance)));
-        let vectors = match (self.problem.null_space, self.null_space) {
-            (Some(vectors), NullOf::Both) => vectors,
-            (Some(_), NullOf::Matrix { vector, share })
-                if matches!(method, Method::Cg | Method::FlexibleCg | Method::Minres) =>
-            {
+        let krylov = krylov(method, Stop::relative(Number::<B>::of(self.plan.auto.tolerance)));
+        let Some(vectors) = &self.problem.null_space else { return Ok(krylov) };
+        match self.other_transpose {
+            Some((vector, share)) if needs_definite(method) || method == Method::Minres => {
                 return Err(Ending::NotNullOfTranspose { vector, share });
             }
-            _ => return Ok(krylov),
-        };
+            Some(_) => return Ok(krylov),
+            None => {}
+        }
         let columns = (0..vectors.vectors()).map(|j| self.builder.vector(&numbers(&vectors.column(j))));
         let columns = columns.collect::<Result<Vec<_>, _>>().map_err(Ending::Unsuitable)?;
-        let space = NullSpace::new(columns).map_err(Ending::Dependent)?;
-        Ok(Box::new(Projected::new(krylov, space)))
+        Ok(Box::new(Projected::new(krylov, NullSpace::new(columns).map_err(Ending::Dependent)?)))
     }
 
-    /// Removes the null space from x, if the method could not project it out.
-    fn remove_null_space(&self, x: &mut Vec<f64>) {
-        if let (Some(vectors), NullOf::Matrix { .. }) = (self.problem.null_space, self.null_space)
-            && let Ok(space) = NullSpace::new((0..vectors.vectors()).map(|j| vectors.column(j)).collect())
-        {
-            space.project(x);
-        }
-    }
-
-    /// Builds or takes a preconditioner, and iterates.
-    fn attempt(
-        &mut self,
-        attempt: Attempt,
-        monitor: &mut Monitor<'_>,
-        tried: &mut Tried,
-    ) -> Result<Ending, Error> {
-        let Attempt { candidate: Candidate { method, kind }, single } = attempt;
-        let begun = Instant::now();
-        let mut krylov = match self.method(method) {
-            Ok(found) => found,
-            Err(Ending::Unsuitable(error)) if of_device(&error) => return Err(error),
-            Err(ending) => return Ok(ending),
+    /// Makes an attempt with a candidate.
+    fn iterate(&mut self, i: usize, schedule: &mut Schedule<'_>) -> Result<(), Error> {
+        let (method, precond) = self.plan.candidates[i];
+        let mut attempt = Attempt::new(method, precond, schedule.single(i));
+        attempt.ending = match self.run(&mut attempt, &mut schedule.begin(i)) {
+            Err(Ending::Setup(SetupError::Place(error)) | Ending::Unsuitable(error)) if of_device(&error) => {
+                return Err(error);
+            }
+            Ok(ending) | Err(ending) => ending,
         };
-        let at = self.kept.iter().position(|known| (known.0, known.1) == (kind, single));
+        attempt.note = schedule.end(i, attempt.iterations, &attempt.ending);
+        self.solved.attempts.push(attempt);
+        Ok(())
+    }
+
+    /// Builds or takes a preconditioner, and iterates. The error ends the attempt too.
+    fn run(&mut self, attempt: &mut Attempt, monitor: &mut Monitor<'_, '_>) -> Result<Ending, Ending> {
+        let (precond, single) = (attempt.precond, attempt.single);
+        let begun = Instant::now();
+        let mut krylov = self.method(attempt.method)?;
+        let at = self.kept.iter().position(|known| (known.0, known.1) == (precond, single));
         let mut built = match at {
             Some(at) => self.kept.swap_remove(at).2,
-            None => match self.builder.build(kind, single, self.problem.system) {
-                Ok(built) => built,
-                Err(SetupError::Place(error)) if of_device(&error) => return Err(error),
-                Err(error) => return Ok(Ending::Setup(error)),
-            },
+            None => self.builder.build(precond, single, self.preconditioned).map_err(Ending::Setup)?,
         };
-        monitor.built(built.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity));
-        let (b, mut x) =
-            (self.builder.vector(&numbers(self.problem.b))?, self.builder.vector(&numbers(&self.x))?);
-        let a = self.builder.operator(self.problem.operator)?;
-        tried.setup_seconds = begun.elapsed().as_secs_f64();
-        tried.levels.clone_from(&built.levels);
-        let (begun, ordering) = (Instant::now(), self.ordering_seconds.get());
-        let ending = self.iterate(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, tried);
-        tried.solve_seconds = begun.elapsed().as_secs_f64() - (self.ordering_seconds.get() - ordering);
-        let mut ending = ending?;
+        monitor.built(built.1.as_ref().map_or(1.0, |levels| levels.operator_complexity));
+        let vector = |v: &[f64]| self.builder.vector(&numbers(v)).map_err(Ending::Unsuitable);
+        let (b, mut x) = (vector(self.b)?, vector(&self.x)?);
+        let a = self.builder.operator(self.operator).map_err(Ending::Unsuitable)?;
+        attempt.setup_seconds = begun.elapsed().as_secs_f64();
+        attempt.levels.clone_from(&built.1);
+        let (begun, ordering) = (Instant::now(), self.ordering.borrow().seconds);
+        let ending = self.follow(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, attempt);
+        let ordering = self.ordering.borrow().seconds - ordering;
+        attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
+        let mut ending = ending.map_err(Ending::Unsuitable)?;
         let failed =
             matches!(ending, Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged));
-        if failed && kind == Kind::Ilu0 {
-            let condition = self.enlarges(&mut built)?;
+        if failed && precond == Precond::Ilu0 {
+            let condition = self.enlarges(&mut built).map_err(Ending::Unsuitable)?;
             if condition > UNSTABLE {
                 ending = Ending::Unstable(condition);
             }
         }
-        self.kept.push((kind, single, built));
+        self.kept.push((precond, single, built));
         Ok(ending)
     }
 
     /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.
     fn enlarges(&self, built: &mut Built<B::Vector>) -> Result<f64, Error> {
-        let a = self.problem.operator;
-        let (n, b) = (a.shape().0, a.block().0);
+        let (a, n, b) = (self.operator, self.operator.shape().0, self.operator.block().0);
         let ones = self.builder.vector(&numbers(&vec![1.0; n]))?;
         let mut z = self.builder.vector(&numbers(&vec![0.0; n]))?;
-        built.preconditioner.apply(&ones, &mut z);
+        built.0.apply(&ones, &mut z);
         let mut found = numbers(&vec![0.0; n]);
         self.builder.read(&z, &mut found)?;
         let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
@@ -337,41 +399,43 @@ impl<B: Builder> Solve<'_, '_, B> {
 
     /// Iterates until the residual in f64 is within the tolerance. The method may see a smaller residual than that, because
     /// of the precision of its vectors; then it goes on with a smaller tolerance.
-    fn iterate(
+    fn follow(
         &mut self,
         krylov: &mut dyn Krylov<B::Vector>,
         a: &dyn LinearOperator<B::Vector>,
         built: &mut Built<B::Vector>,
         (b, x): (&B::Vector, &mut B::Vector),
-        monitor: &mut Monitor<'_>,
-        tried: &mut Tried,
+        monitor: &mut Monitor<'_, '_>,
+        attempt: &mut Attempt,
     ) -> Result<Ending, Error> {
-        let mut asked = self.problem.tolerance;
+        let mut asked = self.plan.auto.tolerance;
         let mut found = numbers(&self.x);
-        let before = self.problem.max_iterations - self.left;
         let mut ending = Ending::Method(Outcome::Stopped);
         for run in 0..=CONTINUATIONS {
-            *krylov.stop_mut() = Stop { max_iterations: self.left, ..Stop::relative(Number::<B>::of(asked)) };
-            let (mut told, mut late) = (false, false);
-            let (observer, done) = (&mut *self.observer, before + tried.iterations);
+            let (done, mut late) = (self.solved.iterations, false);
+            let max_iterations = self.plan.auto.max_iterations - done;
+            *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(Number::<B>::of(asked)) };
+            let observer = &mut *self.observer;
             let mut watch = |it: &Iteration<'_, B::Vector>| {
+                let mut left = false;
                 if run == 0 || it.number > 0 {
                     late = observer(done + it.number, it.relative.wide()).is_break();
-                    told = monitor.observe(it).is_break();
+                    left = monitor.observe(it).is_break();
                 }
-                if late || told { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if late || left { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
-            let report = match krylov.solve_with(a, &mut built.preconditioner, b, x, &mut watch) {
-                Ok(report) => report,
-                Err(error) if of_device(&error) => return Err(error),
-                Err(error) => return Ok(Ending::Unsuitable(error)),
-            };
-            tried.iterations += report.iterations;
-            tried.condition = tried.condition.or(report.condition.map(Real::wide));
-            self.left = self.left.saturating_sub(report.iterations);
+            let report = krylov.solve_with(a, &mut built.0, b, x, &mut watch)?;
+            attempt.iterations += report.iterations;
+            attempt.condition = attempt.condition.or(report.condition.map(Real::wide));
+            self.solved.iterations += report.iterations;
             self.builder.read(x, &mut found)?;
             let mut whole: Vec<f64> = found.iter().map(|v| v.wide()).collect();
-            self.remove_null_space(&mut whole);
+            // The method could not project out a null space that is not that of Aᵀ.
+            if let (Some(vectors), Some(_)) = (&self.problem.null_space, self.other_transpose)
+                && let Ok(space) = NullSpace::new((0..vectors.vectors()).map(|j| vectors.column(j)).collect())
+            {
+                space.project(&mut whole);
+            }
             ending = self.take(whole, report.outcome);
             if late && !ending.converged() {
                 ending = Ending::TimeLimit;
@@ -383,61 +447,42 @@ impl<B: Builder> Solve<'_, '_, B> {
         }
         Ok(ending)
     }
-}
 
-impl<B: Builder> Attempts for Solve<'_, '_, B> {
-    type Error = Error;
-
-    fn iterate(&mut self, attempt: Attempt, monitor: &mut Monitor<'_>) -> Result<Ending, Error> {
-        let Attempt { candidate: Candidate { method, kind }, single } = attempt;
-        let mut tried = Tried::new(Last::Iterations(method, kind), single);
-        let ending = self.attempt(attempt, monitor, &mut tried)?;
-        tried.ending = ending.clone();
-        self.tried.push(tried);
-        Ok(ending)
-    }
-
-    fn factor(&mut self) -> Result<(Ending, bool), Error> {
-        let mut tried = Tried::new(Last::Factor, false);
-        let (a, begun) = (self.problem.operator, Instant::now());
-        let built = match self.ordered.take() {
+    /// Factorises the matrix and solves by the factor, with refinement from the best x.
+    fn factor(&mut self, schedule: &mut Schedule<'_>) {
+        let mut attempt = Attempt::new(Method::Direct, Precond::None, false);
+        attempt.note = Some(schedule.begin_factor());
+        let (a, begun) = (self.operator, Instant::now());
+        let built = match self.ordering.borrow_mut().known.take() {
             Some(analysis) => analysis.factor(a),
             None => DIRECT.factor(a),
         };
-        tried.setup_seconds = begun.elapsed().as_secs_f64();
-        let begun = Instant::now();
-        let (ending, twice) = match built {
-            Ok(mut factor) => {
-                let ending = self.solve_by_factor(&mut factor, &mut tried);
-                let twice = factor.fallback().is_some();
-                self.factor = Some(factor);
-                (ending, twice)
-            }
-            Err(error) => (Ending::Factor(error), false),
-        };
-        tried.solve_seconds = begun.elapsed().as_secs_f64();
-        tried.ending = ending.clone();
-        self.tried.push(tried);
-        Ok((ending, twice))
-    }
-}
-
-impl<B: Builder> Solve<'_, '_, B> {
-    fn solve_by_factor(&mut self, factor: &mut Factor, tried: &mut Tried) -> Ending {
-        let mut x = self.x.clone();
-        match factor.solve_from(self.problem.b, &mut x) {
-            Ok(solved) => {
-                tried.iterations = solved.refinements;
-                let done = self.problem.max_iterations - self.left;
-                let _ = (self.observer)(done, self.residual);
+        attempt.setup_seconds = begun.elapsed().as_secs_f64();
+        let (begun, mut x) = (Instant::now(), self.x.clone());
+        let solved = built.and_then(|mut factor| {
+            attempt.factorised = Some((factor.method(), factor.fallback().cloned()));
+            let solved = factor.solve_from(self.b, &mut x);
+            let singular = factor.singular().cloned();
+            self.factor = Some(factor);
+            Ok((solved?, singular))
+        });
+        attempt.ending = match solved {
+            Ok((solved, singular)) => {
+                attempt.iterations = solved.refinements;
+                let done = self.solved.iterations;
+                let _ = (self.observer)(done, self.solved.true_residual);
                 let _ = (self.observer)(done + 1, solved.relative_residual); // nothing is left to break
-                match (self.take(x, Outcome::Stagnated), factor.singular()) {
-                    (Ending::Method(Outcome::Stagnated), Some(error)) => Ending::Factor(error.clone()),
+                match (self.take(x, Outcome::Stagnated), singular) {
+                    (Ending::Method(Outcome::Stagnated), Some(error)) => Ending::Factor(error),
                     (ending, _) => ending,
                 }
             }
             Err(error) => Ending::Factor(error),
-        }
+        };
+        attempt.solve_seconds = begun.elapsed().as_secs_f64();
+        let twice = matches!(attempt.factorised, Some((_, Some(_))));
+        schedule.end_factor(&attempt.ending, twice);
+        self.solved.attempts.push(attempt);
     }
 }
 
@@ -447,4 +492,41 @@ fn of_device(error: &Error) -> bool {
         error,
         Error::Device { .. } | Error::Memory { .. } | Error::Allocation { .. } | Error::Build { .. }
     )
+}
+
+/// −A.
+pub fn negated(a: &Bsr<f64>) -> Bsr<f64> {
+    let mut negative = a.clone();
+    negative.values_mut().iter_mut().for_each(|v| *v = -*v);
+    negative
+}
+
+/// Numbers in the precision of a backend.
+fn numbers<V: Real>(x: &[f64]) -> Vec<V> {
+    x.iter().map(|v| V::of(*v)).collect()
+}
+
+/// A Krylov method by name; [`Method::Direct`] is none, and gives conjugate gradients.
+pub fn krylov<V: Vector>(method: Method, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {
+    match method {
+        Method::Cg | Method::Direct => Box::new(Cg::new(stop)),
+        Method::FlexibleCg => Box::new(FlexibleCg::new(stop)),
+        Method::Minres => Box::new(Minres::new(stop)),
+        Method::Gmres => Box::new(Gmres::new(stop)),
+        Method::BiCgStab => Box::new(BiCgStab::new(stop)),
+    }
+}
+
+/// Returns ‖b − A x‖ / ‖b‖, or ‖A x‖ if b = 0; NaN if x is not finite.
+pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    if x.iter().any(|x| !x.is_finite()) {
+        return f64::NAN;
+    }
+    let (b, x) = (b.to_vec(), x.to_vec());
+    let mut r = b.clone();
+    if x.iter().any(|x| *x != 0.0) {
+        a.residual(&b, &x, &mut r);
+    }
+    let size = norm(&b);
+    norm(&r) / if size > 0.0 { size } else { 1.0 }
 }

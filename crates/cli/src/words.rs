@@ -1,7 +1,7 @@
 //! Messages of the library in the words of the command: rows and nodes count from 1, as in files, and options stand in
 //! place of parameters in code.
 
-use coarsen::auto::{Ending, Event};
+use coarsen::auto::Ending;
 use coarsen::backend::SetupError;
 use coarsen::diagnose::{Finding, Sample, Witness};
 use coarsen::direct::DirectError;
@@ -90,20 +90,10 @@ impl Rows for Finding {
 impl Rows for Ending {
     fn rows(&mut self) -> Vec<&mut usize> {
         match self {
-            Self::Unsymmetric { row, column, .. } => vec![row, column],
             Self::Setup(error) => error.rows(),
             Self::Factor(error) => error.rows(),
             Self::Unsuitable(error) => error.rows(),
             Self::NotNull { vector, .. } | Self::NotNullOfTranspose { vector, .. } => vec![vector],
-            _ => Vec::new(),
-        }
-    }
-}
-
-impl Rows for Event {
-    fn rows(&mut self) -> Vec<&mut usize> {
-        match self {
-            Self::Failed { ending, .. } => ending.rows(),
             _ => Vec::new(),
         }
     }

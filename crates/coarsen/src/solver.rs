@@ -1,10 +1,12 @@
 //! One line for a program: solve a system, and keep what solved it for the next one.
 
-use std::sync::Arc;
+use std::time::Instant;
 
-use coarsen_auto::{Auto, Builder, DIRECT, Ending, Host, Kept, Last, Plan, Solved, krylov, negated};
+use coarsen_auto::build::{Parameters, build};
+use coarsen_auto::solve::{Attempt, DIRECT, krylov, negated};
+use coarsen_auto::{Auto, Ending, Method, Precond, Solved};
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{Outcome, Stop};
+use coarsen_core::{Action, Outcome, Stop};
 use coarsen_krylov::{Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
@@ -58,12 +60,17 @@ pub struct Solver {
     kept: Option<Following>,
 }
 
-/// What solved the last system, and follows the next ones.
+/// The method that solved the last system, with its preconditioner.
 struct Following {
-    last: Last,
-    plan: Arc<Plan>,
+    method: Method,
+    precond: Precond,
+    single: bool,
+    /// Whether −A x = −b is solved.
+    negated: bool,
     step: Step,
-    method: Box<dyn Krylov<Vec<f64>>>,
+    krylov: Box<dyn Krylov<Vec<f64>>>,
+    /// Whether the system is another one than in the last solve.
+    is_new: bool,
     b: Vec<f64>,
     x: Vec<f64>,
 }
@@ -79,42 +86,60 @@ impl Solver {
         Ok(Self { auto: Auto::default(), system: owned(system), kept: None })
     }
 
-    /// Copies the next system, with the same or another pattern.
+    /// Copies the next system, with the same or another pattern. With as many nodes and unknowns, positions and near-kernel
+    /// stay where `system` has none.
     ///
     /// # Errors
     /// [`AnyError::Core`] if the parts do not fit. Nothing has then changed.
     pub fn update<'a>(&mut self, system: impl Into<System<'a, f64>>) -> Result<(), AnyError> {
         let system = system.into();
         system.check()?;
-        let same = (system.matrix.shape(), system.matrix.block())
-            == (self.system.matrix.shape(), self.system.matrix.block());
         // Contact is not negated, and prescribed values need another system.
-        let suits = |kept: &Following| !(kept.plan.negate && system.contact.is_some());
-        self.kept.take_if(|kept| !same || !suits(kept) || has_prescribed(system.matrix));
+        let other = |kept: &mut Following| {
+            let matrix = &kept.step.system.matrix;
+            (system.matrix.shape(), system.matrix.block()) != (matrix.shape(), matrix.block())
+                || kept.negated && system.contact.is_some()
+                || has_prescribed(system.matrix)
+        };
+        if let Some(kept) = self.kept.take_if(other) {
+            self.system = kept.given();
+        }
         match &mut self.kept {
             Some(kept) => kept.set(system)?,
-            None => self.system = owned(system),
+            None => {
+                let Self { system: before, .. } = self;
+                *before = owned(system.with_kept(&before.positions, before.near_kernel.as_ref()));
+            }
         }
         Ok(())
     }
 
-    /// Solves A x = b from the guess x. For every ending, x is the best x found.
+    /// Solves A x = b from the guess x. For every ending, x is the best x found, and the report has all attempts with
+    /// their causes.
     ///
     /// # Errors
     /// [`AnyError::Auto`] for shapes that do not match and for NaN in A or b.
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
-        if let Some(kept) = &mut self.kept {
-            if let Some(solved) = kept.solve(&self.auto, b, x)? {
+        let (mut auto, mut before) = (self.auto, None);
+        if let Some(mut kept) = self.kept.take() {
+            let solved = kept.solve(&auto, b, x)?;
+            if solved.ending.converged() {
+                self.kept = Some(kept);
                 return Ok(solved);
             }
             self.system = kept.given();
+            auto.max_iterations = auto.max_iterations.saturating_sub(solved.iterations);
+            before = Some(solved);
         }
-        self.kept = None;
         let system = self.system.system();
-        let (solved, kept) = self.auto.solve_and_keep(system, b, x)?;
-        let keeps = solved.ending.converged() && !(solved.plan.negate && system.contact.is_some());
-        if let (Some(kept), Some(last), true) = (kept, solved.method, keeps) {
-            self.kept = Some(Following::new(last, solved.plan.clone(), kept, system)?);
+        let (mut solved, built) = auto.solve_and_keep(system, b, x)?;
+        let keeps = solved.ending.converged() && !(solved.negated && system.contact.is_some());
+        if let (Some(built), Some(last), true) = (built, solved.attempts.last(), keeps) {
+            self.kept = Some(Following::new(last, solved.negated, built, system)?);
+        }
+        if let Some(before) = before {
+            solved.iterations += before.iterations;
+            solved.attempts.splice(0..0, before.attempts);
         }
         Ok(solved)
     }
@@ -132,85 +157,93 @@ impl Solver {
     }
 
     /// The method that the next solve takes first; `None` before the first solve and after one that failed.
-    pub fn method(&self) -> Option<Last> {
-        self.kept.as_ref().map(|kept| kept.last)
+    pub fn method(&self) -> Option<(Method, Precond)> {
+        self.kept.as_ref().map(|kept| (kept.method, kept.precond))
     }
 }
 
 impl Following {
+    /// Keeps what the last attempt at a system has built.
     fn new(
-        last: Last,
-        plan: Arc<Plan>,
-        kept: Kept<Vec<f64>>,
+        last: &Attempt,
+        negated: bool,
+        built: Box<dyn Prepared<Vec<f64>, f64>>,
         system: System<'_, f64>,
     ) -> Result<Self, AnyError> {
+        let &Attempt { method, precond, single, .. } = last;
         let stop = Stop::relative(0.0);
-        let (first, kind, method): (Box<dyn Prepared<Vec<f64>, f64>>, _, _) = match kept {
-            Kept::Factor(factor) => {
-                let method: Box<dyn Krylov<Vec<f64>>> = Box::new(Richardson::new(stop));
-                (factor, None, method)
-            }
-            Kept::Preconditioner(candidate, single, built) => {
-                (built.preconditioner, Some((candidate.kind, single)), krylov(candidate.method, stop))
-            }
+        let krylov = match method {
+            Method::Direct => Box::new(Richardson::new(stop)),
+            method => krylov(method, stop),
         };
-        let mut first = Some(first);
+        let mut first = Some(built);
         let recipe = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
-            Ok(match (first.take(), kind) {
+            Ok(match (first.take(), method) {
                 (Some(built), _) => built,
-                (None, Some((kind, single))) => {
-                    let whole = system.whole()?;
-                    let system = System { matrix: &whole, contact: None, ..system };
-                    Host.build(kind, single, system)?.preconditioner
-                }
-                (None, None) => Box::new(DIRECT.build_from(system, &Cpu::new())?),
+                (None, Method::Direct) => Box::new(DIRECT.build_from(system, &Cpu::new())?),
+                _ if single => build(precond, &Parameters::default(), system, &Cpu::mixed())?.0,
+                _ => build(precond, &Parameters::default(), system, &Cpu::new())?.0,
             })
         };
-        let negative = plan.negate.then(|| negated(system.matrix));
+        let negative = negated.then(|| coarsen_auto::solve::negated(system.matrix));
         let system = System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system };
         let mut step = Step::new(system, recipe)?;
         step.follow()?; // takes what is built
-        Ok(Self { last, plan, step, method, b: Vec::new(), x: Vec::new() })
+        step.policy.learn(last.iterations, Outcome::Converged);
+        let (b, x) = (Vec::new(), Vec::new());
+        Ok(Self { method, precond, single, negated, step, krylov, is_new: false, b, x })
     }
 
     fn set(&mut self, system: System<'_, f64>) -> Result<(), AnyError> {
-        let negative = self.plan.negate.then(|| negated(system.matrix));
+        self.is_new = true;
+        let negative = self.negated.then(|| negated(system.matrix));
         self.step.set(System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system })
     }
 
     /// The system as it was given.
     fn given(&self) -> OwnedSystem<f64> {
         let mut system = owned(self.step.system.system());
-        if self.plan.negate {
+        if self.negated {
             system.matrix = negated(&system.matrix);
         }
         system
     }
 
-    /// Solves by the kept method; `None` unless it converges. x is then the best x.
-    fn solve(&mut self, auto: &Auto, b: &[f64], x: &mut [f64]) -> Result<Option<Solved>, AnyError> {
+    /// Solves by the kept method. x is then the best x.
+    fn solve(&mut self, auto: &Auto, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
         auto.check(self.step.system.system(), b, x)?;
-        let sign = if self.plan.negate { -1.0 } else { 1.0 };
+        let sign = if self.negated { -1.0 } else { 1.0 };
         self.b.clear();
         self.b.extend(b.iter().map(|v| sign * v));
         self.x.clear();
         self.x.extend_from_slice(x);
-        *self.method.stop_mut() =
+        *self.krylov.stop_mut() =
             Stop { max_iterations: auto.max_iterations, ..Stop::relative(auto.tolerance) };
-        let Ok(report) = self.step.solve(&mut *self.method, &self.b, &mut self.x) else { return Ok(None) };
-        if report.true_residual <= report.initial_residual {
-            x.copy_from_slice(&self.x);
-        }
-        Ok((report.outcome == Outcome::Converged).then(|| Solved {
-            ending: Ending::Method(report.outcome),
-            true_residual: report.true_residual,
-            tolerance: auto.tolerance,
-            iterations: report.iterations,
-            method: Some(self.last),
-            plan: self.plan.clone(),
-            run: None,
-            tried: Vec::new(),
-        }))
+        let mut attempt = Attempt::new(self.method, self.precond, self.single);
+        let begun = Instant::now();
+        let is_new = std::mem::replace(&mut self.is_new, false);
+        let followed = self.step.follow_as(|decided| if is_new { decided } else { Action::Keep });
+        attempt.setup_seconds = begun.elapsed().as_secs_f64();
+        let begun = Instant::now();
+        let report = followed.and_then(|_| self.step.solve(&mut *self.krylov, &self.b, &mut self.x));
+        attempt.solve_seconds = begun.elapsed().as_secs_f64();
+        let mut solved = Solved::new(auto.tolerance, f64::INFINITY);
+        attempt.ending = match report {
+            Ok(report) => {
+                (attempt.iterations, attempt.condition) = (report.iterations, report.condition);
+                if report.true_residual <= report.initial_residual {
+                    x.copy_from_slice(&self.x);
+                }
+                solved.true_residual = report.true_residual.min(report.initial_residual);
+                Ending::Method(report.outcome)
+            }
+            Err(AnyError::Setup(error)) => Ending::Setup(error),
+            Err(AnyError::Core(error)) => Ending::Unsuitable(error),
+            Err(error) => return Err(error),
+        };
+        (solved.ending, solved.negated) = (attempt.ending.clone(), self.negated);
+        (solved.iterations, solved.attempts) = (attempt.iterations, vec![attempt]);
+        Ok(solved)
     }
 }
 
@@ -238,7 +271,7 @@ mod tests {
     use coarsen_sparse::assembly::from_triplets;
 
     use super::*;
-    use coarsen_auto::Method;
+    use coarsen_auto::solve::relative_residual;
 
     #[test]
     fn kept_methods_solve_the_next_systems() {
@@ -253,12 +286,12 @@ mod tests {
             for seed in 1..4 {
                 let (b, mut x) = (random_vector(n, seed), vec![0.0; n]);
                 let solved = solver.solve(&b, &mut x).unwrap().converged().unwrap();
-                assert_eq!(*first.get_or_insert(solved.method), solved.method, "{spec}");
-                assert!(coarsen_auto::relative_residual(&a, &b, &x) <= 1e-8, "{spec} {scale}: {solved}");
+                assert_eq!(*first.get_or_insert(solved.method()), solved.method(), "{spec}");
+                assert!(relative_residual(&a, &b, &x) <= 1e-8, "{spec} {scale}: {solved}");
                 a.values_mut().iter_mut().for_each(|v| *v *= 1.5);
                 solver.update(&a).unwrap();
             }
-            assert_eq!(solver.method(), first.unwrap());
+            assert_eq!(solver.method().map(|(method, _)| method), first.unwrap());
         }
     }
 
@@ -276,7 +309,7 @@ mod tests {
         for seed in 1..4 {
             let (b, mut x) = (random_vector(n, seed), vec![0.0; n]);
             let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
-            assert!(coarsen_auto::relative_residual(&whole, &b, &x) <= 1e-8, "{seed}");
+            assert!(relative_residual(&whole, &b, &x) <= 1e-8, "{seed}");
             solver.update(system).unwrap();
         }
 
@@ -308,6 +341,7 @@ mod tests {
         let mut solver = Solver::new(&poisson2d(40).unwrap().matrix).unwrap();
         let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
         let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        let first = solver.method().unwrap();
         // An indefinite matrix of the same pattern: the kept conjugate gradients fail, and another method solves it.
         let mut a = poisson2d(40).unwrap().matrix;
         let n = a.pattern().rows();
@@ -317,19 +351,62 @@ mod tests {
         }
         solver.update(&a).unwrap();
         let solved = solver.solve(&b, &mut x).unwrap().converged().unwrap();
-        assert!(!matches!(solved.method, Some(Last::Iterations(Method::Cg, _))), "{solved}");
+        assert!(solved.method() != Some(Method::Cg), "{solved}");
+        // The report has the attempt that failed, with its cause and its iterations.
+        let [kept, .., _] = &solved.attempts[..] else { panic!("{solved:?}") };
+        assert!(kept.method == first.0 && kept.iterations > 0, "{kept:?}");
+        assert!(!kept.ending.converged() && kept.ending != Ending::Method(Outcome::Stopped), "{kept:?}");
+        let krylov = solved.attempts.iter().filter(|attempt| attempt.method != Method::Direct);
+        assert_eq!(krylov.map(|attempt| attempt.iterations).sum::<usize>(), solved.iterations);
         solver.update(&poisson2d(10).unwrap().matrix).unwrap();
         assert_eq!(solver.method(), None);
         let _ = solver.solve(&[1.0; 100], &mut [0.0; 100]).unwrap().converged().unwrap();
     }
 
+    /// Right-hand sides that take more iterations than the first one cause no setup either.
     #[test]
     fn several_right_hand_sides_share_one_setup() {
-        let mut solver = Solver::new(&poisson2d(30).unwrap().matrix).unwrap();
-        let b: Vec<_> = (0..3).map(|seed| random_vector(900, seed)).collect();
-        let mut x = vec![vec![0.0; 900]; 3];
-        let solved = solver.solve_many(&b, &mut x).unwrap();
-        assert!(solved.iter().all(|solved| solved.ending.converged()));
-        assert!(solved[1].run.is_none() && solver.solve_many(&b, &mut x[..1]).is_err());
+        for (spec, memory) in
+            [("poisson2d:30", 0), ("poisson2d:30", usize::MAX), ("poisson2d:12", usize::MAX)]
+        {
+            let a = Problem::parse(spec, &Default::default()).unwrap().matrix;
+            let n = a.shape().0;
+            let mut solver = Solver::new(&a).unwrap();
+            solver.auto.memory = memory;
+            let b: Vec<_> =
+                (0..6).map(|seed| if seed == 0 { vec![1.0; n] } else { random_vector(n, seed) }).collect();
+            let mut x = vec![vec![0.0; n]; 6];
+            let solved = solver.solve_many(&b, &mut x).unwrap();
+            assert!(solved.iter().all(|solved| solved.ending.converged()));
+            let policy = &solver.kept.as_ref().unwrap().step.policy;
+            assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 5), "{spec}: {policy}");
+            assert!(solver.solve_many(&b, &mut x[..1]).is_err());
+            // The first solve is the reference of the next system.
+            let mut a = a;
+            a.values_mut().iter_mut().for_each(|v| *v *= 1.001);
+            solver.update(&a).unwrap();
+            let _ = solver.solve(&b[0], &mut vec![0.0; n]).unwrap().converged().unwrap();
+            assert_eq!(solver.kept.as_ref().unwrap().step.policy.count(Action::Build), 1, "{spec}");
+        }
+    }
+
+    /// An update by a matrix alone keeps positions and near-kernel, also where no method is kept.
+    #[test]
+    fn updates_keep_positions() {
+        let problem = Problem::parse("elasticity3d:8", &Default::default()).unwrap();
+        let a = &problem.matrix;
+        let system = System { positions: Some(&problem.positions), ..a.into() };
+        let (b, mut x) = (random_vector(a.shape().0, 1), vec![0.0; a.shape().0]);
+        let mut solver = Solver::new(system).unwrap();
+        solver.update(a).unwrap();
+        assert_eq!(solver.system.positions, problem.positions);
+        let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        let mut fixed = a.clone();
+        fixed.values_mut()[0] = 1e30; // prescribes a value, so that nothing is kept
+        for matrix in [&fixed, a] {
+            solver.update(matrix).unwrap();
+            assert_eq!(solver.system.positions, problem.positions);
+            assert_eq!(solver.system.matrix.values(), matrix.values());
+        }
     }
 }

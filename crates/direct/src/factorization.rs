@@ -96,12 +96,12 @@ pub struct Figures {
     /// The number of entries of L, diagonal included; of L and U for LU: an upper bound for every choice of pivots, by the
     /// column counts of the Cholesky factor of A Aᵀ. For systems of flow and reservoirs the bound is 1 to 2 times the
     /// number of entries, for circuits 1 to 3 times.
-    pub nnz: Option<usize>,
+    pub nnz: usize,
     /// The number of bytes of the factor, its structure and its copy of the matrix; for LU by that bound.
     pub bytes: usize,
     /// The number of bytes of the buffer for dense products, about twice the last-level cache; 0 without
     /// dense products. Each thread that factors keeps one buffer for all its factors.
     pub products: usize,
     /// The number of multiplications and additions of the numeric factorisation; for LU an upper bound.
-    pub flops: Option<f64>,
+    pub flops: f64,
 }

@@ -97,7 +97,7 @@ impl Exact {
 
     /// Returns the number of values that a solve reads: the factor, forward and backward.
     pub(crate) fn values(&self) -> usize {
-        2 * self.factor.figures().nnz.unwrap_or_default()
+        2 * self.factor.figures().nnz
     }
 
     /// Returns the size in bytes of the factor and its copies of the matrix.

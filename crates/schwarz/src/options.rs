@@ -123,6 +123,5 @@ fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
         direct.estimate(&a).ok()
     });
     let Some((_, figures)) = figures else { return false };
-    figures.nnz.is_some_and(|nnz| 4 * nnz <= values)
-        && figures.flops.is_some_and(|f| f <= OPERATIONS * values as f64)
+    4 * figures.nnz <= values && figures.flops <= OPERATIONS * values as f64
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use coarsen::auto::{AutoError, Kind, Last};
+use coarsen::auto::{AutoError, Method, Precond};
 use coarsen::backend::{SetupError, Update};
 use coarsen::follow::Built;
 use coarsen::prelude::*;
@@ -171,12 +171,12 @@ pub fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;
-    Ok(match solved.method {
-        Some(Last::Factor) => Solver::Direct,
-        Some(Last::Iterations(_, Kind::Skinning)) => Solver::Skinning,
-        Some(Last::Iterations(_, Kind::SmoothedAggregation)) => Solver::Sa,
-        Some(Last::Iterations(_, Kind::Schwarz)) => Solver::Mas,
-        Some(Last::Iterations(_, Kind::Ic0 | Kind::Ilu0)) => Solver::Gs,
+    Ok(match solved.attempts.last().map(|last| (last.method, last.precond)) {
+        Some((Method::Direct, _)) => Solver::Direct,
+        Some((_, Precond::Skinning)) => Solver::Skinning,
+        Some((_, Precond::SmoothedAggregation)) => Solver::Sa,
+        Some((_, Precond::Schwarz)) => Solver::Mas,
+        Some((_, Precond::Ic0 | Precond::Ilu0)) => Solver::Gs,
         _ => Solver::BlockJacobi,
     })
 }

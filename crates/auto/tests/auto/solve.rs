@@ -1,8 +1,8 @@
 //! Solves of small systems: bad input, singular systems, limits, round-off, causes.
 
-use coarsen_auto::{
-    Auto, AutoError, Ending, Event, Kind, Last, MEMORY, NoFactor, RoundOff, relative_residual,
-};
+use coarsen_auto::plan::NoFactor;
+use coarsen_auto::solve::relative_residual;
+use coarsen_auto::{Auto, AutoError, Ending, MEMORY, Method, Precond, attainable};
 use coarsen_backend::SetupError;
 use coarsen_core::{Cancel, Outcome};
 use coarsen_problems::{poisson2d, random_vector};
@@ -15,8 +15,8 @@ fn a_factor_follows_where_iterations_are_spent() {
     let (b, mut x) = (random_vector(625, 1), vec![0.0; 625]);
     let solved = Auto { max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
     assert_eq!(
-        (&solved.ending, solved.method),
-        (&Ending::Method(Outcome::Converged), Some(Last::Factor)),
+        (&solved.ending, solved.method()),
+        (&Ending::Method(Outcome::Converged), Some(Method::Direct)),
         "{solved}"
     );
     assert!(relative_residual(&a, &b, &x) <= 1e-8);
@@ -55,7 +55,7 @@ fn nothing_to_solve_has_the_solution_zero() {
 
 #[test]
 fn round_off_says_what_was_reached() {
-    let text = |reached, tolerance| RoundOff { bound: reached, reached, tolerance }.to_string();
+    let text = |reached, tolerance| Ending::RoundOff { bound: reached, reached, tolerance }.to_string();
     let ordinary = text(2e-16, 0.0);
     assert!(
         ordinary.contains("loosen the tolerance to 4e-16") && !ordinary.contains("ill-conditioned"),
@@ -73,16 +73,19 @@ fn ring(n: u32) -> Bsr<f64> {
 }
 
 #[test]
-fn an_unconstrained_body_is_called_singular_after_one_attempt_in_each_precision() {
+fn an_unconstrained_body_is_called_singular_in_both_precisions() {
     for n in [100, 2000] {
         let (mut b, mut x) = (vec![0.0; n as usize], vec![0.0; n as usize]);
         b[0] = 1.0;
         let solved = Auto::default().solve(&ring(n), &b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Singular(_)), "{n}: {solved}");
         assert!(solved.to_string().contains("null space"), "{solved}");
-        assert_eq!(solved.unbounded(), Some(NoFactor::Unwanted));
-        let failed = |e: &&Event| matches!(e, Event::Failed { .. });
-        assert_eq!(solved.run.map_or(0, |run| run.events.iter().filter(failed).count()), 0, "{n}");
+        assert_eq!(solved.unbounded, Some(NoFactor::Unwanted));
+        let [.., first, last] = &solved.attempts[..] else { panic!("{n}: {solved}") };
+        assert_eq!((first.method, first.precond, first.single), (last.method, last.precond, true), "{n}");
+        let notes = solved.notes();
+        assert!(!last.single && notes.last().unwrap().ends_with("repeated in f64"), "{n}: {notes:?}");
+        assert!(!notes.iter().any(|note| note.contains("ended without a solution")), "{n}: {notes:?}");
     }
 }
 
@@ -91,10 +94,10 @@ fn a_cost_without_a_bound_says_so() {
     let a = poisson2d(30).unwrap().matrix;
     let (b, mut x) = (random_vector(900, 1), vec![0.0; 900]);
     let solved = Auto { memory: 0, max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
-    assert!(matches!(solved.unbounded(), Some(NoFactor::TooLarge { .. })), "{solved}");
+    assert!(matches!(solved.unbounded, Some(NoFactor::TooLarge { .. })), "{solved}");
     assert!(solved.to_string().contains("the cost had no bound"), "{solved}");
     let solved = Auto::default().solve(&a, &b, &mut vec![0.0; 900]).unwrap().converged().unwrap();
-    assert_eq!(solved.unbounded(), None);
+    assert_eq!(solved.unbounded, None);
 }
 
 /// A chain of springs that one weak spring holds: x is 4e13 times b. With b = 1 some processors leave no residual.
@@ -118,16 +121,16 @@ fn iterations_that_end_at_round_off_are_told_so() {
         let mut x = vec![0.0; n];
         let auto = Auto { memory, max_iterations: 3000, ..Auto::default() };
         let solved = auto.solve(&a, &b, &mut x).unwrap();
-        let Ending::RoundOff(round_off) = solved.ending.clone() else { panic!("{solved}") };
-        assert!(round_off.bound > 1e-8 && round_off.reached == solved.true_residual, "{solved}");
+        let Ending::RoundOff { bound, reached, .. } = solved.ending.clone() else { panic!("{solved}") };
+        assert!(bound > 1e-8 && reached == solved.true_residual, "{solved}");
         assert!(solved.to_string().contains("the tolerance 1e-8 is not reached"), "{solved}");
         assert_eq!(relative_residual(&a, &b, &x), solved.true_residual);
         // The residual that was reached is within a factor of three of what any tolerance gives.
-        for tolerance in [2.0, 0.3, 1e-2].map(|share| share * round_off.reached) {
+        for tolerance in [2.0, 0.3, 1e-2].map(|share| share * reached) {
             let mut y = vec![0.0; n];
             let other = Auto { tolerance, ..auto }.solve(&a, &b, &mut y).unwrap();
-            assert!(3.0 * other.true_residual >= round_off.reached, "{other} after {solved}");
-            assert!(tolerance < round_off.reached || other.ending.converged(), "{other}");
+            assert!(3.0 * other.true_residual >= reached, "{other} after {solved}");
+            assert!(tolerance < reached || other.ending.converged(), "{other}");
         }
     }
 }
@@ -137,12 +140,13 @@ fn iterations_that_end_at_round_off_are_told_so() {
 fn negative_definite_systems_are_solved_as_their_negatives() {
     for n in [10, 60] {
         let a = poisson2d(n).unwrap().matrix;
-        let negative = coarsen_auto::negated(&a);
+        let negative = coarsen_auto::solve::negated(&a);
         let (b, mut x, mut y) = (random_vector(n * n, 3), vec![0.0; n * n], vec![0.0; n * n]);
         let minus: Vec<f64> = b.iter().map(|v| -v).collect();
         let solved = Auto::default().solve(&a, &b, &mut x).unwrap().converged().unwrap();
         let other = Auto::default().solve(&negative, &minus, &mut y).unwrap().converged().unwrap();
-        assert_eq!((x, solved.method, solved.iterations), (y, other.method, other.iterations));
+        assert_eq!((x, solved.method(), solved.iterations), (y, other.method(), other.iterations));
+        assert!(!solved.negated && other.negated);
     }
 }
 
@@ -158,9 +162,9 @@ fn unsymmetric_systems_are_solved_by_some_method() {
     b[0] = 1.0;
     let mut x = vec![0.0; n as usize];
     let solved = Auto { memory: 0, ..Auto::default() }.solve(&a, &b, &mut x).unwrap().converged().unwrap();
-    assert!(matches!(solved.method, Some(Last::Iterations(_, Kind::Ilu0))), "{solved}");
+    assert_eq!(solved.attempts.last().unwrap().precond, Precond::Ilu0, "{solved}");
     let solved = Auto { memory: 0, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
-    assert_eq!(solved.method, None, "the guess is a solution");
+    assert_eq!(solved.method(), None, "the guess is a solution");
 }
 
 /// Every failure names its cause, and the best x is returned.
@@ -176,8 +180,14 @@ fn failures_keep_their_causes() {
         Auto { max_iterations: 100, ..Auto::default() }.solve(&a, &vec![1.0; n as usize], &mut x).unwrap();
     assert!(!solved.ending.converged() && solved.true_residual < 0.1, "{solved}");
     assert!(x.iter().any(|v| *v != 0.0));
-    let run = solved.run.unwrap();
-    assert!(run.events.iter().any(|event| matches!(event, Event::Failed { .. })), "{:?}", run.events);
+    // Every attempt is in the report, with its cause.
+    let failed = solved.attempts.iter().filter(|attempt| !attempt.ending.to_string().is_empty());
+    assert!(failed.count() > 1, "{:?}", solved.attempts);
+    assert!(
+        solved.notes().iter().any(|note| note.contains("ended without a solution (")),
+        "{:?}",
+        solved.notes()
+    );
 }
 
 /// A cancelled setup ends the solve, and no other method begins.
@@ -190,7 +200,7 @@ fn a_cancelled_solve_ends() {
     let auto = Auto { memory: 0, ..Auto::default() };
     let solved = auto.solve(System { cancel: Some(&cancel), ..(&a).into() }, &b, &mut x).unwrap();
     assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
-    assert_eq!(solved.tried.len(), 1);
+    assert_eq!(solved.attempts.len(), 1);
 }
 
 /// A solution beyond the largest number is no solution.
@@ -200,4 +210,16 @@ fn a_solution_that_overflows_is_not_converged() {
     let mut x = vec![0.0];
     let solved = Auto::default().solve(&a, &[1e300], &mut x).unwrap();
     assert!(!solved.ending.converged() && x == [0.0], "{solved} {x:?}");
+}
+
+#[test]
+fn what_is_attainable_grows_with_the_solution_alone() {
+    let a = from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, -1e-12)]).unwrap();
+    let bound = attainable(&a, &[1.0, 1.0], &[1.0, -1e12]);
+    assert!((bound / f64::EPSILON - 2.0).abs() < 1e-9, "A x = b row by row: {bound}");
+    let cancelling = from_triplets(1, 2, &[(0, 0, 1.0), (0, 1, -1.0)]).unwrap();
+    let bound = attainable(&cancelling, &[1.0], &[1e12 + 1.0, 1e12]);
+    assert!((bound / f64::EPSILON - 2e12).abs() < 1e3);
+    assert_eq!(attainable(&a, &[0.0, 0.0], &[0.0, 0.0]), 0.0);
+    assert!(attainable(&a, &[1e300, 1e300], &[1e300, 0.0]).is_finite());
 }

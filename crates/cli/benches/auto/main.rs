@@ -145,10 +145,11 @@ fn seconds_of_auto(solved: &Value) -> f64 {
     const OWN: [&str; 4] = ["forecasts", "ordering for a factor", "range of f32", "f32 copy"];
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     let part = |value: &Value| number(&value["setup_seconds"]) + number(&value["solve_seconds"]);
-    let shared = |look: &&Value| !OWN.iter().any(|step| look["step"] == *step);
+    let shared = |step: &&Value| !OWN.iter().any(|own| step["step"] == *own);
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let looks: f64 = list(&solved["looks"]).iter().filter(shared).map(|look| number(&look["seconds"])).sum();
-    part(solved) + list(&solved["tries"]).iter().map(part).sum::<f64>() - looks
+    let steps: f64 =
+        list(&solved["analysis"]).iter().filter(shared).map(|step| number(&step["seconds"])).sum();
+    part(solved) + list(&solved["attempts"]).iter().map(part).sum::<f64>() - steps
 }
 
 /// Reads the stored report, or makes a new report; `None` if the command writes no report.

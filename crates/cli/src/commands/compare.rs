@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use coarsen::auto::{DIRECT, Ending};
+use coarsen::auto::solve::DIRECT;
 use coarsen::direct::Analysis;
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
@@ -12,12 +12,12 @@ use coarsen::sparse::Bsr;
 use crate::arguments::place::{check_files, outputs};
 use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
 use crate::console::report;
+use crate::decision::backends::Backends;
 use crate::decision::candidates::{candidates, check_words};
-use crate::decision::choose::{Wish, choose};
+use crate::decision::choose::{Asked, choose};
 use crate::decision::decide::{check_solvable, leave_to_the_cpu};
-use crate::decision::places::Stages;
 use crate::error::Failure;
-use crate::input::looks::Looks;
+use crate::input::analysis::AnalysisTimes;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
 use crate::memory::peak_of;
@@ -25,6 +25,7 @@ use crate::report::chart;
 use crate::report::json::write_json;
 use crate::report::table::{Row, Table, label};
 use crate::run::progress::Progress;
+use crate::run::refuse::Ended;
 use crate::run::solution::Solution;
 use crate::run::solve::{Run, solve};
 
@@ -38,9 +39,9 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     options.given.check_symmetrize()?;
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
-    let stages = options.backend.iter().map(|wanted| Stages::open(wanted.0, Precision::Auto));
-    let stages = stages.collect::<Result<Vec<_>, _>>()?;
-    let table = parallel::threads(threads, || compare(options, &stages, threads))??;
+    let backends = options.backend.iter().map(|wanted| Backends::open(wanted.0, Precision::Auto));
+    let backends = backends.collect::<Result<Vec<_>, _>>()?;
+    let table = parallel::threads(threads, || compare(options, &backends, threads))??;
     if !options.quiet {
         report(&table.to_string(), &outputs)?;
     }
@@ -53,7 +54,7 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if table.any_converged() { 0 } else { 4 }))
 }
 
-fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table, Failure> {
+fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<Table, Failure> {
     let given = &options.given;
     given.domains.check()?;
     let progress = Progress::new(options.quiet);
@@ -63,38 +64,40 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
     let ready = Ready::new(given, &input, true)?;
     check_solvable(given, &ready)?;
     let pairs = candidates(&ready, options);
-    check_words(&ready, options, stages, &pairs)?;
+    check_words(&ready, options, backends, &pairs)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
     let limit = Duration::from_secs_f64(options.limit);
     let run = Run {
         ready: &ready,
         given,
-        stages: &stages[0],
+        backends: &backends[0],
         precision: Precision::Auto,
         progress: &progress,
         begun: ready.parsed,
         deadline: None,
     };
     let mut rows = Vec::new();
-    let places = stages.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
+    let places =
+        backends.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
     // A direct method always runs on the CPU, even if the other methods run on a device.
-    let fits = |(at, on, (method, precond)): &(usize, &Stages, (Method, Precond))| match method {
+    let fits = |(at, on, (method, precond)): &(usize, &Backends, (Method, Precond))| match method {
         Method::Direct => *at == 0,
         _ => on.builds(*precond),
     };
     for (_, on, (method, precond)) in places.filter(fits) {
-        progress.method(&label((method, precond), (stages.len() > 1).then(|| on.name())));
+        progress.method(&label((method, precond), (backends.len() > 1).then(|| on.name())));
         progress.phase(if method == Method::Direct { "factorising" } else { "setting up" });
         let begun = Instant::now();
-        let looks = ready.looks.replace(Looks::default());
+        let times = ready.analysis.replace(AnalysisTimes::default());
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
-            let wish = Wish { method, precond, iterate: method != Method::Direct };
-            let mut choice = choose(&ready, given, wish);
+            let iterate = method != Method::Direct;
+            let asked = Asked { method, precond, iterate, precision: Precision::Auto };
+            let mut choice = choose(&ready, given, asked);
             let ordered = match method {
-                Method::Direct => match ordered(ready.adapted.matrix(), options.limit, given.memory()) {
+                Method::Direct => match ordered(ready.problem.matrix(), options.limit, given.memory()) {
                     Ok(ordered) => Some(ordered),
                     Err(Some(why)) => {
-                        let mut refused = Solution::refused((method, precond), Vec::new(), why);
+                        let mut refused = Solution::refused((method, precond), &ready, why);
                         refused.setup_seconds = begun.elapsed().as_secs_f64();
                         return Ok(refused);
                     }
@@ -103,22 +106,23 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
                 _ => None,
             };
             let ordering = begun.elapsed().as_secs_f64();
-            let run = Run { deadline: Some(begun + limit), begun, stages: on, ..run };
+            let run = Run { deadline: Some(begun + limit), begun, backends: on, ..run };
             let mut solution = solve(run, &mut choice, ordered)?;
             if method == Method::Direct {
                 solution.setup_seconds += ordering;
             }
             Ok(solution)
         });
-        ready.looks.replace(looks);
-        rows.push(Row::new((method, precond), &solution?, bytes, stages.len() > 1));
+        ready.analysis.replace(times);
+        rows.push(Row::new((method, precond), &solution?, bytes, backends.len() > 1));
     }
     progress.method("auto");
     let begun = Instant::now();
-    let iterate = given.null_space != NullSpace::None || !matches!(stages[0], Stages::Cpu);
-    let wish = Wish { method: Method::Auto, precond: Precond::Auto, iterate };
-    let mut choice = choose(&ready, given, wish);
-    leave_to_the_cpu(&stages[0], &mut choice)?;
+    let iterate = given.null_space != NullSpace::None || !matches!(backends[0], Backends::Cpu);
+    let (method, precond, precision) = (Method::Auto, Precond::Auto, Precision::Auto);
+    let asked = Asked { method, precond, iterate, precision };
+    let mut choice = choose(&ready, given, asked);
+    leave_to_the_cpu(&backends[0], &mut choice)?;
     let run = Run { deadline: Some(begun + limit), begun, ..run };
     let auto = solve(run, &mut choice, None)?;
     let seconds = begun.elapsed().as_secs_f64();
@@ -131,13 +135,13 @@ fn compare(options: &Compare, stages: &[Stages], threads: usize) -> Result<Table
 
 /// Orders a matrix for a factorisation. The error is a reason not to start it, if there is one: by its symbolic structure it
 /// would exceed the memory limit, or take longer than `limit` seconds. A running factorisation cannot be interrupted.
-fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<Ending>> {
+fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<Ended>> {
     let analysis = DIRECT.analyse(a).map_err(|_| None)?;
     let figures = analysis.figures();
-    let seconds = figures.flops.map_or(0.0, |flops| flops / SPEED);
+    let seconds = figures.flops / SPEED;
     match figures.bytes {
-        bytes if bytes > allowed => Err(Some(Ending::TooLarge { bytes, allowed })),
-        _ if seconds > limit => Err(Some(Ending::TooLong { seconds })),
+        bytes if bytes > allowed => Err(Some(Ended::TooLarge { bytes, allowed })),
+        _ if seconds > limit => Err(Some(Ended::TooLong { seconds })),
         _ => Ok(analysis),
     }
 }

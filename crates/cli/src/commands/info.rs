@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use coarsen::auto::NoFactor;
+use coarsen::auto::plan::NoFactor;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::direct::{Direct, DirectError, Figures, Method as Factorisation};
 use coarsen::parallel;
@@ -11,8 +11,8 @@ use coarsen::parallel;
 use crate::arguments::place::check_files;
 use crate::arguments::{Info, MAX_ITERATIONS, NullSpace, Solve};
 use crate::console::{count, say};
+use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
-use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
@@ -51,13 +51,13 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     }
     input.read_beside(&options.given)?;
     let ready = Ready::new(&options.given, &input, true)?;
-    let estimate = Direct::default().estimate(ready.adapted.matrix());
+    let estimate = Direct::default().estimate(ready.problem.matrix());
     let bytes = estimate.as_ref().ok().map(|(_, figures)| figures.bytes);
     say(&format!("{}{}\n", described(diagnosis), factor(estimate)))?;
     for warning in &ready.warnings {
         say(&format!("warning: {warning}\n"))?;
     }
-    let mut choice = decide(options, &Stages::Cpu, &ready)?;
+    let mut choice = decide(options, &Backends::Cpu, &ready)?;
     if let Some(bytes) = bytes.filter(|bytes| *bytes > options.given.memory()) {
         choice.exclude_factor(NoFactor::TooLarge { bytes, allowed: options.given.memory() });
     }
@@ -86,15 +86,11 @@ fn factor(estimate: Result<(Factorisation, Figures), DirectError>) -> String {
     match estimate {
         Ok((Factorisation::Lu, _)) => "direct: LU; its fill-in depends on the pivots".to_owned(),
         Ok((method, figures)) => {
-            let mut text =
-                format!("direct: {method:?}, {:.1} MiB", figures.bytes as f64 / f64::from(1 << 20));
-            if let Some(nnz) = figures.nnz {
-                text += &format!(", {nnz} entries in the factor");
-            }
-            if let Some(flops) = figures.flops {
-                text += &format!(", {flops:.1e} operations");
-            }
-            text
+            let mib = figures.bytes as f64 / f64::from(1 << 20);
+            let (entries, flops) = (figures.nnz, figures.flops);
+            format!(
+                "direct: {method:?}, {mib:.1} MiB, {entries} entries in the factor, {flops:.1e} operations"
+            )
         }
         Err(error) => format!("direct: {}", told(&error)),
     }

@@ -10,8 +10,8 @@ use coarsen::parallel;
 use crate::arguments::place::{check_files, check_folder, is_standard, outputs};
 use crate::arguments::{Follow, Method, Solve};
 use crate::console::{self, complain};
+use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
-use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
@@ -35,8 +35,8 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let begun = Instant::now();
-    let stages = Stages::open(options.backend.0, options.precision)?;
-    let report = parallel::threads(threads, || solve(options, &stages, threads, begun))??;
+    let backends = Backends::open(options.backend.0, options.precision)?;
+    let report = parallel::threads(threads, || solve(options, &backends, threads, begun))??;
     if !options.quiet {
         console::report(&report.to_string(), &outputs)?;
     }
@@ -47,14 +47,14 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(4))
 }
 
-fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Result<Report, Failure> {
+fn solve(options: &Solve, backends: &Backends, threads: usize, begun: Instant) -> Result<Report, Failure> {
     let progress = Progress::new(options.quiet);
     progress.phase("reading");
     let begin = Instant::now();
     let loaded = Input::load(&options.given);
     if let Some(folder) = &options.dump {
         progress.phase("dumping");
-        dump::write(folder, options, (threads, stages), &loaded)?;
+        dump::write(folder, options, (threads, backends), &loaded)?;
     }
     let mut input = loaded?;
     let mut filter = input.filter.take();
@@ -63,11 +63,11 @@ fn solve(options: &Solve, stages: &Stages, threads: usize, begun: Instant) -> Re
     progress.phase("setting up");
     let symmetrise = options.method == Method::Auto || options.given.symmetrize;
     let ready = Ready::new(&options.given, &input, symmetrise)?;
-    let mut choice = decide(options, stages, &ready)?;
+    let mut choice = decide(options, backends, &ready)?;
     let run = Run {
         ready: &ready,
         given: &options.given,
-        stages,
+        backends,
         precision: options.precision,
         progress: &progress,
         begun: ready.parsed,

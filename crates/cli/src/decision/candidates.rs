@@ -2,7 +2,7 @@
 
 use coarsen::diagnose::Definiteness;
 
-use super::places::Stages;
+use super::backends::Backends;
 use crate::arguments::{Compare, Given, Method, NullSpace, Precond};
 use crate::error::Failure;
 use crate::input::ready::Ready;
@@ -62,7 +62,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
 pub(crate) fn check_words(
     ready: &Ready<'_>,
     options: &Compare,
-    stages: &[Stages],
+    backends: &[Backends],
     pairs: &[(Method, Precond)],
 ) -> Result<(), Failure> {
     let Given { aggregation, domains, overlap, skinning, .. } = &options.given;
@@ -78,8 +78,9 @@ pub(crate) fn check_words(
         (domains.words(), "mas", &[Precond::Mas], of_matrix),
         (overlap.words(), "as and ras", &[Precond::As, Precond::Ras], of_place),
     ] {
-        let runs =
-            |(_, taken): &(Method, Precond)| by.contains(taken) && stages.iter().any(|on| on.builds(*taken));
+        let runs = |(_, taken): &(Method, Precond)| {
+            by.contains(taken) && backends.iter().any(|on| on.builds(*taken))
+        };
         if let Some((option, _)) = words.first().filter(|_| !pairs.iter().any(runs)) {
             return Err(Failure::NotCompared { option, precond, why });
         }

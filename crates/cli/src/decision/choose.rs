@@ -1,10 +1,10 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
-use coarsen::auto::{
-    Candidate, Costs, Event, FactorCost, Kind, Last, Method as AutoMethod, NoFactor, Options, Plan, Run, Why,
-};
+use coarsen::auto::plan::{NoFactor, Plan};
+use coarsen::auto::{Auto, Method as AutoMethod, Precond as AutoPrecond, Solved};
+use coarsen::sparse::System;
 
-use crate::arguments::{Given, Method, Precond, name};
+use crate::arguments::{Given, Method, Precision, Precond, name};
 use crate::input::ready::Ready;
 
 /// The choice and its reasons.
@@ -17,54 +17,53 @@ pub(crate) struct Choice {
     auto: bool,
 }
 
-/// The options that matter for the choice.
+/// What the options ask for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) precond: Precond,
     /// Whether an option excludes a direct method.
     pub(crate) iterate: bool,
-}
-
-/// Whether skinning is a candidate: for a solid whose positions are known, if no file has
-/// a near null space and no option is for smoothed aggregation.
-fn is_solid(ready: &Ready<'_>, given: &Given) -> bool {
-    let open = given.near_kernel.is_none() && given.aggregation.words().is_empty();
-    let positions = ready.positions.as_deref().filter(|_| open);
-    positions.is_some_and(|positions| coarsen::auto::is_solid(ready.matrix(), positions))
+    pub(crate) precision: Precision,
 }
 
 /// Chooses for a system.
-pub(crate) fn choose(ready: &Ready<'_>, given: &Given, wish: Wish) -> Choice {
-    let options = Options {
-        method: wish.method.into(),
-        iterate: wish.iterate,
-        varies: given.aggregation.varies(),
-        solid: is_solid(ready, given),
-        near_kernel: ready.positions.is_some() || ready.near_kernel.is_some(),
-        memory: given.memory(),
+pub(crate) fn choose(ready: &Ready<'_>, given: &Given, asked: Asked) -> Choice {
+    let auto = Auto {
         tolerance: given.tol,
+        max_iterations: given.max_iterations,
+        memory: given.memory(),
+        method: asked.method.into(),
+        iterate: asked.iterate,
+        single: asked.precision == Precision::Auto,
+        varies: given.aggregation.varies(),
     };
-    let costs = |factor| ready.looks.borrow_mut().time("forecasts", || Costs::of(ready.matrix(), factor));
-    let plan = Plan::new(options, ready.input.b.len(), ready.seen(), costs);
-    Choice::new(plan, options, wish)
+    let positions = ready.positions.as_deref();
+    // The vectors of a problem are those of its positions.
+    let near_kernel =
+        ready.near_kernel.as_deref().filter(|_| positions.is_none() || given.near_kernel.is_some());
+    let system = System { positions, near_kernel, ..ready.matrix().into() };
+    let mut plan = ready.analysis.borrow_mut().time("forecasts", || Plan::new(auto, system, ready.seen()));
+    if !given.aggregation.words().is_empty() {
+        plan.candidates.retain(|(_, precond)| *precond != AutoPrecond::Skinning);
+    }
+    Choice::new(plan, asked)
 }
 
 impl Choice {
-    fn new(mut plan: Plan, options: Options, wish: Wish) -> Self {
-        let auto = wish.precond == Precond::Auto && wish.method != Method::Direct;
-        if let (false, Some(kind)) = (plan.candidates.is_empty(), Option::from(wish.precond)) {
+    fn new(mut plan: Plan, asked: Asked) -> Self {
+        let auto = asked.precond == Precond::Auto && asked.method != Method::Direct;
+        if let (Some(&(first, _)), Some(precond)) = (plan.candidates.first(), Option::from(asked.precond)) {
             // The method that the plan has with it; otherwise the first one, if it can take it.
-            let planned = || plan.candidates.iter().find(|candidate| candidate.kind == kind);
-            let unsymmetric = matches!(kind, Kind::Ilu0 | Kind::RestrictedSchwarz);
-            let method =
-                options.method.unwrap_or_else(|| match planned().map(|candidate| candidate.method) {
-                    Some(method) => method,
-                    None if unsymmetric => AutoMethod::Gmres,
-                    None if plan.candidates[0].method == AutoMethod::BiCgStab => AutoMethod::Gmres,
-                    None => plan.candidates[0].method,
-                });
-            plan.candidates = vec![Candidate { method, kind }];
+            let planned = plan.candidates.iter().find(|candidate| candidate.1 == precond);
+            let unsymmetric = matches!(precond, AutoPrecond::Ilu0 | AutoPrecond::RestrictedSchwarz);
+            let method = match (asked.method.into(), planned) {
+                (Some(method), _) => method,
+                (None, Some((method, _))) => *method,
+                (None, None) if unsymmetric || first == AutoMethod::BiCgStab => AutoMethod::Gmres,
+                (None, None) => first,
+            };
+            plan.candidates = vec![(method, precond)];
         }
         let mut choice = Self { plan, because: Default::default(), auto };
         choice.tell();
@@ -78,149 +77,129 @@ impl Choice {
 
     /// The method that begins.
     pub(crate) fn method(&self) -> Method {
-        match self.plan.begins() {
-            Last::Factor => Method::Direct,
-            Last::Iterations(method, _) => method.into(),
-        }
+        self.plan.begins().0.into()
     }
 
     /// The preconditioner that begins.
     pub(crate) fn precond(&self) -> Precond {
-        match self.plan.begins() {
-            Last::Factor => Precond::None,
-            Last::Iterations(_, kind) => kind.into(),
-        }
+        self.plan.begins().1.into()
     }
 
     /// All preconditioners that may be used.
     pub(crate) fn preconds(&self) -> Vec<Precond> {
         match self.plan.candidates.is_empty() {
             true => vec![Precond::None],
-            false => self.plan.candidates.iter().map(|candidate| candidate.kind.into()).collect(),
+            false => self.plan.candidates.iter().map(|(_, precond)| (*precond).into()).collect(),
         }
     }
 
     /// Whether a factor follows if iterations cost as much.
     pub(crate) fn factor_follows(&self) -> bool {
-        !matches!(self.plan.factor, FactorCost::None(_)) && self.method() != Method::Direct
+        self.plan.has_factor() && self.method() != Method::Direct
     }
 
     /// Excludes the factor, if there is another method.
     pub(crate) fn exclude_factor(&mut self, why: NoFactor) {
-        if self.plan.candidates.is_empty() {
-            return;
-        }
-        self.plan.factor = FactorCost::None(why);
-        self.plan.first = self.plan.first.filter(|first| *first != Last::Factor);
-        if self.plan.reason.why == Why::Few {
-            self.plan.reason.why = Why::Cheapest;
-        }
+        self.plan.exclude_factor(why);
         self.tell();
     }
 
     fn tell(&mut self) {
-        let (method, precond) = (name(self.method()), name(self.precond()));
-        let how = match self.plan.begins() {
-            Last::Factor => "a factorisation needs no preconditioner",
+        let how = match self.method() {
+            Method::Direct => "a factorisation needs no preconditioner",
             _ if self.auto => "the lowest expected cost",
             _ => "requested",
         };
-        self.because = [format!("{method}: {}", self.plan.reason), format!("{precond}: {how}")];
+        let [method, precond] = [name(self.method()), name(self.precond())];
+        self.because = [format!("{method}: {}", self.plan.reason()), format!("{precond}: {how}")];
     }
 
     /// Removes preconditioners that cannot be used. If the first choice changes, `why` becomes part of the
     /// reason.
     pub(crate) fn keep(&mut self, mut usable: impl FnMut(Precond) -> bool, why: &str) {
         let first = self.precond();
-        self.plan.candidates.retain(|candidate| usable(candidate.kind.into()));
+        self.plan.candidates.retain(|(_, precond)| usable((*precond).into()));
         if !self.plan.candidates.is_empty() && self.precond() != first {
             self.tell();
             self.because[1] = format!("{}: {} {why}", name(self.precond()), name(first));
         }
     }
 
-    /// Replaces the reasons by the course of the run. Returns the event that became a reason.
-    pub(crate) fn went(&mut self, run: &Run) -> Option<String> {
-        if !self.auto || run.last == self.plan.begins() {
+    /// Replaces the reasons by what happened in the solve. Returns the note that became a reason.
+    pub(crate) fn went(&mut self, solved: &Solved) -> Option<String> {
+        let last = solved.attempts.last()?;
+        if !self.auto || (last.method, last.precond) == self.plan.begins() {
             return None;
         }
-        let reason = match self.plan.reason.why {
-            Why::Asked => String::from("requested"),
-            _ => format!("{}; {} unknowns", self.plan.reason.matrix, self.plan.reason.unknowns),
-        };
-        let told = run.events.iter().rev().find(|event| match (event, run.last) {
-            (Event::Factored { .. }, Last::Factor) => true,
-            (Event::Left { from, .. }, last) => *from != last,
-            _ => false,
-        });
-        let event = told.map(Event::to_string);
-        let told = event.clone().unwrap_or_else(|| "the lowest forecast".to_owned());
-        self.because = match run.last {
-            Last::Factor => [
-                format!("direct: {reason}; {told}"),
+        let matrix = self.plan.matrix();
+        let note = solved.reason().map(str::to_owned);
+        let told = note.clone().unwrap_or_else(|| "the lowest forecast".to_owned());
+        self.because = match last.method {
+            AutoMethod::Direct => [
+                format!("direct: {matrix}; {told}"),
                 "none: a factorisation needs no preconditioner".to_owned(),
             ],
-            Last::Iterations(method, kind) => [format!("{method}: {reason}"), format!("{kind}: {told}")],
+            method => [format!("{method}: {matrix}"), format!("{}: {told}", last.precond)],
         };
-        event
+        note
     }
 }
 
-impl From<Method> for Option<coarsen::auto::Method> {
+impl From<Method> for Option<AutoMethod> {
     fn from(method: Method) -> Self {
         match method {
             Method::Auto => None,
-            Method::Cg => Some(coarsen::auto::Method::Cg),
-            Method::Fcg => Some(coarsen::auto::Method::FlexibleCg),
-            Method::Minres => Some(coarsen::auto::Method::Minres),
-            Method::Gmres => Some(coarsen::auto::Method::Gmres),
-            Method::Bicgstab => Some(coarsen::auto::Method::BiCgStab),
-            Method::Direct => Some(coarsen::auto::Method::Direct),
+            Method::Cg => Some(AutoMethod::Cg),
+            Method::Fcg => Some(AutoMethod::FlexibleCg),
+            Method::Minres => Some(AutoMethod::Minres),
+            Method::Gmres => Some(AutoMethod::Gmres),
+            Method::Bicgstab => Some(AutoMethod::BiCgStab),
+            Method::Direct => Some(AutoMethod::Direct),
         }
     }
 }
 
-impl From<coarsen::auto::Method> for Method {
-    fn from(method: coarsen::auto::Method) -> Self {
+impl From<AutoMethod> for Method {
+    fn from(method: AutoMethod) -> Self {
         match method {
-            coarsen::auto::Method::Direct => Self::Direct,
-            coarsen::auto::Method::Cg => Self::Cg,
-            coarsen::auto::Method::FlexibleCg => Self::Fcg,
-            coarsen::auto::Method::Minres => Self::Minres,
-            coarsen::auto::Method::Gmres => Self::Gmres,
-            coarsen::auto::Method::BiCgStab => Self::Bicgstab,
+            AutoMethod::Direct => Self::Direct,
+            AutoMethod::Cg => Self::Cg,
+            AutoMethod::FlexibleCg => Self::Fcg,
+            AutoMethod::Minres => Self::Minres,
+            AutoMethod::Gmres => Self::Gmres,
+            AutoMethod::BiCgStab => Self::Bicgstab,
         }
     }
 }
 
 /// The preconditioners of the command line, with those of the library.
-const PAIRS: [(Precond, Kind); 14] = [
-    (Precond::None, Kind::Identity),
-    (Precond::Jacobi, Kind::Jacobi),
-    (Precond::L1Jacobi, Kind::L1Jacobi),
-    (Precond::BlockJacobi, Kind::BlockJacobi),
-    (Precond::Gs, Kind::GaussSeidel),
-    (Precond::Ssor, Kind::Ssor),
-    (Precond::Ic0, Kind::Ic0),
-    (Precond::Ilu0, Kind::Ilu0),
-    (Precond::Chebyshev, Kind::Chebyshev),
-    (Precond::Sa, Kind::SmoothedAggregation),
-    (Precond::Skinning, Kind::Skinning),
-    (Precond::Mas, Kind::Schwarz),
-    (Precond::As, Kind::OverlappingSchwarz),
-    (Precond::Ras, Kind::RestrictedSchwarz),
+const PAIRS: [(Precond, AutoPrecond); 14] = [
+    (Precond::None, AutoPrecond::None),
+    (Precond::Jacobi, AutoPrecond::Jacobi),
+    (Precond::L1Jacobi, AutoPrecond::L1Jacobi),
+    (Precond::BlockJacobi, AutoPrecond::BlockJacobi),
+    (Precond::Gs, AutoPrecond::GaussSeidel),
+    (Precond::Ssor, AutoPrecond::Ssor),
+    (Precond::Ic0, AutoPrecond::Ic0),
+    (Precond::Ilu0, AutoPrecond::Ilu0),
+    (Precond::Chebyshev, AutoPrecond::Chebyshev),
+    (Precond::Sa, AutoPrecond::SmoothedAggregation),
+    (Precond::Skinning, AutoPrecond::Skinning),
+    (Precond::Mas, AutoPrecond::Schwarz),
+    (Precond::As, AutoPrecond::OverlappingSchwarz),
+    (Precond::Ras, AutoPrecond::RestrictedSchwarz),
 ];
 
 /// `None` for `auto`.
-impl From<Precond> for Option<Kind> {
+impl From<Precond> for Option<AutoPrecond> {
     fn from(precond: Precond) -> Self {
-        PAIRS.iter().find(|(of, _)| *of == precond).map(|(_, kind)| *kind)
+        PAIRS.iter().find(|(of, _)| *of == precond).map(|(_, named)| *named)
     }
 }
 
-impl From<Kind> for Precond {
-    fn from(kind: Kind) -> Self {
-        PAIRS.iter().find(|(_, of)| *of == kind).map_or(Self::Auto, |(precond, _)| *precond)
+impl From<AutoPrecond> for Precond {
+    fn from(precond: AutoPrecond) -> Self {
+        PAIRS.iter().find(|(_, of)| *of == precond).map_or(Self::Auto, |(named, _)| *named)
     }
 }
 
@@ -232,9 +211,9 @@ mod tests {
     use coarsen::sparse::assembly::from_triplets;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
-        let options = Options { method: method.into(), iterate, ..Options::default() };
-        let plan = Plan::new(options, a.shape().0, &diagnose(a), |factor| Costs::of(a, factor));
-        Choice::new(plan, options, Wish { method, precond, iterate })
+        let auto = Auto { method: method.into(), iterate, ..Auto::default() };
+        let plan = Plan::new(auto, a.into(), &diagnose(a));
+        Choice::new(plan, Asked { method, precond, iterate, precision: Precision::Auto })
     }
 
     #[test]
@@ -249,9 +228,9 @@ mod tests {
 
     #[test]
     fn every_preconditioner_has_one_name() {
-        for (precond, kind) in PAIRS {
-            assert_eq!((Option::from(precond), Precond::from(kind)), (Some(kind), precond));
-            assert_eq!(name(precond), kind.to_string());
+        for (precond, named) in PAIRS {
+            assert_eq!((Option::from(precond), Precond::from(named)), (Some(named), precond));
+            assert_eq!(name(precond), named.to_string());
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The decision how to solve a system, and checks for options that this decision would ignore.
 
-use coarsen::auto::Kind;
+use coarsen::auto::Precond as AutoPrecond;
 use coarsen::diagnose::Severity;
 
-use super::choose::{Choice, Wish, choose};
-use super::places::Stages;
+use super::backends::Backends;
+use super::choose::{Asked, Choice, choose};
 use crate::arguments::{Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::error::Failure;
 use crate::input::ready::Ready;
@@ -14,22 +14,23 @@ use crate::input::ready::Ready;
 /// # Errors
 /// For options that the decision would ignore. If `auto` decides, also for a property of the matrix that
 /// excludes all methods.
-pub(crate) fn decide(options: &Solve, stages: &Stages, ready: &Ready<'_>) -> Result<Choice, Failure> {
+pub(crate) fn decide(options: &Solve, backends: &Backends, ready: &Ready<'_>) -> Result<Choice, Failure> {
     let given = &options.given;
     if options.method == Method::Auto {
         check_solvable(given, ready)?;
     }
-    let wish = Wish {
+    let asked = Asked {
         method: options.method,
         precond: options.precond,
         iterate: options.precond != Precond::Auto
             || !matches!(options.precision, Precision::Auto | Precision::F64)
-            || !matches!(stages, Stages::Cpu)
+            || !matches!(backends, Backends::Cpu)
             || given.null_space != NullSpace::None,
+        precision: options.precision,
     };
-    let mut choice = choose(ready, given, wish);
-    check_direct(options, stages, &choice)?;
-    leave_to_the_cpu(stages, &mut choice)?;
+    let mut choice = choose(ready, given, asked);
+    check_direct(options, backends, &choice)?;
+    leave_to_the_cpu(backends, &mut choice)?;
     check_words(options, &choice)?;
     Ok(choice)
 }
@@ -46,12 +47,12 @@ pub(crate) fn check_solvable(given: &Given, ready: &Ready<'_>) -> Result<(), Fai
 }
 
 /// Rejects options that a direct solve would ignore.
-fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(), Failure> {
+fn check_direct(options: &Solve, backends: &Backends, choice: &Choice) -> Result<(), Failure> {
     if !choice.plan.candidates.is_empty() {
         return Ok(());
     }
     let ignored = [
-        (!matches!(stages, Stages::Cpu), "--backend: it works on the CPU"),
+        (!matches!(backends, Backends::Cpu), "--backend: it works on the CPU"),
         (!matches!(options.precond, Precond::Auto | Precond::None), "--precond"),
         (options.given.null_space != NullSpace::None, "--null-space"),
         (!matches!(options.precision, Precision::Auto | Precision::F64), "--precision: it works in f64"),
@@ -63,11 +64,11 @@ fn check_direct(options: &Solve, stages: &Stages, choice: &Choice) -> Result<(),
 }
 
 /// Removes preconditioners that only the CPU supports.
-pub(crate) fn leave_to_the_cpu(stages: &Stages, choice: &mut Choice) -> Result<(), Failure> {
+pub(crate) fn leave_to_the_cpu(backends: &Backends, choice: &mut Choice) -> Result<(), Failure> {
     let first = choice.precond();
-    choice.keep(|precond| stages.builds(precond), "is available on the CPU only");
+    choice.keep(|precond| backends.builds(precond), "is available on the CPU only");
     match choice.plan.candidates.is_empty() && first != Precond::None {
-        true => Err(Failure::NotThere { precond: name(first), backend: stages.name() }),
+        true => Err(Failure::NotThere { precond: name(first), backend: backends.name() }),
         false => Ok(()),
     }
 }
@@ -79,14 +80,12 @@ fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
     // Only on request are the domains those of the options.
     let asked = |precond: &Precond| !hint || !matches!(precond, Precond::Mas | Precond::As | Precond::Ras);
     used(&options.given, &choice.preconds().into_iter().filter(asked).collect::<Vec<_>>(), hint)?;
-    let fixed =
-        choice.plan.candidates.iter().map(|candidate| (Method::from(candidate.method), candidate.kind));
-    match fixed
-        .into_iter()
-        .find(|(method, kind)| *kind == Kind::SmoothedAggregation && *method != Method::Fcg)
-    {
-        Some((method, _)) if options.given.aggregation.varies() => {
-            Err(Failure::Varies { method: name(method) })
+    let fixed = choice.plan.candidates.iter().find(|&&(method, precond)| {
+        precond == AutoPrecond::SmoothedAggregation && Method::from(method) != Method::Fcg
+    });
+    match fixed {
+        Some(&(method, _)) if options.given.aggregation.varies() => {
+            Err(Failure::Varies { method: method.to_string() })
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! The input of a run: the second layer.
 
-pub(crate) mod looks;
+pub(crate) mod analysis;
 pub(crate) mod ready;
 pub(crate) mod renumber;
 pub(crate) mod system;

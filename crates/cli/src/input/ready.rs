@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::time::Instant;
 
-use coarsen::auto::Adapted;
+use coarsen::auto::problem::Problem;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 
-use super::looks::Looks;
+use super::analysis::AnalysisTimes;
 use super::renumber;
 use super::system::{Input, check_extent};
 use crate::arguments::{Given, NullSpace};
@@ -27,74 +27,63 @@ pub(crate) struct Ready<'a> {
     /// The diagnosis of the matrix as it is given.
     pub(crate) diagnosis: Diagnosis,
     /// The matrix in blocks, renumbered by `order`, and what is solved in its place.
-    pub(crate) adapted: Adapted<'a>,
+    pub(crate) problem: Problem<'a>,
     /// Warnings about the data beside the matrix.
     pub(crate) warnings: Vec<String>,
     /// The order of the nodes in the matrix and its vectors, if it differs from the input.
     pub(crate) order: Option<Permutation>,
     pub(crate) positions: Option<Cow<'a, [[f64; 3]]>>,
     pub(crate) near_kernel: Option<Cow<'a, NearKernel>>,
-    pub(crate) null_space: Option<NearKernel>,
     /// When the matrix was parsed.
     pub(crate) parsed: Instant,
     /// The times of the analysis steps, here and later in the run.
-    pub(crate) looks: RefCell<Looks>,
+    pub(crate) analysis: RefCell<AnalysisTimes>,
 }
 
 impl<'a> Ready<'a> {
     /// Analyses the matrix, converts it to blocks and reorders it if this saves time. With
     /// `symmetrise`, a matrix that is symmetric to single precision counts as symmetric.
     pub(crate) fn new(given: &Given, input: &'a Input, symmetrise: bool) -> Result<Self, Failure> {
-        let (parsed, mut looks) = (Instant::now(), Looks::default());
-        let block = looks.time("block size", || block_size(given, input))?;
+        let (parsed, mut times) = (Instant::now(), AnalysisTimes::default());
+        let block = times.time("block size", || block_size(given, input))?;
         let mut matrix = if input.matrix.block() == (block, block) {
             Cow::Borrowed(&input.matrix)
         } else {
-            let blocked = looks.time("blocks", || input.matrix.reblock((block, block), Zeros::Keep));
+            let blocked = times.time("blocks", || input.matrix.reblock((block, block), Zeros::Keep));
             Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
         };
-        let diagnosis = looks.time("diagnosis", || diagnose(&matrix));
+        let diagnosis = times.time("diagnosis", || diagnose(&matrix));
         // Prescribed rows are those of the given order.
         let renumber = diagnosis.values.as_ref().is_none_or(|values| values.prescribed.is_empty());
-        let order = looks.time("order", || if renumber { renumber::order(&matrix) } else { None });
+        let order = times.time("order", || if renumber { renumber::order(&matrix) } else { None });
         if let Some(order) = &order {
-            matrix = Cow::Owned(looks.time("permutation", || matrix.permute(order))?);
+            matrix = Cow::Owned(times.time("permutation", || matrix.permute(order))?);
         }
         let by = order.as_ref();
         let points = input.positions.as_deref().filter(|points| points.len() * block == input.b.len());
         let flat = points.map_or(Ok(()), |points| check_extent(&given.source, points)).err();
         let points = points.filter(|_| flat.is_none());
-        let arranged = |points| looks.time("positions", || renumber::arranged(by, 1, points));
+        let arranged = |points| times.time("positions", || renumber::arranged(by, 1, points));
         let positions = points.map(arranged);
-        let arranged = |known| looks.time("near-kernel", || renumber::arranged_modes(by, block, known));
+        let arranged = |known| times.time("near-kernel", || renumber::arranged_modes(by, block, known));
         let near_kernel = input.near_kernel.as_ref().map(arranged).transpose()?;
         let null_space = match given.null_space {
             NullSpace::None => None,
-            _ => looks.time("null space", || null_space(given, input, &matrix, by))?,
+            _ => times.time("null space", || null_space(given, input, &matrix, by))?,
         };
         let warnings = match flat {
             Some(flat) => vec![flat.to_string()],
-            None => looks.time("order of the near-kernel", || by_component(given, input, &matrix, by))?,
+            None => times.time("order of the near-kernel", || by_component(given, input, &matrix, by))?,
         };
-        let adapted = looks.time("adaptation", || Adapted::new(matrix, &diagnosis, symmetrise));
-        let looks = RefCell::new(looks);
-        Ok(Self {
-            input,
-            diagnosis,
-            adapted,
-            warnings,
-            order,
-            positions,
-            near_kernel,
-            null_space,
-            parsed,
-            looks,
-        })
+        let mut problem = times.time("adaptation", || Problem::new(matrix, &diagnosis, symmetrise));
+        problem.null_space = null_space;
+        let analysis = RefCell::new(times);
+        Ok(Self { input, diagnosis, problem, warnings, order, positions, near_kernel, parsed, analysis })
     }
 
     /// The matrix of which preconditioners are built.
     pub(crate) fn matrix(&self) -> &Bsr<f64> {
-        self.adapted.preconditioned()
+        self.problem.preconditioned()
     }
 
     /// The findings that are reported: not that constants are in the kernel, if a null space is given.
@@ -105,7 +94,7 @@ impl<'a> Ready<'a> {
 
     /// The diagnosis of this matrix.
     pub(crate) fn seen(&self) -> &Diagnosis {
-        self.adapted.diagnosis().unwrap_or(&self.diagnosis)
+        self.problem.diagnosis().unwrap_or(&self.diagnosis)
     }
 }
 

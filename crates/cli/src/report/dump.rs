@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::json::{Versions, write_json};
 use crate::arguments::place::{Named, check_files};
 use crate::arguments::{Given, NullSpace, Solve};
-use crate::decision::places::Stages;
+use crate::decision::backends::Backends;
 use crate::error::Failure;
 use crate::input::system::Input;
 
@@ -52,13 +52,13 @@ struct Options<'a> {
 pub(crate) fn write(
     folder: &Path,
     options: &Solve,
-    (threads, stages): (usize, &Stages),
+    (threads, backends): (usize, &Backends),
     loaded: &Result<Input, Failure>,
 ) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
     let described = Options {
         command: std::env::args().collect(),
-        again: loaded.as_ref().ok().map(|input| again(options, (threads, stages), input)),
+        again: loaded.as_ref().ok().map(|input| again(options, (threads, backends), input)),
         options,
         threads,
         versions: Versions::THESE,
@@ -130,7 +130,7 @@ fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
 }
 
 /// The arguments after `coarsen` that solve the dumped system in the same way.
-fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) -> Vec<String> {
+fn again(options: &Solve, (threads, backends): (usize, &Backends), input: &Input) -> Vec<String> {
     let given = &options.given;
     // The coordinates imply the block size of the problem, so they are left out for a different block size.
     let nodes =
@@ -158,7 +158,7 @@ fn again(options: &Solve, (threads, stages): (usize, &Stages), input: &Input) ->
     add("--precision", crate::arguments::name(options.precision));
     // The choice of `auto` depends on the machine and its environment variables.
     let backend = match options.backend.0 {
-        BackendChoice::Auto => stages.name().to_owned(),
+        BackendChoice::Auto => backends.name().to_owned(),
         _ => options.backend.to_string(),
     };
     add("--backend", backend);

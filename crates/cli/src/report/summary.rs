@@ -13,9 +13,9 @@ use crate::arguments::{Method, NullSpace, Precision, Precond, Solve};
 use crate::console::{count, mib};
 use crate::decision::choose::Choice;
 use crate::error::Failure;
-use crate::input::looks::Looks;
+use crate::input::analysis::AnalysisTimes;
 use crate::input::ready::Ready;
-use crate::run::solution::{Solution, Try, advice};
+use crate::run::solution::{Attempt, Solution, advice};
 use crate::words::told;
 
 /// The data of a run that are known before the solve.
@@ -43,17 +43,17 @@ pub(crate) struct Report {
     threads: usize,
     read_seconds: f64,
     /// The seconds from the parsed matrix to the first iteration: analysis and preconditioner or factors,
-    /// without `tries`.
+    /// without `attempts`.
     setup_seconds: f64,
     /// The analysis of the matrix, a part of the setup: each step with its seconds.
-    looks: Looks,
+    analysis: AnalysisTimes,
     solve_seconds: f64,
     /// The seconds of the command, from its start to this report.
     total_seconds: f64,
     /// The number of iterations of the last method, or of refinement steps for a direct method.
     iterations: usize,
     /// Earlier attempts, with their own iterations and seconds.
-    tries: Vec<Try>,
+    attempts: Vec<Attempt>,
     max_iterations: usize,
     pub(crate) tolerance: f64,
     /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
@@ -97,12 +97,12 @@ impl Report {
             precision: solution.precision,
             threads: setting.threads,
             read_seconds: setting.read_seconds,
-            setup_seconds: ready.looks.borrow().seconds() + solution.setup_seconds,
-            looks: ready.looks.borrow().clone(),
+            setup_seconds: ready.analysis.borrow().seconds() + solution.setup_seconds,
+            analysis: ready.analysis.borrow().clone(),
             solve_seconds: solution.solve_seconds,
             total_seconds: setting.begun.elapsed().as_secs_f64(),
             iterations: solution.iterations,
-            tries: solution.tries.clone(),
+            attempts: solution.attempts.clone(),
             max_iterations: options.given.max_iterations,
             tolerance: options.given.tol,
             true_relative_residual: solution.residual,
@@ -178,8 +178,8 @@ impl fmt::Display for Report {
             .peak_memory_bytes
             .map_or(String::new(), |bytes| format!(", {:.0} MiB peak memory", mib(bytes as usize)));
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
-        writeln!(f, "analysis  {}", self.looks)?;
-        for tried in &self.tries {
+        writeln!(f, "analysis  {}", self.analysis)?;
+        for tried in &self.attempts {
             let (method, precond) =
                 (crate::arguments::name(tried.method), crate::arguments::name(tried.precond));
             writeln!(f, "tried     {method} with {precond}: {tried}")?;

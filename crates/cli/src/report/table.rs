@@ -9,7 +9,7 @@ use crate::arguments::{Compare, Method, Precision, Precond, name};
 use crate::console::{count, mib};
 use crate::decision::choose::Choice;
 use crate::input::ready::Ready;
-use crate::run::solution::{Solution, Try, advice};
+use crate::run::solution::{Attempt, Solution, advice};
 
 /// One method on the system.
 #[derive(Clone, Debug, Serialize)]
@@ -31,7 +31,7 @@ pub(crate) struct Row {
     /// The number of iterations of the last attempt, or of refinement steps for a direct method.
     pub(crate) iterations: usize,
     /// The attempts before the last, with their own iterations and seconds.
-    tries: Vec<Try>,
+    attempts: Vec<Attempt>,
     /// The peak memory, vectors included.
     memory_bytes: usize,
     pub(crate) outcome: &'static str,
@@ -53,7 +53,7 @@ impl Row {
         several: bool,
     ) -> Self {
         let levels = solution.levels.as_ref();
-        let tried: f64 = solution.tries.iter().map(Try::seconds).sum();
+        let tried: f64 = solution.attempts.iter().map(Attempt::seconds).sum();
         Self {
             method,
             precond,
@@ -64,7 +64,7 @@ impl Row {
             solve_seconds: solution.solve_seconds,
             total_seconds: tried + solution.setup_seconds + solution.solve_seconds,
             iterations: solution.iterations,
-            tries: solution.tries.clone(),
+            attempts: solution.attempts.clone(),
             memory_bytes: bytes,
             outcome: solution.ending.name(),
             advice: advice(&solution.ending, false),
@@ -112,7 +112,7 @@ pub(crate) struct Table {
     pub(crate) tolerance: f64,
     limit_seconds: f64,
     /// The seconds of the common analysis of the matrix: diagnosis, conversion to blocks.
-    looking_seconds: f64,
+    analysis_seconds: f64,
     /// The seconds of `auto` after this analysis: choice and solution.
     auto_seconds: f64,
     /// The outcome of `auto`.
@@ -129,7 +129,7 @@ impl Table {
         threads: usize,
         ready: &Ready<'_>,
         (auto, choice, auto_seconds): (&Solution, &Choice, f64),
-        looking_seconds: f64,
+        analysis_seconds: f64,
         mut rows: Vec<Row>,
     ) -> Self {
         rows.sort_by(|a, b| {
@@ -145,7 +145,7 @@ impl Table {
             threads,
             tolerance: options.given.tol,
             limit_seconds: options.limit,
-            looking_seconds,
+            analysis_seconds,
             auto_seconds,
             auto_outcome: auto.ending.name(),
             choice: choice.because.clone(),
@@ -174,7 +174,7 @@ impl fmt::Display for Table {
         writeln!(
             f,
             "analysis {:.3} s; {}; at most {} s for each method\n",
-            self.looking_seconds,
+            self.analysis_seconds,
             count(self.threads, "thread"),
             self.limit_seconds
         )?;
@@ -197,7 +197,7 @@ impl fmt::Display for Table {
             )?;
         }
         for row in &self.rows {
-            for tried in &row.tries {
+            for tried in &row.attempts {
                 let (method, precond) = (name(tried.method), name(tried.precond));
                 let stored = if tried.precision == Precision::Mixed { ", stored in f32" } else { "" };
                 writeln!(f, "\n{}: before it, {method} with {precond}{stored}: {tried}", row.label())?;

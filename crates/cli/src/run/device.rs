@@ -1,40 +1,41 @@
-//! An OpenCL device as a place for the command.
+//! An OpenCL device as a backend of the command.
 
-use coarsen::auto::{Built, Kind, Levels};
+use coarsen::auto::Precond;
+use coarsen::auto::build::{Built, Levels, build_at};
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::opencl::{DeviceSchwarz, DeviceSubdomains, OpenCl};
 use coarsen::schwarz::{Coarse, Repair, Schwarz, Weights};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, LinearOperator, Real};
 
-use super::stage::{Recipes, Stage, anywhere, domains};
+use super::backend::{Parameters, SolveBackend, domains};
 use crate::arguments::domains::Form;
 
 /// An estimate of the bytes of a hierarchy, as a multiple of the bytes of its matrix. Transfers, coarser
 /// levels, diagonal blocks and vectors take as much as the matrix.
 const HIERARCHY: u64 = 3;
 
-impl<V: Real, S: Real> Stage for OpenCl<V, S> {
+impl<V: Real, S: Real> SolveBackend for OpenCl<V, S> {
     fn remark(&self) -> Option<String> {
         Some(format!("on {}", self.device()))
     }
 
     fn build(
         &self,
-        kind: Kind,
-        recipes: &Recipes,
+        precond: Precond,
+        parameters: &Parameters,
         system: System<'_, f64>,
     ) -> Result<Built<Self::Vector>, SetupError> {
-        self.check_room(needed(self, system.matrix, kind, &recipes.domains))?;
-        match (kind, &recipes.domains) {
-            (Kind::Schwarz, Form::Additive(recipe))
+        self.check_room(needed(self, system.matrix, precond, &parameters.domains))?;
+        match (precond, &parameters.domains) {
+            (Precond::Schwarz, Form::Additive(recipe))
                 if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>
             {
                 computed_on_device(recipe, system, self)
             }
             // These forms need the host: a factor, computed weights and smoothed aggregation.
-            (Kind::Schwarz, form) => domains(form, system, self),
-            (other, _) => anywhere(other, recipes, system, self),
+            (Precond::Schwarz, form) => domains(form, system, self),
+            (other, _) => build_at(other, &parameters.named, system, self),
         }
     }
 
@@ -44,16 +45,16 @@ impl<V: Real, S: Real> Stage for OpenCl<V, S> {
 }
 
 /// The number of bytes of the matrix, of a dozen vectors, and of the preconditioner.
-fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, kind: Kind, form: &Form) -> u64 {
+fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
     let inner = on.matrix_bytes(a);
     let domains = |recipe: &Schwarz| on.domain_bytes(recipe, a);
-    let preconditioner = match (kind, form) {
-        (Kind::SmoothedAggregation | Kind::Skinning, _) => HIERARCHY * inner,
-        (Kind::Schwarz, Form::Additive(recipe)) => domains(recipe),
-        (Kind::Schwarz, Form::Multiplicative(over)) => {
+    let preconditioner = match (precond, form) {
+        (Precond::SmoothedAggregation | Precond::Skinning, _) => HIERARCHY * inner,
+        (Precond::Schwarz, Form::Additive(recipe)) => domains(recipe),
+        (Precond::Schwarz, Form::Multiplicative(over)) => {
             HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)
         }
-        (Kind::GaussSeidel | Kind::Ssor | Kind::Chebyshev, _) => inner,
+        (Precond::GaussSeidel | Precond::Ssor | Precond::Chebyshev, _) => inner,
         _ => 0,
     };
     let vectors = 12 * a.shape().0 * size_of::<V>();
@@ -73,7 +74,7 @@ fn computed_on_device<V: Real, S: Real>(
         operator_complexity: 1.0 + built.values() as f64 / system.matrix.nnz().max(1) as f64,
         table: table(&built, &nodes, recipe.domain)?,
     };
-    Ok(Built { preconditioner: Box::new(built), levels: Some(levels) })
+    Ok((Box::new(built), Some(levels)))
 }
 
 /// One line per level.

@@ -4,19 +4,15 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use coarsen::auto::OVER_RELAXATION;
-use coarsen::backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen::auto::Precond as AutoPrecond;
+use coarsen::backend::{Cpu, Reused};
 use coarsen::krylov::{Cg, Krylov};
-use coarsen::multigrid::Multigrid;
 use coarsen::problems::Sequence;
-use coarsen::relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
-use coarsen::skinning::Skinning;
-use coarsen::smoothed_aggregation::SmoothedAggregation;
 use coarsen::sparse::System;
-use coarsen::{Action, AnyError, Decision, Followed, Outcome, Real, Step};
+use coarsen::{Action, AnyError, Decision, Followed, Outcome, Step};
 
-use crate::arguments::domains::{Domains, Form};
-use crate::arguments::overlap::Overlap;
+use super::backend::{Parameters, SolveBackend};
+use crate::arguments::domains::Domains;
 use crate::arguments::{Follow, Precision, Precond, Solve, name};
 use crate::error::Failure;
 use crate::words::told;
@@ -88,42 +84,28 @@ pub(crate) struct Solved {
     pub(crate) outcome: Outcome,
 }
 
-/// The recipe of a preconditioner.
-struct Recipe {
-    kind: Rc<Cell<Precond>>,
-    mixed: bool,
-    aggregation: Multigrid<SmoothedAggregation>,
-    /// The recipe of skinning with the positions of the first step, so that new positions do not change the
-    /// transfers.
-    skinning: Multigrid<Skinning>,
-    domains: Form,
-    overlap: Overlap,
-    /// Whether the inverses of overlapping domains are stored in f64.
-    double: bool,
-}
-
 impl Follower {
     pub(crate) fn new(options: &Solve, sequence: &Sequence) -> Result<Self, Failure> {
         let auto = options.precond == Precond::Auto;
         let asked = !options.given.domains.words().is_empty();
         let unknowns = sequence.elastic().shape().0;
         let (precond, because) = if auto { automatic(unknowns, asked) } else { (options.precond, "") };
-        let large = auto && !asked && unknowns > LARGE;
-        let double = options.precision == Precision::F64;
-        let domains = if large { Domains::over(double) } else { options.given.domains.recipe(double) };
-        let mut skinning = options.given.skinning.recipe();
-        skinning.coarsening.rest = Some(sequence.positions().into());
+        let mut parameters = Parameters::of(&options.given, options.precision);
+        if auto && !asked && unknowns > LARGE {
+            parameters.domains = Domains::over(options.precision == Precision::F64);
+        }
+        // Those of the first step, so that new positions do not change the transfers.
+        parameters.named.skinning.coarsening.rest = Some(sequence.positions().into());
         let kind = Rc::new(Cell::new(precond));
-        let recipe = Recipe {
-            kind: kind.clone(),
-            mixed: options.precision == Precision::Mixed,
-            aggregation: options.given.aggregation.recipe(),
-            skinning,
-            domains,
-            overlap: options.given.overlap.clone(),
-            double,
+        let (current, mixed) = (kind.clone(), options.precision == Precision::Mixed);
+        let build = move |system: System<'_, f64>| {
+            let named = Option::from(current.get()).unwrap_or(AutoPrecond::Schwarz);
+            Ok(match mixed {
+                true => Cpu::mixed().build(named, &parameters, system)?.0,
+                false => Cpu::new().build(named, &parameters, system)?.0,
+            })
         };
-        let step = Step::new(sequence.system(), move |system| recipe.build(system))?;
+        let step = Step::new(sequence.system(), build)?;
         let kinds = if auto { kinds(precond) } else { vec![precond] };
         Ok(Self { kinds, kind, failed: None, is_stale: false, follow: options.follow, because, step })
     }
@@ -251,53 +233,6 @@ impl Follower {
             self.failed = Some(kind);
         }
     }
-}
-
-impl Recipe {
-    fn build(&self, system: System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
-        if self.mixed { self.build_on(system, &Cpu::mixed()) } else { self.build_on(system, &Cpu::new()) }
-    }
-
-    fn build_on<S: Real>(
-        &self,
-        system: System<'_, f64>,
-        on: &Cpu<f64, S>,
-    ) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
-        let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-        let kind = self.kind.get();
-        match kind {
-            Precond::Sa => boxed(&self.aggregation, system, on),
-            Precond::Skinning => boxed(&self.skinning, system, on),
-            Precond::Mas | Precond::Auto => match &self.domains {
-                Form::Additive(recipe) => boxed(recipe, system, on),
-                Form::Multiplicative(recipe) => boxed(&**recipe, system, on),
-            },
-            Precond::None | Precond::BlockJacobi => boxed(&BlockJacobi::default(), system, on),
-            Precond::Jacobi => boxed(&Jacobi::default(), system, on),
-            Precond::L1Jacobi => boxed(&Jacobi { l1: true, ..Jacobi::default() }, system, on),
-            Precond::Gs => boxed(&GaussSeidel::default(), system, on),
-            Precond::Ssor => boxed(&ssor, system, on),
-            Precond::Ic0 => boxed(&Ic0::default(), system, on),
-            Precond::Ilu0 => boxed(&Ilu0, system, on),
-            Precond::As | Precond::Ras => {
-                boxed(&self.overlap.recipe(kind == Precond::Ras, self.double), system, on)
-            }
-            Precond::Chebyshev => boxed(&Chebyshev::default(), system, on),
-        }
-    }
-}
-
-fn boxed<R, B>(
-    recipe: &R,
-    system: System<'_, f64>,
-    on: &B,
-) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError>
-where
-    B: Backend<Vector = Vec<f64>>,
-    R: Setup<f64, B>,
-    R::Built: Prepared<Vec<f64>, f64> + Update<f64> + 'static,
-{
-    Ok(Box::new(recipe.build_from(system, on)?))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The run of a decision: the fourth layer.
 
+pub(crate) mod backend;
 #[cfg(feature = "opencl")]
 mod device;
 pub(crate) mod elastic;
 pub(crate) mod follower;
 pub(crate) mod progress;
-mod refuse;
+pub(crate) mod refuse;
 pub(crate) mod solution;
 pub(crate) mod solve;
-pub(crate) mod stage;

@@ -1,22 +1,92 @@
-//! Checks before the setup whether properties of the matrix exclude the method that was asked for.
+//! How a solve of the command ends, also where properties of the matrix or a limit exclude the method that was asked for.
 
+use std::fmt;
+
+use coarsen::Outcome;
 use coarsen::auto::Ending;
 use coarsen::diagnose::{Definiteness, Diagnosis};
 
 use crate::arguments::Method;
-use crate::words::told;
+use crate::console::mib;
+use crate::words::{Rows, told};
+
+/// How a solve ended, or why it did not start.
+#[derive(Clone, Debug)]
+pub(crate) enum Ended {
+    /// It ended as the library says.
+    Solve(Ending),
+    /// The method requires a symmetric matrix. The row and the column of the largest difference, and both entries.
+    Unsymmetric { row: usize, column: usize, here: f64, there: f64 },
+    /// The method requires a positive definite matrix, and this shows that the matrix is not.
+    Indefinite { why: String },
+    /// The estimated seconds exceed the time limit.
+    TooLong { seconds: f64 },
+    /// The factor exceeds its memory limit.
+    TooLarge { bytes: usize, allowed: usize },
+}
+
+impl Ended {
+    /// The name in reports: snake case.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Solve(ending) => ending.name(),
+            Self::Unsymmetric { .. } => "unsymmetric_matrix",
+            Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
+            Self::TooLong { .. } | Self::TooLarge { .. } => "left_out",
+        }
+    }
+}
+
+/// The cause and the remedy; empty when converged.
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Solve(ending) => ending.fmt(f),
+            Self::Unsymmetric { row, column, here, there } => write!(
+                f,
+                "the matrix is not symmetric: row {row}, column {column} holds {here:.17e}, but row {column}, column {row} holds \
+                 {there:.17e}, a difference of {:.1e}; use gmres, bicgstab or direct; if constraints replaced rows only, eliminate \
+                 their columns too",
+                here - there
+            ),
+            Self::Indefinite { why } => write!(
+                f,
+                "the matrix is not positive definite: {why}; use minres, gmres or direct, or correct the assembly"
+            ),
+            Self::TooLong { seconds } => {
+                write!(f, "not started: it would take about {seconds:.0} s; raise the time limit")
+            }
+            Self::TooLarge { bytes, allowed } => write!(
+                f,
+                "not started: its factor would take {:.0} MiB and the limit is {:.0}; raise the memory limit",
+                mib(*bytes),
+                mib(*allowed)
+            ),
+        }
+    }
+}
+
+impl Rows for Ended {
+    fn rows(&mut self) -> Vec<&mut usize> {
+        match self {
+            Self::Solve(ending) => ending.rows(),
+            Self::Unsymmetric { row, column, .. } => vec![row, column],
+            _ => Vec::new(),
+        }
+    }
+}
 
 /// The reason why a method cannot be used on this matrix, if its diagnosis shows a reason.
-pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ending> {
+pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ended> {
     let values = diagnosis.values.as_ref()?;
     let symmetric = matches!(method, Method::Cg | Method::Fcg | Method::Minres);
     if symmetric && !values.symmetry.holds() {
         let (row, column, here, there) = values.symmetry.worst?;
-        return Some(Ending::Unsymmetric { row, column, here, there });
+        return Some(Ended::Unsymmetric { row, column, here, there });
     }
     let Definiteness::Indefinite(witness) = &values.definiteness else { return None };
     let why = told(witness);
-    matches!(method, Method::Cg | Method::Fcg).then_some(Ending::Indefinite { why })
+    matches!(method, Method::Cg | Method::Fcg).then_some(Ended::Indefinite { why })
 }
 
 #[cfg(test)]

@@ -3,8 +3,14 @@
 use std::fmt;
 
 use coarsen::Outcome;
-use coarsen::auto::{Ending, Last, Levels, Tried};
+use coarsen::auto::build::Levels;
+use coarsen::auto::solve::{self, relative_residual};
+use coarsen::auto::{Ending, Method as AutoMethod};
 use serde::Serialize;
+
+use super::refuse::Ended;
+use crate::input::ready::Ready;
+use crate::input::renumber;
 
 use crate::arguments::{Method, Precision, Precond};
 use crate::console::count;
@@ -12,7 +18,7 @@ use crate::words::told;
 
 /// An attempt that was followed by another attempt.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Try {
+pub(crate) struct Attempt {
     pub(crate) method: Method,
     pub(crate) precond: Precond,
     pub(crate) precision: Precision,
@@ -21,12 +27,11 @@ pub(crate) struct Try {
     pub(crate) iterations: usize,
 }
 
-impl Try {
-    pub(crate) fn new(tried: &Tried, precision: Precision) -> Self {
-        let (method, precond) = labels(tried.of);
+impl Attempt {
+    pub(crate) fn new(tried: &solve::Attempt, precision: Precision) -> Self {
         Self {
-            method,
-            precond,
+            method: tried.method.into(),
+            precond: tried.precond.into(),
             precision: used(tried, precision),
             setup_seconds: tried.setup_seconds,
             solve_seconds: tried.solve_seconds,
@@ -39,25 +44,17 @@ impl Try {
     }
 }
 
-/// The method and the preconditioner as options of the command line.
-pub(crate) fn labels(of: Last) -> (Method, Precond) {
-    match of {
-        Last::Factor => (Method::Direct, Precond::None),
-        Last::Iterations(method, kind) => (method.into(), kind.into()),
-    }
-}
-
 /// The precision of an attempt, never `auto`.
-pub(crate) fn used(tried: &Tried, asked: Precision) -> Precision {
-    match (tried.of, asked) {
-        (Last::Factor, _) => Precision::F64,
+pub(crate) fn used(tried: &solve::Attempt, asked: Precision) -> Precision {
+    match (tried.method, asked) {
+        (AutoMethod::Direct, _) => Precision::F64,
         (_, Precision::Auto) if tried.single => Precision::Mixed,
         (_, Precision::Auto) => Precision::F64,
         (_, asked) => asked,
     }
 }
 
-impl fmt::Display for Try {
+impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { setup_seconds, solve_seconds, iterations, .. } = self;
         let done = count(*iterations, "iteration");
@@ -73,7 +70,7 @@ pub(crate) struct Solution {
     /// The precision of the solve, never `auto`.
     pub(crate) precision: Precision,
     pub(crate) x: Vec<f64>,
-    pub(crate) ending: Ending,
+    pub(crate) ending: Ended,
     /// ‖b − A x‖ / ‖b‖ of x in `f64`.
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
@@ -84,7 +81,7 @@ pub(crate) struct Solution {
     pub(crate) levels: Option<Levels>,
     pub(crate) condition: Option<f64>,
     /// The attempts before the last one.
-    pub(crate) tries: Vec<Try>,
+    pub(crate) attempts: Vec<Attempt>,
     pub(crate) setup_seconds: f64,
     pub(crate) solve_seconds: f64,
     /// Remarks for the report.
@@ -92,8 +89,13 @@ pub(crate) struct Solution {
 }
 
 impl Solution {
-    /// Nothing was tried.
-    pub(crate) fn refused((method, precond): (Method, Precond), x: Vec<f64>, ending: Ending) -> Self {
+    /// Nothing was tried. The solution is the guess, with its residual.
+    pub(crate) fn refused((method, precond): (Method, Precond), ready: &Ready<'_>, ending: Ended) -> Self {
+        let n = ready.input.b.len();
+        let x = ready.input.x0.clone().unwrap_or_else(|| vec![0.0; n]);
+        let (order, block) = (ready.order.as_ref(), ready.matrix().block().0);
+        let [b, guess] = [&ready.input.b, &x].map(|v| renumber::arranged(order, block, v));
+        let residual = relative_residual(ready.problem.matrix(), &b, &guess);
         Self {
             method,
             backend: "cpu",
@@ -101,13 +103,13 @@ impl Solution {
             precision: Precision::F64,
             x,
             ending,
-            residual: 1.0,
+            residual,
             iterations: 0,
             history: Vec::new(),
             times: Vec::new(),
             levels: None,
             condition: None,
-            tries: Vec::new(),
+            attempts: Vec::new(),
             setup_seconds: 0.0,
             solve_seconds: 0.0,
             notes: Vec::new(),
@@ -117,20 +119,22 @@ impl Solution {
 
 /// The advice of an ending, with the options of the command that cure it. With `direct`, a factor was not tried and may
 /// be.
-pub(crate) fn advice(ending: &Ending, direct: bool) -> String {
-    let option = match ending {
-        Ending::Singular(_) => "; --null-space constants gives this null space",
-        Ending::Unsymmetric { here, there, .. }
+pub(crate) fn advice(ended: &Ended, direct: bool) -> String {
+    let option = match ended {
+        Ended::Solve(Ending::Singular(_)) => "; --null-space constants gives this null space",
+        Ended::Unsymmetric { here, there, .. }
             if (here - there).abs() <= 1e-6 * here.abs().max(there.abs()) =>
         {
             "; if the difference is that of single precision, --symmetrize takes the matrix as symmetric"
         }
-        Ending::TimeLimit | Ending::TooLong { .. } => "; see --limit",
-        Ending::TooLarge { .. } => "; see --memory",
-        Ending::NotNull { .. } | Ending::NotNullOfTranspose { .. } => "; see --null-space",
-        Ending::Method(Outcome::Converged | Outcome::Stopped) => "",
-        Ending::Method(_) | Ending::Unstable(_) | Ending::Setup(_) if direct => "; or use --method direct",
+        Ended::Solve(Ending::TimeLimit) | Ended::TooLong { .. } => "; see --limit",
+        Ended::TooLarge { .. } => "; see --memory",
+        Ended::Solve(Ending::NotNull { .. } | Ending::NotNullOfTranspose { .. }) => "; see --null-space",
+        Ended::Solve(Ending::Method(Outcome::Converged | Outcome::Stopped)) => "",
+        Ended::Solve(Ending::Method(_) | Ending::Unstable(_) | Ending::Setup(_)) if direct => {
+            "; or use --method direct"
+        }
         _ => "",
     };
-    told(ending) + option
+    told(ended) + option
 }

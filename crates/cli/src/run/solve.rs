@@ -3,30 +3,32 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use coarsen::auto::{Builder, Built, Ending, Event, Kept, Kind, Problem, solve_by_plan};
+use coarsen::auto::build::{Builder, Built};
+use coarsen::auto::solve;
+use coarsen::auto::{Ending, Precond};
 use coarsen::backend::SetupError;
-use coarsen::direct::{Analysis, Factor, Method as Factorisation};
+use coarsen::direct::{Analysis, Method as Factorisation};
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, LinearOperator, Vector};
 
+use super::backend::{Parameters, SolveBackend};
 use super::progress::Progress;
-use super::refuse::refuse;
-use super::solution::{Solution, Try, labels, used};
-use super::stage::{Recipes, Stage};
+use super::refuse::{Ended, refuse};
+use super::solution::{Attempt, Solution, used};
 use crate::arguments::{Given, Method, Precision};
+use crate::decision::backends::Backends;
 use crate::decision::choose::Choice;
-use crate::decision::places::Stages;
 use crate::error::Failure;
 use crate::input::ready::Ready;
 use crate::input::renumber;
-use crate::words::{self, Rows};
+use crate::words::{Rows, options, told};
 
 /// What a run needs besides the choice.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) ready: &'a Ready<'a>,
     pub(crate) given: &'a Given,
-    pub(crate) stages: &'a Stages,
+    pub(crate) backends: &'a Backends,
     pub(crate) precision: Precision,
     pub(crate) progress: &'a Progress,
     /// The start of the setup, when the matrix was parsed.
@@ -41,30 +43,29 @@ pub(crate) fn solve(
     choice: &mut Choice,
     ordered: Option<Analysis>,
 ) -> Result<Solution, Failure> {
-    let Run { ready, stages, precision, .. } = run;
+    let Run { ready, backends, precision, .. } = run;
     let asked = choice.method();
     if let Some(ending) = refuse(asked, ready.seen()) {
-        let x = ready.input.x0.clone().unwrap_or_else(|| vec![0.0; ready.input.b.len()]);
-        return Ok(Solution::refused((asked, choice.precond()), x, ending));
+        return Ok(Solution::refused((asked, choice.precond()), ready, ending));
     }
-    match stages {
-        Stages::Cpu if precision == Precision::F32 => {
+    match backends {
+        Backends::Cpu if precision == Precision::F32 => {
             let on = coarsen::backend::Cpu::single();
             by_plan(run, choice, (&on, &on), ordered)
         }
-        Stages::Cpu => {
+        Backends::Cpu => {
             let (double, mixed) = (coarsen::backend::Cpu::new(), coarsen::backend::Cpu::mixed());
             in_double(run, choice, (&double, &mixed), ordered)
         }
         #[cfg(feature = "opencl")]
-        Stages::Double(on) => in_double(run, choice, (on, &on.mixed()), ordered),
+        Backends::Double(on) => in_double(run, choice, (on, &on.mixed()), ordered),
         #[cfg(feature = "opencl")]
-        Stages::Single(on) => by_plan(run, choice, (on, on), ordered),
+        Backends::Single(on) => by_plan(run, choice, (on, on), ordered),
     }
 }
 
 /// Solves with vectors in f64 and a preconditioner in the requested precision.
-fn in_double<D: Stage, M: Stage<Vector = D::Vector>>(
+fn in_double<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     run: Run<'_>,
     choice: &mut Choice,
     (double, mixed): (&D, &M),
@@ -77,8 +78,8 @@ fn in_double<D: Stage, M: Stage<Vector = D::Vector>>(
     }
 }
 
-/// Solves with preconditioners of two stages: in the precision of the vectors, and in f32.
-fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
+/// Solves with preconditioners of two backends: in the precision of the vectors, and in f32.
+fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     run: Run<'_>,
     choice: &mut Choice,
     (double, single): (&D, &M),
@@ -86,26 +87,13 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
 ) -> Result<Solution, Failure> {
     let Run { ready, given, progress, deadline, precision, .. } = run;
     let (order, block) = (ready.order.as_ref(), ready.matrix().block().0);
-    let given_b = renumber::arranged(order, block, &ready.input.b);
-    let b = ready.adapted.right_hand_side(&given_b);
+    let b = renumber::arranged(order, block, &ready.input.b);
     let mut x = match &ready.input.x0 {
         Some(x0) => renumber::arranged(order, block, x0).into_owned(),
         None => vec![0.0; b.len()],
     };
-    ready.adapted.start(&mut x);
-    let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
-    let problem = Problem {
-        system: System { positions, near_kernel, ..ready.matrix().into() },
-        operator: ready.adapted.matrix(),
-        b: &b,
-        null_space: ready.null_space.as_ref(),
-        unconstrained: ready.seen().values.as_ref().is_some_and(|values| values.floating > 0),
-        tolerance: given.tol,
-        max_iterations: given.max_iterations,
-        single: precision == Precision::Auto,
-    };
-    let recipes = Recipes::of(given, precision);
-    let place = Place { double, single, recipes: &recipes };
+    let parameters = Parameters::of(given, precision);
+    let builder = TwoPrecisions { double, single, parameters: &parameters, ready };
     let (mut history, mut times) = (Vec::new(), Vec::new());
     let mut at = None;
     progress.iterations(given.tol);
@@ -122,52 +110,46 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
             false => ControlFlow::Continue(()),
         }
     };
-    let mut done = solve_by_plan(&choice.plan, problem, &place, ordered, &mut x, &mut observe)?;
-    in_file_order(&mut done.ending, ready);
-    for event in done.run.iter_mut().flat_map(|run| &mut run.events) {
-        if let Event::Failed { ending, .. } | Event::Retried { ending, .. } = event {
-            in_file_order(ending, ready);
-        }
-    }
-    ready.adapted.set_prescribed(&given_b, &mut x);
+    let mut done = choice.plan.solve(&ready.problem, ordered, &builder, &b, &mut x, &mut observe)?;
     if done.ordering_seconds > 0.0 {
-        ready.looks.borrow_mut().note("ordering for a factor", done.ordering_seconds);
+        ready.analysis.borrow_mut().note("ordering for a factor", done.ordering_seconds);
+    }
+    in_file_order(&mut done.ending, ready);
+    for attempt in &mut done.attempts {
+        in_file_order(&mut attempt.ending, ready);
+        attempt.ending.rows().into_iter().for_each(|row| *row += 1);
     }
     let mut notes = Vec::from_iter(double.remark());
-    notes.extend((!ready.adapted.is_given()).then(|| ready.adapted.to_string()));
-    if let Some(run) = &done.run {
-        let unbounded = run.unbounded.filter(|_| choice.is_auto()).map(Event::NoFactor);
-        let told = run.events.iter().filter(|event| !matches!(event, Event::NoFactor(_))).chain(&unbounded);
-        let told = told.map(words::told);
-        let reason = choice.went(run);
-        notes.extend(told.filter(|told| Some(told) != reason.as_ref()));
+    notes.extend((!ready.problem.is_given()).then(|| ready.problem.to_string()));
+    let reason = choice.went(&done);
+    notes.extend(done.notes().iter().filter(|note| Some(*note) != reason.as_ref()).map(|note| options(note)));
+    if let Some(why) = done.unbounded.filter(|_| choice.is_auto()) {
+        notes.push(format!("no factor: {why}; the cost has no bound"));
     }
-    if let Some(Kept::Factor(factor)) = &done.solver {
-        notes.extend(described(factor, ready));
-    }
+    notes.extend(done.attempts.last().into_iter().flat_map(|last| described(last, ready)));
     if history.is_empty() {
-        history.push(done.residual);
+        history.push(done.true_residual);
         times.push(run.begun.elapsed().as_secs_f64());
     }
-    let (last, before) = match done.tried.split_last() {
+    let (last, before) = match done.attempts.split_last() {
         Some((last, before)) => (Some(last), before),
         None => (None, &[][..]),
     };
-    let (method, precond) = last.map_or((choice.method(), choice.precond()), |tried| labels(tried.of));
+    let method = last.map_or(choice.method(), |last| last.method.into());
     Ok(Solution {
         method,
         backend: if method == Method::Direct { "cpu" } else { double.name() },
-        precond,
+        precond: last.map_or(choice.precond(), |last| last.precond.into()),
         precision: last.map_or(Precision::F64, |tried| used(tried, precision)),
         x: renumber::restored(order, block, x),
-        ending: done.ending,
-        residual: done.residual,
+        ending: Ended::Solve(done.ending),
+        residual: done.true_residual,
         iterations: last.map_or(0, |tried| tried.iterations),
         history,
         times,
         levels: last.and_then(|tried| tried.levels.clone()),
         condition: last.and_then(|tried| tried.condition),
-        tries: before.iter().map(|tried| Try::new(tried, precision)).collect(),
+        attempts: before.iter().map(|tried| Attempt::new(tried, precision)).collect(),
         setup_seconds: last.map_or(0.0, |tried| tried.setup_seconds),
         solve_seconds: last.map_or(0.0, |tried| tried.solve_seconds),
         notes,
@@ -175,16 +157,17 @@ fn by_plan<D: Stage, M: Stage<Vector = D::Vector>>(
 }
 
 /// How a matrix was factorised. A row is that of the input.
-fn described(factor: &Factor, ready: &Ready<'_>) -> Vec<String> {
-    let how = match factor.method() {
+fn described(last: &solve::Attempt, ready: &Ready<'_>) -> Vec<String> {
+    let Some((method, failed)) = &last.factorised else { return Vec::new() };
+    let how = match method {
         Factorisation::Auto | Factorisation::Cholesky => "Cholesky, L L^T",
         Factorisation::Ldlt => "L B L^T with pivots of order 1 and 2",
         Factorisation::Lu => "LU with row exchanges",
     };
-    let failed = factor.fallback().map(|error| {
+    let failed = failed.iter().map(|error| {
         let mut ending = Ending::Factor(error.clone());
         in_file_order(&mut ending, ready);
-        format!("a cheaper factorisation failed: {}", words::told(&ending))
+        format!("a cheaper factorisation failed: {}", told(&ending))
     });
     [format!("factorised by {how}")].into_iter().chain(failed).collect()
 }
@@ -213,14 +196,15 @@ fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
     }
 }
 
-/// Preconditioners of two stages with the same vectors, by the recipes of the command line.
-struct Place<'a, D, M> {
+/// Preconditioners of two backends with the same vectors, by the parameters of the command line.
+struct TwoPrecisions<'a, D, M> {
     double: &'a D,
     single: &'a M,
-    recipes: &'a Recipes,
+    parameters: &'a Parameters,
+    ready: &'a Ready<'a>,
 }
 
-impl<D: Stage, M: Stage<Vector = D::Vector>> Builder for Place<'_, D, M> {
+impl<D: SolveBackend, M: SolveBackend<Vector = D::Vector>> Builder for TwoPrecisions<'_, D, M> {
     type Vector = D::Vector;
 
     fn vector(&self, values: &[<D::Vector as Vector>::Real]) -> Result<D::Vector, Error> {
@@ -235,15 +219,12 @@ impl<D: Stage, M: Stage<Vector = D::Vector>> Builder for Place<'_, D, M> {
         self.double.operator(a)
     }
 
-    fn build(
-        &self,
-        kind: Kind,
-        single: bool,
-        system: System<'_, f64>,
-    ) -> Result<Built<D::Vector>, SetupError> {
+    fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<D::Vector>, SetupError> {
+        let (positions, near_kernel) = (self.ready.positions.as_deref(), self.ready.near_kernel.as_deref());
+        let system = System { positions, near_kernel, ..a.into() };
         match single {
-            true => self.single.build(kind, self.recipes, system),
-            false => self.double.build(kind, self.recipes, system),
+            true => self.single.build(precond, self.parameters, system),
+            false => self.double.build(precond, self.parameters, system),
         }
     }
 }

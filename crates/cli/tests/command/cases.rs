@@ -96,7 +96,7 @@ fn info_names_the_choice_of_solve() {
         let (_, report) = solve(&folder, words);
         let choice = report["choice"][0].as_str().unwrap().split(':').next().unwrap().to_owned();
         let line = info.out.lines().skip_while(|line| !line.contains("solve would use")).nth(1).unwrap();
-        let first = report["tries"][0]["method"].as_str().unwrap_or(&choice);
+        let first = report["attempts"][0]["method"].as_str().unwrap_or(&choice);
         assert!(line.trim().starts_with(&format!("{first}:")), "{words}: {line} / {first}");
         let mut lines: Vec<&str> = info.out.lines().filter(|line| line.len() > 10).collect();
         lines.sort_unstable();

@@ -104,13 +104,13 @@ pub(crate) fn solve(folder: &Folder, words: &str) -> (Done, Value) {
 /// The number of iterations of all attempts.
 pub(crate) fn iterations(report: &Value) -> u64 {
     let of = |part: &Value| part["iterations"].as_u64().unwrap();
-    of(report) + report["tries"].as_array().unwrap().iter().map(of).sum::<u64>()
+    of(report) + report["attempts"].as_array().unwrap().iter().map(of).sum::<u64>()
 }
 
 /// The seconds of setup and solve of all attempts, of a report or a row.
 pub(crate) fn seconds(report: &Value) -> f64 {
     let of = |part: &Value| part["setup_seconds"].as_f64().unwrap() + part["solve_seconds"].as_f64().unwrap();
-    of(report) + report["tries"].as_array().unwrap().iter().map(of).sum::<f64>()
+    of(report) + report["attempts"].as_array().unwrap().iter().map(of).sum::<f64>()
 }
 
 pub(crate) fn json(file: &Path) -> Option<Value> {

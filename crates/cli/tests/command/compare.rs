@@ -47,7 +47,7 @@ fn a_row_holds_the_seconds_of_its_retries() {
     let converged: Vec<_> = rows.iter().filter(|row| row["outcome"] == "converged").collect();
     assert!(converged.is_sorted_by_key(|row| seconds(row)));
     let row = converged.iter().find(|row| row["precond"] == "sa").unwrap();
-    let [tried] = &row["tries"].as_array().unwrap()[..] else { panic!("{row}") };
+    let [tried] = &row["attempts"].as_array().unwrap()[..] else { panic!("{row}") };
     assert_eq!((tried["precond"].as_str(), tried["precision"].as_str()), (Some("sa"), Some("mixed")));
     let (before, last) = (tried["iterations"].as_u64().unwrap(), row["iterations"].as_u64().unwrap());
     assert!(before > 0 && last > 0 && seconds(row) > tried["solve_seconds"].as_f64().unwrap());

@@ -122,6 +122,20 @@ fn tolerances_below_the_precision_stagnate() {
     assert_eq!((done.code, report["outcome"].as_str()), (4, Some("not_attainable")));
 }
 
+/// A solve that is refused returns the guess, with its residual.
+#[test]
+fn refused_solves_report_the_true_residual() {
+    let folder = Folder::new();
+    let a = folder.matrix("a.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
+    let (b, x0) = (folder.vector("b.mtx", &[3.0, 2.0]), folder.vector("x0.mtx", &[1.0, 0.5]));
+    let x = folder.path("x.mtx").display().to_string();
+    let (done, report) = solve(&folder, &format!("{a} --rhs {b} --x0 {x0} --method cg --out {x}"));
+    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("unsymmetric_matrix")));
+    assert_eq!(read_vector(&x).unwrap(), [1.0, 0.5]);
+    let told = report["true_relative_residual"].as_f64().unwrap();
+    assert!((told - residual(&a, &b, &x)).abs() < 1e-12 && told < 0.5, "{told}");
+}
+
 #[test]
 fn methods_refuse_matrices_that_are_not_theirs() {
     let folder = Folder::new();

@@ -204,14 +204,14 @@ fn attempts_before_the_last_are_reported_apart() {
         let (done, report) = solve(&folder, &words);
         let wall = begun.elapsed().as_secs_f64();
         assert_eq!((done.code, report["precond"].as_str()), (0, Some(last)), "{words}: {}", done.err);
-        let tries = report["tries"].as_array().unwrap();
+        let attempts = report["attempts"].as_array().unwrap();
         let tried = |tried: &Value| (tried["precond"].clone(), tried["precision"].clone());
         assert_eq!(
-            tries.iter().map(tried).collect::<Vec<_>>(),
+            attempts.iter().map(tried).collect::<Vec<_>>(),
             expected.iter().map(|&(p, q)| (p.into(), q.into())).collect::<Vec<_>>(),
             "{words}"
         );
-        assert!(tries.iter().all(|tried| tried["iterations"].as_u64() > Some(0)), "{words}: {tries:?}");
+        assert!(attempts.iter().all(|tried| tried["iterations"].as_u64() > Some(0)), "{words}: {attempts:?}");
         assert!(report["iterations"].as_u64() > Some(0), "{words}");
         // The history covers all attempts.
         assert_eq!(report["history"].as_array().unwrap().len() as u64, 1 + iterations(&report), "{words}");
@@ -222,10 +222,10 @@ fn attempts_before_the_last_are_reported_apart() {
 }
 
 /// The steps of the analysis, and their seconds.
-fn looks(report: &Value) -> (Vec<&str>, f64) {
-    let looks = report["looks"].as_array().unwrap();
-    let seconds = looks.iter().map(|look| look["seconds"].as_f64().unwrap());
-    (looks.iter().map(|look| look["step"].as_str().unwrap()).collect(), seconds.sum())
+fn analysis(report: &Value) -> (Vec<&str>, f64) {
+    let steps = report["analysis"].as_array().unwrap();
+    let seconds = steps.iter().map(|step| step["seconds"].as_f64().unwrap());
+    (steps.iter().map(|step| step["step"].as_str().unwrap()).collect(), seconds.sum())
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn every_step_before_the_method_has_its_line() {
     ] {
         let (done, report) = solve(&folder, &words);
         assert_eq!(done.code, 0, "{words}: {}", done.err);
-        let (listed, seconds) = looks(&report);
+        let (listed, seconds) = analysis(&report);
         for step in always.iter().chain(steps) {
             assert_eq!(
                 listed.iter().filter(|listed| *listed == step).count(),
@@ -262,11 +262,11 @@ fn every_step_before_the_method_has_its_line() {
             );
             assert!(done.out.contains(step), "{words}: {step}, {}", done.out);
         }
-        assert!(seconds <= report["setup_seconds"].as_f64().unwrap(), "{words}: looks are part of the setup");
+        assert!(seconds <= report["setup_seconds"].as_f64().unwrap(), "{words}: steps are part of the setup");
     }
 }
 
-/// Reading, setup, solve and tries add up to the time of the command. A busy machine may delay the command
+/// Reading, setup, solve and attempts add up to the time of the command. A busy machine may delay the command
 /// between two of these steps, so the best of three runs counts.
 #[test]
 fn the_seconds_of_the_lines_are_those_of_the_command() {
@@ -315,8 +315,8 @@ fn rows_of_a_reordered_system_are_those_of_the_file() {
     let (done, report) = solve(&folder, &format!("{a} --method gmres --precond jacobi"));
     assert_eq!((done.code, report["outcome"].as_str()), (4, Some("setup_failed")), "{}", done.err);
     assert!(done.err.contains(&format!("row {} ", at(5))), "{}", done.err);
-    assert!(report["tries"].as_array().unwrap().is_empty(), "{}", done.out);
-    assert!(looks(&report).0.contains(&"permutation"), "{}", done.out);
+    assert!(report["attempts"].as_array().unwrap().is_empty(), "{}", done.out);
+    assert!(analysis(&report).0.contains(&"permutation"), "{}", done.out);
 }
 
 /// `--dump` writes only to a folder of its own: what is there of others stays as it is.

@@ -156,9 +156,9 @@ fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> Figures {
     }
     let permutation = 2 * symbolic.nrows();
     Figures {
-        nnz: Some(nnz),
+        nnz,
         bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes(),
         products: if is_supernodal(symbolic) { products::buffer() } else { 0 },
-        flops: Some(flops),
+        flops,
     }
 }

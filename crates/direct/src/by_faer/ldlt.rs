@@ -386,10 +386,10 @@ impl Factorization for Ldlt {
         let sums = &self.tree.sums;
         let values = sums.stored + sums.front + sums.w + sums.most + 4 * self.n;
         Figures {
-            nnz: Some(sums.nnz),
+            nnz: sums.nnz,
             bytes: 8 * values + 4 * (self.tree.rows.len() + self.n) + self.tree.bytes(),
             products: products::buffer(),
-            flops: Some(sums.flops),
+            flops: sums.flops,
         }
     }
 }

@@ -120,6 +120,6 @@ impl Factorization for Lu {
     fn figures(&self) -> Figures {
         let &(nnz, flops) = self.bound.get_or_init(|| self.bound());
         let bytes = self.transpose.bytes() + 16 * nnz;
-        Figures { nnz: Some(nnz), bytes, products: products::buffer(), flops: Some(flops) }
+        Figures { nnz, bytes, products: products::buffer(), flops }
     }
 }

@@ -190,10 +190,10 @@ impl Factorization for BunchKaufman {
     fn figures(&self) -> Figures {
         let n = self.n;
         Figures {
-            nnz: Some(n * (n + 1) / 2),
+            nnz: n * (n + 1) / 2,
             bytes: 8 * (n * n + 4 * n),
             products: 0,
-            flops: Some((1..=n).map(|c| (c * c) as f64).sum()),
+            flops: (1..=n).map(|c| (c * c) as f64).sum(),
         }
     }
 }

@@ -192,10 +192,10 @@ impl Factorization for Ldlt {
         let (n, below) = (self.d.len(), self.structure.below());
         let entries = self.structure.columns.windows(2).map(|ends| (ends[1] - ends[0] + 1) as f64);
         Figures {
-            nnz: Some(n + below),
+            nnz: n + below,
             bytes: self.structure.bytes() + 12 * below + 36 * n,
             products: 0,
-            flops: Some(entries.map(|c| c * c).sum()),
+            flops: entries.map(|c| c * c).sum(),
         }
     }
 }

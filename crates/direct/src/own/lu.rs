@@ -276,12 +276,7 @@ impl Factorization for Lu {
     fn figures(&self) -> Figures {
         let n = self.order.len();
         let (nnz, flops) = self.bound;
-        Figures {
-            nnz: Some(nnz),
-            bytes: self.reach.bytes() + 28 * n + 12 * nnz,
-            products: 0,
-            flops: Some(flops),
-        }
+        Figures { nnz, bytes: self.reach.bytes() + 28 * n + 12 * nnz, products: 0, flops }
     }
 }
 

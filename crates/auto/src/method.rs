@@ -1,11 +1,11 @@
-//! The methods and preconditioners that `auto` uses.
+//! The names of methods and preconditioners.
 
 use std::fmt;
 
-/// A method for A x = b.
+/// A method for A x = b. `Display` gives its name in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Cholesky, LDLᵀ or LU.
+    /// Cholesky, L B Lᵀ or LU, without a preconditioner.
     Direct,
     /// Conjugate gradients.
     Cg,
@@ -32,11 +32,11 @@ impl fmt::Display for Method {
     }
 }
 
-/// A kind of preconditioner.
+/// A preconditioner. `Display` gives its name in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Precond {
     /// No preconditioner.
-    Identity,
+    None,
     /// The diagonal.
     Jacobi,
     /// The row sums of absolute values, which are positive also where the diagonal is not.
@@ -65,17 +65,17 @@ pub enum Kind {
     Skinning,
 }
 
-impl Kind {
+impl Precond {
     /// Whether it is a hierarchy.
-    pub fn is_hierarchy(self) -> bool {
+    pub(crate) fn is_hierarchy(self) -> bool {
         matches!(self, Self::SmoothedAggregation | Self::Skinning)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for Precond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Identity => "none",
+            Self::None => "none",
             Self::Jacobi => "jacobi",
             Self::L1Jacobi => "l1-jacobi",
             Self::BlockJacobi => "block-jacobi",

@@ -1,12 +1,12 @@
-//! The places that solve.
+//! The backends that solve.
 
 use coarsen::{AnyBackend, BackendChoice};
 
 use crate::arguments::{Precision, Precond};
 use crate::error::Failure;
 
-/// The places of one backend, in every precision.
-pub(crate) enum Stages {
+/// One backend, in every precision.
+pub(crate) enum Backends {
     Cpu,
     #[cfg(feature = "opencl")]
     Double(coarsen::opencl::OpenCl<f64>),
@@ -14,7 +14,7 @@ pub(crate) enum Stages {
     Single(coarsen::opencl::OpenCl<f32>),
 }
 
-impl Stages {
+impl Backends {
     /// Opens a backend by name, before any input is read.
     pub(crate) fn open(choice: BackendChoice, precision: Precision) -> Result<Self, Failure> {
         if precision == Precision::F32 {
@@ -39,7 +39,7 @@ impl Stages {
         }
     }
 
-    /// Whether a preconditioner is available at this place.
+    /// Whether a preconditioner is available at this backend.
     pub(crate) fn builds(&self, precond: Precond) -> bool {
         matches!(self, Self::Cpu)
             || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::As | Precond::Ras)

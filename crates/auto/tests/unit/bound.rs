@@ -1,16 +1,15 @@
 //! The bound is tested with an adversary, which chooses iterations, forecasts, sizes and failures. The work
 //! is at most three times the smaller of the work of all methods tried and the work of the factor.
 
-use std::convert::Infallible;
-
-use coarsen_auto::{
-    Attempt, Attempts, Candidate, Costs, Ending, FactorCost, Kind, Last, Limits, Method, Monitor, NoFactor,
-    Plan, Reason, Why, drive,
-};
 use coarsen_core::Outcome;
 use coarsen_direct::Figures;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+
+use crate::cost::Costs;
+use crate::plan::{NoFactor, Plan};
+use crate::schedule::{FactorCost, Monitor, Next, Order, Schedule};
+use crate::{Auto, Ending, Method, Precond};
 
 /// The behaviour of a preconditioner, chosen by the adversary.
 #[derive(Clone, Debug)]
@@ -28,59 +27,70 @@ struct Secret {
 }
 
 /// Runs attempts as the adversary has chosen, and records the most expensive iteration.
-struct Adversary {
+struct Adversary<'a> {
     secrets: Vec<Secret>,
-    plan: Plan,
+    plan: &'a Plan,
     factors: bool,
     /// The cost of the most expensive iteration.
     granule: f64,
     /// Whether a method that began can still continue.
     alive: Vec<bool>,
-    begun: Vec<Kind>,
     ending: Ending,
+    /// The last attempt; `None` for a factor.
+    last: Option<usize>,
 }
 
-impl Adversary {
-    fn new(secrets: Vec<Secret>, plan: &Plan, factors: bool) -> Self {
-        let (plan, alive) = (plan.clone(), vec![false; secrets.len()]);
+impl<'a> Adversary<'a> {
+    fn new(secrets: Vec<Secret>, plan: &'a Plan, factors: bool) -> Self {
+        let alive = vec![false; secrets.len()];
         let ending = Ending::Method(Outcome::Stopped);
-        Self { secrets, plan, factors, granule: 0.0, alive, begun: Vec::new(), ending }
+        Self { secrets, plan, factors, granule: 0.0, alive, ending, last: None }
     }
-}
 
-impl Attempts for Adversary {
-    type Error = Infallible;
+    /// Runs a schedule to its end. Returns the work of iterations, of ordering and factor, and why there was no factor.
+    fn run(&mut self, order: &mut Order<'_>) -> (f64, f64, Option<NoFactor>) {
+        let mut schedule = Schedule::new(self.plan, order);
+        loop {
+            match schedule.next() {
+                Next::Iterate(i) => {
+                    self.ending = self.iterate(i, &mut schedule.begin(i));
+                    schedule.end(i, 0, &self.ending);
+                    self.last = Some(i);
+                }
+                Next::Factor => {
+                    schedule.begin_factor();
+                    let outcome = if self.factors { Outcome::Converged } else { Outcome::Breakdown };
+                    self.ending = Ending::Method(outcome);
+                    schedule.end_factor(&self.ending, false);
+                    self.last = None;
+                }
+                Next::End => break,
+            }
+        }
+        let why = if let FactorCost::None(why) = schedule.factor { Some(why) } else { None };
+        (schedule.iterated, schedule.direct, why)
+    }
 
-    fn iterate(&mut self, attempt: Attempt, monitor: &mut Monitor<'_>) -> Result<Ending, Infallible> {
-        let Candidate { method, kind } = attempt.candidate;
-        let at = self.plan.candidates.iter().position(|c| *c == attempt.candidate).expect("of the plan");
-        let secret = &self.secrets[at];
-        self.begun.push(kind);
+    fn iterate(&mut self, i: usize, monitor: &mut Monitor<'_, '_>) -> Ending {
+        let secret = &self.secrets[i];
         monitor.built(secret.complexity);
-        let iteration = self.plan.costs.iteration(method, kind, secret.complexity);
-        self.granule = self.granule.max(iteration);
-        self.alive[at] = true;
+        self.granule = self.granule.max(self.plan.iteration(i, secret.complexity));
+        self.alive[i] = true;
         let condition = || secret.condition;
         for number in 0..=secret.takes {
             let shown = secret.shows[number % secret.shows.len()];
             if monitor.see(number, shown, &condition).is_break() {
-                return Ok(Ending::Method(Outcome::Stopped));
+                return Ending::Method(Outcome::Stopped);
             }
         }
-        self.alive[at] = secret.fails.is_none();
+        self.alive[i] = secret.fails.is_none();
         if secret.fails == Some(Outcome::IndefiniteOperator) {
             // No method for positive definite matrices can go on.
-            let definite = |c: &Candidate| matches!(c.method, Method::Cg | Method::FlexibleCg);
+            let definite = |method: Method| matches!(method, Method::Cg | Method::FlexibleCg);
             let candidates = self.plan.candidates.iter().zip(&mut self.alive);
-            candidates.filter(|(c, _)| definite(c)).for_each(|(_, alive)| *alive = false);
+            candidates.filter(|(candidate, _)| definite(candidate.0)).for_each(|(_, alive)| *alive = false);
         }
-        self.ending = Ending::Method(secret.fails.unwrap_or(Outcome::Converged));
-        Ok(self.ending.clone())
-    }
-
-    fn factor(&mut self) -> Result<(Ending, bool), Infallible> {
-        self.ending = Ending::Method(if self.factors { Outcome::Converged } else { Outcome::Breakdown });
-        Ok((self.ending.clone(), false))
+        Ending::Method(secret.fails.unwrap_or(Outcome::Converged))
     }
 }
 
@@ -124,31 +134,31 @@ fn costs() -> impl Strategy<Value = Costs> {
 }
 
 /// The candidates of a positive definite, of an indefinite, and of an unsymmetric matrix.
-const CANDIDATES: [[(Method, Kind); 4]; 3] = [
+const CANDIDATES: [[(Method, Precond); 4]; 3] = [
     [
-        (Method::Cg, Kind::Jacobi),
-        (Method::Cg, Kind::Skinning),
-        (Method::Cg, Kind::SmoothedAggregation),
-        (Method::Cg, Kind::Ic0),
+        (Method::Cg, Precond::Jacobi),
+        (Method::Cg, Precond::Skinning),
+        (Method::Cg, Precond::SmoothedAggregation),
+        (Method::Cg, Precond::Ic0),
     ],
     [
-        (Method::Minres, Kind::L1Jacobi),
-        (Method::Minres, Kind::Identity),
-        (Method::Gmres, Kind::Ilu0),
-        (Method::Gmres, Kind::RestrictedSchwarz),
+        (Method::Minres, Precond::L1Jacobi),
+        (Method::Minres, Precond::None),
+        (Method::Gmres, Precond::Ilu0),
+        (Method::Gmres, Precond::RestrictedSchwarz),
     ],
     [
-        (Method::Gmres, Kind::SmoothedAggregation),
-        (Method::BiCgStab, Kind::Ilu0),
-        (Method::Gmres, Kind::Ilu0),
-        (Method::Gmres, Kind::L1Jacobi),
+        (Method::Gmres, Precond::SmoothedAggregation),
+        (Method::BiCgStab, Precond::Ilu0),
+        (Method::Gmres, Precond::Ilu0),
+        (Method::Gmres, Precond::L1Jacobi),
     ],
 ];
 
-fn plan(costs: Costs, of: usize, factor: FactorCost, memory: usize) -> Plan {
-    let candidates = CANDIDATES[of].map(|(method, kind)| Candidate { method, kind }).to_vec();
-    let reason = Reason { matrix: String::new(), unknowns: costs.unknowns as usize, why: Why::Cheapest };
-    Plan { costs, candidates, first: None, factor, memory, negate: false, symmetric: of < 2, reason }
+fn plan(costs: Costs, of: usize, total: f64, memory: usize, single: bool) -> Plan {
+    let auto = Auto { max_iterations: 1_000_000, single, ..Auto::default() };
+    let factor = FactorCost::Estimated { ordering: costs.ordering(), least: costs.least(), total };
+    Plan { costs, factor, memory, ..super::plan_of(auto, &CANDIDATES[of], of < 2) }
 }
 
 proptest! {
@@ -164,53 +174,43 @@ proptest! {
         (fill, flops) in (0.0_f64..4.0, 0.0_f64..14.0),
         total in 0.0_f64..14.0,
         single in any::<bool>(),
-        begins in 0..6_usize,
+        factor_first in prop::bool::weighted(0.1),
     ) {
-        let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil();
-        let figures = Figures { nnz: Some(nnz as usize), bytes: 1, products: 0, flops: Some(10_f64.powf(flops)) };
-        let factor = FactorCost::Estimated { ordering: costs.ordering(), least: costs.least(), total: 10_f64.powf(total) };
-        let mut plan = plan(costs, of, factor, 2);
-        plan.first = match begins {
-            4 => Some(Last::Factor),
-            5 => None,
-            k => Some(Last::Iterations(plan.candidates[k].method, plan.candidates[k].kind)),
-        };
+        let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil() as usize;
+        let figures = Figures { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
+        let plan = Plan { factor_first, ..plan(costs, of, 10_f64.powf(total), 2, single) };
         let mut adversary = Adversary::new(secrets, &plan, true);
-        let limits = Limits { tolerance: 1e-8, max_iterations: 1_000_000, single };
-        let run = drive(&plan, limits, &mut adversary, &mut || Ok(figures)).unwrap();
+        let (iterated, direct, unbounded) = adversary.run(&mut || Ok(figures));
 
         prop_assert!(adversary.ending.converged());
-        prop_assert_eq!(run.unbounded, None);
-        let whole = costs.ordering() + costs.factor(&figures).unwrap();
-        let (spent, iterated) = (run.log.total(), run.log.iterated());
+        prop_assert_eq!(unbounded, None);
+        let whole = costs.ordering() + costs.factor(&figures);
+        let spent = iterated + direct;
         // The cost of the methods tried is at least their work so far; a method that failed has infinite cost.
         let alive = adversary.alive.contains(&true);
         let tried = if iterated > 0.0 && alive { iterated } else { f64::INFINITY };
         let best = tried.min(whole);
         prop_assert!(
             spent <= (3.0 * best + 3.0 * adversary.granule) * (1.0 + 1e-9),
-            "{spent:e} for {best:e}: iterated {iterated:e}, factor {whole:e}, {:?}, {:?}", run.events, run.log
+            "{spent:e} for {best:e}: iterated {iterated:e}, factor {whole:e}"
         );
     }
 
     /// Without a factor, a method that can solve the system ends the solve, whatever the others promise.
     #[test]
-    fn methods_that_can_solve_have_their_turn(
+    fn methods_that_can_solve_are_tried(
         costs in costs(),
         of in 0..3_usize,
         secrets in prop::collection::vec(secret(), 4),
         memory in any::<bool>(),
     ) {
-        let factor = FactorCost::Estimated { ordering: costs.ordering(), least: costs.least(), total: 1e14 };
-        let plan = plan(costs, of, factor, 1);
-        let figures = Figures { nnz: Some(1 << 40), bytes: 2, products: 0, flops: Some(1e9) };
+        let plan = plan(costs, of, 1e14, 1, false);
+        let figures = Figures { nnz: 1 << 40, bytes: 2, products: 0, flops: 1e9 };
         let able = secrets.iter().any(|s| s.fails.is_none());
         let indefinite = of == 0 && secrets.iter().any(|s| s.fails == Some(Outcome::IndefiniteOperator));
         let mut adversary = Adversary::new(secrets, &plan, false);
-        let limits = Limits { tolerance: 1e-8, max_iterations: 1_000_000, single: false };
-        let mut order = || if memory { Ok(figures) } else { Err(NoFactor::Failed) };
-        let run = drive(&plan, limits, &mut adversary, &mut order).unwrap();
-        prop_assert!(!able || indefinite || adversary.ending.converged(), "{run:?}");
-        prop_assert!(run.last != Last::Factor);
+        adversary.run(&mut || if memory { Ok(figures) } else { Err(NoFactor::Failed) });
+        prop_assert!(!able || indefinite || adversary.ending.converged(), "{:?}", adversary.alive);
+        prop_assert!(adversary.last.is_some(), "there is no factor");
     }
 }

@@ -1,0 +1,243 @@
+//! Preconditioners by name.
+
+use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen_core::{Class, Error, Identity, LinearOperator, Narrow, Preconditioner, Real, Vector};
+use coarsen_multigrid::{Coarsening, Hierarchy, Multigrid, NarrowHierarchy};
+use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
+use coarsen_skinning::Skinning;
+use coarsen_skinning::skinning;
+use coarsen_smoothed_aggregation::SmoothedAggregation;
+use coarsen_smoothed_aggregation::smoothed_aggregation;
+use coarsen_sparse::{Bsr, System};
+
+use crate::Precond;
+
+/// The relaxation factor of [`Precond::Ssor`]. It must be below 2; 1 is Gauss-Seidel, and 1.2 to 1.7 is best
+/// on model problems.
+const OVER_RELAXATION: f64 = 1.3;
+
+/// Builds vectors, operators and preconditioners at one backend.
+///
+/// A program with another backend, or with other parameters of its preconditioners, implements it.
+pub trait Builder {
+    /// The vectors of the backend.
+    type Vector: Vector;
+
+    /// Copies numbers into a vector of the backend.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn vector(&self, values: &[<Self::Vector as Vector>::Real]) -> Result<Self::Vector, Error>;
+
+    /// Copies a vector of the backend into host memory.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn read(&self, vector: &Self::Vector, into: &mut [<Self::Vector as Vector>::Real]) -> Result<(), Error>;
+
+    /// The matrix as an operator on these vectors.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Self::Vector> + 'a>, Error>;
+
+    /// Builds a preconditioner of a matrix without contact; `single` asks for storage in f32.
+    ///
+    /// # Errors
+    /// Those of the preconditioner.
+    fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<Self::Vector>, SetupError>;
+}
+
+/// A preconditioner, and its levels if it is a hierarchy.
+pub type Built<V> = (Box<dyn Prepared<V, f64>>, Option<Levels>);
+
+/// The levels of a preconditioner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levels {
+    /// Their number.
+    pub count: usize,
+    /// The entries of the matrices of all levels, divided by the entries of A.
+    pub operator_complexity: f64,
+    /// A table, one line for each level.
+    pub table: String,
+}
+
+/// The parameters of the preconditioners that have some.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    /// [`Precond::SmoothedAggregation`].
+    pub aggregation: Multigrid<SmoothedAggregation>,
+    /// [`Precond::Skinning`].
+    pub skinning: Multigrid<Skinning>,
+    /// [`Precond::Schwarz`].
+    pub schwarz: Schwarz,
+    /// [`Precond::OverlappingSchwarz`].
+    pub overlapping: AdditiveSchwarz,
+    /// [`Precond::RestrictedSchwarz`].
+    pub restricted: AdditiveSchwarz,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            aggregation: smoothed_aggregation(),
+            skinning: skinning(),
+            schwarz: Schwarz::multilevel(),
+            overlapping: AdditiveSchwarz::overlapping(),
+            restricted: AdditiveSchwarz::restricted(),
+        }
+    }
+}
+
+/// Builds a preconditioner on the CPU. Where it is stored in f32 for vectors in f64, a hierarchy is computed and applied in f32.
+///
+/// ```
+/// use coarsen_auto::{Precond, build::{Parameters, build}};
+/// use coarsen_backend::Cpu;
+/// let a = coarsen_problems::poisson2d(20)?.matrix;
+/// let (_, levels) = build(Precond::SmoothedAggregation, &Parameters::default(), (&a).into(), &Cpu::mixed())?;
+/// assert_eq!(levels.unwrap().count, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of the preconditioner.
+pub fn build<V: Real, S: Real>(
+    precond: Precond,
+    parameters: &Parameters,
+    system: System<'_, f64>,
+    on: &Cpu<V, S>,
+) -> Result<Built<Vec<V>>, SetupError> {
+    match precond {
+        Precond::SmoothedAggregation if V::NAME != S::NAME => {
+            in_f32(system, |system| parameters.aggregation.build_narrow(system))
+        }
+        Precond::Skinning if V::NAME != S::NAME => {
+            in_f32(system, |system| parameters.skinning.build_narrow(system))
+        }
+        Precond::Schwarz => one_level(parameters.schwarz.build_from(system, on)?),
+        Precond::OverlappingSchwarz => one_level(parameters.overlapping.build_from(system, on)?),
+        Precond::RestrictedSchwarz => one_level(parameters.restricted.build_from(system, on)?),
+        Precond::Ic0 => one_level(Ic0::default().build_from(system, on)?),
+        Precond::Ilu0 => one_level(Ilu0.build_from(system, on)?),
+        _ => build_at(precond, parameters, system, on),
+    }
+}
+
+/// Builds a preconditioner at any backend: a hierarchy, Jacobi, Gauss-Seidel or Chebyshev. All others give the identity.
+///
+/// # Errors
+/// Those of the preconditioner.
+pub fn build_at<B: Backend>(
+    precond: Precond,
+    parameters: &Parameters,
+    system: System<'_, f64>,
+    on: &B,
+) -> Result<Built<B::Vector>, SetupError> {
+    let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+    match precond {
+        Precond::SmoothedAggregation => {
+            let built = parameters.aggregation.build_from(system, on)?;
+            let levels = levels(&built);
+            Ok((Box::new(built), Some(levels)))
+        }
+        Precond::Skinning => {
+            let built = parameters.skinning.build_from(system, on)?;
+            let levels = levels(&built);
+            Ok((Box::new(built), Some(levels)))
+        }
+        Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
+        Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
+        Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
+        Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
+        Precond::Ssor => one_level(ssor.build_from(system, on)?),
+        Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
+        _ => one_level(Identity),
+    }
+}
+
+fn one_level<V: Vector>(built: impl Prepared<V, f64> + 'static) -> Result<Built<V>, SetupError> {
+    Ok((Box::new(built), None))
+}
+
+fn levels<T: Real, B: Backend, C: Coarsening<T>>(built: &Hierarchy<T, B, C>) -> Levels {
+    let (count, operator_complexity) = (built.levels(), built.operator_complexity());
+    Levels { count, operator_complexity, table: built.to_string() }
+}
+
+/// The preconditioners of the CPU with their default parameters, for a system with its positions and near-kernel.
+pub(crate) struct Host<'a>(pub(crate) System<'a, f64>);
+
+impl Builder for Host<'_> {
+    type Vector = Vec<f64>;
+
+    fn vector(&self, values: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(values.to_vec())
+    }
+
+    fn read(&self, vector: &Vec<f64>, into: &mut [f64]) -> Result<(), Error> {
+        into.copy_from_slice(vector);
+        Ok(())
+    }
+
+    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Vec<f64>> + 'a>, Error> {
+        Ok(Box::new(a))
+    }
+
+    fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<Vec<f64>>, SetupError> {
+        let (system, parameters) = (System { matrix: a, contact: None, ..self.0 }, Parameters::default());
+        match single {
+            true => build(precond, &parameters, system, &Cpu::mixed()),
+            false => build(precond, &parameters, system, &Cpu::new()),
+        }
+    }
+}
+
+/// Builds a hierarchy that is computed and applied in f32, for vectors in another precision.
+fn in_f32<V: Real, C: Coarsening<f32> + 'static>(
+    system: System<'_, f64>,
+    build: impl FnOnce(System<'_, f32>) -> Result<NarrowHierarchy<C>, SetupError>,
+) -> Result<Built<Vec<V>>, SetupError> {
+    let matrix = system.whole()?.to::<f32>();
+    let hierarchy = build(rounded(system, &matrix))?;
+    let levels = levels(hierarchy.get());
+    Ok((Box::new(SinglePrecision { hierarchy, matrix }), Some(levels)))
+}
+
+/// The system with a matrix in f32.
+fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32> {
+    let System { positions, near_kernel, links, cancel, .. } = system;
+    System { positions, near_kernel, links, cancel, ..System::from(matrix) }
+}
+
+/// A hierarchy in f32, and the matrix to which updates are rounded.
+struct SinglePrecision<C: Coarsening<f32>> {
+    hierarchy: Narrow<Hierarchy<f32, Cpu<f32>, C>>,
+    matrix: Bsr<f32>,
+}
+
+impl<V: Real, C: Coarsening<f32>> Preconditioner<Vec<V>> for SinglePrecision<C> {
+    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        self.hierarchy.apply(r, z);
+    }
+
+    fn class(&self) -> Class {
+        Preconditioner::<Vec<V>>::class(&self.hierarchy)
+    }
+
+    fn size(&self) -> Option<usize> {
+        Preconditioner::<Vec<V>>::size(&self.hierarchy)
+    }
+}
+
+impl<C: Coarsening<f32>> Update<f64> for SinglePrecision<C> {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        let whole = system.whole()?;
+        match self.matrix.pattern() == whole.pattern() && self.matrix.block() == whole.block() {
+            true => coarsen_core::parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32),
+            false => self.matrix = whole.to::<f32>(),
+        }
+        self.hierarchy.get_mut().update_from(rounded(system, &self.matrix))
+    }
+}

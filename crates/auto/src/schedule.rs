@@ -1,0 +1,436 @@
+//! Which method runs, and when it is left: forecasts, the work so far, and the rule for a factor.
+//!
+//! | step | action |
+//! |---|---|
+//! | 1 | the method with the lowest expected work begins; a factor, if its estimate is lower |
+//! | 2 | while it runs, its [`Monitor`] forecasts the remaining work. It is left if a factor, or a method that has not begun, is cheaper |
+//! | 3 | the method with the lowest forecast follows, from the best x so far |
+//! | 4 | a method that fails in f32 is repeated in f64, and a method that fails in f64 does not come back |
+//! | 5 | when no method is left, the factor is computed |
+//!
+//! **Forecasts.** The total number of iterations is a weighted geometric mean of two forecasts. The first extends the mean change
+//! of ln ‖r‖ over the last half of the iterations. It is too high on a plateau before the smallest eigenvalue is found, and too
+//! low if convergence slows down later. The second is ½ √κ ln(2/ε) (Saad 2003, (6.128)), with κ from Ritz values. It is too
+//! low until the smallest eigenvalue is found, and too high if only few eigenvalues are small.
+//!
+//! **The factor.** A factor is computed at a work R of setups and iterations (`iterated`) between half and twice its cost
+//! C = O + F (`total`, `ordering`, `factor`); the forecast decides when. C₀ ≤ C (`least`) is a bound from the entries of A.
+//! So the total work is at most three times the smaller of R and C, whatever the forecasts are: see the proof in the page
+//! "Choosing a solver" of the book. *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching",
+//! Algorithmica 3 (ski rental).
+
+use std::ops::ControlFlow;
+
+use coarsen_backend::SetupError;
+use coarsen_core::{Iteration, Outcome, Real, RitzValues, Vector};
+use coarsen_direct::Figures;
+
+use crate::ending::Ending;
+use crate::plan::{NoFactor, Plan, needs_definite};
+
+/// The weight of the slope in a forecast; the condition number has the remaining weight.
+const SLOPE: f64 = 0.3;
+
+/// The forecast if the residual does not fall.
+const UNSEEN: f64 = 1e4;
+
+/// While the expected work of a hierarchy is not spent it is not left, since its first forecasts are too high. Later the
+/// forecast of its remaining work may be this multiple of that of another method.
+const HIERARCHY_PATIENCE: f64 = 4.0;
+
+/// The relative residual below which a hierarchy converges: its forecast is at most [`BY_RATE`] times that of its rate.
+const CONVERGING: f64 = 2e-2;
+
+/// See [`CONVERGING`].
+const BY_RATE: f64 = 1.3;
+
+/// If the expected work of a hierarchy is spent and its end is not near, what is expected of other methods may be wrong too: at
+/// most this multiple of the work after which their own forecast is known is expected of them.
+const PROBE: f64 = 8.0;
+
+/// The number of iterations before the first forecast, with a hierarchy and with others.
+const FIRST: [usize; 2] = [8, 10];
+
+/// If the forecast is below this fraction of F, iterations continue.
+const SOON: f64 = 0.5;
+
+/// If the forecast is above this multiple of F, the factor is computed at C/2. It is above 1 because early
+/// forecasts are too high.
+const FAR: f64 = 1.2;
+
+/// The cost of a factor, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FactorCost {
+    /// No factor is possible.
+    None(NoFactor),
+    /// The matrix is not ordered yet: O, C₀, and the estimate of C from the structure of the matrix.
+    Estimated { ordering: f64, least: f64, total: f64 },
+    /// The matrix is ordered: F and C.
+    Known { factor: f64, total: f64 },
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// An attempt with a candidate of the plan.
+    Iterate(usize),
+    /// The factor.
+    Factor,
+    /// Nothing: the solve ends.
+    End,
+}
+
+/// Orders the matrix. It returns the size of the factor, or that no factor is possible.
+pub(crate) type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
+
+/// What is known of a candidate.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// The forecast of the remaining work, with the setup before it is set up.
+    forecast: f64,
+    /// The work so far; 0 before it begins.
+    spent: f64,
+    failed_in_f32: bool,
+    failed: bool,
+}
+
+/// The state of a solve.
+pub(crate) struct Schedule<'a> {
+    plan: &'a Plan,
+    order: &'a mut Order<'a>,
+    pub(crate) factor: FactorCost,
+    /// R.
+    pub(crate) iterated: f64,
+    /// The work of orderings and factors.
+    pub(crate) direct: f64,
+    /// The size of the factor, once the matrix is ordered.
+    pub(crate) ordered: Option<Figures>,
+    states: Vec<State>,
+    /// The forecast of the total iterations of the method that was left for another one.
+    left: Option<f64>,
+    /// Whether the factor follows.
+    factor_is_due: bool,
+    ended: bool,
+}
+
+impl<'a> Schedule<'a> {
+    pub(crate) fn new(plan: &'a Plan, order: &'a mut Order<'a>) -> Self {
+        let state = |forecast| State { forecast, spent: 0.0, failed_in_f32: false, failed: false };
+        Self {
+            plan,
+            order,
+            factor: plan.factor,
+            iterated: 0.0,
+            direct: 0.0,
+            ordered: None,
+            states: (0..plan.candidates.len()).map(|i| state(plan.expected(i))).collect(),
+            left: None,
+            factor_is_due: plan.factor_first,
+            ended: false,
+        }
+    }
+
+    /// Decides what follows; orders the matrix where this is necessary.
+    pub(crate) fn next(&mut self) -> Next {
+        loop {
+            if self.ended {
+                return Next::End;
+            }
+            let (best, begun) = (self.cheapest(|_| true), self.cheapest(|state| state.spent > 0.0));
+            if let FactorCost::None(_) = self.factor {
+                return best.map_or(Next::End, Next::Iterate);
+            }
+            let (paid, most, price) = self.limits();
+            let known = matches!(self.factor, FactorCost::Known { .. });
+            if let Some(i) = best.filter(|_| !self.factor_is_due) {
+                let with = self.iterated + if self.states[i].spent > 0.0 { 0.0 } else { self.plan.setup(i) };
+                let cheaper = self.states[i].forecast <= price && with <= most;
+                // A cheap setup begins before an ordering that costs more than twice as much.
+                if cheaper || !known && begun.is_none() && with < paid {
+                    return Next::Iterate(i);
+                }
+                if let Some(i) = begun.filter(|_| self.iterated < paid) {
+                    return Next::Iterate(i);
+                }
+            }
+            match known {
+                true => return Next::Factor,
+                false => self.order(),
+            }
+        }
+    }
+
+    /// The R before which neither the factor nor its ordering may follow, the R that a setup must not exceed, and the forecast
+    /// above which a factor is cheaper.
+    fn limits(&self) -> (f64, f64, f64) {
+        match self.factor {
+            FactorCost::None(_) => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
+            FactorCost::Estimated { ordering, least, total } => (0.5 * ordering, 2.0 * least, total),
+            FactorCost::Known { factor, total } => (0.5 * total, 2.0 * total, factor),
+        }
+    }
+
+    /// The candidate with the lowest forecast among those that did not fail.
+    fn cheapest(&self, of: impl Fn(&State) -> bool) -> Option<usize> {
+        let open = (0..self.states.len()).filter(|&i| !self.states[i].failed && of(&self.states[i]));
+        open.min_by(|&i, &j| self.states[i].forecast.total_cmp(&self.states[j].forecast))
+    }
+
+    /// Whether the preconditioner of a candidate is stored in f32.
+    pub(crate) fn single(&self, i: usize) -> bool {
+        self.plan.auto.single && self.plan.stores_single(i) && !self.states[i].failed_in_f32
+    }
+
+    /// Begins an attempt with a candidate, or goes on with it.
+    pub(crate) fn begin(&mut self, i: usize) -> Monitor<'_, 'a> {
+        if self.states[i].spent == 0.0 {
+            self.spend(i, self.plan.setup(i));
+        }
+        let [hierarchy, other] = FIRST;
+        let check = if self.plan.candidates[i].1.is_hierarchy() { hierarchy } else { other };
+        let work = self.plan.iteration(i, 1.0);
+        Monitor { schedule: self, i, work, done: 0, check, logs: Vec::new(), total: None }
+    }
+
+    fn spend(&mut self, i: usize, work: f64) {
+        self.iterated += work;
+        self.states[i].spent += work;
+    }
+
+    /// Takes the ending of an attempt. Returns a sentence if the method was left, or is repeated in f64.
+    pub(crate) fn end(&mut self, i: usize, iterations: usize, ending: &Ending) -> Option<String> {
+        let (method, precond) = self.plan.candidates[i];
+        let left = self.left.take();
+        match ending {
+            Ending::Method(Outcome::Stopped) if left.is_some() || self.factor_is_due => {
+                return left.map(|total| {
+                    format!("{method} with {precond} left: after {iterations} iterations the forecast is {total:.0}")
+                });
+            }
+            _ if self.single(i) && ending.may_be_rounding() => {
+                let forecast = self.plan.expected(i);
+                self.states[i] = State { forecast, spent: 0.0, failed_in_f32: true, failed: false };
+                return Some(format!("{precond} stored in f32 failed ({}); repeated in f64", ending.name()));
+            }
+            Ending::Method(Outcome::Converged | Outcome::Stopped)
+            | Ending::TimeLimit
+            | Ending::Singular(_)
+            | Ending::NotInRange(_)
+            | Ending::Setup(SetupError::Cancelled) => self.ended = true,
+            // Refinement with a factor reaches a smaller residual than iterations that stagnate. It may cost
+            // at most twice the work so far.
+            Ending::RoundOff { .. } if self.factor_is_expensive() => self.ended = true,
+            // No method goes on from here except the factor.
+            Ending::RoundOff { .. } | Ending::Method(Outcome::IterationLimit) => self.fail(|_| true),
+            Ending::Method(Outcome::IndefiniteOperator) => {
+                let plan = self.plan;
+                self.fail(|j| j == i || needs_definite(plan.candidates[j].0));
+            }
+            _ => self.fail(|j| j == i),
+        }
+        None
+    }
+
+    fn fail(&mut self, of: impl Fn(usize) -> bool) {
+        self.states.iter_mut().enumerate().filter(|(j, _)| of(*j)).for_each(|(_, state)| state.failed = true);
+    }
+
+    /// Whether a factor, or its ordering alone, costs more than twice the work so far.
+    fn factor_is_expensive(&mut self) -> bool {
+        if matches!(self.factor, FactorCost::Estimated { least, .. } if least <= 2.0 * self.iterated) {
+            self.order();
+        }
+        !matches!(self.factor, FactorCost::Known { total, .. } if total <= 2.0 * self.iterated)
+    }
+
+    /// Begins a factorisation: counts its work, and returns why it begins.
+    pub(crate) fn begin_factor(&mut self) -> String {
+        let FactorCost::Known { factor, total } = self.factor else { return String::new() };
+        self.direct += factor;
+        if self.iterated > 0.0 {
+            let share = 100.0 * self.iterated / total;
+            format!("a factor was computed after {share:.0} % of its cost was spent on iterations")
+        } else {
+            "a factor has the lowest forecast".to_owned()
+        }
+    }
+
+    /// Takes the ending of a factorisation, and whether there were two because the first one failed.
+    pub(crate) fn end_factor(&mut self, ending: &Ending, twice: bool) {
+        if let (FactorCost::Known { factor, .. }, true) = (self.factor, twice) {
+            self.direct += factor;
+        }
+        self.ended = ending.converged() || matches!(ending, Ending::RoundOff { .. } | Ending::TimeLimit);
+        if !self.ended {
+            (self.factor, self.factor_is_due) = (FactorCost::None(NoFactor::Failed), false);
+        }
+    }
+
+    /// Orders the matrix unless it is ordered already.
+    fn order(&mut self) {
+        let FactorCost::Estimated { ordering, .. } = self.factor else { return };
+        self.direct += ordering;
+        self.factor = match (self.order)() {
+            Err(why) => FactorCost::None(why),
+            // `products` depends on the caches of the machine. It is ignored, so that a matrix is always solved
+            // in the same way.
+            Ok(Figures { bytes, .. }) if bytes > self.plan.memory => {
+                FactorCost::None(NoFactor::TooLarge { bytes, allowed: self.plan.memory })
+            }
+            Ok(figures) => {
+                self.ordered = Some(figures);
+                let factor = self.plan.costs.factor(&figures);
+                FactorCost::Known { factor, total: ordering + factor }
+            }
+        };
+    }
+
+    /// Whether the factor follows after an iteration; `rest` is the forecast of the work of the remaining iterations, if there
+    /// is one. Orders the matrix where this is necessary.
+    pub(crate) fn stops_for_factor(&mut self, rest: Option<f64>) -> bool {
+        let done = self.iterated;
+        let above = |limit: f64| rest.is_some_and(|rest| rest > limit);
+        if let FactorCost::Estimated { ordering, least, total } = self.factor
+            && (done >= 2.0 * least || done >= 0.5 * ordering && above(total))
+        {
+            self.order();
+        }
+        let FactorCost::Known { factor, total } = self.factor else { return false };
+        done >= 2.0 * total
+            || done >= total && above(SOON * factor)
+            || done >= 0.5 * total && above(FAR * factor)
+    }
+
+    /// Whether candidate `i` is left for one that did not begin. `total` and `rest` are its forecasts of iterations and of
+    /// remaining work; its relative residual is near the tolerance if it `converges`.
+    fn leaves(&mut self, i: usize, total: f64, rest: f64, converges: bool) -> bool {
+        let (plan, spent, expected) = (self.plan, self.states[i].spent, self.plan.expected(i));
+        let hierarchy = plan.candidates[i].1.is_hierarchy();
+        let probes = hierarchy && spent >= expected && rest > expected && !converges;
+        // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
+        let ratio = plan.one_level(i).map_or(1.0, |expected| (total / expected).max(1.0));
+        let again = |j: usize| match plan.one_level(j) {
+            Some(_) if ratio > 1.0 => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
+            _ if probes && self.states[j].forecast.is_finite() => {
+                let probe = plan.setup(j) + FIRST[1] as f64 * plan.iteration(j, 1.0);
+                self.states[j].forecast.min(PROBE * probe)
+            }
+            _ => self.states[j].forecast,
+        };
+        let others =
+            (0..self.states.len()).filter(|&j| self.states[j].spent == 0.0 && !self.states[j].failed);
+        let others: Vec<(usize, f64)> = others.map(|j| (j, again(j))).collect();
+        let (_, most, price) = self.limits();
+        let affordable = others
+            .iter()
+            .filter(|(j, forecast)| *forecast <= price && self.iterated + plan.setup(*j) <= most);
+        let least = affordable.fold(f64::INFINITY, |least, other| least.min(other.1));
+        // Early forecasts are inaccurate, and waiting for late forecasts costs iterations.
+        let patience = match hierarchy {
+            true if spent < expected => f64::INFINITY,
+            true => HIERARCHY_PATIENCE,
+            false => (4.0 - 15.0 * spent / least).max(1.0),
+        };
+        let ends_at_limit = total > plan.auto.max_iterations as f64 && rest > least;
+        let leaves = rest > patience * least || ends_at_limit;
+        if leaves {
+            self.states[i].forecast = rest;
+            others.into_iter().for_each(|(j, forecast)| self.states[j].forecast = forecast);
+        }
+        leaves
+    }
+}
+
+/// The monitor of a running method: it counts the work of iterations, makes forecasts, and decides whether to continue.
+pub(crate) struct Monitor<'m, 'a> {
+    schedule: &'m mut Schedule<'a>,
+    i: usize,
+    /// The work of an iteration.
+    work: f64,
+    /// The iterations of this attempt.
+    done: usize,
+    /// The number of iterations before the next forecast.
+    check: usize,
+    /// ln(‖rₖ‖ / ‖b‖) of every iteration.
+    logs: Vec<f64>,
+    /// The total number of iterations in the last forecast.
+    total: Option<f64>,
+}
+
+impl Monitor<'_, '_> {
+    /// Records the setup; `complexity` is the operator complexity of a hierarchy, otherwise 1.
+    pub(crate) fn built(&mut self, complexity: f64) {
+        self.work = self.schedule.plan.iteration(self.i, complexity);
+    }
+
+    /// Observes an iteration; returns `Break` to stop the method.
+    ///
+    /// *Cost*: a logarithm, and in some calls a forecast, whose Ritz values take time linear in the number of
+    /// iterations so far.
+    pub(crate) fn observe<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
+        let condition = || {
+            let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
+            Some(high / low)
+        };
+        self.see(it.number, it.relative.wide(), &condition)
+    }
+
+    /// As [`observe`](Self::observe), but with plain numbers: the iteration (0 for the guess), its relative
+    /// residual and, if available, an estimate of the condition number from below.
+    pub(crate) fn see(
+        &mut self,
+        number: usize,
+        relative: f64,
+        condition: &dyn Fn() -> Option<f64>,
+    ) -> ControlFlow<()> {
+        let Self { schedule, i, work, done, check, logs, total } = self;
+        logs.push(relative.ln());
+        if number > 0 {
+            schedule.spend(*i, *work);
+            *done += 1;
+        }
+        let checked = *done >= *check;
+        if checked {
+            let hierarchy = schedule.plan.candidates[*i].1.is_hierarchy();
+            let goal = schedule.plan.auto.tolerance.max(f64::MIN_POSITIVE).ln();
+            // Once a hierarchy converges, its rate holds, and the condition number says too much.
+            let by_rate = if hierarchy && relative < CONVERGING { BY_RATE } else { f64::INFINITY };
+            *total = Some(forecast(logs, goal, condition()).min(by_rate * extended(logs, goal)));
+            // Between two forecasts the last forecast is used.
+            *check = *done + if hierarchy { 1 } else { (*done / 10).max(5) };
+        }
+        let rest = total.map(|total| (total - *done as f64).max(1.0) * *work);
+        if schedule.stops_for_factor(rest) {
+            schedule.factor_is_due = true;
+            return ControlFlow::Break(());
+        }
+        if let (true, Some(total), Some(rest)) = (checked, *total, rest)
+            && schedule.leaves(*i, total, rest, relative < CONVERGING)
+        {
+            schedule.left = Some(total);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The forecast of the total number of iterations, from the logarithms of the residuals of all iterations, starting with the guess.
+/// `goal` is ln ε; `condition` is an estimate from below of the condition number of M⁻¹A.
+pub(crate) fn forecast(logs: &[f64], goal: f64, condition: Option<f64>) -> f64 {
+    let extended = extended(logs, goal);
+    match condition.filter(|c| *c >= 1.0) {
+        Some(c) => {
+            let bound = 0.5 * c.sqrt() * (2.0_f64.ln() - goal);
+            extended.min(UNSEEN).powf(SLOPE) * bound.powf(1.0 - SLOPE)
+        }
+        None => extended,
+    }
+}
+
+/// The iteration at which the line through the middle and the end of `logs` reaches `goal`; infinite if it does not fall.
+pub(crate) fn extended(logs: &[f64], goal: f64) -> f64 {
+    let Some(last) = logs.len().checked_sub(1) else { return f64::INFINITY };
+    let middle = last / 2;
+    let slope = (logs[last] - logs[middle]) / (last - middle).max(1) as f64;
+    if slope < 0.0 { last as f64 + (goal - logs[last]).min(0.0) / slope } else { f64::INFINITY }
+}

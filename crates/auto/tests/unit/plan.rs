@@ -1,0 +1,77 @@
+//! The plan: which method each matrix gets.
+
+use coarsen_diagnose::diagnose;
+use coarsen_direct::Direct;
+use coarsen_problems::{elasticity3d, poisson2d, poisson3d};
+use coarsen_sparse::Bsr;
+use coarsen_sparse::assembly::from_triplets;
+
+use crate::cost::Costs;
+use crate::plan::{NoFactor, Plan};
+use crate::schedule::FactorCost;
+use crate::{Auto, Method, Precond};
+
+fn plan(a: &Bsr<f64>, iterate: bool) -> Plan {
+    Plan::new(Auto { iterate, ..Auto::default() }, a.into(), &diagnose(a))
+}
+
+/// The tridiagonal matrix of n rows with these entries below, on and above the diagonal; the diagonal alternates.
+fn chain(n: u32, below: f64, diagonal: [f64; 2], above: f64) -> Bsr<f64> {
+    let row = |i: u32| {
+        let beside = (i + 1 < n).then_some([(i + 1, i, below), (i, i + 1, above)]);
+        [(i, i, diagonal[i as usize % 2])].into_iter().chain(beside.into_iter().flatten())
+    };
+    from_triplets(n as usize, n as usize, &(0..n).flat_map(row).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn the_matrix_decides() {
+    for (below, diagonal, above, expected, negate) in [
+        (-1.0, [2.0, 2.0], -1.0, (Method::Cg, Precond::SmoothedAggregation), false),
+        (1.0, [-2.0, -2.0], 1.0, (Method::Cg, Precond::SmoothedAggregation), true),
+        (2.0, [1.0, 1.0], 2.0, (Method::Minres, Precond::L1Jacobi), false),
+        (2.0, [1.0, -1.0], 2.0, (Method::Minres, Precond::L1Jacobi), false),
+        (1.0, [0.0, 1.0], 1.0, (Method::Minres, Precond::L1Jacobi), false),
+        (-1.0, [2.0, 2.0], 0.0, (Method::Gmres, Precond::SmoothedAggregation), false),
+        (-1.0, [2.0, -2.0], 0.0, (Method::Gmres, Precond::Ilu0), false),
+        (3.0, [0.0, 2.0], 1.0, (Method::Gmres, Precond::L1Jacobi), false),
+    ] {
+        let small = plan(&chain(20, below, diagonal, above), false);
+        assert_eq!(small.begins(), (Method::Direct, Precond::None), "{below} {diagonal:?} {above}");
+        let plan = plan(&chain(20_000, below, diagonal, above), true);
+        assert_eq!((plan.begins(), plan.negate), (expected, negate), "{below} {diagonal:?} {above}");
+    }
+    // A component without constraints is singular, so the matrix is not factorised, even if it is small.
+    let free = from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 1.0)]).unwrap();
+    assert_eq!(plan(&free, false).begins().0, Method::Cg);
+}
+
+#[test]
+fn sizes_and_structure_decide() {
+    let begins = |a: &Bsr<f64>| plan(a, false).begins();
+    let sa = (Method::Cg, Precond::SmoothedAggregation);
+    assert_eq!(begins(&poisson3d(40).unwrap().matrix), (Method::Cg, Precond::Jacobi));
+    assert_eq!(begins(&poisson2d(300).unwrap().matrix), sa);
+    assert_eq!(begins(&elasticity3d(30, 1.0).unwrap().matrix), sa);
+    let plan = plan(&elasticity3d(6, 1.0).unwrap().matrix, true);
+    assert_eq!(plan.factor, FactorCost::None(NoFactor::Unwanted));
+}
+
+/// Compares the true size of the factor, known after the ordering, with the estimate from the width, and with the bound from below.
+#[test]
+fn estimates_of_factors_are_within_a_factor_of_five() {
+    for a in [
+        poisson2d(30).unwrap().matrix,
+        poisson2d(100).unwrap().matrix,
+        poisson3d(15).unwrap().matrix,
+        elasticity3d(5, 1.0).unwrap().matrix,
+        elasticity3d(6, 1.0).unwrap().matrix,
+    ] {
+        let costs = Costs::of(&a, true);
+        let (_, figures) = Direct::default().estimate(&a).unwrap();
+        let whole = costs.ordering() + costs.factor(&figures);
+        let ratio = costs.direct() / whole;
+        assert!((0.2..5.0).contains(&ratio), "{ratio}");
+        assert!(costs.least() <= whole && costs.ordering() < costs.least());
+    }
+}

@@ -1,0 +1,58 @@
+//! Prescribed values, and matrices that are symmetric to single precision.
+
+use std::borrow::Cow;
+
+use coarsen_diagnose::diagnose;
+use coarsen_problems::{poisson2d, random_vector};
+
+use crate::ending::round_off;
+use crate::problem::Problem;
+use crate::solve::relative_residual;
+use crate::{Auto, Method};
+
+/// The residual of the rows that are not prescribed decides.
+#[test]
+fn prescribed_values_hold_and_the_other_rows_are_solved() {
+    let mut a = poisson2d(30).unwrap().matrix;
+    let (mut b, n) = (random_vector(900, 1), 900);
+    for p in [0, 17, 450] {
+        let at = a.pattern().find(p, p).unwrap();
+        a.values_mut()[at] = 1e30;
+        b[p] = 0.01 * 1e30;
+    }
+    let mut x = vec![0.0; n];
+    let solved = Auto::default().solve(&a, &b, &mut x).unwrap().converged().unwrap();
+    assert!(solved.true_residual <= 1e-8 && [0, 17, 450].iter().all(|&p| x[p] == 0.01), "{solved}");
+    let mut r = vec![0.0; n];
+    coarsen_core::LinearOperator::residual(&a, &b, &x, &mut r);
+    let free =
+        |v: &[f64]| (0..n).filter(|i| ![0, 17, 450].contains(i)).map(|i| v[i] * v[i]).sum::<f64>().sqrt();
+    assert!(free(&r) <= 1e-7 * free(&b), "{} of {}", free(&r), free(&b));
+    // Springs of contact stay as they are.
+    let mut a = poisson2d(30).unwrap().matrix;
+    let at = a.pattern().find(17, 17).unwrap();
+    for stiff in [1e4, 1e12] {
+        a.values_mut()[at] = stiff;
+        let problem = Problem::new(Cow::Borrowed(&a), &diagnose(&a), true);
+        assert!(problem.is_given());
+    }
+}
+
+/// A matrix from single precision is solved by conjugate gradients, and the residual is that of the given matrix.
+#[test]
+fn almost_symmetric_matrices_are_solved_as_symmetric_ones() {
+    let mut a = poisson2d(60).unwrap().matrix;
+    let noise = random_vector(a.values().len(), 2);
+    a.values_mut().iter_mut().zip(&noise).for_each(|(v, e)| *v *= 1.0 + 2e-8 * e);
+    let (b, mut x) = (random_vector(3600, 1), vec![0.0; 3600]);
+    let solved = Auto::default().solve(&a, &b, &mut x).unwrap().converged().unwrap();
+    assert!(solved.attempts.iter().all(|attempt| attempt.method == Method::Cg), "{solved}");
+    assert!(relative_residual(&a, &b, &x) <= 1e-8);
+}
+
+#[test]
+fn round_off_binds_above_the_tolerance_and_near_the_residual() {
+    assert!(round_off(2e-8, 1e-8, 1e-6).is_some());
+    assert!(round_off(9e-9, 1e-8, 1e-6).is_none(), "the tolerance is above it");
+    assert!(round_off(2e-8, 1e-8, 1e-3).is_none(), "the residual is far from it");
+}
