@@ -251,7 +251,7 @@ impl Auto {
         let (problem, plan) = self.analyse(system)?;
         problem.matrix().check_finite()?;
         let observer = &mut |_, _| ControlFlow::Continue(());
-        let (solved, built, factor) = plan.solve_and_keep(&problem, None, &Host(system), b, x, observer)?;
+        let (solved, built, factor) = plan.solve(&problem, None, &Host(system), b, x, observer)?;
         // The next system may need another adaptation.
         let kept = factor.map(|factor| Box::new(factor) as Box<dyn Prepared<_, _>>).or(built);
         Ok((solved, kept.filter(|_| problem.is_given())))

@@ -6,15 +6,7 @@
 //! system is solved in the same way on every machine and by every number of threads. A factorisation runs on one
 //! core, so its constants are for one core.
 //!
-//! | letter | meaning |
-//! |---|---|
-//! | n, N | unknowns, nodes (block rows) |
-//! | nnz | stored scalars of A |
-//! | s | nnz + 20 n, the scalars that an iteration reads and writes |
-//! | w | width: the number of unknowns divided by the number of levels of a breadth-first search |
-//! | \|L\|, f | entries of the factor; multiplications and additions of the factorisation |
-//! | ρ | the smallest Rayleigh quotient vᵀA v / vᵀD v of constants and of D^-½ 1, where D = diag(A): above the smallest eigenvalue of D⁻¹A |
-//! | ε | tolerance for the relative residual |
+//! s = nnz + 20 n is the number of scalars that an iteration reads and writes.
 
 use coarsen_direct::Figures;
 use coarsen_sparse::Bsr;
@@ -47,7 +39,8 @@ pub struct Costs {
     /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate, and 1 for
     /// matrices in blocks.
     pub evenness: f64,
-    /// The quotient ρ. It is 1 if diagonal entries of the sample are zero or differ in sign.
+    /// The smallest Rayleigh quotient ρ = vᵀA v / vᵀD v of constants and of D^-½ 1, where D = diag(A): above the smallest
+    /// eigenvalue of D⁻¹A. It is 1 if diagonal entries of the sample are zero or differ in sign.
     pub quotient: f64,
     /// The largest diagonal entry of the sample, divided by the smallest; 1 if unknowns have several units.
     pub jump: f64,

@@ -308,9 +308,9 @@ impl<'a> Schedule<'a> {
         let hierarchy = plan.candidates[i].1.is_hierarchy();
         let probes = hierarchy && spent >= expected && rest > expected && !converges;
         // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
-        let ratio = plan.one_level(i).map_or(1.0, |expected| (total / expected).max(1.0));
-        let again = |j: usize| match plan.one_level(j) {
-            Some(_) if ratio > 1.0 => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
+        let ratio = plan.one_level(i).map(|expected| (total / expected).max(1.0));
+        let again = |j: usize| match (ratio, plan.one_level(j)) {
+            (Some(ratio), Some(_)) => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
             _ if probes && self.states[j].forecast.is_finite() => {
                 let probe = plan.setup(j) + FIRST[1] as f64 * plan.iteration(j, 1.0);
                 self.states[j].forecast.min(PROBE * probe)

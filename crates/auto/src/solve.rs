@@ -1,7 +1,7 @@
 //! Attempts at one system, each from the best x so far, at any backend.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -105,7 +105,7 @@ type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
 type Kept<V> = (Solved, Option<Box<dyn Prepared<V, f64>>>, Option<Factor>);
 
 impl Plan {
-    /// Solves A x = b from the guess x.
+    /// Solves A x = b from the guess x. Also returns the preconditioner or the factor of the last attempt.
     ///
     /// For every ending, x is the best x so far. `ordered` is an ordering of the matrix that is already known; `observer` is
     /// called at every iteration of all methods, with the number of iterations so far and the relative residual, and its
@@ -117,18 +117,6 @@ impl Plan {
     /// # Errors
     /// Failures of the device.
     pub fn solve<B: Builder>(
-        &self,
-        problem: &Problem<'_>,
-        ordered: Option<Analysis>,
-        builder: &B,
-        b: &[f64],
-        x: &mut [f64],
-        observer: &mut Observer<'_>,
-    ) -> Result<Solved, Error> {
-        Ok(self.solve_and_keep(problem, ordered, builder, b, x, observer)?.0)
-    }
-
-    pub(crate) fn solve_and_keep<B: Builder>(
         &self,
         problem: &Problem<'_>,
         ordered: Option<Analysis>,
@@ -151,8 +139,15 @@ impl Plan {
         if scaled_b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
             guess.fill(0.0);
         }
-        let ordering = RefCell::new(Ordering { known: ordered, seconds: 0.0, error: None });
-        let mut order = || ordering.borrow_mut().order(&operator);
+        let (ordering, seconds, error) = (RefCell::new(ordered), Cell::new(0.0), Cell::new(None));
+        let mut order = || {
+            let (begun, mut known) = (Instant::now(), ordering.borrow_mut());
+            if known.is_none() {
+                *known = DIRECT.analyse(&operator).map_err(|failed| error.set(Some(failed))).ok();
+            }
+            seconds.set(seconds.get() + begun.elapsed().as_secs_f64());
+            known.as_ref().map(Analysis::figures).ok_or(NoFactor::Failed)
+        };
         let mut schedule = Schedule::new(self, &mut order);
         let mut solve = Solve {
             plan: self,
@@ -165,6 +160,7 @@ impl Plan {
             kept: Vec::new(),
             factor: None,
             ordering: &ordering,
+            seconds: &seconds,
             other_transpose: None,
             solved: Solved::new(self.auto.tolerance, relative_residual(&operator, &scaled_b, &guess)),
             x: guess,
@@ -184,7 +180,6 @@ impl Plan {
         };
         let (work, ordered) = (schedule.iterated + schedule.direct, schedule.ordered);
         let Solve { x: solution, mut kept, factor, mut solved, .. } = solve;
-        let Ordering { seconds, error, .. } = ordering.take();
         let last = solved.attempts.last();
         // The solution of the scaled system may be too large for b.
         let overflow = solution.iter().any(|v| v.is_finite() && !(v * scale).is_finite());
@@ -193,7 +188,7 @@ impl Plan {
             _ if overflow => Ending::Method(Outcome::NotFinite),
             _ if solved.true_residual <= self.auto.tolerance => Ending::Method(Outcome::Converged),
             (None, Some(last)) => last.ending.clone(),
-            (None, None) => error.map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
+            (None, None) => error.take().map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
         };
         let at = kept.iter().rposition(|(precond, ..)| last.is_some_and(|last| last.precond == *precond));
         let preconditioner = at.map(|at| kept.swap_remove(at).2.0);
@@ -208,30 +203,8 @@ impl Plan {
         problem.set_prescribed(b, x);
         (solved.ending, solved.true_residual, solved.work) = (ending, true_residual, work);
         (solved.unbounded, solved.negated) = (unbounded, self.negate);
-        (solved.ordered, solved.ordering_seconds) = (ordered, seconds);
+        (solved.ordered, solved.ordering_seconds) = (ordered, seconds.get());
         Ok((solved, preconditioner, factor))
-    }
-}
-
-/// The ordering of a matrix for its factor.
-#[derive(Default)]
-struct Ordering {
-    known: Option<Analysis>,
-    seconds: f64,
-    error: Option<DirectError>,
-}
-
-impl Ordering {
-    fn order(&mut self, a: &Bsr<f64>) -> Result<coarsen_direct::Figures, NoFactor> {
-        if self.known.is_none() {
-            let begun = Instant::now();
-            match DIRECT.analyse(a) {
-                Ok(analysis) => self.known = Some(analysis),
-                Err(error) => self.error = Some(error),
-            }
-            self.seconds += begun.elapsed().as_secs_f64();
-        }
-        self.known.as_ref().map(Analysis::figures).ok_or(NoFactor::Failed)
     }
 }
 
@@ -248,7 +221,9 @@ struct Solve<'a, 'o, B: Builder> {
     /// Preconditioners built earlier, for later attempts.
     kept: Vec<(Precond, bool, Built<B::Vector>)>,
     factor: Option<Factor>,
-    ordering: &'a RefCell<Ordering>,
+    /// The ordering of the matrix, until the factor takes it, and its seconds.
+    ordering: &'a RefCell<Option<Analysis>>,
+    seconds: &'a Cell<f64>,
     /// The best x so far; its residual is in the report.
     x: Vec<f64>,
     solved: Solved,
@@ -361,9 +336,9 @@ impl<B: Builder> Solve<'_, '_, B> {
         let a = self.builder.operator(self.operator).map_err(Ending::Unsuitable)?;
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         attempt.levels.clone_from(&built.1);
-        let (begun, ordering) = (Instant::now(), self.ordering.borrow().seconds);
+        let (begun, ordering) = (Instant::now(), self.seconds.get());
         let ending = self.follow(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, attempt);
-        let ordering = self.ordering.borrow().seconds - ordering;
+        let ordering = self.seconds.get() - ordering;
         attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
         let mut ending = ending.map_err(Ending::Unsuitable)?;
         let failed =
@@ -453,7 +428,7 @@ impl<B: Builder> Solve<'_, '_, B> {
         let mut attempt = Attempt::new(Method::Direct, Precond::None, false);
         attempt.note = Some(schedule.begin_factor());
         let (a, begun) = (self.operator, Instant::now());
-        let built = match self.ordering.borrow_mut().known.take() {
+        let built = match self.ordering.take() {
             Some(analysis) => analysis.factor(a),
             None => DIRECT.factor(a),
         };

@@ -382,11 +382,16 @@ mod tests {
             assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 5), "{spec}: {policy}");
             assert!(solver.solve_many(&b, &mut x[..1]).is_err());
             // The first solve is the reference of the next system.
-            let mut a = a;
-            a.values_mut().iter_mut().for_each(|v| *v *= 1.001);
-            solver.update(&a).unwrap();
-            let _ = solver.solve(&b[0], &mut vec![0.0; n]).unwrap().converged().unwrap();
-            assert_eq!(solver.kept.as_ref().unwrap().step.policy.count(Action::Build), 1, "{spec}");
+            let mut solver = Solver::new(&a).unwrap();
+            solver.auto.memory = memory;
+            for scale in [1.0, 1.001] {
+                let mut a = a.clone();
+                a.values_mut().iter_mut().for_each(|v| *v *= scale);
+                solver.update(&a).unwrap();
+                let _ = solver.solve(&b[0], &mut vec![0.0; n]).unwrap().converged().unwrap();
+            }
+            let policy = &solver.kept.as_ref().unwrap().step.policy;
+            assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 1), "{spec}: {policy}");
         }
     }
 

@@ -84,3 +84,33 @@ fn a_factor_waits_while_a_method_can_go_on() {
     schedule.end_factor(&Ending::Method(Outcome::Breakdown), false);
     assert_eq!(schedule.next(), Next::Iterate(1), "a factor that failed is not repeated");
 }
+
+/// An ordering waits for half of its cost, with the setup that would follow if no method can go on; a setup does not exceed twice
+/// the bound from below.
+#[test]
+fn an_ordering_waits_for_half_of_its_cost() {
+    let plan = plan_of(Auto::default(), &CANDIDATES, true);
+    let (setup, expected) = (plan.setup(0), plan.expected(0));
+    assert!(expected < plan.expected(1), "Jacobi is first");
+    for (begins, ordering, least, total, orders) in [
+        (false, 2.1 * setup, 2.1 * setup, 0.5 * expected, false),
+        (false, 1.9 * setup, 1.9 * setup, 0.5 * expected, true),
+        (false, 1.9 * setup, 1.9 * setup, 2.0 * expected, false),
+        (false, 0.1 * setup, 0.4 * setup, 2.0 * expected, true),
+        (true, 2.1 * setup, 2.1 * setup, 0.5 * expected, false),
+        (true, 1.9 * setup, 1.9 * setup, 0.5 * expected, true),
+    ] {
+        let mut ordered = false;
+        let mut order = || {
+            ordered = true;
+            Ok(Figures { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 })
+        };
+        let mut schedule = Schedule::new(&plan, &mut order);
+        schedule.factor = FactorCost::Estimated { ordering, least, total };
+        if begins {
+            schedule.begin(0);
+        }
+        schedule.next();
+        assert_eq!(ordered, orders, "{begins} {ordering:e} {least:e} {total:e}");
+    }
+}

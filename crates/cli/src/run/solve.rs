@@ -110,7 +110,7 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
             false => ControlFlow::Continue(()),
         }
     };
-    let mut done = choice.plan.solve(&ready.problem, ordered, &builder, &b, &mut x, &mut observe)?;
+    let (mut done, ..) = choice.plan.solve(&ready.problem, ordered, &builder, &b, &mut x, &mut observe)?;
     if done.ordering_seconds > 0.0 {
         ready.analysis.borrow_mut().note("ordering for a factor", done.ordering_seconds);
     }
