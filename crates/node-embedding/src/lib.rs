@@ -63,7 +63,7 @@ use still::Still;
 /// ```
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Stop;
-/// use coarsen_krylov::{Cg, Krylov};
+/// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::{Coarsest, Multigrid};
 /// let p = coarsen_problems::elasticity3d(12, 1.0)?; // nodes at multiples of 1/12
 /// let recipe = Multigrid { coarsest: Coarsest::Factor, ..coarsen_node_embedding::node_embedding(1.0 / 12.0) };
