@@ -82,7 +82,7 @@ pub struct GalerkinPlan<T> {
     work: usize,
     /// The bytes that the rows of all tasks may take: those of A.
     most: usize,
-    /// Empty until a product, and for a P that is followed by lists.
+    /// Empty for a P that is followed by lists.
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
     followed: Option<Followed<T>>,
@@ -95,14 +95,15 @@ impl<T: Real> GalerkinPlan<T> {
     /// [`SparseError::Shape`] unless A is square with square blocks, P has as many block rows as A, and
     /// blocks of P have as many rows as blocks of A.
     pub fn new<'p>(a: &Bsr<T>, p: impl Into<ProlongationRef<'p, T>>) -> Result<Self, SparseError> {
-        let ProlongationRef { pattern: of, block: (b, k), .. } = p.into();
+        let p = p.into();
+        let ProlongationRef { pattern: of, block: (b, k), .. } = p;
         fits::sizes([
             ("Galerkin product, block columns of A", a.pattern().rows(), a.pattern().columns()),
             ("Galerkin product, columns of a block of A", a.block().0, a.block().1),
             ("Galerkin product, block rows of P", a.pattern().rows(), of.rows()),
             ("Galerkin product, rows of a block of P", a.block().0, b),
         ])?;
-        Ok(Self {
+        let mut plan = Self {
             fine: a.pattern().clone(),
             transpose: TransposePlan::new(of)?,
             coarse: None,
@@ -111,7 +112,11 @@ impl<T: Real> GalerkinPlan<T> {
             most: a.bytes(),
             workers: Vec::new(),
             followed: None,
-        })
+        };
+        if !Followed::fits(&p) {
+            plan.divide();
+        }
+        Ok(plan)
     }
 
     /// The plan of Pᵀ: its pattern, and for each of its blocks the index of the block in P.
@@ -146,7 +151,7 @@ impl<T: Real> GalerkinPlan<T> {
         }
         self.followed = None;
         if self.workers.is_empty() {
-            self.divide();
+            self.divide(); // P had another form
         }
         let transpose = &self.transpose;
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
