@@ -97,32 +97,17 @@ impl FromStr for Row {
     fn from_str(line: &str) -> Result<Self, ()> {
         let fields: Vec<&str> = line.split(',').collect();
         let (counts, numbers) = fields.split_at_checked(9).ok_or(())?;
-        let counts: Vec<usize> =
-            counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
+        let counts: Option<Vec<usize>> = counts.iter().map(|text| text.parse().ok()).collect();
         let finite = |text: &&str| text.parse().ok().filter(|number: &f64| number.is_finite());
-        let numbers: Vec<f64> = numbers.iter().map(finite).collect::<Option<_>>().ok_or(())?;
-        let &[frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] = &counts[..] else {
-            return Err(());
-        };
-        let &[setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] =
-            &numbers[..]
-        else {
-            return Err(());
-        };
+        let numbers: Option<Vec<f64>> = numbers.iter().map(finite).collect();
+        let [frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] =
+            counts.ok_or(())?.try_into().map_err(drop)?;
+        let [setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] =
+            numbers.ok_or(())?.try_into().map_err(drop)?;
         let (momentum, angular) = ([px, py, pz], [lx, ly, lz]);
-        let row = Self {
-            frame,
-            steps,
-            converged,
-            outer,
-            inner,
-            rebuilds,
-            cycles,
-            particles,
-            nodes,
-            ..Self::default()
-        };
-        Ok(Self { setup, solve, transfer, norm, energy, kinetic, elastic, work, momentum, angular, ..row })
+        let row = Self { frame, steps, converged, outer, inner, rebuilds, cycles, ..Self::default() };
+        let row = Self { particles, nodes, setup, solve, transfer, norm, ..row };
+        Ok(Self { energy, kinetic, elastic, work, momentum, angular, ..row })
     }
 }
 
