@@ -30,7 +30,8 @@ const LEVELS: usize = 3;
 const GAST: f64 = 1e-3;
 
 /// A solved step.
-pub(crate) struct Solved {
+pub(crate) struct Solved<'a> {
+    pub(crate) f: Increment<'a>,
     /// Δv of the free nodes.
     pub(crate) z: Vec<f64>,
     pub(crate) row: Row,
@@ -39,13 +40,13 @@ pub(crate) struct Solved {
 }
 
 /// Solves a step by a driver, which is stopped after a time.
-pub(crate) fn solve(driver: Driver, step: Step<'_>, most: Option<Duration>) -> Outcome<Solved> {
+pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) -> Outcome<Solved<'a>> {
     let mut f = step.objective()?;
     let (weights, largest) = f.weights()?;
     let (mut z, mut trace, nodes) = (f.start(), Vec::new(), f.size() / 3);
     let mut row = Row { nodes, converged: true, ..Row::default() };
     if z.is_empty() {
-        return Ok(Solved { z, row, trace });
+        return Ok(Solved { f, z, row, trace });
     }
     let mut stepper = TimeStepper::new(driver);
     stepper.max_iterations = LIMIT;
@@ -70,7 +71,7 @@ pub(crate) fn solve(driver: Driver, step: Step<'_>, most: Option<Duration>) -> O
             stepper.minimize(&mut f, &embedding, &mut z, weights, &mut monitor)?
         }
         Needs::Quadrature => {
-            let (mut f, recipe) = Rediscretised::new(f, LEVELS, step)?;
+            let (mut f, recipe) = Rediscretised::new(&mut f, LEVELS, step)?;
             let build =
                 move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
             stepper.minimize_with(&mut f, build, &mut z, weights, &mut monitor)?
@@ -88,7 +89,7 @@ pub(crate) fn solve(driver: Driver, step: Step<'_>, most: Option<Duration>) -> O
     // The only level of `lbfgs-h` is the grid.
     let inner = if driver == Driver::LbfgsH { stepper.coarsest_iterations() } else { report.inner };
     (row.outer, row.inner) = (report.iterations as f64, inner as f64);
-    Ok(Solved { z, row, trace })
+    Ok(Solved { f, z, row, trace })
 }
 
 /// Node embedding of the nodes of a step.
@@ -201,7 +202,7 @@ impl How {
                 if driver.needs() != Needs::Quadrature {
                     return Ok(row);
                 }
-                let (mut f, recipe) = Rediscretised::new(f, LEVELS, moment.step())?;
+                let (mut f, recipe) = Rediscretised::new(&mut f, LEVELS, moment.step())?;
                 let zeros = vec![0.0; 3 * nodes];
                 let system = f.system_at(&zeros)?;
                 let m = recipe.build_from(system.system(), &Cpu::new())?;

@@ -10,7 +10,7 @@ use mpm::state::State;
 use mpm::step::Begun;
 
 use crate::Outcome;
-use crate::method::solve;
+use crate::method::{Solved, solve};
 use crate::rows::Row;
 use crate::stage::Stage;
 
@@ -49,15 +49,13 @@ impl Stage {
                 break;
             };
             let step = Step::new(self, &begun, &state);
-            let mut f = step.objective()?;
-            let solved = solve(driver, step, None)?;
-            let work = f.work(&solved.z);
-            let pressures = f.pressures(&solved.z);
-            let velocities = Increment::velocities_of(&step.given, &solved.z);
-            state.work += work;
-            state.pressures = pressures;
+            let Solved { mut f, z, row: solved, .. } = solve(driver, step, None)?;
+            let (work, pressures) = (f.work(&z), f.pressures(&z));
+            let velocities = Increment::velocities_of(&step.given, &z);
+            drop(f);
+            (state.work, state.pressures) = (state.work + work, pressures);
             begun.advance(&velocities, &self.bodies, &mut state, end);
-            let Row { nodes, converged, outer, inner, seconds, .. } = solved.row;
+            let Row { nodes, converged, outer, inner, seconds, .. } = solved;
             steps += 1;
             row.nodes = row.nodes.max(nodes);
             row.converged &= converged;

@@ -35,8 +35,8 @@ pub(crate) struct Quadrature {
 }
 
 /// The objective of a step whose Hessian is assembled on coarser grids too.
-pub(crate) struct Rediscretised<'a> {
-    f: Increment<'a>,
+pub(crate) struct Rediscretised<'b, 'a> {
+    f: &'b mut Increment<'a>,
     levels: Vec<Part>,
     matrices: Matrices,
     /// The stiffness of the particles at the z of the last system, and that z.
@@ -85,12 +85,12 @@ impl Part {
     }
 }
 
-impl<'a> Rediscretised<'a> {
+impl<'b, 'a> Rediscretised<'b, 'a> {
     /// Returns the objective of a step on `levels` grids, and the coarsening to the coarser ones.
     ///
     /// *Cost* of a system: one more gather for each grid, each with all particles.
     pub(crate) fn new(
-        f: Increment<'a>,
+        f: &'b mut Increment<'a>,
         levels: usize,
         Step { given, obstacles, time }: Step<'a>,
     ) -> Result<(Self, Multigrid<Quadrature>), StepError> {
@@ -115,7 +115,7 @@ impl<'a> Rediscretised<'a> {
     }
 }
 
-impl Objective<Vec<f64>> for Rediscretised<'_> {
+impl Objective<Vec<f64>> for Rediscretised<'_, '_> {
     fn value(&mut self, z: &Vec<f64>) -> f64 {
         self.f.value(z)
     }
@@ -127,7 +127,7 @@ impl Objective<Vec<f64>> for Rediscretised<'_> {
     }
 }
 
-impl SystemAt for Rediscretised<'_> {
+impl SystemAt for Rediscretised<'_, '_> {
     /// The system at z with projected modes, and the matrices of the coarser grids.
     fn system_at(&mut self, z: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
         if self.assembled != z || z.is_empty() {

@@ -32,7 +32,8 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     let z = vec![0.0; f.size()];
     let embedding = Hot { levels: LEVELS, ..Hot::default() }.recipe(&f);
     let embedded = embedding.build_from(f.system_at(&z)?.system(), &Cpu::new())?;
-    let (mut coarser, recipe) = Rediscretised::new(moment.objective()?, LEVELS, moment.step())?;
+    let mut same = moment.objective()?;
+    let (mut coarser, recipe) = Rediscretised::new(&mut same, LEVELS, moment.step())?;
     let quadrature = recipe.build_from(coarser.system_at(&z)?.system(), &Cpu::new())?;
     println!(
         "\n`spy`: {scene} after {frames} frames, {} particles: nodes, blocks a row\n",

@@ -176,8 +176,8 @@ fn coarser_grids_integrate_the_same_particles() -> Outcome<()> {
     let moment = Moment::at(stage, state)?;
     let Step { given, .. } = moment.step();
     let z = vec![0.0; moment.objective()?.size()];
-    let mut before = moment.objective()?;
-    let (mut f, recipe) = Rediscretised::new(moment.objective()?, 3, moment.step())?;
+    let (mut before, mut f) = (moment.objective()?, moment.objective()?);
+    let (mut f, recipe) = Rediscretised::new(&mut f, 3, moment.step())?;
     let refused = recipe.build_from(before.system_at(&z)?.system(), &Cpu::new());
     assert!(refused.is_err(), "no matrix on coarser grids yet");
     let m = recipe.build_from(f.system_at(&z)?.system(), &Cpu::new())?;

@@ -1,4 +1,12 @@
-//! Solids by the implicit material point method; see the library of this package, whose [`step`](mpm::step) is the method.
+//! Solids by the implicit material point method: Wang et al. 2020 (HOT). The physics is the library of this package.
+//!
+//! A scene is filled with particles. A frame is one or more time steps, and a step has four parts
+//! ([`Stepper::step`](mpm::step::Stepper::step)):
+//!
+//! 1. particles to grid: masses and velocities of the nodes (§3.1)
+//! 2. forces: the incremental potential E(Δv) with its gradient and Hessian (eq. 1), and what colliders prescribe
+//! 3. the implicit solve: Δv by L-BFGS around a V-cycle (Algorithms 2 and 3, §4, §5), or by another driver
+//! 4. grid to particles: velocities, F = (I + Δt ∇v) Fⁿ, plastic flow, positions (§3.1)
 //!
 //! ```text
 //! cargo run --release -p mpm -- --scene twist --particles 10000 --frames 72 --out twist

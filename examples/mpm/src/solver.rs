@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use coarsen::Objective;
 use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
 use coarsen::multigrid::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Criterion, DescentOutcome, DescentReport};
@@ -138,9 +139,14 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     /// That of the first driver, if all end in one: of preconditioners, of the backend, and of [`Increment::weights`].
     pub fn solve(&mut self, f: &mut Increment<'_>) -> Result<Solved, Failure> {
         let (start, mut best, mut failures) = (f.start(), None::<Solved>, Vec::new());
-        if start.is_empty() {
-            // The only point is the minimum.
-            let outcome = DescentOutcome::Converged(Criterion::Gradient);
+        let known = if start.is_empty() {
+            Some(DescentOutcome::Converged(Criterion::Gradient)) // the only point is the minimum
+        } else if !f.value(&start).is_finite() {
+            Some(DescentOutcome::NotFinite)
+        } else {
+            None
+        };
+        if let Some(outcome) = known {
             let (iterations, rebuilds, cycles, norm, setup) = Default::default();
             return Ok(Solved { z: start, outcome, iterations, rebuilds, cycles, norm, setup, failures });
         }

@@ -178,21 +178,13 @@ pub struct Hessian {
     pub upper: Vec<Block>,
 }
 
-/// The memory of a Hessian.
-#[derive(Default)]
-pub(super) struct Memory {
-    values: Vec<f64>,
-    stiffness: Vec<Stiffness>,
-    upper: Vec<Block>,
-}
-
 impl Hessian {
     /// Returns a matrix with the pattern of the free nodes, without its values.
     ///
     /// # Errors
     /// Those of the sparse pattern.
     pub fn new(grid: &Grid, nodes: &Nodes, constraints: &Constraints) -> Result<Self, SparseError> {
-        Self::in_memory(grid, nodes, constraints, Memory::default())
+        Self::in_memory(grid, nodes, constraints, None)
     }
 
     /// As [`new`](Self::new), in the memory of another Hessian.
@@ -200,20 +192,15 @@ impl Hessian {
         grid: &Grid,
         nodes: &Nodes,
         constraints: &Constraints,
-        memory: Memory,
+        old: Option<Self>,
     ) -> Result<Self, SparseError> {
-        let Memory { mut values, stiffness, upper } = memory;
+        let memory = old.map(|mut old| (old.system.matrix.take().1, old.stiffness, old.upper));
+        let (mut values, stiffness, upper) = memory.unwrap_or_default();
         let stencil = Stencil::new(grid, nodes, constraints)?;
         values.resize(9 * stencil.pattern.len(), 0.0);
         let positions = constraints.free.iter().map(|&node| nodes.positions[node as usize]).collect();
         let matrix = Bsr::new(stencil.pattern.clone(), (3, 3), values)?;
         Ok(Self { stencil, system: OwnedSystem { positions, ..matrix.into() }, stiffness, upper })
-    }
-
-    /// The memory, for another Hessian.
-    pub(super) fn into_memory(mut self) -> Memory {
-        let (_, values) = self.system.matrix.take();
-        Memory { values, stiffness: self.stiffness, upper: self.upper }
     }
 
     /// Computes the system from the stiffness of the particles, of `given` with the nodes of this Hessian. `rubs` has

@@ -104,7 +104,7 @@ pub struct Increment<'a> {
 pub struct Memory {
     stresses: Vec<Matrix>,
     forces: Tiles<4>,
-    hessian: hessian::Memory,
+    hessian: Option<Hessian>,
 }
 
 impl<'a> Increment<'a> {
@@ -140,7 +140,7 @@ impl<'a> Increment<'a> {
     /// The memory, for the next step.
     pub fn into_memory(self) -> Memory {
         let Self { stresses, forces, hessian, .. } = self;
-        Memory { stresses, forces, hessian: hessian.into_memory() }
+        Memory { stresses, forces, hessian: Some(hessian) }
     }
 
     /// The number of unknowns.

@@ -13,7 +13,7 @@ use mpm::solver::{Minimizer, Solved};
 use mpm::state::State;
 use mpm::step::Stepper;
 
-use super::{DX, Folder, bodies, cloud};
+use super::{DX, bodies, cloud};
 
 /// Particles around the origin with more than 1000 unknowns.
 fn wide_cloud() -> Vec<Particle> {
@@ -40,17 +40,6 @@ fn first_step(particles: &[Particle], solver: &str, most: &str) -> Result<Solved
 fn auto_is_hot_without_friction() {
     let [hot, auto] = ["hot", "auto"].map(|solver| first_step(&wide_cloud(), solver, "1000").unwrap());
     assert!(auto.z == hot.z && auto.iterations == hot.iterations && auto.failures.is_empty());
-}
-
-/// L-BFGS has no inner iterations, Newton's method has some.
-#[test]
-fn auto_is_newton_where_colliders_rub() {
-    let folder = Folder::new("auto-rubs");
-    let arguments = ["--scene", "scenes/jelly.toml", "--dx", "0.04", "--frames", "5", "--solver", "auto"];
-    let rows = folder.run(&arguments).unwrap();
-    let inner: Vec<bool> = rows[1..].iter().map(|row| row.inner > 0).collect();
-    assert_eq!(inner, [false, false, true, true, true]);
-    assert!(rows.iter().all(|row| row.converged == row.steps), "{rows:?}");
 }
 
 /// A driver that ends in an error is replaced, and the error is kept: so far from the origin the positions of nodes leave the

@@ -70,7 +70,7 @@ fn particles_that_are_too_fast_are_named() {
 #[test]
 fn a_step_without_a_finite_energy_is_refused() {
     let (setting, bodies) = (Setting::default(), bodies());
-    let method = Options::parse_from(["mpm", "--solver", "pn-pcg"]).method;
+    let method = Options::parse_from(["mpm"]).method;
     let minimizer = Minimizer::new(&method, Cpu::<f64>::new());
     let (obstacles, dx, largest, memory) = (&[][..], DX, 0.01, Memory::default());
     let mut stepper =
