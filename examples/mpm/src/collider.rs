@@ -141,11 +141,11 @@ impl Obstacle {
     /// Returns collider `index` of a scene for a grid with spacing `dx`; reads its mesh.
     ///
     /// # Errors
-    /// [`SceneError::Collider`] for a mesh that cannot be read or is not closed, [`SceneError::Shape`] for numbers
-    /// without a shape, [`SceneError::Outline`] without shape and mesh.
+    /// [`SceneError::Mesh`] for a mesh that cannot be read or is not closed, [`SceneError::Shape`] for numbers
+    /// without a shape, [`SceneError::Key`] without shape and mesh.
     pub fn new(collider: &Collider, index: usize, dx: f64) -> Result<Self, SceneError> {
         let shaped = |source: ContactError| SceneError::Shape { table: "collider", index, source };
-        let meshed = |source: MeshFault| SceneError::Collider { index, source };
+        let meshed = |source: MeshFault| SceneError::Mesh { table: "collider", index, source };
         let (solid, surface): (Solid, _) = match (&collider.shape, &collider.mesh) {
             (Some(shape), None) => (shape.solid().map_err(shaped)?, None),
             (None, Some(file)) => {
@@ -156,7 +156,7 @@ impl Obstacle {
                     Sampled::new(&mesh.positions, &mesh.triangles, SAMPLES * dx, inside).map_err(shaped)?;
                 (Arc::new(solid), Some(mesh.clone()))
             }
-            _ => return Err(SceneError::Outline { table: "collider", index }),
+            _ => return Err(SceneError::outline("collider", index)),
         };
         let radius = collider.shape.and_then(|shape| shape.radius());
         let growth = radius.map_or(0.0, |radius| (collider.cells * dx - radius).max(0.0));

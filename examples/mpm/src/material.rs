@@ -1,13 +1,24 @@
-//! Materials by name: Wang et al. 2020 (HOT), Table 1. Each value is the mean of its range there, the geometric
+//! Materials by name, and plastic flow, which is applied once after each solve.
+//!
+//! Numbers of materials: Wang et al. 2020 (HOT), Table 1. Each value is the mean of its range there, the geometric
 //! mean for moduli and yield stresses.
+//!
+//! | symbol | here | |
+//! |---|---|---|
+//! | F = U diag(σ) Vᵀ | `f` | elastic deformation gradient |
+//! | ε = ln σ | `strain` | Hencky strain |
+//! | σ_y | `yield_stress` | yield stress |
 
+use coarsen::elastic::{Lame, Svd};
 use examples_common::fields;
 use serde::Deserialize;
 
-/// A material of Table 1.
+use crate::particles::{Matrix, mul_transposed};
+
+/// A material of Table 1, by name.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
-pub enum Material {
+pub enum Preset {
     /// 300 to 1000 kg/m³, 1e2 to 1e6 Pa.
     Tissue,
     /// 1000 to 2500 kg/m³, 1e6 to 5e7 Pa.
@@ -24,7 +35,7 @@ pub enum Material {
 }
 
 fields!(
-    enum Material {
+    enum Preset {
         Tissue,
         Rubber,
         Bone,
@@ -34,22 +45,9 @@ fields!(
     }
 );
 
-/// The numbers of a material.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Numbers {
-    /// kg/m³.
-    pub density: f64,
-    /// Young's modulus, Pa.
-    pub young: f64,
-    /// Poisson's ratio.
-    pub poisson: f64,
-    /// Pa; `None` if the material does not yield.
-    pub yield_stress: Option<f64>,
-}
-
-impl Material {
+impl Preset {
     /// Its numbers.
-    pub const fn numbers(self) -> Numbers {
+    pub fn material(self) -> Material {
         let (density, young, poisson, yield_stress) = match self {
             Self::Tissue => (650.0, 1e4, 0.45, None),
             Self::Rubber => (1750.0, 7e6, 0.4, None),
@@ -58,6 +56,105 @@ impl Material {
             Self::Metal => (10250.0, 6.3e10, 0.3, Some(6.3e8)),
             Self::Ceramic => (4000.0, 2e11, 0.3, None),
         };
-        Numbers { density, young, poisson, yield_stress }
+        let [density, young, poisson] = [density, young, poisson].map(Some);
+        Material { density, young, poisson, yield_stress, ..Material::default() }
     }
+}
+
+/// What a body consists of.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Material {
+    /// A material of Table 1; the other keys replace its numbers.
+    pub material: Option<Preset>,
+    /// kg/m³.
+    pub density: Option<f64>,
+    /// Young's modulus, Pa.
+    pub young: Option<f64>,
+    /// Poisson's ratio.
+    pub poisson: Option<f64>,
+    /// The yield stress of von Mises, Pa; not beside `granular`.
+    pub yield_stress: Option<f64>,
+    /// The bounds of the stretches of granular flow.
+    pub granular: Option<[f64; 2]>,
+    /// The number of particles in a cell, 8 by default.
+    pub per_cell: Option<u32>,
+}
+
+fields!(Material { material, density, young, poisson, yield_stress, granular, per_cell });
+
+impl Material {
+    /// The density, Young's modulus, Poisson's ratio and the plastic flow; the numbers of the preset where a
+    /// key is missing.
+    pub fn numbers(&self) -> (f64, f64, f64, Plasticity) {
+        let preset = self.material.map(Preset::material).unwrap_or_default();
+        let of = |own: Option<f64>, preset: Option<f64>| own.or(preset).unwrap_or(f64::NAN);
+        let plasticity = match (self.granular, self.yield_stress.or(preset.yield_stress)) {
+            (Some(bounds), _) => Plasticity::Granular { bounds },
+            (None, Some(yield_stress)) => Plasticity::VonMises { yield_stress },
+            (None, None) => Plasticity::Elastic,
+        };
+        let [density, young] = [of(self.density, preset.density), of(self.young, preset.young)];
+        (density, young, of(self.poisson, preset.poisson), plasticity)
+    }
+}
+
+/// A particle with a stretch up to this one is flat or inverted, and does not flow.
+const LEAST: f64 = 1e-4;
+
+/// A rule for plastic flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Plasticity {
+    /// None.
+    #[default]
+    Elastic,
+    /// Von Mises: the deviator of the Kirchhoff stress is at most √(2/3) σ_y. In Hencky strain the return is
+    /// radial, and the volume stays: Gao, Tampubolon, Jiang & Sifakis 2017, "An adaptive generalized
+    /// interpolation material point method". At the yield strains of metals, below 1 %, the Hencky stress is
+    /// that of the fixed co-rotated energy up to terms of second order. At large strains the return may raise that energy.
+    VonMises {
+        /// σ_y, Pa.
+        yield_stress: f64,
+    },
+    /// Granular flow: stretches are clamped. Stomakhin et al. 2013; Wang et al. 2020, Table 2: [0.99, 1.001].
+    Granular {
+        /// The bounds of the stretches.
+        bounds: [f64; 2],
+    },
+}
+
+impl Plasticity {
+    /// Returns F after the flow; F itself where nothing flows.
+    pub fn project(self, lame: Lame, f: Matrix) -> Matrix {
+        match self {
+            Self::Elastic => f,
+            Self::VonMises { yield_stress } => {
+                let svd = Svd::of(&f);
+                if svd.sigma.iter().any(|s| *s <= LEAST) {
+                    return f; // ln σ does not exist; the energy itself drives the particle back
+                }
+                let strain = svd.sigma.map(f64::ln);
+                let mean = strain.iter().sum::<f64>() / 3.0;
+                let deviator = strain.map(|e| e - mean);
+                let size = deviator.iter().map(|e| e * e).sum::<f64>().sqrt();
+                let most = (2.0_f64 / 3.0).sqrt() * yield_stress / (2.0 * lame.mu);
+                if size <= most {
+                    return f;
+                }
+                compose(&svd, deviator.map(|e| (mean + e * most / size).exp()))
+            }
+            Self::Granular { bounds: [low, high] } => {
+                let svd = Svd::of(&f);
+                if svd.sigma.iter().all(|s| (low..=high).contains(s)) {
+                    return f;
+                }
+                compose(&svd, svd.sigma.map(|s| s.clamp(low, high)))
+            }
+        }
+    }
+}
+
+/// U diag(σ) Vᵀ.
+fn compose(svd: &Svd, sigma: [f64; 3]) -> Matrix {
+    mul_transposed(&svd.u.map(|row| std::array::from_fn(|k| row[k] * sigma[k])), &svd.v)
 }

@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
-use coarsen::follow::{Driver, Needs};
+use coarsen::follow::Driver;
 use examples_common::arguments::{Place, at_least_one, positive};
 use examples_common::fields;
 
 use crate::fault::MethodError;
-use crate::points::Format;
+use crate::output::Format;
 use crate::scene::SceneChoice;
 use crate::solver::Solver;
 
 /// The implicit material point method.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar or a
-    /// TOML file.
+    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar (files in
+    /// examples/mpm/scenes) or a TOML file.
     #[arg(long, default_value = "twist")]
     pub scene: SceneChoice,
     /// About this number of particles; the spacing of the grid follows. By default that of the scene.
@@ -54,10 +54,6 @@ pub struct Options {
     /// that are there keep their view.
     #[arg(long)]
     pub resume: bool,
-    /// Keep the states before this number of frames, those with the most iterations a step, as state_0000.bin with
-    /// the number of the frame of the state. Needs --checkpoint 1.
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub states: usize,
     /// Format of the particles that are written for each frame.
     #[arg(long, value_enum, default_value_t = Format::Ply)]
     pub format: Format,
@@ -74,24 +70,23 @@ fn solver() -> impl TypedValueParser<Value = Solver> {
 /// The options of the time step.
 #[derive(Clone, Debug, Args)]
 pub struct Method {
-    /// Solver of a step.
+    /// Solver of a step. auto takes hot, and pn-pcg while colliders rub; what one of them does not solve, the other does.
     #[arg(long, default_value_t = Solver::Driver(Driver::Hot), value_parser = solver())]
     pub solver: Solver,
-    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse. Not for
-    /// gast, which ends when the Euclidean norm of the gradient is 1e-3 kg m/s.
+    /// Tolerance: a step ends when the mean gradient of the nodes is this share of the characteristic impulse.
     #[arg(long, default_value_t = 1e-7, value_parser = positive)]
     pub tolerance: f64,
     /// Maximum number of iterations of a descent.
     #[arg(long, default_value_t = 1000, value_parser = at_least_one)]
     pub iterations: usize,
     /// Maximum number of iterations of a linear solve of Newton's method, 10,000 by default. For the solvers pn-.. and
-    /// newton-.., gast, and auto, which takes pn-pcg where colliders rub.
+    /// newton-.., and auto, which takes pn-pcg where colliders rub.
     #[arg(long, value_parser = at_least_one)]
     pub inner: Option<usize>,
     /// Number of frames between two checkpoints.
     #[arg(long, default_value_t = 1, value_parser = at_least_one)]
     pub checkpoint: usize,
-    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N. pn-mf and gast run on cpu only.
+    /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
     pub backend: Place,
 }
@@ -100,19 +95,14 @@ pub struct Method {
 fields!(Method { solver, tolerance, iterations, inner, checkpoint } without backend);
 
 impl Method {
-    /// Refuses `--inner` and `--backend` where they have no effect on the solver.
+    /// Refuses `--inner` where it has no effect on the solver.
     ///
     /// # Errors
     /// [`MethodError`].
     pub fn check(&self) -> Result<(), MethodError> {
         match self.solver {
             Solver::Driver(solver) if self.inner.is_some() && !solver.is_newton() => {
-                Err(MethodError::Option { option: "--inner", solver })
-            }
-            Solver::Driver(solver)
-                if solver.needs() == Needs::Products && !matches!(self.backend, Place::Cpu) =>
-            {
-                Err(MethodError::Backend { solver })
+                Err(MethodError { option: "--inner", solver })
             }
             _ => Ok(()),
         }

@@ -7,11 +7,11 @@
 //! | F_p | `f` | elastic part of the deformation gradient |
 //! | m_p, V_p | `mass`, `volume` | mass and rest volume |
 
-use coarsen::elastic::{Density, Energy, FixedCoRotated, Lame};
+use coarsen::elastic::{Density, FixedCoRotated, Lame};
 
 use examples_common::fields;
 
-use crate::plasticity::Plasticity;
+use crate::material::Plasticity;
 
 /// A 3x3 matrix, row by row.
 pub type Matrix = [[f64; 3]; 3];
@@ -82,7 +82,7 @@ impl Totals {
         for Particle { x, v, c, f, body } in particles {
             let &Body { mass, volume, lame, .. } = &bodies[*body as usize];
             sum.mass += mass;
-            sum.elastic += volume * elastic(lame, f).value;
+            sum.elastic += volume * FixedCoRotated.energy(lame, f).value;
             for k in 0..3 {
                 let (i, j) = ((k + 1) % 3, (k + 2) % 3);
                 sum.momentum[k] += mass * v[k];
@@ -99,11 +99,6 @@ impl Totals {
     pub fn energy(&self) -> f64 {
         self.kinetic + self.elastic + self.height
     }
-}
-
-/// ψ(F) of the fixed co-rotated energy.
-pub fn elastic(lame: Lame, f: &Matrix) -> Energy {
-    FixedCoRotated.energy(lame, f)
 }
 
 /// A B.

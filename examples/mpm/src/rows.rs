@@ -49,13 +49,6 @@ pub struct Row {
     pub angular: [f64; 3],
 }
 
-impl Row {
-    fn counts(&self) -> [usize; 9] {
-        let Self { frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes, .. } = *self;
-        [frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes]
-    }
-}
-
 impl Record for Row {
     const HEADER: &'static str = "frame,steps,converged,outer,inner,rebuilds,cycles,particles,nodes,setup_s,solve_s,\
                                   transfer_s,norm,energy,kinetic,elastic,work,momentum_x,momentum_y,momentum_z,\
@@ -73,21 +66,12 @@ impl Record for Row {
 /// The line of the file, which is read back without rounding.
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = [
-            self.setup,
-            self.solve,
-            self.transfer,
-            self.norm,
-            self.energy,
-            self.kinetic,
-            self.elastic,
-            self.work,
-        ];
-        let counts = self.counts();
-        write!(f, "{}", counts[0])?;
-        counts[1..].iter().try_for_each(|count| write!(f, ",{count}"))?;
-        let all = numbers.iter().chain(&self.momentum).chain(&self.angular);
-        all.into_iter().try_for_each(|number| write!(f, ",{number:e}"))
+        let Self { frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes, .. } = self;
+        let Self { setup, solve, transfer, norm, energy, kinetic, elastic, work, .. } = self;
+        write!(f, "{frame},{steps},{converged},{outer},{inner},{rebuilds},{cycles},{particles},{nodes}")?;
+        let numbers = [setup, solve, transfer, norm, energy, kinetic, elastic, work].into_iter();
+        let mut all = numbers.chain(&self.momentum).chain(&self.angular);
+        all.try_for_each(|number| write!(f, ",{number:e}"))
     }
 }
 
@@ -97,32 +81,17 @@ impl FromStr for Row {
     fn from_str(line: &str) -> Result<Self, ()> {
         let fields: Vec<&str> = line.split(',').collect();
         let (counts, numbers) = fields.split_at_checked(9).ok_or(())?;
-        let counts: Vec<usize> =
-            counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
+        let counts: Option<Vec<usize>> = counts.iter().map(|text| text.parse().ok()).collect();
         let finite = |text: &&str| text.parse().ok().filter(|number: &f64| number.is_finite());
-        let numbers: Vec<f64> = numbers.iter().map(finite).collect::<Option<_>>().ok_or(())?;
-        let &[frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] = &counts[..] else {
-            return Err(());
-        };
-        let &[setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] =
-            &numbers[..]
-        else {
-            return Err(());
-        };
+        let numbers: Option<Vec<f64>> = numbers.iter().map(finite).collect();
+        let [frame, steps, converged, outer, inner, rebuilds, cycles, particles, nodes] =
+            counts.ok_or(())?.try_into().map_err(drop)?;
+        let [setup, solve, transfer, norm, energy, kinetic, elastic, work, px, py, pz, lx, ly, lz] =
+            numbers.ok_or(())?.try_into().map_err(drop)?;
         let (momentum, angular) = ([px, py, pz], [lx, ly, lz]);
-        let row = Self {
-            frame,
-            steps,
-            converged,
-            outer,
-            inner,
-            rebuilds,
-            cycles,
-            particles,
-            nodes,
-            ..Self::default()
-        };
-        Ok(Self { setup, solve, transfer, norm, energy, kinetic, elastic, work, momentum, angular, ..row })
+        let row = Self { frame, steps, converged, outer, inner, rebuilds, cycles, ..Self::default() };
+        let row = Self { particles, nodes, setup, solve, transfer, norm, ..row };
+        Ok(Self { energy, kinetic, elastic, work, momentum, angular, ..row })
     }
 }
 

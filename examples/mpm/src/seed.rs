@@ -10,8 +10,9 @@ use coarsen_core::SplitMix64;
 use examples_common::closed::{Closed, MeshFault};
 
 use crate::fault::SceneError;
+use crate::material::Material;
 use crate::particles::{Body, IDENTITY, Particle};
-use crate::scene::{Emitter, Setting, Stuff};
+use crate::scene::{Emitter, Setting};
 use crate::shape::{Pose, Shape, Solid};
 
 /// How far a point is moved, in units of the distance of points.
@@ -37,12 +38,12 @@ pub struct Seeds<'a> {
 }
 
 /// The distance of the particles of a body.
-fn spacing(of: &Stuff, dx: f64) -> f64 {
+fn spacing(of: &Material, dx: f64) -> f64 {
     dx / f64::from(of.per_cell.unwrap_or(PER_CELL)).cbrt()
 }
 
 /// The mass, volume and material of the particles of a body.
-fn body(of: &Stuff, dx: f64) -> Body {
+fn body(of: &Material, dx: f64) -> Body {
     let (density, young, poisson, plasticity) = of.numbers();
     let volume = spacing(of, dx).powi(3);
     Body { mass: density * volume, volume, lame: Lame::new(young, poisson), plasticity }
@@ -76,16 +77,17 @@ impl<'a> Seeds<'a> {
     /// Reads the meshes of a scene.
     ///
     /// # Errors
-    /// [`SceneError::Mesh`], [`SceneError::Shape`] and [`SceneError::Outline`].
+    /// [`SceneError::Mesh`], [`SceneError::Shape`], and [`SceneError::Key`] without shape and mesh.
     pub fn new(setting: &'a Setting) -> Result<Self, SceneError> {
         let mut regions = Vec::with_capacity(setting.body.len());
         for (index, body) in setting.body.iter().enumerate() {
-            let fail = |source: MeshFault| SceneError::Mesh { index, source };
-            let shaped = |source: ContactError| SceneError::Shape { table: "body", index, source };
+            let table = "body";
+            let fail = |source: MeshFault| SceneError::Mesh { table, index, source };
+            let shaped = |source: ContactError| SceneError::Shape { table, index, source };
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
                 (None, Some(mesh)) => Region::Closed(Box::new(Closed::read(mesh).map_err(fail)?)),
-                (None, None) => return Err(SceneError::Outline { table: "body", index }),
+                (None, None) => return Err(SceneError::outline(table, index)),
             };
             let about = if let Region::Shape(shape, _) = &region { shape.centre() } else { [0.0; 3] };
             let (axis, angle) = body.turn.unwrap_or(([0.0, 1.0, 0.0], 0.0));
@@ -131,15 +133,19 @@ impl<'a> Seeds<'a> {
     /// Refuses a spacing of the grid at which bodies and emitters have more than 2²⁶ points in a number of frames.
     ///
     /// # Errors
-    /// [`SceneError::Large`].
+    /// [`SceneError::Key`].
     pub fn check(&self, dx: f64, frames: usize) -> Result<(), SceneError> {
         let mut all = 0.0;
         let mut few = |table, index, points: f64, spacing| {
             all += points;
-            match all > MOST {
-                true => Err(SceneError::Large { table, index, all, points, spacing, limit: MOST }),
-                false => Ok(()),
+            if all <= MOST {
+                return Ok(());
             }
+            let why = format!(
+                "brings the scene to about {all:.1e} points, of which {points:.1e} are its own at a distance of \
+                 {spacing:.3e} m, but at most {MOST:.1e} are allowed; take a larger --dx or fewer --particles, or check its size"
+            );
+            Err(SceneError::Key { table, index, key: "shape", why })
         };
         for (index, own) in self.setting.body.iter().enumerate() {
             let h = spacing(&own.of, dx);
@@ -160,7 +166,11 @@ impl<'a> Seeds<'a> {
             let (spacing, area) =
                 (spacing(&emitter.of, dx), shadow(&emitter.shape, emitter.velocity) / speed);
             if speed > 0.0 && area < spacing * spacing {
-                return Err(SceneError::Narrow { index, area, spacing });
+                let why = format!(
+                    "has a cross-section of {area:.1e} m², less than that of a particle at a distance of {spacing:.3e} m: \
+                     little or nothing flows; take a smaller --dx or more --particles, or check its shape and velocity"
+                );
+                return Err(SceneError::Key { table: "emitter", index, key: "shape", why });
             }
         }
         Ok(())
@@ -176,7 +186,7 @@ impl<'a> Seeds<'a> {
     /// their time.
     ///
     /// # Errors
-    /// [`SceneError::Large`] for too many particles.
+    /// [`SceneError::Key`] for too many particles.
     pub fn spacing_for(&self, particles: usize) -> Result<f64, SceneError> {
         let mut dx = self.setting.dx;
         while dx.is_finite() && self.check(dx, self.setting.frames).is_err() {
@@ -191,7 +201,7 @@ impl<'a> Seeds<'a> {
     /// About the number of particles: of all bodies, and of all emitters over their time.
     ///
     /// # Errors
-    /// [`SceneError::Large`] for too many particles.
+    /// [`SceneError::Key`] for too many particles.
     pub fn count(&self, dx: f64) -> Result<f64, SceneError> {
         self.check(dx, self.setting.frames)?;
         let mut count = 0.0;
@@ -205,8 +215,7 @@ impl<'a> Seeds<'a> {
     /// The particles and the bodies; those of emitters are the last bodies, without particles.
     ///
     /// # Errors
-    /// [`SceneError::Volume`] for a body without particles, [`SceneError::Large`] for too many, [`SceneError::Narrow`] for an
-    /// emitter that hardly emits any.
+    /// [`SceneError::Key`] for a body without particles, for too many, and for an emitter that hardly emits any.
     pub fn fill(&self, dx: f64) -> Result<(Vec<Particle>, Vec<Body>), SceneError> {
         self.check(dx, self.setting.frames)?;
         self.check_section(dx)?;
@@ -222,7 +231,12 @@ impl<'a> Seeds<'a> {
                 particles.push(Particle { x, v, c, f, body });
             });
             if particles.len() == before {
-                return Err(SceneError::Volume { index, spacing: spacing(&own.of, dx) });
+                let why = format!(
+                    "has zero volume: no particle lies in it at a distance of {:.3e} m; take more --particles, or check it \
+                     and the bodies after it",
+                    spacing(&own.of, dx)
+                );
+                return Err(SceneError::Key { table: "body", index, key: "shape", why });
             }
         }
         Ok((particles, self.bodies(dx)))

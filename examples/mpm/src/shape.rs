@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use coarsen::contact::{self, Capsule, ContactError, Plane, Sphere};
-use coarsen::mesh::vector::sub;
+use coarsen::mesh::vector::{dot, sub};
 use examples_common::fields;
 use serde::Deserialize;
 
 use crate::particles::{IDENTITY, Matrix, apply};
-use crate::solids::{Cuboid, Cylinder, Ring, length};
 
 /// A solid by its signed distance.
 pub type Solid = Arc<dyn contact::Shape>;
@@ -79,15 +78,39 @@ impl Shape {
     /// The shape by its signed distance.
     ///
     /// # Errors
-    /// [`ContactError::Value`] for numbers without a shape: see [`fault`](Self::fault).
+    /// [`ContactError::Value`] for numbers without a shape.
     pub fn solid(&self) -> Result<Solid, ContactError> {
         Ok(match *self {
             Self::Plane { point, normal } => Arc::new(Plane::through(point, normal)?),
             Self::Sphere { centre, radius } => Arc::new(Sphere::new(centre, radius)?),
-            Self::Box { low, high } => Arc::new(Cuboid { low, high }),
-            Self::Torus { centre, axis, radii } => Arc::new(Ring { centre, axis, radii }),
             Self::Capsule { from, to, radius } => Arc::new(Capsule::new(from, to, radius)?),
-            Self::Cylinder { from, to, radius } => Arc::new(Cylinder { from, to, radius }),
+            Self::Box { low, high } => {
+                let distance = move |x: [f64; 3]| {
+                    let out = [0, 1, 2].map(|k| (low[k] - x[k]).max(x[k] - high[k]));
+                    let inside = out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0);
+                    length(out.map(|d| d.max(0.0))) + inside
+                };
+                let (size, magnitude) = (length(sub(high, low)), length(low) + length(high));
+                Arc::new(Signed { distance, size, magnitude })
+            }
+            Self::Torus { centre, axis, radii } => {
+                let distance = move |x: [f64; 3]| {
+                    let (along, across) = split(sub(x, centre), axis);
+                    (across - radii[0]).hypot(along) - radii[1]
+                };
+                let magnitude = length(centre) + radii[0] + radii[1];
+                Arc::new(Signed { distance, size: radii[0], magnitude })
+            }
+            Self::Cylinder { from, to, radius } => {
+                let (axis, middle) = (sub(to, from), self.centre());
+                let distance = move |x: [f64; 3]| {
+                    let (along, across) = split(sub(x, middle), axis);
+                    let out = [along.abs() - 0.5 * length(axis), across - radius];
+                    out[0].max(0.0).hypot(out[1].max(0.0)) + out[0].max(out[1]).min(0.0)
+                };
+                let magnitude = length(from) + length(to) + radius;
+                Arc::new(Signed { distance, size: radius, magnitude })
+            }
         })
     }
 
@@ -131,37 +154,6 @@ impl Shape {
             Self::Box { low: a, high: b }
             | Self::Capsule { from: a, to: b, .. }
             | Self::Cylinder { from: a, to: b, .. } => std::array::from_fn(|k| 0.5 * (a[k] + b[k])),
-        }
-    }
-
-    /// The first number that makes the shape empty or undefined: its key, its value and what is allowed.
-    pub fn fault(&self) -> Option<(&'static str, f64, &'static str)> {
-        let finite = |key, v: &[f64]| v.iter().find(|v| !v.is_finite()).map(|v| (key, *v, "finite"));
-        let positive = |key, v: f64| {
-            let good = v > 0.0 && v.is_finite();
-            (!good).then_some((key, v, "positive and finite"))
-        };
-        match *self {
-            Self::Plane { point, normal } => {
-                finite("plane.point", &point).or_else(|| positive("plane.normal, its length", length(normal)))
-            }
-            Self::Sphere { centre, radius } => {
-                finite("sphere.centre", &centre).or_else(|| positive("sphere.radius", radius))
-            }
-            Self::Box { low, high } => finite("box.low", &low)
-                .or_else(|| finite("box.high", &high))
-                .or_else(|| (0..3).find_map(|k| positive("box.high less box.low", high[k] - low[k]))),
-            Self::Torus { centre, axis, radii } => finite("torus.centre", &centre)
-                .or_else(|| positive("torus.axis, its length", length(axis)))
-                .or_else(|| radii.iter().find_map(|r| positive("torus.radii", *r))),
-            Self::Capsule { from, to, radius } => finite("capsule.from", &from)
-                .or_else(|| finite("capsule.to", &to))
-                .or_else(|| positive("capsule.to less capsule.from, its length", length(sub(to, from))))
-                .or_else(|| positive("capsule.radius", radius)),
-            Self::Cylinder { from, to, radius } => finite("cylinder.from", &from)
-                .or_else(|| finite("cylinder.to", &to))
-                .or_else(|| positive("cylinder.to less cylinder.from, its length", length(sub(to, from))))
-                .or_else(|| positive("cylinder.radius", radius)),
         }
     }
 
@@ -224,4 +216,47 @@ impl Pose {
     pub fn direct(&self, x: [f64; 3]) -> [f64; 3] {
         apply(&self.turn, x)
     }
+}
+
+/// The step of differences of the distance, in units of the size of a shape.
+const STEP: f64 = 1e-6;
+
+/// A shape by its signed distance. The normal is found by differences, and the curvature is given as 0, which is that of
+/// flat faces alone: colliders and seeds use distances and normals only.
+struct Signed<D> {
+    distance: D,
+    /// The step of differences is a share of it.
+    size: f64,
+    magnitude: f64,
+}
+
+impl<D: Fn([f64; 3]) -> f64 + Send + Sync> contact::Shape for Signed<D> {
+    fn distance(&self, x: [f64; 3]) -> f64 {
+        (self.distance)(x)
+    }
+    fn normal(&self, x: [f64; 3]) -> [f64; 3] {
+        let slope: [f64; 3] = std::array::from_fn(|k| {
+            let at = |h: f64| self.distance(std::array::from_fn(|j| x[j] + if j == k { h } else { 0.0 }));
+            at(STEP * self.size) - at(-STEP * self.size)
+        });
+        let steep = length(slope);
+        if steep > 0.0 { slope.map(|s| s / steep) } else { [0.0, 1.0, 0.0] }
+    }
+    fn curvature(&self, _: [f64; 3]) -> [[f64; 3]; 3] {
+        [[0.0; 3]; 3]
+    }
+    fn magnitude(&self, x: [f64; 3]) -> f64 {
+        length(x) + self.magnitude
+    }
+}
+
+/// ‖x‖.
+pub(crate) fn length(x: [f64; 3]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+/// The part of d along an axis, and the length of the part across.
+fn split(d: [f64; 3], axis: [f64; 3]) -> (f64, f64) {
+    let along = dot(d, axis) / length(axis);
+    (along, (dot(d, d) - along * along).max(0.0).sqrt())
 }

@@ -3,7 +3,6 @@
 use examples_common::files::{Reader, Saved, Writer};
 
 use crate::particles::Particle;
-use crate::tries::{DRIVERS, Tries};
 
 /// The state after a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,8 +19,6 @@ pub struct State {
     pub particles: Vec<Particle>,
     /// The nodes with friction in the last step, and μ times the normal force on them, N.
     pub pressures: Vec<([i32; 3], f64)>,
-    /// What `auto` knows of its drivers.
-    pub tries: Tries,
 }
 
 /// A body that no scene has.
@@ -50,13 +47,6 @@ impl Saved for State {
             place.iter().for_each(|&k| to.number(i64::from(k) as u64));
             to.floats([force]);
         }
-        // Runs without turns end here, as all runs did before there were any.
-        if self.tries != Tries::default() {
-            let Tries { steps, last, work } = &self.tries;
-            to.number(*steps);
-            last.iter().for_each(|&last| to.number(last));
-            to.floats(work);
-        }
     }
 
     fn load(from: &mut Reader<'_>) -> Result<Self, &'static str> {
@@ -80,20 +70,11 @@ impl Saved for State {
             }
             pressures.push((place, from.float()?));
         }
-        let mut tries = Tries::default();
-        if !from.is_empty() {
-            tries.steps = from.number()?;
-            for last in &mut tries.last {
-                *last = from.number()?;
-            }
-            let work = from.floats(tries.work.len())?;
-            tries.work.copy_from_slice(&work);
-        }
-        Ok(Self { frame, time, emitted, work, particles, pressures, tries })
+        Ok(Self { frame, time, emitted, work, particles, pressures })
     }
 
     fn check(&self) -> Result<(), String> {
-        let Self { time, emitted, work, particles, pressures, tries, .. } = self;
+        let Self { time, emitted, work, particles, pressures, .. } = self;
         if !time.is_finite() || !work.is_finite() {
             return Err(format!(
                 "its time is {time} s and the work of its colliders {work} J, but both must be finite"
@@ -113,16 +94,9 @@ impl Saved for State {
             }
         }
         let good = |w: f64| w >= 0.0 && w.is_finite();
-        if let Some((place, force)) = pressures.iter().find(|(_, force)| !good(*force)) {
-            return Err(format!(
+        match pressures.iter().find(|(_, force)| !good(*force)) {
+            Some((place, force)) => Err(format!(
                 "the normal force at node {place:?} is {force} N, but must be 0 or more and finite"
-            ));
-        }
-        let Tries { steps, last, work } = tries;
-        match (0..DRIVERS.len()).find(|&k| last[k] > *steps || !good(work[k])) {
-            Some(k) => Err(format!(
-                "the work of {} is {} ns at step {} of {steps}, but must be 0 or more and finite, at a step that is over",
-                DRIVERS[k], work[k], last[k]
             )),
             None => Ok(()),
         }

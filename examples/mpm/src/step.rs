@@ -1,9 +1,14 @@
-//! A frame: time steps of the implicit material point method, Wang et al. 2020 (HOT), §3.1.
+//! A time step of the implicit material point method, and the steps of a frame: Wang et al. 2020 (HOT), §3.1.
 //!
-//! > Δt = min(largest Δt, 0.6 Δx / v_max)    (§7.1)
+//! | part of [`Stepper::step`] | | |
+//! |---|---|---|
+//! | Δt = min(largest Δt, 0.6 Δx / v_max) | §7.1 | `Stepper::length` |
+//! | 1. particles to grid: m_i, v_i | §3.1 | [`Nodes::from_particles`] |
+//! | 2. forces: E(Δv) with ∇E and ∇²E; what colliders prescribe | eq. 1 | [`Increment`], [`Constraints`] |
+//! | 3. the implicit solve: Δv with ‖ĝ‖ ≤ ε √n | §4, §5 | [`Minimizer`] |
+//! | 4. grid to particles: v_p, C_p and F_p = (I + Δt ∇v) F_pⁿ, plastic flow, x_p | §3.1 | [`Nodes::to_particles`] |
 //!
-//! The steps of a frame have the same length where v_max allows it. A step: particles to grid, minimisation of
-//! E(Δv), grid to particles with F_p = (I + Δt ∇v) F_pⁿ, plastic flow, advection.
+//! The steps of a frame have the same length where v_max allows it.
 
 use std::time::Instant;
 
@@ -46,6 +51,20 @@ impl Begun {
         let Self { grid, nodes, constraints, dt } = self;
         Given { grid, nodes, particles, bodies, constraints, dt: *dt, gravity }
     }
+
+    /// Ends the step with these velocities of its nodes: G2P, plastic flow, advection, and the time, `end` at most.
+    pub fn advance(&self, velocities: &[[f64; 3]], bodies: &[Body], state: &mut State, end: f64) {
+        let Self { grid, nodes, dt, .. } = self;
+        nodes.to_particles(grid, velocities, &mut state.particles, |p, gradient| {
+            let growth =
+                std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
+            let body = &bodies[p.body as usize];
+            p.f = body.plasticity.project(body.lame, mul(&growth, &p.f)); // F = (I + Δt ∇v) Fⁿ
+            (0..3).for_each(|k| p.x[k] += dt * p.v[k]);
+        });
+        let is_last = end - state.time <= dt * (1.0 + 1e-9);
+        state.time = if is_last { end } else { state.time + dt };
+    }
 }
 
 /// A scene and the method for its steps. The solver and the memory of a step are kept from step to step.
@@ -79,13 +98,9 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         while next.time < end {
             self.step(&mut next, end, &mut row)?;
         }
-        let now = self.row(&next);
+        let Row { frame, particles, energy, kinetic, elastic, work, momentum, angular, .. } = self.row(&next);
         *state = next;
-        let Row {
-            steps, converged, outer, inner, rebuilds, cycles, nodes, setup, solve, transfer, norm, ..
-        } = row;
-        let counts = Row { steps, converged, outer, inner, rebuilds, cycles, nodes, ..now };
-        Ok(Row { setup, solve, transfer, norm, ..counts })
+        Ok(Row { frame, particles, energy, kinetic, elastic, work, momentum, angular, ..row })
     }
 
     /// The row of a state, with its energies and its momentum alone.
@@ -112,7 +127,8 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     pub fn begin(&self, state: &mut State, end: f64) -> Result<Option<Begun>, StepError> {
         self.emit(state)?;
         if let Some(particle) = state.particles.iter().position(|p| !p.moves_finitely()) {
-            return Err(StepError::NotFinite { particle });
+            let why = "has a velocity or a deformation that is not finite; the step before overflowed: take a smaller --dt";
+            return Err(StepError::Particle { particle, why: why.into() });
         }
         let dt = self.length(state, end)?;
         if state.particles.is_empty() {
@@ -126,52 +142,45 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
         Ok(Some(Begun { grid, nodes, constraints, dt }))
     }
 
-    /// Computes one time step, up to `end` at most.
-    fn step(&mut self, state: &mut State, end: f64, row: &mut Row) -> Result<(), Failure> {
+    /// Computes one time step, up to `end` at most, and adds its counts and times to a row.
+    ///
+    /// # Errors
+    /// [`StepError`] and the errors of solvers.
+    pub fn step(&mut self, state: &mut State, end: f64, row: &mut Row) -> Result<(), Failure> {
         let start = Instant::now();
-        let bodies = self.bodies;
+        // 1. Particles to grid.
         let Some(begun) = self.begin(state, end)? else {
             state.time = end;
             return Ok(());
         };
+        let (dt, bodies) = (begun.dt, self.bodies);
+        // 2. The incremental potential.
         let given = begun.given(&state.particles, bodies, self.setting.gravity);
-        let f = Increment::in_memory(given, std::mem::take(&mut self.memory))?;
+        let mut f = Increment::in_memory(given, std::mem::take(&mut self.memory))?;
+        // 3. The implicit solve.
         let solving = Instant::now();
-        self.minimizer.tries = state.tries;
-        let (solved, mut f) = self.minimizer.solve(f, self.obstacles, state.time)?;
+        let solved = self.minimizer.solve(&mut f)?;
+        let (seconds, setup) = (solving.elapsed().as_secs_f64(), solved.setup.as_secs_f64());
         for (driver, error) in &solved.failures {
             eprintln!("t = {:.4} s: {driver} failed, and the step went on without it: {error}", state.time);
         }
-        let Begun { grid, nodes, dt, .. } = &begun;
-        let dt = *dt;
-        let seconds = solving.elapsed().as_secs_f64();
-        let setup = solved.setup.as_secs_f64();
         if solved.outcome == DescentOutcome::NotFinite || solved.z.iter().any(|z| !z.is_finite()) {
             let advice = DescentOutcome::NotFinite.advice();
             return Err(StepError::Energy { time: state.time, dt, advice }.into());
         }
-        state.tries = self.minimizer.tries;
-        let work = f.work(&solved.z);
+        state.work += f.work(&solved.z);
         state.pressures = f.pressures(&solved.z);
         let velocities = Increment::velocities_of(&given, &solved.z);
         self.memory = f.into_memory();
-        nodes.to_particles(grid, &velocities, &mut state.particles, |p, gradient| {
-            let growth =
-                std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
-            let body = &bodies[p.body as usize];
-            p.f = body.plasticity.project(body.lame, mul(&growth, &p.f));
-            (0..3).for_each(|k| p.x[k] += dt * p.v[k]);
-        });
-        state.work += work;
-        let last = end - state.time <= dt * (1.0 + 1e-9);
-        state.time = if last { end } else { state.time + dt };
+        // 4. Grid to particles.
+        begun.advance(&velocities, bodies, state, end);
         row.steps += 1;
         row.converged += usize::from(matches!(solved.outcome, DescentOutcome::Converged(_)));
         row.outer += solved.iterations[0];
         row.inner += solved.iterations[1];
         row.rebuilds += solved.rebuilds;
         row.cycles += solved.cycles;
-        row.nodes = row.nodes.max(nodes.len());
+        row.nodes = row.nodes.max(begun.nodes.len());
         row.norm = row.norm.max(solved.norm);
         row.setup += setup;
         row.solve += (seconds - setup).max(0.0);
@@ -195,7 +204,7 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
     /// Δt: the rest of the frame in equal steps, none longer than the largest and than v_max allows.
     ///
     /// # Errors
-    /// [`StepError::Fast`] if v_max allows steps below [`SHORTEST`] only: a frame would not end.
+    /// [`StepError::Particle`] if v_max allows steps below [`SHORTEST`] only: a frame would not end.
     fn length(&self, state: &State, end: f64) -> Result<f64, StepError> {
         let square = |p: &Particle| p.v.iter().map(|v| v * v).sum::<f64>();
         let fastest = state.particles.iter().map(square).fold(0.0, f64::max).sqrt();
@@ -204,7 +213,12 @@ impl<B: Place<Real = f64>> Stepper<'_, B> {
             let speeds = state.particles.iter().map(|p| p.v[0].hypot(p.v[1]).hypot(p.v[2])); // no square overflows
             let fastest = speeds.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
             let (particle, speed) = fastest.unwrap_or_default();
-            return Err(StepError::Fast { particle, speed, time: state.time });
+            let why = format!(
+                "moves at {speed:.3e} m/s at t = {:.4} s, too fast for a million steps in a frame; check the velocities of \
+                 the scene, or take a larger --dx or cfl",
+                state.time
+            );
+            return Err(StepError::Particle { particle, why });
         }
         let rest = end - state.time;
         Ok(rest / (rest / self.largest.min(allowed) * (1.0 - 1e-9)).ceil().max(1.0))

@@ -51,7 +51,7 @@ impl Grip {
 
 impl Constraints {
     /// ∂²D/∂v² of each free node, or the Hessian of (2) if `project`; empty without friction.
-    pub(super) fn stiffness_of_friction(&self, velocities: &[[f64; 3]], project: bool) -> Vec<Matrix> {
+    pub fn stiffness_of_friction(&self, velocities: &[[f64; 3]], project: bool) -> Vec<Matrix> {
         let mut blocks = vec![Matrix::default(); if self.grips.is_empty() { 0 } else { self.free.len() }];
         for grip in &self.grips {
             let node = grip.node as usize;

@@ -14,11 +14,10 @@
 
 use coarsen_core::simd::{Kernel, Pack, Set};
 
-use crate::grid::packs::{eight, four, store};
-use crate::grid::{CELLS, Grid, NONE, SIDE};
+use crate::grid::{CELLS, Grid, NONE, SIDE, eight, four, store};
 use crate::weights::Weights;
 
-use super::stencil::{ABSENT, Block, CENTRE, OFFSETS, Stiffness, offset};
+use super::hessian::{ABSENT, Block, CENTRE, OFFSETS, Stiffness, offset};
 
 /// The most particles whose blocks are summed at once.
 const MANY: usize = 8;

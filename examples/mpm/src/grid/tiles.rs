@@ -41,14 +41,14 @@ const PLACES: [usize; NODES] = {
 
 /// The places in its tile of the 27 nodes of a particle.
 #[inline(always)]
-pub(crate) fn places(weights: &Weights) -> impl Iterator<Item = (usize, [usize; 3])> {
+pub fn places(weights: &Weights) -> impl Iterator<Item = (usize, [usize; 3])> {
     let first = place(weights.base.map(|c| (c & 3) as usize));
     (0..NODES).map(move |k| (first + PLACES[k], corner(k)))
 }
 
 /// What a particle adds to the tile of its block. Mark `add` `#[inline(always)]`: it is compiled for each instruction
 /// set.
-pub(crate) trait Add<const K: usize>: Sync {
+pub trait Add<const K: usize>: Sync {
     /// Adds particle p.
     fn add<I: Set<f64>>(&self, set: I, p: usize, weights: &Weights, tile: &mut Tile<K>);
 }
@@ -82,7 +82,7 @@ impl<const K: usize, A: Add<K>> Kernel<f64> for Sum<'_, K, A> {
 
 impl<const K: usize> Tiles<K> {
     /// Sums particles into tiles.
-    pub(crate) fn scatter(&mut self, grid: &Grid, add: &impl Add<K>) {
+    pub fn scatter(&mut self, grid: &Grid, add: &impl Add<K>) {
         self.0.resize(grid.blocks.len(), [[0.0; K]; TILE]);
         let leaf = |(blocks, tiles): (std::ops::Range<usize>, &mut [Tile<K>])| {
             for (block, tile) in blocks.zip(tiles) {
@@ -118,13 +118,7 @@ impl<const K: usize> Tiles<K> {
 
 /// Fills the tile of a block from values at nodes; `number` gives the position of each node of each block. The fourth
 /// number is 0.
-pub(crate) fn load(
-    grid: &Grid,
-    block: usize,
-    number: &[[u32; CELLS]],
-    values: &[[f64; 3]],
-    tile: &mut Tile<4>,
-) {
+pub fn load(grid: &Grid, block: usize, number: &[[u32; CELLS]], values: &[[f64; 3]], tile: &mut Tile<4>) {
     for z in 0..REACH {
         for y in 0..REACH {
             let beside = |x: usize| {

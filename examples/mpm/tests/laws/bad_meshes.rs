@@ -32,8 +32,7 @@ fn fault(folder: &Folder, table: &str, surface: &str) -> (Failure, bool) {
     let scene = folder.write("scene.toml", &text);
     let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
     let named = match error.downcast_ref() {
-        Some(SceneError::Mesh { index: 0, .. }) => table == "body",
-        Some(SceneError::Collider { index: 0, .. }) => table == "collider",
+        Some(SceneError::Mesh { table: named, index: 0, .. }) => *named == table,
         _ => false,
     };
     let text = error.to_string();
@@ -43,7 +42,7 @@ fn fault(folder: &Folder, table: &str, surface: &str) -> (Failure, bool) {
 /// What is wrong with the mesh of a body or a collider.
 fn source(error: &Failure) -> &MeshFault {
     match error.downcast_ref() {
-        Some(SceneError::Mesh { source, .. } | SceneError::Collider { source, .. }) => source,
+        Some(SceneError::Mesh { source, .. }) => source,
         _ => panic!("{error}"),
     }
 }

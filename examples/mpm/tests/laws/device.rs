@@ -5,9 +5,9 @@ use coarsen::Waits;
 use examples_common::device::opencl;
 use mpm::options::Options;
 use mpm::rows::Row;
-use mpm::run;
 
 use super::Folder;
+use super::example::run;
 
 /// Whether the default device is a graphics card.
 fn is_card() -> bool {

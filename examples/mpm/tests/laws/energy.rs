@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use coarsen::Objective;
 use coarsen::elastic::{Density, FixedCoRotated};
-use coarsen::optimize::{Linearize, check_gradient, check_hessian};
+use coarsen::optimize::{check_gradient, check_hessian};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 use coarsen_core::SplitMix64;
 use mpm::collider::{Collider, Kind, Obstacle};
 use mpm::constraints::Constraints;
-use mpm::energy::{Given, Increment, Products};
+use mpm::energy::{Given, Increment};
 use mpm::grid::{Grid, Nodes};
 use mpm::particles::{Body, Matrix, Particle, apply, mul_transposed};
 use mpm::shape::Shape;
@@ -190,94 +190,6 @@ fn projected_hessians_are_definite() {
     assert!(least > 0.0 && exact_least < -1e-3 * most, "{least} {exact_least} {most}");
 }
 
-/// Products without a matrix are those of the assembled system, and their preconditioner inverts its diagonal blocks.
-#[test]
-fn products_are_those_of_the_matrix() {
-    [300, 4000].into_iter().for_each(products_of_particles); // 4000: more than eight in a cell
-}
-
-fn products_of_particles(count: usize) {
-    let step = Step::new(count, 0.3, 4);
-    let mut f = step.objective();
-    let (z, d) = (step.vector(&f, 5), SplitMix64::new(6).numbers(f.size()));
-    let (mut expected, mut found, mut inverse) = (d.clone(), d.clone(), d.clone());
-    let system = f.system_at(&z).unwrap();
-    system.apply(&d, &mut expected);
-    let block_jacobi = &mut BlockJacobi::default().build_from(system.system(), &Cpu::new()).unwrap();
-    let mut scaled = d.clone();
-    block_jacobi.apply(&d, &mut scaled);
-    let mut objective = step.objective();
-    let mut products = Products::new(&mut objective).unwrap();
-    for _ in 0..2 {
-        let (a, m) = products.relinearize(&z).unwrap();
-        a.apply(&d, &mut found);
-        m.apply(&d, &mut inverse);
-        for (found, expected) in [(&found, &expected), (&inverse, &scaled)] {
-            let size = expected.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            let off = found.iter().zip(expected).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
-            assert!(off <= 1e-12 * size, "{off:e} of {size:e}");
-        }
-    }
-}
-
-/// Matrices on coarser grids are those that the particles give there, at rest: the systems of a step on those grids.
-#[test]
-fn coarser_grids_integrate_the_same_particles() {
-    let mut particles = cloud(500, 0.2, 3);
-    particles.iter_mut().for_each(|p| (p.v, p.c) = ([0.0; 3], Default::default()));
-    let bodies = bodies();
-    let grid = Grid::around(&mut particles, DX).unwrap();
-    let nodes = Nodes::from_particles(&grid, &particles, &bodies);
-    let constraints = Constraints::new(&nodes, &[], [0.0, DT], GRAVITY);
-    let (grid, nodes) = (&grid, &nodes);
-    let given = Given {
-        grid,
-        nodes,
-        particles: &particles,
-        bodies: &bodies,
-        constraints: &constraints,
-        dt: DT,
-        gravity: GRAVITY,
-    };
-    let mut f = Increment::new(given).unwrap();
-    let z = vec![0.0; f.size()];
-    let before = f.system_at(&z).unwrap().clone();
-    let recipe = f.requadrature(3, &[], 0.0).unwrap();
-    assert!(recipe.build_from(before.system(), &Cpu::new()).is_err(), "no matrix on coarser grids yet");
-    let m = recipe.build_from(f.system_at(&z).unwrap().system(), &Cpu::new()).unwrap();
-    assert_eq!(m.levels(), 3, "{m}");
-    for level in 1..3 {
-        let mut particles = particles.clone();
-        let grid = Grid::around(&mut particles, DX * f64::from(1 << level)).unwrap();
-        let nodes = Nodes::from_particles(&grid, &particles, &bodies);
-        let constraints = Constraints::new(&nodes, &[], [0.0, DT], GRAVITY);
-        let there =
-            Given { grid: &grid, nodes: &nodes, particles: &particles, constraints: &constraints, ..given };
-        let mut f = Increment::new(there).unwrap();
-        let (expected, found) =
-            (&f.system_at(&vec![0.0; 3 * nodes.len()]).unwrap().matrix, m.matrix(level).unwrap());
-        assert_eq!(found.pattern(), expected.pattern());
-        let most = expected.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let off =
-            found.values().iter().zip(expected.values()).fold(0.0, |m: f64, (a, b)| m.max((a - b).abs()));
-        assert!(off <= 1e-12 * most, "level {level}: {off:e} of {most:e}");
-        assert_eq!(found.asymmetric_pair(0.0), None);
-    }
-    // They follow the particles from system to system.
-    let other = SplitMix64::new(5).numbers(z.len());
-    let moved = recipe.build_from(f.system_at(&other).unwrap().system(), &Cpu::new()).unwrap();
-    let back = recipe.build_from(f.system_at(&z).unwrap().system(), &Cpu::new()).unwrap();
-    for level in 1..3 {
-        assert_ne!(moved.matrix(level).unwrap().values(), m.matrix(level).unwrap().values());
-        assert_eq!(back.matrix(level).unwrap().values(), m.matrix(level).unwrap().values());
-    }
-    // Rows of P sum to 1, as every coarser node around a node has mass.
-    let p = m.prolongation(0).unwrap();
-    for i in 0..p.pattern().rows() {
-        assert_eq!(p.pattern().range(i).map(|at| p.values()[at]).sum::<f64>(), 1.0);
-    }
-}
-
 /// The weights of a node of the finest grid at the nodes of the next coarser level, from those of a level.
 fn coarser(weights: &BTreeMap<[i32; 3], f64>) -> BTreeMap<[i32; 3], f64> {
     let mut sum = BTreeMap::new();
@@ -383,7 +295,7 @@ fn threads_do_not_change_bits() {
 #[test]
 fn the_pattern_has_the_pairs_that_share_a_particle() {
     let step = Step::new(60, 0.1, 9);
-    let f = step.objective();
+    let mut f = step.objective();
     let mut pairs = std::collections::BTreeSet::new();
     for weights in &step.grid.weights {
         let slots: Vec<u32> = (0..27)
@@ -397,7 +309,8 @@ fn the_pattern_has_the_pairs_that_share_a_particle() {
             .collect();
         slots.iter().for_each(|&i| slots.iter().for_each(|&j| _ = pairs.insert((i, j))));
     }
-    let pattern = &f.stencil().pattern;
+    let zeros = vec![0.0; f.size()];
+    let pattern = f.system_at(&zeros).unwrap().matrix.pattern();
     let found: Vec<(u32, u32)> =
         (0..pattern.rows()).flat_map(|i| pattern.row(i).iter().map(move |&j| (i as u32, j))).collect();
     assert_eq!(found, pairs.into_iter().collect::<Vec<_>>());

@@ -1,5 +1,6 @@
 //! Laws of the material point method and of the program.
 
+mod auto;
 mod bad_files;
 mod bad_input;
 mod bad_meshes;
@@ -10,16 +11,16 @@ mod data;
 mod device;
 mod duals;
 mod energy;
+#[allow(dead_code, reason = "`main` itself")]
+#[path = "../../src/main.rs"]
+mod example;
 mod flow;
-mod hardest;
 mod jelly;
 mod program;
 mod runs;
 mod scenes;
 mod seeds;
-mod tables;
 mod transfers;
-mod turns;
 
 use std::path::PathBuf;
 
@@ -28,9 +29,9 @@ use coarsen::elastic::Lame;
 use coarsen::prelude::*;
 use coarsen_core::SplitMix64;
 use examples_common::Failure;
+use mpm::material::Plasticity;
 use mpm::options::Options;
 use mpm::particles::{Body, IDENTITY, Particle};
-use mpm::plasticity::Plasticity;
 use mpm::rows::Row;
 
 /// The spacing of test grids.
@@ -90,7 +91,7 @@ impl Folder {
                 all.extend(default);
             }
         }
-        mpm::run(Cpu::new(), &Options::parse_from(all.iter().chain(arguments)))
+        example::run(Cpu::new(), &Options::parse_from(all.iter().chain(arguments)))
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {

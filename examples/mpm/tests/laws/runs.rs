@@ -196,7 +196,7 @@ fn simulations_repeat_with_any_number_of_threads() {
         threads(count, || folder.run(&arguments).unwrap()).unwrap();
         folder.bytes("checkpoint.bin")
     };
-    for solver in ["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas", "pn-mf"] {
+    for solver in ["pn-pcg", "hot", "lbfgs-sa", "lbfgs-h", "lbfgs-mas"] {
         let one = run(1, solver);
         assert!(one == run(2, solver) && one == run(7, solver), "{solver}");
     }
@@ -245,34 +245,29 @@ fn frames_and_view_may_change_in_a_run() {
     assert!(folder.bytes("checkpoint.bin") == whole.bytes("checkpoint.bin"));
 }
 
-/// All solvers find the same steps, each to its tolerance; that of `gast` is 1e-3 kg m/s in the Euclidean norm.
+/// All solvers find the same steps, each to its tolerance.
 #[test]
 fn solvers_agree() {
     let run = |solver: &str, kind: &str| {
-        let least = if solver == "gast" { 1e-3 } else { 1e-9 };
         let folder = Folder::new(&format!("agree-{solver}"));
         let scene = folder.write("all.toml", &format!("{BALL}{MORE}").replace("separating", kind));
-        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "3", "--tolerance", "1e-9"];
+        let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
         let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));
-        assert!(rows.iter().all(|row| row.converged == row.steps && row.norm <= least), "{solver}");
-        (rows[3].momentum, rows[3].energy)
+        assert!(rows.iter().all(|row| row.converged == row.steps && row.norm <= 1e-9), "{solver}");
+        (rows[2].momentum, rows[2].energy)
     };
     let slip = [
         "hot",
         "pn-sgs-pcg",
-        "pn-mf",
         "pn-mgpcg",
-        "pn-gmg-pcg",
         "lbfgs-h",
-        "lbfgs-gmg",
         "newton-sa",
         "newton-mas",
         "lbfgs-sa",
         "lbfgs-mas",
-        "gast",
         "auto",
     ];
-    for (kind, solvers) in [("separating", &slip[..]), ("sticky", &["hot", "hot-quadratic", "pn-mf"])] {
+    for (kind, solvers) in [("separating", &slip[..]), ("sticky", &["hot", "hot-quadratic"])] {
         let (expected, energy) = run("pn-pcg", kind);
         for solver in solvers {
             let (found, other) = run(solver, kind);
@@ -301,26 +296,13 @@ fn inner_iterations_are_those_on_the_grid() {
     assert!(inner > outer, "{outer} {inner}");
 }
 
-/// `auto` runs the preconditioner that it chose: for a small stiff system a factor, with which an inner solve takes one
-/// iteration.
+/// A solver may start without a node that can move.
 #[test]
-fn auto_takes_a_factor_where_it_is_least_work() {
-    let folder = Folder::new("factor");
-    let scene = folder.write("ball.toml", &BALL.replace("5e4", "5e8"));
-    let arguments = ["--scene", &scene, "--solver", "auto", "--frames", "1", "--tolerance", "1e-12"];
-    let rows = folder.run(&arguments).unwrap();
-    let row = rows.last().unwrap();
-    assert!(row.outer > 0 && row.inner == row.outer && row.converged == row.steps, "{row:?}");
-}
-
-/// A solver may start without a node that can move: `auto` chooses in the first step that has one, and `gast` stops in
-/// its own norm.
-#[test]
-fn steps_without_unknowns_choose_nothing() {
+fn steps_without_unknowns_converge() {
     let folder = Folder::new("held");
     let held = "[[collider]]\ngone = 0.06\nshape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 2.0 } }";
     let scene = folder.write("held.toml", &format!("{BALL}{held}"));
-    for solver in ["auto", "gast"] {
+    for solver in ["auto", "hot"] {
         let rows = folder.run(&["--scene", &scene, "--solver", solver]).unwrap();
         // Without an unknown, the only point is the minimum.
         assert_eq!((rows[1].outer, rows[1].converged), (0, rows[1].steps), "{solver}");
@@ -355,14 +337,16 @@ fn friction_slows_what_slides() {
     assert!((mesh / slowed - 1.0).abs() < 0.05, "{mesh} {slowed}");
 }
 
-/// Steps in contact with friction take few iterations: nodes that stop sliding do not shorten the steps of the others.
+/// Steps in contact with friction take few iterations: nodes that stop sliding do not shorten the steps of the others. `auto`
+/// takes Newton's method there, whose linear solves are inner iterations.
 #[test]
 fn friction_costs_few_iterations() {
     let folder = Folder::new("wire");
-    for (solver, most) in [("pn-pcg", 20), ("hot", 100)] {
+    for (solver, most) in [("auto", 20), ("hot", 100)] {
         let arguments = ["--scene", "scenes/jelly.toml", "--dx", "0.04", "--frames", "5", "--solver", solver];
         let last = &folder.run(&arguments).unwrap()[5];
         assert!(last.converged == last.steps && last.outer <= most * last.steps, "{solver}: {last:?}");
+        assert_eq!(last.inner > 0, solver == "auto", "{last:?}");
     }
 }
 
@@ -387,9 +371,7 @@ fn a_body_between_two_walls_slips_along_their_edge() {
         assert!((last.momentum[0] - start - mass * 2.0 / 24.0).abs() < 1e-6 * mass, "{solver}: {last:?}");
         assert!(last.momentum[1].abs().max(last.momentum[2].abs()) < 1e-9 * last.momentum[0], "{solver}");
     };
-    for solver in
-        ["hot", "hot-quadratic", "pn-mgpcg", "lbfgs-h", "lbfgs-gmg", "pn-gmg-pcg", "lbfgs-sa", "auto"]
-    {
+    for solver in ["hot", "hot-quadratic", "pn-mgpcg", "lbfgs-h", "lbfgs-sa", "auto"] {
         run(solver);
     }
 }

@@ -5,16 +5,17 @@ use std::path::Path;
 use coarsen::mesh::{Format, Mesh, parse};
 use coarsen_core::SplitMix64;
 use examples_common::closed::{Closed, MeshFault};
-use mpm::scene::{Body, Emitter, Setting, Stuff};
+use mpm::material::Material;
+use mpm::scene::{Body, Emitter, Setting};
 use mpm::seed::{Seeds, emit};
 use mpm::shape::Shape;
 
-fn stuff() -> Stuff {
-    Stuff { density: Some(1e3), young: Some(1e5), poisson: Some(0.3), ..Stuff::default() }
+fn material() -> Material {
+    Material { density: Some(1e3), young: Some(1e5), poisson: Some(0.3), ..Material::default() }
 }
 
 fn body(shape: Shape) -> Body {
-    Body { shape: Some(shape), of: stuff(), ..Body::default() }
+    Body { shape: Some(shape), of: material(), ..Body::default() }
 }
 
 /// The volume of the particles is that of the shape, up to the lattice.
@@ -129,7 +130,7 @@ fn open_and_inverted_surfaces_are_refused() {
 fn emitters_flow_evenly() {
     let emitter = Emitter {
         shape: Shape::Sphere { centre: [0.0; 3], radius: 0.3 },
-        of: stuff(),
+        of: material(),
         velocity: [0.0, -2.0, 0.0],
         until: 0.5,
         swing: [0.0; 3],
