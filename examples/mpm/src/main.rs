@@ -22,10 +22,9 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use coarsen::schwarz;
 use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch};
+use examples_common::arguments::{Program, Unconverged, launch, parse};
 use mpm::options::Options;
 use mpm::rows::Row;
 
@@ -42,6 +41,6 @@ impl Program for Run {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    launch(options.threads, options.method.backend, Run(options))
+    let run = |options: Options| launch(options.threads, options.method.backend, Run(options));
+    parse().map_or_else(|code| code, run)
 }
