@@ -68,7 +68,6 @@ mod sheet;
 mod shirt;
 mod simulation;
 mod solids;
-mod solved;
 mod state;
 mod statue;
 mod step;
