@@ -27,16 +27,18 @@ use coarsen_optimize::{
 ///
 /// ```
 /// use coarsen::contact::ClothContact;
-/// use coarsen::elastic::ImplicitEuler;
+/// use coarsen::elastic::{ImplicitEuler, Plus, Spring, Springs};
 /// use coarsen::follow::{Follower, NewtonAt};
 /// use coarsen::{ContactStepper, Identity, prelude::*};
-/// // A triangle falls on a larger one, which is held.
+/// // A triangle of springs falls on a larger one, which is held.
 /// let x = [[-5.0, 0.0, -5.0], [0.0, 0.0, 9.0], [9.0, 0.0, -5.0], [0.1, 0.1, 0.0], [0.2, 0.1, 0.5], [0.6, 0.1, 0.1]];
 /// let held = [true, true, true, false, false, false];
+/// let spring = |(a, b, length)| Spring { ends: [a, b], stiffness: 100.0, length };
+/// let springs = [(3, 4, 0.51), (4, 5, 0.57), (5, 3, 0.51)].map(spring).to_vec();
 /// let contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &held, &x, 0.02, 1e3)?;
-/// let f = ImplicitEuler::new(contact, &[0.1; 3], 0.01)?;
+/// let f = ImplicitEuler::new(Plus::new(Springs::new(springs, &held, &x)?, contact)?, &[0.1; 3], 0.01)?;
 /// let newton = NewtonAt::new(Newton::inexact(), Follower::constant(Box::new(Identity)), &Cpu::new(), 9)?;
-/// let mut stepper = ContactStepper::new(f, &[0.1; 3], 1e-3, newton, |contact| Some(contact))?;
+/// let mut stepper = ContactStepper::new(f, &[0.1; 3], 1e-3, newton, |sum| Some(&mut sum.second))?;
 /// let (mut x, mut v) = (x.as_flattened()[9..].to_vec(), vec![0.0; 9]);
 /// for _ in 0..40 {
 ///     stepper.step(&mut x, &mut v, [0.0, -9.81, 0.0])?;
@@ -210,141 +212,4 @@ fn is_finite(outcome: DescentOutcome, x: &[f64]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use coarsen_backend::Cpu;
-    use coarsen_core::Identity;
-    use coarsen_krylov::Cg;
-    use coarsen_optimize::{Forcing, Newton, Proposal};
-
-    use super::*;
-    use crate::follow::{Follower, NewtonAt};
-
-    const H: f64 = 0.01;
-    const MASS: f64 = 0.1;
-    const DOWN: [f64; 3] = [0.0, -9.81, 0.0];
-
-    /// A triangle above a large one, which is held, for a thickness and the height of the triangle.
-    fn pair<D>(
-        thickness: f64,
-        height: f64,
-        direction: D,
-    ) -> (ContactStepper<ClothContact, D>, Vec<f64>, Vec<f64>)
-    where
-        D: Direction<Vec<f64>, ImplicitEuler<ClothContact>>,
-    {
-        let x = [
-            [-5.0, 0.0, -5.0],
-            [0.0, 0.0, 9.0],
-            [9.0, 0.0, -5.0],
-            [0.1, height, 0.0],
-            [0.2, 1.1 * height, 0.5],
-            [0.6, 1.2 * height, 0.1],
-        ];
-        let held = [true, true, true, false, false, false];
-        let contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &held, &x, thickness, 1e3).unwrap();
-        let f = ImplicitEuler::new(contact, &[MASS; 3], H).unwrap();
-        let stepper = ContactStepper::new(f, &[MASS; 3], 1e-3, direction, |contact| Some(contact)).unwrap();
-        (stepper, x.as_flattened()[9..].to_vec(), vec![0.0; 9])
-    }
-
-    fn newton() -> NewtonAt<Cpu, Cg<Vec<f64>>> {
-        let newton = Newton::with(Cg::new(Stop::relative(1e-3)), Forcing::AsGiven);
-        NewtonAt::new(newton, Follower::constant(Box::new(Identity)), &Cpu::new(), 9).unwrap()
-    }
-
-    fn lowest(x: &[f64]) -> f64 {
-        x.iter().skip(1).step_by(3).fold(f64::INFINITY, |a, b| a.min(*b))
-    }
-
-    /// A triangle falls on another one and comes to rest: it stays above a tenth of the thickness, its energy does not grow,
-    /// and the steps converge.
-    #[test]
-    fn steps_neither_cross_nor_gain_energy() {
-        let (mut stepper, mut x, mut v) = pair(0.02, 0.1, newton());
-        let mut before = f64::INFINITY;
-        for _ in 0..60 {
-            stepper.step(&mut x, &mut v, DOWN).unwrap().converged().unwrap();
-            let kinetic: f64 = v.iter().map(|v| 0.5 * MASS * v * v).sum();
-            let height: f64 = x.iter().skip(1).step_by(3).map(|y| MASS * 9.81 * y).sum();
-            let energy = kinetic + height + stepper.f.potential.energy(&x).value;
-            assert!(energy < before + 1e-6 && lowest(&x) > 0.002, "{energy} after {before}");
-            before = energy;
-        }
-        assert!(v.iter().all(|v| v.abs() < 1e-2) && lowest(&x) < 0.02, "{v:?}");
-    }
-
-    /// A fast step starts before the surface, and at x where the barrier makes that better.
-    #[test]
-    fn predictions_are_bounded() {
-        let (mut stepper, x, mut v) = pair(0.02, 0.021, newton());
-        v.iter_mut().skip(1).step_by(3).for_each(|v| *v = -1e-3);
-        stepper.f.begin(&x, &v, [0.0; 3]).unwrap();
-        let free: Vec<f64> = x.iter().zip(&v).map(|(x, v)| x + H * v).collect();
-        assert_eq!(stepper.predict(&x, &v).unwrap(), free);
-        v.iter_mut().skip(1).step_by(3).for_each(|v| *v = -100.0);
-        stepper.f.begin(&x, &v, [0.0; 3]).unwrap();
-        let bounded = stepper.predict(&x, &v).unwrap();
-        assert!(lowest(&bounded) > 0.002 && bounded != x, "{bounded:?}");
-        let (mut stepper, x, mut v) = pair(0.02, 0.01, newton());
-        v.iter_mut().skip(1).step_by(3).for_each(|v| *v = -1.0);
-        stepper.f.begin(&x, &v, [0.0; 3]).unwrap();
-        assert_eq!(stepper.predict(&x, &v).unwrap(), x);
-    }
-
-    /// Where contact cuts a step of one iteration, the descent begins again.
-    #[test]
-    fn descents_that_contact_cuts_begin_again() {
-        let iterations = |restarts: usize| {
-            let (mut stepper, mut x, mut v) = pair(0.02, 0.03, newton());
-            v.iter_mut().skip(1).step_by(3).for_each(|v| *v = -3.0);
-            (stepper.descent.stop.max_iterations, stepper.restarts) = (1, restarts);
-            (0..4).map(|_| stepper.step(&mut x, &mut v, DOWN).unwrap().iterations).max()
-        };
-        assert_eq!(iterations(0), Some(1));
-        assert!(iterations(10).is_some_and(|most| most > 1 && most <= 11));
-    }
-
-    /// A pair at its smallest distance that forces press together is named, and nothing has moved.
-    #[test]
-    fn pairs_that_block_are_named() {
-        let (mut stepper, mut x, mut v) = pair(1e-9, 1e-3, newton());
-        stepper.descent.stop.max_iterations = 12;
-        let fault = (0..30).find_map(|_| {
-            let before = (x.clone(), v.clone());
-            let fault = stepper.step(&mut x, &mut v, [0.0, -1e6, 0.0]).err()?;
-            assert!(before == (x.clone(), v.clone()));
-            Some(fault)
-        });
-        assert!(matches!(fault, Some(StepFault::Blocked(_))), "{fault:?}");
-    }
-
-    /// A direction that is too long for the detection of contact.
-    struct Far;
-
-    impl<F: ?Sized> Direction<Vec<f64>, F> for Far {
-        fn propose(
-            &mut self,
-            _: &mut F,
-            _: &Vec<f64>,
-            g: &Vec<f64>,
-            d: &mut Vec<f64>,
-        ) -> Result<Proposal<f64>, DescentError> {
-            d.iter_mut().zip(g).for_each(|(d, g)| *d = -1e307 * g.signum());
-            Ok(Proposal::Unit)
-        }
-    }
-
-    /// Positions that are not finite, and a descent that is stuck because contact cannot be detected, give the fault of
-    /// the detection; x and v stay.
-    #[test]
-    fn faults_of_detection_are_told() {
-        let (mut stepper, mut x, mut v) = pair(0.02, 0.1, newton());
-        v[4] = f64::NAN;
-        let before = x.clone();
-        let fault = stepper.step(&mut x, &mut v, DOWN).unwrap_err();
-        assert!(matches!(fault, StepFault::Contact(_)) && x == before, "{fault}");
-        let (mut stepper, mut x, mut v) = pair(0.02, 0.1, Far);
-        let fault = stepper.step(&mut x, &mut v, DOWN).unwrap_err();
-        assert!(matches!(fault, StepFault::Contact(_)) && x == before, "{fault}");
-    }
-}
+mod tests;

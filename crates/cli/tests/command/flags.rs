@@ -251,16 +251,17 @@ fn without_precond(cases: &[Case]) -> Vec<Case> {
     cases.iter().map(|&(option, run, change)| (option, words(run), change)).collect()
 }
 
-/// `info` repeats words under what `solve` would use; this is no effect, so the trace is without them. It has no hierarchy and
-/// solves nothing, so that options of smoothed aggregation, which `auto` may take, and threads are only repeated.
+/// `info` repeats words under what `solve` would use; this is no effect, so the trace is without them. It builds no hierarchy, so
+/// that options of those that `auto` may take, and threads, are only repeated.
 #[test]
 fn options_of_info_have_an_effect() {
     let own = [
-        ("skinning-sampling", "@ --problem elasticity3d:10 --jump 1e4", "--skinning-sampling stiffness"),
+        ("skinning-sampling", "@ --problem elasticity3d:8", "--skinning-sampling stiffness"),
         // Vectors are only checked.
         ("near-kernel", "@ a.mtx", "--near-kernel xyz.mtx"),
         ("rhs", "@ a.mtx", "--rhs xyz.mtx"),
         ("x0", "@ a.mtx", "--x0 xyz.mtx"),
+        ("threads", "@ --problem elasticity3d:8", "--threads 1"),
         ("tol", "@ --problem poisson2d:90", "--tol 1e-1"),
         ("max-iterations", "@ a.mtx", "--max-iterations 2"),
     ];
@@ -269,11 +270,13 @@ fn options_of_info_have_an_effect() {
         Some(("mas", _)) => (option, "@ --problem elasticity3d:6", change),
         _ => (option, run, change),
     });
-    let (repeated, others): (Vec<_>, Vec<_>) = system.partition(|case| case.0.starts_with("sa-"));
+    let is_repeated =
+        |case: &Case| ["sa-", "skinning-", "threads"].iter().any(|kind| case.0.starts_with(kind));
+    let (repeated, others): (Vec<_>, Vec<_>) = system.chain(own).partition(is_repeated);
     let mut listed = listed("info");
-    for (option, _, words) in repeated.into_iter().chain([("threads", "", "--threads 1")]) {
+    for (option, run, words) in repeated {
         assert!(listed.remove(option), "--{option}");
-        let done = coarsen(&format!("info --problem elasticity3d:6 {words}"));
+        let done = coarsen(&format!("{} {words}", run.replace('@', "info")));
         let line = if option == "threads" { "1 thread" } else { words };
         assert!(done.code == 0 && done.out.lines().any(|told| told.trim() == line), "{words}: {}", done.out);
     }
@@ -282,8 +285,7 @@ fn options_of_info_have_an_effect() {
         told.filter(|line| !(line.starts_with("--") || line.ends_with("thread") || line.ends_with("threads")))
             .collect()
     };
-    let cases = others.into_iter().chain(own).collect::<Vec<_>>();
-    flags_of_help::check("info", &listed, "info", &cases, without_words);
+    flags_of_help::check("info", &listed, "info", &others, without_words);
 }
 
 #[test]
