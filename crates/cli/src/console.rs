@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::process::ExitCode;
 
 use crate::arguments::place::{Named, is_standard};
 use crate::error::Failure;
@@ -9,7 +10,22 @@ use crate::error::Failure;
 /// Prints to the standard output. A closed pipe is not an error.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints help, or a fault of the command line, and returns the exit code.
+pub(crate) fn usage(told: &clap::Error) -> ExitCode {
+    match printed(told.print().and_then(|()| std::io::stdout().flush())) {
+        Ok(()) => ExitCode::from(told.exit_code() as u8),
+        Err(mut failure) => {
+            complain(&format!("error: {}\n", failure.words()));
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
+    match done {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::write(Path::new("<stdout>"))(error))
         }

@@ -33,7 +33,11 @@ use arguments::{Arguments, Command};
 use commands::{compare, devices, generate, info, minimize, sequence, solve, spy};
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(told) => return console::usage(&told),
+    };
+    let done = match arguments.command {
         Command::Solve(options) if sequence::is_asked(&options) => sequence::run(&options),
         Command::Solve(options) => solve::run(&options),
         Command::Compare(options) => compare::run(&options),

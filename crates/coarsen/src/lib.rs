@@ -53,11 +53,14 @@
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | [`solve`], [`Solver`] | one line for a program: the method is chosen, and kept for the next system |
 //! | [`Step`] | the linear system of a time step, with a preconditioner that follows it |
+//! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |
 //! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 mod any;
+#[cfg(feature = "contact")]
+mod contact_stepper;
 mod error;
 #[cfg(feature = "optimize")]
 pub mod follow;
@@ -69,6 +72,8 @@ pub use any::{
     AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Transfers, Unavailable,
     Waits,
 };
+#[cfg(feature = "contact")]
+pub use contact_stepper::{ContactStepper, StepFault};
 pub use error::AnyError;
 pub use solver::{Solver, solve};
 pub use step::{Followed, Step};

@@ -24,7 +24,7 @@ use coarsen_sparse::{Pattern, Stencil};
 use crate::detector::Detector;
 use crate::error::positive;
 use crate::error::undetected;
-use crate::{Contact, ContactError, Penetration};
+use crate::{Contact, ContactError, Pair, Penetration, Touch};
 
 /// The number of contacts per task of a parallel loop.
 const LEAF: usize = 256;
@@ -41,7 +41,7 @@ const HELD: u32 = u32::MAX;
 /// the surface. The search for this point starts from the same place in the body at rest, so that the vertex
 /// leaves on the shortest way from any depth. A body at rest has no contacts. Bodies are the connected parts
 /// of the mesh. Edges that cross without a vertex inside a body are not found. The forces and torques on a
-/// vertex and its triangle add up to zero. There is no friction.
+/// vertex and its triangle add up to zero. [`ClothFriction`](crate::ClothFriction) is their friction.
 ///
 /// *Detection* The contacts are those at the x of each evaluation; value, gradient and Hessian at one x share
 /// one detection. So E is a function of x, and a line search compares values of one function, for one
@@ -143,6 +143,22 @@ impl BodyContact {
         } else {
             Penetration::of(f64::NAN)
         }
+    }
+
+    /// The contacts of the last detection that press at x, each with its force k |g|, N.
+    pub(crate) fn touches(&self, x: &[f64]) -> impl Iterator<Item = (Touch, f64)> {
+        self.found.iter().filter_map(|contact| {
+            let depth = -contact.gap(|node| self.nodes.at(node, x));
+            let Contact { vertex, face, weights: [u, v, w], normal: [a, b, c] } = *contact;
+            let numbers = [1.0, -u, -v, -w, a, b, c, depth, 1.0, 1.0, 1.0];
+            let touch = Touch::of_numbers(Pair::VertexFace { vertex, face }, numbers);
+            (depth > 0.0).then_some((touch, self.stiffness * depth))
+        })
+    }
+
+    /// The nodes, with the held ones where they are now.
+    pub(crate) fn places(&self) -> &Nodes {
+        &self.nodes
     }
 
     fn check(&self, what: &str, x: &[f64]) {

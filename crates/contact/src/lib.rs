@@ -6,7 +6,8 @@
 //!
 //! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance, and [`Obstacle`] may be. All implement
 //! [`Potential`](coarsen_elastic::Potential). They are added to elastic energies, and their Hessian is stored
-//! separately from the matrix. [`Friction`] acts between nodes or edges and shapes, [`ClothFriction`] between parts of cloth.
+//! separately from the matrix. [`Friction`] acts between nodes or edges and shapes, [`ClothFriction`] between parts of cloth or
+//! of bodies.
 //!
 //! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
 //! of triangles and edges that are grown by a distance or swept along a step.

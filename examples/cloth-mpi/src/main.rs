@@ -19,7 +19,7 @@ use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator};
 use coarsen_mpi::{MpiComm, threads_per_rank};
 use examples_common::Failure;
-use examples_common::arguments::{Unconverged, exit_code};
+use examples_common::arguments::{Unconverged, exit_code, usage};
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -112,9 +112,8 @@ fn together(comm: &MpiComm, found: Result<Options, Fault>) -> Result<Options, u8
     };
     if comm.rank() == 0 {
         match found {
-            Err(Fault::Usage(error)) if all.iter().all(|told| *told == all[0]) => {
-                error.print().unwrap_or_default(); // help goes to the output
-            }
+            // Help goes to the output.
+            Err(Fault::Usage(error)) if all.iter().all(|told| *told == all[0]) => return Err(usage(&error)),
             _ if all.iter().all(|told| *told == all[0]) => eprint!("{}", String::from_utf8_lossy(text)),
             _ => eprint!("on rank {rank}: {}", String::from_utf8_lossy(text)),
         }

@@ -222,9 +222,8 @@ pub(crate) enum SceneError {
     },
     /// An edge in a barrier.
     #[error(
-        "the edge between the free vertices {} and {} (from 0, without those that are held) is in obstacle {obstacle} (from 0) \
-         at the start, or nearer to it than a tenth of the thickness; take shorter edges, or move the obstacle",
-        ends[0], ends[1]
+        "{} is in obstacle {obstacle} (from 0) at the start, or nearer to it than a tenth of the thickness; take shorter edges, \
+         or move the obstacle", part(*ends)
     )]
     Touches {
         /// The ends of the edge; twice the same for a vertex.
@@ -290,6 +289,17 @@ pub(crate) enum SceneError {
         /// The corners of the triangle.
         triangle: [u32; 3],
     },
+    /// A state in a barrier.
+    #[error(
+        "in the state of --start, {} is in obstacle {obstacle} (from 0), or nearer to it than a tenth of the thickness; take \
+         an earlier checkpoint, a smaller --thickness, or --obstacles constraints", part(*ends)
+    )]
+    Pressed {
+        /// The ends of the edge; twice the same for a vertex.
+        ends: [u32; 2],
+        /// The obstacle.
+        obstacle: usize,
+    },
     /// An obstacle that is not valid.
     #[error("obstacle {index} (from 0): {source}")]
     Obstacle {
@@ -307,4 +317,14 @@ pub(crate) enum SceneError {
     /// Other faults of the library.
     #[error(transparent)]
     Any(#[from] AnyError),
+}
+
+/// A vertex, or the edge between two, by their numbers among the free vertices.
+fn part(ends: [u32; 2]) -> String {
+    match ends {
+        [a, b] if a == b => format!("the free vertex {a} (from 0, without those that are held)"),
+        [a, b] => {
+            format!("the edge between the free vertices {a} and {b} (from 0, without those that are held)")
+        }
+    }
 }

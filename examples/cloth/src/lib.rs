@@ -1,6 +1,6 @@
 //! Simulates cloth. Copy this example to start your own.
 //!
-//! A time step minimises the sum of inertia (`step`), stretching and bending (`material.rs`) and contact (`world.rs`) by
+//! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
 //! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
 //! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
 //! barriers (`solids.rs`), or constraints that let go, slide and stick (`supported.rs`, `block.rs`); pieces are sewn (`shirt.rs`, `seams.rs`);
@@ -68,7 +68,6 @@ mod sheet;
 mod shirt;
 mod simulation;
 mod solids;
-mod solved;
 mod state;
 mod statue;
 mod step;

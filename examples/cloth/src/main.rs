@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use examples_common::arguments::parse;
 
 fn main() -> ExitCode {
-    cloth::start(&cloth::Options::parse())
+    parse().map_or_else(|code| code, |options| cloth::start(&options))
 }

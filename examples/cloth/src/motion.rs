@@ -65,22 +65,26 @@ impl Field for Played {
 fields!(enum Motion { Still, Twist { through, rate }, Walk { swing, pace, bob }, Push { reach, period }, Sewing, Played(frames) });
 
 impl Played {
-    /// Reads the obstacle of a sequence of files, and how it moves. All files need the same triangles.
+    /// Reads the obstacle of a sequence of files, the numbers of its triangles there, and how it moves. All files need the same
+    /// triangles.
     ///
     /// # Errors
     /// [`SceneError::Sheet`] for a file that cannot be read, [`SceneError::Sequence`] for other triangles.
-    pub(crate) fn read(files: &[PathBuf], weld: bool) -> Result<(Mesh, Self), SceneError> {
-        let mut meshes = Vec::with_capacity(files.len());
+    pub(crate) fn read(files: &[PathBuf], weld: bool) -> Result<(Mesh, Vec<u32>, Self), SceneError> {
+        let (mut meshes, mut numbers): (Vec<Mesh>, _) = (Vec::with_capacity(files.len()), Vec::new());
         for file in files {
-            let (mesh, _) = welded(read_triangles(file).map_err(SheetFault::from)?, weld);
+            let (mesh, kept) = welded(read_triangles(file).map_err(SheetFault::from)?, weld);
             let first = meshes.first().unwrap_or(&mesh);
             if mesh.triangles != first.triangles || mesh.positions.len() != first.positions.len() {
                 return Err(SceneError::Sequence { file: file.clone(), first: files[0].clone() });
             }
+            if meshes.is_empty() {
+                numbers = kept;
+            }
             meshes.push(mesh);
         }
         let first = meshes.first().cloned().unwrap_or_default();
-        Ok((first, Self(Arc::new(meshes.into_iter().map(|mesh| mesh.positions).collect()))))
+        Ok((first, numbers, Self(Arc::new(meshes.into_iter().map(|mesh| mesh.positions).collect()))))
     }
 
     /// Writes the positions of the obstacle at a time to the end of those of all vertices.

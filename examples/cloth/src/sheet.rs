@@ -367,7 +367,7 @@ pub(crate) fn welded(mesh: Mesh, weld: bool) -> (Mesh, Vec<u32>) {
 }
 
 /// The texture coordinates of the kept triangles of a file, if it has some.
-fn painted(file: &Path, kept: &[u32]) -> Option<Vec<[[f64; 2]; 3]>> {
+pub(crate) fn painted(file: &Path, kept: &[u32]) -> Option<Vec<[[f64; 2]; 3]>> {
     let texture = read_texture(file).ok()?;
     kept.iter().map(|&t| texture.get(t as usize).copied()).collect()
 }

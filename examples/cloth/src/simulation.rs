@@ -1,7 +1,7 @@
 //! A run on one host: the sheet and the scene of the options, and their frames.
 
 use coarsen::elastic::Total;
-use coarsen::mesh::{Mesh, read_texture};
+use coarsen::mesh::Mesh;
 use coarsen::{Waits, schwarz};
 use coarsen_contact::{ContactError, Crossing, Topology};
 use examples_common::Failure;
@@ -16,8 +16,9 @@ use crate::motion::{Motion, Played, RATE};
 use crate::options::{Obstacles, Options};
 use crate::rows::{Row, Summary};
 use crate::scene::{Scene, SceneChoice};
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, painted};
 use crate::shirt::shirt;
+use crate::solids::{Pressed, Pressing};
 use crate::state::State;
 use crate::statue::Statue;
 use crate::step::Stepper;
@@ -33,6 +34,7 @@ struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
     sheet: Sheet,
     scene: Scene,
     drawing: Drawing,
+    notes: Vec<String>,
     stepper: Option<Stepper<B>>,
 }
 
@@ -50,14 +52,16 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
         return Err(SceneError::Systems.into());
     }
     let (sheet, scene) = prepared(options)?;
-    let drawing = Drawing::new(&scene, &sheet, Fixed::new(&scene, &sheet, options)?, options);
+    let fixed = Fixed::new(&scene, &sheet, options)?;
+    let notes = bare_edges(&scene, &fixed);
+    let drawing = Drawing::new(&scene, &sheet, fixed, options);
     println!("{}, on {}", described(&sheet, &scene), on.name());
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let mut identity = identity(&sheet, &scene, options);
     identity.field("method", &options.method).field("backend", on.name());
     let plan = plan(options, identity, drawing.picture(options));
-    plan.run(&mut Simulation { on, options, sheet, scene, drawing, stepper: None })
+    plan.run(&mut Simulation { on, options, sheet, scene, drawing, notes, stepper: None })
 }
 
 /// The sheet and the scene of the command line.
@@ -134,14 +138,13 @@ fn placed(sheet: &Sheet, options: &Options) -> Result<Scene, SceneError> {
     let mut scene = options.scene.scene(sheet);
     if options.scene == SceneChoice::Statue {
         let file = options.body.first().ok_or(SceneError::Unnamed)?;
-        scene = scene.above(Statue::read(file, thickness(sheet, options)?, options.weld)?);
-    } else if !options.body.is_empty() {
-        let (body, played) = Played::read(&options.body, options.weld)?;
+        let (statue, numbers) = Statue::read(file, thickness(sheet, options)?, options.weld)?;
+        scene = scene.above(statue);
+        scene.texture = painted(file, &numbers);
+    } else if let Some(file) = options.body.first() {
+        let (body, numbers, played) = Played::read(&options.body, options.weld)?;
         (scene.still, scene.motion) = (body, Motion::Played(played));
-    }
-    if let Some(file) = options.body.first() {
-        let count = scene.still.triangles.len();
-        scene.texture = read_texture(file).ok().filter(|texture| texture.len() == count);
+        scene.texture = painted(file, &numbers);
     }
     let Mesh { positions, triangles, .. } = &scene.still;
     match Topology::new(triangles, &vec![true; positions.len()], positions) {
@@ -151,6 +154,21 @@ fn placed(sheet: &Sheet, options: &Options) -> Result<Scene, SceneError> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The edges that solids do not keep out, as a note: those with a held end, beside a ball or a bar.
+fn bare_edges(scene: &Scene, fixed: &Fixed) -> Vec<String> {
+    let bare = |ends: &&[u32; 2]| {
+        let of_cloth = ends.iter().all(|v| (*v as usize) < scene.held.len());
+        of_cloth && ends.iter().any(|v| fixed.held[*v as usize])
+    };
+    let count = fixed.crossings.edges().iter().filter(bare).count();
+    let round = matches!(fixed.law, Pressing::Barrier(_))
+        && fixed.start.iter().any(|(solid, _)| solid.radius().is_some());
+    let note = format!(
+        "{count} edges with a held end have no contact with balls and bars; penetrations counts those that are inside"
+    );
+    if count > 0 && round { vec![note] } else { Vec::new() }
 }
 
 /// The sizes of a scene.
@@ -248,6 +266,10 @@ impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
         check_scales(&fixed, &mut forces.first.first, self.options)?;
         let state = started(&fixed, self.options)?;
         fixed.move_to(&mut forces, state.begun)?;
+        let inside = |(obstacle, part): (usize, &Pressed)| Some((obstacle, part.inside(&state.x)?));
+        if let Some((obstacle, ends)) = forces.second.first.parts().iter().enumerate().find_map(inside) {
+            return Err(SceneError::Pressed { ends, obstacle }.into());
+        }
         let row = fixed.row(&mut forces, &state)?;
         Ok((state, row))
     }
@@ -278,5 +300,9 @@ impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
 
     fn summary(rows: &[Row]) -> String {
         Summary(rows).to_string()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
     }
 }

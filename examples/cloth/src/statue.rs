@@ -39,14 +39,14 @@ impl fmt::Debug for Statue {
 }
 
 impl Statue {
-    /// Reads a file, and samples the distance for cloth of a thickness.
+    /// Reads a file, and samples the distance for cloth of a thickness; returns also the numbers of its triangles in the file.
     ///
     /// # Errors
     /// [`SceneError::Statue`] for a file that cannot be read and a mesh that is open or faces inwards,
     /// [`SceneError::Contact`] for positions that are not finite.
-    pub(crate) fn read(file: &Path, thickness: f64, weld: bool) -> Result<Self, SceneError> {
+    pub(crate) fn read(file: &Path, thickness: f64, weld: bool) -> Result<(Self, Vec<u32>), SceneError> {
         let mesh = MeshFile { file: file.into(), size: Some(SIZE) }.surface().map_err(MeshFault::from)?;
-        let (mut mesh, _) = welded(mesh, weld);
+        let (mut mesh, numbers) = welded(mesh, weld);
         let [low, high] = mesh.bounds();
         let shift = [-0.5 * (low[0] + high[0]), -low[1], -0.5 * (low[2] + high[2])];
         mesh.positions.iter_mut().for_each(|p| *p = [0, 1, 2].map(|k| p[k] + shift[k]));
@@ -54,7 +54,7 @@ impl Statue {
         let Mesh { positions, triangles, .. } = closed.mesh();
         let spacing = (SIZE / SAMPLES).max(thickness);
         let solid = Smoothed::new(positions, triangles, spacing, |x| closed.winding(x) > 0)?;
-        Ok(Self { closed, solid })
+        Ok((Self { closed, solid }, numbers))
     }
 
     pub(crate) fn mesh(&self) -> &Mesh {

@@ -21,16 +21,15 @@ use coarsen::backend::SetupError;
 use coarsen::constraints::{Hold, Supports};
 use coarsen::elastic::ImplicitEuler;
 use coarsen::mesh::vector::{cross, dot, sub};
-use coarsen::optimize::Norm;
+use coarsen::optimize::{Criterion, DescentOutcome, LineSearchFailure, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
-use coarsen::{AnyError, Error, LinearOperator, Outcome, Report, Step};
+use coarsen::{AnyError, ContactStepper, Error, LinearOperator, Outcome, Report, Step};
 use coarsen_contact::{Shape, Spin};
 use examples_common::Failure;
 use examples_common::solver::Recipe;
 
 use crate::solids::way;
-use crate::solved::Solved;
 use crate::world::Forces;
 
 /// An obstacle during a step.
@@ -105,17 +104,19 @@ pub(crate) struct Supported {
 }
 
 impl Supported {
-    /// Begins at x. `tolerance` is that of the residual force in `norm`.
+    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is that of linear solves.
     ///
     /// # Errors
     /// The errors of the assembly and of the system.
-    pub(crate) fn new(
-        f: &mut ImplicitEuler<Forces>,
+    pub(crate) fn new<D>(
+        steps: &mut ContactStepper<Forces, D>,
         x: &[f64],
         recipe: Recipe<Vec<f64>>,
-        (norm, tolerance): (Norm<Vec<f64>>, f64),
-        [iterations, inner]: [usize; 2],
+        inner: usize,
     ) -> Result<Self, Failure> {
+        let ContactStepper { f, descent, .. } = steps;
+        let Stop { absolute: tolerance, max_iterations: iterations, .. } = descent.stop;
+        let norm = Norm::weighted(node_weights(&f.characteristic(), 3)?)?;
         f.project(true);
         let thickness = f.potential.first.second.thickness();
         let system = Step::new(f.system_at(x)?.system(), recipe)?;
@@ -124,7 +125,8 @@ impl Supported {
         Ok(Self { states, system, cg, norm, tolerance, iterations, thickness })
     }
 
-    /// Solves (1) from x; `before` are the positions at the start of the step.
+    /// Solves (1) from x; `before` are the positions at the start of the step. Returns how it ended, the iterations, and those
+    /// of linear solves.
     ///
     /// # Errors
     /// The errors of the assembly, of setups and of solves.
@@ -134,8 +136,8 @@ impl Supported {
         obstacles: &[Obstruction],
         before: &[f64],
         x: &mut Vec<f64>,
-    ) -> Result<Solved, Failure> {
-        let mut solved = Solved { finite: true, ..Solved::default() };
+    ) -> Result<(DescentOutcome, [usize; 2]), Failure> {
+        let (mut outer, mut inner) = (0, 0);
         let (n, h, mut followed) = (x.len(), f.step(), FOLLOWED);
         let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
         loop {
@@ -147,14 +149,18 @@ impl Supported {
             let depth = depth(obstacles, x);
             let gap = self.held().map(|node| self.gap(node, x, obstacles)).fold(depth.most, f64::max);
             let gap = self.stuck().map(|node| slip(obstacles, before, x, node, h)).fold(gap, f64::max);
-            solved.converged = solved.outer > 0 && rest <= self.tolerance && gap <= DEPTH * self.thickness;
-            solved.finite = rest.is_finite();
-            if solved.converged || solved.outer >= self.iterations || !solved.finite {
-                return Ok(solved);
+            if !rest.is_finite() {
+                return Ok((DescentOutcome::NotFinite, [outer, inner]));
             }
-            self.states.supports.freeze_friction(solved.outer >= followed);
-            solved.outer += 1;
-            let Pushed { most, stuck } = self.direction(f, x, &g, [&mut p, &mut drag], &mut solved)?;
+            if outer > 0 && rest <= self.tolerance && gap <= DEPTH * self.thickness {
+                return Ok((DescentOutcome::Converged(Criterion::Gradient), [outer, inner]));
+            }
+            if outer >= self.iterations {
+                return Ok((DescentOutcome::IterationLimit, [outer, inner]));
+            }
+            self.states.supports.freeze_friction(outer >= followed);
+            outer += 1;
+            let Pushed { most, stuck } = self.direction(f, x, &g, [&mut p, &mut drag], &mut inner)?;
             let away = |x: &[f64]| {
                 let gap = |(node, place): &(usize, [f64; 3])| norm(sub(point(x, *node), *place));
                 stuck.iter().map(gap).sum::<f64>()
@@ -167,9 +173,9 @@ impl Supported {
             let slope = g.iter().zip(&drag).zip(&p).map(|((g, d), p)| (g - d) * p).sum::<f64>();
             let slope = (slope - 2.0 * most * (depth.sum + away(x))).min(0.0);
             let most_share = f.max_step(x, &p);
+            let blocked = |most| DescentOutcome::LineSearchFailed(LineSearchFailure::Blocked { most });
             if most_share.is_nan() {
-                solved.stuck = true; // the contact of triangles has the fault
-                return Ok(solved);
+                return Ok((blocked(most_share), [outer, inner])); // the contact of triangles has the fault
             }
             let mut share = most_share.min(1.0);
             let mut lowered = false;
@@ -182,13 +188,12 @@ impl Supported {
                 }
                 share *= 0.5;
             }
-            if !lowered && solved.outer <= followed {
+            if !lowered && outer <= followed {
                 followed = 0; // states may cycle already
                 continue;
             }
             if !lowered {
-                solved.stuck = true;
-                return Ok(solved);
+                return Ok((blocked(share), [outer, inner]));
             }
             x.copy_from_slice(&next);
         }
@@ -240,7 +245,7 @@ impl Supported {
         x: &[f64],
         g: &[f64],
         [p, drag]: [&mut Vec<f64>; 2],
-        solved: &mut Solved,
+        inner: &mut usize,
     ) -> Result<Pushed, Failure> {
         // The exact Hessian, and where that is indefinite the projected one.
         f.project(false);
@@ -261,7 +266,7 @@ impl Supported {
                 p.fill(0.0);
                 report = self.system.solve(&mut self.cg, &b, p);
             }
-            solved.inner += report?.usable()?.iterations;
+            *inner += report?.usable()?.iterations;
             self.system.system.apply(p, &mut force);
             force.iter_mut().zip(g).for_each(|(force, g)| *force += g);
             let most = self.held().map(|node| norm(point(&force, node))).fold(0.0, f64::max);

@@ -1,8 +1,10 @@
 //! Arguments that several examples take, and the start of a program at the place of its choice.
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::str::FromStr;
 
+use clap::Parser;
 use coarsen::prelude::*;
 use coarsen::{BackendChoice, Waits, schwarz};
 
@@ -77,6 +79,25 @@ impl Unconverged {
 /// The exit code of a program with this error: 4 for [`Unconverged`], as of the command `coarsen`, otherwise 1.
 pub fn exit_code(error: &Failure) -> u8 {
     if error.is::<Unconverged>() { 4 } else { 1 }
+}
+
+/// Parses the command line; a program ends with its help, or with the fault.
+///
+/// # Errors
+/// The exit code, as of [`usage`].
+pub fn parse<O: Parser>() -> Result<O, ExitCode> {
+    O::try_parse().map_err(|told| ExitCode::from(usage(&told)))
+}
+
+/// Prints help or a fault of the command line, and returns the exit code. Help that cannot be printed is an error.
+pub fn usage(told: &clap::Error) -> u8 {
+    match told.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("error: <stdout>: cannot be written ({})", error.kind());
+            1
+        }
+        _ => told.exit_code() as u8,
+    }
 }
 
 /// Runs a program at a place, in one pool of threads (0: one per core), prints its error, and returns [`exit_code`].

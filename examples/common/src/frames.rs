@@ -2,11 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use coarsen::StepFault;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
 use crate::files::{OutputError, Record, Saved, Table, failed, name, read, write};
 use crate::picture::{Picture, PictureError, gif_of_files};
+
+/// A step that failed. The state is that before its frame.
+#[derive(Debug, thiserror::Error)]
+#[error("frame {frame}, step {step}: {fault}; the last frame on disk is good: take a smaller --dt")]
+pub struct Failed {
+    /// The number of its frame.
+    pub frame: usize,
+    /// Its own number, from the start of the run.
+    pub step: usize,
+    /// Why it failed.
+    pub fault: StepFault,
+}
 
 /// A simulation that computes frames.
 pub trait Frames {
@@ -47,6 +60,11 @@ pub trait Frames {
 
     /// The summary of a run.
     fn summary(rows: &[Self::Row]) -> String;
+
+    /// What the run does not do though a user may expect it; said before the frames, and after the summary.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// How a run is carried out.
@@ -80,6 +98,8 @@ impl Plan<'_> {
     /// # Errors
     /// Those of the simulation and of files.
     pub fn run<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
+        let notes: String = simulation.notes().iter().map(|note| format!("note: {note}\n")).collect();
+        eprint!("{notes}");
         let file = self.folder.join("checkpoint.bin");
         let picture = |frame| self.folder.join(name(frame, "png"));
         let (mut state, rows) = if self.resume {
@@ -133,7 +153,7 @@ impl Plan<'_> {
         }
         bar.finish_and_clear();
 
-        let summary = S::summary(&table.rows);
+        let summary = S::summary(&table.rows) + &notes;
         let path = self.folder.join("summary.txt");
         std::fs::write(&path, &summary).map_err(failed(&path))?;
         if self.picture.is_some() {

@@ -181,6 +181,54 @@ pub fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
     })
 }
 
+/// The same preconditioners for vectors on the host, which are copied to the place and back.
+pub fn copied<B: Backend<Real = f64>>(mut recipe: Recipe<B::Vector>, on: &B) -> Recipe<Vec<f64>> {
+    let on = on.clone();
+    Box::new(move |system| {
+        let zeros = vec![0.0; system.matrix.shape().0];
+        let (r, z) = (on.vector(&zeros)?, on.vector(&zeros)?);
+        Ok(Box::new(Copied { on: on.clone(), inner: recipe(system)?, r, z }))
+    })
+}
+
+/// A preconditioner at a place, for vectors on the host. If the place fails, z is NaN, which ends a descent.
+struct Copied<B: Backend> {
+    on: B,
+    inner: Built<B::Vector>,
+    r: B::Vector,
+    z: B::Vector,
+}
+
+impl<B: Backend<Real = f64>> Preconditioner<Vec<f64>> for Copied<B> {
+    fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
+        let done = self.on.write(r, &mut self.r).and_then(|()| {
+            self.inner.apply(&self.r, &mut self.z);
+            self.on.read(&self.z, z)
+        });
+        if done.is_err() {
+            z.fill(f64::NAN);
+        }
+    }
+
+    fn class(&self) -> Class {
+        Preconditioner::<B::Vector>::class(&self.inner)
+    }
+
+    fn size(&self) -> Option<usize> {
+        Preconditioner::<B::Vector>::size(&self.inner)
+    }
+}
+
+impl<B: Backend<Real = f64>> Update<f64> for Copied<B> {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        self.inner.update_from(system)
+    }
+
+    fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
+        self.inner.patch_from(system, touched)
+    }
+}
+
 /// A preconditioner whose updates are timed.
 struct Clocked<V: Vector> {
     inner: Built<V>,

@@ -33,11 +33,11 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use clap::Parser;
 use coarsen::NotConverged;
 use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
+use examples_common::arguments::parse;
 use examples_common::picture::Animation;
 
 use fem::Heat;
@@ -98,7 +98,10 @@ fn exit_code(error: &(dyn Error + Send + Sync + 'static)) -> u8 {
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    let options: Options = match parse() {
+        Ok(options) => options,
+        Err(code) => return code,
+    };
     // The library does not start threads: run everything inside one pool.
     let done = threads(options.threads, || match options.backend {
         Place::Named(choice) => {

@@ -28,10 +28,9 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use coarsen::schwarz;
 use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch};
+use examples_common::arguments::{Program, Unconverged, launch, parse};
 use examples_common::files::Fingerprint;
 use examples_common::frames::{Frames, Plan};
 use mpm::collider::Obstacle;
@@ -51,8 +50,8 @@ use mpm::step::Stepper;
 const MANY: usize = 200_000;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    launch(options.threads, options.method.backend, Run(options))
+    let run = |options: Options| launch(options.threads, options.method.backend, Run(options));
+    parse().map_or_else(|code| code, run)
 }
 
 struct Run(Options);

@@ -53,11 +53,10 @@ mod tests;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use coarsen::mesh::Mesh;
 use coarsen::schwarz;
 use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch};
+use examples_common::arguments::{Program, Unconverged, launch, parse};
 use examples_common::files::{Fingerprint, Group, Surface};
 use examples_common::frames::{Frames, Plan};
 use examples_common::scales;
@@ -66,13 +65,13 @@ use examples_common::stage::{BODIES, Stage};
 use options::{Method, Options};
 use part::Part;
 use rows::{Row, Summary};
-use scene::{Setting, World};
+use scene::{EARTH, Setting, World};
 use state::State;
-use step::{GRAVITY, Stepper};
+use step::Stepper;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    launch(options.threads, options.method.backend, &options)
+    let run = |options: Options| launch(options.threads, options.method.backend, &options);
+    parse().map_or_else(|code| code, run)
 }
 
 impl Program for &Options {
@@ -94,9 +93,10 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     meshes: Vec<Mesh>,
     surface: Surface,
     stage: Stage,
+    notes: Vec<String>,
     /// The scene, until a solver takes it.
     world: Option<World>,
-    stepper: Option<Stepper<B>>,
+    stepper: Option<Stepper>,
 }
 
 fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
@@ -110,23 +110,22 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
         name: format!("body{k}"),
         colour: BODIES[k % BODIES.len()],
         triangles: triangles.clone(),
-        texture: setting.body[k].mesh.as_ref().and_then(|mesh| mesh.texture(triangles.len())),
+        texture: setting.body[k].mesh.as_ref().and_then(|mesh| mesh.texture(triangles.len(), setting.weld)),
     };
     let surface = Surface::new(bodies.iter().enumerate().map(group).collect());
     let width = usize::from(options.width);
     let stage = Stage::new(&setting.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
     println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
-    setting.hollow(&meshes).iter().for_each(|note| eprintln!("note: {note}"));
-    if let Some(fault) = &world.apart {
-        println!("the body has no contact with itself: {fault}");
-    }
+    let mut notes = setting.hollow(&meshes);
+    notes.extend(world.apart.iter().map(|fault| format!("the body has no contact with itself: {fault}")));
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
     let picture = (width > 0).then(|| stage.size());
     let world = Some(world);
-    let mut simulation = Simulation { on, options, setting, meshes, surface, stage, world, stepper: None };
+    let mut simulation =
+        Simulation { on, options, setting, meshes, surface, stage, notes, world, stepper: None };
     Plan {
         folder: &options.out,
         identity,
@@ -156,7 +155,7 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     fn start(&mut self) -> Result<(State, Row), Failure> {
         let mut world = self.world()?;
         let state = State::start(&world);
-        let weight = world.masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
+        let weight = world.masses.iter().flat_map(|m| EARTH.map(|g| m * g)).collect();
         scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
         let touching = Part::depths(&mut world.forces, &state.x)?;
         let row =
@@ -187,6 +186,10 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
 
     fn summary(rows: &[Row]) -> String {
         Summary(rows).to_string()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
     }
 }
 

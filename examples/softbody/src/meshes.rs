@@ -124,10 +124,18 @@ impl MeshChoice {
         Ok(self.checked(mesh)?.scaled(1.0))
     }
 
-    /// The texture coordinates of the triangles of a surface of a file, if all `count` of them have some.
-    pub(crate) fn texture(&self, count: usize) -> Option<Vec<[[f64; 2]; 3]>> {
+    /// The texture coordinates of the triangles of a surface of a file, of those that welding leaves if `weld`; `None` unless
+    /// all `count` of them have some.
+    pub(crate) fn texture(&self, count: usize, weld: bool) -> Option<Vec<[[f64; 2]; 3]>> {
         let Self::File(file) = self else { return None };
-        mesh::read_texture(file).ok().filter(|texture| texture.len() == count)
+        let all = mesh::read_texture(file).ok()?;
+        let texture = if weld {
+            let (_, kept) = self.load().ok()?.welded();
+            kept.iter().map(|&t| all.get(t as usize).copied()).collect::<Option<_>>()?
+        } else {
+            all
+        };
+        Some(texture).filter(|texture: &Vec<_>| texture.len() == count)
     }
 
     /// The number of vertices along a side of a sheet.

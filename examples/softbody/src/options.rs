@@ -91,8 +91,8 @@ pub(crate) struct Method {
     /// Number of frames between two checkpoints; the solver is built again at each checkpoint.
     #[arg(long, default_value_t = 10, value_parser = at_least_one)]
     pub(crate) checkpoint: usize,
-    /// Coefficient of friction of bodies with obstacles and, by barriers, with each other and with themselves. Newton's method
-    /// takes two to three times as many iterations where bodies rub.
+    /// Coefficient of friction of bodies with obstacles, with each other and with themselves. Newton's method takes two to three
+    /// times as many iterations where bodies rub.
     #[arg(long, default_value_t = 0.0, value_parser = not_negative)]
     pub(crate) friction: f64,
     /// Contact: penalty, which nodes enter, or barrier, which no surface of a body crosses and no node or edge enters.

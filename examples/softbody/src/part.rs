@@ -24,8 +24,8 @@ pub(crate) enum Part {
     Fence(Obstacle<Box<dyn Shape>, Barrier>),
     /// Friction with an obstacle, which is no energy of the scene.
     Friction(Box<dyn Potential>),
-    /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty.
-    Contact(Box<BodyContact>),
+    /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty, and their friction.
+    Contact(Box<Plus<BodyContact, ClothFriction>>),
     /// Contact of the surfaces of all bodies, by a barrier, and their friction.
     Surface(Box<Surface>),
 }
@@ -83,7 +83,7 @@ impl Part {
                 Self::Bodies(_) | Self::Pins(_) | Self::Friction(_) => 0,
                 Self::Obstacle(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
                 Self::Fence(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
-                Self::Contact(contact) => deeper(&mut depths.bodies, contact.penetration(x)),
+                Self::Contact(contact) => deeper(&mut depths.bodies, contact.first.penetration(x)),
                 Self::Surface(surface) => {
                     let found = surface.penetration(x)?;
                     if surface.inside.is_some() { deeper(&mut depths.bodies, found) } else { found.contacts }
@@ -97,19 +97,11 @@ impl Part {
     pub(crate) fn stored(all: &mut Total<Self>, x: &[f64]) -> f64 {
         let energy = |part: &mut Self| match part {
             Self::Friction(_) => Energy::default(),
+            Self::Contact(contact) => contact.first.energy(x),
             Self::Surface(surface) => surface.contact.first.energy(x),
             other => other.energy(x),
         };
         all.parts_mut().iter_mut().map(energy).sum::<Energy>().value
-    }
-
-    /// Takes the error of the last detection that failed since the last call; `None` if none did.
-    pub(crate) fn take_fault(all: &mut Total<Self>) -> Option<ContactError> {
-        let fault = |part: &mut Self| match part {
-            Self::Surface(surface) => surface.contact.first.take_fault(),
-            _ => None,
-        };
-        all.parts_mut().iter_mut().filter_map(fault).last()
     }
 
     /// The number of tetrahedra of bodies whose volume at x is not positive.
@@ -120,6 +112,11 @@ impl Part {
     /// The pins, if this part is one.
     pub(crate) fn pins(&mut self) -> Option<&mut Attachments> {
         if let Self::Pins(pins) = self { Some(pins) } else { None }
+    }
+
+    /// The barrier of surfaces, if this part is one.
+    pub(crate) fn surface(&mut self) -> Option<&mut ClothContact> {
+        if let Self::Surface(surface) = self { Some(&mut surface.contact.first) } else { None }
     }
 
     fn any(&self) -> &dyn Potential {
@@ -181,10 +178,12 @@ impl Potential for Part {
     }
 
     fn renew(&mut self, x: &[f64]) -> Result<bool, BodyError> {
-        if let Self::Surface(surface) = self {
-            let Plus { first, second, .. } = &mut surface.contact;
-            let _ = second.grip(first, x); // contact returns the same error below
-        }
+        // Contact returns the errors of friction below.
+        let _ = match self {
+            Self::Surface(surface) => surface.contact.second.grip(&mut surface.contact.first, x),
+            Self::Contact(contact) => contact.second.grip_bodies(&mut contact.first, x),
+            _ => Ok(()),
+        };
         self.any_mut().renew(x)
     }
 

@@ -14,14 +14,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use coarsen::backend::Matrix;
-use coarsen::elastic::{Curvature, ImplicitEuler, Potential, Total, Touching};
-use coarsen::follow::{Built, Placed};
+use coarsen::elastic::{Curvature, Potential, Touching};
+use coarsen::follow::Built;
 use coarsen::optimize::{DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
 use examples_common::solver::Recipe;
 
-use crate::part::Part;
+use crate::step::Step;
 
 /// The global step of Projective Dynamics, solved by preconditioned conjugate gradients. With a factor as the
 /// preconditioner they take one iteration.
@@ -36,9 +36,8 @@ pub(crate) struct Projective<B: Backend> {
     /// Storage for the next set of contacts.
     spare: Option<Contacts<f64>>,
     global: Option<Global<B>>,
-    /// x on the host.
-    points: Vec<f64>,
-    p: Option<B::Vector>,
+    /// The gradient, and A⁻¹ of it, at the place.
+    vectors: Option<[B::Vector; 2]>,
     iterations: usize,
 }
 
@@ -58,7 +57,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
     /// Errors of the matrix and of the preconditioner.
     pub(crate) fn new(
         on: &B,
-        f: &mut ImplicitEuler<Total<Part>>,
+        f: &mut Step,
         x: &[f64],
         recipe: Recipe<B::Vector>,
         stop: Stop<f64>,
@@ -73,20 +72,19 @@ impl<B: Backend<Real = f64>> Projective<B> {
             touching: Touching::default(),
             spare: None,
             global: None,
-            points: x.to_vec(),
-            p: None,
+            vectors: None,
             iterations: 0,
         };
-        direction.assemble(f)?;
+        direction.assemble(f, x)?;
         Ok(direction)
     }
 
-    /// Updates A and its preconditioner to `points`.
-    fn assemble(&mut self, f: &mut ImplicitEuler<Total<Part>>) -> Result<(), DescentError> {
+    /// Updates A and its preconditioner to x.
+    fn assemble(&mut self, f: &mut Step, x: &[f64]) -> Result<(), DescentError> {
         let mut changed = self.stale.take() || self.system.is_none();
         if changed {
             f.curvature = Curvature::Constant;
-            let matrix = f.hessian(&self.points).clone();
+            let matrix = f.hessian(x).clone();
             let new = || Contacts::new(f.potential.nodes(), 3).map_err(DescentError::linearize);
             let contact = if f.potential.touches() { Some(new()?) } else { None };
             self.spare.clone_from(&contact);
@@ -95,7 +93,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
         let Some(system) = &mut self.system else { return Ok(()) };
         if let (Some(old), Some(new)) = (&mut system.contact, &mut self.spare) {
             self.touching.clear();
-            f.potential.add_contacts(&self.points, Curvature::Constant, &mut self.touching);
+            f.potential.add_contacts(x, Curvature::Constant, &mut self.touching);
             let (stencils, stiffness) = (self.touching.stencils(), self.touching.stiffness());
             new.assemble(stencils, stiffness).map_err(DescentError::linearize)?;
             if old.places() != new.places() || old.values() != new.values() {
@@ -107,7 +105,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
             return Ok(());
         }
         system.positions.clear();
-        system.positions.extend_from_slice(self.points.as_chunks().0);
+        system.positions.extend_from_slice(x.as_chunks().0);
         let view = system.system();
         let whole = view.whole().map_err(DescentError::linearize)?;
         let Some(global) = &mut self.global else {
@@ -126,30 +124,30 @@ impl<B: Backend<Real = f64>> Projective<B> {
     }
 }
 
-impl<B: Backend<Real = f64>> Direction<B::Vector, Placed<ImplicitEuler<Total<Part>>, B>> for Projective<B> {
+impl<B: Backend<Real = f64>> Direction<Vec<f64>, Step> for Projective<B> {
     fn propose(
         &mut self,
-        f: &mut Placed<ImplicitEuler<Total<Part>>, B>,
-        x: &B::Vector,
-        g: &B::Vector,
-        d: &mut B::Vector,
+        f: &mut Step,
+        x: &Vec<f64>,
+        g: &Vec<f64>,
+        d: &mut Vec<f64>,
     ) -> Result<Proposal<f64>, DescentError> {
-        self.points.resize(x.size(), 0.0);
-        self.on.read(x, &mut self.points)?;
-        self.assemble(&mut f.objective)?;
-        let p = match &mut self.p {
-            Some(p) => p,
-            none => none.insert(x.like()?),
+        self.assemble(f, x)?;
+        let [there, p] = match &mut self.vectors {
+            Some(vectors) => vectors,
+            none => none.insert([self.on.vector(g)?, self.on.vector(g)?]),
         };
         let Some(Global { matrix, inverse, .. }) = &mut self.global else {
             return Ok(Proposal::Refused(Refusal::NotFinite));
         };
+        self.on.write(g, there)?;
         p.fill(0.0);
-        let report = self.inner.solve(matrix, inverse, g, p)?;
+        let report = self.inner.solve(matrix, inverse, there, p)?;
         self.iterations += report.iterations;
         Ok(match report.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
-                d.scaled(&g.scalar(-1.0), p);
+                self.on.read(p, d)?;
+                d.iter_mut().for_each(|d| *d = -*d);
                 Proposal::Unit
             }
             outcome => Proposal::Refused(Refusal::Inner(outcome)),

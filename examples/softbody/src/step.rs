@@ -3,8 +3,8 @@
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (2)
 //!
 //! The descent starts from x = x_n + h v_n, and afterwards v_{n+1} = (x_{n+1} − x_n) / h. Barriers bound this start
-//! and every step after it: the start is as far on the way from x_n as they allow, or x_n where f is lower there. So no
-//! iterate has an intersection, whether the descent converges or not. The paper adds the
+//! and every step after it ([`ContactStepper`]): the start is as far on the way from x_n as they allow, or x_n where f is lower
+//! there. So no iterate has an intersection, whether the descent converges or not. The paper adds the
 //! gravity g as a linear energy, which is equivalent. Contacts are detected at every x at which f is
 //! evaluated, more often than in line 4, so that a line search compares values of the same function. Numbers
 //! at the ends of lines are the line numbers of Alg. 4.
@@ -23,19 +23,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use coarsen::ContactStepper;
 use coarsen::elastic::{Attachments, ImplicitEuler, Potential, Total};
-use coarsen::follow::{Follower, Placed, following};
-use coarsen::optimize::DescentOutcome::{LineSearchFailed, NoDirection};
-use coarsen::optimize::{
-    AcceleratedGradient, Beta, DescentOutcome, Direction, Forcing, LineSearch, NonlinearCg, Norm,
-    node_weights,
-};
+use coarsen::follow::{Follower, NewtonAt, following};
+use coarsen::optimize::{AcceleratedGradient, Beta, Direction, Forcing, NonlinearCg};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
-use coarsen_contact::ContactError;
 use examples_common::Failure;
-use examples_common::solver::{Clock, Recipe, Solver, choose};
+use examples_common::frames::Failed;
+use examples_common::solver::{Clock, Recipe, Solver, choose, copied};
 
 use crate::holds::Holds;
 use crate::options::{Integrator, Method};
@@ -45,14 +42,14 @@ use crate::rows::Row;
 use crate::scene::World;
 use crate::state::State;
 
-/// The objective of a step, with its vectors at a place.
-type Step<B> = Placed<ImplicitEuler<Total<Part>>, B>;
+/// The objective of a step.
+pub(crate) type Step = ImplicitEuler<Total<Part>>;
+
+/// The directions of its descent.
+type Rule = Box<dyn Direction<Vec<f64>, Step>>;
 
 /// The number of pairs of L-BFGS: Wang et al. 2020 (HOT), §7.1.
 const WINDOW: usize = 8;
-
-/// Standard gravity in m/s², by which the tolerance is scaled, also in scenes without gravity.
-pub(crate) const GRAVITY: f64 = 9.81;
 
 /// The spectral radius ρ that accelerated gradient descent assumes with a preconditioner.
 const RADIUS: f64 = 0.9;
@@ -63,36 +60,9 @@ const NEWTON: f64 = 0.1;
 /// The relative accuracy of the global step of Projective Dynamics.
 const GLOBAL: f64 = 0.1;
 
-/// A step that leads to NaN.
-#[derive(Debug, thiserror::Error)]
-#[error("frame {frame} has no finite energy: {advice}; take a smaller --dt")]
-struct NotFinite {
-    frame: usize,
-    advice: &'static str,
-}
-
-/// A step at which contacts cannot be detected.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "frame {frame}: contact cannot be resolved: {source}; the last frame on disk is good: take a smaller --dt"
-)]
-pub(crate) struct Undetected {
-    pub(crate) frame: usize,
-    pub(crate) source: ContactError,
-}
-
-/// The error of a step that leads to NaN, because of `fault` if there is one.
-fn not_finite(frame: usize, fault: Option<ContactError>) -> Failure {
-    let advice = DescentOutcome::NotFinite.advice();
-    fault.map_or_else(|| NotFinite { frame, advice }.into(), |source| Undetected { frame, source }.into())
-}
-
 /// A scene and the solver for its steps.
-pub(crate) struct Stepper<B: Place<Real = f64>> {
-    on: B,
-    f: Step<B>,
-    rule: Box<dyn Direction<B::Vector, Step<B>>>,
-    descent: Descent<B::Vector, Box<dyn LineSearch<f64>>>,
+pub(crate) struct Stepper {
+    steps: ContactStepper<Total<Part>, Rule>,
     holds: Holds,
     /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
@@ -101,18 +71,20 @@ pub(crate) struct Stepper<B: Place<Real = f64>> {
     built: f64,
     masses: Vec<f64>,
     gravity: [f64; 3],
-    /// x at the place, and the next x on the host.
-    x: B::Vector,
-    next: Vec<f64>,
 }
 
-impl<B: Place<Real = f64>> Stepper<B> {
-    /// Creates the solver for the steps after `state`. Nothing of an earlier solver is used, so that a run
-    /// continued from a checkpoint computes the same bits.
+impl Stepper {
+    /// Creates the solver for the steps after `state`; linear systems are solved at the place. Nothing of an earlier solver is
+    /// used, so that a run continued from a checkpoint computes the same bits.
     ///
     /// # Errors
     /// Errors of potentials, of preconditioners and of the place.
-    pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
+    pub(crate) fn new<B: Place<Real = f64>>(
+        world: World,
+        state: &State,
+        method: &Method,
+        on: &B,
+    ) -> Result<Self, Failure> {
         let World { positions, masses, holds, forces, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
         let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
@@ -127,26 +99,23 @@ impl<B: Place<Real = f64>> Stepper<B> {
         };
         let choice = start.elapsed();
         let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
-        let search: Box<dyn LineSearch<f64>> = match method.integrator {
-            Integrator::Ncg => Box::new(MoreThuente::tight()),
-            Integrator::Newton => Box::new(MoreThuente::default()),
-            _ => Box::new(Backtracking::default()),
-        };
-        let mut norm = Norm::weighted(on.vector(&node_weights(&f.characteristic(), 3)?)?)?;
-        let weight: Vec<f64> = masses.iter().flat_map(|m| [0.0, GRAVITY * m, 0.0]).collect();
-        let tolerance = method.tolerance * norm.of(&on.vector(&weight)?);
-        let mut descent =
-            Descent::new(search, Stop { max_iterations: method.iterations, ..Stop::absolute(tolerance) });
-        descent.norm = norm;
-        descent.refresh = match method.integrator {
+        let rule = rule(&mut f, method, recipe, stale.clone(), &state.x, on)?;
+        let mut steps = ContactStepper::new(f, &masses, method.tolerance, rule, |forces| {
+            forces.parts_mut().iter_mut().find_map(Part::surface)
+        })?;
+        steps.descent.stop.max_iterations = method.iterations;
+        match method.integrator {
+            Integrator::Newton => (),
+            Integrator::Ncg => steps.descent.search = Box::new(MoreThuente::tight()),
+            _ => steps.descent.search = Box::new(Backtracking::default()),
+        }
+        steps.descent.refresh = match method.integrator {
             Integrator::Newton if method.refresh > 0 => Refresh::Every(method.refresh),
             Integrator::Pd => Refresh::Never,
             _ => Refresh::AtStart,
         };
-        let (f, rule) = rule(f, method, recipe, stale.clone(), &state.x, on)?;
-        let (x, next) = (on.vector(&state.x)?, state.x.clone());
         let built = (choice + clock.take()).as_secs_f64();
-        Ok(Self { on: on.clone(), f, rule, descent, holds, stale, clock, built, masses, gravity, x, next })
+        Ok(Self { steps, holds, stale, clock, built, masses, gravity })
     }
 
     /// Computes the next frame.
@@ -155,61 +124,34 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// An error if the new positions are not finite, if contacts cannot be detected, or if the place fails. The state
     /// is then that before the step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
-        let (start, h, frame) = (Instant::now(), self.f.objective.step(), state.frame + 1);
-        let Self { on, f, rule, descent, holds, .. } = self;
-        let pins = pins(&mut f.objective.potential);
+        let Self { steps, holds, .. } = self;
+        let (start, h, frame) = (Instant::now(), steps.f.step(), state.frame + 1);
+        let pins = pins(&mut steps.f.potential);
         let mut anchors = state.anchors.clone();
         let changed = holds.set(frame, h, &state.x, &mut anchors, pins)?; // 1
         if changed {
             self.stale.set(true);
         }
         let moved = pins.energy(&state.x).value - state.pinned; // of the pins, at the old x
-        f.objective.begin(&state.x, &state.v, self.gravity)?;
-        let forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
-        let bound = f.objective.potential.max_step(&state.x, &forward);
-        let fault = Part::take_fault(&mut f.objective.potential); // only one during this step counts
-        if bound.is_nan() {
-            return Err(not_finite(frame, fault));
-        }
-        let share = bound.min(1.0);
-        for ((next, x), d) in self.next.iter_mut().zip(&state.x).zip(&forward) {
-            *next = x + share * d; // 2
-        }
-        if bound.is_finite() && f.objective.value(&self.next) > f.objective.value(&state.x) {
-            self.next.copy_from_slice(&state.x);
-        }
-        on.write(&self.next, &mut self.x)?;
-        rule.forget();
-        let report = descent.minimize(f, &mut **rule, &mut self.x, &mut ())?; // 3 to 15
-        on.read(&self.x, &mut self.next)?;
-        if report.outcome == DescentOutcome::NotFinite || self.next.iter().any(|x| !x.is_finite()) {
-            return Err(not_finite(frame, Part::take_fault(&mut f.objective.potential)));
-        }
-        let stuck = matches!(report.outcome, LineSearchFailed(_) | NoDirection(_));
-        if let Some(source) = Part::take_fault(&mut f.objective.potential).filter(|_| stuck) {
-            return Err(Undetected { frame, source }.into());
-        }
+        let failed = |fault| Failed { frame, step: frame, fault };
+        let (mut x, mut v) = (state.x.clone(), state.v.clone());
+        let report = steps.step(&mut x, &mut v, self.gravity).map_err(failed)?; // 2 to 17
         let seconds = start.elapsed().as_secs_f64();
-        let touching = Part::depths(&mut f.objective.potential, &self.next);
-        let touching = touching.map_err(|source| Undetected { frame, source })?;
-        for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&self.next) {
-            *v = (next - x) / h; // 17
-        }
-        state.x.copy_from_slice(&self.next); // 16
-        state.frame = frame;
+        let touching = Part::depths(&mut steps.f.potential, &x).map_err(|fault| failed(fault.into()))?;
+        (state.x, state.v, state.frame) = (x, v, frame);
         let setup = self.clock.take().as_secs_f64();
         let solve = (seconds - setup).max(0.0);
         let setup = setup + std::mem::take(&mut self.built);
 
-        let forces = &mut self.f.objective.potential;
+        let forces = &mut steps.f.potential;
         let pins = self::pins(forces);
         let pinned = pins.energy(&state.x).value;
         state.work += if changed {
             moved
         } else {
-            self.holds.set(frame - 1, h, &state.x, &mut anchors, pins)?;
+            holds.set(frame - 1, h, &state.x, &mut anchors, pins)?;
             let before = pins.energy(&state.x).value;
-            self.holds.set(frame, h, &state.x, &mut anchors, pins)?;
+            holds.set(frame, h, &state.x, &mut anchors, pins)?;
             0.5 * (moved + pinned - before)
         };
         (state.pinned, state.anchors) = (pinned, anchors);
@@ -230,40 +172,30 @@ fn pins(forces: &mut Total<Part>) -> &mut Attachments {
     pins.expect("every scene has a list of pins")
 }
 
-/// Creates the descent direction, and the objective with the preconditioner that the direction needs.
+/// Creates the descent direction, with the preconditioner that it needs at the place.
 fn rule<B: Place<Real = f64>>(
-    mut f: ImplicitEuler<Total<Part>>,
+    f: &mut Step,
     method: &Method,
     recipe: Recipe<B::Vector>,
     stale: Rc<Cell<bool>>,
     x: &[f64],
     on: &B,
-) -> Result<(Step<B>, Box<dyn Direction<B::Vector, Step<B>>>), Failure> {
+) -> Result<Rule, Failure> {
     let inner = |relative| Stop { max_iterations: method.inner, ..Stop::relative(relative) };
-    let none = || Follower::constant(Box::new(Identity));
     Ok(match method.integrator {
-        Integrator::Pd => {
-            let direction = Projective::new(on, &mut f, x, recipe, inner(GLOBAL), stale)?;
-            (Placed::new(f, x, none(), on), Box::new(direction))
-        }
+        Integrator::Pd => Box::new(Projective::new(on, f, x, recipe, inner(GLOBAL), stale)?),
         Integrator::Newton => {
-            let inverse = Follower::build(&mut f, x, recipe)?;
-            let direction = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
-            (Placed::new(f, x, inverse, on).projecting_on_demand(), Box::new(direction))
+            let inverse = Follower::build(f, x, recipe)?;
+            let newton = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
+            Box::new(NewtonAt::new(newton, inverse, on, x.len())?.projecting_on_demand())
         }
-        Integrator::Lbfgs => {
-            let inverse = Follower::build(&mut f, x, recipe)?;
-            (Placed::new(f, x, none(), on), Box::new(following(Lbfgs::new(WINDOW, inverse))))
-        }
-        Integrator::Ncg => {
-            let inverse = Follower::build(&mut f, x, recipe)?;
-            let direction = NonlinearCg::new(Beta::DaiKou, inverse);
-            (Placed::new(f, x, none(), on), Box::new(following(direction)))
-        }
-        Integrator::Agd => {
-            let inverse = Follower::build(&mut f, x, recipe)?;
-            let direction = AcceleratedGradient::new(RADIUS, inverse);
-            (Placed::new(f, x, none(), on), Box::new(following(direction)))
+        other => {
+            let inverse = Follower::build(f, x, copied(recipe, on))?;
+            match other {
+                Integrator::Lbfgs => Box::new(following(Lbfgs::new(WINDOW, inverse))),
+                Integrator::Ncg => Box::new(following(NonlinearCg::new(Beta::DaiKou, inverse))),
+                _ => Box::new(following(AcceleratedGradient::new(RADIUS, inverse))),
+            }
         }
     })
 }

@@ -119,6 +119,9 @@ fn full_standard_output_is_an_error() {
     let folder = Folder::new();
     let file = |name: &str| folder.path(name).display().to_string();
     for words in [
+        "--help".to_owned(),
+        "solve --help".to_owned(),
+        "--version".to_owned(),
         "solve --problem poisson2d:4".to_owned(),
         "solve --problem poisson2d:4 --out -".to_owned(),
         "solve --problem poisson2d:4 --report -".to_owned(),

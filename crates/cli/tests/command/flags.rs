@@ -1,20 +1,21 @@
 //! Every option that `--help` lists has an effect on what a command prints or writes, or is refused.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 
-use crate::common::Folder;
+use crate::common::{Folder, coarsen};
+use crate::flags_of_help::{self, Case};
 
 /// The options of a command, by its help.
 fn listed(command: &str) -> BTreeSet<String> {
     let help = Command::new(env!("CARGO_BIN_EXE_coarsen")).args([command, "--help"]).output().unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
-    let names =
-        help.lines().filter_map(|line| line.trim_start().strip_prefix("-h, ").or(Some(line.trim_start())));
-    let names =
-        names.filter_map(|line| line.strip_prefix("--")?.split([' ', '\n']).next().map(str::to_owned));
-    names.filter(|name| name != "help").collect()
+    flags_of_help::listed(&help.stdout)
+}
+
+/// Checks the cases of a command.
+fn check(command: &str, words: &str, cases: &[Case]) {
+    flags_of_help::check(command, &listed(command), words, cases, traces);
 }
 
 /// What a run prints and writes in an empty folder, without times and bytes, in alphabetical order: rows of a comparison
@@ -118,7 +119,7 @@ fn central(n: usize) -> Vec<(usize, usize, f64)> {
 }
 
 /// For each option: a run, and words that change it. `@` is the command with the words that all its runs have.
-const SYSTEM: [(&str, &str, &str); 32] = [
+const SYSTEM: [Case; 32] = [
     ("problem", "@ --problem poisson2d:12", "@ --problem poisson2d:13"),
     ("dt", "@ --problem cloth:8", "--dt 0.05"),
     ("jump", "@ --problem elasticity3d:5", "--jump 1000"),
@@ -153,7 +154,7 @@ const SYSTEM: [(&str, &str, &str); 32] = [
     ("skinning-handles", "@ --problem elasticity3d:8 --precond skinning", "--skinning-handles 60,6"),
 ];
 
-const SOLVE: [(&str, &str, &str); 17] = [
+const SOLVE: [Case; 17] = [
     (
         "skinning-sampling",
         "@ --problem elasticity3d:10 --jump 1e4 --precond skinning",
@@ -180,31 +181,6 @@ const SOLVE: [(&str, &str, &str); 17] = [
     ("dump", "@ a.mtx", "--dump d"),
     ("quiet", "@ a.mtx", "--quiet"),
 ];
-
-/// Checks the cases of a command, and that there is one for each of its options.
-fn check(command: &str, words: &str, cases: &[(&str, &str, &str)]) {
-    let (listed, mut runs) = (listed(command), BTreeMap::new());
-    let here: Vec<_> = cases.iter().filter(|case| listed.contains(case.0)).collect();
-    let tested: BTreeSet<String> = here.iter().map(|case| case.0.to_owned()).collect();
-    assert_eq!(listed, tested, "options of {command}, and options with a case");
-    let mut idle = Vec::new();
-    for (option, run, change) in here {
-        let run = run.replace('@', words);
-        let changed = match change.starts_with(['-']) {
-            true => format!("{run} {change}"),
-            false => change.replace('@', words),
-        };
-        let base = runs.entry(run.clone()).or_insert_with(|| traces(&run)).clone();
-        if traces(&changed) == base {
-            idle.push(format!("--{option}: {run} / {changed}"));
-        }
-    }
-    assert!(idle.is_empty(), "options of {command} without effect: {idle:#?}");
-    // What is no option has an effect on the trace, or the cases above say nothing.
-    for (run, base) in runs.into_iter().take(4) {
-        assert_eq!(traces(&run), base, "{run} is not the same twice");
-    }
-}
 
 #[test]
 fn options_of_solve_have_an_effect() {
@@ -265,9 +241,7 @@ fn options_of_compare_have_an_effect() {
 }
 
 /// The same cases, for commands without `--precond` and `--method`.
-fn without_precond(
-    cases: &[(&'static str, &'static str, &'static str)],
-) -> Vec<(&'static str, &'static str, &'static str)> {
+fn without_precond(cases: &[Case]) -> Vec<Case> {
     let words = |run: &str| {
         let words: Vec<&str> = run.split_whitespace().collect();
         let at = words.iter().position(|word| ["--precond", "--method"].contains(word));
@@ -277,15 +251,17 @@ fn without_precond(
     cases.iter().map(|&(option, run, change)| (option, words(run), change)).collect()
 }
 
+/// `info` repeats words under what `solve` would use; this is no effect, so the trace is without them. It builds no hierarchy, so
+/// that options of those that `auto` may take, and threads, are only repeated.
 #[test]
 fn options_of_info_have_an_effect() {
     let own = [
-        ("skinning-sampling", "@ --problem elasticity3d:10 --jump 1e4", "--skinning-sampling stiffness"),
+        ("skinning-sampling", "@ --problem elasticity3d:8", "--skinning-sampling stiffness"),
         // Vectors are only checked.
         ("near-kernel", "@ a.mtx", "--near-kernel xyz.mtx"),
         ("rhs", "@ a.mtx", "--rhs xyz.mtx"),
         ("x0", "@ a.mtx", "--x0 xyz.mtx"),
-        ("threads", "@ a.mtx", "--threads 1"),
+        ("threads", "@ --problem elasticity3d:8", "--threads 1"),
         ("tol", "@ --problem poisson2d:90", "--tol 1e-1"),
         ("max-iterations", "@ a.mtx", "--max-iterations 2"),
     ];
@@ -294,7 +270,22 @@ fn options_of_info_have_an_effect() {
         Some(("mas", _)) => (option, "@ --problem elasticity3d:6", change),
         _ => (option, run, change),
     });
-    check("info", "info", &system.chain(own).collect::<Vec<_>>());
+    let is_repeated =
+        |case: &Case| ["sa-", "skinning-", "threads"].iter().any(|kind| case.0.starts_with(kind));
+    let (repeated, others): (Vec<_>, Vec<_>) = system.chain(own).partition(is_repeated);
+    let mut listed = listed("info");
+    for (option, run, words) in repeated {
+        assert!(listed.remove(option), "--{option}");
+        let done = coarsen(&format!("{} {words}", run.replace('@', "info")));
+        let line = if option == "threads" { "1 thread" } else { words };
+        assert!(done.code == 0 && done.out.lines().any(|told| told.trim() == line), "{words}: {}", done.out);
+    }
+    let without_words = |words: &str| -> Vec<String> {
+        let told = traces(words).into_iter();
+        told.filter(|line| !(line.starts_with("--") || line.ends_with("thread") || line.ends_with("threads")))
+            .collect()
+    };
+    flags_of_help::check("info", &listed, "info", &others, without_words);
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod curl;
 mod data;
 mod files;
 mod flags;
+#[path = "../../../../tests/common/flags.rs"]
+mod flags_of_help;
 mod generate;
 mod mas;
 mod mesh;

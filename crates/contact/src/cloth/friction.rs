@@ -1,4 +1,4 @@
-//! Friction of a surface of triangles with itself.
+//! Friction of a surface of triangles with itself, and of bodies of tetrahedra with each other.
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -23,7 +23,7 @@ use super::contact::ClothContact;
 use super::narrow::Touch;
 use crate::friction::{STICK, across, coefficient, curved, slide, softness};
 use crate::shape::size;
-use crate::{ContactError, Search};
+use crate::{BodyContact, ContactError, Search};
 
 /// A pair that touches at the start of a step.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +35,10 @@ struct Grip {
     force: f64,
 }
 
-/// Friction of cloth with itself and with obstacles of triangles, as an energy of one time step.
+/// Friction of cloth with itself and with obstacles of triangles, and of bodies, as an energy of one time step.
 ///
-/// Pairs, directions and normal forces are those of a [`ClothContact`] at the start of the step:
-/// [`grip`](Self::grip) takes them. Held nodes that move drag the cloth along. D is convex; its projected Hessian is
+/// Pairs, directions and normal forces are those of a [`ClothContact`] at the start of the step, which [`grip`](Self::grip)
+/// takes, or those of a [`BodyContact`], which [`grip_bodies`](Self::grip_bodies) takes. Held nodes that move drag the cloth along. D is convex; its projected Hessian is
 /// that of a parabola above D. D is no energy of the scene: its gradient is the force. Forces of a pair add up to zero.
 /// *Use* beside the contact in [`ImplicitEuler`](coarsen_elastic::ImplicitEuler). *Cost*: a pass over the pairs per
 /// evaluation, on one thread.
@@ -77,9 +77,21 @@ impl ClothFriction {
     /// # Errors
     /// [`ContactError::Value`] for a negative μ, an h that is not positive, and numbers that are not finite.
     pub fn new<S: Search>(contact: &ClothContact<S>, coefficient: f64, h: f64) -> Result<Self, ContactError> {
+        Self::with(contact.places(), contact.pattern(), coefficient, h)
+    }
+
+    /// Returns the friction of bodies with each other and with themselves, as [`new`](Self::new) that of a surface.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_bodies(contact: &BodyContact, coefficient: f64, h: f64) -> Result<Self, ContactError> {
+        Self::with(contact.places(), contact.pattern(), coefficient, h)
+    }
+
+    fn with(nodes: &Nodes, pattern: &Arc<Pattern>, coefficient: f64, h: f64) -> Result<Self, ContactError> {
         let coefficient = self::coefficient(coefficient)?;
         let soft = softness(h, STICK)?;
-        let (nodes, pattern) = (contact.places().clone(), contact.pattern().clone());
+        let (nodes, pattern) = (nodes.clone(), pattern.clone());
         Ok(Self { coefficient, h, soft, nodes, pattern, grips: Vec::new() })
     }
 
@@ -123,12 +135,31 @@ impl ClothFriction {
             if !contact.slots(&touch).into_iter().flatten().any(&own) {
                 continue;
             }
-            let (start, force) = (self.between(&touch, x), self.coefficient * contact.force(&touch));
-            if force > 0.0 {
-                self.grips.push(Grip { touch, start, force });
-            }
+            self.take(touch, contact.force(&touch), x);
         }
         Ok(())
+    }
+
+    /// As [`grip`](Self::grip), for the vertices inside bodies: the force is k |g|.
+    ///
+    /// # Errors
+    /// As [`BodyContact::detect`]. There is then no friction.
+    pub fn grip_bodies(&mut self, contact: &mut BodyContact, x: &[f64]) -> Result<(), ContactError> {
+        self.grips.clear();
+        if self.coefficient > 0.0 {
+            contact.detect(x)?;
+            self.nodes.hold_as(contact.places());
+            contact.touches(x).for_each(|(touch, force)| self.take(touch, force, x));
+        }
+        Ok(())
+    }
+
+    /// Adds a pair with this normal force.
+    fn take(&mut self, touch: Touch, force: f64, x: &[f64]) {
+        let (start, force) = (self.between(&touch, x), self.coefficient * force);
+        if force > 0.0 {
+            self.grips.push(Grip { touch, start, force });
+        }
     }
 
     /// Moves the held nodes; `positions` has one entry per node of the surface. *Panics* on another length.

@@ -1,9 +1,9 @@
-//! Friction of cloth with itself and with held triangles.
+//! Friction of cloth with itself and with held triangles, and of bodies.
 
 use coarsen_contact::{ClothContact, ClothFriction, ContactError};
 use coarsen_elastic::{ImplicitEuler, Plus, Potential};
 
-use crate::common::{check_gradient, check_hessian};
+use crate::common::{check_gradient, check_hessian, contact, crossing};
 use crate::steps::minimize;
 
 /// The coefficient of friction, and the time step.
@@ -111,4 +111,36 @@ fn values_that_are_not_valid_are_refused() {
         let error = ClothFriction::new(&contact, coefficient, h).unwrap_err();
         assert!(matches!(error, ContactError::Value { .. }), "{error}");
     }
+}
+
+/// Bodies that are pressed together by penalties: parts that stick, and that slide, whose forces are μ k |g| each and add up
+/// to zero.
+#[test]
+fn derivatives_of_friction_of_bodies() {
+    let mesh = crossing();
+    let start = mesh.positions.as_flattened();
+    for slip in [1e-7, 1e-2] {
+        let mut contact = contact(&mesh, 50.0);
+        let mut friction = ClothFriction::of_bodies(&contact, MU, H).unwrap();
+        friction.grip_bodies(&mut contact, start).unwrap();
+        // The upper bar, whose nodes come after those of the lower one, slides along x.
+        let lower = 3 * 7 * 3 * 3;
+        let along = |k: usize| if k >= lower && k % 3 == 0 { slip } else { 0.1 * slip * (k as f64).sin() };
+        let x: Vec<f64> = start.iter().enumerate().map(|(k, x)| x + along(k)).collect();
+        let g = check_gradient(&mut friction, &x, 1e-3 * slip, 1e-5);
+        for c in 0..3 {
+            let sum: f64 = g.iter().skip(c).step_by(3).sum();
+            assert!(sum.abs() < 1e-10, "{sum:e}");
+        }
+        let drag: f64 = g[lower..].iter().step_by(3).sum();
+        let at = |v: u32| std::array::from_fn(|k| start[3 * v as usize + k]);
+        let normal: f64 = contact.detect(start).unwrap().iter().map(|c| -50.0 * c.gap(at).min(0.0)).sum();
+        let share = drag / (MU * normal);
+        assert!(share > 0.0 && share < 1.0 && (slip < 1e-3) == (share < 0.5), "{slip}: {share}");
+        check_hessian(friction, &x, 1e-3 * slip, 1e-4);
+    }
+    let mut contact = contact(&mesh, 50.0);
+    let mut none = ClothFriction::of_bodies(&contact, 0.0, H).unwrap();
+    none.grip_bodies(&mut contact, start).unwrap();
+    assert_eq!(none.energy(start).value, 0.0);
 }

@@ -64,29 +64,55 @@ fn derivatives_of_edges() {
     }
 }
 
-/// An edge whose nearest point moves to its end, and one that comes to lie along a plane, lose their force without a jump.
-#[test]
-fn forces_of_edges_do_not_jump() {
-    let ball = Sphere::new([0.0, -1.0, 0.0], 1.0).unwrap();
-    let rest = [-0.5, 0.05, 0.0, 0.5, 0.05, 0.0];
-    let mut edge =
-        Obstacle::with_law(2, ball, LAW).unwrap().only(&[]).unwrap().edges(&[[0, 1]], &rest).unwrap();
-    let at = |shift: f64| [-0.5 + shift, 0.05, 0.0, 0.5 + shift, 0.05, 0.0];
-    let mut before: Option<Vec<f64>> = None;
-    for k in 0..=6000 {
-        let g = gradient(&mut edge, &at(1e-4 * f64::from(k)));
-        if let Some(before) = &before {
-            let jump = g.iter().zip(before).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(jump < 0.02 * 12.0, "{k}: {jump}");
-        }
-        before = Some(g);
+/// The largest change of a component of the forces of an edge between `count` + 1 places on a way.
+fn jump<S: Shape>(edge: &mut Obstacle<S, Barrier>, way: &dyn Fn(f64) -> [f64; 6], count: u32) -> f64 {
+    let mut forces = (0..=count).map(|k| gradient(edge, &way(f64::from(k) / f64::from(count))));
+    let mut before = forces.next().unwrap();
+    let mut most = 0.0_f64;
+    for now in forces {
+        most = now.iter().zip(&before).map(|(a, b)| (a - b).abs()).fold(most, f64::max);
+        before = now;
     }
-    assert!(gradient(&mut edge, &at(0.0))[1] < -1.0);
-    assert_eq!(gradient(&mut edge, &at(0.6)), [0.0; 6]);
-    let plane = Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap();
-    let mut flat =
-        Obstacle::with_law(2, plane, LAW).unwrap().only(&[]).unwrap().edges(&[[0, 1]], &rest).unwrap();
-    assert_eq!((flat.energy(&rest).value, gradient(&mut flat, &rest)), (0.0, vec![0.0; 6]));
+    most
+}
+
+/// Forces of an edge are continuous where its nearest point moves over an end, along a ball and along a bar, and where it
+/// turns through the direction of the bar, so that the nearest point goes from one end to the other: changes shrink with the
+/// steps, which a jump would not. An edge has no force on a plane, at any angle.
+#[test]
+fn forces_of_edges_are_continuous() {
+    let rest = [-0.5, 0.0, 0.0, 0.5, 0.0, 0.0];
+    let only = |shape: Box<dyn Shape>| {
+        let edge = Obstacle::with_law(2, shape, LAW).unwrap().only(&[]).unwrap();
+        edge.edges(&[[0, 1]], &rest).unwrap()
+    };
+    let ball = || Box::new(Sphere::new([0.0, -1.0, 0.0], 1.0).unwrap());
+    let bar = || Box::new(Capsule::new([-2.0, -1.0, 0.0], [2.0, -1.0, 0.0], 1.0).unwrap());
+    let shifted = |t: f64| [-0.5 + 1.2 * t, 0.05, 0.0, 0.5 + 1.2 * t, 0.05, 0.0];
+    let across = |t: f64| [0.1, 0.05, -0.5 + 1.2 * t, 0.1, 0.06, 0.5 + 1.2 * t];
+    let tilted = |t: f64| [-0.5, 0.05 + 0.1 * (t - 0.5), 0.0, 0.5, 0.05 - 0.1 * (t - 0.5), 0.0];
+    let turned = |t: f64| {
+        let (s, c) = (0.8 * (t - 0.5)).sin_cos();
+        [-0.5 * c, 0.05, -0.5 * s, 0.5 * c, 0.05 + 0.02 * s, 0.5 * s]
+    };
+    let ways: [(&str, Box<dyn Shape>, &dyn Fn(f64) -> [f64; 6]); 5] = [
+        ("over the end on a ball", ball(), &shifted),
+        ("tilted on a ball", ball(), &tilted),
+        ("over the end on a bar", bar(), &across),
+        ("tilted on a bar", bar(), &tilted),
+        ("through the direction of a bar", bar(), &turned),
+    ];
+    for (name, shape, way) in ways {
+        let mut edge = only(shape);
+        let pressed = (0..=20).any(|k| gradient(&mut edge, &way(f64::from(k) / 20.0))[1] < -1.0);
+        assert_eq!(pressed, name != "tilted on a bar", "{name}");
+        let jumps = [4000, 16000].map(|count| jump(&mut edge, way, count));
+        assert!(jumps[1] < 0.6 * jumps[0] || jumps[0] == 0.0, "{name}: {jumps:?}");
+    }
+    let mut flat = only(Box::new(Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap()));
+    for k in 0..=200 {
+        assert_eq!(gradient(&mut flat, &tilted(f64::from(k) / 200.0)), [0.0; 6]);
+    }
 }
 
 /// No point of an edge reaches the shape until the largest step, also where no end does; an edge that goes straight at it

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::{common, files, matrices, recipes, reports};
+use crate::{common, files, flags, matrices, recipes, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -282,7 +282,7 @@ fn command_lines() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 28] = [
+const JOBS: [Job; 29] = [
     ("laws on 1 rank", || laws(1)),
     ("laws on 2 ranks", || laws(2)),
     ("laws on 3 ranks", || laws(3)),
@@ -309,6 +309,7 @@ const JOBS: [Job; 28] = [
     ("the command solves", solves),
     ("devices in ranks", devices),
     ("the command takes all options", options),
+    ("every option has an effect", flags::all),
     ("command lines that differ", command_lines),
     ("recipes of preconditioners", recipes::recipes),
     ("a starting guess", recipes::starting_guess),

@@ -9,12 +9,15 @@
 mod common;
 mod faults;
 mod files;
+mod flags;
 // The program of the tutorial.
 #[path = "../../examples/first.rs"]
 #[allow(dead_code, unreachable_pub, reason = "it has a `main` of its own")]
 mod first;
 mod jobs;
 mod laws;
+#[path = "../../../../tests/common/flags.rs"]
+mod listed;
 mod matrices;
 mod recipes;
 mod reports;

@@ -5,9 +5,16 @@ use crate::motion::Motion;
 use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
 use crate::state::State;
-use crate::step::{Stepper, Undetected};
+use crate::step::Stepper;
 use crate::world::{Fixed, World, solids};
+use coarsen::StepFault;
+use examples_common::frames::Failed;
 use examples_common::stage::{GROUND, Solid};
+
+/// Whether contact could not be resolved in a step.
+pub(super) fn is_undetected(error: &Failure) -> bool {
+    matches!(error.downcast_ref(), Some(Failed { fault: StepFault::Contact(_), .. }))
+}
 
 /// The independent test finds no penetration in any frame of any scene, and energy does not grow.
 #[test]
@@ -78,7 +85,7 @@ fn steps_that_are_blocked_name_the_pair() {
     let fixed = ["--scene", "drop-horizontal", "--frames", "12", "--thickness", "1e-12", "--dt", "0.01"];
     let error = folder.run(&[&fixed[..], &["--iterations", "12"]].concat()).unwrap_err();
     let text = error.to_string();
-    assert!(error.downcast_ref::<crate::step::Blocked>().is_some(), "{text}");
+    assert!(matches!(error.downcast_ref(), Some(Failed { fault: StepFault::Blocked(_), .. })), "{text}");
     assert!(text.contains("vertex") || text.contains("edges"), "{text}");
     let table = std::fs::read_to_string(folder.0.join("frames.csv")).unwrap();
     let last = table.lines().count() - 2;
@@ -99,7 +106,7 @@ fn steps_without_detection_fail() {
         let before = state.x.clone();
         let error = stepper.frame(&mut state).unwrap_err();
         let text = error.to_string();
-        assert!(error.downcast_ref::<Undetected>().is_some() && text.contains("node 7"), "{text}");
+        assert!(is_undetected(&error) && text.contains("node 7"), "{text}");
         assert!(state.x == before && state.frame == 0);
     }
 }
@@ -117,7 +124,7 @@ fn held_vertices_do_not_pass_through_cloth() {
     let before = state.x.clone();
     let error = stepper.frame(&mut state).unwrap_err();
     let text = error.to_string();
-    assert!(error.downcast_ref::<Undetected>().is_some() && text.contains(" meet at "), "{text}");
+    assert!(is_undetected(&error) && text.contains(" meet at "), "{text}");
     assert!(state.x == before && state.frame == 0);
 }
 
@@ -133,7 +140,8 @@ fn failed_frames_take_held_vertices_back() {
     let mut state = State::start(&world.fixed);
     let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
     let error = (0..40).find_map(|_| stepper.frame(&mut state).err()).expect("a frame that fails");
-    let Undetected { frame, step, .. } = error.downcast_ref::<Undetected>().expect("a pair that meets");
+    assert!(is_undetected(&error), "{error}");
+    let Failed { frame, step, .. } = error.downcast_ref().expect("a step");
     let good = options.method.pace().last(state.frame);
     assert!(*frame == state.frame + 1 && *step > good + 1, "{error}");
     let Fixed { nodes, positions, motion, .. } = &stepper.fixed;
@@ -269,6 +277,22 @@ fn starts_that_intersect_are_refused() {
     let twist = SceneChoice::Twist.scene(&strips);
     let error = World::new(&twist, &strips, &options).err().expect("a fault");
     assert!(matches!(error, SceneError::Near { .. }), "{error}");
+}
+
+/// A state that lies on the ball, nearer than a tenth of the thickness of the run that begins from it, is in the barrier of
+/// the ball: the run names a part, the obstacle and the cure, and does not stay there.
+#[test]
+fn states_in_a_barrier_are_refused() {
+    let folder = Folder::new("start-inside");
+    let fixed = ["--scene", "sphere", "--dt", "0.01", "--solver", "direct"];
+    folder.run(&[&fixed[..], &["--frames", "5", "--checkpoint", "5"]].concat()).unwrap();
+    let state = folder.0.join("checkpoint.bin");
+    let start = ["--frames", "1", "--start", state.to_str().unwrap()];
+    let other = Folder::new("start-inside-other");
+    other.run(&[&fixed[..], &start].concat()).unwrap();
+    let error = other.run(&[&fixed[..], &start, &["--thickness", "0.06"]].concat()).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(SceneError::Pressed { obstacle: 1, .. })), "{error}");
+    assert!(error.to_string().contains("a smaller --thickness"), "{error}");
 }
 
 /// Steps that end after a few short linear solves: nothing crosses, and energy does not grow.

@@ -1,11 +1,12 @@
 //! Solids as barriers, files with double triangles, and the default thickness.
 
+use super::contact::is_undetected;
 use super::*;
 use crate::scene::Scene;
 use crate::sheet::{Sheet, Tessellation};
 use crate::solids::Crushed;
 use crate::state::State;
-use crate::step::{Stepper, Undetected};
+use crate::step::Stepper;
 use crate::thickness::thickness;
 use crate::world::{World, all};
 use coarsen_contact::Shape;
@@ -30,10 +31,7 @@ fn solids_do_not_pass_through_cloth_in_a_long_step() {
         let mut state = State::start(&world.fixed);
         let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
         if let Err(error) = stepper.frame(&mut state) {
-            assert!(
-                error.downcast_ref::<Crushed>().is_some() || error.downcast_ref::<Undetected>().is_some(),
-                "{error}"
-            );
+            assert!(error.downcast_ref::<Crushed>().is_some() || is_undetected(&error), "{error}");
             // The large ball is wider than an edge, so the cloth goes with it.
             assert!(radius < 0.1, "{error}");
             continue;
@@ -89,6 +87,17 @@ fn vertices_and_edges_stay_outside_of_solids() {
                 }
             }
         }
+    }
+}
+
+/// Edges with a held end have no contact with solids, which the summary says where there are such edges and a round solid.
+#[test]
+fn edges_without_contact_are_said() {
+    let folder = Folder::new("bare");
+    for (scene, said) in [("pushed", true), ("garment", true), ("drooping", false), ("sphere", false)] {
+        folder.run(&["--scene", scene, "--frames", "0"]).unwrap();
+        let summary = std::fs::read_to_string(folder.0.join("summary.txt")).unwrap();
+        assert_eq!(summary.contains("edges with a held end have no contact"), said, "{scene}: {summary}");
     }
 }
 
@@ -181,6 +190,33 @@ fn split_vertices_are_welded() {
     let error = thickness(&split, &options).unwrap_err();
     assert!(matches!(error, SceneError::Near { distance: 0.0, .. }), "{error}");
     assert!(thickness(&welded, &options).is_ok());
+}
+
+/// A body keeps the texture coordinates of the triangles that --weld leaves, as an obstacle that moves and as a statue.
+#[test]
+fn welded_bodies_keep_their_texture() {
+    let folder = Folder::new("weld-texture");
+    // A tetrahedron whose vertices are split; the first triangle is there twice, with other coordinates.
+    let points = "v 0 0.1 0\nv 0.1 0.1 0\nv 0 0.1 0.1\nv 0 0.2 0\nv 0 0.1 0\n";
+    let texture: String = (0..5).map(|k| format!("vt 0.{k} 0.{}\n", 9 - k)).collect();
+    let faces = "f 1/1 2/2 3/3\nf 3/4 2/5 5/1\nf 1/1 4/4 2/2\nf 2/2 4/4 3/3\nf 5/5 3/3 4/4\n";
+    let body = folder.0.join("body.obj");
+    std::fs::write(&body, format!("{points}{texture}{faces}")).unwrap();
+    let all = mesh::read_texture(&body).unwrap();
+    let expected = [0, 2, 3, 4].map(|t| all[t]).to_vec();
+    let sheet = folder.0.join("sheet.obj");
+    std::fs::write(
+        &sheet,
+        "v -1 1 -1\nv 1 1 -1\nv 1 1 1\nv -1 1 1\nv 0 1 0\nf 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1\n",
+    )
+    .unwrap();
+    let fixed = ["cloth", "--weld", "--body", body.to_str().unwrap(), "--scene"];
+    for scene in [&["dressed", "--mesh", sheet.to_str().unwrap()][..], &["statue"]] {
+        let options = Options::parse_from(fixed.iter().chain(scene));
+        let (_, placed) = crate::simulation::prepared(&options).unwrap();
+        assert_eq!(placed.still.triangles.len(), 4);
+        assert_eq!(placed.texture.as_ref(), Some(&expected), "{scene:?}");
+    }
 }
 
 /// The default thickness is not above the distance of layers, and of the parts of thin triangles: nothing touches at rest.

@@ -76,7 +76,8 @@ impl Touching<'_> {
                 return Err(SceneError::NoContact { index });
             }
             let contact = BodyContact::new(self.whole, &vec![false; n], stiffness)?;
-            parts.push(Part::Contact(Box::new(contact)));
+            let friction = ClothFriction::of_bodies(&contact, self.method.friction, self.method.dt)?;
+            parts.push(Part::Contact(Box::new(Plus::new(contact, friction)?)));
         }
         Ok(parts)
     }

@@ -30,7 +30,7 @@ pub(crate) use setting::{SceneChoice, Setting};
 pub(crate) use world::World;
 
 /// Standard gravity.
-const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
+pub(crate) const EARTH: [f64; 3] = [0.0, -9.81, 0.0];
 
 impl Setting {
     /// Returns the scene of the command line. Every key of every body is set, except the material if it

@@ -1,12 +1,12 @@
 //! Contact: what barriers keep, and scenes that they refuse.
 
-use coarsen::mesh;
+use coarsen::{StepFault, mesh};
 use coarsen_contact::Crossings;
+use examples_common::frames::Failed;
 
 use super::{Folder, check_balance, distance};
 use crate::rows::Row;
 use crate::scene::SceneError;
-use crate::step::Undetected;
 
 /// Two bars on the ground; the upper one falls across the lower one at 3 m/s.
 const PRESSED: &str = "[[body]]\nmesh = \"bar:2\"\ncentre = [0.0, 0.15, 0.0]\n\n\
@@ -179,6 +179,7 @@ fn faults_of_detection_are_reported() {
     let fast = PRESSED.replace("-3.0", "-1e308");
     let scene = folder.write("scene.toml", &fast);
     let error = folder.run(&["--scene", &scene, "--frames", "1", "--dt", "20", "--width", "0"]).unwrap_err();
-    assert!(matches!(error.downcast_ref(), Some(Undetected { frame: 1, .. })), "{error}");
+    let fault = error.downcast_ref();
+    assert!(matches!(fault, Some(Failed { frame: 1, fault: StepFault::Contact(_), .. })), "{error}");
     assert!(error.to_string().contains("not finite"), "{error}");
 }

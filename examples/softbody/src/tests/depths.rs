@@ -34,7 +34,7 @@ fn friction_stops_bodies() {
     }
 }
 
-/// A bar on a moving bar goes along with it by friction of surfaces.
+/// A bar on a moving bar goes along with it by friction, with barriers and with penalties.
 #[test]
 fn bodies_rub_each_other() {
     let folder = Folder::new("rub");
@@ -42,13 +42,15 @@ fn bodies_rub_each_other() {
         [[body]]\nmesh = \"bar:1\"\nsize = 0.5\ncentre = [0.01, 0.41, 0.01]\n\n\
         [[obstacle]]\nplane = { point = [0.0, 0.05, 0.0], normal = [0.0, 1.0, 0.0] }\n";
     let scene = folder.write("rub.toml", text);
-    let way = |friction: &str| {
-        let fixed = ["--scene", &scene, "--frames", "20", "--dt", "0.01", "--width", "0"];
-        folder.run(&[&fixed[..], &["--friction", friction, "--young", "1e6"]].concat()).unwrap();
+    let way = |contact: &str, friction: &str| {
+        let fixed = ["--scene", &scene, "--frames", "20", "--dt", "0.01", "--width", "0", "--young", "1e6"];
+        folder.run(&[&fixed[..], &["--contact", contact, "--friction", friction]].concat()).unwrap();
         folder.surface(20)[20][0] - folder.surface(0)[20][0] // a node of the second bar
     };
-    let (free, rubbed) = (way("0"), way("0.5"));
-    assert!(free.abs() < 0.02 && rubbed > free + 0.01, "{free} {rubbed}");
+    for contact in ["barrier", "penalty"] {
+        let (free, rubbed) = (way(contact, "0"), way(contact, "0.5"));
+        assert!(free.abs() < 0.02 && rubbed > free + 0.01, "{contact}: {free} {rubbed}");
+    }
 }
 
 /// One bar has no contact with itself, and the table and the summary say that nothing tests it; a twisted bar, a sheet and a

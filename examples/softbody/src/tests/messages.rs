@@ -41,3 +41,18 @@ fn closed_surfaces_are_said_to_be_hollow() {
     let setting = Setting::of(&folder.options(&["--mesh", "bar:1"])).unwrap();
     assert!(setting.hollow(&setting.meshes().unwrap()).is_empty());
 }
+
+/// A surface keeps the texture coordinates of the triangles that welding leaves.
+#[test]
+fn welded_surfaces_keep_their_texture() {
+    let folder = Folder::new("weld-texture");
+    let points = "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 0 0\nv 0 0 1\nv 1 0 1\n";
+    let texture = "vt 0.1 0.1\nvt 0.2 0.1\nvt 0.1 0.3\nvt 0.9 0.8\n";
+    let faces = "f 1/1 3/3 2/2\nf 3/4 1/3 2/1\nf 4/2 5/3 6/4\n";
+    let mesh = folder.write("seam.obj", &format!("{points}{texture}{faces}"));
+    let fixed = ["--scene", "hang", "--mesh", &mesh, "--frames", "0", "--width", "0", "--format", "obj"];
+    folder.run(&[&fixed[..], &["--weld"]].concat()).unwrap();
+    let frame = std::fs::read(folder.0.join("frame_0000.obj")).unwrap();
+    let all = mesh::read_texture(&mesh).unwrap();
+    assert_eq!(mesh::parse_texture(&frame).unwrap(), [all[0], all[2]]);
+}

@@ -28,6 +28,7 @@ mod schedule;
 mod solve;
 mod steps;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -93,7 +94,13 @@ fn on_threads(comm: &MpiComm, options: &Solve, threads: usize) -> Result<ExitCod
 fn complain(failure: &Failure, aloud: bool) -> ExitCode {
     match failure {
         _ if !aloud => (),
-        Failure::Usage(error) => error.print().unwrap_or_default(),
+        Failure::Usage(told) => {
+            let printed = told.print().and_then(|()| std::io::stdout().flush());
+            if let Some(error) = printed.err().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
+                eprintln!("error: <stdout>: cannot be written ({})", error.kind());
+                return ExitCode::from(2);
+            }
+        }
         failure => eprintln!("error: {failure}"),
     }
     ExitCode::from(failure.code())

@@ -1,0 +1,261 @@
+//! A frame: time steps of implicit Euler.
+//!
+//! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
+//!
+//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far on this way as contact allows, or from x_n where f is
+//! lower there. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
+//! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
+//! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
+//! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.
+//! If a pair of triangles bounds the last step of a descent to less than half of its direction, the descent begins again,
+//! up to ten times, since the pair bounds all of the cloth.
+//! Solids bound steps too, by barriers of vertices and edges; those that move take with them what they would meet.
+//! Energies are computed on the host, and linear systems are solved at the place.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use coarsen::elastic::{ImplicitEuler, Potential};
+use coarsen::follow::{Follower, NewtonAt};
+use coarsen::optimize::{DescentOutcome, Forcing};
+use coarsen::prelude::*;
+use coarsen::schwarz::Place;
+use coarsen::sparse::{OwnedSystem, SystemAt};
+use coarsen::{ContactStepper, Identity, StepFault, Waits};
+use examples_common::Failure;
+use examples_common::frames::Failed;
+use examples_common::solver::{Clock, Solver, choose};
+
+use crate::options::{Method, Obstacles};
+use crate::pace::Pace;
+use crate::rows::Row;
+use crate::solids::Crushed;
+use crate::state::State;
+use crate::supported::Supported;
+use crate::world::{Fixed, Forces, GRAVITY, World};
+
+/// The relative tolerance of the linear solves. Forcing terms that begin with 1/2 save inner iterations, but take
+/// a third more iterations of Newton's method.
+const INNER: f64 = 0.1;
+
+/// How often the descent of a step may begin again.
+const MORE: usize = 10;
+
+/// A scene and the solver for its steps.
+pub(crate) struct Stepper<B: Place<Real = f64>> {
+    on: B,
+    steps: ContactStepper<Forces, NewtonAt<B, Cg<B::Vector>>>,
+    clock: Clock,
+    pace: Pace,
+    pub(crate) fixed: Fixed,
+    /// Obstacles as constraints.
+    pub(crate) supported: Option<Supported>,
+}
+
+/// The place of a step: the number of its frame, and its own.
+#[derive(Clone, Copy)]
+struct At {
+    frame: usize,
+    step: usize,
+    /// The time at which the run begins, s.
+    begun: f64,
+}
+
+impl At {
+    /// The time at the start of the step, s.
+    fn start(self, h: f64) -> f64 {
+        self.begun + (self.step - 1) as f64 * h
+    }
+
+    /// The time at its end, s.
+    fn end(self, h: f64) -> f64 {
+        self.begun + ((self.step - 1) as f64 * h + h)
+    }
+
+    fn failed(self, fault: impl Into<StepFault>) -> Failed {
+        Failed { frame: self.frame, step: self.step, fault: fault.into() }
+    }
+}
+
+impl<B: Place<Real = f64> + Waits> Stepper<B> {
+    /// Creates the solver for the steps after `state`.
+    ///
+    /// # Errors
+    /// Errors of potentials, of preconditioners and of the place.
+    pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
+        let World { mut fixed, mut forces } = world;
+        let pace = method.pace();
+        fixed.move_to(&mut forces, pace.time(state.begun, state.frame))?;
+        let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
+        let solver = match method.solver {
+            Solver::Auto => choose(f.system_at(&state.x)?.system())?,
+            given => given,
+        };
+        let clock = Clock::default();
+        let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
+        let constrained = method.obstacles == Obstacles::Constraints;
+        let inverse = match constrained {
+            false => {
+                Follower::build(&mut f, &state.x, solver.recipe(&method.levels, rest.clone(), on, &clock))?
+            }
+            true => Follower::constant(Box::new(Identity)),
+        };
+
+        let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
+        let inner = Stop { max_iterations: method.inner, check_every, ..Stop::relative(relative) };
+        let newton = Newton::with(Cg::new(inner), Forcing::AsGiven);
+        let newton = NewtonAt::new(newton, inverse, on, state.x.len())?;
+        // A fixed number of iterations is spent on the positive definite Hessian, and not to find negative curvature.
+        let newton = if method.fixed { newton } else { newton.projecting_on_demand() };
+        let mut steps = ContactStepper::new(f, &fixed.masses, method.tolerance, newton, |forces| {
+            Some(&mut forces.first.second)
+        })?;
+        steps.descent.stop.max_iterations = method.iterations;
+        // A fixed number of iterations is the same in each step.
+        steps.restarts = if method.fixed { 0 } else { MORE };
+        let supported = if constrained {
+            let recipe = solver.recipe(&method.levels, rest, &Cpu::new(), &clock);
+            Some(Supported::new(&mut steps, &state.x, recipe, method.inner)?)
+        } else {
+            None
+        };
+        clock.take(); // the setup here does not count for a step
+        Ok(Self { on: on.clone(), steps, clock, pace, fixed, supported })
+    }
+
+    /// Sets up (1) for a step: the air changes v, and friction takes the pairs and the moving solids at its start.
+    fn begin(&mut self, state: &mut State, at: At) -> Result<(), Failure> {
+        let Self { steps, fixed, .. } = self;
+        let h = steps.f.step();
+        state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, 0, &mut state.v);
+        let forces = &mut steps.f.potential;
+        if fixed.motion.moves() {
+            let before = at.start(h);
+            let frictions = forces.second.second.first.parts_mut();
+            let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
+            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
+        }
+        let friction = &mut forces.second.second.second;
+        friction.grip(&mut forces.first.second, &state.x).map_err(|fault| at.failed(fault))?;
+        Ok(steps.f.begin(&state.x, &state.v, GRAVITY)?)
+    }
+
+    /// Moves held vertices and solids to the end of a step, and returns where the descent of (1) begins. Where something moves,
+    /// free vertices go along with h v_n, or stay if that leaves no way; what solids would meet goes with them.
+    ///
+    /// # Errors
+    /// [`Failed`] if contact cannot be detected and for positions that are not finite, [`Crushed`] for a vertex that solids meet
+    /// wherever it goes.
+    fn predict(&mut self, state: &State, at: At) -> Result<Vec<f64>, Failure> {
+        let Self { steps, fixed, .. } = self;
+        let h = steps.f.step();
+        if !fixed.motion.moves() {
+            return Ok(steps.predict(&state.x, &state.v).map_err(|fault| at.failed(fault))?);
+        }
+        let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
+        let (start, end, forces) = (at.start(h), at.end(h), &mut steps.f.potential);
+        let held = fixed.motion.held(&fixed.positions, end);
+        let make_way = |forces: &Forces, forward: &mut [f64]| {
+            let solids = forces.second.first.parts();
+            let met = fixed.make_way(solids, &state.x, forward, [start, end]);
+            met.map_err(|met| Crushed::new(at.frame, at.step, met))
+        };
+        let free = make_way(forces, &mut forward).is_ok();
+        if !free || forces.first.second.carry(&state.x, &forward, &held).is_err() {
+            forward.fill(0.0);
+            make_way(forces, &mut forward)?;
+            forces.first.second.carry(&state.x, &forward, &held).map_err(|fault| at.failed(fault))?;
+        }
+        fixed.follow(forces, &held, end)?;
+        steps.take_fault(); // only a fault during the descent counts after this
+        Ok(state.x.iter().zip(&forward).map(|(x, d)| x + d).collect())
+    }
+
+    /// Computes one time step.
+    fn step(&mut self, state: &mut State, at: At, row: &mut Row) -> Result<(), Failure> {
+        self.begin(state, at)?; // y, the air and friction of (1)
+        let mut next = self.predict(state, at)?; // x_n + h v_n, as far as contact allows
+        let Self { steps, fixed, supported, .. } = self;
+        let h = steps.f.step();
+        let (outcome, [outer, inner]) = match supported {
+            Some(supported) => {
+                let obstacles = fixed.obstructions(at.end(h), h)?;
+                let (outcome, counts) = supported.minimize(&mut steps.f, &obstacles, &state.x, &mut next)?;
+                steps.check(outcome, &next).map_err(|fault| at.failed(fault))?;
+                (outcome, counts)
+            }
+            None => {
+                let report = steps.minimize(&mut next).map_err(|fault| at.failed(fault))?; // (1)
+                (report.outcome, [report.iterations, report.inner])
+            }
+        };
+        state.work += self.work(state, &next);
+        for ((v, x), next) in state.v.iter_mut().zip(&state.x).zip(&next) {
+            *v = (next - x) / h; // v_{n+1}
+        }
+        state.x = next;
+        row.steps += 1;
+        row.converged += usize::from(matches!(outcome, DescentOutcome::Converged(_)));
+        row.outer += outer;
+        row.inner += inner;
+        Ok(())
+    }
+
+    /// The work on the cloth from x_n to `next`, J: that of friction, and that of obstacles that are constraints.
+    fn work(&mut self, state: &State, next: &Vec<f64>) -> f64 {
+        let Self { steps, supported, .. } = self;
+        let obstacles =
+            supported.as_ref().map_or(0.0, |supported| supported.work(&mut steps.f, &state.x, next));
+        let mut friction = vec![0.0; next.len()];
+        steps.f.potential.second.second.add_gradient(next, &mut friction);
+        let work = |((f, x), next): ((&f64, &f64), &f64)| f * (x - next);
+        obstacles + friction.iter().zip(&state.x).zip(next).map(work).sum::<f64>()
+    }
+
+    /// Computes the next frame.
+    ///
+    /// # Errors
+    /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
+    /// held vertices, solids and what obstacles hold are then those before the frame.
+    pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
+        let (start, frame, pace) = (Instant::now(), state.frame + 1, self.pace);
+        let waits = self.on.waits();
+        let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
+        let states = self.supported.as_ref().map(|supported| supported.states.clone());
+        let begun = state.begun;
+        for step in pace.last(state.frame) + 1..=pace.last(frame) {
+            if let Err(failure) = self.step(&mut next, At { frame, step, begun }, &mut row) {
+                self.supported
+                    .iter_mut()
+                    .zip(states)
+                    .for_each(|(supported, states)| supported.states = states);
+                self.fixed.move_to(&mut self.steps.f.potential, pace.time(begun, state.frame))?;
+                return Err(failure);
+            }
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let setup = self.clock.take().as_secs_f64();
+        next.time = pace.time(begun, frame);
+        let now = self.fixed.row(&mut self.steps.f.potential, &next)?;
+        *state = next;
+        let Row { steps, converged, outer, inner, .. } = row;
+        let waits = self.on.waits() - waits;
+        Ok(Row { steps, converged, outer, inner, waits, setup, solve: (seconds - setup).max(0.0), ..now })
+    }
+
+    /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and
+    /// −∇f(x_n), with the air and with the friction of this step, before held vertices move.
+    ///
+    /// # Errors
+    /// Errors of the potentials and of the assembly.
+    pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
+        let step = self.pace.last(state.frame) + 1;
+        self.begin(&mut state.clone(), At { frame: state.frame + 1, step, begun: state.begun })?;
+        let f = &mut self.steps.f;
+        let mut rhs = vec![0.0; state.x.len()];
+        f.gradient(&state.x, &mut rhs);
+        rhs.iter_mut().for_each(|g| *g = -*g);
+        f.project(true);
+        Ok((f.system_at(&state.x)?, rhs))
+    }
+}

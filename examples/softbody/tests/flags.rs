@@ -1,0 +1,66 @@
+//! Every option that `--help` lists changes what the program prints or writes, or is refused.
+
+#[path = "../../../tests/common/flags.rs"]
+mod flags;
+
+use std::path::Path;
+
+use flags::{Example, check};
+
+const SOFTBODY: Example = Example { program: env!("CARGO_BIN_EXE_softbody"), files };
+
+/// A sheet whose nodes at a seam are there twice, and a bar that slides on another one.
+fn files(folder: &Path) {
+    let seam = "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 0 0\nv 0 0 1\nv 1 0 1\nf 1 3 2\nf 4 5 6\n";
+    std::fs::write(folder.join("seam.obj"), seam).unwrap();
+    let bars = "[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 0.13, 0.0]\n\n[[body]]\nmesh = \"bar:1\"\n\
+                centre = [0.05, 0.385, 0.03]\nvelocity = [0.5, -0.5, 0.0]\n\n\
+                [[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+    std::fs::write(folder.join("bars.toml"), bars).unwrap();
+}
+
+#[test]
+fn options_have_an_effect() {
+    const BAR: &str = "@ --frames 2 --mesh bar:1";
+    const BARS: &str = "@ --frames 4 --scene bars.toml";
+    let cases = [
+        ("scene", BAR, "--scene twist"),
+        ("mesh", "@ --frames 1", "--mesh bar:2"),
+        ("weld", "@ --frames 1 --scene hang --mesh seam.obj", "--weld"),
+        ("material", BAR, "--material arap"),
+        ("young", BAR, "--young 2e5"),
+        ("poisson", BAR, "--poisson 0.3"),
+        ("density", BAR, "--density 500"),
+        ("dt", BAR, "--dt 0.01"),
+        ("integrator", BAR, "--integrator lbfgs"),
+        ("solver", BAR, "--solver gs"),
+        ("iterations", BAR, "--iterations 1"),
+        ("inner", BAR, "--inner 1"),
+        ("refresh", BAR, "--refresh 1"),
+        ("tolerance", BAR, "--tolerance 1"),
+        ("levels", "@ --frames 1 --mesh bar:2 --solver skinning", "--levels 8"),
+        ("checkpoint", BAR, "--checkpoint 1"),
+        ("friction", BARS, "--friction 0.5"),
+        ("contact", BARS, "--contact penalty"),
+        ("backend", BAR, "--backend opencl:99"),
+        ("frames", "@ --mesh bar:1 --frames 2", "@ --mesh bar:1 --frames 3"),
+        ("out", BAR, "--out other"),
+        (
+            "resume",
+            "@ --mesh bar:1 --frames 1 --checkpoint 1 && @ --mesh bar:1 --frames 2 --checkpoint 1",
+            "--resume",
+        ),
+        ("format", BAR, "--format obj"),
+        ("width", "--frames 1 --mesh bar:1", "--width 32"),
+    ];
+    let mut listed = SOFTBODY.listed();
+    assert!(listed.remove("threads")); // the bits do not depend on their number
+    check("softbody", &listed, "--width 0", &cases, |words| SOFTBODY.traces(words));
+}
+
+/// A help that cannot be printed is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn help_on_a_full_disk_is_an_error() {
+    SOFTBODY.check_full();
+}

@@ -1,0 +1,151 @@
+//! Whether each option that a program lists changes what a run prints or writes, or is refused.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// An option, a run, and words that change it.
+pub(crate) type Case = (&'static str, &'static str, &'static str);
+
+/// The options that a help lists.
+pub(crate) fn listed(help: &[u8]) -> BTreeSet<String> {
+    let help = String::from_utf8_lossy(help);
+    let names = help.lines().map(str::trim_start).map(|line| line.strip_prefix("-h, ").unwrap_or(line));
+    let names = names.filter_map(|line| line.strip_prefix("--")?.split(' ').next().map(str::to_owned));
+    names.filter(|name| !["help", "version"].contains(&name.as_str())).collect()
+}
+
+/// Checks that there is a case for each listed option, and that its words change the traces of its run. Words that begin
+/// with `-` are added to the run, others replace it. `@` stands for `words`, which all runs have.
+pub(crate) fn check(
+    what: &str,
+    listed: &BTreeSet<String>,
+    words: &str,
+    cases: &[Case],
+    traces: impl Fn(&str) -> Vec<String>,
+) {
+    let here: Vec<_> = cases.iter().filter(|case| listed.contains(case.0)).collect();
+    let tested: BTreeSet<String> = here.iter().map(|case| case.0.to_owned()).collect();
+    assert_eq!(*listed, tested, "options of {what}, and options with a case");
+    let (mut runs, mut idle) = (BTreeMap::new(), Vec::new());
+    for (option, run, change) in here {
+        let run = run.replace('@', words);
+        let changed = match change.starts_with('-') {
+            true => format!("{run} {change}"),
+            false => change.replace('@', words),
+        };
+        let base = runs.entry(run.clone()).or_insert_with(|| traces(&run));
+        if traces(&changed) == *base {
+            idle.push(format!("--{option}: {run} / {changed}"));
+        }
+    }
+    assert!(idle.is_empty(), "options of {what} without effect: {idle:#?}");
+    // What is no option has an effect on the trace, or the cases above say nothing.
+    for (run, base) in runs.into_iter().take(4) {
+        assert_eq!(traces(&run), base, "{run} is not the same twice");
+    }
+}
+
+/// A folder that is deleted after the test.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("coarsen-flags-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An example, and the files that its options name.
+pub(crate) struct Example {
+    /// The path of the program.
+    pub(crate) program: &'static str,
+    /// Writes the files into a folder.
+    pub(crate) files: fn(&Path),
+}
+
+impl Example {
+    /// Runs the program in a folder.
+    pub(crate) fn run(&self, folder: &Path, words: &str) -> Output {
+        let mut command = Command::new(self.program);
+        command.args(words.split_whitespace()).current_dir(folder).env_remove("COARSEN_BACKEND");
+        command.output().unwrap()
+    }
+
+    /// The options of its help.
+    pub(crate) fn listed(&self) -> BTreeSet<String> {
+        listed(&self.run(Path::new("."), "--help").stdout)
+    }
+
+    /// Checks that a help which cannot be printed is an error, by the exit code and in words.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn check_full(&self) {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let done = Command::new(self.program).arg("--help").stdout(full).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(!done.status.success() && err.contains("cannot be written"), "{err}");
+    }
+
+    /// What a run prints and writes, without times; `a && b` is run a, and then run b with its files.
+    pub(crate) fn traces(&self, words: &str) -> Vec<String> {
+        let folder = Folder::new();
+        (self.files)(&folder.0);
+        let before = all_files(&folder.0);
+        let mut traces = Vec::new();
+        for words in words.split(" && ") {
+            let output = self.run(&folder.0, words);
+            traces.push(format!("code {:?}", output.status.code()));
+            for text in [output.stdout, output.stderr] {
+                traces.extend(untimed(&String::from_utf8_lossy(&text), false));
+            }
+        }
+        for file in all_files(&folder.0).difference(&before) {
+            let name = file.strip_prefix(&folder.0).unwrap().display().to_string();
+            let bytes = std::fs::read(file).unwrap();
+            if name.ends_with(".csv") || name.ends_with(".txt") {
+                let lines = untimed(&String::from_utf8_lossy(&bytes), name.ends_with(".csv"));
+                traces.extend(lines.into_iter().map(|line| format!("{name}: {line}")));
+            } else {
+                let mut hasher = DefaultHasher::new();
+                bytes.hash(&mut hasher);
+                traces.push(format!("{name} {:x}", hasher.finish()));
+            }
+        }
+        traces
+    }
+}
+
+/// The files below a folder.
+fn all_files(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { all_files(&path) } else { BTreeSet::from([path]) }).collect()
+}
+
+/// Whether the name of a column or of a line tells of a time.
+fn is_time(name: &str) -> bool {
+    ["_s", ", s", "fps", "per second"].iter().any(|end| name.trim_end().ends_with(end))
+}
+
+/// The lines of a text without those of times; of a table, whose first line names its columns, without columns of times.
+fn untimed(text: &str, is_table: bool) -> Vec<String> {
+    let timed: Vec<bool> = text.lines().next().unwrap_or_default().split(',').map(is_time).collect();
+    let lines = text.lines().filter(|line| !is_time(line.get(..22).unwrap_or_default()));
+    let kept = |line: &str| {
+        let fields = line.split(',').enumerate().filter(|(k, _)| !is_table || timed.get(*k) != Some(&true));
+        fields.map(|(_, field)| field).collect::<Vec<_>>().join(",")
+    };
+    lines.map(kept).collect()
+}
