@@ -117,7 +117,7 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
         if settings.single || settings.rounded {
             let narrow = a.to::<f32>();
             let (positions, near_kernel) = (system.positions, system.near_kernel);
-            let mut m = recipe.build_narrow(System { positions, near_kernel, ..System::from(&narrow) })?;
+            let mut m = recipe.build_f32(System { positions, near_kernel, ..System::from(&narrow) })?;
             (table, bytes) = (m.get().to_string(), m.get().bytes());
             if settings.rounded {
                 bytes += size_of_val(narrow.values());

@@ -184,7 +184,7 @@ impl Run<'_> {
         let d = on.blocks(&inverses).expect("values fit");
         let blocks = inverses.values().len() * size_of::<S>();
         row("D r", blocks + word * 2 * n, &mut || d.apply(V::one(), black_box(&x), V::zero(), &mut y));
-        let (omega, mut step) = (V::of(0.3), vec![V::zero(); n]);
+        let (omega, mut step) = (V::from_f64(0.3), vec![V::zero(); n]);
         row("Jacobi", matrix + blocks + word * 4 * n, &mut || {
             a.relax_into(&d, omega, V::zero(), &b, black_box(&x), &mut step, &mut y);
         });

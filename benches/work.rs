@@ -120,7 +120,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         links: None,
         cancel: None,
     };
-    if let (seconds, Ok(mut m)) = fastest(|| sa.build_narrow(single)) {
+    if let (seconds, Ok(mut m)) = fastest(|| sa.build_f32(single)) {
         line("sa", seconds, costs.setup(Precond::SmoothedAggregation));
         let complexity = m.get().operator_complexity();
         iterations(Precond::SmoothedAggregation, complexity, &mut m);

@@ -137,7 +137,7 @@ fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Preconditioner
         "sa-f32" => {
             let narrow = system.matrix.to::<f32>();
             let system = System { positions: system.positions, ..System::from(&narrow) };
-            Box::new(smoothed_aggregation().build_narrow(system)?)
+            Box::new(smoothed_aggregation().build_f32(system)?)
         }
         "sa" => Box::new(smoothed_aggregation().build_from(system, &on)?),
         "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),

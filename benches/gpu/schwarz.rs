@@ -124,7 +124,7 @@ fn export(folder: &Path, p: &Problem) -> Outcome {
 /// The read bandwidth of a backend in bytes per second.
 fn reading<B: Backend>(on: &B, small: bool) -> Result<f64, Box<dyn std::error::Error + Send + Sync>> {
     let n = if small { READ / 16 } else { READ };
-    let ones = vec![B::Real::of(1.0); n];
+    let ones = vec![B::Real::from_f64(1.0); n];
     let (x, y) = (on.vector(&ones)?, on.vector(&ones)?);
     let seconds = least(10, || {
         (0..BATCH).for_each(|_| _ = std::hint::black_box(x.dot(&y)));
@@ -153,7 +153,7 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
     on_host(p, on, arguments)?;
     let read = reading(on, arguments.small)?;
     let a = on.matrix(&p.matrix)?;
-    let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::of(c)).collect();
+    let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::from_f64(c)).collect();
     let positions = on.vector(&flat)?;
     for (structure, place) in [(By::Host, "opencl here"), (By::Device, "opencl all")] {
         let recipe = DeviceSchwarz { recipe: recipe(), structure, ..DeviceSchwarz::default() };
@@ -192,7 +192,7 @@ fn row<B: Place>(
 ) -> Outcome {
     let n = p.matrix.shape().0;
     let a = on.matrix(&p.matrix)?;
-    let b: Vec<B::Real> = p.right_hand_side(1).into_iter().map(B::Real::of).collect();
+    let b: Vec<B::Real> = p.right_hand_side(1).into_iter().map(B::Real::from_f64).collect();
     let r = on.vector(&b)?;
     let mut z = r.like()?;
     let apply = least(10, || {
@@ -203,10 +203,10 @@ fn row<B: Place>(
         (0..BATCH).for_each(|_| a.apply(&r, &mut z));
         z.sync()
     })? / BATCH as f64;
-    let stop = Stop { check_every: 10, max_iterations: 2000, ..Stop::relative(B::Real::of(1e-4)) };
+    let stop = Stop { check_every: 10, max_iterations: 2000, ..Stop::relative(B::Real::from_f64(1e-4)) };
     let (mut x, mut cg, mut iterations) = (r.like()?, Cg::new(stop), 0);
     let solve = least(2, || {
-        x.fill(B::Real::of(0.0));
+        x.fill(B::Real::from_f64(0.0));
         iterations = cg.solve(&a, m, &r, &mut x)?.iterations;
         z.sync()
     })?;

@@ -61,26 +61,27 @@ pub(crate) fn vectors<V: Real>(
     cpu: bool,
     rows: &mut Vec<Row>,
 ) -> Result<(), Error> {
-    let (x, y) = (vec![V::one(); n], vec![V::of(0.5); n]);
+    let (x, y) = (vec![V::one(); n], vec![V::from_f64(0.5); n]);
     let (dx, mut dy) = (on.vector(&x)?, on.vector(&y)?);
     let wait = || on.sync().expect("the device works");
     let mut add = |kernel: &str, words: usize, seconds, cpu| {
         let (what, bytes) = (format!("{n} entries"), words * n * size_of::<V>());
         rows.push(Row { what, kernel: kernel.to_owned(), scalar: V::NAME, bytes, seconds, cpu });
     };
-    let (a, b) = (dx.scalar(V::of(0.5)), dx.scalar(V::of(0.25)));
+    let (a, b) = (dx.scalar(V::from_f64(0.5)), dx.scalar(V::from_f64(0.25)));
     let dot = least(|| drop(dx.dot(&dy)), wait);
     let host = cpu.then(|| least(|| _ = black_box(black_box(&x).dot(&y)), || ()));
     add(YARDSTICK, 2, dot, host);
     let axpby = least(|| dy.axpby(&a, &dx, &b), wait);
     let mut z = y.clone();
-    let host = cpu.then(|| least(|| z.axpby(&V::of(0.5), black_box(&x), &V::of(0.25)), || ()));
+    let host = cpu.then(|| least(|| z.axpby(&V::from_f64(0.5), black_box(&x), &V::from_f64(0.25)), || ()));
     add("a x + b y", 3, axpby, host);
     let (mut dr, dq) = (on.vector(&y)?, on.vector(&y)?);
     let cg_update = least(|| drop(Vector::cg_update(&mut dy, &mut dr, &a, &dx, &dq)), wait);
     let (mut r, q) = (y.clone(), y.clone());
-    let host =
-        cpu.then(|| least(|| _ = black_box(Vector::cg_update(&mut z, &mut r, &V::of(0.5), &x, &q)), || ()));
+    let host = cpu.then(|| {
+        least(|| _ = black_box(Vector::cg_update(&mut z, &mut r, &V::from_f64(0.5), &x, &q)), || ())
+    });
     add("x += a p, r −= a q, r·r", 6, cg_update, host);
     Ok(())
 }
@@ -138,7 +139,7 @@ pub(crate) fn matrices<V: Real>(
     add("A x, x·A x".into(), matrix + 2 * word * n, seconds, there);
     let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
     let (d, blocks) = (on.blocks(&inverses)?, inverses.values().len() * word);
-    let (one, zero, omega) = (V::one(), V::zero(), V::of(0.3));
+    let (one, zero, omega) = (V::one(), V::zero(), V::from_f64(0.3));
     let local = match cpu {
         Some(local) => Some((local.matrix(host)?, local.blocks(&inverses)?)),
         None => None,

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Vector};
 use coarsen_distributed::{Communicator, DistVector, Partition, Stage, pack, unpack};
 use coarsen_elastic::{Curved, Hinge, Triangle};
 
@@ -218,8 +218,8 @@ impl<C: Communicator> Preconditioner<DistVector<C>> for Diagonal<C> {
         z.hadamard(&r.scalar(1.0), &self.0, r, &r.scalar(0.0));
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

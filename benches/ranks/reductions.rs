@@ -2,7 +2,7 @@
 //!
 //! Beside the products, the clock counts passes over vectors: a number of 8 bytes takes the time of a stored scalar.
 
-use coarsen_core::{Class, Preconditioner, Stop, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_distributed::simulation::{Machine, SimComm, Topology};
 use coarsen_distributed::{Communicator, DistVector};
 use coarsen_distributed_solvers::DistSchwarz;
@@ -41,8 +41,8 @@ impl<C: Communicator, M: Preconditioner<DistVector<C>>> Preconditioner<DistVecto
         z.partition().comm().worked(self.passes * z.local_size());
     }
 
-    fn class(&self) -> Class {
-        self.m.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.m.kind()
     }
 
     fn size(&self) -> Option<usize> {

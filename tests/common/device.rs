@@ -7,7 +7,7 @@ use coarsen::multigrid::Smoothing;
 use coarsen::opencl::{DeviceError, DeviceVector, OpenCl, OpenClError, default_device};
 use coarsen::prelude::*;
 use coarsen::relax::{DampedJacobi, Spai0};
-use coarsen::{Class, backend::SetupError};
+use coarsen::{PreconditionerKind, backend::SetupError};
 
 use super::{Recipe, small_embedding, small_sa, small_skinning};
 
@@ -26,8 +26,8 @@ impl<V: Real> Preconditioner<Vec<V>> for Moved<V> {
         self.on.read(&there, z).unwrap();
     }
 
-    fn class(&self) -> Class {
-        self.m.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.m.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use coarsen::Class;
+use coarsen::PreconditionerKind;
 use coarsen::constraints::{Constraints, Projector};
 use coarsen::prelude::*;
 
@@ -39,8 +39,8 @@ impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
         self.s.apply(&self.room, z);
     }
 
-    fn class(&self) -> Class {
-        self.m.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.m.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -8,7 +8,7 @@ use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, NumericPlace, R
 use coarsen_backend::{
     ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, SweepDirection, UpdateExt,
 };
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
@@ -120,7 +120,7 @@ impl NumericPlace for Far {
             unit[j] = 1.0;
             from.apply(&unit, &mut column);
             for i in 0..n {
-                pattern.find(i, j).into_iter().for_each(|k| to.values_mut()[k] = T::of(column[i]));
+                pattern.find(i, j).into_iter().for_each(|k| to.values_mut()[k] = T::from_f64(column[i]));
             }
         }
         Ok(())
@@ -185,13 +185,14 @@ fn coarse_solves_follow_their_values() {
             if hold == 0.0 {
                 assert!(least_squares(a, &r, &x) && least_squares(a, &r, &y), "{first} and {at}");
                 assert!(here.to_string().contains(" a deflated factor "), "{here}");
-                assert_eq!(here.class(), Class::Symmetric);
+                assert_eq!(here.kind(), PreconditionerKind::Symmetric);
             } else {
                 let expected = solved(a, &r);
                 assert!(near(&x, &expected) && near(&y, &expected), "{first} and {at}");
                 assert!(here.to_string().contains(" a factor "), "{here}");
-                let class = if skew == 0.0 { Class::Symmetric } else { Class::Linear };
-                assert_eq!(here.class(), class);
+                let class =
+                    if skew == 0.0 { PreconditionerKind::Symmetric } else { PreconditionerKind::Linear };
+                assert_eq!(here.kind(), class);
                 if at == first {
                     let factor = Direct::default().factor(a).unwrap().figures().bytes;
                     assert_eq!(recipe.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
@@ -206,10 +207,10 @@ fn coarse_solves_follow_their_values() {
 #[test]
 fn the_finest_matrix_decides_the_class() {
     let recipe = Multigrid { coarse_size: 5, ..tamstorf() };
-    for (skew, class) in [(0.0, Class::Symmetric), (0.1, Class::Linear)] {
+    for (skew, class) in [(0.0, PreconditionerKind::Symmetric), (0.1, PreconditionerKind::Linear)] {
         let m = recipe.build(&path(60, 0.5, skew, 1.0), &Cpu::new()).unwrap();
         assert!(m.levels() > 2);
-        assert_eq!(m.class(), class);
+        assert_eq!(m.kind(), class);
     }
 }
 

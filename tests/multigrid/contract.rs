@@ -3,11 +3,11 @@
 use crate::common;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, UpdateExt};
-use coarsen_core::{Class, Error, Preconditioner, Stop, from_fn};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{
-    Coarse, Coarsening, Coarsest, Compared, Cycle, Geometric, Grid, Hierarchy, JacobiCg, Keep, Multigrid,
-    Smoothing,
+    Coarse, Coarsening, Coarsest, Cycle, Geometric, Grid, Hierarchy, JacobiCg, Keep, Multigrid,
+    ResidualReference, Smoothing,
 };
 use coarsen_relax::{Chebyshev, GaussSeidel};
 use coarsen_smoothed_aggregation::{PlainAggregation, SmoothedAggregation};
@@ -199,7 +199,7 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert_eq!(iterations(iterative(1e-12)), exact);
 
     let mut m = recipe(iterative(0.5)).build(&a, &Cpu::new()).unwrap();
-    assert_eq!((m.class(), m.to_string().contains("a cg")), (Class::Variable, true));
+    assert_eq!((m.kind(), m.to_string().contains("a cg")), (PreconditionerKind::Variable, true));
     assert!(Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut vec![0.0; 3600]).is_err());
     let r = noise(3600, 4);
     assert_eq!(m.coarsest_iterations(), 0);
@@ -232,13 +232,13 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     count(&mut m, [8, 9, 10]);
 }
 
-/// With [`Compared::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b;
+/// With [`ResidualReference::RightHandSide`] the solve takes no step if the smoother alone reaches the reduction of Pᵀ b;
 /// otherwise it takes at least one. Wang et al. 2020, §5.3.
 #[test]
 fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
     let (a, b) = (problem("poisson2d:30").matrix, noise(900, 6));
     let cycle = |reduction| {
-        let compares = Compared::RightHandSide;
+        let compares = ResidualReference::RightHandSide;
         let coarsest = Coarsest::Iterative(JacobiCg { compares, reduction, ..JacobiCg::default() });
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
         let sa = smoothed_aggregation();
@@ -262,7 +262,7 @@ fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
     assert_ne!(cycle(0.999 * left).0, x);
 }
 
-/// Other cycles than V ignore [`Compared::RightHandSide`]; the V-cycles of an F-cycle start from the x that they are
+/// Other cycles than V ignore [`ResidualReference::RightHandSide`]; the V-cycles of an F-cycle start from the x that they are
 /// given.
 #[test]
 fn other_cycles_compare_with_the_right_hand_side_of_the_coarsest_level() {
@@ -275,7 +275,7 @@ fn other_cycles_compare_with_the_right_hand_side_of_the_coarsest_level() {
             assert_eq!(m.levels(), 4);
             applied(&mut m, &b)
         };
-        let same = with(Compared::Own) == with(Compared::RightHandSide);
+        let same = with(ResidualReference::LevelRhs) == with(ResidualReference::RightHandSide);
         assert_eq!(same, cycle != Cycle::V, "{cycle:?}");
     }
 }
@@ -355,8 +355,8 @@ fn a_finest_level_may_be_an_operator() {
     let (without, with) = (solved(&mut free), solved(&mut whole));
     assert!(without.abs_diff(with) <= 1 && without < 15, "{without} and {with}");
     assert_eq!(
-        (free.class(), free.size(), free.below().levels() + 1),
-        (Class::Symmetric, Some(n * n), whole.levels())
+        (free.kind(), free.size(), free.below().levels() + 1),
+        (PreconditionerKind::Symmetric, Some(n * n), whole.levels())
     );
 
     // The coarse system is updated together with the operator. A system of another size is refused.
@@ -373,5 +373,5 @@ fn a_finest_level_may_be_an_operator() {
     let at = lopsided.pattern().find(3, 4).unwrap();
     lopsided.values_mut()[at] *= 0.5;
     let sweeps = GaussSeidel::default().build(&lopsided, &on).unwrap();
-    assert_eq!(recipe(points).under(sweeps, &p, &coarse, &on).unwrap().class(), Class::Linear);
+    assert_eq!(recipe(points).under(sweeps, &p, &coarse, &on).unwrap().kind(), PreconditionerKind::Linear);
 }

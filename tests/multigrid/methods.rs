@@ -130,9 +130,10 @@ fn cycles_are_symmetric_and_positive() {
         let mut m = Multigrid { coarse_size: 30, ..recipe.clone() }.build(a, &on).unwrap();
         assert!(m.levels() > 2, "{m}");
         let apply = |m: &mut dyn Preconditioner<Vec<V>>, r: &[f64]| -> Vec<f64> {
-            let (r, mut z) = (r.iter().map(|&r| V::of(r)).collect::<Vec<_>>(), vec![V::zero(); r.len()]);
+            let (r, mut z) =
+                (r.iter().map(|&r| V::from_f64(r)).collect::<Vec<_>>(), vec![V::zero(); r.len()]);
             m.apply(&r, &mut z);
-            z.iter().map(|z| z.wide()).collect()
+            z.iter().map(|z| z.as_f64()).collect()
         };
         let [u, v] = [2, 3].map(|seed| noise(a.shape().0, seed));
         let (mu, mv) = (apply(&mut m, &u), apply(&mut m, &v));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError, UpdateExt};
 use coarsen_constraints::{Constraints, prefilter};
-use coarsen_core::{Class, Preconditioner, Stop, parallel};
+use coarsen_core::{Preconditioner, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{FlexibleCg, Richardson};
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
 use coarsen_node_embedding::{Kernel, NodeEmbedding, Nodes, Restraint};
@@ -198,11 +198,11 @@ fn cycles_are_symmetric_and_positive() {
             Multigrid { smoothing, ..fixed(recipe(&nodes, Kernel::Linear)) }.build(&a, &Cpu::new()).unwrap();
         let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
         let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
-        assert!(m.class() == Class::Symmetric && dot(&u, &mu) > 0.0, "{smoothing:?}");
+        assert!(m.kind() == PreconditionerKind::Symmetric && dot(&u, &mu) > 0.0, "{smoothing:?}");
         assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-12 * scale, "{smoothing:?}");
     }
     let mut m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
-    assert_eq!(m.class(), Class::Variable);
+    assert_eq!(m.kind(), PreconditionerKind::Variable);
     assert!(dot(&u, &applied(&mut m, &u)) > 0.0);
 }
 

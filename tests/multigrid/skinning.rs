@@ -4,7 +4,7 @@ use coarsen_skinning::{skinning, skinning_levels};
 use std::sync::Arc;
 
 use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, UpdateExt};
-use coarsen_core::{Class, Preconditioner, Real, Stop};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::Smoothing;
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid};
@@ -322,9 +322,9 @@ fn an_update_looks_at_every_value() {
         let size = p.matrix.values().iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         skew.values_mut()[places[0]] += 0.1 * size;
         m.update(system(p, &skew)).unwrap();
-        assert_ne!(m.class(), Class::Symmetric);
+        assert_ne!(m.kind(), PreconditionerKind::Symmetric);
         m.update(system(p, &stiffer)).unwrap();
-        assert_eq!(m.class(), Class::Symmetric, "symmetric again");
+        assert_eq!(m.kind(), PreconditionerKind::Symmetric, "symmetric again");
         // The coarsest factor may keep the kind of the matrix before, so the bits may differ.
         let size = z.iter().fold(0.0_f64, |most, z| most.max(z.abs()));
         assert!(applied(&mut m, &r).iter().zip(&z).all(|(now, z)| (now - z).abs() < 1e-5 * size));

@@ -3,7 +3,7 @@
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
-use coarsen_core::{Class, Preconditioner};
+use coarsen_core::{Preconditioner, PreconditionerKind};
 use coarsen_direct::Dense;
 use coarsen_sparse::{Bsr, NearKernel, System, assembly};
 
@@ -80,7 +80,7 @@ fn motions_of_several_bodies_are_deflated() {
     ] {
         let mut m = recipe.build(system, &Cpu::new()).unwrap();
         assert!(m.to_string().contains(" a deflated factor "), "{m}");
-        assert_eq!(m.class(), Class::Symmetric);
+        assert_eq!(m.kind(), PreconditionerKind::Symmetric);
         is_pseudo_inverse(&mut m, &matrices[0], n - 13);
         for a in [&matrices[1], &matrices[0]] {
             assert_eq!(m.update(a).unwrap(), Reused::Structure); // with the near-kernel of the build

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use coarsen::Class;
+use coarsen::PreconditionerKind;
 use coarsen::backend::{SetupError, Update};
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
@@ -120,8 +120,8 @@ impl Preconditioner<Vec<f64>> for Notes {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
         z.clone_from(r);
     }
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
     fn size(&self) -> Option<usize> {
         None

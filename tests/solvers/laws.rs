@@ -5,7 +5,7 @@ use crate::common::{
 };
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
-use coarsen::{Class, parallel};
+use coarsen::{PreconditionerKind, parallel};
 
 fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
     let mut z = vec![V::nan(); r.len()]; // the result must not depend on old values
@@ -14,7 +14,7 @@ fn applied<V: Real>(m: &mut dyn Preconditioner<Vec<V>>, r: &[V]) -> Vec<V> {
 }
 
 fn dot<V: Real>(x: &[V], y: &[V]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x.wide() * y.wide()).sum()
+    x.iter().zip(y).map(|(x, y)| x.as_f64() * y.as_f64()).sum()
 }
 
 fn for_each<V: Real>(recipes: Vec<Recipe<V>>, mut law: impl FnMut(&str, &Bsr<f64>, Recipe<V>)) {
@@ -29,14 +29,16 @@ fn for_each<V: Real>(recipes: Vec<Recipe<V>>, mut law: impl FnMut(&str, &Bsr<f64
 fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
     for_each(recipes, |name, a, (_, build)| {
         let (n, mut m) = (a.shape().0, build(a));
-        assert_eq!(m.class(), Class::Symmetric, "{name}");
+        assert_eq!(m.kind(), PreconditionerKind::Symmetric, "{name}");
         assert_eq!(m.size(), Some(n), "{name}");
-        let [r, s] = [1, 2].map(|seed| noise(n, seed).iter().map(|&v| V::of(v)).collect::<Vec<V>>());
-        let both: Vec<V> = r.iter().zip(&s).map(|(&r, &s)| V::of(0.5) * r + s).collect();
+        let [r, s] = [1, 2].map(|seed| noise(n, seed).iter().map(|&v| V::from_f64(v)).collect::<Vec<V>>());
+        let both: Vec<V> = r.iter().zip(&s).map(|(&r, &s)| V::from_f64(0.5) * r + s).collect();
         let [mr, ms, mb] = [&r, &s, &both].map(|v| applied(&mut *m, v));
         let size = dot(&mr, &mr).sqrt() + dot(&ms, &ms).sqrt();
-        let off: f64 =
-            (0..n).map(|i| (mb[i].wide() - 0.5 * mr[i].wide() - ms[i].wide()).powi(2)).sum::<f64>().sqrt();
+        let off: f64 = (0..n)
+            .map(|i| (mb[i].as_f64() - 0.5 * mr[i].as_f64() - ms[i].as_f64()).powi(2))
+            .sum::<f64>()
+            .sqrt();
         assert!(off <= tolerance * size, "{name}: linear up to {:.1e}", off / size);
         let scale = dot(&s, &s).sqrt() * dot(&mr, &mr).sqrt() + dot(&r, &r).sqrt() * dot(&ms, &ms).sqrt();
         let skew = (dot(&s, &mr) - dot(&r, &ms)).abs();
@@ -44,7 +46,7 @@ fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
         assert!(dot(&r, &mr) > 0.0 && dot(&s, &ms) > 0.0, "{name}: positive");
         let fused = m.apply_dot(&r, &mut vec![V::zero(); n]);
         assert!(
-            (fused.value.wide() - dot(&r, &mr)).abs() <= tolerance * fused.magnitude.wide(),
+            (fused.value.as_f64() - dot(&r, &mr)).abs() <= tolerance * fused.magnitude.as_f64(),
             "{name}: apply_dot"
         );
     });
@@ -122,7 +124,7 @@ fn update_equals_rebuild() {
 
 fn follows<V: Real>(recipes: Vec<Recipe<V>>) {
     for_each(recipes, |name, a, (_, build)| {
-        let r: Vec<V> = noise(a.shape().0, 7).into_iter().map(V::of).collect();
+        let r: Vec<V> = noise(a.shape().0, 7).into_iter().map(V::from_f64).collect();
         let mut changed = a.clone();
         let shift: Vec<usize> = (0..a.pattern().rows()).map(|i| a.pattern().find(i, i).unwrap()).collect();
         let b = a.block().0;

@@ -6,7 +6,7 @@ use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::Smoothing;
 use coarsen::prelude::*;
 use coarsen::smoothed_aggregation::{Modes, SmoothedAggregation};
-use coarsen::{Class, Error};
+use coarsen::{Error, PreconditionerKind};
 
 type Sa = Multigrid<SmoothedAggregation>;
 
@@ -72,7 +72,7 @@ fn cycles_are_as_symmetric_as_they_say() {
     let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
     for cycle in [Cycle::V, Cycle::W, Cycle::F] {
         let mut m = Multigrid { coarse_size: 2, ..small_sa(cycle) }.build(&a, &Cpu::new()).unwrap();
-        assert!(m.levels() >= 4 && m.class() == Class::Symmetric);
+        assert!(m.levels() >= 4 && m.kind() == PreconditionerKind::Symmetric);
         let (mut mr, mut ms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
         m.apply(&r, &mut mr);
         m.apply(&s, &mut ms);
@@ -87,7 +87,7 @@ fn cycles_are_as_symmetric_as_they_say() {
     }
     for smoothing in [small_sa(Cycle::V).smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
         let mut m = Multigrid { smoothing, ..small_sa(Cycle::V) }.build(&wind, &Cpu::new()).unwrap();
-        assert_eq!(m.class(), Class::Linear);
+        assert_eq!(m.kind(), PreconditionerKind::Linear);
         let refused = Cg::default().solve(&wind, &mut m, &r, &mut vec![0.0; r.len()]);
         assert!(matches!(refused, Err(Error::Preconditioner { .. })));
     }

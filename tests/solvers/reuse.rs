@@ -7,7 +7,7 @@ use coarsen::multigrid::Smoothing;
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem, Sequence};
 use coarsen::sparse::{GalerkinPlan, Prolongation, multiply};
-use coarsen::{Class, Error};
+use coarsen::{Error, PreconditionerKind};
 
 fn applied(m: &mut dyn Preconditioner<Vec<f64>>, r: &[f64]) -> Vec<f64> {
     let mut z = vec![0.0; r.len()];
@@ -102,7 +102,7 @@ fn updates_that_do_not_fit() {
         assert!(matches!(m.update(system), Err(SetupError::NotPositive { row: 231, .. })));
         assert!(matches!(recipe.build(system, &Cpu::new()), Err(SetupError::NotPositive { row: 231, .. })));
         m.apply(&r, &mut after);
-        assert_eq!((&before, m.class()), (&after, Class::Symmetric));
+        assert_eq!((&before, m.kind()), (&after, PreconditionerKind::Symmetric));
     }
 
     // The same pattern with a different block size is a different system.
@@ -365,14 +365,14 @@ fn halves_never_stand_for_unsymmetric_blocks() {
         for system in [&a, &wind, &a] {
             here.update(system).unwrap();
             plain.update(system).unwrap();
-            assert_eq!(here.class() == Class::Symmetric, std::ptr::eq(system, &a));
+            assert_eq!(here.kind() == PreconditionerKind::Symmetric, std::ptr::eq(system, &a));
             let (mut z, mut expected) = (r.clone(), r.clone());
             here.apply(&r, &mut z);
             plain.apply(&r, &mut expected);
             let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             assert!(z.iter().zip(&expected).all(|(z, e)| (z - e).abs() <= 1e-9 * size), "{keep:?}");
         }
-        let fresh = recipe.build(&wind, &Cpu::new()).map(|m| m.class());
-        assert_eq!(fresh.unwrap(), Class::Linear);
+        let fresh = recipe.build(&wind, &Cpu::new()).map(|m| m.kind());
+        assert_eq!(fresh.unwrap(), PreconditionerKind::Linear);
     }
 }

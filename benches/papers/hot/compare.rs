@@ -1,7 +1,7 @@
 //! The tables of methods on scenes.
 
 use coarsen::follow::Driver;
-use coarsen::multigrid::{Coarsest, Compared, JacobiCg, Smoothing};
+use coarsen::multigrid::{Coarsest, JacobiCg, ResidualReference, Smoothing};
 use coarsen::node_embedding::Kernel;
 use coarsen::prelude::*;
 use coarsen::relax::DampedJacobi;
@@ -55,7 +55,7 @@ fn tables() -> [Table; 9] {
         ("from particles", How::Driver(Driver::LbfgsGmg)),
     ];
     let cg = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
-    let compares = Compared::RightHandSide;
+    let compares = ResidualReference::RightHandSide;
     let of_b = Coarsest::Iterative(JacobiCg { compares, ..JacobiCg::default() });
     let coarsest = [
         ("CG to 0.5", cg(0.5)),

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use coarsen_backend::Prepared;
 use coarsen_core::{Error, Outcome, Stop};
 use coarsen_diagnose::diagnose;
-use coarsen_direct::Figures;
+use coarsen_direct::FactorStats;
 use coarsen_sparse::{SparseError, System};
 
 use crate::build::Host;
@@ -106,7 +106,7 @@ pub struct Solved {
     /// The work of all attempts, counted in the units of [`Costs`](crate::cost::Costs) and not measured.
     pub work: f64,
     /// The size of the factor, if the matrix was ordered for it.
-    pub ordered: Option<Figures>,
+    pub ordered: Option<FactorStats>,
     /// The seconds of this ordering.
     pub ordering_seconds: f64,
 }
@@ -155,7 +155,7 @@ impl Solved {
 
     /// A sentence for each attempt that was followed by another one, with the cause if it failed, and for the factor.
     pub fn notes(&self) -> Vec<String> {
-        let ordered = self.ordered.map(|Figures { nnz, bytes, .. }| {
+        let ordered = self.ordered.map(|FactorStats { nnz, bytes, .. }| {
             format!("ordered for a factor: {nnz} entries, {:.0} MiB", bytes as f64 / f64::from(1 << 20))
         });
         let last = self.attempts.len().saturating_sub(1);

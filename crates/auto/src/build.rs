@@ -1,8 +1,10 @@
 //! Preconditioners by name.
 
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
-use coarsen_core::{Class, Error, Identity, LinearOperator, Narrow, Preconditioner, Real, Vector};
-use coarsen_multigrid::{Coarsening, Hierarchy, Multigrid, NarrowHierarchy};
+use coarsen_core::{
+    Error, F32Preconditioner, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector,
+};
+use coarsen_multigrid::{Coarsening, F32Hierarchy, Hierarchy, Multigrid};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_skinning::Skinning;
@@ -111,10 +113,10 @@ pub fn build<V: Real, S: Real>(
 ) -> Result<Built<Vec<V>>, SetupError> {
     match precond {
         Precond::SmoothedAggregation if V::NAME != S::NAME => {
-            in_f32(system, |system| parameters.aggregation.build_narrow(system))
+            in_f32(system, |system| parameters.aggregation.build_f32(system))
         }
         Precond::Skinning if V::NAME != S::NAME => {
-            in_f32(system, |system| parameters.skinning.build_narrow(system))
+            in_f32(system, |system| parameters.skinning.build_f32(system))
         }
         Precond::Schwarz => one_level(parameters.schwarz.build_from(system, on)?),
         Precond::OverlappingSchwarz => one_level(parameters.overlapping.build_from(system, on)?),
@@ -197,7 +199,7 @@ impl Builder for Host<'_> {
 /// Builds a hierarchy that is computed and applied in f32, for vectors in another precision.
 fn in_f32<V: Real, C: Coarsening<f32> + 'static>(
     system: System<'_, f64>,
-    build: impl FnOnce(System<'_, f32>) -> Result<NarrowHierarchy<C>, SetupError>,
+    build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy<C>, SetupError>,
 ) -> Result<Built<Vec<V>>, SetupError> {
     let matrix = system.whole()?.to::<f32>();
     let hierarchy = build(rounded(system, &matrix))?;
@@ -213,7 +215,7 @@ fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32>
 
 /// A hierarchy in f32, and the matrix to which updates are rounded.
 struct SinglePrecision<C: Coarsening<f32>> {
-    hierarchy: Narrow<Hierarchy<f32, Cpu<f32>, C>>,
+    hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>, C>>,
     matrix: Bsr<f32>,
 }
 
@@ -222,8 +224,8 @@ impl<V: Real, C: Coarsening<f32>> Preconditioner<Vec<V>> for SinglePrecision<C> 
         self.hierarchy.apply(r, z);
     }
 
-    fn class(&self) -> Class {
-        Preconditioner::<Vec<V>>::class(&self.hierarchy)
+    fn kind(&self) -> PreconditionerKind {
+        Preconditioner::<Vec<V>>::kind(&self.hierarchy)
     }
 
     fn size(&self) -> Option<usize> {

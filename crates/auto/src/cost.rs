@@ -8,7 +8,7 @@
 //!
 //! s = nnz + 20 n is the number of scalars that an iteration reads and writes.
 
-use coarsen_direct::Figures;
+use coarsen_direct::FactorStats;
 use coarsen_sparse::Bsr;
 
 use crate::sample::{sample, width};
@@ -175,7 +175,7 @@ impl Costs {
     }
 
     /// The cost F of computing a factor and solving with it.
-    pub fn factor(&self, figures: &Figures) -> f64 {
+    pub fn factor(&self, figures: &FactorStats) -> f64 {
         self.sized(figures.nnz as f64, figures.flops)
     }
 

@@ -23,7 +23,7 @@ use std::ops::ControlFlow;
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Iteration, Outcome, Real, RitzValues, Vector};
-use coarsen_direct::Figures;
+use coarsen_direct::FactorStats;
 
 use crate::ending::Ending;
 use crate::plan::{NoFactor, Plan, needs_definite};
@@ -81,7 +81,7 @@ pub(crate) enum Next {
 }
 
 /// Orders the matrix. It returns the size of the factor, or that no factor is possible.
-pub(crate) type Order<'a> = dyn FnMut() -> Result<Figures, NoFactor> + 'a;
+pub(crate) type Order<'a> = dyn FnMut() -> Result<FactorStats, NoFactor> + 'a;
 
 /// What is known of a candidate.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ pub(crate) struct Schedule<'a> {
     /// The work of orderings and factors.
     pub(crate) direct: f64,
     /// The size of the factor, once the matrix is ordered.
-    pub(crate) ordered: Option<Figures>,
+    pub(crate) ordered: Option<FactorStats>,
     states: Vec<State>,
     /// The forecast of the total iterations of the method that was left for another one.
     left: Option<f64>,
@@ -274,7 +274,7 @@ impl<'a> Schedule<'a> {
             Err(why) => FactorCost::None(why),
             // `products` depends on the caches of the machine. It is ignored, so that a matrix is always solved
             // in the same way.
-            Ok(Figures { bytes, .. }) if bytes > self.plan.memory => {
+            Ok(FactorStats { bytes, .. }) if bytes > self.plan.memory => {
                 FactorCost::None(NoFactor::TooLarge { bytes, allowed: self.plan.memory })
             }
             Ok(figures) => {
@@ -372,7 +372,7 @@ impl Monitor<'_, '_> {
             let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
             Some(high / low)
         };
-        self.see(it.number, it.relative.wide(), &condition)
+        self.see(it.number, it.relative.as_f64(), &condition)
     }
 
     /// As [`observe`](Self::observe), but with plain numbers: the iteration (0 for the guess), its relative

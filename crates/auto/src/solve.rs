@@ -291,7 +291,7 @@ impl<B: Builder> Solve<'_, '_, B> {
 
     /// The Krylov method, with the null space projected out.
     fn method(&self, method: Method) -> Result<Box<dyn Krylov<B::Vector>>, Ending> {
-        let krylov = krylov(method, Stop::relative(Number::<B>::of(self.plan.auto.tolerance)));
+        let krylov = krylov(method, Stop::relative(Number::<B>::from_f64(self.plan.auto.tolerance)));
         let Some(vectors) = &self.problem.null_space else { return Ok(krylov) };
         match self.other_transpose {
             Some((vector, share)) if needs_definite(method) || method == Method::Minres => {
@@ -361,7 +361,7 @@ impl<B: Builder> Solve<'_, '_, B> {
         built.0.apply(&ones, &mut z);
         let mut found = numbers(&vec![0.0; n]);
         self.builder.read(&z, &mut found)?;
-        let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.wide().abs()));
+        let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.as_f64().abs()));
         let mut sums = vec![0.0; n];
         for i in 0..a.pattern().rows() {
             for (_, block) in a.row(i) {
@@ -389,22 +389,22 @@ impl<B: Builder> Solve<'_, '_, B> {
         for run in 0..=CONTINUATIONS {
             let (done, mut late) = (self.solved.iterations, false);
             let max_iterations = self.plan.auto.max_iterations - done;
-            *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(Number::<B>::of(asked)) };
+            *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(Number::<B>::from_f64(asked)) };
             let observer = &mut *self.observer;
             let mut watch = |it: &Iteration<'_, B::Vector>| {
                 let mut left = false;
                 if run == 0 || it.number > 0 {
-                    late = observer(done + it.number, it.relative.wide()).is_break();
+                    late = observer(done + it.number, it.relative.as_f64()).is_break();
                     left = monitor.observe(it).is_break();
                 }
                 if late || left { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let report = krylov.solve_with(a, &mut built.0, b, x, &mut watch)?;
             attempt.iterations += report.iterations;
-            attempt.condition = attempt.condition.or(report.condition.map(Real::wide));
+            attempt.condition = attempt.condition.or(report.condition.map(Real::as_f64));
             self.solved.iterations += report.iterations;
             self.builder.read(x, &mut found)?;
-            let mut whole: Vec<f64> = found.iter().map(|v| v.wide()).collect();
+            let mut whole: Vec<f64> = found.iter().map(|v| v.as_f64()).collect();
             // The method could not project out a null space that is not that of Aᵀ.
             if let (Some(vectors), Some(_)) = (&self.problem.null_space, self.other_transpose)
                 && let Ok(space) = NullSpace::new((0..vectors.vectors()).map(|j| vectors.column(j)).collect())
@@ -478,7 +478,7 @@ pub fn negated(a: &Bsr<f64>) -> Bsr<f64> {
 
 /// Numbers in the precision of a backend.
 fn numbers<V: Real>(x: &[f64]) -> Vec<V> {
-    x.iter().map(|v| V::of(*v)).collect()
+    x.iter().map(|v| V::from_f64(*v)).collect()
 }
 
 /// A Krylov method by name; [`Method::Direct`] is none, and gives conjugate gradients.

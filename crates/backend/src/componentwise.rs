@@ -6,7 +6,7 @@
 //! | a | the scalar matrix, one entry per block of A |
 //! | C | contact, which couples components |
 
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Contacts, System};
 
 use crate::{Backend, Reused, Setup, SetupError, Update};
@@ -32,7 +32,7 @@ const ROUND_OFF: f64 = 16.0;
 /// # struct Scale(f64);
 /// # impl Preconditioner<Vec<f64>> for Scale {
 /// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) { z.iter_mut().zip(r).for_each(|(z, r)| *z = r / self.0) }
-/// #     fn class(&self) -> coarsen_core::Class { coarsen_core::Class::Symmetric }
+/// #     fn kind(&self) -> coarsen_core::PreconditionerKind { coarsen_core::PreconditionerKind::Symmetric }
 /// #     fn size(&self) -> Option<usize> { Some(1) }
 /// # }
 /// # impl Update<f64> for Scale {
@@ -112,7 +112,8 @@ fn scalar<T: Real>(system: &System<'_, T>) -> Result<(Bsr<T>, Option<Contacts<T>
     }
     check_apart(a)?;
     let b = rows;
-    let mean = |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |sum, &v| sum + v) / T::of(b as f64);
+    let mean =
+        |block: &[T]| block.iter().step_by(b + 1).fold(T::zero(), |sum, &v| sum + v) / T::from_f64(b as f64);
     let means = |values: &[T]| -> Vec<T> { values.chunks_exact(b * b).map(mean).collect() };
     let contact = match system.contact {
         None => None,
@@ -131,7 +132,7 @@ fn check_apart<T: Real>(a: &Bsr<T>) -> Result<(), SetupError> {
     for i in 0..a.pattern().rows() {
         for (j, block) in a.row(i) {
             let largest = block.iter().fold(T::zero(), |m, v| m.max(v.abs()));
-            let small = T::EPSILON * T::of(ROUND_OFF) * largest;
+            let small = T::EPSILON * T::from_f64(ROUND_OFF) * largest;
             let off = |(e, v): (usize, &T)| {
                 let expected = if e % (b + 1) == 0 { block[0] } else { T::zero() };
                 let gap = (*v - expected).abs();
@@ -156,8 +157,8 @@ impl<M: Preconditioner<Vec<V>>, V: Real> Preconditioner<Vec<V>> for Components<M
         }
     }
 
-    fn class(&self) -> Class {
-        self.each.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.each.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -71,14 +71,14 @@ pub fn ring(n: usize, b: usize) -> Bsr<f64> {
 }
 
 fn real<T: Real>(x: &[f64]) -> Vec<T> {
-    x.iter().map(|&v| T::of(v)).collect()
+    x.iter().map(|&v| T::from_f64(v)).collect()
 }
 
 fn close<B: Backend>(on: &B, found: &B::Vector, expected: &[f64], scale: f64, tolerance: f64, law: &str) {
     let mut host = vec![B::Real::default(); expected.len()];
     on.read(found, &mut host).expect("a vector is readable");
     for (i, (f, e)) in host.iter().zip(expected).enumerate() {
-        let error = (f.wide() - e).abs();
+        let error = (f.as_f64() - e).abs();
         assert!(error <= tolerance * scale, "{law}: entry {i} of {} is {f}, expected {e}", expected.len());
     }
 }
@@ -89,13 +89,13 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
         let [x, y, d] = [1, 2, 3].map(|seed| noise(n, seed));
         let [vx, vy, vd] = [&x, &y, &d].map(|v| on.vector(&real(v)).expect("memory for a vector"));
         let fresh = || on.vector(&real(&y)).expect("memory for a vector");
-        let scalar = |v: f64| vx.scalar(B::Real::of(v));
+        let scalar = |v: f64| vx.scalar(B::Real::from_f64(v));
         let zip =
             |f: &dyn Fn(f64, f64, f64) -> f64| -> Vec<f64> { (0..n).map(|i| f(x[i], y[i], d[i])).collect() };
 
         let mut v = fresh();
         assert_eq!(v.size(), n);
-        v.fill(B::Real::of(0.5));
+        v.fill(B::Real::from_f64(0.5));
         close(on, &v, &vec![0.5; n], 1.0, 0.0, "fill");
         v.copy(&vx);
         close(on, &v, &x, 1.0, tolerance, "copy");
@@ -127,14 +127,17 @@ pub fn vectors<B: Backend>(on: &B, tolerance: f64) {
             (m.magnitude, sum(&|i| (x[i] * y[i]).abs())),
         ];
         for (found, expected) in expected {
-            assert!((found.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "dots at {n}");
+            assert!((found.read().as_f64() - expected).abs() <= tolerance * (n as f64 + 1.0), "dots at {n}");
         }
         let (mut u, mut r) = (fresh(), on.vector(&real(&d)).expect("memory for a vector"));
         let rr = B::Vector::cg_update(&mut u, &mut r, &scalar(0.5), &vx, &vy);
         close(on, &u, &zip(&|x, y, _| y + 0.5 * x), 2.0, tolerance, "cg_update x");
         close(on, &r, &zip(&|_, y, d| d - 0.5 * y), 2.0, tolerance, "cg_update r");
         let expected = sum(&|i| (d[i] - 0.5 * y[i]).powi(2));
-        assert!((rr.read().wide() - expected).abs() <= tolerance * (n as f64 + 1.0), "cg_update r.r at {n}");
+        assert!(
+            (rr.read().as_f64() - expected).abs() <= tolerance * (n as f64 + 1.0),
+            "cg_update r.r at {n}"
+        );
     }
 }
 
@@ -158,8 +161,8 @@ pub fn products<B: Backend>(on: &B, tolerance: f64) {
         let [value, magnitude] = B::Vector::wait_for([&dot.value, &dot.magnitude]);
         let terms: Vec<f64> = x.iter().zip(&expected).map(|(x, y)| x * y).collect();
         let allowed = tolerance * scale * (n as f64 + 1.0);
-        assert!((value.wide() - terms.iter().sum::<f64>()).abs() <= allowed);
-        assert!((magnitude.wide() - terms.iter().map(|t| t.abs()).sum::<f64>()).abs() <= allowed);
+        assert!((value.as_f64() - terms.iter().sum::<f64>()).abs() <= allowed);
+        assert!((magnitude.as_f64() - terms.iter().map(|t| t.abs()).sum::<f64>()).abs() <= allowed);
         oracle.residual(&y, &x, &mut expected);
         matrix.residual(&vy, &vx, &mut found);
         close(on, &found, &expected, scale, tolerance, "residual");
@@ -167,7 +170,7 @@ pub fn products<B: Backend>(on: &B, tolerance: f64) {
             let mut e = y.clone();
             oracle.apply_add(p, &x, q, &mut e);
             found.copy(&vy);
-            matrix.apply_add(B::Real::of(p), &vx, B::Real::of(q), &mut found);
+            matrix.apply_add(B::Real::from_f64(p), &vx, B::Real::from_f64(q), &mut found);
             close(on, &found, &e, scale * 2.0, tolerance, "apply_add");
         }
         let mut changed = a.clone();
@@ -196,7 +199,7 @@ pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
             let mut expected = z.clone();
             oracle.apply(p, &r, q, &mut expected);
             let mut found = on.vector(&real(&z)).expect("memory for a vector");
-            blocks.apply(B::Real::of(p), &vr, B::Real::of(q), &mut found);
+            blocks.apply(B::Real::from_f64(p), &vr, B::Real::from_f64(q), &mut found);
             close(on, &found, &expected, 4.0 * b as f64, tolerance, "blocks");
         }
     }
@@ -216,7 +219,7 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
             let (mut found, mut expected) = (on.vector(&real(&start)).expect("memory"), start.clone());
             let oracle = (Reference.matrix(&a).expect("any"), Reference.blocks(&d).expect("any"));
             for (sweep, omega) in [(SweepDirection::Forward, 1.0), (SweepDirection::Backward, 0.5)] {
-                matrix.relax(&rows, sweep, &blocks, B::Real::of(omega), &vb, &mut found);
+                matrix.relax(&rows, sweep, &blocks, B::Real::from_f64(omega), &vb, &mut found);
                 Matrix::<Reference>::relax(&oracle.0, &sets, sweep, &oracle.1, omega, &rhs, &mut expected);
             }
             close(on, &found, &expected, 8.0, tolerance, "relax");
@@ -225,7 +228,15 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
                 let (mut step, mut y) =
                     (on.vector(&real(&start)).expect("memory"), vx.like().expect("memory"));
                 let (mut expected_step, mut expected) = (start.clone(), vec![0.0; n * b]);
-                matrix.relax_into(&blocks, B::Real::of(0.5), B::Real::of(beta), &vb, &vx, &mut step, &mut y);
+                matrix.relax_into(
+                    &blocks,
+                    B::Real::from_f64(0.5),
+                    B::Real::from_f64(beta),
+                    &vb,
+                    &vx,
+                    &mut step,
+                    &mut y,
+                );
                 oracle.0.relax_into(&oracle.1, 0.5, beta, &rhs, &rhs, &mut expected_step, &mut expected);
                 close(on, &step, &expected_step, 8.0, tolerance, "relax_into, the step");
                 close(on, &y, &expected, 8.0, tolerance, "relax_into");
@@ -250,6 +261,6 @@ pub fn wrong_sizes<B: Backend>(on: &B) {
     let mut blocks = on.blocks(&DenseBlocks::new(1, vec![1.0, 2.0]).expect("whole blocks")).expect("memory");
     assert!(blocks.set_values(&DenseBlocks::new(2, vec![1.0; 8]).expect("whole blocks")).is_err());
     let mut z = v.like().expect("memory");
-    blocks.apply(B::Real::of(1.0), &v, B::Real::of(0.0), &mut z);
+    blocks.apply(B::Real::from_f64(1.0), &v, B::Real::from_f64(0.0), &mut z);
     close(on, &z, &[1.0, 4.0], 1.0, 0.0, "set_values");
 }

@@ -1,6 +1,6 @@
 //! A host method at any place.
 
-use coarsen_core::{Class, Preconditioner, Real, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::System;
 use num_traits::{Float, zero};
 
@@ -23,8 +23,8 @@ use crate::{Backend, Reused, SetupError, Update};
 /// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
 /// #         z.iter_mut().zip(r).for_each(|(z, r)| *z = r / 2.0);
 /// #     }
-/// #     fn class(&self) -> coarsen_core::Class {
-/// #         coarsen_core::Class::Symmetric
+/// #     fn kind(&self) -> coarsen_core::PreconditionerKind {
+/// #         coarsen_core::PreconditionerKind::Symmetric
 /// #     }
 /// #     fn size(&self) -> Option<usize> {
 /// #         Some(2)
@@ -75,8 +75,8 @@ impl<B: Backend, M: Preconditioner<Vec<B::Real>>> Preconditioner<B::Vector> for 
         }
     }
 
-    fn class(&self) -> Class {
-        self.method.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.method.kind()
     }
 
     fn size(&self) -> Option<usize> {

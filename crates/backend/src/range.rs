@@ -91,7 +91,7 @@ pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> 
 pub(crate) fn within<T: Real, S: Real>(what: &'static str, largest: T) -> Result<(), Error> {
     let stored = largest.to::<S>();
     if largest.is_finite() && (stored.is_infinite() || (stored == S::zero() && largest > T::zero())) {
-        return Err(Error::Range { what, value: largest.wide(), storage: S::NAME });
+        return Err(Error::Range { what, value: largest.as_f64(), storage: S::NAME });
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ fn entries<T: Real>(a: &Bsr<T>) -> Vec<(usize, usize, f64)> {
         for within in 0..r {
             for (j, block) in a.row(i) {
                 for column in 0..c {
-                    entries.push((i * r + within, j * c + column, block[within * c + column].wide()));
+                    entries.push((i * r + within, j * c + column, block[within * c + column].as_f64()));
                 }
             }
         }

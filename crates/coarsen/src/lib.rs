@@ -79,9 +79,10 @@ pub use solver::{Solver, solve};
 pub use step::{Followed, Step};
 
 pub use coarsen_core::{
-    Accepted, Action, Cancel, Class, Decision, Dot, Error, Every, FromFn, History, Identity, Iteration,
-    LinearOperator, MixedPrecision, Monitor, Narrow, NotConverged, Objective, Outcome, Preconditioner, Real,
-    RebuildPolicy, Report, RitzValues, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
+    Accepted, Action, Cancel, Decision, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity,
+    Iteration, LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
+    PreconditionerKind, Real, RebuildPolicy, Report, RitzValues, Scalar, Stop, Vector, every, from_fn,
+    largest, parallel, power_of_two,
 };
 pub use over_domains::OverDomains;
 pub use {
@@ -121,8 +122,8 @@ pub mod prelude {
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
     pub use coarsen_constraints::{Constraints, prefilter};
     pub use coarsen_core::{
-        Class, History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop,
-        Vector, every, from_fn, parallel::threads,
+        History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real,
+        Report, Stop, Vector, every, from_fn, parallel::threads,
     };
     pub use coarsen_direct::Direct;
     pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};

@@ -103,11 +103,11 @@ impl Factors {
                 for (r, c) in c.chunks_exact(b).enumerate() {
                     let left = self.entry((k, row), (i, r));
                     if left != 0.0 {
-                        let right = |(s, c): (usize, &T)| c.wide() * self.entry((j, s), (l, column));
+                        let right = |(s, c): (usize, &T)| c.as_f64() * self.entry((j, s), (l, column));
                         sum += left * c.iter().enumerate().map(right).sum::<f64>();
                     }
                 }
-                *out = T::of(sum);
+                *out = T::from_f64(sum);
             }
         }
     }

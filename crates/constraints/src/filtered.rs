@@ -375,8 +375,8 @@ impl<T: Real> Filtered<T> {
         self.check("filtered right-hand side", c.len())?;
         let (s, az) = (&self.projector, &self.az);
         match az.is_empty() {
-            true => s.each_node(1, c, |i, c| s.node(i, |k| b[k].wide(), c)),
-            false => s.each_node(1, c, |i, c| s.node(i, |k| b[k].wide() - az[k], c)),
+            true => s.each_node(1, c, |i, c| s.node(i, |k| b[k].as_f64(), c)),
+            false => s.each_node(1, c, |i, c| s.node(i, |k| b[k].as_f64() - az[k], c)),
         }
         Ok(())
     }
@@ -388,7 +388,7 @@ impl<T: Real> Filtered<T> {
     pub fn start<V: Real>(&mut self, x: &mut [V]) -> Result<(), Error> {
         self.check("starting guess", x.len())?;
         self.scratch.clear();
-        self.scratch.extend(x.iter().map(|v| v.wide()));
+        self.scratch.extend(x.iter().map(|v| v.as_f64()));
         let (s, from) = (&self.projector, &self.scratch);
         s.each_node(1, x, |i, x| s.node(i, |k| from[k], x));
         Ok(())

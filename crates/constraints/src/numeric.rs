@@ -97,7 +97,7 @@ fn scale<T: Real>(a: &Bsr<T>, f: &Factors, g: usize, softest: f64) -> f64 {
     let quotient = |(&i, q): (&u32, &[f64])| -> f64 {
         let Some(at) = a.pattern().find(i as usize, i as usize) else { return 0.0 };
         let rows = a.value(at).chunks_exact(b).zip(q);
-        rows.map(|(row, p)| p * row.iter().zip(q).map(|(v, q)| v.wide() * q).sum::<f64>()).sum()
+        rows.map(|(row, p)| p * row.iter().zip(q).map(|(v, q)| v.as_f64() * q).sum::<f64>()).sum()
     };
     let all = f.basis(g).flat_map(|q| nodes.iter().zip(q.chunks_exact(b)));
     let mean = all.map(quotient).sum::<f64>() / f.rank(g) as f64;
@@ -119,7 +119,7 @@ fn translations<T: Real>(a: &Bsr<T>) -> f64 {
 }
 
 fn trace<T: Real>(block: &[T], b: usize) -> f64 {
-    block.iter().step_by(b + 1).map(|d| d.wide()).sum()
+    block.iter().step_by(b + 1).map(|d| d.as_f64()).sum()
 }
 
 /// Row i of A, expanded to the columns of S A S.
@@ -156,7 +156,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
                 for (&k, q) in nodes.iter().zip(q.chunks_exact(b)) {
                     p = seek(columns, p, k);
                     let entries = &row[(p * b + r) * b..(p * b + r + 1) * b];
-                    share += entries.iter().zip(q).map(|(v, q)| v.wide() * q).sum::<f64>();
+                    share += entries.iter().zip(q).map(|(v, q)| v.as_f64() * q).sum::<f64>();
                 }
                 if share == 0.0 {
                     continue;
@@ -165,7 +165,7 @@ fn right<T: Real>(f: &Factors, columns: &[u32], row: &mut [T]) {
                 for (&k, q) in nodes.iter().zip(q.chunks_exact(b)) {
                     p = seek(columns, p, k);
                     let entries = &mut row[(p * b + r) * b..(p * b + r + 1) * b];
-                    entries.iter_mut().zip(q).for_each(|(v, q)| *v = T::of(v.wide() - share * q));
+                    entries.iter_mut().zip(q).for_each(|(v, q)| *v = T::from_f64(v.as_f64() - share * q));
                 }
             }
         }
@@ -177,8 +177,8 @@ fn left<T: Real>(f: &Factors, g: usize, block: &mut [T]) {
     let b = f.block;
     for q in f.basis(g) {
         for c in 0..b {
-            let share: f64 = (0..b).map(|r| q[r] * block[r * b + c].wide()).sum();
-            (0..b).for_each(|r| block[r * b + c] = T::of(block[r * b + c].wide() - share * q[r]));
+            let share: f64 = (0..b).map(|r| q[r] * block[r * b + c].as_f64()).sum();
+            (0..b).for_each(|r| block[r * b + c] = T::from_f64(block[r * b + c].as_f64() - share * q[r]));
         }
     }
 }
@@ -194,7 +194,7 @@ fn multiply<T: Real>(f: &Factors, g: usize, pattern: &Pattern, values: &[T], pro
             let q = &q[at * b..(at + 1) * b];
             for (block, sums) in row.chunks_exact(b * b).zip(product.chunks_exact_mut(b)) {
                 for (entries, q) in block.chunks_exact(b).zip(q).filter(|(_, q)| **q != 0.0) {
-                    sums.iter_mut().zip(entries).for_each(|(s, v)| *s += q * v.wide());
+                    sums.iter_mut().zip(entries).for_each(|(s, v)| *s += q * v.as_f64());
                 }
             }
         }
@@ -209,7 +209,7 @@ fn finish<T: Real>(f: &Factors, g: usize, i: usize, products: &[f64], row: &mut 
         let q = &q[at..at + b];
         for (block, sums) in row.chunks_exact_mut(b * b).zip(product.chunks_exact(b)) {
             for (entries, q) in block.chunks_exact_mut(b).zip(q) {
-                entries.iter_mut().zip(sums).for_each(|(v, s)| *v = T::of(v.wide() - q * s));
+                entries.iter_mut().zip(sums).for_each(|(v, s)| *v = T::from_f64(v.as_f64() - q * s));
             }
         }
     }
@@ -225,7 +225,7 @@ fn add_complement<T: Real>(f: &Factors, g: usize, i: usize, sigma: f64, columns:
         for (r, entries) in block.chunks_exact_mut(b).enumerate() {
             for (c, v) in entries.iter_mut().enumerate() {
                 let part: f64 = f.basis(g).map(|q| q[own + r] * q[at * b + c]).sum();
-                *v = T::of(v.wide() + sigma * part);
+                *v = T::from_f64(v.as_f64() + sigma * part);
             }
         }
     }

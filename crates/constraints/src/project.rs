@@ -140,7 +140,7 @@ impl Projector {
     pub fn complete<V: Real>(&self, x: &mut [V]) {
         self.each_node(1, x, |i, x| {
             if let Some(z) = self.given(i) {
-                x.iter_mut().zip(z).for_each(|(x, &z)| *x += V::of(z));
+                x.iter_mut().zip(z).for_each(|(x, &z)| *x += V::from_f64(z));
             }
         });
     }
@@ -168,7 +168,7 @@ impl Projector {
         let Factors { block, groups, .. } = &self.factors;
         let (b, g) = (*block, groups.of[node]);
         for (r, y) in y.iter_mut().enumerate() {
-            *y = V::of(x(node * b + r));
+            *y = V::from_f64(x(node * b + r));
         }
         if g == NONE {
             return;
@@ -183,7 +183,7 @@ impl Projector {
                 .zip(q.chunks_exact(b))
                 .map(|(&k, q)| q.iter().enumerate().map(|(r, q)| q * x(k as usize * b + r)).sum::<f64>())
                 .sum();
-            y.iter_mut().zip(&q[at..at + b]).for_each(|(y, q)| *y = V::of(y.wide() - share * q));
+            y.iter_mut().zip(&q[at..at + b]).for_each(|(y, q)| *y = V::from_f64(y.as_f64() - share * q));
         }
     }
 
@@ -240,7 +240,7 @@ impl<V: Real> LinearOperator<Vec<V>> for Projector {
             x.len(),
             self.size()
         );
-        self.each_node(1, y, |i, y| self.node(i, |k| x[k].wide(), y));
+        self.each_node(1, y, |i, y| self.node(i, |k| x[k].as_f64(), y));
     }
 }
 

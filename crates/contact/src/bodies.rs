@@ -248,7 +248,7 @@ impl Potential for BodyContact {
         }
     }
 
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         true
     }
 

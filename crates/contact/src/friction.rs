@@ -133,7 +133,7 @@ pub(crate) fn softness(h: f64, speed: f64) -> Result<f64, ContactError> {
 
 /// Returns φ, φ'/‖s‖ and φ'' of (1) for a slip of this length and ε = `soft`, both in m; or both in m/s, as speeds. The
 /// length is 0 or more, and ε is positive.
-pub fn slide(length: f64, soft: f64) -> [f64; 3] {
+pub fn friction_terms(length: f64, soft: f64) -> [f64; 3] {
     if length >= soft {
         return [length, 1.0 / length, 0.0];
     }
@@ -151,7 +151,7 @@ pub fn across(vector: [f64; 3], normal: [f64; 3]) -> ([f64; 3], f64) {
 /// Returns the Hessian (2) for a slip and its length as of [`across`], the unit normal, the force μ λ in N and ε = `soft`,
 /// in N/m. It is positive semidefinite.
 pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, soft: f64) -> [[f64; 3]; 3] {
-    let [_, over, second] = slide(length, soft);
+    let [_, over, second] = friction_terms(length, soft);
     let unit = if length > 0.0 { slip.map(|s| s / length) } else { [0.0; 3] };
     let entry = |p: usize, q: usize| {
         let across = f64::from(p == q) - n[p] * n[q] - unit[p] * unit[q];
@@ -163,8 +163,8 @@ pub fn stiffness(slip: [f64; 3], length: f64, n: [f64; 3], force: f64, soft: f64
 /// Returns the Hessian of the parabola (3) that lies above the energy of friction and touches it at a slip of this
 /// length, in N/m: μ λ φ'/‖s‖ P, for the unit normal, the force μ λ in N and ε = `soft`. It is positive semidefinite, and
 /// not less than [`stiffness`].
-pub fn bounding(length: f64, n: [f64; 3], force: f64, soft: f64) -> [[f64; 3]; 3] {
-    let over = force * slide(length, soft)[1];
+pub fn majoriser(length: f64, n: [f64; 3], force: f64, soft: f64) -> [[f64; 3]; 3] {
+    let over = force * friction_terms(length, soft)[1];
     std::array::from_fn(|p| std::array::from_fn(|q| over * (f64::from(p == q) - n[p] * n[q]))) // (3)
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn curved(
 ) -> [[f64; 3]; 3] {
     match curvature {
         Curvature::Exact => stiffness(slip, length, n, force, soft),
-        Curvature::Projected | Curvature::Constant => bounding(length, n, force, soft),
+        Curvature::Projected | Curvature::Constant => majoriser(length, n, force, soft),
     }
 }
 
@@ -204,7 +204,7 @@ impl<S: Shape, L: Law + Sync> Potential for Friction<S, L> {
         self.check("energy", x);
         let energy = |grip: &Grip| {
             let (_, length) = Self::slip(grip, x);
-            let [value, over, _] = slide(length, self.soft);
+            let [value, over, _] = friction_terms(length, self.soft);
             let terms = size(grip.anchor) + length;
             grip.force * Energy { value, magnitude: over * length * terms }
         };
@@ -216,7 +216,7 @@ impl<S: Shape, L: Law + Sync> Potential for Friction<S, L> {
         self.check("add_gradient", g);
         for grip in &self.grips {
             let (slip, length) = Self::slip(grip, x);
-            let [_, over, _] = slide(length, self.soft);
+            let [_, over, _] = friction_terms(length, self.soft);
             grip.pressed.add(slip.map(|s| grip.force * over * s), g); // (1)
         }
     }
@@ -231,7 +231,7 @@ impl<S: Shape, L: Law + Sync> Potential for Friction<S, L> {
         }
     }
 
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         true
     }
 

@@ -18,8 +18,8 @@
 //! | [`hash`](SpatialHash) | a spatial hash of boxes |
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
-//! | [`sampled`](Sampled) | a closed surface of triangles as a shape |
-//! | [`smoothed`](Smoothed) | the same with a continuous gradient, for forces |
+//! | [`sampled`](SdfGrid) | a closed surface of triangles as a shape |
+//! | [`smoothed`](SmoothSdf) | the same with a continuous gradient, for forces |
 //! | [`obstacle`](Obstacle) | contact of nodes and edges with a shape, also one that moves |
 //! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
 //! | [`mod@friction`] | friction with an obstacle that may turn: [`Friction`]; its law |
@@ -66,7 +66,7 @@ pub use hash::SpatialHash;
 pub use obstacle::Obstacle;
 pub use penetration::Penetration;
 pub use plane::Plane;
-pub use sampled::Sampled;
+pub use sampled::SdfGrid;
 pub use shape::Shape;
-pub use smoothed::Smoothed;
+pub use smoothed::SmoothSdf;
 pub use sphere::Sphere;

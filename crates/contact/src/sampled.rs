@@ -19,7 +19,7 @@ use crate::{ContactError, Shape};
 /// Triangles reach samples up to this many samples from their box before the sweeps.
 const BAND: f64 = 1.5;
 
-/// The number of samples around the box of the surface: a [`Smoothed`](crate::Smoothed) solid ends within them.
+/// The number of samples around the box of the surface: a [`SmoothSdf`](crate::SmoothSdf) solid ends within them.
 const MARGIN: f64 = 3.0;
 
 /// The rounds of sweeps.
@@ -32,23 +32,23 @@ const LIMIT: usize = 1 << 28;
 ///
 /// The distance is exact at samples near the surface up to the sampling of nearest triangles, and interpolated between
 /// them. *Use* to ask for distances and normals of solids of any form. *Not* in an [`Obstacle`](crate::Obstacle): the
-/// gradient jumps from cell to cell, and the curvature is given as 0; take [`Smoothed`](crate::Smoothed). *Not* for
+/// gradient jumps from cell to cell, and the curvature is given as 0; take [`SmoothSdf`](crate::SmoothSdf). *Not* for
 /// features thinner than two samples. *Cost* of a distance: eight
 /// samples, for any number of triangles; of the setup: about 60 distances to a triangle for each sample. *Memory*: 8
 /// bytes for each sample.
 ///
 /// ```
-/// use coarsen_contact::{Sampled, Shape};
+/// use coarsen_contact::{SdfGrid, Shape};
 /// let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 /// let triangles = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
 /// let inside = |x: [f64; 3]| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0;
-/// let solid = Sampled::new(&corners, &triangles, 0.05, inside)?;
+/// let solid = SdfGrid::new(&corners, &triangles, 0.05, inside)?;
 /// assert!((solid.distance([-0.03, 0.2, 0.2]) - 0.03).abs() < 1e-9);
 /// assert!((solid.distance([0.02, 0.3, 0.3]) + 0.02).abs() < 1e-9);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Sampled {
+pub struct SdfGrid {
     low: [f64; 3],
     h: f64,
     counts: [usize; 3],
@@ -63,13 +63,13 @@ const NONE: u32 = u32::MAX;
 
 /// A surface while it is sampled.
 struct Sampling<'a> {
-    grid: Sampled,
+    grid: SdfGrid,
     positions: &'a [[f64; 3]],
     triangles: &'a [[u32; 3]],
     nearest: Vec<u32>,
 }
 
-impl Sampled {
+impl SdfGrid {
     /// Samples a surface at the spacing `h`, in m. `inside` tells whether a point is in the solid, for example by its
     /// winding number.
     ///
@@ -191,7 +191,7 @@ impl Sampling<'_> {
 
     /// The samples near each triangle.
     fn start(&mut self) {
-        let Sampled { low, h, counts, .. } = self.grid;
+        let SdfGrid { low, h, counts, .. } = self.grid;
         for (t, triangle) in self.triangles.iter().enumerate() {
             let corners = triangle.map(|v| self.positions[v as usize]);
             let ends: [[usize; 2]; 3] = std::array::from_fn(|k| {
@@ -229,7 +229,7 @@ impl Sampling<'_> {
     }
 }
 
-impl Shape for Sampled {
+impl Shape for SdfGrid {
     fn distance(&self, x: [f64; 3]) -> f64 {
         if x.iter().any(|x| x.is_nan()) {
             return f64::NAN;

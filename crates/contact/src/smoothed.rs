@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | d_c | `samples` | the distance at sample c of a grid, as of [`Sampled`] |
+//! | d_c | `samples` | the distance at sample c of a grid, as of [`SdfGrid`] |
 //! | h, f | `h`, `offsets` | the spacing, and the position relative to the nearest sample in units of h |
 //! | w | [`weights`] | quadratic B-splines |
 //! | s | `shift` | how far a point of the surface is outside of Σ w_c d_c = 0 at most |
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use coarsen_mesh::vector::{cross, sub};
 
 use crate::shape::norm;
-use crate::{ContactError, Sampled, Shape};
+use crate::{ContactError, SdfGrid, Shape};
 
 /// A closed surface of triangles as a solid whose distance has a continuous gradient.
 ///
@@ -36,24 +36,24 @@ use crate::{ContactError, Sampled, Shape};
 /// converges. The solid is a little larger than the surface: it contains points of the surface that are at most the
 /// spacing apart, among them all vertices. It is larger by half of the spacing for a cube, by less if no corner is sharp,
 /// and by 0.87 of the spacing at most, whatever the corners. *Use* for contact of nodes with a solid of any form, grown by
-/// up to 1.5 samples. *Not* for exact distances: see [`Sampled`]. *Not* for features thinner than two samples, nor farther
+/// up to 1.5 samples. *Not* for exact distances: see [`SdfGrid`]. *Not* for features thinner than two samples, nor farther
 /// away from the box of the surface than 2.5 samples, where the gradient jumps. *Cost* of a distance: 27 samples; of the
-/// setup: that of [`Sampled`], and a distance for each square of the spacing on the surface and each spacing on the sides
+/// setup: that of [`SdfGrid`], and a distance for each square of the spacing on the surface and each spacing on the sides
 /// of triangles. *Memory*: 8 bytes for each sample, shared by all clones.
 ///
 /// ```
-/// use coarsen_contact::{Shape, Smoothed};
+/// use coarsen_contact::{Shape, SmoothSdf};
 /// let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 /// let triangles = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
 /// let inside = |x: [f64; 3]| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0;
-/// let solid = Smoothed::new(&corners, &triangles, 0.05, inside)?;
+/// let solid = SmoothSdf::new(&corners, &triangles, 0.05, inside)?;
 /// assert!(solid.distance([0.0, 0.2, 0.2]) <= 0.0 && solid.distance([-0.05, 0.2, 0.2]) > 0.02);
 /// assert!((solid.normal([-0.05, 0.2, 0.2])[0] + 1.0).abs() < 1e-9);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Smoothed {
-    grid: Arc<Sampled>,
+pub struct SmoothSdf {
+    grid: Arc<SdfGrid>,
     /// s, and the distance by which the solid is grown.
     shift: f64,
 }
@@ -84,19 +84,19 @@ fn points(corners: [[f64; 3]; 3], h: f64) -> impl Iterator<Item = [f64; 3]> {
     (0..rows).flat_map(row).chain(line(left, top)).chain(line(right, top))
 }
 
-impl Smoothed {
-    /// Samples a surface as [`Sampled::new`] does, and grows the solid so that it contains the vertices and other points
+impl SmoothSdf {
+    /// Samples a surface as [`SdfGrid::new`] does, and grows the solid so that it contains the vertices and other points
     /// of the surface that are at most `h` apart.
     ///
     /// # Errors
-    /// As [`Sampled::new`].
+    /// As [`SdfGrid::new`].
     pub fn new(
         positions: &[[f64; 3]],
         triangles: &[[u32; 3]],
         h: f64,
         inside: impl Fn([f64; 3]) -> bool,
     ) -> Result<Self, ContactError> {
-        let grid = Arc::new(Sampled::new(positions, triangles, h, inside)?);
+        let grid = Arc::new(SdfGrid::new(positions, triangles, h, inside)?);
         let mut solid = Self { grid, shift: 0.0 };
         for corners in triangles.iter().map(|t| t.map(|v| positions[v as usize])) {
             for at in points(corners, h) {
@@ -150,7 +150,7 @@ impl Smoothed {
     }
 }
 
-impl Shape for Smoothed {
+impl Shape for SmoothSdf {
     fn distance(&self, x: [f64; 3]) -> f64 {
         if x.iter().any(|x| x.is_nan()) { f64::NAN } else { self.smooth(x) - self.shift }
     }

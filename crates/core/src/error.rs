@@ -1,13 +1,13 @@
 //! Failures of the machine or of the input.
 
-use crate::{Class, NotConverged};
+use crate::{NotConverged, PreconditionerKind};
 
 /// The property of a preconditioner of this class, as text of an error message.
-fn needs(class: Class) -> &'static str {
+fn needs(class: PreconditionerKind) -> &'static str {
     match class {
-        Class::Symmetric => "symmetric positive definite and fixed",
-        Class::Linear => "the same linear map at every application",
-        Class::Variable => "a map of vectors",
+        PreconditionerKind::Symmetric => "symmetric positive definite and fixed",
+        PreconditionerKind::Linear => "the same linear map at every application",
+        PreconditionerKind::Variable => "a map of vectors",
     }
 }
 
@@ -108,9 +108,9 @@ pub enum Error {
         /// The method.
         method: &'static str,
         /// The class that the method requires.
-        needed: Class,
+        needed: PreconditionerKind,
         /// The class of the preconditioner given.
-        found: Class,
+        found: PreconditionerKind,
     },
     /// A device call failed.
     #[error("device call {call} failed with status {status}; the device may be lost or out of memory")]
@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn advice_follows_the_class_found() {
         let refusal = |needed, found| Error::Preconditioner { method: "Cg", needed, found }.to_string();
-        let unsymmetric = refusal(Class::Symmetric, Class::Linear);
+        let unsymmetric = refusal(PreconditionerKind::Symmetric, PreconditionerKind::Linear);
         assert!(
             unsymmetric.contains("Gmres or BiCgStab") && !unsymmetric.contains("lexible"),
             "{unsymmetric}"
         );
-        let varying = refusal(Class::Symmetric, Class::Variable);
+        let varying = refusal(PreconditionerKind::Symmetric, PreconditionerKind::Variable);
         assert!(varying.contains("FlexibleCg") && varying.contains("flexible Gmres"), "{varying}");
-        let varying = refusal(Class::Linear, Class::Variable);
+        let varying = refusal(PreconditionerKind::Linear, PreconditionerKind::Variable);
         assert!(!varying.contains("FlexibleCg") && varying.contains("flexible"), "{varying}");
     }
 }

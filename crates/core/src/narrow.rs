@@ -1,7 +1,7 @@
 //! A preconditioner in f32 for vectors in f64.
 
 use crate::parallel::{self, LEAF, each};
-use crate::{Class, Error, Preconditioner, Real, largest, power_of_two};
+use crate::{Error, Preconditioner, PreconditionerKind, Real, largest, power_of_two};
 
 /// M applied in f32, to vectors rounded to f32: z = s M⁻¹ (r / s). Here s is a power of two that scales r
 /// into the range of f32.
@@ -14,21 +14,21 @@ use crate::{Class, Error, Preconditioner, Real, largest, power_of_two};
 /// *Reference* Higham & Mary 2022, Acta Numerica 31 (mixed precision).
 ///
 /// ```
-/// use coarsen_core::{Identity, Narrow, Preconditioner};
-/// let mut m = Narrow::new(Identity, 2)?;
+/// use coarsen_core::{Identity, F32Preconditioner, Preconditioner};
+/// let mut m = F32Preconditioner::new(Identity, 2)?;
 /// let mut z = vec![0.0_f64; 2];
 /// m.apply(&vec![1e-60, 3e-60], &mut z); // out of the range of f32
 /// assert!((z[1] / 3e-60 - 1.0).abs() < 1e-7);
 /// # Ok::<(), coarsen_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Narrow<M> {
+pub struct F32Preconditioner<M> {
     m: M,
     r: Vec<f32>,
     z: Vec<f32>,
 }
 
-impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
+impl<M: Preconditioner<Vec<f32>>> F32Preconditioner<M> {
     /// Wraps M for vectors of length n.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl<M: Preconditioner<Vec<f32>>> Narrow<M> {
     }
 }
 
-impl<M> Narrow<M> {
+impl<M> F32Preconditioner<M> {
     /// The preconditioner M.
     pub fn get(&self) -> &M {
         &self.m
@@ -53,7 +53,7 @@ impl<M> Narrow<M> {
     }
 }
 
-impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> {
+impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for F32Preconditioner<M> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         let n = self.r.len();
         assert!(
@@ -62,21 +62,21 @@ impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for Narrow<M> 
             r.len(),
             z.len()
         );
-        let scale = power_of_two(largest(r).wide());
+        let scale = power_of_two(largest(r).as_f64());
         let reciprocal = scale.recip(); // exact for a power of two
         let down = |(r, to): (&[V], &mut [f32])| {
-            to.iter_mut().zip(r).for_each(|(t, r)| *t = (r.wide() * reciprocal) as f32)
+            to.iter_mut().zip(r).for_each(|(t, r)| *t = (r.as_f64() * reciprocal) as f32)
         };
         each((&r[..], &mut self.r[..]), LEAF, parallel::worth(r.len()), &down);
         self.m.apply(&self.r, &mut self.z);
         let up = |(z, to): (&[f32], &mut [V])| {
-            to.iter_mut().zip(z).for_each(|(t, z)| *t = V::of(f64::from(*z) * scale))
+            to.iter_mut().zip(z).for_each(|(t, z)| *t = V::from_f64(f64::from(*z) * scale))
         };
         each((&self.z[..], &mut z[..]), LEAF, parallel::worth(r.len()), &up);
     }
 
-    fn class(&self) -> Class {
-        self.m.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.m.kind()
     }
 
     fn size(&self) -> Option<usize> {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_stays_so() {
-        let mut m = Narrow::new(Identity, 3).unwrap();
+        let mut m = F32Preconditioner::new(Identity, 3).unwrap();
         let mut z = vec![0.0; 3];
         m.apply(&vec![1.0, f64::NAN, 2.0], &mut z);
         assert!(z[1].is_nan());
@@ -101,11 +101,12 @@ mod tests {
 
     #[test]
     fn other_lengths_are_refused() {
-        let inner = Narrow::new(Identity, 3).unwrap();
-        let wrong = Narrow::new(inner, 4).err();
+        let inner = F32Preconditioner::new(Identity, 3).unwrap();
+        let wrong = F32Preconditioner::new(inner, 4).err();
         assert_eq!(wrong, Some(Error::Shape { what: "M in f32", expected: 4, found: 3 }));
         for (r, z) in [(2, 3), (3, 2), (4, 3), (3, 4)] {
-            let meet = || Narrow::new(Identity, 3).unwrap().apply(&vec![1.0; r], &mut vec![0.0; z]);
+            let meet =
+                || F32Preconditioner::new(Identity, 3).unwrap().apply(&vec![1.0; r], &mut vec![0.0; z]);
             assert!(std::panic::catch_unwind(meet).is_err(), "{r} and {z}");
         }
     }
@@ -115,7 +116,7 @@ mod tests {
         let r: Vec<f64> = (0..10_000).map(|i| f64::from(i).sin()).collect();
         let mut z = r.clone();
         for size in [1e-300, 1e-20, 1.0, 1e300] {
-            let mut m = Narrow::new(Identity, r.len()).unwrap();
+            let mut m = F32Preconditioner::new(Identity, r.len()).unwrap();
             m.apply(&r.iter().map(|r| r * size).collect(), &mut z);
             assert!(z.iter().zip(&r).all(|(z, r)| (z / size - r).abs() < 1e-7), "{size}");
         }

@@ -23,11 +23,11 @@ impl Real for f32 {
     const NAME: &'static str = "f32";
     const EPSILON: Self = f32::EPSILON;
     #[inline(always)]
-    fn of(v: f64) -> Self {
+    fn from_f64(v: f64) -> Self {
         v as f32
     }
     #[inline(always)]
-    fn wide(self) -> f64 {
+    fn as_f64(self) -> f64 {
         f64::from(self)
     }
     #[inline]
@@ -40,11 +40,11 @@ impl Real for f64 {
     const NAME: &'static str = "f64";
     const EPSILON: Self = f64::EPSILON;
     #[inline(always)]
-    fn of(v: f64) -> Self {
+    fn from_f64(v: f64) -> Self {
         v
     }
     #[inline(always)]
-    fn wide(self) -> f64 {
+    fn as_f64(self) -> f64 {
         self
     }
     #[inline]

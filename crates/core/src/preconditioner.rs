@@ -4,7 +4,7 @@ use crate::{Dot, Vector};
 
 /// Properties of a preconditioner that a Krylov method may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum PreconditionerKind {
     /// At every application the same symmetric positive (semi-)definite linear map. Required by `Cg` and
     /// `Minres`.
     Symmetric,
@@ -14,10 +14,10 @@ pub enum Class {
     Variable,
 }
 
-impl Class {
+impl PreconditionerKind {
     /// The end of an error message for a method that requires the class `needed`: what this preconditioner is
     /// instead, and the methods that accept it.
-    pub(crate) fn instead_of(self, needed: Class) -> &'static str {
+    pub(crate) fn instead_of(self, needed: PreconditionerKind) -> &'static str {
         match (self, needed) {
             (Self::Variable, Self::Symmetric) => {
                 "may change from one application to the next; take FlexibleCg for symmetric positive definite A or flexible Gmres for any A, or a fixed preconditioner"
@@ -46,7 +46,7 @@ impl Class {
 /// assert_eq!(z, [1.0, 2.0]);
 /// ```
 ///
-/// Each implementation must define `class` and `size`:
+/// Each implementation must define `kind` and `size`:
 ///
 /// ```compile_fail,E0046
 /// # use coarsen_core::Preconditioner;
@@ -58,18 +58,18 @@ impl Class {
 ///     fn size(&self) -> Option<usize> {
 ///         None
 ///     }
-/// } // `class` is missing
+/// } // `kind` is missing
 /// ```
 ///
 /// ```compile_fail,E0046
-/// # use coarsen_core::{Class, Preconditioner};
+/// # use coarsen_core::{PreconditionerKind, Preconditioner};
 /// # struct Halves;
 /// # impl Preconditioner<Vec<f64>> for Halves {
 /// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
 /// #         z.iter_mut().zip(r).for_each(|(z, r)| *z = r / 2.0);
 /// #     }
-///     fn class(&self) -> Class {
-///         Class::Symmetric
+///     fn kind(&self) -> PreconditionerKind {
+///         PreconditionerKind::Symmetric
 ///     }
 /// } // `size` is missing
 /// ```
@@ -86,7 +86,7 @@ pub trait Preconditioner<V: Vector> {
 
     /// The properties of this map that methods rely on. There is no default, so that an implementation cannot
     /// claim a property by accident.
-    fn class(&self) -> Class;
+    fn kind(&self) -> PreconditionerKind;
 
     /// The length of the vectors, which solvers check before the first iteration; `None` if the
     /// preconditioner accepts vectors of any length.
@@ -101,8 +101,8 @@ impl<V: Vector> Preconditioner<V> for Identity {
     fn apply(&mut self, r: &V, z: &mut V) {
         z.copy(r);
     }
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
     fn size(&self) -> Option<usize> {
         None
@@ -117,8 +117,8 @@ impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for &mut P {
     fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
         (**self).apply_dot(r, z)
     }
-    fn class(&self) -> Class {
-        (**self).class()
+    fn kind(&self) -> PreconditionerKind {
+        (**self).kind()
     }
     fn size(&self) -> Option<usize> {
         (**self).size()
@@ -132,8 +132,8 @@ impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<P> {
     fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
         (**self).apply_dot(r, z)
     }
-    fn class(&self) -> Class {
-        (**self).class()
+    fn kind(&self) -> PreconditionerKind {
+        (**self).kind()
     }
     fn size(&self) -> Option<usize> {
         (**self).size()

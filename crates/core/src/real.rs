@@ -48,13 +48,13 @@ pub trait Real:
     const EPSILON: Self;
 
     /// The number of this type nearest to v.
-    fn of(v: f64) -> Self;
+    fn from_f64(v: f64) -> Self;
     /// The same number as an `f64`; the conversion is exact.
-    fn wide(self) -> f64;
+    fn as_f64(self) -> f64;
     /// The number of type `U` nearest to this number.
     #[inline(always)]
     fn to<U: Real>(self) -> U {
-        U::of(self.wide())
+        U::from_f64(self.as_f64())
     }
     /// [`simd::run`](crate::simd::run) for this type.
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;

@@ -195,8 +195,8 @@ impl<T: Real> From<Report<T>> for NotConverged {
         Self {
             outcome: r.outcome,
             iterations: r.iterations,
-            true_residual: r.true_residual.wide(),
-            tolerance: r.tolerance.wide(),
+            true_residual: r.true_residual.as_f64(),
+            tolerance: r.tolerance.as_f64(),
         }
     }
 }

@@ -48,7 +48,7 @@ impl<T: Real> Stop<T> {
     /// # Errors
     /// [`Error::Parameter`] names the field.
     pub fn validate(&self) -> Result<(), Error> {
-        let bad = |name, value: T, range| Err(Error::Parameter { name, value: value.wide(), range });
+        let bad = |name, value: T, range| Err(Error::Parameter { name, value: value.as_f64(), range });
         if self.relative.is_nan() || self.relative < T::zero() {
             return bad("Stop::relative", self.relative, "0 or more");
         }
@@ -65,6 +65,6 @@ impl<T: Real> Stop<T> {
 impl<T: Real> Default for Stop<T> {
     /// A relative tolerance of 1e-8 in `f64`, 1e-5 in `f32`.
     fn default() -> Self {
-        Self::relative(T::of(if T::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-8 }))
+        Self::relative(T::from_f64(if T::EPSILON.as_f64() > 1e-10 { 1e-5 } else { 1e-8 }))
     }
 }

@@ -129,7 +129,7 @@ impl<V: Real> DeviceBorder<V> {
     pub fn begin(&mut self, x: &DeviceVector<V>) -> Result<(), Error> {
         self.assert_fits(x, self.nodes[0] * self.sizes[0]);
         self.launch(GATHER, &self.sent, [x, &self.outgoing]);
-        self.on.queue().begin_aside(&self.outgoing.memory, self.outgoing.n, &mut self.read)
+        self.on.queue().copy_async(&self.outgoing.memory, self.outgoing.n, &mut self.read)
     }
 
     /// Waits for the entries that [`begin`](Self::begin) reads, node after node.

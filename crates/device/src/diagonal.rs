@@ -1,7 +1,7 @@
 //! Block Jacobi with blocks inverted on the device.
 
 use coarsen_backend::{Blocks, DenseBlocks, SetupError};
-use coarsen_core::{Class, Error, Preconditioner, Real};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real};
 
 use crate::driver::Type;
 use crate::error::same_length;
@@ -50,7 +50,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         let zeros = DenseBlocks::new(size, vec![S::zero(); operand.rows * size * size])?;
         let blocks = DeviceBlocks::new(&operand.on.stored::<S>(), &zeros)?;
         let inversion = Inversion::new(operand.on)?;
-        let mut built = Self { blocks, inversion, omega: V::of(omega) };
+        let mut built = Self { blocks, inversion, omega: V::from_f64(omega) };
         built.update_on_device(a)?;
         built.check()?;
         Ok(built)
@@ -90,8 +90,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceJacobi<V, S> {
         Blocks::<OnDevice<V, S>>::apply(&self.blocks, self.omega, r, V::zero(), z);
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -117,7 +117,7 @@ const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
 
 /// Returns the kernels for the blocks of `a` and for their inverses `d`.
 fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Module {
-    let (size, tiny) = (d.size, S::EPSILON.wide() * d.size as f64);
+    let (size, tiny) = (d.size, S::EPSILON.as_f64() * d.size as f64);
     let options = format!(
         "-D STORED={} -D SIZE={size} -D SLICE={} -D DSLICE={} -D TINY={tiny:e}{}",
         Type::of::<S>(),
@@ -184,7 +184,7 @@ impl Inversion {
         let mut bounds = vec![V::zero(); self.groups];
         queue.read(&self.bounds, &mut bounds)?;
         let larger = |most: f64, bound: f64| if bound.is_nan() || bound > most { bound } else { most };
-        Ok(bounds.into_iter().map(Real::wide).fold(0.0, larger))
+        Ok(bounds.into_iter().map(Real::as_f64).fold(0.0, larger))
     }
 
     /// Returns the first fault of the last run as an error. Waits once.
@@ -215,5 +215,5 @@ fn smallest<V: Real, S: Real>(d: &DeviceBlocks<V, S>, node: usize) -> Result<f64
     let inverse: Vec<S> = (0..area).map(|e| all[first + e * d.slice]).collect();
     let mut block = vec![S::zero(); area];
     DenseBlocks::invert_one(&inverse, &mut block, d.size);
-    Ok(block.iter().step_by(d.size + 1).map(|v| v.wide()).fold(f64::INFINITY, f64::min))
+    Ok(block.iter().step_by(d.size + 1).map(|v| v.as_f64()).fold(f64::INFINITY, f64::min))
 }

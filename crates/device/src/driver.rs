@@ -56,7 +56,7 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// As above. If an error is returned, `with` may or may not have been called.
-    fn lend(
+    fn map_buffer(
         &mut self,
         memory: &Object,
         bytes: usize,
@@ -100,9 +100,9 @@ pub trait Driver: Send {
     ///
     /// # Errors
     /// As above.
-    fn begin_aside(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error>;
+    fn copy_async(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error>;
 
-    /// Waits for the read that [`begin_aside`](Self::begin_aside) has begun in `read`, and copies its bytes to `host`, which
+    /// Waits for the read that [`copy_async`](Self::copy_async) has begun in `read`, and copies its bytes to `host`, which
     /// has their number. Starts what has been enqueued since.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ impl<V: Real> DeviceFilter<V> {
         for (node, basis) in by_node {
             groups[node as usize] = list.len() as u32;
             list.push(node);
-            rows.extend(basis.iter().map(|q| V::of(*q)));
+            rows.extend(basis.iter().map(|q| V::from_f64(*q)));
             rows.resize(list.len() * b * b, V::zero());
         }
         let mut queue = self.on.queue();

@@ -33,7 +33,7 @@ impl<V: Real> OnDevice<V> {
     pub fn tune(&self) -> Result<usize, Error> {
         let band = band::<V>().expect("a band is a pattern");
         let (a, x) = (self.matrix(&band)?, self.vector(&[V::one(); ROWS])?);
-        let (mut y, half) = (x.like()?, x.scalar(V::of(0.5)));
+        let (mut y, half) = (x.like()?, x.scalar(V::from_f64(0.5)));
         let (usual, all) = {
             let queue = self.queue();
             (queue.local(), queue.locals())

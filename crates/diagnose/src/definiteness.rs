@@ -71,7 +71,7 @@ fn dominates(facts: &Facts, tally: &Tally, components: &Classes) -> bool {
 fn off_diagonal<T: Real>(a: &Bsr<T>, i: usize) -> impl Iterator<Item = (usize, usize, f64)> {
     let b = a.block().0;
     let entries = a.row(i).flat_map(move |(j, block)| {
-        block.iter().enumerate().map(move |(e, v)| (i * b + e / b, j * b + e % b, v.wide()))
+        block.iter().enumerate().map(move |(e, v)| (i * b + e / b, j * b + e % b, v.as_f64()))
     });
     entries.filter(|&(i, j, v)| i != j && v != 0.0)
 }
@@ -86,7 +86,7 @@ fn tight_triple<T: Real>(a: &Bsr<T>, facts: &Facts) -> Option<(usize, usize, usi
         let proportion = ij / facts.rows[j].diagonal;
         let row = |i: usize| a.row(i / b).flat_map(move |(k, _)| k * b..(k + 1) * b);
         let differs = |k: usize| {
-            let (ik, jk) = (a.get(i, k).wide(), proportion * a.get(j, k).wide());
+            let (ik, jk) = (a.get(i, k).as_f64(), proportion * a.get(j, k).as_f64());
             // Well above round-off, because the square of this difference makes the 3x3 minor negative.
             (ik - jk).abs() > facts.tolerance.sqrt() * facts.rows[i].diagonal.abs()
         };

@@ -34,7 +34,7 @@ impl Facts {
     /// Computes the properties, counts them, and compares a matrix of a square pattern and square blocks with its
     /// transpose.
     pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Tally, Halves) {
-        let tolerance = (64.0 * T::EPSILON.wide()).max(1e-12);
+        let tolerance = (64.0 * T::EPSILON.as_f64()).max(1e-12);
         let mut rows = vec![Row::default(); a.shape().0];
         let (tally, halves) = match a.block() {
             (1, 1) => Self::scan::<T, 1>(a, tolerance, &mut rows),

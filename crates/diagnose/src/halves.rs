@@ -153,8 +153,8 @@ impl Halves {
     ) {
         let b = here.or(mirror).map_or(1, |block| block.len().isqrt());
         for (r, c) in (0..b).flat_map(|r| (0..b).map(move |c| (r, c))) {
-            let ij = mirror.map_or(0.0, |m| m[r * b + c].wide());
-            let ji = here.map_or(0.0, |h| h[c * b + r].wide());
+            let ij = mirror.map_or(0.0, |m| m[r * b + c].as_f64());
+            let ji = here.map_or(0.0, |h| h[c * b + r].as_f64());
             self.compare_scalars((j * b + r, i * b + c), (ij, ji), [(of_j, r), (of_i, c)]);
         }
     }
@@ -163,7 +163,7 @@ impl Halves {
     fn compare_diagonal<T: Real>(&mut self, a: &Bsr<T>, at: usize, i: usize, rows: &[Row]) {
         let (b, block, of) = (a.block().0, a.value(at), Of::<T>::Rows(rows));
         for (r, c) in (0..b).flat_map(|r| (r + 1..b).map(move |c| (r, c))) {
-            let values = (block[r * b + c].wide(), block[c * b + r].wide());
+            let values = (block[r * b + c].as_f64(), block[c * b + r].as_f64());
             self.compare_scalars((i * b + r, i * b + c), values, [(of, r), (of, c)]);
         }
     }
@@ -235,7 +235,7 @@ fn are_quiet<T: Real, const B: usize>(here: &[T], mirror: &[T], [of_j, of_i]: [O
     for r in 0..B {
         for c in 0..B {
             let v = mirror[r * B + c];
-            let square = v.wide() * v.wide();
+            let square = v.as_f64() * v.as_f64();
             loud |= (v != here[c * B + r]) | (NEAR * (p[r] * q[c]).abs() <= square);
         }
     }
@@ -259,7 +259,7 @@ impl<'a, T: Real> Of<'a, T> {
     fn diagonal(self, r: usize) -> f64 {
         match self {
             Self::Rows(rows) => rows[r].diagonal,
-            Self::Node(a, _, block) => block.map_or(0.0, |block| block[r * a.block().0 + r].wide()),
+            Self::Node(a, _, block) => block.map_or(0.0, |block| block[r * a.block().0 + r].as_f64()),
         }
     }
 

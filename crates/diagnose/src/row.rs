@@ -70,7 +70,7 @@ impl Sums {
             4 => self.add_all::<T, 4>(block),
             9 => self.add_all::<T, 9>(block),
             36 => self.add_all::<T, 36>(block),
-            _ => block.iter().enumerate().for_each(|(e, v)| self.add(e, v.wide())),
+            _ => block.iter().enumerate().for_each(|(e, v)| self.add(e, v.as_f64())),
         }
     }
 
@@ -79,7 +79,7 @@ impl Sums {
         let (block, sum, off) = (&block[..N], &mut sum[..N], &mut off[..N]);
         let (positive, negative) = (&mut positive[..N], &mut negative[..N]);
         for e in 0..N {
-            let v = block[e].wide();
+            let v = block[e].as_f64();
             sum[e] += v;
             off[e] += v.abs();
             positive[e] += f64::from(u8::from(v > 0.0));
@@ -109,7 +109,7 @@ pub(super) fn scan_scalars<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, row: &
     let (mut sum, mut off, mut positive, mut negative) = (0.0, 0.0, 0, 0);
     let mut diagonal = 0.0;
     for (&j, v) in a.pattern().indices()[range.clone()].iter().zip(&a.values()[range]) {
-        let v = v.wide();
+        let v = v.as_f64();
         if j as usize == i {
             diagonal = v;
         } else {
@@ -130,7 +130,7 @@ pub(super) fn scan<T: Real>(a: &Bsr<T>, i: usize, tolerance: f64, sums: &mut Sum
     for (j, block) in a.row(i) {
         if j * c < (i + 1) * r && i * r < (j + 1) * c {
             for (s, values) in block.chunks_exact(c).enumerate() {
-                for (t, v) in values.iter().map(|v| v.wide()).enumerate() {
+                for (t, v) in values.iter().map(|v| v.as_f64()).enumerate() {
                     if i * r + s == j * c + t {
                         rows[s].diagonal = v;
                     } else {

@@ -57,7 +57,7 @@ impl Symmetry {
             relative: halves.relative,
             worst: halves.worst,
             relative_unconstrained: halves.unconstrained,
-            tolerance: T::EPSILON.wide().sqrt(),
+            tolerance: T::EPSILON.as_f64().sqrt(),
             triangle,
         };
         (symmetry, halves.pair)

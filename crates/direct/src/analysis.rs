@@ -7,7 +7,7 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use crate::engine::plan;
 use crate::factorization::Factorization;
-use crate::{Direct, DirectError, Factor, Figures, Method};
+use crate::{Direct, DirectError, Factor, FactorStats, Method};
 
 /// The ordering of a matrix and the structure of its factor, computed by [`Direct::analyse`].
 ///
@@ -50,7 +50,7 @@ impl Analysis {
 
     /// The size of that factorisation; an upper bound for LU, whose fill depends on pivots. LDLᵀ may take more where
     /// columns without a sufficient pivot are delayed.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> FactorStats {
         self.factors.figures()
     }
 

@@ -16,9 +16,9 @@ pub(crate) fn check_finite<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
 /// Checks that |aᵢⱼ − aⱼᵢ| ≤ 64 ε max(|aᵢᵢ|, |aⱼⱼ|), with ε of type `T`. An entry of a stiffness matrix is a
 /// sum of a few dozen contributions, added in any order.
 pub(crate) fn check_symmetric<T: Real>(a: &Bsr<T>) -> Result<(), DirectError> {
-    let Some((row, column)) = a.asymmetric_pair(T::of(64.0) * T::EPSILON) else {
+    let Some((row, column)) = a.asymmetric_pair(T::from_f64(64.0) * T::EPSILON) else {
         return Ok(());
     };
-    let (here, there) = (a.get(row, column).wide(), a.get(column, row).wide());
+    let (here, there) = (a.get(row, column).as_f64(), a.get(column, row).as_f64());
     Err(DirectError::NotSymmetric { row, column, here, there })
 }

@@ -4,7 +4,7 @@
 //! inverses of all values above a tolerance and 0 for all other values. A⁺ b is the shortest x that minimises
 //! ‖b − A x‖: the solution on a coarse grid without supports has no component of rigid motion.
 
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
@@ -63,7 +63,7 @@ impl Dense {
         let mut built = PseudoInverse {
             recipe: *self,
             rank: 0,
-            class: Class::Symmetric,
+            class: PreconditionerKind::Symmetric,
             inverse: square(n, bytes)?,
             full: square(n, bytes)?,
             left: square(n, bytes)?,
@@ -90,7 +90,7 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
 pub struct PseudoInverse {
     recipe: Dense,
     rank: usize,
-    class: Class,
+    class: PreconditionerKind,
     /// A⁺ by columns.
     inverse: Vec<f64>,
     /// A by columns.
@@ -147,7 +147,7 @@ impl PseudoInverse {
         for i in 0..a.pattern().rows() {
             for (j, block) in a.row(i) {
                 for (at, v) in block.iter().enumerate() {
-                    self.full[(j * c + at % c) * n + i * r + at / c] = v.wide();
+                    self.full[(j * c + at % c) * n + i * r + at / c] = v.as_f64();
                 }
             }
         }
@@ -163,12 +163,12 @@ impl PseudoInverse {
             self.right.copy_from_slice(&self.left);
             let largest = self.combine(n);
             let negative = self.spectrum.iter().any(|&l| l < -self.recipe.tolerance * largest);
-            self.class = if negative { Class::Linear } else { Class::Symmetric };
+            self.class = if negative { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
         } else {
             self.decompositions.singular(parts)?;
             self.spectrum.copy_from_slice(&self.sum);
             self.combine(n);
-            self.class = Class::Linear;
+            self.class = PreconditionerKind::Linear;
         }
         Ok(())
     }
@@ -198,14 +198,14 @@ impl<V: Real> Preconditioner<Vec<V>> for PseudoInverse {
         );
         self.sum.fill(0.0);
         for (column, r) in self.inverse.chunks_exact(n.max(1)).zip(r) {
-            let r = r.wide();
+            let r = r.as_f64();
             self.sum.iter_mut().zip(column).for_each(|(z, a)| *z += a * r);
         }
-        z.iter_mut().zip(&self.sum).for_each(|(z, &s)| *z = V::of(s));
+        z.iter_mut().zip(&self.sum).for_each(|(z, &s)| *z = V::from_f64(s));
     }
 
     /// Symmetric if A is symmetric without negative eigenvalues (up to the tolerance); linear otherwise.
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 

@@ -5,7 +5,7 @@ use coarsen_sparse::Bsr;
 
 use crate::check::{check_finite, check_symmetric};
 use crate::refine::{Policy, SINGULAR};
-use crate::{Analysis, DirectError, Engine, Factor, Figures, Method};
+use crate::{Analysis, DirectError, Engine, Factor, FactorStats, Method};
 
 /// Direct solution of sparse systems: order, factor, solve.
 ///
@@ -83,7 +83,7 @@ impl Direct {
     ///
     /// # Errors
     /// As [`analyse`](Self::analyse).
-    pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, Figures), DirectError> {
+    pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, FactorStats), DirectError> {
         let analysis = self.analyse(a)?;
         Ok((analysis.method(), analysis.figures()))
     }

@@ -1,10 +1,10 @@
 //! The factored matrix: solve, apply, update.
 
-use coarsen_core::{Class, Preconditioner, Real, power_of_two};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real, power_of_two};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::check::{check_finite, check_symmetric};
-use crate::factorization::{Factorization, Figures, Inertia, Pivots};
+use crate::factorization::{FactorStats, Factorization, Inertia, Pivots};
 use crate::refine::{Solved, Work};
 use crate::{Analysis, Direct, DirectError, Method};
 
@@ -78,10 +78,10 @@ impl Factor {
     }
 
     /// The numbers of entries, bytes and operations of the factorisation.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> FactorStats {
         let figures = self.factors.figures();
         let copies = size_of_val(self.matrix.values()) + size_of_val(self.spare.values());
-        Figures { bytes: figures.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..figures }
+        FactorStats { bytes: figures.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..figures }
     }
 
     /// The numbers of positive and negative eigenvalues; unknown for LU.
@@ -133,23 +133,23 @@ impl Factor {
         if let Some(index) = b.iter().position(|v| !v.is_finite()) {
             return Err(DirectError::RightHandSide { index });
         }
-        let scale = power_of_two(b.iter().fold(0.0, |m, v| v.wide().abs().max(m)));
+        let scale = power_of_two(b.iter().fold(0.0, |m, v| v.as_f64().abs().max(m)));
         for (w, v) in self.work.b.iter_mut().zip(b) {
-            *w = v.wide() / scale;
+            *w = v.as_f64() / scale;
         }
         self.work.x.fill(0.0);
         if guess {
-            self.work.x.iter_mut().zip(&*x).for_each(|(w, v)| *w = v.wide() / scale);
+            self.work.x.iter_mut().zip(&*x).for_each(|(w, v)| *w = v.as_f64() / scale);
             if self.work.x.iter().any(|w| !w.is_finite()) {
                 self.work.x.fill(0.0);
             }
         }
         let solved = self.work.refine(&mut *self.factors, &self.matrix, self.recipe.refinements);
-        if let Some(index) = self.work.x.iter().position(|w| !V::of(w * scale).is_finite()) {
+        if let Some(index) = self.work.x.iter().position(|w| !V::from_f64(w * scale).is_finite()) {
             return Err(DirectError::Overflow { index, storage: V::NAME });
         }
         if solved.relative_residual <= self.recipe.accept {
-            x.iter_mut().zip(&self.work.x).for_each(|(x, w)| *x = V::of(w * scale));
+            x.iter_mut().zip(&self.work.x).for_each(|(x, w)| *x = V::from_f64(w * scale));
             Ok(solved)
         } else {
             Err(DirectError::Inaccurate { residual: solved.relative_residual, accepted: self.recipe.accept })
@@ -178,7 +178,7 @@ impl Factor {
         {
             return Err(error.clone());
         }
-        self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.wide());
+        self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.as_f64());
         let factored = symmetric.and_then(|()| {
             self.work.factor(&mut *self.factors, &self.spare, self.method, self.recipe.policy(self.method))
         });
@@ -218,16 +218,16 @@ impl<V: Real> Preconditioner<Vec<V>> for Factor {
             z.len()
         );
         let x = &mut self.work.x;
-        x.iter_mut().zip(r).for_each(|(x, r)| *x = r.wide());
+        x.iter_mut().zip(r).for_each(|(x, r)| *x = r.as_f64());
         self.factors.solve(x);
-        z.iter_mut().zip(x).for_each(|(z, x)| *z = V::of(*x));
+        z.iter_mut().zip(x).for_each(|(z, x)| *z = V::from_f64(*x));
     }
 
     /// Symmetric for Cholesky, and for LDLᵀ without negative pivots; linear otherwise.
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         match self.pivots.inertia {
-            Some(Inertia { negative: 0, .. }) => Class::Symmetric,
-            _ => Class::Linear,
+            Some(Inertia { negative: 0, .. }) => PreconditionerKind::Symmetric,
+            _ => PreconditionerKind::Linear,
         }
     }
 

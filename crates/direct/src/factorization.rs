@@ -16,7 +16,7 @@ pub(crate) trait Factorization: Send + Sync {
         self.solve(x);
     }
     /// The sizes of the factorisation, as far as they are known.
-    fn figures(&self) -> Figures;
+    fn figures(&self) -> FactorStats;
 }
 
 /// Properties of the pivots.
@@ -92,7 +92,7 @@ impl Inertia {
 
 /// The size of a factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct FactorStats {
     /// The number of entries of L, diagonal included; of L and U for LU: an upper bound for every choice of pivots, by the
     /// column counts of the Cholesky factor of A Aᵀ. For systems of flow and reservoirs the bound is 1 to 2 times the
     /// number of entries, for circuits 1 to 3 times.

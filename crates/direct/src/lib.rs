@@ -50,6 +50,6 @@ pub use direct::Direct;
 pub use engine::Engine;
 pub use error::DirectError;
 pub use factor::Factor;
-pub use factorization::{Figures, Inertia};
+pub use factorization::{FactorStats, Inertia};
 pub use method::Method;
 pub use refine::Solved;

@@ -15,7 +15,7 @@
 //! | [`fetch`](Partition::fetch) | data of rows of other ranks |
 //! | [`relayout`](Relayout) | vectors between two divisions of the same rows |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
-//! | [`place`](RankPlace) | where a rank keeps its share: the host, or a place of another crate |
+//! | [`place`](RankBackend) | where a rank keeps its share: the host, or a place of another crate |
 //! | [`simulation`] | a communicator with a virtual clock; topologies, also from measured links; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
 //! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
@@ -54,7 +54,7 @@ pub use error::{CommError, DistError};
 pub use layout::Layout;
 pub use matrix::{Border, BorderMessages, DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
-pub use place::{Host, RankPlace};
+pub use place::{Host, RankBackend};
 pub use preconditioner::{DistBlockJacobi, DistJacobi};
 pub use reduction::{Reduction, Tickets};
 pub use relayout::{Relayout, Way};

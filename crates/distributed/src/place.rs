@@ -1,7 +1,7 @@
 //! Where a rank keeps its vectors and matrices: in the memory of the host, or at another place such as a device.
 //!
 //! A preconditioner over ranks makes its structure on the host, with [`GlobalRows`], and keeps what an application
-//! needs at a [`RankPlace`]. So it has one code for all places.
+//! needs at a [`RankBackend`]. So it has one code for all places.
 
 use std::mem;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{
 ///
 /// All ranks call the methods with a `Result` together, and return an error together. A place that fails stops the
 /// group, so that no rank waits for its messages.
-pub trait RankPlace<C: Communicator>: Clone {
+pub trait RankBackend<C: Communicator>: Clone {
     /// The place of the entries of one rank.
     type Local: Backend<Real = f64, Stored = f64>;
     /// Vectors over ranks.
@@ -138,7 +138,7 @@ pub trait RankPlace<C: Communicator>: Clone {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Host(Cpu);
 
-impl<C: Communicator> RankPlace<C> for Host {
+impl<C: Communicator> RankBackend<C> for Host {
     type Local = Cpu;
     type Vector = DistVector<C>;
     type Matrix = DistMatrix<C>;

@@ -138,7 +138,7 @@ impl<C: Communicator, T> From<T> for DistScalar<C, T> {
 impl<C: Communicator, T: Number> std::fmt::Debug for DistScalar<C, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Value::Known(v) => v.wide().fmt(f),
+            Value::Known(v) => v.as_f64().fmt(f),
             Value::Sum(..) => f.write_str("a sum under way"),
         }
     }
@@ -159,7 +159,7 @@ impl<C: Communicator, T: Number> Scalar for DistScalar<C, T> {
     fn read(&self) -> T {
         match &self.0 {
             Value::Known(v) => *v,
-            Value::Sum(of, at) => T::of(of.read(*at)),
+            Value::Sum(of, at) => T::from_f64(of.read(*at)),
         }
     }
 

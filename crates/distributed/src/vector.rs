@@ -107,7 +107,7 @@ impl<C: Communicator, T: Number> DistVector<C, T> {
         if self.sums_of_leaves(pair, leaf, &mut found).is_err() {
             found.fill([f64::NAN; 2]);
         }
-        found.iter().enumerate().for_each(|(k, sums)| take(k, sums.map(|sum| T::of(sum).into())));
+        found.iter().enumerate().for_each(|(k, sums)| take(k, sums.map(|sum| T::from_f64(sum).into())));
         self.on.scratch().found = found;
     }
 
@@ -211,7 +211,7 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
             self.assert_fits(&with);
             let own = self.own.dots(with.map(|y| &y.own));
             let sums =
-                self.on.start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.wide()));
+                self.on.start_sums(N, |into| into.iter_mut().zip(own).for_each(|(to, v)| *to = v.as_f64()));
             return std::array::from_fn(|k| DistScalar::sum(&sums, k));
         }
         let mut sums = [(); N].map(|()| T::zero().into());
@@ -237,7 +237,7 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
             let own = Vec::dot_magnitudes(pairs.map(|(x, y)| (&x.own, &y.own)));
             let sums = x.on.start_sums(2 * N, |into| {
                 let numbers = own.iter().flat_map(|dot| [dot.value, dot.magnitude]);
-                into.iter_mut().zip(numbers).for_each(|(to, v)| *to = v.wide());
+                into.iter_mut().zip(numbers).for_each(|(to, v)| *to = v.as_f64());
             });
             let sum = |at| DistScalar::sum(&sums, at);
             return std::array::from_fn(|k| Dot { value: sum(2 * k), magnitude: sum(2 * k + 1) });
@@ -262,7 +262,7 @@ impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
         }
         x.assert_fits(&[r, p, q]);
         let sums = x.on.start_sums(1, |into| {
-            into[0] = Vec::cg_update(&mut x.own, &mut r.own, &a, &p.own, &q.own).wide();
+            into[0] = Vec::cg_update(&mut x.own, &mut r.own, &a, &p.own, &q.own).as_f64();
         });
         DistScalar::sum(&sums, 0)
     }

@@ -153,7 +153,7 @@ impl<L: Law> Potential for HalfSpace<L> {
         }
     }
 
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         true
     }
 

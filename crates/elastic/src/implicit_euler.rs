@@ -78,7 +78,7 @@ impl<P: Potential> ImplicitEuler<P> {
     fn with(potential: P, inertia: Vec<f64>, h: f64) -> Result<Self, BodyError> {
         let matrix = Bsr::zeros(potential.pattern().clone(), (3, 3))?;
         let n = potential.nodes();
-        let contact = if potential.touches() { Some(Contacts::new(n, 3)?) } else { None };
+        let contact = if potential.has_contact_hessian() { Some(Contacts::new(n, 3)?) } else { None };
         let parts = OwnedSystem { contact, positions: vec![[0.0; 3]; n], ..OwnedSystem::from(matrix) };
         Ok(Self {
             potential,

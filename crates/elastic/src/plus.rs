@@ -88,8 +88,8 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
         self.second.add_contacts(x, curvature, contacts);
     }
 
-    fn touches(&self) -> bool {
-        self.first.touches() || self.second.touches()
+    fn has_contact_hessian(&self) -> bool {
+        self.first.has_contact_hessian() || self.second.has_contact_hessian()
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {

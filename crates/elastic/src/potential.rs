@@ -155,7 +155,7 @@ pub trait Potential {
     }
 
     /// Whether [`add_contacts`](Self::add_contacts) ever adds contacts.
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         false
     }
 
@@ -210,8 +210,8 @@ impl<P: Potential + ?Sized> Potential for Box<P> {
         (**self).add_contacts(x, curvature, contacts);
     }
 
-    fn touches(&self) -> bool {
-        (**self).touches()
+    fn has_contact_hessian(&self) -> bool {
+        (**self).has_contact_hessian()
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {

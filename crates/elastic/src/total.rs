@@ -97,8 +97,8 @@ impl<P: Potential> Potential for Total<P> {
         self.parts.iter_mut().for_each(|part| part.add_contacts(x, curvature, contacts));
     }
 
-    fn touches(&self) -> bool {
-        self.parts.iter().any(P::touches)
+    fn has_contact_hessian(&self) -> bool {
+        self.parts.iter().any(P::has_contact_hessian)
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {

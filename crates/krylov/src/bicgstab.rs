@@ -15,7 +15,8 @@
 use std::ops::ControlFlow::Break;
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real, Report, Scalar,
+    Stop, Vector,
 };
 use num_traits::{one, zero};
 
@@ -71,7 +72,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("BiCgStab", Class::Linear, &self.stop, a, m, b, x)?;
+        check("BiCgStab", PreconditionerKind::Linear, &self.stop, a, m, b, x)?;
         let number = |value| b.scalar(value);
         let mut unit = None; // set by the first product
 

@@ -18,7 +18,8 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector, vectors_like,
+    Error, LinearOperator, Outcome, Preconditioner, PreconditionerKind, Real, Report, Scalar, Stop, Vector,
+    vectors_like,
 };
 use num_traits::{Float, zero};
 
@@ -135,7 +136,7 @@ impl<V: Vector> BlockCg<V> {
             return Err(Error::Shape { what, expected: b.len(), found: x.len() });
         }
         for (b_j, x_j) in b.iter().zip(&*x) {
-            check("BlockCg", Class::Symmetric, &self.stop, a, m, b_j, x_j)?;
+            check("BlockCg", PreconditionerKind::Symmetric, &self.stop, a, m, b_j, x_j)?;
             if !b_j.same_layout(&b[0]) {
                 return Err(Error::Layout { what: "a right-hand side" });
             }
@@ -170,12 +171,12 @@ impl<V: Vector> BlockCg<V> {
                 x.sync()?; // sums are not finite if a rank is lost
             }
             if !scaling::is_ordinary(bb) && !matches!(scaling::fit(b, bb, r), Size::Zero) {
-                let (what, value) = ("a right-hand side of BlockCg, squared,", bb.wide());
+                let (what, value) = ("a right-hand side of BlockCg, squared,", bb.as_f64());
                 return Err(Error::Range { what, value, storage: V::Real::NAME });
             }
             let size = bb.sqrt();
-            let threshold = self.stop.threshold(size).wide();
-            let (truth, scale) = (rr.sqrt().wide(), size.wide());
+            let threshold = self.stop.threshold(size).as_f64();
+            let (truth, scale) = (rr.sqrt().as_f64(), size.as_f64());
             let (initial, seen, saved, iterations, outcome) = (truth, truth, f64::INFINITY, 0, None);
             columns.push(Column { scale, threshold, initial, truth, seen, saved, iterations, outcome });
         }
@@ -200,7 +201,7 @@ impl<V: Vector> BlockCg<V> {
         for (j, column) in columns.iter_mut().enumerate().filter(|(_, column)| column.outcome.is_none()) {
             let r = &mut self.w[active.len()];
             a.residual(&b[j], &x[j], r);
-            let norm = r.norm().wide();
+            let norm = r.norm().as_f64();
             let progress = norm <= 0.5 * column.truth;
             column.outcome = match end {
                 _ if !norm.is_finite() => Some(Outcome::NotFinite),
@@ -221,7 +222,7 @@ impl<V: Vector> BlockCg<V> {
                 Some(_) => {
                     x[j].copy(&self.safe[j]);
                     a.residual(&b[j], &x[j], r);
-                    column.truth = r.norm().wide();
+                    column.truth = r.norm().as_f64();
                 }
             }
             if column.outcome.is_none() {
@@ -258,7 +259,7 @@ impl<V: Vector> BlockCg<V> {
             if gram.iter().any(|v| !v.is_finite()) {
                 return Outcome::NotFinite;
             }
-            let curvature = Cholesky::pivoted(&gram, rank, round_off::<V::Real>().wide()); // 2
+            let curvature = Cholesky::pivoted(&gram, rank, round_off::<V::Real>().as_f64()); // 2
             if curvature.rank < rank {
                 let negative = curvature.negative || (0..rank).any(|i| gram[i * rank + i] < 0.0);
                 return if negative { Outcome::IndefiniteOperator } else { Outcome::Breakdown };
@@ -292,11 +293,11 @@ impl<V: Vector> BlockCg<V> {
                 let relative: Vec<f64> = columns.iter().map(|c| c.seen / c.scale).collect();
                 let stopped = observe(&relative).is_break();
                 let mut open = active.iter().map(|&j| &columns[j]);
-                let done = |c: &Column| c.seen <= c.threshold.max(V::Real::EPSILON.wide() * c.truth);
+                let done = |c: &Column| c.seen <= c.threshold.max(V::Real::EPSILON.as_f64() * c.truth);
                 if open.clone().all(done) || kept == 0 {
                     return Outcome::Converged;
                 }
-                if open.any(|c| c.seen > c.initial / V::Real::EPSILON.wide()) {
+                if open.any(|c| c.seen > c.initial / V::Real::EPSILON.as_f64()) {
                     return Outcome::Diverged;
                 }
                 if stopped || last {
@@ -318,7 +319,7 @@ impl<V: Vector> BlockCg<V> {
         for (w, z) in self.w[..count].iter().zip(&mut self.z) {
             m.apply(w, z);
         }
-        let (mut zeta, mut kept, mut bound) = (Vec::new(), count, DEPENDENT.max(V::Real::EPSILON.wide()));
+        let (mut zeta, mut kept, mut bound) = (Vec::new(), count, DEPENDENT.max(V::Real::EPSILON.as_f64()));
         for pass in 0..2 {
             let gram = gram(&self.w[..kept], &self.z[..kept], &mut self.sums);
             if gram.iter().any(|v| !v.is_finite()) {
@@ -353,7 +354,7 @@ impl<V: Vector> BlockCg<V> {
                 add(&mut rest[0], &share, before, &mut self.sums);
                 let length = factor.row(j)[column];
                 self.q[0].copy(&rest[0]);
-                rest[0].scaled(&self.q[0].scalar(V::Real::of(1.0 / length)), &self.q[0]);
+                rest[0].scaled(&self.q[0].scalar(V::Real::from_f64(1.0 / length)), &self.q[0]);
             }
         }
     }
@@ -363,7 +364,7 @@ impl<V: Vector> BlockCg<V> {
 fn gram<V: Vector>(u: &[V], v: &[V], sums: &mut Vec<V::Scalar>) -> Vec<f64> {
     sums.clear();
     u.iter().for_each(|u| u.dots_with(v, sums));
-    sums.iter().map(|sum| sum.read().wide()).collect()
+    sums.iter().map(|sum| sum.read().as_f64()).collect()
 }
 
 /// ‖W σⱼ‖² for the k columns of σ.
@@ -376,7 +377,7 @@ fn gram_of_residuals<V: Vector>(w: &[V], sigma: &[f64], k: usize, sums: &mut Vec
 /// y += Σ aᵢ xᵢ.
 fn add<V: Vector>(y: &mut V, a: &[f64], x: &[V], factors: &mut Vec<V::Scalar>) {
     factors.clear();
-    factors.extend(a.iter().map(|&a| y.scalar(V::Real::of(a))));
+    factors.extend(a.iter().map(|&a| y.scalar(V::Real::from_f64(a))));
     y.axpys(factors, x);
 }
 
@@ -390,7 +391,7 @@ impl Column {
     }
 
     fn report<T: Real>(&self) -> Report<T> {
-        let of = |norm: f64| T::of(norm / self.scale);
+        let of = |norm: f64| T::from_f64(norm / self.scale);
         Report {
             outcome: self.outcome.unwrap_or(Outcome::IterationLimit),
             iterations: self.iterations,

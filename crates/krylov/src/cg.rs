@@ -13,7 +13,8 @@
 //! Step numbers at line ends follow Saad 2003, Algorithm 9.1.
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Preconditioner, Real, Report, RitzValues, Scalar, Stop, Vector,
+    Error, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Real, Report, RitzValues, Scalar,
+    Stop, Vector,
 };
 use num_traits::{Float, One, Zero};
 
@@ -86,7 +87,7 @@ impl<V: Vector> Cg<V> {
     /// The α and β of the iteration determine a Lanczos matrix (Saad 2003, §6.7.3). Its first 1024 rows are
     /// stored.
     pub fn eigenvalues(&self) -> Option<[V::Real; 2]> {
-        self.lanczos.extremes().map(|ends| ends.map(V::Real::of))
+        self.lanczos.extremes().map(|ends| ends.map(V::Real::from_f64))
     }
 }
 
@@ -101,12 +102,12 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("Cg", Class::Symmetric, &self.stop, a, m, b, x)?;
+        check("Cg", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         if let Some(share) = self.replace_residual
             && !(share > V::Real::zero() && share < V::Real::one())
         {
             let (name, range) = ("Cg::replace_residual", "between 0 and 1");
-            return Err(Error::Parameter { name, value: share.wide(), range });
+            return Err(Error::Parameter { name, value: share.as_f64(), range });
         }
         let mut in_preconditioner = PreconditionerTest::new(self.in_preconditioner)?;
         let (lanczos, unit) = (&mut self.lanczos, b.scalar(round_off()));
@@ -130,7 +131,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                 if test.step() {
                     let (rr, positive) = read::<V>(&rr, [&rho, &curvature]);
                     if keeps_coefficients {
-                        lanczos.push_step(positive[0].value.wide(), positive[1].value.wide());
+                        lanczos.push_step(positive[0].value.as_f64(), positive[1].value.as_f64());
                     }
                     test.check_positive(rr, positive, x, Some(&*lanczos))?;
                     if let Some(share) = self.replace_residual
@@ -156,7 +157,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
             }
         })?;
         let positive = lanczos.extremes().filter(|ends| ends[0] > 0.0);
-        Ok(Report { condition: positive.map(|[low, high]| V::Real::of(high / low)), ..report })
+        Ok(Report { condition: positive.map(|[low, high]| V::Real::from_f64(high / low)), ..report })
     }
 
     fn stop_mut(&mut self) -> &mut Stop<V::Real> {

@@ -113,9 +113,9 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         r: &mut V,
     ) -> ControlFlow<Outcome, bool> {
         let norm = measure(a, b, x, r);
-        if norm <= self.recomputed / V::Real::of(2.0) {
+        if norm <= self.recomputed / V::Real::from_f64(2.0) {
             self.recomputed = norm;
-            return Continue(norm > V::Real::of(ASTRAY) * residual);
+            return Continue(norm > V::Real::from_f64(ASTRAY) * residual);
         }
         Break(Outcome::Converged) // checked with the recomputed residual
     }
@@ -123,7 +123,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
 
 /// `ROUNDINGS · EPSILON`, the argument of [`Dot::round_off`].
 pub(crate) fn round_off<T: Real>() -> T {
-    T::of(Dot::<T>::ROUNDINGS) * T::EPSILON
+    T::from_f64(Dot::<T>::ROUNDINGS) * T::EPSILON
 }
 
 /// The values of r·r and of two inner products, with one synchronisation.
@@ -148,7 +148,7 @@ impl<'a, V: Vector> Best<'a, V> {
 
     /// Stores x if its residual is at most half of the stored one.
     pub(crate) fn keep(&mut self, x: &V, residual: V::Real) {
-        if !self.held && residual <= self.residual / V::Real::of(2.0) {
+        if !self.held && residual <= self.residual / V::Real::from_f64(2.0) {
             self.x.copy(x);
             self.residual = residual;
         }
@@ -170,7 +170,7 @@ impl<'a, V: Vector> Best<'a, V> {
     pub(crate) fn is_least_squares(&self, norm: V::Real, scale: V::Real) -> bool {
         let rest = V::Real::EPSILON.sqrt();
         self.held
-            && norm > (one::<V::Real>() - V::Real::of(4.0) * rest) * self.residual
+            && norm > (one::<V::Real>() - V::Real::from_f64(4.0) * rest) * self.residual
             && self.residual > rest * scale
     }
 }
@@ -187,7 +187,7 @@ impl<T: Real> PreconditionerTest<T> {
     pub(crate) fn new(tolerance: Option<T>) -> Result<Self, Error> {
         if let Some(value) = tolerance.filter(|t| t.is_nan() || *t < zero()) {
             let (name, range) = ("in_preconditioner", "0 or more");
-            return Err(Error::Parameter { name, value: value.wide(), range });
+            return Err(Error::Parameter { name, value: value.as_f64(), range });
         }
         Ok(Self { tolerance, end: None })
     }

@@ -11,7 +11,9 @@
 //!
 //! Letters at line ends follow Notay 2000, Algorithm FCG(1).
 
-use coarsen_core::{Class, Error, LinearOperator, Monitor, Preconditioner, Report, Scalar, Stop, Vector};
+use coarsen_core::{
+    Error, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Report, Scalar, Stop, Vector,
+};
 
 use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read, round_off};
@@ -62,7 +64,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("FlexibleCg", Class::Variable, &self.stop, a, m, b, x)?;
+        check("FlexibleCg", PreconditionerKind::Variable, &self.stop, a, m, b, x)?;
         let mut in_preconditioner = PreconditionerTest::new(self.in_preconditioner)?;
         let (unit, one) = (b.scalar(round_off()), b.scalar(num_traits::one()));
 

@@ -16,8 +16,8 @@
 use std::ops::ControlFlow::{Break, Continue};
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
-    vectors_like,
+    Error, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real, Report, Scalar, Stop,
+    Vector, vectors_like,
 };
 use num_traits::{one, zero};
 
@@ -96,7 +96,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        let needed = if self.flexible { Class::Variable } else { Class::Linear };
+        let needed = if self.flexible { PreconditionerKind::Variable } else { PreconditionerKind::Linear };
         check("Gmres", needed, &self.stop, a, m, b, x)?;
         if self.restart == 0 {
             return Err(Error::Parameter { name: "Gmres::restart", value: 0.0, range: "1 or more" });
@@ -108,13 +108,13 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         vectors_like(directions, if *flexible { cycle } else { 1 }, b)?;
         sums.clear();
         sums.reserve(cycle);
-        let number = |value: f64| b.scalar(V::Real::of(value));
-        let (round_off, mut unit) = (round_off::<V::Real>().wide(), None);
+        let number = |value: f64| b.scalar(V::Real::from_f64(value));
+        let (round_off, mut unit) = (round_off::<V::Real>().as_f64(), None);
 
         let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: false };
         solve.run(&mut self.workspace, x, |[w], _, x, r, test| {
             let mut end = Continue(());
-            let beta = test.recomputed.wide();
+            let beta = test.recomputed.as_f64();
             basis[0].scaled(&number(1.0 / beta), r); // 1
             problem.start(beta, cycle);
             for j in 0..cycle {
@@ -128,12 +128,12 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
                     unit = Some(scaling::unit_of(w, [norm * norm; 2], r));
                     norm = if unit == Some(1.0) { norm } else { w.norm() };
                 }
-                let length = orthogonalise(&basis[..=j], w, norm.wide(), sums, &mut problem.work); // 5 to 9
+                let length = orthogonalise(&basis[..=j], w, norm.as_f64(), sums, &mut problem.work); // 5 to 9
                 if !length.is_finite() {
                     end = Break(Outcome::NotFinite);
                     break;
                 }
-                let residual = V::Real::of(problem.push(length, round_off)); // 11
+                let residual = V::Real::from_f64(problem.push(length, round_off)); // 11
                 if due {
                     end = test.check(residual * residual, None);
                 }
@@ -175,14 +175,14 @@ fn orthogonalise<V: Vector>(
 ) -> f64 {
     h.clear();
     h.resize(v.len(), 0.0);
-    let least = round_off::<V::Real>().wide() * before;
+    let least = round_off::<V::Real>().as_f64() * before;
     loop {
         sums.clear();
         w.dots_with(v, sums); // 6
         sums.iter_mut().for_each(|share| *share = -share.clone());
         w.axpys(sums, v); // 7
-        let length = w.norm().wide(); // one synchronisation for all sums
-        h.iter_mut().zip(&*sums).for_each(|(h, share)| *h -= share.read().wide());
+        let length = w.norm().as_f64(); // one synchronisation for all sums
+        h.iter_mut().zip(&*sums).for_each(|(h, share)| *h -= share.read().as_f64());
         if length <= least {
             return 0.0;
         }

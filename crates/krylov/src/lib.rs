@@ -51,9 +51,9 @@ mod solve;
 mod spectrum;
 
 pub use coarsen_core::{
-    Accepted, Class, Dot, Error, FromFn, History, Identity, Iteration, LinearOperator, MixedPrecision,
-    Monitor, NotConverged, Outcome, Preconditioner, Real, Report, RitzValues, Scalar, Stop, Vector, every,
-    from_fn, parallel,
+    Accepted, Dot, Error, FromFn, History, Identity, Iteration, LinearOperator, MixedPrecision, Monitor,
+    NotConverged, Outcome, Preconditioner, PreconditionerKind, Real, Report, RitzValues, Scalar, Stop,
+    Vector, every, from_fn, parallel,
 };
 
 pub use bicgstab::BiCgStab;

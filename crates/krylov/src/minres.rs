@@ -18,7 +18,8 @@ use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Dot, Error, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real, Report, Scalar,
+    Stop, Vector,
 };
 use num_traits::{Float, zero};
 
@@ -74,8 +75,8 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("Minres", Class::Symmetric, &self.stop, a, m, b, x)?;
-        let number = |value: f64| b.scalar(V::Real::of(value));
+        check("Minres", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
+        let number = |value: f64| b.scalar(V::Real::from_f64(value));
         // A lower bound of ‖A‖ in the norm of M⁻¹. It is kept over all runs, since a run that starts from a
         // least-squares residual gives no bound.
         let (mut norm, mut unit) = (0.0_f64, None);
@@ -94,14 +95,14 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 let [mut product, size] = read::<V>(&a.apply_dot(z, q));
                 let known = unit.is_some();
                 let unit = *unit.get_or_insert_with(|| {
-                    let ratio = V::Real::of(size.wide() / (gamma * gamma));
+                    let ratio = V::Real::from_f64(size.as_f64() / (gamma * gamma));
                     scaling::unit_of(q, [size, ratio * ratio], w0) // w₀ is still zero and is not read
                 });
                 if unit != 1.0 {
                     scaling::shrink(q, if known { unit } else { 1.0 }, z);
                     [product, _] = read::<V>(&z.dot_magnitude(q));
                 }
-                let delta = product.wide() / (gamma * gamma); // δ = (A z, z)
+                let delta = product.as_f64() / (gamma * gamma); // δ = (A z, z)
                 v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
                 v0.axpy(&number(-delta / gamma), v);
                 mem::swap(v, v0); // v = A z − (δ/γ) v − (γ/γ₀) v₀
@@ -118,11 +119,11 @@ impl<V: Vector> Krylov<V> for Minres<V> {
                 // ‖A r‖ / ‖r‖ of the residual before this step. It is 0 at a least-squares solution and if α₁
                 // = 0.
                 let slope = alpha0.hypot(c * next);
-                if held.is_none() && slope <= V::Real::EPSILON.sqrt().wide() * norm {
+                if held.is_none() && slope <= V::Real::EPSILON.sqrt().as_f64() * norm {
                     test.best.hold(x, r.norm());
                     held = Some(x.dot(x).read());
                 }
-                if slope <= round_off::<V::Real>().wide() * norm {
+                if slope <= round_off::<V::Real>().as_f64() * norm {
                     return Break(Outcome::Inconsistent);
                 }
                 (c0, c, s0, s) = (c, alpha0 / alpha1, s, next / alpha1);
@@ -167,7 +168,7 @@ fn length<V: Vector>(dot: &Dot<V::Scalar>) -> ControlFlow<Outcome, f64> {
     let bound = Dot { value, magnitude }.round_off(&round_off());
     match value {
         v if !v.is_finite() => Break(Outcome::NotFinite),
-        v if v > bound => Continue(v.wide().sqrt()),
+        v if v > bound => Continue(v.as_f64().sqrt()),
         v if v < -bound => Break(Outcome::IndefinitePreconditioner),
         _ => Break(Outcome::Breakdown),
     }

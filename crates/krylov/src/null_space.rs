@@ -1,7 +1,7 @@
 //! Singular systems: the null space is projected out.
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
+    Error, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real, Report, Stop, Vector,
 };
 use num_traits::{Float, one, zero};
 
@@ -32,7 +32,7 @@ impl<V: Vector> NullSpace<V> {
     /// [`Error::Device`] if the memory cannot be allocated.
     pub fn constants(like: &V) -> Result<Self, Error> {
         let mut v = like.like()?;
-        v.fill(V::Real::of((v.size() as f64).sqrt().recip()));
+        v.fill(V::Real::from_f64((v.size() as f64).sqrt().recip()));
         Ok(Self { vectors: vec![v] })
     }
 
@@ -64,7 +64,7 @@ impl<V: Vector> NullSpace<V> {
             space.project(&mut v);
             let share = v.norm() / before;
             if share <= V::Real::EPSILON.sqrt() {
-                return Err(NullSpaceError::Dependent { vector, share: share.wide() });
+                return Err(NullSpaceError::Dependent { vector, share: share.as_f64() });
             }
             space.project(&mut v);
             n.scaled(&v.scalar(v.norm().recip()), &v);
@@ -195,7 +195,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
         let stop = *self.method.stop_mut();
-        check("Projected", Class::Variable, &stop, a, m, b, x)?;
+        check("Projected", PreconditionerKind::Variable, &stop, a, m, b, x)?;
         let (space, shares) = (&self.null_space, &mut self.shares);
         if let Some(n) = space.vectors.first().filter(|n| n.size() != b.size()) {
             return Err(Error::Shape { what: "the null space", expected: b.size(), found: n.size() });
@@ -214,7 +214,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         // threshold. If this is impossible, the projected system is solved to half of the threshold.
         let threshold = stop.threshold(bb.sqrt());
         let square = threshold * threshold;
-        let within = (square - part).max(square / V::Real::of(4.0)).sqrt();
+        let within = (square - part).max(square / V::Real::from_f64(4.0)).sqrt();
         *self.method.stop_mut() = Stop { relative: zero(), absolute: within, ..stop };
         r.copy(x); // for an error
         space.project_by(x, shares);
@@ -228,7 +228,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         let outcome = match solved.outcome {
             _ if !residual.is_finite() => Outcome::NotFinite,
             _ if residual <= threshold => Outcome::Converged,
-            Outcome::Converged if part > square * V::Real::of(0.75) => Outcome::Inconsistent,
+            Outcome::Converged if part > square * V::Real::from_f64(0.75) => Outcome::Inconsistent,
             Outcome::Converged => Outcome::Stagnated, // A N ≠ 0: N is not the null space of A
             other => other,
         };
@@ -260,8 +260,8 @@ impl<V: Vector> Preconditioner<V> for Orthogonal<'_, V> {
         self.space.project_by(z, self.shares);
     }
 
-    fn class(&self) -> Class {
-        self.m.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.m.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -18,7 +18,8 @@
 //! Numbers at line ends follow Ghysels & Vanroose 2014, Algorithm 4.
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Preconditioner, Real, Report, Scalar, Stop, Vector,
+    Dot, Error, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Real, Report, Scalar, Stop,
+    Vector,
 };
 use num_traits::{one, zero};
 
@@ -88,7 +89,7 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("PipelinedCg", Class::Symmetric, &self.stop, a, m, b, x)?;
+        check("PipelinedCg", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         if self.refresh_every == 0 {
             let (name, range) = ("PipelinedCg::refresh_every", "at least 1");
             return Err(Error::Parameter { name, value: 0.0, range });

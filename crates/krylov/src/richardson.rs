@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::Break;
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector,
+    Error, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real, Report, Stop, Vector,
 };
 use num_traits::Float;
 
@@ -58,9 +58,9 @@ impl<V: Vector> Krylov<V> for Richardson<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("Richardson", Class::Variable, &self.stop, a, m, b, x)?;
-        if !(self.omega > V::Real::of(0.0) && self.omega.is_finite()) {
-            let value = self.omega.wide();
+        check("Richardson", PreconditionerKind::Variable, &self.stop, a, m, b, x)?;
+        if !(self.omega > V::Real::from_f64(0.0) && self.omega.is_finite()) {
+            let value = self.omega.as_f64();
             return Err(Error::Parameter { name: "Richardson::omega", value, range: "above 0 and finite" });
         }
         let omega = b.scalar(self.omega);

@@ -166,16 +166,16 @@ pub(crate) enum Size {
 ///
 /// *Cost* two passes, one reduction and a synchronisation.
 pub(crate) fn fit<V: Vector>(b: &V, square: V::Real, quotient: &mut V) -> Size {
-    let near = if square < V::Real::of(1.0) { far::<V::Real>() } else { far::<V::Real>().recip() };
+    let near = if square < V::Real::from_f64(1.0) { far::<V::Real>() } else { far::<V::Real>().recip() };
     multiply(b, near, quotient);
-    let norm = quotient.norm().wide();
+    let norm = quotient.norm().as_f64();
     if !norm.is_finite() {
         return Size::NotFinite;
     }
     if norm == 0.0 {
         return Size::Zero;
     }
-    let least = V::Real::min_positive_value().wide(); // its reciprocal does not overflow
+    let least = V::Real::min_positive_value().as_f64(); // its reciprocal does not overflow
     let power = (power_of_two(norm) / near).clamp(least, least.recip());
     multiply(b, power.recip(), quotient);
     Size::Power(power)
@@ -206,7 +206,7 @@ pub(crate) fn is_finite<V: Vector>(x: &V, scratch: &mut V) -> bool {
 /// Replaces a product v = A p by v / unit. x is any vector without NaN and infinity.
 pub(crate) fn shrink<V: Vector>(v: &mut V, unit: f64, x: &V) {
     if unit != 1.0 {
-        v.axpby(&v.scalar(zero()), x, &v.scalar(V::Real::of(unit.recip())));
+        v.axpby(&v.scalar(zero()), x, &v.scalar(V::Real::from_f64(unit.recip())));
     }
 }
 
@@ -233,21 +233,21 @@ pub(crate) fn unit_of<V: Vector>(v: &mut V, squares: [V::Real; 2], scratch: &mut
 /// *Cost* two passes over r, one reduction and a synchronisation.
 pub(crate) fn tiny_norm<V: Vector>(r: &mut V, x: &V) -> V::Real {
     let (none, near) = (r.scalar(zero()), far::<V::Real>());
-    r.axpby(&none, x, &r.scalar(V::Real::of(near)));
-    let norm = r.norm().wide() / near;
-    r.axpby(&none, x, &r.scalar(V::Real::of(near.recip())));
-    V::Real::of(norm)
+    r.axpby(&none, x, &r.scalar(V::Real::from_f64(near)));
+    let norm = r.norm().as_f64() / near;
+    r.axpby(&none, x, &r.scalar(V::Real::from_f64(near.recip())));
+    V::Real::from_f64(norm)
 }
 
 /// The stopping rule for A (x / power) = b / power.
 pub(crate) fn scaled_stop<T: Real>(stop: Stop<T>, power: f64) -> Stop<T> {
-    let scaled = |absolute: T| T::of((absolute.wide() / power).min(T::max_value().wide()));
+    let scaled = |absolute: T| T::from_f64((absolute.as_f64() / power).min(T::max_value().as_f64()));
     Stop { absolute: if power == 1.0 { stop.absolute } else { scaled(stop.absolute) }, ..stop }
 }
 
 /// A number of the scaled system in the unit of the caller.
 pub(crate) fn unscaled<T: Real>(value: T, power: f64) -> T {
-    if power == 1.0 { value } else { T::of(value.wide() * power) }
+    if power == 1.0 { value } else { T::from_f64(value.as_f64() * power) }
 }
 
 /// Passes residuals to the monitor of the caller in the unit of b, and no x if the system is scaled.
@@ -268,9 +268,9 @@ impl<V: Vector> Monitor<V> for Unscaled<'_, V> {
 /// A power of two that scales the smallest numbers so that their squares do not underflow. Its reciprocal
 /// scales the largest numbers.
 fn far<T: Real>() -> f64 {
-    2.0_f64.powi((0.7 * T::max_value().wide().log2()) as i32)
+    2.0_f64.powi((0.7 * T::max_value().as_f64().log2()) as i32)
 }
 
 fn multiply<V: Vector>(x: &V, factor: f64, product: &mut V) {
-    product.scaled(&x.scalar(V::Real::of(factor)), x);
+    product.scaled(&x.scalar(V::Real::from_f64(factor)), x);
 }

@@ -15,7 +15,7 @@
 //! Letters at line ends follow Chronopoulos & Gear 1989, Algorithm 2.2, with a preconditioner.
 
 use coarsen_core::{
-    Class, Dot, Error, LinearOperator, Monitor, Preconditioner, Report, Scalar, Stop, Vector,
+    Dot, Error, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Report, Scalar, Stop, Vector,
 };
 use num_traits::{one, zero};
 
@@ -71,7 +71,7 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
         x: &mut V,
         monitor: &mut dyn Monitor<V>,
     ) -> Result<Report<V::Real>, Error> {
-        check("SingleReductionCg", Class::Symmetric, &self.stop, a, m, b, x)?;
+        check("SingleReductionCg", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         let [unit, unity, none] = [round_off(), one(), zero()].map(|v| b.scalar(v));
 
         let solve = Solve { a, b, stop: self.stop, monitor, smallest_residual: false };

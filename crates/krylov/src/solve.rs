@@ -27,7 +27,8 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Class, Error, LinearOperator, Monitor, Outcome, Preconditioner, Real, Report, Stop, Vector, vectors_like,
+    Error, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real, Report, Stop, Vector,
+    vectors_like,
 };
 use num_traits::{Float, one, zero};
 
@@ -99,7 +100,7 @@ impl<V: Vector> Solve<'_, V> {
         let (mut runs, mut before) = (0, V::Real::infinity()); // ‖b − A x‖ before the last run
         let mut outcome = loop {
             let enough = match end {
-                ControlFlow::Break(Outcome::Converged) => V::Real::of(0.5),
+                ControlFlow::Break(Outcome::Converged) => V::Real::from_f64(0.5),
                 _ => one::<V::Real>() - V::Real::EPSILON.sqrt(),
             };
             let progress = norm <= enough * before;
@@ -163,7 +164,7 @@ fn may_restart(end: Outcome) -> bool {
 /// Checks that sizes, layouts and the class of the preconditioner fit; writes nothing.
 pub(crate) fn check<V: Vector>(
     method: &'static str,
-    needed: Class,
+    needed: PreconditionerKind,
     stop: &Stop<V::Real>,
     a: &dyn LinearOperator<V>,
     m: &dyn Preconditioner<V>,
@@ -175,8 +176,8 @@ pub(crate) fn check<V: Vector>(
     if !x.same_layout(b) {
         return Err(Error::Layout { what: "x" });
     }
-    if m.class() > needed {
-        return Err(Error::Preconditioner { method, needed, found: m.class() });
+    if m.kind() > needed {
+        return Err(Error::Preconditioner { method, needed, found: m.kind() });
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ impl<V: Vector> SpectralRadius<V> {
         let (raise, steps) = (self.margin * self.safety, self.steps.min(KEPT));
         self.lanczos.clear();
         let [v, v0, z, q] = self.workspace.like(start)?;
-        let number = |value: f64| start.scalar(V::Real::of(value));
+        let number = |value: f64| start.scalar(V::Real::from_f64(value));
 
         v.copy(start);
         v0.fill(zero());
@@ -162,7 +162,7 @@ impl<V: Vector> SpectralRadius<V> {
         let mut found = [0.0; 3]; // the last three estimates
         let mut exhausted = false;
         for step in 1..=steps.saturating_mul(LONGEST).min(KEPT) {
-            let delta = a.apply_dot(z, q).value.read().wide() / (gamma * gamma);
+            let delta = a.apply_dot(z, q).value.read().as_f64() / (gamma * gamma);
             self.lanczos.push(delta, gamma);
             v0.axpby(&number(1.0 / gamma), q, &number(-gamma / gamma0));
             v0.axpy(&number(-delta / gamma), v);
@@ -172,7 +172,7 @@ impl<V: Vector> SpectralRadius<V> {
             if gamma.is_nan() {
                 return refuse("(v, D⁻¹ v) of a Lanczos vector v", gamma, POSITIVE);
             }
-            exhausted = gamma <= V::Real::EPSILON.wide() * delta.abs(); // the Krylov space is exhausted
+            exhausted = gamma <= V::Real::EPSILON.as_f64() * delta.abs(); // the Krylov space is exhausted
             if step + 2 < steps && !exhausted && self.ceiling == f64::INFINITY {
                 continue;
             }
@@ -202,7 +202,7 @@ impl<V: Vector> SpectralRadius<V> {
         if bound == f64::INFINITY {
             return refuse("the bound of the spectral radius of D⁻¹A", bound, "finite; check A and D");
         }
-        Ok(V::Real::of(bound.min(self.ceiling)))
+        Ok(V::Real::from_f64(bound.min(self.ceiling)))
     }
 }
 
@@ -223,8 +223,8 @@ fn settled([first, second, third]: [f64; 3]) -> bool {
 
 /// (v, D⁻¹ v)^½; 0 if it is only round-off, NaN if D is not positive definite.
 fn length<V: Vector>(dot: &Dot<V::Scalar>) -> f64 {
-    let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]).map(Real::wide);
-    if value.abs() <= round_off::<V::Real>().wide() * magnitude { 0.0 } else { value.sqrt() }
+    let [value, magnitude] = V::wait_for([&dot.value, &dot.magnitude]).map(Real::as_f64);
+    if value.abs() <= round_off::<V::Real>().as_f64() * magnitude { 0.0 } else { value.sqrt() }
 }
 
 /// A vector with a component along every relevant eigenvector: n pseudorandom numbers between −1 and 1, the
@@ -235,7 +235,7 @@ fn length<V: Vector>(dot: &Dot<V::Scalar>) -> f64 {
 pub fn start_vector<T: Real>(n: usize) -> Vec<T> {
     let mut start = vec![T::zero(); n];
     let leaf = |(range, start): (Range<usize>, &mut [T])| {
-        start.iter_mut().zip(range).for_each(|(v, i)| *v = T::of(SplitMix64::at(i as u64).number()));
+        start.iter_mut().zip(range).for_each(|(v, i)| *v = T::from_f64(SplitMix64::at(i as u64).number()));
     };
     each((0..n, &mut start[..]), LEAF, worth(n), &leaf);
     start

@@ -37,7 +37,7 @@ fn check(code: c_int) -> Result<(), Fault> {
 
 fn is_truncation(code: c_int) -> bool {
     let mut class = 0;
-    // SAFETY: `class` is valid for a write.
+    // SAFETY: `kind` is valid for a write.
     let found = unsafe { MPI_Error_class(code, &mut class) };
     found as u32 == MPI_SUCCESS && class as u32 == MPI_ERR_TRUNCATE
 }

@@ -96,7 +96,7 @@ impl Geometric {
                 for (y, wy) in ys.into_iter().flatten() {
                     for (x, wx) in xs.into_iter().flatten() {
                         places.push((node as u32, index([x, y, z], coarse)));
-                        values.push(T::of(wx * wy * wz));
+                        values.push(T::from_f64(wx * wy * wz));
                     }
                 }
             }

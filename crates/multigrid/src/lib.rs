@@ -11,7 +11,7 @@
 //! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
-//! | [`narrow`](NarrowHierarchy) | hierarchies in f32 for vectors in f64 |
+//! | [`narrow`](F32Hierarchy) | hierarchies in f32 for vectors in f64 |
 //! | [`geometric`](Geometric) | grids of points: one file, the template for a new method |
 
 mod coarsening;
@@ -25,9 +25,11 @@ mod stiffen;
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;
-pub use hierarchy::{Hierarchy, NumericPlan, hold_free};
+pub use hierarchy::{Hierarchy, NumericPlan, regularise_rigid_modes};
 pub use matrix_free::MatrixFree;
-pub use multigrid::{Coarsest, Compared, Cycle, JacobiCg, Keep, Multigrid, SmootherRecipe, Smoothing};
-pub use narrow::NarrowHierarchy;
+pub use multigrid::{
+    Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherRecipe, Smoothing,
+};
+pub use narrow::F32Hierarchy;
 pub use per_level::PerLevel;
 pub use stiffen::stiffen;

@@ -1,7 +1,7 @@
 //! A finest level without a matrix, over a hierarchy with matrices.
 
 use coarsen_backend::{Backend, Reused, SetupError, Smoother, Transfer, Update};
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Prolongation, System, TransposePlan};
 use num_traits::zero;
 
@@ -120,8 +120,8 @@ impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preco
     }
 
     /// The weaker class of the smoother and of the coarser levels.
-    fn class(&self) -> Class {
-        self.smoother.class().max(self.below.class())
+    fn kind(&self) -> PreconditionerKind {
+        self.smoother.kind().max(self.below.kind())
     }
 
     fn size(&self) -> Option<usize> {

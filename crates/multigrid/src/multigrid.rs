@@ -119,18 +119,18 @@ pub enum Coarsest {
     /// each update again. The solve is exact up to round-off.
     Factor,
     /// Conjugate gradients to a given reduction of the residual. The cycle is then not linear
-    /// ([`Class::Variable`](coarsen_core::Class)): use it with `FlexibleCg`, or in a descent method.
+    /// ([`PreconditionerKind::Variable`](coarsen_core::PreconditionerKind)): use it with `FlexibleCg`, or in a descent method.
     Iterative(JacobiCg),
 }
 
 /// With what [`JacobiCg`] compares its residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Compared {
+pub enum ResidualReference {
     /// With the right-hand side of the coarsest level.
     #[default]
-    Own,
+    LevelRhs,
     /// With the right-hand side of the finest level, restricted to the coarsest one without a smoothing step. In a
-    /// V-cycle only; in other cycles as `Own`.
+    /// V-cycle only; in other cycles as `LevelRhs`.
     ///
     /// What smoothers have reduced already need not be reduced again, and the solve may take no step. *Reference* Wang
     /// et al. 2020 (HOT), §5.3.
@@ -147,7 +147,7 @@ pub struct JacobiCg {
     /// The solve stops once ‖r‖ ≤ `reduction` ‖b‖ in the norm of D⁻¹; above 0 and below 1.
     pub reduction: f64,
     /// The b of this test.
-    pub compares: Compared,
+    pub compares: ResidualReference,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
     /// The maximal number of iterations of all solves between two builds; an update for the same pattern is not a build. Once
@@ -158,7 +158,12 @@ pub struct JacobiCg {
 impl Default for JacobiCg {
     /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations of a solve, without a limit for all.
     fn default() -> Self {
-        Self { reduction: 0.5, compares: Compared::Own, max_iterations: 10_000, total: usize::MAX }
+        Self {
+            reduction: 0.5,
+            compares: ResidualReference::LevelRhs,
+            max_iterations: 10_000,
+            total: usize::MAX,
+        }
     }
 }
 
@@ -212,7 +217,7 @@ impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
             Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),
-            Self::SymmetricGaussSeidel(recipe) => Box::new(Repeated::there_and_back(recipe.build(a, on)?)),
+            Self::SymmetricGaussSeidel(recipe) => Box::new(Repeated::symmetric_sweep(recipe.build(a, on)?)),
             Self::Chebyshev(mut recipe) => {
                 recipe.symmetric |= below;
                 Box::new(recipe.build(a, on)?)
@@ -247,7 +252,7 @@ impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
 impl<C, S> Multigrid<C, S> {
     /// Whether the coarsest solve compares its residual with the right-hand side of the cycle.
     pub(crate) fn compares(&self) -> bool {
-        let compared = Compared::RightHandSide;
+        let compared = ResidualReference::RightHandSide;
         self.cycle == Cycle::V
             && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { compares, .. }) if compares == compared)
     }

@@ -1,7 +1,7 @@
 //! A smoother and a number of steps for each level.
 
 use coarsen_backend::{Backend, NumericPlace, SetupError, Smoother, SmootherFacts};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use crate::{Grid, SmootherRecipe, Smoothing};
@@ -61,7 +61,7 @@ pub(crate) struct Repeated<T: Real, B: Backend> {
 
 impl<T: Real, B: Backend> Repeated<T, B> {
     /// Returns a step followed by its transpose, before and after the coarse correction.
-    pub(crate) fn there_and_back(step: impl Smoother<T, B> + 'static) -> Self {
+    pub(crate) fn symmetric_sweep(step: impl Smoother<T, B> + 'static) -> Self {
         Self { step: Box::new(step), steps: 1, back: 1 }
     }
 }
@@ -76,8 +76,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
         }
     }
 
-    fn class(&self) -> Class {
-        self.step.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.step.kind()
     }
 
     fn size(&self) -> Option<usize> {

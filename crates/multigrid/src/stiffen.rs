@@ -23,7 +23,7 @@ pub fn stiffen<T: Real>(
     for (n, m) in directions {
         let (n, copies) = (&n[..m], k / m);
         for (row, column) in (0..m).flat_map(|r| (0..m).map(move |c| (r, c))) {
-            let value = size * T::of(n[row] * n[column]);
+            let value = size * T::from_f64(n[row] * n[column]);
             (0..copies).for_each(|e| block[(row * copies + e) * k + column * copies + e] += value);
         }
     }

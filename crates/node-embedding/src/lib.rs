@@ -54,10 +54,10 @@ use still::Still;
 /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
 /// (HOT), Algorithm 2 and §7.1: three levels, one symmetric Gauss-Seidel before and one after the coarse
 /// correction, and block-Jacobi CG to half of √(bᵀ D⁻¹ b) on the coarsest level. *Deviation*: b is the right-hand
-/// side of that level, with which Newton's method takes fewer iterations of CG; [`Compared::RightHandSide`] is that of the
+/// side of that level, with which Newton's method takes fewer iterations of CG; [`ResidualReference::RightHandSide`] is that of the
 /// paper.
 ///
-/// CG makes the cycle [`Variable`](coarsen_core::Class): use it as the initial inverse Hessian of
+/// CG makes the cycle [`Variable`](coarsen_core::PreconditionerKind): use it as the initial inverse Hessian of
 /// `Lbfgs`, or with `FlexibleCg`. [`Coarsest::Factor`] makes it a fixed symmetric operator for `Cg`.
 ///
 /// ```
@@ -276,7 +276,7 @@ fn embed<T: Real>(
         if restraints.of(i) != Some(Restraint::Held) {
             kernel.around(*x, absent, |cell, w| {
                 columns.push(cells.insert(cell));
-                values.push(T::of(w));
+                values.push(T::from_f64(w));
             });
         }
         offsets.push(columns.len());

@@ -302,7 +302,7 @@ impl<'a, T: Real> Product<'a, T> {
         for (slot, sum) in sums.iter().enumerate().filter(|(slot, _)| coupled[*slot]) {
             for &(k, w) in &window.spread[window.begins[slot]..window.begins[slot + 1]] {
                 hit[k] = true;
-                add(set, &mut to[k], T::of(w), sum);
+                add(set, &mut to[k], T::from_f64(w), sum);
             }
         }
     }
@@ -386,8 +386,8 @@ fn add_restrained<T: Real, const A: usize>(
             *row = (0..b).map(|m| entry(r, m) * h[m * b + c]).sum();
         }
         if let Some(Restraint::Slides(n)) = to {
-            let along = row.iter().zip(n).map(|(&row, n)| row * T::of(n)).sum::<T>();
-            row.iter_mut().zip(n).for_each(|(row, n)| *row -= along * T::of(n));
+            let along = row.iter().zip(n).map(|(&row, n)| row * T::from_f64(n)).sum::<T>();
+            row.iter_mut().zip(n).for_each(|(row, n)| *row -= along * T::from_f64(n));
         }
         q.iter_mut().zip(&*row).for_each(|(q, &row)| *q += row);
     }

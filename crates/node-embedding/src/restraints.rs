@@ -88,7 +88,7 @@ impl Restraints {
                 let block = &mut whole.values_mut()[at * b * b..(at + 1) * b * b];
                 let w = block[0];
                 for (e, value) in block.iter_mut().enumerate() {
-                    *value -= w * T::of(n[e / b] * n[e % b]); // w (I − n nᵀ)
+                    *value -= w * T::from_f64(n[e / b] * n[e % b]); // w (I − n nᵀ)
                 }
             }
         }

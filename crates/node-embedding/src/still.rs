@@ -26,7 +26,7 @@ enum Common {
 /// Returns the coarse nodes whose nodes all slide along one plane. `embedding` has a row per node with its
 /// coarse nodes, empty for nodes that are held; `normal` returns n for a node that slides; T is the type of the matrix.
 pub(super) fn of<T: Real>(embedding: &Pattern, normal: impl Fn(usize) -> Option<[f64; 3]>) -> Vec<Still> {
-    let equal = (EQUAL * T::EPSILON.wide()).max(LEAST);
+    let equal = (EQUAL * T::EPSILON.as_f64()).max(LEAST);
     let mut common = vec![Common::Open; embedding.columns()];
     for i in 0..embedding.rows() {
         let n = normal(i);

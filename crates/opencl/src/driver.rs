@@ -109,14 +109,14 @@ impl Driver for OpenClDriver {
         transfer::write(&self.queue, buffer(to), runs)
     }
 
-    fn lend(
+    fn map_buffer(
         &mut self,
         memory: &Object,
         bytes: usize,
         access: Access,
         with: &mut dyn FnMut(&mut [u8]),
     ) -> Result<(), Error> {
-        transfer::lend(&self.queue, buffer(memory), bytes, access, with)
+        transfer::map_buffer(&self.queue, buffer(memory), bytes, access, with)
     }
 
     fn compile(&mut self, sources: &[&str], kernels: &[&str], options: &str) -> Result<Built, Error> {
@@ -173,7 +173,7 @@ impl Driver for OpenClDriver {
         transfer::flush(&self.queue)
     }
 
-    fn begin_aside(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error> {
+    fn copy_async(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error> {
         let (aside, main, record) = self.aside()?;
         aside.begin(main, record, buffer(from), bytes, read)
     }

@@ -53,7 +53,7 @@ pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> 
 }
 
 /// Waits for all earlier work, maps the first `bytes` bytes of a buffer and calls `with` on them.
-pub(crate) fn lend(
+pub(crate) fn map_buffer(
     queue: &CommandQueue,
     buffer: &Mem,
     bytes: usize,
@@ -188,7 +188,8 @@ mod tests {
         let mut driver: Box<dyn Driver> = device.api.open(&device).unwrap();
         let x = driver.allocate(8, Some(&[3; 8])).unwrap();
         let mut panics = |_: &mut [u8]| panic!("of the closure");
-        let caught = catch_unwind(AssertUnwindSafe(|| driver.lend(&x, 8, Access::Overwrite, &mut panics)));
+        let caught =
+            catch_unwind(AssertUnwindSafe(|| driver.map_buffer(&x, 8, Access::Overwrite, &mut panics)));
         assert!(caught.is_err());
         driver.finish().unwrap();
         let mapped = core::get_mem_object_info(buffer(&x), MemInfo::MapCount).unwrap();

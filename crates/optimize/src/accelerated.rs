@@ -81,9 +81,14 @@ impl<V: Vector, P: Preconditioner<V>> AcceleratedGradient<V, P> {
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for AcceleratedGradient<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         fits(&self.inverse, x)?;
-        let (radius, one) = (self.radius, V::Real::of(1.0));
+        let (radius, one) = (self.radius, V::Real::from_f64(1.0));
         let range = "0 or more, and below 1";
-        within("AcceleratedGradient::radius", radius, radius >= V::Real::of(0.0) && radius < one, range)?;
+        within(
+            "AcceleratedGradient::radius",
+            radius,
+            radius >= V::Real::from_f64(0.0) && radius < one,
+            range,
+        )?;
         vectors::<V, 2>(&mut self.kept, x)?;
         Ok(())
     }
@@ -93,14 +98,14 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         self.inverse.apply(g, z);
         let dots = g.dots([z, s]);
         let [gz, gs] = V::wait_for([&dots[0], &dots[1]]);
-        let (one, square) = (V::Real::of(1.0), self.radius * self.radius);
+        let (one, square) = (V::Real::from_f64(1.0), self.radius * self.radius);
         let mut omega = match self.omega {
             Omega::First => one,
-            Omega::After(omega) if omega == one => V::Real::of(2.0) / (V::Real::of(2.0) - square),
-            Omega::After(omega) => V::Real::of(4.0) / (V::Real::of(4.0) - square * omega),
+            Omega::After(omega) if omega == one => V::Real::from_f64(2.0) / (V::Real::from_f64(2.0) - square),
+            Omega::After(omega) => V::Real::from_f64(4.0) / (V::Real::from_f64(4.0) - square * omega),
         };
         let slope = (omega - one) * gs - omega * self.tau * gz;
-        if slope.is_nan() || slope > -V::Real::of(DESCENT) * self.tau * gz {
+        if slope.is_nan() || slope > -V::Real::from_f64(DESCENT) * self.tau * gz {
             omega = one;
         }
         d.scaled(&g.scalar(-omega * self.tau), z);
@@ -112,12 +117,12 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
     }
 
     fn learn(&mut self, s: &V, _: &V, alpha: V::Real) {
-        let one = V::Real::of(1.0);
+        let one = V::Real::from_f64(1.0);
         if alpha < one {
-            self.tau *= alpha.max(V::Real::of(0.1));
+            self.tau *= alpha.max(V::Real::from_f64(0.1));
             self.omega = Omega::First;
         } else {
-            self.tau *= V::Real::of(GROWTH);
+            self.tau *= V::Real::from_f64(GROWTH);
         }
         if let [_, kept] = &mut self.kept[..] {
             kept.copy(s);
@@ -125,7 +130,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
     }
 
     /// A step of another direction restarts the acceleration and does not change α.
-    fn witness(&mut self, _: &V, _: &V) {
+    fn observe(&mut self, _: &V, _: &V) {
         self.omega = Omega::First;
     }
 
@@ -133,8 +138,8 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         self.forget();
     }
 
-    fn retreat(&mut self) -> bool {
-        let accelerated = matches!(self.omega, Omega::After(omega) if omega != V::Real::of(1.0));
+    fn fall_back(&mut self) -> bool {
+        let accelerated = matches!(self.omega, Omega::After(omega) if omega != V::Real::from_f64(1.0));
         self.omega = Omega::First;
         accelerated
     }

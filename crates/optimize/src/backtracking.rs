@@ -40,14 +40,19 @@ pub struct Backtracking<T> {
 
 impl<T: Real> Default for Backtracking<T> {
     fn default() -> Self {
-        Self { armijo: T::of(1e-4), shrink: [T::of(0.1), T::of(0.5)], noise: T::of(NOISE), trials: 60 }
+        Self {
+            armijo: T::from_f64(1e-4),
+            shrink: [T::from_f64(0.1), T::from_f64(0.5)],
+            noise: T::from_f64(NOISE),
+            trials: 60,
+        }
     }
 }
 
 impl<T: Real> LineSearch<T> for Backtracking<T> {
     fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
         let &Start { value: at0, round_off, slope, first, least, most } = start;
-        let slope_wide = slope.wide();
+        let slope_wide = slope.as_f64();
         if slope.is_nan() || slope >= T::zero() {
             return Err(LineSearchFailure::Ascent { slope: slope_wide });
         }
@@ -58,14 +63,14 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
         for _ in 0..self.trials {
             let value = phi.value(alpha);
             let known = value.is_finite();
-            let blurred = known && -alpha * slope <= T::of(4.0) * noise && value <= at0 + noise;
+            let blurred = known && -alpha * slope <= T::from_f64(4.0) * noise && value <= at0 + noise;
             let (accepted, share) = if blurred {
                 let here = phi.slope(alpha);
                 (self.flattens(here, slope, alpha == whole), slope / (slope - here))
             } else {
                 let (rise, fall) = (value - at0, alpha * slope);
                 let enough = known && value < at0 && value <= at0 + self.armijo * fall;
-                (enough, -fall / (T::of(2.0) * (rise - fall))) // Nocedal & Wright (3.58)
+                (enough, -fall / (T::from_f64(2.0) * (rise - fall))) // Nocedal & Wright (3.58)
             };
             if accepted {
                 return Ok(Step { alpha, value });
@@ -78,7 +83,7 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
             }
             alpha = shorter;
         }
-        let alpha = alpha.wide();
+        let alpha = alpha.as_f64();
         Err(match (finite, spent) {
             (false, _) => LineSearchFailure::NotFinite { alpha },
             (true, false) => LineSearchFailure::RoundOff { alpha },
@@ -87,7 +92,7 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
     }
 
     fn validate(&self) -> Result<(), Error> {
-        let half = T::of(0.5);
+        let half = T::from_f64(0.5);
         let [low, high] = self.shrink;
         within(
             "Backtracking::armijo",
@@ -108,7 +113,7 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
             self.noise >= T::one() && self.noise.is_finite(),
             "1 or more",
         )?;
-        within("Backtracking::trials", T::of(self.trials as f64), self.trials > 0, "1 or more")
+        within("Backtracking::trials", T::from_f64(self.trials as f64), self.trials > 0, "1 or more")
     }
 }
 
@@ -116,7 +121,8 @@ impl<T: Real> Backtracking<T> {
     /// Whether φ′(α) = `here` satisfies Hager & Zhang (4.1) with φ′(0) = `slope`. A slope that does not
     /// change in a shortened step is rejected, since it is caused by round-off or an error.
     fn flattens(&self, here: T, slope: T, whole: bool) -> bool {
-        here <= (T::of(2.0) * self.armijo - T::one()) * slope && (whole || here >= T::of(FLATTER) * slope)
+        here <= (T::from_f64(2.0) * self.armijo - T::one()) * slope
+            && (whole || here >= T::from_f64(FLATTER) * slope)
     }
 
     /// The factor from α to the next trial: the minimiser of the parabola, limited to `shrink`, or a small

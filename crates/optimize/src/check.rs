@@ -116,14 +116,14 @@ fn like<V: Vector>(x: &V, d: &V) -> Result<V, Error> {
 fn stencil<T: Real>(phi: &mut impl FnMut(T) -> T, h: T) -> T {
     let two = h + h;
     let (near, far) = (phi(h) - phi(-h), phi(two) - phi(-two));
-    (T::of(8.0) * near - far) / (T::of(12.0) * h)
+    (T::from_f64(8.0) * near - far) / (T::from_f64(12.0) * h)
 }
 
 /// Returns the disagreement at the step size with the best agreement.
 fn compare<T: Real>(given: T, mut difference: impl FnMut(T) -> T) -> Disagreement<T> {
     let mut best = Disagreement { error: T::infinity(), step: T::zero(), given, measured: T::nan() };
     for k in 1..=13 {
-        let step = T::of(2.0).powi(-2 * k);
+        let step = T::from_f64(2.0).powi(-2 * k);
         let measured = difference(step);
         let found = Disagreement::exact(given, measured);
         if found.error < best.error {

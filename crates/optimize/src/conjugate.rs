@@ -14,7 +14,7 @@
 //! z_old), so one reduction over g is enough. With p_new = −z + β p, (p_new, M p_new) = (g, z) − 2 β (g, p) +
 //! β² (p, M p).
 
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use num_traits::Float;
 
 use crate::direction::{fits, minus, vectors};
@@ -98,9 +98,9 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
     }
 
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
-        let found = self.inverse.class();
-        if found > Class::Symmetric {
-            let (method, needed) = ("NonlinearCg", Class::Symmetric);
+        let found = self.inverse.kind();
+        if found > PreconditionerKind::Symmetric {
+            let (method, needed) = ("NonlinearCg", PreconditionerKind::Symmetric);
             return Err(Error::Preconditioner { method, needed, found }.into());
         }
         let [z, z_old, p] = vectors(&mut self.kept, x)?;
@@ -108,7 +108,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         let dots = g.dots([z, z_old, p]);
         let [gz, gz_old, gp] = V::wait_for([&dots[0], &dots[1], &dots[2]]);
 
-        let restart = V::Real::of(0.0);
+        let restart = V::Real::from_f64(0.0);
         let mut beta = match &self.last {
             None => restart,
             Some(Last { rho, slope, square, .. }) => {
@@ -117,14 +117,14 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
                     Beta::PolakRibierePlus => (yz / *rho).max(restart),
                     Beta::DaiKou => {
                         let beta = (yz - (yz - gz_old + *rho) * gp / yp) / yp;
-                        let least = V::Real::of(TRUNCATION) * gp / *square;
+                        let least = V::Real::from_f64(TRUNCATION) * gp / *square;
                         if beta < least { least } else { beta } // NaN stays and causes a restart
                     }
                 }
             }
         };
         let mut slope = beta * gp - gz;
-        if !slope.is_finite() || slope > -V::Real::of(DESCENT) * gz {
+        if !slope.is_finite() || slope > -V::Real::from_f64(DESCENT) * gz {
             (beta, slope) = (restart, -gz);
         }
         let restarted = beta == restart;
@@ -142,7 +142,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
         self.forget();
     }
 
-    fn retreat(&mut self) -> bool {
+    fn fall_back(&mut self) -> bool {
         // `last` belongs to the refused proposal.
         self.last.take().is_some_and(|last| !last.restarted)
     }

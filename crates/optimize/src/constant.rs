@@ -54,7 +54,7 @@ where
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         fits(&self.inverse, x)?;
         let budget = self.inner.stop_mut().max_iterations;
-        within("Constant::inner, max_iterations", V::Real::of(budget as f64), budget > 0, "1 or more")?;
+        within("Constant::inner, max_iterations", V::Real::from_f64(budget as f64), budget > 0, "1 or more")?;
         vectors::<V, 1>(&mut self.p, x)?;
         Ok(())
     }

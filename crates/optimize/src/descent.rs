@@ -28,7 +28,7 @@ use crate::{
 /// [`DescentReport::outcome`] gives the reason. A step can increase f only if the predicted decrease is less
 /// than a few times the noise of the line search, and then by at most this noise, by default 256 times the
 /// round-off of f. If a direction does not descend or its line search fails, a safer direction is used
-/// ([`Direction::retreat`]). If no safer direction exists, the preconditioner is rebuilt and the step is
+/// ([`Direction::fall_back`]). If no safer direction exists, the preconditioner is rebuilt and the step is
 /// tried again. If that fails too, the descent ends. *Cost* per iteration: the cost of the direction, a value
 /// per trial step, 1 gradient, 4 inner products in 2 waits (3 waits if the line search needs slopes), 5
 /// passes. *Memory*: 4 vectors. After a call for the largest size, `minimize` allocates nothing, but
@@ -68,7 +68,7 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
     /// Returns the loop with a line search and a tolerance for the gradient. Vectors are allocated in the
     /// first call of [`minimize`](Self::minimize).
     pub fn new(search: L, stop: Stop<V::Real>) -> Self {
-        let zero = V::Real::of(0.0);
+        let zero = V::Real::from_f64(0.0);
         Self {
             search,
             stop,
@@ -128,10 +128,10 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
                 Err(failure) => break failure,
             };
 
-            if step.alpha != V::Real::of(1.0) {
-                d.axpby(&x.scalar(V::Real::of(0.0)), g, &x.scalar(step.alpha)); // s = alpha d
+            if step.alpha != V::Real::from_f64(1.0) {
+                d.axpby(&x.scalar(V::Real::from_f64(0.0)), g, &x.scalar(step.alpha)); // s = alpha d
             }
-            g.axpby(&x.scalar(V::Real::of(1.0)), g_trial, &minus(x)); // y
+            g.axpby(&x.scalar(V::Real::from_f64(1.0)), g_trial, &minus(x)); // y
             direction.learn(d, g, step.alpha);
             std::mem::swap(x, trial); // 5
             std::mem::swap(g, g_trial);
@@ -145,8 +145,8 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         self.stop.validate()?;
         self.search.validate()?;
         for (name, value) in [("Descent::decrease", self.decrease), ("Descent::step", self.step)] {
-            if value.is_nan() || value < V::Real::of(0.0) {
-                return Err(Error::Parameter { name, value: value.wide(), range: "0 or more" });
+            if value.is_nan() || value < V::Real::from_f64(0.0) {
+                return Err(Error::Parameter { name, value: value.as_f64(), range: "0 or more" });
             }
         }
         Ok(())

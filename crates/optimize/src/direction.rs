@@ -21,7 +21,7 @@ pub enum Proposal<T> {
 ///
 /// `F` is the trait that the rule requires of the objective: none for first-order rules,
 /// [`Linearize`](crate::Linearize) for Newton's method. The driver tests every d for descent, and calls
-/// [`retreat`](Self::retreat) when d does not descend or its line search fails.
+/// [`fall_back`](Self::fall_back) when d does not descend or its line search fails.
 ///
 /// ```
 /// use coarsen_optimize::{DescentError, Direction, Proposal};
@@ -61,7 +61,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Records that another direction took the step s, which changed the gradient by y.
     ///
     /// Data about the last proposal of this direction are then invalid. The default drops all data.
-    fn witness(&mut self, s: &V, y: &V) {
+    fn observe(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
     }
@@ -71,7 +71,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
 
     /// Requests a safer direction for the next proposal at this x; returns false if none exists. After 32
     /// failures at the same x the driver stops calling this function.
-    fn retreat(&mut self) -> bool {
+    fn fall_back(&mut self) -> bool {
         false
     }
 
@@ -100,14 +100,14 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         (**self).learn(s, y, alpha);
     }
-    fn witness(&mut self, s: &V, y: &V) {
-        (**self).witness(s, y);
+    fn observe(&mut self, s: &V, y: &V) {
+        (**self).observe(s, y);
     }
     fn forget(&mut self) {
         (**self).forget();
     }
-    fn retreat(&mut self) -> bool {
-        (**self).retreat()
+    fn fall_back(&mut self) -> bool {
+        (**self).fall_back()
     }
     fn inner_iterations(&self) -> usize {
         (**self).inner_iterations()
@@ -119,7 +119,7 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
 
 /// Returns the first step along a gradient of unknown scale, which moves x by the smaller of 1 and ‖g‖.
 pub(crate) fn cautious<V: Vector>(g: &V) -> V::Real {
-    g.norm().max(V::Real::of(1.0)).recip()
+    g.norm().max(V::Real::from_f64(1.0)).recip()
 }
 
 /// Returns an error if the size of a preconditioner differs from the size of x.
@@ -141,5 +141,5 @@ pub(crate) fn vectors<'a, V: Vector, const N: usize>(
 
 /// Returns −1 as a scalar of the device of v.
 pub(crate) fn minus<V: Vector>(v: &V) -> V::Scalar {
-    v.scalar(-V::Real::of(1.0))
+    v.scalar(-V::Real::from_f64(1.0))
 }

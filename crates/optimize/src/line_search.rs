@@ -150,7 +150,7 @@ pub trait LineSearch<T> {
 /// Returns the smaller of the first trial step and the largest allowed step. `Float::min` would ignore a NaN.
 pub(crate) fn first_trial<T: Real>(first: T, most: T) -> Result<T, LineSearchFailure> {
     let longest = if first >= most || most.is_nan() { most } else { first };
-    if longest > T::zero() { Ok(longest) } else { Err(LineSearchFailure::Blocked { most: longest.wide() }) }
+    if longest > T::zero() { Ok(longest) } else { Err(LineSearchFailure::Blocked { most: longest.as_f64() }) }
 }
 
 /// Returns an error for a parameter unless it is `good`.
@@ -160,7 +160,7 @@ pub(crate) fn within<T: Real>(
     good: bool,
     range: &'static str,
 ) -> Result<(), Error> {
-    if good { Ok(()) } else { Err(Error::Parameter { name, value: value.wide(), range }) }
+    if good { Ok(()) } else { Err(Error::Parameter { name, value: value.as_f64(), range }) }
 }
 
 impl<T, L: LineSearch<T> + ?Sized> LineSearch<T> for Box<L> {

@@ -88,7 +88,7 @@ enum Hessian {
 
 /// η = min(1/2, √max(`size`, τ)).
 fn forced<T: Real>(size: T, floor: T) -> T {
-    size.max(floor).sqrt().min(T::of(0.5))
+    size.max(floor).sqrt().min(T::from_f64(0.5))
 }
 
 struct Last<T> {
@@ -99,7 +99,7 @@ struct Last<T> {
 impl<V: Vector> Newton<V, Cg<V>> {
     /// Returns Newton's method with inner systems solved to 1e-12 in `f64` and 1e-5 in `f32`.
     pub fn exact() -> Self {
-        let tolerance = V::Real::of(if V::Real::EPSILON.wide() > 1e-10 { 1e-5 } else { 1e-12 });
+        let tolerance = V::Real::from_f64(if V::Real::EPSILON.as_f64() > 1e-10 { 1e-5 } else { 1e-12 });
         Self::with(Cg::new(Stop::relative(tolerance)), Forcing::AsGiven)
     }
 
@@ -141,7 +141,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
 
     /// Returns η for a gradient of norm `norm`.
     fn eisenstat_walker(&mut self, norm: V::Real) -> V::Real {
-        let [gamma, threshold, most] = [0.9, 0.1, 0.5].map(V::Real::of);
+        let [gamma, threshold, most] = [0.9, 0.1, 0.5].map(V::Real::from_f64);
         let eta = match &self.last {
             None => most,
             Some(Last { eta, .. }) if self.chosen => return *eta,
@@ -172,17 +172,17 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
             Forcing::EisenstatWalker => Some((self.eisenstat_walker(g.norm()), false)),
             Forcing::Preconditioned { floor } => {
                 fits(m, x)?;
-                let energy = m.apply_dot(g, d).value.read().max(V::Real::of(0.0));
+                let energy = m.apply_dot(g, d).value.read().max(V::Real::from_f64(0.0));
                 Some((forced(energy.sqrt(), floor), true))
             }
             Forcing::Gradient { floor } => Some((forced(g.norm(), floor), true)),
         };
         let [p] = vectors(&mut self.p, x)?;
-        p.fill(V::Real::of(0.0));
+        p.fill(V::Real::from_f64(0.0));
         let own = self.inner.stop_mut().relative;
         if let Some((eta, preconditioned)) = forced {
             let tested = self.inner.stop_in_preconditioner(preconditioned.then_some(eta)) && preconditioned;
-            self.inner.stop_mut().relative = if tested { V::Real::of(0.0) } else { eta };
+            self.inner.stop_mut().relative = if tested { V::Real::from_f64(0.0) } else { eta };
         }
         let solved = match &mut self.monitor {
             Some(monitor) => self.inner.solve_with(a, m, g, p, &mut **monitor),
@@ -204,7 +204,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         // The last descent may have ended without a call of `learn`.
         (self.hessian, self.chosen) = (Hessian::Given, false);
         let budget = self.inner.stop_mut().max_iterations;
-        within("Newton::inner, max_iterations", V::Real::of(budget as f64), budget > 0, "1 or more")?;
+        within("Newton::inner, max_iterations", V::Real::from_f64(budget as f64), budget > 0, "1 or more")?;
         vectors::<V, 1>(&mut self.p, x)?;
         Ok(())
     }
@@ -231,11 +231,11 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
     }
 
     fn learn(&mut self, s: &V, y: &V, _: V::Real) {
-        <Self as Direction<V, F>>::witness(self, s, y);
+        <Self as Direction<V, F>>::observe(self, s, y);
     }
 
     /// A step of another direction has the same effect as an own step, because it changes x.
-    fn witness(&mut self, _: &V, _: &V) {
+    fn observe(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;
     }
@@ -248,7 +248,7 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
         self.inner_iterations
     }
 
-    fn retreat(&mut self) -> bool {
+    fn fall_back(&mut self) -> bool {
         let choice = self.hessian == Hessian::Exact;
         if choice {
             self.hessian = Hessian::StandIn;

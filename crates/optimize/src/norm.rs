@@ -51,7 +51,7 @@ impl<V: Vector> Norm<V> {
     /// Returns the norm of a gradient. *Panics* if its length differs from the number of weights.
     pub fn of(&mut self, g: &V) -> V::Real {
         let Some(Weights { weights, scaled }) = &mut self.0 else { return g.norm() };
-        let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::of(v)));
+        let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::from_f64(v)));
         scaled.hadamard(&one, weights, g, &zero);
         scaled.norm()
     }
@@ -84,7 +84,7 @@ pub fn grid_weights<T: Real>(
     time_step: T,
     components: usize,
 ) -> Result<Vec<T>, Error> {
-    let unit = T::of(24.0) * spacing * spacing * time_step;
+    let unit = T::from_f64(24.0) * spacing * spacing * time_step;
     let is_unit = unit.is_finite() && spacing > T::zero() && time_step > T::zero();
     within("grid_weights, 24 Δx² Δt", unit, is_unit, "positive and finite")?;
     let forces: Vec<T> = stiffness.iter().map(|&xi| unit * xi).collect(); // (9)
@@ -100,7 +100,7 @@ pub fn grid_weights<T: Real>(
 /// # Errors
 /// [`Error::Parameter`] for a force that is not positive and finite.
 pub fn node_weights<T: Real>(forces: &[T], components: usize) -> Result<Vec<T>, Error> {
-    let mean = T::of(1.0 / (forces.len() as f64).sqrt());
+    let mean = T::from_f64(1.0 / (forces.len() as f64).sqrt());
     let mut weights = Vec::with_capacity(components * forces.len());
     for &force in forces {
         within(

@@ -48,18 +48,18 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
 
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         if std::mem::take(&mut self.fallen) {
-            self.first.witness(s, y);
+            self.first.observe(s, y);
             self.second.learn(s, y, alpha);
         } else {
             self.first.learn(s, y, alpha);
-            self.second.witness(s, y);
+            self.second.observe(s, y);
         }
     }
 
-    fn witness(&mut self, s: &V, y: &V) {
+    fn observe(&mut self, s: &V, y: &V) {
         self.fallen = false;
-        self.first.witness(s, y);
-        self.second.witness(s, y);
+        self.first.observe(s, y);
+        self.second.observe(s, y);
     }
 
     fn forget(&mut self) {
@@ -68,11 +68,11 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
         self.second.forget();
     }
 
-    fn retreat(&mut self) -> bool {
+    fn fall_back(&mut self) -> bool {
         if self.fallen {
-            return self.second.retreat();
+            return self.second.fall_back();
         }
-        self.fallen = !self.first.retreat();
+        self.fallen = !self.first.fall_back();
         true
     }
 

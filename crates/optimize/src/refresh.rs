@@ -51,7 +51,7 @@ impl Pace {
             Refresh::AtStart => k == 0,
             Refresh::Every(n) => k.is_multiple_of(n.max(1)),
             Refresh::WhenSlower(n) => {
-                k == 0 || self.slower(n.max(1), k - self.born.unwrap_or(0), norm.wide().ln())
+                k == 0 || self.slower(n.max(1), k - self.born.unwrap_or(0), norm.as_f64().ln())
             }
         };
         if due {
@@ -62,7 +62,7 @@ impl Pace {
 
     /// Records that the preconditioner was rebuilt in iteration `k`.
     pub(crate) fn renewed<T: Real>(&mut self, k: usize, norm: T) {
-        *self = Self { born: Some(k), judged: k + 1, mark: norm.wide().ln(), first: 0.0 };
+        *self = Self { born: Some(k), judged: k + 1, mark: norm.as_f64().ln(), first: 0.0 };
     }
 
     /// Whether the preconditioner is older than iteration `k`, or of unknown age.
@@ -148,14 +148,14 @@ where
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         self.direction.learn(s, y, alpha);
     }
-    fn witness(&mut self, s: &V, y: &V) {
-        self.direction.witness(s, y);
+    fn observe(&mut self, s: &V, y: &V) {
+        self.direction.observe(s, y);
     }
     fn forget(&mut self) {
         self.direction.forget();
     }
-    fn retreat(&mut self) -> bool {
-        self.direction.retreat()
+    fn fall_back(&mut self) -> bool {
+        self.direction.fall_back()
     }
     fn inner_iterations(&self) -> usize {
         self.direction.inner_iterations()

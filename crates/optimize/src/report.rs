@@ -251,8 +251,8 @@ impl<T: Real> From<DescentReport<T>> for NotMinimized {
         Self {
             outcome: r.outcome,
             iterations: r.iterations,
-            gradient: r.gradient.wide(),
-            tolerance: r.tolerance.wide(),
+            gradient: r.gradient.as_f64(),
+            tolerance: r.tolerance.as_f64(),
         }
     }
 }

@@ -19,13 +19,13 @@ pub struct Rosenbrock;
 impl Rosenbrock {
     /// (−1.2, 1, −1.2, 1, …).
     pub fn start<T: Real>(n: usize) -> Vec<T> {
-        (0..n).map(|i| T::of(if i.is_multiple_of(2) { -1.2 } else { 1.0 })).collect()
+        (0..n).map(|i| T::from_f64(if i.is_multiple_of(2) { -1.2 } else { 1.0 })).collect()
     }
 }
 
 impl<T: Real> Objective<Vec<T>> for Rosenbrock {
     fn value(&mut self, x: &Vec<T>) -> T {
-        let term = |w: &[T]| T::of(100.0) * (w[1] - w[0] * w[0]).powi(2) + (T::one() - w[0]).powi(2);
+        let term = |w: &[T]| T::from_f64(100.0) * (w[1] - w[0] * w[0]).powi(2) + (T::one() - w[0]).powi(2);
         x.chunks_exact(2).map(term).sum()
     }
 
@@ -34,8 +34,8 @@ impl<T: Real> Objective<Vec<T>> for Rosenbrock {
         g.fill(T::zero());
         for (x, g) in x.chunks_exact(2).zip(g.chunks_exact_mut(2)) {
             let bend = x[1] - x[0] * x[0];
-            g[0] = T::of(-400.0) * x[0] * bend - T::of(2.0) * (T::one() - x[0]);
-            g[1] = T::of(200.0) * bend;
+            g[0] = T::from_f64(-400.0) * x[0] * bend - T::from_f64(2.0) * (T::one() - x[0]);
+            g[1] = T::from_f64(200.0) * bend;
         }
     }
 }

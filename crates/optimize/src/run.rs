@@ -190,10 +190,10 @@ impl<T: Real> DescentState<T> {
         if !(slope.is_finite() && dd.is_finite()) {
             return Ok(Err(Refusal::NotFinite));
         }
-        let noise = T::of(Dot::<T>::ROUNDINGS) * T::EPSILON * magnitude;
+        let noise = T::from_f64(Dot::<T>::ROUNDINGS) * T::EPSILON * magnitude;
         if slope >= -noise {
-            let slope = slope.wide();
-            let ascent = slope > noise.wide();
+            let slope = slope.as_f64();
+            let ascent = slope > noise.as_f64();
             return Ok(Err(if ascent { Refusal::Ascent { slope } } else { Refusal::RoundOff { slope } }));
         }
         let first = match proposal {
@@ -212,8 +212,8 @@ impl<T: Real> DescentState<T> {
     fn predict(&self, slope: T) -> Option<T> {
         let last = self.last.as_ref()?;
         let same = last.alpha * last.slope / slope; // equal first-order decrease
-        let parabola = T::of(2.0) * last.fall / slope; // (3.60)
-        let scale = T::of(SCALE);
+        let parabola = T::from_f64(2.0) * last.fall / slope; // (3.60)
+        let scale = T::from_f64(SCALE);
         let guess = if parabola > T::zero() { parabola.max(same / scale).min(same * scale) } else { same };
         (guess.is_finite() && guess > T::zero()).then_some(guess)
     }
@@ -235,7 +235,7 @@ impl<T: Real> DescentState<T> {
         if self.failures > RECOVERIES {
             return Ok(false);
         }
-        let retreats = direction.retreat();
+        let retreats = direction.fall_back();
         self.retreats += usize::from(retreats);
         if retreats || !self.pace.stale(self.iterations) || !direction.refresh(f, x)? {
             return Ok(retreats);
@@ -262,7 +262,7 @@ impl<T: Real> DescentState<T> {
             None
         };
         (self.idle, self.failures) = (self.idle + 1, 0);
-        if -fall > T::of(4.0) * self.round_off || norm < T::of(PROGRESS) * self.mark {
+        if -fall > T::from_f64(4.0) * self.round_off || norm < T::from_f64(PROGRESS) * self.mark {
             (self.mark, self.idle) = (norm, 0);
         }
         self.last = Some(Last { alpha: step.alpha, slope: aim.start.slope, fall });

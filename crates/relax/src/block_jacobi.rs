@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Reused, Setup, SetupError, Update};
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
@@ -45,7 +45,11 @@ impl Default for BlockJacobi {
 
 impl BlockJacobi {
     /// Writes D⁻¹ into existing blocks, and returns the class of M. Checks that every entry of A is finite.
-    fn invert<T: Real>(&self, a: &Bsr<T>, inverses: &mut DenseBlocks<T>) -> Result<Class, SetupError> {
+    fn invert<T: Real>(
+        &self,
+        a: &Bsr<T>,
+        inverses: &mut DenseBlocks<T>,
+    ) -> Result<PreconditionerKind, SetupError> {
         if self.l1 {
             inverses.invert_l1_diagonal(a, "l1 block-jacobi")?; // sums all of A, and finds NaN and infinity
         } else {
@@ -53,7 +57,7 @@ impl BlockJacobi {
             inverses.invert_diagonal(a, "block-jacobi")?;
         }
         let symmetric = (0..a.pattern().rows()).all(|i| symmetric_diagonal_block(a, i));
-        Ok(if symmetric { inverses.class() } else { Class::Linear })
+        Ok(if symmetric { inverses.kind() } else { PreconditionerKind::Linear })
     }
 }
 
@@ -70,7 +74,7 @@ pub struct BlockDiagonal<T, B: Backend> {
     recipe: BlockJacobi,
     on: B,
     pattern: Arc<Pattern>,
-    class: Class,
+    class: PreconditionerKind,
     inverses: DenseBlocks<T>,
     d: B::Blocks,
 }
@@ -91,10 +95,10 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.d.apply(B::Real::of(self.recipe.omega), r, zero(), z);
+        self.d.apply(B::Real::from_f64(self.recipe.omega), r, zero(), z);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 

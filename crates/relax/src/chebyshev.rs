@@ -18,7 +18,7 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
     Update, check_blocks, check_storable,
 };
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
@@ -131,9 +131,9 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     spectrum: Spectrum<T>,
     on_device: Option<DeviceSpectrum<B>>,
     radius: f64,
-    class: Class,
+    class: PreconditionerKind,
     /// β and the class of the prepared matrix.
-    next: (f64, Class),
+    next: (f64, PreconditionerKind),
     a: B::Matrix,
     m: B::Blocks,
     d: B::Vector,
@@ -183,7 +183,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
         self.pre_smooth(r, z);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
@@ -209,7 +209,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 
     /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
-        let (omega, beta) = (B::Real::of(omega), B::Real::of(beta));
+        let (omega, beta) = (B::Real::from_f64(omega), B::Real::from_f64(beta));
         self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }
@@ -234,9 +234,9 @@ impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
         let [theta, _] = self.interval();
         if self.recipe.degree == 1 {
             // Only x is needed, not d.
-            return self.m.apply(B::Real::of(1.0 / theta), b, zero(), x);
+            return self.m.apply(B::Real::from_f64(1.0 / theta), b, zero(), x);
         }
-        self.m.apply(B::Real::of(1.0 / theta), b, zero(), &mut self.d); // 2
+        self.m.apply(B::Real::from_f64(1.0 / theta), b, zero(), &mut self.d); // 2
         x.copy(&self.d); // 4
         self.iterate(b, x);
     }

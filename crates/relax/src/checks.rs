@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Smoother};
-use coarsen_core::{Class, Error, Real};
+use coarsen_core::{Error, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 
 use crate::Spectrum;
@@ -51,9 +51,13 @@ pub(crate) fn radius_and_class<T: Real>(
     spectrum: &mut Spectrum<T>,
     a: &Bsr<T>,
     m: &DenseBlocks<T>,
-) -> Result<(f64, Class), SetupError> {
+) -> Result<(f64, PreconditionerKind), SetupError> {
     let radius = spectrum.bound(a, m)?;
-    let class = if symmetric || self::symmetric(a) { Class::Symmetric } else { Class::Linear };
+    let class = if symmetric || self::symmetric(a) {
+        PreconditionerKind::Symmetric
+    } else {
+        PreconditionerKind::Linear
+    };
     Ok((radius, class))
 }
 

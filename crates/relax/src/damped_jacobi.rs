@@ -13,7 +13,7 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
     Update, check_blocks, check_storable,
 };
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
@@ -75,9 +75,9 @@ pub struct DampedBlockJacobi<T: Real, B: Backend> {
     spectrum: Spectrum<T>,
     on_device: Option<DeviceSpectrum<B>>,
     /// β and the class of the matrix in use.
-    used: (f64, Class),
+    used: (f64, PreconditionerKind),
     /// β and the class of the prepared matrix.
-    next: (f64, Class),
+    next: (f64, PreconditionerKind),
     a: B::Matrix,
     d: B::Blocks,
     step: B::Vector,
@@ -130,7 +130,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for DampedBlockJacobi<T, B> 
         self.pre_smooth(r, z);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.used.1
     }
 
@@ -149,11 +149,11 @@ impl<T: Real, B: Backend> Smoother<T, B> for DampedBlockJacobi<T, B> {
     }
 
     fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.d.apply(B::Real::of(self.omega()), b, zero(), x);
+        self.d.apply(B::Real::from_f64(self.omega()), b, zero(), x);
     }
 
     fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        let omega = B::Real::of(self.omega());
+        let omega = B::Real::from_f64(self.omega());
         self.a.relax_into(&self.d, omega, zero(), b, x, &mut self.step, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }

@@ -11,7 +11,7 @@ use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, SYMMETRY_ROUND_OFF, Setup, SetupError,
     Smoother, SmootherFacts, SweepDirection, Update, check_blocks, check_storable,
 };
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
@@ -63,7 +63,7 @@ impl GaussSeidel {
     /// half of its digits, which `Cg` requires.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
         let to_round_off =
-            self.symmetric || a.asymmetric_pair(T::EPSILON * T::of(SYMMETRY_ROUND_OFF)).is_none();
+            self.symmetric || a.asymmetric_pair(T::EPSILON * T::from_f64(SYMMETRY_ROUND_OFF)).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
     }
 
@@ -178,8 +178,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricGaussSeidel<T, 
         }
     }
 
-    fn class(&self) -> Class {
-        if self.symmetry.to_half_digits { self.sweeps.class() } else { Class::Linear }
+    fn kind(&self) -> PreconditionerKind {
+        if self.symmetry.to_half_digits { self.sweeps.kind() } else { PreconditionerKind::Linear }
     }
 
     fn size(&self) -> Option<usize> {
@@ -278,7 +278,7 @@ struct RowGaussSeidel<T, B: Backend> {
     d: B::Blocks,
     rows: B::Rows,
     inverses: DenseBlocks<T>,
-    class: Class,
+    class: PreconditionerKind,
     bytes: usize,
 }
 
@@ -288,11 +288,11 @@ impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
         let stored = (a.values().len() + inverses.values().len()) * size_of::<B::Stored>();
         Ok(Self {
             on: on.clone(),
-            omega: B::Real::of(omega),
+            omega: B::Real::from_f64(omega),
             a: on.matrix(a)?,
             d: on.blocks(&inverses)?,
             rows: on.rows(&on.relaxation_order(a.pattern()))?,
-            class: inverses.class(),
+            class: inverses.kind(),
             bytes: stored + size_of_val(inverses.values()),
             inverses,
         })
@@ -306,7 +306,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for RowGaussSeidel<T, B> {
     }
 
     /// Returns the class for a symmetric A.
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
@@ -360,7 +360,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for RowGaussSeidel<T, B> {
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.class = self.inverses.class();
+        self.class = self.inverses.kind();
         self.a.set_values(a)?;
         Ok(self.d.set_values(&self.inverses)?)
     }

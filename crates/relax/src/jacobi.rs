@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::{one, zero};
 
@@ -51,7 +51,7 @@ impl Default for Jacobi {
 impl Jacobi {
     /// Writes ω dᵢ⁻¹ for every row of a finite A to `d`, and returns the class of M. Nothing is written if a
     /// diagonal entry is zero or V cannot hold ω dᵢ⁻¹.
-    fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<Class, SetupError> {
+    fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<PreconditionerKind, SetupError> {
         let b = a.block().0;
         let entry = |row: usize| -> T {
             let (i, within) = (row / b, row % b);
@@ -63,22 +63,22 @@ impl Jacobi {
                 a.get(row, row)
             }
         };
-        let mut class = Class::Symmetric;
+        let mut class = PreconditionerKind::Symmetric;
         for row in 0..a.shape().0 {
             let divisor = entry(row);
             if divisor == T::zero() {
                 return Err(SetupError::ZeroDiagonal { row, method: "jacobi" });
             }
-            let value = self.omega / divisor.wide();
-            let stored = V::of(value);
+            let value = self.omega / divisor.as_f64();
+            let stored = V::from_f64(value);
             if !stored.is_finite() || stored == V::zero() {
                 return Err(Error::Range { what: "the inverted diagonal", value, storage: V::NAME }.into());
             }
             if divisor < T::zero() {
-                class = Class::Linear; // M is not positive definite
+                class = PreconditionerKind::Linear; // M is not positive definite
             }
         }
-        d.iter_mut().enumerate().for_each(|(row, d)| *d = V::of(self.omega / entry(row).wide()));
+        d.iter_mut().enumerate().for_each(|(row, d)| *d = V::from_f64(self.omega / entry(row).as_f64()));
         Ok(class)
     }
 }
@@ -88,7 +88,7 @@ pub struct Diagonal<B: Backend> {
     recipe: Jacobi,
     on: B,
     pattern: Arc<Pattern>,
-    class: Class,
+    class: PreconditionerKind,
     host: Vec<B::Real>,
     d: B::Vector,
 }
@@ -111,7 +111,7 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
         z.hadamard(&r.scalar(one()), &self.d, r, &r.scalar(zero()));
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 

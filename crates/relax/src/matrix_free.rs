@@ -9,7 +9,7 @@
 //! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹ r instead of r.
 
 use coarsen_backend::{Backend, SetupError, Smoother, SmootherFacts};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -59,8 +59,8 @@ impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
         z.hadamard(&r.scalar(one()), &self.inverse, r, &r.scalar(zero()));
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -135,7 +135,7 @@ impl Chebyshev {
         let start = on.vector(&start_vector::<B::Real>(rows))?;
         let radius = match rows {
             0 => 1.0,
-            _ => spectrum.estimate(a, &mut inverse, &start)?.wide(),
+            _ => spectrum.estimate(a, &mut inverse, &start)?.as_f64(),
         };
         let (degree, ratio) = (self.degree, self.ratio);
         Ok(MatrixFreeChebyshev { a, inverse, degree, radius, ratio, residual: start.like()?, d: start })
@@ -152,7 +152,7 @@ impl<V: Vector> MatrixFreeChebyshev<'_, V> {
 impl<V: Vector> MatrixFreeChebyshev<'_, V> {
     /// Applies the polynomial for A x = b, from x = 0 or from the given x.
     fn iterate(&mut self, b: &V, x: &mut V, from_zero: bool) {
-        let number = |v: f64| b.scalar(V::Real::of(v));
+        let number = |v: f64| b.scalar(V::Real::from_f64(v));
         let (beta, alpha) = (self.radius, self.radius / self.ratio);
         let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
         let sigma = theta / delta; // 1
@@ -181,8 +181,8 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
         self.iterate(r, z, true);
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -230,10 +230,10 @@ impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> 
 fn inverse<T: Real>(diagonal: &[T], omega: f64, method: &'static str) -> Result<Vec<T>, SetupError> {
     let one = |(row, d): (usize, &T)| {
         if !(*d > T::zero() && d.is_finite()) {
-            return Err(SetupError::NotPositive { row, diagonal: d.wide(), method });
+            return Err(SetupError::NotPositive { row, diagonal: d.as_f64(), method });
         }
-        let value = omega / d.wide();
-        let stored = T::of(value);
+        let value = omega / d.as_f64();
+        let stored = T::from_f64(value);
         if !stored.is_finite() || stored.is_zero() {
             return Err(Error::Range { what: "the inverted diagonal", value, storage: T::NAME }.into());
         }

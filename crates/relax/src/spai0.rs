@@ -83,7 +83,7 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
             let missing = SetupError::ZeroDiagonal { row: i * b, method: "spai0" };
             let diagonal = a.value(a.pattern().find(i, i).ok_or(missing)?);
             // Entries are divided by the largest entry, so that no square leaves the range.
-            let scale = a.row(i).flat_map(|(_, v)| v).fold(0.0_f64, |s, v| s.max(v.wide().abs()));
+            let scale = a.row(i).flat_map(|(_, v)| v).fold(0.0_f64, |s, v| s.max(v.as_f64().abs()));
             if scale == 0.0 {
                 return Err(SetupError::ZeroDiagonal { row: i * b, method: "spai0" });
             }
@@ -91,7 +91,7 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
             for (_, block) in a.row(i) {
                 for r in 0..b {
                     for c in 0..b {
-                        let of = |row: usize, k: usize| block[row * b + k].wide() / scale;
+                        let of = |row: usize, k: usize| block[row * b + k].as_f64() / scale;
                         gram[r * b + c] += (0..b).map(|k| of(r, k) * of(c, k)).sum::<f64>();
                     }
                 }
@@ -103,7 +103,7 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
                     let mut sum = 0.0;
                     for r in 0..b {
                         for c in 0..b {
-                            let twice = (diagonal[r * b + c].wide() + diagonal[c * b + r].wide()) / scale;
+                            let twice = (diagonal[r * b + c].as_f64() + diagonal[c * b + r].as_f64()) / scale;
                             sum += q[r * b + k] * twice * q[c * b + l];
                         }
                     }
@@ -118,7 +118,7 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
                             sum += q[r * b + k] * scratch[k * b + l] * q[c * b + l];
                         }
                     }
-                    m[r * b + c] = T::of(sum / scale);
+                    m[r * b + c] = T::from_f64(sum / scale);
                 }
             }
         }

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Class, Compiled, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Compiled, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -104,7 +104,7 @@ impl<T: Real> Spectrum<T> {
             self.start = start_vector(a.shape().0);
         }
         self.estimate.ceiling = bound;
-        Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.wide())
+        Ok(self.estimate.estimate(a, &mut &*inverses, &self.start)?.as_f64())
     }
 
     /// Whether the estimate for rows and columns in the middle of A reaches a bound for all of A. No
@@ -129,7 +129,7 @@ impl<T: Real> Spectrum<T> {
         let rows = first..first + size;
         let part = PrincipalBlock { a, rows: rows.clone() };
         let found = self.look.estimate(&part, &mut PrincipalInverses(&inverses.values()[rows]), &self.part);
-        found.is_ok_and(|radius| radius.wide() >= bound)
+        found.is_ok_and(|radius| radius.as_f64() >= bound)
     }
 
     /// Returns the size in bytes of the vectors that Lanczos keeps.
@@ -217,8 +217,8 @@ impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
     }
 
     /// Negative entries are detected by the caller or by the estimate.
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -256,7 +256,7 @@ impl<B: NumericPlace> DeviceSpectrum<B> {
             }
         };
         room.estimate.ceiling = usable(row_sum);
-        Ok(room.estimate.estimate(a, &mut Inverses::<B>(d), &room.start)?.wide())
+        Ok(room.estimate.estimate(a, &mut Inverses::<B>(d), &room.start)?.as_f64())
     }
 }
 
@@ -269,8 +269,8 @@ impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
     }
 
     /// For blocks that are not positive definite the estimate returns an error.
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     /// Returns `None`; the caller creates vectors of the size of the matrix.
@@ -297,7 +297,7 @@ fn row_sums<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>) -> Option<f64> {
             larger(largest, sum * inverses.block(i)[0].abs())
         })
     };
-    Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &larger).wide())
+    Some(tree(0..pattern.rows(), LEAF, parallel::worth(a.nnz()), &leaf, &larger).as_f64())
 }
 
 /// The number of block rows per task with b × b products.
@@ -311,7 +311,7 @@ fn row_of_nonnegative<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>, i: usize, 
         for (y, d) in y.iter_mut().zip(inverses.block(i).chunks_exact(b)) {
             for (q, x) in x[j * b..][..b].iter().enumerate() {
                 let column = block[q..].iter().step_by(b);
-                *y += x * d.iter().zip(column).map(|(d, v)| d.wide() * v.wide()).sum::<f64>().abs();
+                *y += x * d.iter().zip(column).map(|(d, v)| d.as_f64() * v.as_f64()).sum::<f64>().abs();
             }
         }
     }
@@ -320,13 +320,13 @@ fn row_of_nonnegative<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>, i: usize, 
 /// Whether a diagonal block is unsymmetric in more than half of its digits.
 fn has_unsymmetric_diagonal<T: Real>(a: &Bsr<T>) -> bool {
     let (pattern, (b, _)) = (a.pattern(), a.block());
-    let tolerance = T::EPSILON.sqrt().wide();
+    let tolerance = T::EPSILON.sqrt().as_f64();
     let is_unsymmetric = |i: usize| {
         let block = pattern.find(i, i).map_or(&[][..], |k| a.value(k));
         (0..b * b.min(block.len())).any(|k| {
             let (r, s) = (k / b, k % b);
             let [above, below, first, second] =
-                [r * b + s, s * b + r, r * b + r, s * b + s].map(|k| block[k].wide());
+                [r * b + s, s * b + r, r * b + r, s * b + s].map(|k| block[k].as_f64());
             s > r && (above - below).abs() > tolerance * (first * second).abs().sqrt().max(above.abs())
         })
     };

@@ -135,7 +135,7 @@ impl RugeStueben {
         let row = |i: usize| {
             let others = || a.row(i).filter(move |(j, _)| *j != i).map(|(j, v)| (j as u32, v[0].abs()));
             let largest = others().fold(T::zero(), |m, (_, v)| m.max(v));
-            let enough = T::of(self.theta) * largest;
+            let enough = T::from_f64(self.theta) * largest;
             others().filter(|&(_, v)| v > T::zero() && v >= enough).map(|(j, _)| j).collect()
         };
         (0..a.pattern().rows()).map(row).collect()
@@ -200,7 +200,7 @@ fn interpolate<T: Real>(
         }
     }
     if !(diagonal > T::zero() && diagonal.is_finite()) {
-        let (method, diagonal) = ("ruge-stueben", diagonal.wide());
+        let (method, diagonal) = ("ruge-stueben", diagonal.as_f64());
         return Err(SetupError::NotPositive { method, row: i, diagonal });
     }
     if some[1].is_zero() {

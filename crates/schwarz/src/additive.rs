@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Class, Error, Preconditioner, Real};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
 
@@ -121,7 +121,7 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     from: Vec<u32>,
     restricted: Bsr<T>,
     solver: Solver<T, V, S>,
-    class: Class,
+    class: PreconditionerKind,
     residual: Vec<V>,
     correction: Vec<V>,
     /// The scratch memory of checks.
@@ -171,7 +171,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             cover,
             from,
             restricted,
-            class: class.max(solver.class()),
+            class: class.max(solver.kind()),
             solver,
             residual: places.clone(),
             correction: places,
@@ -183,7 +183,11 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
 
 impl AdditiveSchwarz {
     /// Returns the class of the preconditioner for this matrix, found from its values.
-    fn check<T: Real, V: Real>(&self, a: &Bsr<T>, checked: &mut Checked<T>) -> Result<Class, SetupError> {
+    fn check<T: Real, V: Real>(
+        &self,
+        a: &Bsr<T>,
+        checked: &mut Checked<T>,
+    ) -> Result<PreconditionerKind, SetupError> {
         let pair = a.asymmetric_pair(T::EPSILON.sqrt());
         if self.inner == Inner::Factors {
             a.check_finite()?;
@@ -201,8 +205,8 @@ impl AdditiveSchwarz {
             Some((row, column)) if self.inner == Inner::Inverses => {
                 Err(SetupError::Unsymmetric { method: METHOD, row, column })
             }
-            None if !(self.restricted && self.overlap > 0) => Ok(Class::Symmetric),
-            _ => Ok(Class::Linear),
+            None if !(self.restricted && self.overlap > 0) => Ok(PreconditionerKind::Symmetric),
+            _ => Ok(PreconditionerKind::Linear),
         }
     }
 }
@@ -258,7 +262,7 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
         each((0..self.pattern.rows(), Groups(&mut z[..], b)), 2048, worth, &combine);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
@@ -292,7 +296,7 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
         SetupError::unless_cancelled(&system)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;
-        self.class = class.max(self.solver.class());
+        self.class = class.max(self.solver.kind());
         Ok(Reused::Structure)
     }
 }

@@ -120,7 +120,7 @@ fn alone<T: Real>(
     let inverse = &mut inverses[at * b * b..(at + 1) * b * b];
     block.fill(T::zero());
     source.diagonal(i, block);
-    wide.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.wide());
+    wide.iter_mut().zip(&*block).for_each(|(w, v)| *w = v.as_f64());
     if !DenseBlocks::invert_one(wide, inverse, b) {
         return Err(SetupError::SingularBlock { node: i, first_row: i * b });
     }
@@ -171,7 +171,7 @@ fn diagonal<T: Real>(
     if !source.diagonal(i, block) {
         return Err(SetupError::ZeroDiagonal { row: i * b, method });
     }
-    for (k, d) in block.iter().step_by(b + 1).map(|d| d.wide()).enumerate() {
+    for (k, d) in block.iter().step_by(b + 1).map(|d| d.as_f64()).enumerate() {
         let row = i * b + k;
         if d == 0.0 {
             return Err(SetupError::ZeroDiagonal { row, method });

@@ -154,7 +154,7 @@ pub(crate) fn copy<T: Real, S: Real>(a: &Bsr<T>, from: &[u32], to: &mut Bsr<S>) 
     let area = a.block().0.pow(2);
     let leaf = |(from, to): (&[u32], Groups<&mut [S]>)| {
         for (&k, to) in from.iter().zip(to.0.chunks_exact_mut(area)) {
-            to.iter_mut().zip(a.value(k as usize)).for_each(|(to, v)| *to = S::of(v.wide()));
+            to.iter_mut().zip(a.value(k as usize)).for_each(|(to, v)| *to = S::from_f64(v.as_f64()));
         }
     };
     each((from, Groups(to.values_mut(), area)), 4096, parallel::worth(area * from.len()), &leaf);

@@ -56,7 +56,7 @@ impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
         for (&i, d) in plan.left_out().iter().zip(blocks) {
             let at = i as usize * b..(i as usize + 1) * b;
             for (z, row) in z[at.clone()].iter_mut().zip(d.chunks_exact(b)) {
-                *z = row.iter().zip(&r[at.clone()]).map(|(&d, &r)| V::of(d) * r).sum();
+                *z = row.iter().zip(&r[at.clone()]).map(|(&d, &r)| V::from_f64(d) * r).sum();
             }
         }
     }
@@ -106,7 +106,7 @@ fn solve<V: Real>(
     z: &mut [V],
 ) {
     let (floor, b) = (&plan.floors[level], plan.block());
-    let weight = V::of(inverses.weights[level]);
+    let weight = V::from_f64(inverses.weights[level]);
     let whole = Shared::new(z);
     match &inverses.packed[level] {
         Packed::Single(packed) => {

@@ -38,8 +38,8 @@ fn add_block<const B: usize, T: Real, E: Real>(
         let first = tile(n, column / SIDE, column / SIDE) - column / SIDE * AREA + column % SIDE * SIDE;
         for p in if a == c { q } else { 0 }..b {
             let row = a * b + p;
-            let v = block[p * b + q].wide() * (columns[q] * rows[p]);
-            w[first + row / SIDE * AREA + row % SIDE] += E::of(v);
+            let v = block[p * b + q].as_f64() * (columns[q] * rows[p]);
+            w[first + row / SIDE * AREA + row % SIDE] += E::from_f64(v);
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, raise: f
                 let s = scale[j * SIDE + c];
                 for r in 0..SIDE {
                     let at = first + c * SIDE + r;
-                    out[at] = S::of(m[at].wide() * (s * scale[i * SIDE + r]));
+                    out[at] = S::from_f64(m[at].as_f64() * (s * scale[i * SIDE + r]));
                 }
             }
         }
@@ -70,7 +70,7 @@ pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, raise: f
     if raise > 0.0 {
         for (k, s) in scale[..n * SIDE].iter().enumerate() {
             let at = entry(n, k, k);
-            out[at] = S::of((m[at].wide() + raise) * (s * s));
+            out[at] = S::from_f64((m[at].as_f64() + raise) * (s * s));
         }
     }
 }
@@ -82,10 +82,10 @@ const LARGEST: f64 = 10.0;
 
 /// Whether the inverse of a matrix with a unit diagonal can be trusted; returns its trace.
 pub(crate) fn trusted<E: Real>(least: E, m: &[E], n: usize, trust: f64) -> Option<f64> {
-    if least.wide() <= trust || least.is_nan() {
+    if least.as_f64() <= trust || least.is_nan() {
         return None;
     }
-    let trace: f64 = (0..n * SIDE).map(|k| m[entry(n, k, k)].wide()).sum();
+    let trace: f64 = (0..n * SIDE).map(|k| m[entry(n, k, k)].as_f64()).sum();
     (trace * trust <= LARGEST).then_some(trace)
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn trusted<E: Real>(least: E, m: &[E], n: usize, trust: f64) -> Optio
 /// what is added.
 pub(crate) fn raise<E: Real, S: Real>(trace: f64, n: usize) -> f64 {
     let rows = (n * SIDE) as f64;
-    let raise = (S::EPSILON.wide() + rows * E::EPSILON.wide()) * trace; // EPSILON is 2 u
+    let raise = (S::EPSILON.as_f64() + rows * E::EPSILON.as_f64()) * trace; // EPSILON is 2 u
     if raise * rows <= 1.0 { 0.0 } else { raise }
 }
 

@@ -115,7 +115,7 @@ fn factored<T: Real, R>(
     mapped: &mut Mapped,
     make: &mut dyn FnMut(&Bsr<f64>) -> Option<R>,
 ) -> Result<(R, f64), SetupError> {
-    wide.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.wide());
+    wide.values_mut().iter_mut().zip(matrix.values()).for_each(|(w, v)| *w = v.as_f64());
     let whole = match contact.filter(|(_, c)| !c.is_empty()) {
         None => wide,
         Some((plan, contact)) => {
@@ -130,8 +130,8 @@ fn factored<T: Real, R>(
             let Some(k) = pattern.find(i, i) else { continue };
             let block = &mut whole.values_mut()[k * b * b..(k + 1) * b * b];
             for (k, d) in block.iter_mut().step_by(b + 1).enumerate() {
-                let size = sizes.get(i * b + k).map_or(*d, |size| size.wide());
-                *d = if *d <= ROUND_OFF * T::EPSILON.wide() * size {
+                let size = sizes.get(i * b + k).map_or(*d, |size| size.as_f64());
+                *d = if *d <= ROUND_OFF * T::EPSILON.as_f64() * size {
                     size
                 } else {
                     *d * (1.0 + shift) / (1.0 + before)
@@ -157,7 +157,7 @@ impl Mapped {
             let (s, t) = (maps[i as usize], maps[j as usize]);
             if s != NONE && t != NONE {
                 self.places.push((s, t));
-                self.values.extend(block.iter().map(|v| v.wide()));
+                self.values.extend(block.iter().map(|v| v.as_f64()));
             }
         }
         self.set.replace(&self.places, &self.values)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Cpu, DenseBlocks, SetupError};
 use coarsen_core::parallel::{self, each};
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::{Direct, DirectError, Factor};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -124,13 +124,13 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
 
     /// Returns the weakest class of the solvers of all domains. The factor of an indefinite domain defines no
     /// inner product, so it is only linear.
-    pub(crate) fn class(&self) -> Class {
+    pub(crate) fn kind(&self) -> PreconditionerKind {
         match self {
             Self::Factors(parts) => {
-                let classes = parts.iter().map(|part| Preconditioner::<Vec<f64>>::class(&part.factor));
-                classes.fold(Class::Symmetric, Ord::max)
+                let classes = parts.iter().map(|part| Preconditioner::<Vec<f64>>::kind(&part.factor));
+                classes.fold(PreconditionerKind::Symmetric, Ord::max)
             }
-            _ => Class::Symmetric, // indefinite diagonal blocks are refused earlier
+            _ => PreconditionerKind::Symmetric, // indefinite diagonal blocks are refused earlier
         }
     }
 
@@ -147,7 +147,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                 coarsen_backend::check_range::<T, S>("the matrix", a.values())?;
                 inverses.invert_diagonal(a, METHOD)?;
                 spread(inverses, cover, of_places);
-                parallel::map(restricted.values(), matrix.values_mut(), |v| S::of(v.wide()));
+                parallel::map(restricted.values(), matrix.values_mut(), |v| S::from_f64(v.as_f64()));
                 Ok(())
             }
             Self::Factors(parts) => {
@@ -193,9 +193,9 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     Stretches<'_, V>,
                 )| {
                     for (part, (range, x)) in parts.iter_mut().zip(to.each()) {
-                        part.b.iter_mut().zip(&b[range]).for_each(|(to, v)| *to = v.wide());
+                        part.b.iter_mut().zip(&b[range]).for_each(|(to, v)| *to = v.as_f64());
                         part.factor.apply(&part.b, &mut part.x);
-                        x.iter_mut().zip(&part.x).for_each(|(x, v)| *x = V::of(*v));
+                        x.iter_mut().zip(&part.x).for_each(|(x, v)| *x = V::from_f64(*v));
                     }
                 });
             }
@@ -224,7 +224,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
 fn spread<T: Real, V: Real>(inverses: &DenseBlocks<T>, cover: &Cover, to: &mut [V]) {
     let area = inverses.size().pow(2);
     for (&i, to) in cover.nodes.iter().zip(to.chunks_exact_mut(area)) {
-        to.iter_mut().zip(inverses.block(i as usize)).for_each(|(to, v)| *to = V::of(v.wide()));
+        to.iter_mut().zip(inverses.block(i as usize)).for_each(|(to, v)| *to = V::from_f64(v.as_f64()));
     }
 }
 
@@ -245,7 +245,7 @@ impl Cover {
         let area = restricted.block().0.pow(2);
         let first = restricted.pattern().offsets()[self.starts[d] as usize] * area;
         let values = &restricted.values()[first..first + part.values().len()];
-        part.values_mut().iter_mut().zip(values).for_each(|(to, v)| *to = v.wide());
+        part.values_mut().iter_mut().zip(values).for_each(|(to, v)| *to = v.as_f64());
     }
 
     fn refused(&self, d: usize, unknowns: usize, why: DirectError) -> SetupError {

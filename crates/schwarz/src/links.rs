@@ -204,5 +204,5 @@ fn join(mut a: Vec<f64>, mut b: Vec<f64>) -> Vec<f64> {
 
 /// Returns the Frobenius norm.
 fn norm<T: Real>(block: &[T]) -> f64 {
-    block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt()
+    block.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>().sqrt()
 }

@@ -145,19 +145,19 @@ impl<T: Real> Stage<'_, T> {
             diagonal.fill(T::zero());
             self.source.diagonal(i as usize, diagonal);
             for k in 0..b {
-                scale[a * b + k] = diagonal[k * (b + 1)].wide();
+                scale[a * b + k] = diagonal[k * (b + 1)].as_f64();
             }
         }
         if let Some(contact) = &self.contact {
             for (a, _, block) in contact.of(d).filter(|(a, c, _)| a == c) {
-                (0..b).for_each(|k| scale[a * b + k] += block[k * (b + 1)].wide());
+                (0..b).for_each(|k| scale[a * b + k] += block[k * (b + 1)].as_f64());
             }
         }
         for (a, &i) in domains.nodes(d).iter().enumerate() {
             for k in 0..b {
-                let size = self.sizes.get(i as usize * b + k).map_or(0.0, |s| s.wide());
+                let size = self.sizes.get(i as usize * b + k).map_or(0.0, |s| s.as_f64());
                 let s = &mut scale[a * b + k];
-                *s = if *s > ROUND_OFF * T::EPSILON.wide() * size { s.sqrt().recip() } else { 0.0 };
+                *s = if *s > ROUND_OFF * T::EPSILON.as_f64() * size { s.sqrt().recip() } else { 0.0 };
             }
         }
     }
@@ -221,7 +221,7 @@ impl<T: Real> Stage<'_, T> {
         }
         for (k, &s) in scale[..n * SIDE].iter().enumerate() {
             let diagonal = &mut values[entry(n, k, k)];
-            *diagonal = if s == 0.0 { E::one() } else { *diagonal + E::of(shift) };
+            *diagonal = if s == 0.0 { E::one() } else { *diagonal + E::from_f64(shift) };
         }
     }
 

@@ -10,7 +10,7 @@
 use std::mem;
 
 use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
 use num_traits::one;
@@ -147,7 +147,7 @@ impl<T: Real, B: Place> Damped<T, B> {
     ) -> Result<(), SetupError> {
         self.weigh(1.0)?;
         if start.size() > 0 && self.domains.plan().domains(0) > 0 {
-            self.radius = spectrum.estimate(&self.a, &mut self.domains, start)?.wide();
+            self.radius = spectrum.estimate(&self.a, &mut self.domains, start)?.as_f64();
         }
         Ok(self.weigh(factor / self.radius)?)
     }
@@ -162,8 +162,8 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
         self.pre_smooth(r, z);
     }
 
-    fn class(&self) -> Class {
-        self.now.domains.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.now.domains.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Setup, SetupError};
-use coarsen_core::{Class, Preconditioner, Real};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::One;
 
@@ -239,7 +239,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
 
 impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        let (top, weight) = (&mut self.top, B::Real::of(self.weights[self.weights.len() - 1]));
+        let (top, weight) = (&mut self.top, B::Real::from_f64(self.weights[self.weights.len() - 1]));
         self.domains.apply(
             r,
             &mut |r, z| {
@@ -256,8 +256,8 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
 
     /// The inverses and their sum are symmetric to the last bit, and they are positive definite: in a domain
     /// that is not positive definite, the diagonal blocks are inverted.
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

@@ -94,7 +94,7 @@ impl<V: Real, S: Real> DomainSweep<'_, V, S> {
             let (from, block) = ((j as usize - first) * b, self.matrix.value(k));
             for (r, row) in r.iter_mut().zip(block.chunks_exact(b)) {
                 for (&a, &x) in row.iter().zip(&x[from..from + b]) {
-                    *r -= V::of(a.wide()) * x;
+                    *r -= V::from_f64(a.as_f64()) * x;
                 }
             }
         }

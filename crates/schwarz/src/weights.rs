@@ -62,8 +62,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
                 None => system.matrix.apply(&said[k], &mut product),
                 Some(contact) => Sum { elastic: system.matrix, contact }.apply(&said[k], &mut product),
             }
-            work[k] = said[k].dot(&probe).wide();
-            (0..=k).for_each(|l| energy[k][l] = said[l].dot(&product).wide());
+            work[k] = said[k].dot(&probe).as_f64();
+            (0..=k).for_each(|l| energy[k][l] = said[l].dot(&product).as_f64());
             (0..k).for_each(|l| energy[l][k] = energy[k][l]);
         }
         Ok(least_energy(&work, &energy))

@@ -43,7 +43,7 @@ pub(super) fn between(x: &[f64; 3], y: &[f64; 3]) -> f64 {
 
 /// Returns the graph of the couplings of A between nodes at x.
 pub(super) fn edge_lengths<'a, T: Real>(sampling: Sampling, a: &'a Bsr<T>, x: &'a [[f64; 3]]) -> Graph<'a> {
-    let norm = |block: &[T]| block.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
+    let norm = |block: &[T]| block.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>().sqrt();
     let diagonal: Vec<f64> = match sampling {
         Sampling::Uniform => Vec::new(),
         Sampling::Stiffness => {

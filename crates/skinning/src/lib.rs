@@ -271,7 +271,7 @@ impl Skinning {
         for (i, x) in x.iter().enumerate() {
             for at in pattern.range(i) {
                 let w = weights[at];
-                values.extend(x[..spanned].iter().map(|x| T::of(w * x)).chain([T::of(w)]));
+                values.extend(x[..spanned].iter().map(|x| T::from_f64(w * x)).chain([T::from_f64(w)]));
                 if w == 0.0 {
                     continue;
                 }

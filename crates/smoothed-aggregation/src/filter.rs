@@ -124,7 +124,7 @@ pub(super) fn sizes<T: Real>(modes: Held<'_>, block: usize) -> Vec<T> {
     let pieces = (0..sizes.len(), &mut sizes[..]);
     let worth = parallel::worth(modes.modes.values().len());
     each(pieces, LEAF, worth, &|(nodes, sizes): (Range<usize>, &mut [T])| {
-        sizes.iter_mut().zip(nodes).for_each(|(s, node)| *s = T::of(size(node)));
+        sizes.iter_mut().zip(nodes).for_each(|(s, node)| *s = T::from_f64(size(node)));
     });
     sizes
 }

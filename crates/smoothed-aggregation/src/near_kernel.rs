@@ -186,7 +186,7 @@ fn relax<T: Real>(
                 let rows = parts.inverses.block(i).chunks_exact(b).zip(x.chunks_exact_mut(k));
                 for ((d, x), _) in rows.zip(&constrained[i * b..]).filter(|(_, held)| !**held) {
                     for (&d, ax) in d.iter().zip(ax.chunks_exact(k)) {
-                        let factor = parts.relaxing * d.wide();
+                        let factor = parts.relaxing * d.as_f64();
                         x.iter_mut().zip(ax).for_each(|(x, &ax)| *x -= factor * ax);
                     }
                 }

@@ -60,7 +60,7 @@ impl<T: Real> Coarsening<T> for PlainAggregation {
             return Err(Error::Parameter { name, value: self.theta, range }.into());
         }
         let (a, (nodes, b)) = (fine.a, (fine.a.pattern().rows(), fine.a.block().0));
-        let trace = |block: &[T]| block.iter().step_by(b + 1).map(|v| v.wide()).sum::<f64>();
+        let trace = |block: &[T]| block.iter().step_by(b + 1).map(|v| v.as_f64()).sum::<f64>();
         let neighbours = |i: usize, j: usize| fine.links.is_none_or(|links| links.find(i, j).is_some());
         let row = |i: usize| {
             let others = a.row(i).filter(|(j, _)| *j != i && neighbours(i, *j));

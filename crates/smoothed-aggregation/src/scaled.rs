@@ -43,7 +43,7 @@ pub(super) fn scaled_to_diagonal<T: Real>(
 
 /// Returns 1 / √(mean diagonal) of a node; 1 if the mean is not positive and finite.
 fn scale<T: Real>(diagonal: &[T]) -> f64 {
-    let mean = diagonal.iter().map(|d| d.wide().abs()).sum::<f64>() / diagonal.len() as f64;
+    let mean = diagonal.iter().map(|d| d.as_f64().abs()).sum::<f64>() / diagonal.len() as f64;
     if mean > 0.0 && mean.is_finite() { 1.0 / mean.sqrt() } else { 1.0 }
 }
 
@@ -57,7 +57,7 @@ fn energy<T: Real>(a: &Bsr<T>, diagonal: &[T], modes: &NearKernel) -> f64 {
         for (i, (v, av)) in rows.zip(v.0.chunks_exact(k).zip(av.0.chunks_exact(k))) {
             for (sum, (v, av)) in sums.iter_mut().zip(v.iter().zip(av)) {
                 sum[0] += v * av;
-                sum[1] += v * v * diagonal[i].wide().abs();
+                sum[1] += v * v * diagonal[i].as_f64().abs();
             }
         }
         sums

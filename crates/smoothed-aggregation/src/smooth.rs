@@ -200,7 +200,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
             let mut limit = T::zero();
             if let RowPattern::Pruned(share) = self.reach {
                 row.sizes.extend(row.values.chunks_exact(size.max(1)).map(largest));
-                limit = T::of(share) * largest(&row.sizes);
+                limit = T::from_f64(share) * largest(&row.sizes);
             }
             for &(g, at) in &row.order {
                 // The aggregate of the node is kept even if K vanishes on it, because its coarse node needs a
@@ -272,7 +272,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
             row.lumped[..b * b].iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let held = pull > T::zero() && pull <= T::of(filter.pull) * trace(&row.lumped);
+        let held = pull > T::zero() && pull <= T::from_f64(filter.pull) * trace(&row.lumped);
         let regular = held && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
         if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
@@ -287,7 +287,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
-        matches!(self.reach, RowPattern::Pattern(_)) || largest(&row.values) <= T::of(filter.growth) * own
+        matches!(self.reach, RowPattern::Pattern(_))
+            || largest(&row.values) <= T::from_f64(filter.growth) * own
     }
 
     /// Resets a row to its initial columns.
@@ -373,7 +374,7 @@ impl<T: Real> Row<T> {
     #[inline(always)]
     fn step(&mut self, d: &[T], (b, k): (usize, usize), omega: f64) {
         for (row, ap) in self.values.chunks_exact_mut(b * k).zip(self.ap.chunks_exact(b * k)) {
-            add_product(d, ap, row, (b, k), -T::of(omega));
+            add_product(d, ap, row, (b, k), -T::from_f64(omega));
         }
     }
 

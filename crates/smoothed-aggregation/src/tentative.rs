@@ -88,7 +88,7 @@ pub(super) fn tentative<T: Real>(
     let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
     let shares = Shares { aggregates: 0..count, starts: &starts, size: block * k, q: &mut q };
     let pieces = (shares, Groups(&mut r[..], k * k), Groups(&mut live[..], k));
-    let spanned = at.spanned.max(at.noise * T::EPSILON.wide());
+    let spanned = at.spanned.max(at.noise * T::EPSILON.as_f64());
     let leaf = |(shares, r, live): (Shares<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
         let (mut local, mut q) = (Vec::new(), shares.q);
         let outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
@@ -142,7 +142,7 @@ fn factor<T: Real>(
         }
     }
     for (at, row) in q.chunks_exact_mut(k).enumerate() {
-        row.iter_mut().enumerate().for_each(|(c, q)| *q = T::of(local[c * m + at]));
+        row.iter_mut().enumerate().for_each(|(c, q)| *q = T::from_f64(local[c * m + at]));
     }
 }
 

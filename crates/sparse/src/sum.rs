@@ -325,7 +325,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Sum<'_, T> {
         };
         let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
         let [value, magnitude] = tree(rows, length, parallel, &body, &add);
-        Dot { value: V::of(value), magnitude: V::of(magnitude) }
+        Dot { value: V::from_f64(value), magnitude: V::from_f64(magnitude) }
     }
 
     fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {

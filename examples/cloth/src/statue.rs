@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use coarsen::mesh::Mesh;
-use coarsen_contact::{Shape, Smoothed};
+use coarsen_contact::{Shape, SmoothSdf};
 use examples_common::closed::{Closed, MeshFault, MeshFile};
 use examples_common::files::{Field, Fingerprint};
 
@@ -23,7 +23,7 @@ const SAMPLES: f64 = 64.0;
 /// A closed mesh that stands on the ground with its middle over the origin.
 pub(crate) struct Statue {
     closed: Closed,
-    solid: Smoothed,
+    solid: SmoothSdf,
 }
 
 /// Its mesh is that of the scene, which is a field of its own.
@@ -53,7 +53,7 @@ impl Statue {
         let closed = Closed::new(mesh, file)?;
         let Mesh { positions, triangles, .. } = closed.mesh();
         let spacing = (SIZE / SAMPLES).max(thickness);
-        let solid = Smoothed::new(positions, triangles, spacing, |x| closed.winding(x) > 0)?;
+        let solid = SmoothSdf::new(positions, triangles, spacing, |x| closed.winding(x) > 0)?;
         Ok((Self { closed, solid }, numbers))
     }
 

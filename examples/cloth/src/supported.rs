@@ -367,7 +367,7 @@ fn nearest(obstacles: &[Obstruction], x: [f64; 3]) -> Option<(&Obstruction, f64)
 mod tests {
     use super::*;
     use coarsen::constraints::ConstraintError;
-    use coarsen_contact::Smoothed;
+    use coarsen_contact::SmoothSdf;
 
     /// For a solid whose distance has slopes below 1, places of vertices and (2) end on the surface but for terms of second
     /// order.
@@ -379,7 +379,7 @@ mod tests {
             sides.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect();
         let h = 0.1;
         let inside = |x: [f64; 3]| x.iter().all(|x| *x > 0.0 && *x < 1.0);
-        let shape = Smoothed::new(&corners, &triangles, h, inside).unwrap();
+        let shape = SmoothSdf::new(&corners, &triangles, h, inside).unwrap();
         let solid = Obstruction { shape: Box::new(shape.clone()), spin: Spin::default(), friction: 0.0 };
         let mut least = 1.0_f64;
         for k in 0..200 {

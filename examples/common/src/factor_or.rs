@@ -72,8 +72,8 @@ impl<B: Place<Real = f64>> Preconditioner<B::Vector> for FactorOr<B> {
         self.inner.apply_dot(r, z)
     }
 
-    fn class(&self) -> Class {
-        self.inner.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.inner.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -210,8 +210,8 @@ impl<B: Backend<Real = f64>> Preconditioner<Vec<f64>> for Copied<B> {
         }
     }
 
-    fn class(&self) -> Class {
-        Preconditioner::<B::Vector>::class(&self.inner)
+    fn kind(&self) -> PreconditionerKind {
+        Preconditioner::<B::Vector>::kind(&self.inner)
     }
 
     fn size(&self) -> Option<usize> {
@@ -244,8 +244,8 @@ impl<V: Vector> Preconditioner<V> for Clocked<V> {
         self.inner.apply_dot(r, z)
     }
 
-    fn class(&self) -> Class {
-        Preconditioner::<V>::class(&self.inner)
+    fn kind(&self) -> PreconditionerKind {
+        Preconditioner::<V>::kind(&self.inner)
     }
 
     fn size(&self) -> Option<usize> {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use coarsen::contact::{ContactError, Sampled};
+use coarsen::contact::{ContactError, SdfGrid};
 use coarsen::mesh::Mesh;
 use examples_common::closed::{Closed, MeshFault, MeshFile};
 use examples_common::fields;
@@ -153,7 +153,7 @@ impl Obstacle {
                 let inside = |x| closed.winding(x) > 0;
                 let mesh = closed.mesh();
                 let solid =
-                    Sampled::new(&mesh.positions, &mesh.triangles, SAMPLES * dx, inside).map_err(shaped)?;
+                    SdfGrid::new(&mesh.positions, &mesh.triangles, SAMPLES * dx, inside).map_err(shaped)?;
                 (Arc::new(solid), Some(mesh.clone()))
             }
             _ => return Err(SceneError::outline("collider", index)),

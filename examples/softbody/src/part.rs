@@ -169,8 +169,8 @@ impl Potential for Part {
         self.any_mut().add_contacts(x, curvature, contacts);
     }
 
-    fn touches(&self) -> bool {
-        self.any().touches()
+    fn has_contact_hessian(&self) -> bool {
+        self.any().has_contact_hessian()
     }
 
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {

@@ -86,7 +86,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
             f.curvature = Curvature::Constant;
             let matrix = f.hessian(x).clone();
             let new = || Contacts::new(f.potential.nodes(), 3).map_err(DescentError::linearize);
-            let contact = if f.potential.touches() { Some(new()?) } else { None };
+            let contact = if f.potential.has_contact_hessian() { Some(new()?) } else { None };
             self.spare.clone_from(&contact);
             self.system = Some(OwnedSystem { contact, ..OwnedSystem::from(matrix) });
         }

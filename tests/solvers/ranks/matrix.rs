@@ -39,7 +39,7 @@ impl Rows {
                 for (j, block) in a.row(i) {
                     if let Some(at) = place(j) {
                         indices.push(at as u32);
-                        values.extend(block.iter().map(|v| v.wide()));
+                        values.extend(block.iter().map(|v| v.as_f64()));
                     }
                 }
                 offsets.push(indices.len());
@@ -154,7 +154,7 @@ impl Diagonal {
         let size = d.size();
         let (range, area) = (on.range(d.count() * size), size * size);
         let values = d.values()[range.start / size * area..range.end / size * area].iter();
-        let own = DenseBlocks::new(size, values.map(|v| v.wide()).collect()).expect("whole blocks");
+        let own = DenseBlocks::new(size, values.map(|v| v.as_f64()).collect()).expect("whole blocks");
         Ok(Self { on: on.clone(), count: d.count(), own })
     }
 }

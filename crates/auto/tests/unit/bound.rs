@@ -2,7 +2,7 @@
 //! is at most three times the smaller of the work of all methods tried and the work of the factor.
 
 use coarsen_core::Outcome;
-use coarsen_direct::Figures;
+use coarsen_direct::FactorStats;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -177,7 +177,7 @@ proptest! {
         factor_first in prop::bool::weighted(0.1),
     ) {
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil() as usize;
-        let figures = Figures { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
+        let figures = FactorStats { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
         let plan = Plan { factor_first, ..plan(costs, of, 10_f64.powf(total), 2, single) };
         let mut adversary = Adversary::new(secrets, &plan, true);
         let (iterated, direct, unbounded) = adversary.run(&mut || Ok(figures));
@@ -205,7 +205,7 @@ proptest! {
         memory in any::<bool>(),
     ) {
         let plan = plan(costs, of, 1e14, 1, false);
-        let figures = Figures { nnz: 1 << 40, bytes: 2, products: 0, flops: 1e9 };
+        let figures = FactorStats { nnz: 1 << 40, bytes: 2, products: 0, flops: 1e9 };
         let able = secrets.iter().any(|s| s.fails.is_none());
         let indefinite = of == 0 && secrets.iter().any(|s| s.fails == Some(Outcome::IndefiniteOperator));
         let mut adversary = Adversary::new(secrets, &plan, false);

@@ -1,7 +1,7 @@
 //! Forecasts, and the rule of a factor.
 
 use coarsen_core::Outcome;
-use coarsen_direct::Figures;
+use coarsen_direct::FactorStats;
 
 use super::plan_of;
 use crate::plan::NoFactor;
@@ -53,7 +53,7 @@ fn a_factor_is_computed_between_half_and_twice_its_cost() {
         (KNOWN, 10.0, Some(3.9), false, false),
         (KNOWN, 20.0, Some(0.1), false, true),
     ] {
-        let figures = Figures { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 };
+        let figures = FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 };
         let mut ordered = 0;
         let mut order = || {
             ordered += 1;
@@ -103,7 +103,7 @@ fn an_ordering_waits_for_half_of_its_cost() {
         let mut ordered = false;
         let mut order = || {
             ordered = true;
-            Ok(Figures { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 })
+            Ok(FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 })
         };
         let mut schedule = Schedule::new(&plan, &mut order);
         schedule.factor = FactorCost::Estimated { ordering, least, total };

@@ -49,7 +49,7 @@ pub(super) fn invert_positive<T: Real>(w: &[T], d: &mut [T]) -> Option<()> {
     let l3 = m * q;
     let d2 = w[8] - l2 * w[6] - l3 * m;
     let r = one / d2;
-    let firm = T::of(FIRM);
+    let firm = T::from_f64(FIRM);
     // Also false for NaN.
     if !(w[0] > T::zero() && d1 > firm * w[4] && d2 > firm * w[8] && w[4] > T::zero() && w[8] > T::zero()) {
         return None;
@@ -77,7 +77,7 @@ pub(super) fn invert<T: Real>(w: &mut [T], d: &mut [T], b: usize) -> Result<(), 
         d[0] = T::one() / w[0];
         return if w[0] != T::zero() && d[0].is_finite() { Ok(()) } else { Err(Fault::Singular) };
     }
-    let tiny = T::EPSILON * T::of(b as f64);
+    let tiny = T::EPSILON * T::from_f64(b as f64);
     d.fill(T::zero());
     for (i, row) in w.chunks_exact_mut(b).enumerate() {
         let scale = row.iter().fold(T::zero(), |m, v| m.max(v.abs())).recip();

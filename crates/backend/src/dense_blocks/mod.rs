@@ -4,7 +4,7 @@ mod invert;
 mod relax;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Class, Compiled, Error, Preconditioner, Real};
+use coarsen_core::{Compiled, Error, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
@@ -221,14 +221,14 @@ impl<T: Real> DenseBlocks<T> {
 
     /// Returns the class of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
     /// entries are positive, as in every inverse of a positive definite block.
-    pub fn class(&self) -> Class {
+    pub fn kind(&self) -> PreconditionerKind {
         let area = self.size * self.size;
         let positive = |d: Groups<&[T]>| {
             d.0.chunks_exact(area).all(|d| d.iter().step_by(self.size + 1).all(|v| *v > T::zero()))
         };
         let (blocks, worth) = (Groups(&self.values[..], area), parallel::worth(self.values.len()));
         let positive = tree(blocks, 1024, worth, &positive, &|left, right| left && right);
-        if positive { Class::Symmetric } else { Class::Linear }
+        if positive { PreconditionerKind::Symmetric } else { PreconditionerKind::Linear }
     }
 
     /// Returns an error if these inverses of the diagonal blocks of `a` cannot belong to a positive definite
@@ -239,13 +239,13 @@ impl<T: Real> DenseBlocks<T> {
     /// positive.
     pub fn check_positive(&self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         let b = self.size;
-        if self.class() == Class::Symmetric {
+        if self.kind() == PreconditionerKind::Symmetric {
             return Ok(());
         }
         let bad = |block: &[T]| block.iter().step_by(b + 1).any(|v| *v <= T::zero() || v.is_nan());
         let Some(node) = self.values.chunks_exact(b * b).position(bad) else { return Ok(()) };
         let row = node * b;
-        let diagonal = (row..row + b).map(|i| a.get(i, i).wide()).fold(f64::INFINITY, f64::min);
+        let diagonal = (row..row + b).map(|i| a.get(i, i).as_f64()).fold(f64::INFINITY, f64::min);
         Err(SetupError::NotPositive { method, row, diagonal })
     }
 
@@ -307,8 +307,8 @@ impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
         self.multiply(r, z);
     }
 
-    fn class(&self) -> Class {
-        DenseBlocks::class(self)
+    fn kind(&self) -> PreconditionerKind {
+        DenseBlocks::kind(self)
     }
 
     fn size(&self) -> Option<usize> {

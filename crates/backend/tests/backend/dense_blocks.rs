@@ -52,7 +52,7 @@ fn singular_blocks_are_named() {
 /// A step of relaxation of some blocks equals the product with them and a sum, and has the same bits on several threads.
 fn relaxes<T: Real>(size: usize, tolerance: f64) {
     let mut random = SplitMix64::new(size as u64);
-    let mut numbers = |n: usize| -> Vec<T> { (0..n).map(|_| T::of(random.number())).collect() };
+    let mut numbers = |n: usize| -> Vec<T> { (0..n).map(|_| T::from_f64(random.number())).collect() };
     let count = 10_000_usize.div_ceil(size); // several tasks
     let d = DenseBlocks::new(size, numbers(count * size * size)).unwrap();
     let (rows, n) = (3..count - 2, (count - 5) * size);
@@ -61,7 +61,7 @@ fn relaxes<T: Real>(size: usize, tolerance: f64) {
     let mut product = vec![T::zero(); n];
     inner.multiply(&r, &mut product);
     let mut old = vec![T::nan(); n]; // not read at first
-    for [omega, beta] in [[0.7, 0.0], [0.3, -0.2]].map(|factors| factors.map(T::of)) {
+    for [omega, beta] in [[0.7, 0.0], [0.3, -0.2]].map(|factors| factors.map(T::from_f64)) {
         let found = [false, true].map(|parallel| {
             let (mut s, mut y) = (old.clone(), r.clone());
             threads(3, || d.relax(rows.clone(), [omega, beta], (&x, &mut s, &mut y), parallel)).unwrap();
@@ -72,8 +72,8 @@ fn relaxes<T: Real>(size: usize, tolerance: f64) {
         for i in 0..n {
             let kept = if beta == T::zero() { T::zero() } else { beta * old[i] };
             let expected = omega * product[i] + kept;
-            assert!((s[i] - expected).wide().abs() < tolerance, "blocks of {size}, s at {i}");
-            assert!((y[i] - x[i] - expected).wide().abs() < tolerance, "blocks of {size}, y at {i}");
+            assert!((s[i] - expected).as_f64().abs() < tolerance, "blocks of {size}, s at {i}");
+            assert!((y[i] - x[i] - expected).as_f64().abs() < tolerance, "blocks of {size}, y at {i}");
         }
         old = s;
     }

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use coarsen::auto::plan::NoFactor;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
-use coarsen::direct::{Direct, DirectError, Figures, Method as Factorisation};
+use coarsen::direct::{Direct, DirectError, FactorStats, Method as Factorisation};
 use coarsen::parallel;
 
 use crate::arguments::place::check_files;
@@ -82,7 +82,7 @@ fn described(mut diagnosis: Diagnosis) -> String {
 }
 
 /// The cost of a direct solve, estimated from the structure.
-fn factor(estimate: Result<(Factorisation, Figures), DirectError>) -> String {
+fn factor(estimate: Result<(Factorisation, FactorStats), DirectError>) -> String {
     match estimate {
         Ok((Factorisation::Lu, _)) => "direct: LU; its fill-in depends on the pivots".to_owned(),
         Ok((method, figures)) => {

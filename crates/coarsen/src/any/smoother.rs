@@ -1,7 +1,7 @@
 //! Smoothers that only the CPU has.
 
 use coarsen_backend::{Cpu, SetupError, Smoother, SmootherFacts};
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use super::{AnyBackend, AnyVector};
@@ -28,8 +28,8 @@ impl<T: Real, V: Real, S: Real> Preconditioner<AnyVector<V>> for CpuSmoother<T, 
         self.0.apply(r.cpu(), z.cpu_mut());
     }
 
-    fn class(&self) -> Class {
-        self.0.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.0.kind()
     }
 
     fn size(&self) -> Option<usize> {

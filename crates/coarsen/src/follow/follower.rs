@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Prepared, SetupError};
-use coarsen_core::{Class, Dot, Objective, Preconditioner, Vector};
+use coarsen_core::{Dot, Objective, Preconditioner, PreconditionerKind, Vector};
 use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
@@ -153,8 +153,8 @@ impl<V: Vector> Preconditioner<V> for Follower<V> {
     fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
         self.inverse.apply_dot(r, z)
     }
-    fn class(&self) -> Class {
-        Preconditioner::<V>::class(&self.inverse)
+    fn kind(&self) -> PreconditionerKind {
+        Preconditioner::<V>::kind(&self.inverse)
     }
     fn size(&self) -> Option<usize> {
         Preconditioner::<V>::size(&self.inverse)

@@ -153,12 +153,12 @@ where
 
     /// Newton's method reads neither s nor y, so that no vector is copied: any vector of the place stands for them.
     fn learn(&mut self, _: &Vec<f64>, _: &Vec<f64>, _: f64) {
-        Direction::<_, At<'_, F, B>>::witness(&mut self.newton, &self.g, &self.g);
+        Direction::<_, At<'_, F, B>>::observe(&mut self.newton, &self.g, &self.g);
     }
 
     /// As [`learn`](Direction::learn).
-    fn witness(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
-        Direction::<_, At<'_, F, B>>::witness(&mut self.newton, &self.g, &self.g);
+    fn observe(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
+        Direction::<_, At<'_, F, B>>::observe(&mut self.newton, &self.g, &self.g);
     }
 
     fn forget(&mut self) {
@@ -169,8 +169,8 @@ where
         Direction::<_, At<'_, F, B>>::inner_iterations(&self.newton)
     }
 
-    fn retreat(&mut self) -> bool {
-        Direction::<_, At<'_, F, B>>::retreat(&mut self.newton)
+    fn fall_back(&mut self) -> bool {
+        Direction::<_, At<'_, F, B>>::fall_back(&mut self.newton)
     }
 
     fn refresh(&mut self, f: &mut F, x: &Vec<f64>) -> Result<bool, DescentError> {

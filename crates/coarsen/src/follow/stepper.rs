@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
-use coarsen_core::{Class, Dot, Identity, Monitor, Objective, Preconditioner, Stop, Vector};
+use coarsen_core::{Dot, Identity, Monitor, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::{Coarsest, Hierarchy};
 use coarsen_node_embedding::NodeEmbedding;
@@ -320,8 +320,8 @@ impl<B: Place<Real = f64>> Preconditioner<B::Vector> for Counted<B> {
         dot
     }
 
-    fn class(&self) -> Class {
-        self.hierarchy.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.hierarchy.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -219,7 +219,7 @@ impl Constraints {
             let (before, mut size) = (self.terms.len(), 0.0_f64);
             for (node, block) in c.row(i / height) {
                 part.clear();
-                part.extend(block[i % height * width..][..width].iter().map(|v| v.wide()));
+                part.extend(block[i % height * width..][..width].iter().map(|v| v.as_f64()));
                 if part.iter().any(|v| *v != 0.0) {
                     self.term(node, |c| part[c]);
                     size = part.iter().fold(size, |s, v| s.max(v.abs()));

@@ -190,7 +190,7 @@ impl Dirichlet {
         a.apply(&self.given, &mut product);
         let leaf = |(b, product, (fixed, given)): (&mut [T], &[f64], (&[bool], &[f64]))| {
             for (i, b) in b.iter_mut().enumerate() {
-                *b = T::of(if fixed[i] { given[i] } else { b.wide() - product[i] });
+                *b = T::from_f64(if fixed[i] { given[i] } else { b.as_f64() - product[i] });
             }
         };
         let pieces = (b, &product[..], (&self.fixed[..], &self.given[..]));
@@ -302,7 +302,7 @@ impl<T: Real> Eliminated<T> {
     /// length.
     pub fn recover(&self, x: &[T]) -> Vec<T> {
         assert_eq!(x.len(), self.free.len(), "recover: wrong length");
-        let mut full: Vec<T> = self.given.iter().map(|&g| T::of(g)).collect();
+        let mut full: Vec<T> = self.given.iter().map(|&g| T::from_f64(g)).collect();
         self.free.iter().zip(x).for_each(|(&i, &x)| full[i as usize] = x);
         full
     }

@@ -3,9 +3,9 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | y_i, p_i | `at`, `by` | positions, and the next way of each node |
-//! | x_i, d_i, s_i, r_i, α | | those of [`Tube`] |
+//! | x_i, d_i, s_i, r_i, α | | those of [`SweptBounds`] |
 //! | β | `beta` | the share of the way of the tube that the next way takes |
-//! | c, e, e' | [`median`] | translations, which change no distance: those of most nodes; in [`Tube::ahead`] means |
+//! | c, e, e' | [`median`] | translations, which change no distance: those of most nodes; in [`SweptBounds::ahead`] means |
 //! | v_i | `pace` | the way of each later step, as far as it is known |
 //! | k | `steps` | the steps for which the way of the tube serves |
 //!
@@ -19,7 +19,7 @@
 
 use coarsen_mesh::vector::{dot, sub};
 
-use super::tube::{Tube, less, mean};
+use super::tube::{SweptBounds, less, mean};
 use crate::shape::norm;
 
 /// The nodes of a sample, of which medians are taken.
@@ -39,7 +39,7 @@ pub(super) struct Leaving {
     e: [f64; 3],
 }
 
-impl Tube {
+impl SweptBounds {
     /// The nodes that leave the tube while all move from `at` along `by`; `None` before the first search. All of them
     /// leave where numbers overflow. *Cost* some passes over the nodes.
     pub(super) fn leaving(&self, at: &[[f64; 3]], by: &[[f64; 3]]) -> Option<Leaving> {

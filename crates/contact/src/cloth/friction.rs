@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | w, n, λ | `Grip` | weights, direction and normal force m |φ'| of a pair at the start of the step |
 //! | s | `slip` | P Σ w_a (x_a − x_a,n) with P = I − n nᵀ: how far the parts slide on each other in the step |
-//! | φ | [`slide`] | ‖s‖, smooth at 0, as for friction with solids |
+//! | φ | [`friction_terms`] | ‖s‖, smooth at 0, as for friction with solids |
 //!
 //! > D = Σ μ λ φ(‖s‖),  ∂D/∂x_a = μ λ w_a φ' s/‖s‖,  H_ab = w_a w_b ∂²(μ λ φ)/∂s²    (1)
 //!
 //! Projected Hessians take that of a parabola above φ, as friction with solids does
-//! ([`bounding`](crate::friction::bounding)).
+//! ([`majoriser`](crate::friction::majoriser)).
 //!
 //! Lagged Coulomb friction: Li et al. 2020, "Incremental potential contact", ACM TOG 39(4), §5.
 
@@ -21,7 +21,7 @@ use coarsen_sparse::Pattern;
 
 use super::contact::ClothContact;
 use super::narrow::Touch;
-use crate::friction::{STICK, across, coefficient, curved, slide, softness};
+use crate::friction::{STICK, across, coefficient, curved, friction_terms, softness};
 use crate::shape::size;
 use crate::{BodyContact, ContactError, Search};
 
@@ -200,7 +200,7 @@ impl Potential for ClothFriction {
         self.check("energy", x);
         let energy = |grip: &Grip| {
             let (_, length) = self.slip(grip, x);
-            let [value, over, _] = slide(length, self.soft);
+            let [value, over, _] = friction_terms(length, self.soft);
             let terms: f64 = grip.touch.pair.nodes().iter().map(|&node| size(self.nodes.at(node, x))).sum();
             grip.force * Energy { value, magnitude: over * length * terms }
         };
@@ -212,7 +212,7 @@ impl Potential for ClothFriction {
         self.check("add_gradient", g);
         for grip in &self.grips {
             let (slip, length) = self.slip(grip, x);
-            let force = grip.force * slide(length, self.soft)[1];
+            let force = grip.force * friction_terms(length, self.soft)[1];
             for (w, node) in grip.touch.weights.iter().zip(grip.touch.pair.nodes()) {
                 let Some(slot) = self.nodes.slot(node) else { continue };
                 (0..3).for_each(|c| g[3 * slot + c] += w * force * slip[c]); // (1)
@@ -230,7 +230,7 @@ impl Potential for ClothFriction {
         }
     }
 
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         true
     }
 }

@@ -5,7 +5,7 @@
 //! | x, d | `from`, `way` | the start of the tube at each node, and its way without a translation of all |
 //! | c | [`middle`] | a translation of all nodes, which changes no distance |
 //! | s_i | `radii` | the radius of the tube at a node; `slack` at most nodes |
-//! | α | [`Tube::share`] | the share of the way that fits best |
+//! | α | [`SweptBounds::share`] | the share of the way that fits best |
 //!
 //! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s_i for all nodes i    (1)
 //!
@@ -23,7 +23,7 @@ use crate::shape::norm;
 
 /// All y of (1). It contains nothing before the first search.
 #[derive(Default)]
-pub(super) struct Tube {
+pub(super) struct SweptBounds {
     pub(super) from: Vec<[f64; 3]>,
     pub(super) way: Vec<[f64; 3]>,
     pub(super) slack: f64,
@@ -35,7 +35,7 @@ pub(super) struct Tube {
     square: f64,
 }
 
-impl Tube {
+impl SweptBounds {
     /// The tube around the way of all nodes from `from` along `by`.
     pub(super) fn along(from: &[[f64; 3]], by: &[[f64; 3]], slack: f64) -> Self {
         let c = mean(by);

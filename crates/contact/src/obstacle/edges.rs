@@ -73,7 +73,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         if !self.shape.is_convex() {
             return Err(ContactError::Concave);
         }
-        let nodes = self.touches.len();
+        let nodes = self.active.len();
         if rest.len() != 3 * nodes {
             let what = "coordinates of nodes";
             return Err(BodyError::Length { what, expected: 3 * nodes, found: rest.len() }.into());

@@ -72,7 +72,7 @@ pub struct Obstacle<S, L = Penalty> {
     shape: S,
     law: L,
     /// For each free node, whether it can touch the shape.
-    touches: Vec<bool>,
+    active: Vec<bool>,
     edges: Vec<Edge>,
     pattern: Arc<Pattern>,
 }
@@ -138,7 +138,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     pub fn with_law(nodes: usize, shape: S, law: L) -> Result<Self, ContactError> {
         law.check()?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
-        Ok(Self { shape, law, touches: vec![true; nodes], edges: Vec::new(), pattern })
+        Ok(Self { shape, law, active: vec![true; nodes], edges: Vec::new(), pattern })
     }
 
     /// Restricts the contact of nodes, not that of edges, to the free nodes of a list, which may have any order.
@@ -146,14 +146,14 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// # Errors
     /// [`ContactError::Body`] for a node that does not exist.
     pub fn only(mut self, list: &[u32]) -> Result<Self, ContactError> {
-        self.touches.fill(false);
-        let nodes = self.touches.len();
+        self.active.fill(false);
+        let nodes = self.active.len();
         for (index, &node) in list.iter().enumerate() {
             let node = node as usize;
-            let Some(touches) = self.touches.get_mut(node) else {
+            let Some(active) = self.active.get_mut(node) else {
                 return Err(BodyError::Node { what: "entry of a list", index, node, nodes }.into());
             };
-            *touches = true;
+            *active = true;
         }
         Ok(self)
     }
@@ -179,16 +179,16 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
             Penetration { contacts, ..Penetration::of(gap) }
         };
         let leaf = |nodes: Range<usize>| {
-            let own = nodes.filter(|&i| self.touches[i]).map(of);
+            let own = nodes.filter(|&i| self.active[i]).map(of);
             own.fold(Penetration::default(), Penetration::and)
         };
-        let nodes = parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &Penetration::and);
+        let nodes = parallel::tree(0..self.active.len(), LEAF, self.parallel(), &leaf, &Penetration::and);
         nodes.and(self.edge_penetration(x))
     }
 
     /// Calls `each` for the nodes and the points of edges that the shape presses, with the normal force |φ'| ‖∇d‖ in N.
     pub(crate) fn each_pressed(&self, x: &[f64], mut each: impl FnMut(Pressed, f64)) {
-        for i in (0..self.touches.len()).filter(|&i| self.touches[i]) {
+        for i in (0..self.active.len()).filter(|&i| self.active[i]) {
             let force = self.law.at(self.gap(i, x))[1].abs();
             if force > 0.0 {
                 let x = at(i, x);
@@ -199,11 +199,11 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     }
 
     fn check(&self, what: &str, x: &[f64]) {
-        assert_eq!(x.len(), 3 * self.touches.len(), "{what}: wrong length");
+        assert_eq!(x.len(), 3 * self.active.len(), "{what}: wrong length");
     }
 
     fn parallel(&self) -> bool {
-        parallel::worth(self.touches.len() * WORK)
+        parallel::worth(self.active.len() * WORK)
     }
 
     /// g of node i.
@@ -226,7 +226,7 @@ fn at(i: usize, x: &[f64]) -> [f64; 3] {
 
 impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
     fn nodes(&self) -> usize {
-        self.touches.len()
+        self.active.len()
     }
 
     fn pattern(&self) -> &Arc<Pattern> {
@@ -242,8 +242,8 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
             }
             Energy { value, magnitude: slope.abs() * self.shape.magnitude(at(i, x)) } // (1)
         };
-        let leaf = |nodes: Range<usize>| nodes.filter(|&i| self.touches[i]).map(energy).sum::<Energy>();
-        let nodes = parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &|a, b| a + b);
+        let leaf = |nodes: Range<usize>| nodes.filter(|&i| self.active[i]).map(energy).sum::<Energy>();
+        let nodes = parallel::tree(0..self.active.len(), LEAF, self.parallel(), &leaf, &|a, b| a + b);
         if self.edges.is_empty() { nodes } else { nodes + self.edge_energy(x) }
     }
 
@@ -251,7 +251,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
         self.check("add_gradient", x);
         self.check("add_gradient", g);
         let add = |(nodes, g): (Range<usize>, parallel::Groups<&mut [f64]>)| {
-            for (i, g) in nodes.zip(g.0.chunks_exact_mut(3)).filter(|(i, _)| self.touches[*i]) {
+            for (i, g) in nodes.zip(g.0.chunks_exact_mut(3)).filter(|(i, _)| self.active[*i]) {
                 let slope = self.law.at(self.gap(i, x))[1];
                 if slope == 0.0 {
                     continue;
@@ -260,7 +260,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
                 (0..3).for_each(|k| g[k] += slope * n[k]); // (1)
             }
         };
-        parallel::each((0..self.touches.len(), parallel::Groups(&mut *g, 3)), LEAF, self.parallel(), &add);
+        parallel::each((0..self.active.len(), parallel::Groups(&mut *g, 3)), LEAF, self.parallel(), &add);
         self.add_edge_gradient(x, g);
     }
 
@@ -269,7 +269,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
     fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
         self.check("add_contacts", x);
         let exact = curvature == Curvature::Exact;
-        for i in (0..self.touches.len()).filter(|&i| self.touches[i]) {
+        for i in (0..self.active.len()).filter(|&i| self.active[i]) {
             let law = self.law.at(self.gap(i, x));
             if law[2] > 0.0 {
                 contacts.push(Stencil::point(i as u32), self.stiffness(at(i, x), law, exact));
@@ -278,7 +278,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
         self.add_edge_contacts(x, contacts);
     }
 
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         true
     }
 
@@ -297,8 +297,8 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
             self.advance(gap, steepness * norm(by), motion::LONG)
         };
         let leaf =
-            |nodes: Range<usize>| nodes.filter(|&i| self.touches[i]).map(step).fold(f64::INFINITY, least);
-        let nodes = parallel::tree(0..self.touches.len(), LEAF, self.parallel(), &leaf, &least);
+            |nodes: Range<usize>| nodes.filter(|&i| self.active[i]).map(step).fold(f64::INFINITY, least);
+        let nodes = parallel::tree(0..self.active.len(), LEAF, self.parallel(), &leaf, &least);
         least(nodes, self.edge_step(x, d))
     }
 }

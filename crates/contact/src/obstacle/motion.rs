@@ -59,7 +59,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     pub fn inside(&self, x: &[f64]) -> Option<[u32; 2]> {
         self.check("inside", x);
         let bad = |gap: f64| !self.law.at(gap)[0].is_finite();
-        let mut nodes = (0..self.nodes()).filter(|&i| self.touches[i]);
+        let mut nodes = (0..self.nodes()).filter(|&i| self.active[i]);
         let node = nodes.find(|&i| bad(self.gap(i, x))).map(|i| [i as u32; 2]);
         let dips = |ends: &[u32; 2]| bad(nearest(&self.shape, ends.map(|node| at(node as usize, x))).gap);
         node.or_else(|| self.edge_ends().find(dips))
@@ -100,7 +100,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
             let by = at(node as usize, d);
             norm([0, 1, 2].map(|k| by[k] - drift[k]))
         };
-        let nodes = (0..self.nodes() as u32).filter(|&i| self.touches[i as usize]).map(|i| {
+        let nodes = (0..self.nodes() as u32).filter(|&i| self.active[i as usize]).map(|i| {
             let gap = |t: f64| match t {
                 0.0 => self.shape.distance(place(i, 0.0)),
                 t => path(t).distance(place(i, t)),

@@ -1,6 +1,6 @@
 //! Contact of edges with shapes: derivatives, steps, and what is refused.
 
-use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Sampled, Shape, Sphere};
+use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, SdfGrid, Shape, Sphere};
 use coarsen_elastic::{Barrier, Curvature, Penalty, Potential};
 
 use crate::common::{check_gradient, gradient, moved, noise};
@@ -160,7 +160,7 @@ fn edges_without_meaning_are_refused() {
     let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
     let solid =
-        Sampled::new(&corners, &faces, 0.1, |x| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0);
+        SdfGrid::new(&corners, &faces, 0.1, |x| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0);
     let error =
         Obstacle::with_law(2, solid.unwrap(), LAW).unwrap().edges(&[[0, 1]], &x).expect_err("an error");
     assert!(matches!(error, ContactError::Concave), "{error}");

@@ -1,6 +1,6 @@
 //! Friction: derivatives, nodes on slopes, and what a turning solid drags along.
 
-use coarsen_contact::friction::{STICK, across, bounding, slide, stiffness};
+use coarsen_contact::friction::{STICK, across, friction_terms, majoriser, stiffness};
 use coarsen_contact::{ContactError, Friction, Obstacle, Plane, Shape, Sphere, Spin};
 use coarsen_elastic::{Barrier, ImplicitEuler, Law, Penalty, Plus, Potential};
 
@@ -40,9 +40,9 @@ fn a_parabola_lies_above_friction() {
         for both in slips.as_chunks::<6>().0 {
             let [slip, other] = [[0, 1, 2], [3, 4, 5]].map(|k| across(k.map(|k| both[k]), n));
             let s0 = slip.0.map(|s| s * at / slip.1);
-            let k = bounding(at, n, force, SOFT);
+            let k = majoriser(at, n, force, SOFT);
             let exact = stiffness(s0, at, n, force, SOFT);
-            let energy = |length: f64| force * slide(length, SOFT)[0];
+            let energy = |length: f64| force * friction_terms(length, SOFT)[0];
             for scale in [0.0, 1e-3, 0.5, 1.0, 2.0, 1e3] {
                 let s = other.0.map(|s| s * at * scale);
                 let length = other.1 * at * scale;
@@ -52,9 +52,9 @@ fn a_parabola_lies_above_friction() {
             }
             // The same slope at s0.
             let slope: [f64; 3] = [0, 1, 2].map(|p| (0..3).map(|q| k[p][q] * s0[q]).sum());
-            let expected = s0.map(|s| force * slide(at, SOFT)[1] * s);
+            let expected = s0.map(|s| force * friction_terms(at, SOFT)[1] * s);
             assert!(slope.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-12 * force), "{slope:?}");
-            assert!(product(k, n).abs() < 1e-12 * force * slide(at, SOFT)[1]);
+            assert!(product(k, n).abs() < 1e-12 * force * friction_terms(at, SOFT)[1]);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Planes, spheres, capsules and sampled surfaces, and contact of nodes with them.
 
-use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, Sampled, Shape, Sphere};
+use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, SdfGrid, Shape, Sphere};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{Barrier, Curvature, ImplicitEuler, Law, Potential};
 use coarsen_sparse::SystemAt;
@@ -86,7 +86,7 @@ fn sampled_surfaces_have_the_distances_of_the_solid() {
     let (low, high, h) = ([-0.3, 0.1, -0.2], [0.5, 0.6, 0.33], 0.03);
     let (corners, triangles) = cuboid(low, high);
     let inside = |x: [f64; 3]| to_cuboid(low, high, x) < 0.0;
-    let solid = Sampled::new(&corners, &triangles, h, inside).unwrap();
+    let solid = SdfGrid::new(&corners, &triangles, h, inside).unwrap();
     let mut faces = 0;
     for x in noise(30_000, 7).as_chunks::<3>().0 {
         let (found, expected) = (solid.distance(*x), to_cuboid(low, high, *x));
@@ -118,7 +118,7 @@ fn sampled_surfaces_have_the_distances_of_the_solid() {
 fn surfaces_that_cannot_be_sampled_are_refused() {
     let (corners, triangles) = cuboid([0.0; 3], [1.0; 3]);
     let sample = |corners: &[[f64; 3]], triangles: &[[u32; 3]], h| {
-        Sampled::new(corners, triangles, h, |_| false).err()
+        SdfGrid::new(corners, triangles, h, |_| false).err()
     };
     assert!(matches!(sample(&corners, &triangles, 0.0), Some(ContactError::Value { .. })));
     assert!(matches!(sample(&corners, &[], 0.1), Some(ContactError::Value { .. })));
@@ -218,7 +218,7 @@ fn steps_end_before_a_barrier() {
     let law = Barrier { stiffness: 3.0, reach: 0.3 };
     let (corners, triangles) = cuboid([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2]);
     let inside = |x: [f64; 3]| to_cuboid([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2], x) < 0.0;
-    let sampled = Sampled::new(&corners, &triangles, 0.05, inside).unwrap();
+    let sampled = SdfGrid::new(&corners, &triangles, 0.05, inside).unwrap();
     let mut all = shapes();
     all.push(("sampled", Box::new(sampled)));
     for (name, shape) in all {
@@ -253,7 +253,7 @@ fn steps_end_before_a_barrier() {
 fn steps_end_before_the_corners_of_sampled_surfaces() {
     let (low, high) = ([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2]);
     let (corners, triangles) = cuboid(low, high);
-    let solid = Sampled::new(&corners, &triangles, 0.05, |x| to_cuboid(low, high, x) < 0.0).unwrap();
+    let solid = SdfGrid::new(&corners, &triangles, 0.05, |x| to_cuboid(low, high, x) < 0.0).unwrap();
     let most = solid.steepness();
     assert!((most - 3.0_f64.sqrt()).abs() < 1e-6, "{most}");
     let slope = |x: [f64; 3], y: [f64; 3]| {

@@ -1,6 +1,6 @@
 //! Surfaces with a smooth distance.
 
-use coarsen_contact::{ContactError, Friction, Obstacle, Shape, Smoothed, Spin};
+use coarsen_contact::{ContactError, Friction, Obstacle, Shape, SmoothSdf, Spin};
 use coarsen_elastic::Potential;
 use coarsen_mesh::vector::{cross, dot, sub};
 
@@ -10,9 +10,9 @@ use crate::obstacles::{cuboid, to_cuboid};
 const LOW: [f64; 3] = [-0.3, 0.1, -0.2];
 const HIGH: [f64; 3] = [0.5, 0.6, 0.33];
 
-fn solid(h: f64) -> Smoothed {
+fn solid(h: f64) -> SmoothSdf {
     let (corners, triangles) = cuboid(LOW, HIGH);
-    Smoothed::new(&corners, &triangles, h, |x| to_cuboid(LOW, HIGH, x) < 0.0).unwrap()
+    SmoothSdf::new(&corners, &triangles, h, |x| to_cuboid(LOW, HIGH, x) < 0.0).unwrap()
 }
 
 fn norm(v: [f64; 3]) -> f64 {
@@ -132,7 +132,7 @@ fn sharp_corners_stay_within_the_samples() {
         };
         triangles.iter().all(under)
     };
-    let solid = Smoothed::new(&corners, &triangles, h, inside).unwrap();
+    let solid = SmoothSdf::new(&corners, &triangles, h, inside).unwrap();
     let highest = corners.iter().map(|x| solid.distance(*x)).fold(f64::NEG_INFINITY, f64::max);
     assert!(highest.abs() < 1e-12, "{highest}");
     let (tip, far) = (corners[3], [-9.0, -1.003, -1.017]);
@@ -165,7 +165,7 @@ fn sharp_corners_stay_within_the_samples() {
 #[test]
 fn surfaces_that_cannot_be_sampled_are_refused() {
     let (corners, triangles) = cuboid(LOW, HIGH);
-    let refused = |h| Smoothed::new(&corners, &triangles, h, |_| false).err();
+    let refused = |h| SmoothSdf::new(&corners, &triangles, h, |_| false).err();
     assert!(matches!(refused(0.0), Some(ContactError::Value { .. })));
     assert!(matches!(refused(1e-5), Some(ContactError::TooMany { .. })));
 }
@@ -182,7 +182,7 @@ fn solids_contain_triangles_of_any_shape() {
         [[0.0, 0.0, 0.0], [0.0, 1e-9, 500.0], [0.0, 0.0, 1000.0]], // a flat angle
         [[1.0, 2.0, 3.0]; 3],
     ] {
-        let solid = Smoothed::new(&corners, &[[0, 1, 2]], h, |_| false).unwrap();
+        let solid = SmoothSdf::new(&corners, &[[0, 1, 2]], h, |_| false).unwrap();
         assert!(corners.iter().all(|x| solid.distance(*x) <= 1e-12), "{corners:?}");
         let most = h * solid.steepness();
         for k in 0..30 {

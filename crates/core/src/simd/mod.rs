@@ -95,8 +95,8 @@ mod tests {
 
     /// Loads 1, 2, 3, ... into a pack, computes with it and stores it.
     fn check<V: Real, S: Real, P: Pack<V>, const N: usize>(set: P::Set) {
-        let from: Vec<S> = (1..=8).map(|k| S::of(f64::from(k))).collect();
-        let exact = V::of((N * (N + 1) / 2) as f64);
+        let from: Vec<S> = (1..=8).map(|k| S::from_f64(f64::from(k))).collect();
+        let exact = V::from_f64((N * (N + 1) / 2) as f64);
         // SAFETY: eight numbers are readable, and a pack has no more lanes.
         let (all, first, ones) = unsafe {
             let ones = P::load(set, [V::one(); 8].as_ptr());
@@ -104,17 +104,21 @@ mod tests {
         };
         assert_eq!(all.sum_first::<N>(), exact, "{N} of {} lanes", P::LANES);
         assert_eq!(first.sum_first::<N>(), exact, "the first {N} of {} lanes", P::LANES);
-        assert_eq!(first.mul_add(ones, ones).sum_first::<N>(), exact + V::of(N as f64));
+        assert_eq!(first.mul_add(ones, ones).sum_first::<N>(), exact + V::from_f64(N as f64));
         let mut back = [V::zero(); 8];
         // SAFETY: eight numbers are writable, and a pack has no more lanes.
-        unsafe { first.mul_add(P::splat(set, V::of(3.0)), ones).store(back.as_mut_ptr()) };
+        unsafe { first.mul_add(P::splat(set, V::from_f64(3.0)), ones).store(back.as_mut_ptr()) };
         let value = |k: usize| if k < N { 3.0 * (k + 1) as f64 + 1.0 } else { 1.0 };
-        assert!((0..P::LANES).all(|k| back[k] == V::of(value(k))), "{N} of {} lanes: {back:?}", P::LANES);
+        assert!(
+            (0..P::LANES).all(|k| back[k] == V::from_f64(value(k))),
+            "{N} of {} lanes: {back:?}",
+            P::LANES
+        );
         let mut part = [V::zero(); 9];
         // SAFETY: eight numbers are writable after the first, and a pack has no more lanes.
         unsafe { all.store_first::<N>(part.as_mut_ptr().add(1)) };
         let value = |k: usize| if (1..=N).contains(&k) { k as f64 } else { 0.0 };
-        assert!((0..9).all(|k| part[k] == V::of(value(k))), "{N} of {} lanes: {part:?}", P::LANES);
+        assert!((0..9).all(|k| part[k] == V::from_f64(value(k))), "{N} of {} lanes: {part:?}", P::LANES);
         let whole = if P::LANES == 4 { first.sum_first::<4>() } else { first.sum_first::<8>() };
         assert_eq!(whole, exact, "lanes beyond {N} are 0");
     }
@@ -146,11 +150,11 @@ mod tests {
             // SAFETY: twelve numbers are readable and writable.
             unsafe {
                 let pack = Twelve::<V, I::Eight, I::Four>::load(set, from.as_ptr());
-                assert_eq!(pack.sum_first::<12>(), V::of(78.0));
+                assert_eq!(pack.sum_first::<12>(), V::from_f64(78.0));
                 let ones = Pack::splat(set, V::one());
-                pack.mul_add(Pack::splat(set, V::of(3.0)), ones).store_first::<12>(to.as_mut_ptr());
+                pack.mul_add(Pack::splat(set, V::from_f64(3.0)), ones).store_first::<12>(to.as_mut_ptr());
             }
-            assert!((0..12).all(|k| to[k] == V::of(3.0 * (k + 1) as f64 + 1.0)), "{to:?}");
+            assert!((0..12).all(|k| to[k] == V::from_f64(3.0 * (k + 1) as f64 + 1.0)), "{to:?}");
         }
     }
 

@@ -75,7 +75,7 @@ impl<T: Real> Vector for Vec<T> {
         assert!(with.iter().all(|y| y.len() == self.len()), "dots: lengths differ");
         let mut sums = [0.0; N];
         (T::loops().dots)(self, &with.map(|y| &y[..]), &mut sums);
-        sums.map(T::of)
+        sums.map(T::from_f64)
     }
 
     fn axpys(&mut self, a: &[T], x: &[Self]) {
@@ -101,7 +101,7 @@ impl<T: Real> Vector for Vec<T> {
     fn cg_update(x: &mut Self, r: &mut Self, a: &T, p: &Self, q: &Self) -> T {
         let n = x.len();
         assert!(r.len() == n && p.len() == n && q.len() == n, "cg_update: lengths differ");
-        T::of((T::loops().cg_update)([x, r], *a, [p, q]))
+        T::from_f64((T::loops().cg_update)([x, r], *a, [p, q]))
     }
 
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<T>; N] {
@@ -109,7 +109,7 @@ impl<T: Real> Vector for Vec<T> {
         assert!(pairs.iter().all(|(x, y)| x.len() == n && y.len() == n), "dot_magnitudes: lengths differ");
         let mut sums = [[0.0; 2]; N];
         (T::loops().dot_magnitudes)(&pairs.map(|(x, y)| [&x[..], &y[..]]), &mut sums);
-        sums.map(|[value, magnitude]| Dot { value: T::of(value), magnitude: T::of(magnitude) })
+        sums.map(|[value, magnitude]| Dot { value: T::from_f64(value), magnitude: T::from_f64(magnitude) })
     }
 
     fn pipelined_update(

@@ -46,14 +46,14 @@ impl<T: Real, F: Fn(f64, f64) -> [f64; N], const N: usize> Kernel<T> for Leaf<'_
         let tail = xs.remainder().iter().zip(ys.remainder()).enumerate();
         for (x, y) in xs.zip(ys) {
             for lane in 0..LANES {
-                let t = (self.term)(x[lane].wide(), y[lane].wide());
+                let t = (self.term)(x[lane].as_f64(), y[lane].as_f64());
                 for k in 0..N {
                     sums[k][lane] += t[k];
                 }
             }
         }
         for (lane, (x, y)) in tail {
-            let t = (self.term)(x.wide(), y.wide());
+            let t = (self.term)(x.as_f64(), y.as_f64());
             for k in 0..N {
                 sums[k][lane] += t[k];
             }

@@ -3,8 +3,8 @@
 
 use coarsen_core::parallel::{self, Groups, Pieces};
 use coarsen_core::{
-    Action, Class, Decision, Dot, Error, Identity, Iteration, LinearOperator, MixedPrecision, Objective,
-    Outcome, Preconditioner, Report, Stop, Vector, from_fn, power_of_two,
+    Action, Decision, Dot, Error, Identity, Iteration, LinearOperator, MixedPrecision, Objective, Outcome,
+    Preconditioner, PreconditionerKind, Report, Stop, Vector, from_fn, power_of_two,
 };
 
 /// A vector that uses the default of every provided method.
@@ -155,8 +155,8 @@ fn a_box_is_what_it_holds() {
         fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
             z.scaled(&0.5, r);
         }
-        fn class(&self) -> Class {
-            Class::Linear
+        fn kind(&self) -> PreconditionerKind {
+            PreconditionerKind::Linear
         }
         fn size(&self) -> Option<usize> {
             Some(7)
@@ -164,7 +164,10 @@ fn a_box_is_what_it_holds() {
     }
     let mut boxed: Box<dyn Preconditioner<Vec<f64>>> = Box::new(Half);
     let inner = &mut boxed;
-    assert_eq!((Preconditioner::size(inner), Preconditioner::class(inner)), (Some(7), Class::Linear));
+    assert_eq!(
+        (Preconditioner::size(inner), Preconditioner::kind(inner)),
+        (Some(7), PreconditionerKind::Linear)
+    );
     let mut z = vec![0.0];
     Preconditioner::apply(inner, &vec![3.0], &mut z);
     assert_eq!(z, [1.5]);
@@ -261,11 +264,13 @@ fn reports_and_their_sentences() {
     assert!(decision.to_string().ends_with(": the first"), "{decision}");
     let unknown = Decision { first: false, ..decision };
     assert!(unknown.to_string().ends_with("was not reported"), "{unknown}");
-    let needs = |needed| Error::Preconditioner { method: "Cg", needed, found: Class::Linear }.to_string();
+    let needs = |needed| {
+        Error::Preconditioner { method: "Cg", needed, found: PreconditionerKind::Linear }.to_string()
+    };
     assert!(
-        needs(Class::Symmetric).contains("symmetric positive definite and fixed"),
+        needs(PreconditionerKind::Symmetric).contains("symmetric positive definite and fixed"),
         "{}",
-        needs(Class::Symmetric)
+        needs(PreconditionerKind::Symmetric)
     );
 }
 

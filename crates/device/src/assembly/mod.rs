@@ -201,7 +201,7 @@ impl<V: Real> DeviceStream<V> {
             let missing = Stencil::MOST - nodes.len();
             self.staging.extend(nodes.iter().copied().chain(std::iter::repeat_n(NONE, missing)));
             let none = std::iter::repeat_n(V::zero(), missing);
-            self.weighing.extend(weights.iter().map(|&w| V::of(w)).chain(none));
+            self.weighing.extend(weights.iter().map(|&w| V::from_f64(w)).chain(none));
         }
         self.on.queue().write(&self.weights, &self.weighing)?;
         self.write(contacts.len())

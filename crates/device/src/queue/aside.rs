@@ -9,7 +9,7 @@ use crate::memory::{Buffer, bytes, bytes_mut};
 impl<T: Real> Queue<T> {
     /// Begins to read the start of a buffer after all commands enqueued so far, beside later ones. `read` keeps memory and
     /// event of the read.
-    pub(crate) fn begin_aside(
+    pub(crate) fn copy_async(
         &mut self,
         from: &Buffer,
         count: usize,
@@ -19,7 +19,7 @@ impl<T: Real> Queue<T> {
         self.idle = false;
         let bytes = count * size_of::<T>();
         let there = from.check(0, bytes);
-        let done = there.and_then(|()| self.driver.begin_aside(&from.object, bytes, read));
+        let done = there.and_then(|()| self.driver.copy_async(&from.object, bytes, read));
         self.keep(done.clone());
         done
     }
@@ -32,7 +32,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Waits for the read that [`begin_aside`](Self::begin_aside) began in `read`; `host` has its length.
+    /// Waits for the read that [`copy_async`](Self::copy_async) began in `read`; `host` has its length.
     pub(crate) fn end_aside(&mut self, read: &mut Object, host: &mut [T]) -> Result<(), Error> {
         self.state()?;
         self.counters.waits += 1;
@@ -43,7 +43,7 @@ impl<T: Real> Queue<T> {
     }
 
     /// Overwrites entries of a buffer from `first` on, beside the kernels enqueued since
-    /// [`begin_aside`](Self::begin_aside), none of which uses the buffer. Waits for the transfer.
+    /// [`copy_async`](Self::copy_async), none of which uses the buffer. Waits for the transfer.
     pub(crate) fn write_aside(&mut self, to: &Buffer, first: usize, host: &[T]) -> Result<(), Error> {
         self.state()?;
         if host.is_empty() {

@@ -79,7 +79,7 @@ impl<T: Real> Queue<T> {
                     (Argument::Index(index), Type::Index)
                 }
                 Arg::Number(v) if Type::of::<T>() == Type::Single => (Argument::Single(v.to()), Type::Single),
-                Arg::Number(v) => (Argument::Double(v.wide()), Type::Double),
+                Arg::Number(v) => (Argument::Double(v.as_f64()), Type::Double),
             };
             assert!(
                 types.get(k).is_none_or(|told| told.is_none_or(|told| told == spelled)),

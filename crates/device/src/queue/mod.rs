@@ -73,7 +73,7 @@ impl<T: Real> Queue<T> {
             of,
         };
         for (slot, v) in [(ZERO, 0.0), (ONE, 1.0), (MINUS_ONE, -1.0)] {
-            all.set(slot, T::of(v));
+            all.set(slot, T::from_f64(v));
         }
         all.state()?;
         Ok(all)

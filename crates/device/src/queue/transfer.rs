@@ -143,7 +143,7 @@ impl<T: Real> Queue<T> {
         }
         self.idle = false;
         let mut use_them = Some(use_them);
-        self.driver.lend(&buffer.object, count * size_of::<S>(), access, &mut |there| {
+        self.driver.map_buffer(&buffer.object, count * size_of::<S>(), access, &mut |there| {
             // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers.
             let (before, values, after) = unsafe { there.align_to_mut::<S>() };
             assert!(before.is_empty() && after.is_empty(), "a driver lends {count} aligned entries");

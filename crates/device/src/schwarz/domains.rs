@@ -56,7 +56,7 @@ impl<T: Real> DeviceDomains<T> {
         if *weights != host.weights {
             let domains = &application.lists.level_domains;
             queue.put(&application.weights, domains.iter().sum(), |to: &mut [T]| {
-                let each = host.weights.iter().zip(domains).flat_map(|(&w, &n)| repeat_n(T::of(w), n));
+                let each = host.weights.iter().zip(domains).flat_map(|(&w, &n)| repeat_n(T::from_f64(w), n));
                 to.iter_mut().zip(each).for_each(|(to, w)| *to = w);
             })?;
             weights.clone_from(&host.weights);

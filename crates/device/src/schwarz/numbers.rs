@@ -134,7 +134,7 @@ impl Numbers {
                 diagonals,
                 sizes,
                 Arg::Index(run as u32),
-                Arg::Number(T::of(trust)),
+                Arg::Number(T::from_f64(trust)),
                 Arg::Memory(&to.packed),
                 repairs,
             ];

@@ -194,7 +194,7 @@ impl DeviceSchwarz {
         let points = match system.positions {
             None => None,
             Some(points) => {
-                let flat: Vec<V> = points.iter().flatten().map(|&c| V::of(c)).collect();
+                let flat: Vec<V> = points.iter().flatten().map(|&c| V::from_f64(c)).collect();
                 Some(on.vector(&flat)?)
             }
         };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use coarsen_backend::{Matrix, Reused, Setup, SetupError, Update};
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_schwarz::{Plan, Repair};
 use coarsen_sparse::{Contacts, Pattern, System};
 
@@ -355,8 +355,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
 
     /// The inverses and their sum are symmetric to the last bit, and they are positive definite: in a domain
     /// that is not positive definite, the diagonal blocks are inverted.
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

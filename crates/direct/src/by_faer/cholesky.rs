@@ -18,7 +18,7 @@ use super::columns::{Columns, Part, analyse};
 use super::products;
 use super::room::room;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Inertia, Pivots};
+use crate::factorization::{FactorStats, Factorization, Inertia, Pivots};
 
 /// The lower triangle of ±A, the structure of L, and L once it is computed.
 pub(crate) struct Cholesky {
@@ -106,7 +106,7 @@ impl Factorization for Cholesky {
         LltRef::new(&self.symbolic, &self.l).solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         figures(&self.symbolic, &self.lower)
     }
 }
@@ -133,7 +133,7 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
 
 /// The numbers of entries of L, of bytes, and of multiplications and additions. A column of L with c entries needs c²
 /// operations.
-fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> Figures {
+fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> FactorStats {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {
         SymbolicCholeskyRaw::Simplicial(s) => {
@@ -155,7 +155,7 @@ fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> Figures {
         }
     }
     let permutation = 2 * symbolic.nrows();
-    Figures {
+    FactorStats {
         nnz,
         bytes: 8 * (symbolic.len_val() + indices + permutation) + lower.bytes(),
         products: if is_supernodal(symbolic) { products::buffer() } else { 0 },

@@ -16,7 +16,7 @@ use super::columns::{Columns, Part, analyse};
 use super::front::Front;
 use super::products;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Pivots, Signs};
+use crate::factorization::{FactorStats, Factorization, Pivots, Signs};
 use crate::own::{fill, more, zeros};
 
 /// Always chooses supernodes, since the entrywise variant does not pivot.
@@ -382,10 +382,10 @@ impl Factorization for Ldlt {
         x.iter_mut().zip(&self.scales).for_each(|(x, s)| *x *= s);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let sums = &self.tree.sums;
         let values = sums.stored + sums.front + sums.w + sums.most + 4 * self.n;
-        Figures {
+        FactorStats {
             nnz: sums.nnz,
             bytes: 8 * values + 4 * (self.tree.rows.len() + self.n) + self.tree.bytes(),
             products: products::buffer(),

@@ -23,7 +23,7 @@ use super::columns::{Columns, Part};
 use super::products;
 use super::room::room;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Pivots};
+use crate::factorization::{FactorStats, Factorization, Pivots};
 use crate::refine::dependent_row;
 
 /// Aᵀ by columns, its ordering, and L and U once they are computed.
@@ -117,9 +117,9 @@ impl Factorization for Lu {
         factors.solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let &(nnz, flops) = self.bound.get_or_init(|| self.bound());
         let bytes = self.transpose.bytes() + 16 * nnz;
-        Figures { nnz, bytes, products: products::buffer(), flops }
+        FactorStats { nnz, bytes, products: products::buffer(), flops }
     }
 }

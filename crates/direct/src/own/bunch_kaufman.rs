@@ -15,7 +15,7 @@ use coarsen_sparse::Bsr;
 use super::room::{fill, zeros};
 use super::rows::{row, sizes};
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Pivots, Signs};
+use crate::factorization::{FactorStats, Factorization, Pivots, Signs};
 
 /// With this α the growth in one step of order 2 equals the growth in two steps of order 1.
 const ALPHA: f64 = 0.640_388_203_202_207_6;
@@ -187,9 +187,9 @@ impl Factorization for BunchKaufman {
         self.order.iter().zip(&*y).for_each(|(&i, y)| x[i] = *y);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let n = self.n;
-        Figures {
+        FactorStats {
             nnz: n * (n + 1) / 2,
             bytes: 8 * (n * n + 4 * n),
             products: 0,

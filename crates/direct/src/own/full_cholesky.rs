@@ -9,7 +9,7 @@ use super::full_lu::dot;
 use super::room::{fill, zeros};
 use super::rows::row;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Inertia, Pivots};
+use crate::factorization::{FactorStats, Factorization, Inertia, Pivots};
 
 /// The lower triangle of ±A by columns of length n, which L overwrites.
 pub(super) struct FullCholesky {
@@ -93,9 +93,9 @@ impl Factorization for FullCholesky {
         }
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let n = self.n;
         let flops = (1..=n).map(|c| (c * c) as f64).sum();
-        Figures { nnz: n * (n + 1) / 2, bytes: 8 * (n * n + n), products: 0, flops }
+        FactorStats { nnz: n * (n + 1) / 2, bytes: 8 * (n * n + n), products: 0, flops }
     }
 }

@@ -11,7 +11,7 @@ use coarsen_sparse::Bsr;
 use super::room::{fill, zeros};
 use super::rows::row;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Pivots};
+use crate::factorization::{FactorStats, Factorization, Pivots};
 
 /// Aᵀ by columns, which U and L without its unit diagonal overwrite.
 pub(super) struct FullLu {
@@ -117,10 +117,10 @@ impl Factorization for FullLu {
         }
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let n = self.n;
         let flops = (1..=n).map(|c| 2.0 * (c * c) as f64).sum();
-        Figures { nnz: n * n, bytes: 8 * (n * n + 2 * n), products: 0, flops }
+        FactorStats { nnz: n * n, bytes: 8 * (n * n + 2 * n), products: 0, flops }
     }
 }
 

@@ -13,7 +13,7 @@ use super::room::{fill, zeros};
 use super::rows::sizes;
 use super::structure::Structure;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Inertia, Pivots, Signs};
+use crate::factorization::{FactorStats, Factorization, Inertia, Pivots, Signs};
 
 /// The smallest accepted |pivot| relative to the entries of its row, if D may be negative: half of the digits
 /// remain, and refinement recovers the other half.
@@ -188,10 +188,10 @@ impl Factorization for Ldlt {
         order.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let (n, below) = (self.d.len(), self.structure.below());
         let entries = self.structure.columns.windows(2).map(|ends| (ends[1] - ends[0] + 1) as f64);
-        Figures {
+        FactorStats {
             nnz: n + below,
             bytes: self.structure.bytes() + 12 * below + 36 * n,
             products: 0,

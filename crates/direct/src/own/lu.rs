@@ -16,7 +16,7 @@ use super::room::{more, zeros};
 use super::rows::row;
 use super::structure::NONE;
 use crate::DirectError;
-use crate::factorization::{Factorization, Figures, Pivots};
+use crate::factorization::{FactorStats, Factorization, Pivots};
 
 /// Columns of A with more than this many times √n blocks are left out of the graph of A Aᵀ, since they would
 /// connect all rows.
@@ -273,10 +273,10 @@ impl Factorization for Lu {
         self.order.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> FactorStats {
         let n = self.order.len();
         let (nnz, flops) = self.bound;
-        Figures { nnz, bytes: self.reach.bytes() + 28 * n + 12 * nnz, products: 0, flops }
+        FactorStats { nnz, bytes: self.reach.bytes() + 28 * n + 12 * nnz, products: 0, flops }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The four equations of Penrose, and their consequences for coarse grids.
 
-use coarsen_core::{Class, Preconditioner, parallel};
+use coarsen_core::{Preconditioner, PreconditionerKind, parallel};
 use coarsen_direct::{Dense, DirectError, PseudoInverse};
 use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
@@ -57,12 +57,12 @@ fn penrose() {
 
 #[test]
 fn classes_follow_the_spectrum() {
-    let class = |m: &PseudoInverse| Preconditioner::<Vec<f64>>::class(m);
-    assert_eq!(class(&usual().invert(&of_rank(6, 4, true)).unwrap()), Class::Symmetric);
-    assert_eq!(class(&usual().invert(&of_rank(6, 4, false)).unwrap()), Class::Linear);
+    let class = |m: &PseudoInverse| Preconditioner::<Vec<f64>>::kind(m);
+    assert_eq!(class(&usual().invert(&of_rank(6, 4, true)).unwrap()), PreconditionerKind::Symmetric);
+    assert_eq!(class(&usual().invert(&of_rank(6, 4, false)).unwrap()), PreconditionerKind::Linear);
     let mut a = of_rank(6, 4, true);
     a.values_mut().iter_mut().for_each(|v| *v = -*v);
-    assert_eq!(class(&usual().invert(&a).unwrap()), Class::Linear);
+    assert_eq!(class(&usual().invert(&a).unwrap()), PreconditionerKind::Linear);
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
     let mut none = usual().invert(&zero).unwrap();
     let mut z = vec![1.0; 6];
@@ -144,5 +144,8 @@ fn the_spectrum_has_an_order() {
     // An eigenvalue below tolerance times the largest counts as 0, for either sign.
     let rough = dense(1e-3);
     let inverse = rough.invert(&diagonal(&[1e6, -10.0, 5e5])).unwrap();
-    assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (2, Class::Symmetric));
+    assert_eq!(
+        (inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)),
+        (2, PreconditionerKind::Symmetric)
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, parallel};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, parallel};
 use coarsen_direct::{Direct, DirectError, Engine, Factor, Inertia, Method};
 use coarsen_sparse::{Bsr, assembly};
 use rand::{Rng, SeedableRng};
@@ -85,7 +85,7 @@ fn negative_and_indefinite_matrices_show_their_inertia() {
     let mut factor = build(Method::Auto, &a).unwrap();
     assert_eq!((factor.method(), factor.fallback()), (Method::Cholesky, None));
     assert_eq!(factor.inertia(), Some(Inertia { positive: 0, negative: 144 }));
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&factor), Class::Linear);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&factor), PreconditionerKind::Linear);
     solves(&mut factor, &a);
 
     // λ = 4 − 2 cos(iπ/13) − 2 cos(jπ/13) − 2.9 is known.
@@ -99,7 +99,7 @@ fn negative_and_indefinite_matrices_show_their_inertia() {
         Some(Inertia { positive: 144 - negative.clone().count(), negative: negative.count() })
     );
     assert!(matches!(factor.fallback(), Some(DirectError::NotPositiveDefinite { .. })));
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&factor), Class::Linear);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&factor), PreconditionerKind::Linear);
     solves(&mut factor, &a);
 }
 
@@ -333,7 +333,7 @@ fn a_failed_update_leaves_the_old_factor() {
 fn applying_is_symmetric_and_positive() {
     let a = laplace(20, 3, 0.0);
     let mut factor = build(Method::Auto, &a).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&factor), Class::Symmetric);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&factor), PreconditionerKind::Symmetric);
     assert_eq!(Preconditioner::<Vec<f64>>::size(&factor), Some(1200));
     let r = random(1200);
     let s: Vec<f64> = r.iter().rev().map(|v| v + 0.1).collect();

@@ -1,7 +1,7 @@
 //! Direct methods as preconditioners that are built and updated like any other.
 
 use coarsen_backend::{Cpu, Hosted, Reused, Setup, SetupError, UpdateExt};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, Real};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, Contacts, SparseError, System, assembly};
 
@@ -15,14 +15,14 @@ fn chain(n: u32, stiff: f64) -> Bsr<f64> {
 }
 
 fn applied<V: Real>(m: &mut impl Preconditioner<Vec<V>>, n: usize) -> Vec<V> {
-    let (r, mut z) = ((0..n).map(|i| V::of(1.0 + i as f64)).collect(), vec![V::nan(); n]);
+    let (r, mut z) = ((0..n).map(|i| V::from_f64(1.0 + i as f64)).collect(), vec![V::nan(); n]);
     m.apply(&r, &mut z);
     z
 }
 
 /// ‖r − A z‖∞ for the r of [`applied`].
 fn left<V: Real>(a: &Bsr<f64>, z: &[V]) -> f64 {
-    let (z, mut az) = (z.iter().map(|v| v.wide()).collect::<Vec<f64>>(), vec![0.0; z.len()]);
+    let (z, mut az) = (z.iter().map(|v| v.as_f64()).collect::<Vec<f64>>(), vec![0.0; z.len()]);
     a.apply(&z, &mut az);
     az.iter().enumerate().fold(0.0, |m, (i, v)| m.max((1.0 + i as f64 - v).abs()))
 }
@@ -42,7 +42,7 @@ fn factors_solve_at_every_precision_of_the_place() {
     );
     assert!(left(&a, &applied::<f32>(&mut single, 20)) < 1e-2);
     assert!(left(&a, &applied::<f64>(&mut dense, 20)) < 1e-10);
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&double), Class::Symmetric);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&double), PreconditionerKind::Symmetric);
     // The factor itself solves with refinement and reports its method.
     let (b, mut x) = (vec![1.0; 20], vec![0.0; 20]);
     assert!(double.method_mut().solve(&b, &mut x).unwrap().relative_residual < 1e-14);

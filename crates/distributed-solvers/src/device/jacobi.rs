@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Class, LinearOperator, Preconditioner, Vector};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Vector};
 use coarsen_device::DeviceJacobi;
 use coarsen_distributed::{Communicator, DistError, Layout, Number, Partition, agree};
 
@@ -50,8 +50,8 @@ impl<C: Communicator, T: Number> Preconditioner<DistDeviceVector<C, T>> for Dist
         self.own.apply(r.own(), z.own_mut());
     }
 
-    fn class(&self) -> Class {
-        self.own.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.own.kind()
     }
 
     fn size(&self) -> Option<usize> {

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use coarsen_backend::Backend;
 use coarsen_core::Vector;
 use coarsen_device::{DeviceVector, OnDevice};
-use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, RankPlace};
+use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, RankBackend};
 
 use super::{DeviceRelayout, DistDeviceMatrix, DistDeviceVector, or_fail};
 
 /// A device, or a share of one, as the place of a rank.
 ///
-/// *Use* as the place of a preconditioner that is generic over [`RankPlace`]. An application then sends the entries at
+/// *Use* as the place of a preconditioner that is generic over [`RankBackend`]. An application then sends the entries at
 /// borders, and those of a gathered level; nothing else leaves the device.
 ///
 /// ```
 /// use coarsen_core::{Preconditioner, Vector};
-/// use coarsen_distributed::{GlobalRows, Layout, Partition, RankPlace, SelfComm};
+/// use coarsen_distributed::{GlobalRows, Layout, Partition, RankBackend, SelfComm};
 /// use coarsen_distributed_solvers::{DistSchwarz, RankDevice};
 /// let Ok(device) = coarsen_opencl::default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let (place, problem) = (RankDevice::new(&device), coarsen_problems::poisson2d(20)?);
@@ -39,7 +39,7 @@ impl RankDevice {
     }
 }
 
-impl<C: Communicator> RankPlace<C> for RankDevice {
+impl<C: Communicator> RankBackend<C> for RankDevice {
     type Local = OnDevice<f64>;
     type Vector = DistDeviceVector<C>;
     type Matrix = DistDeviceMatrix<C>;

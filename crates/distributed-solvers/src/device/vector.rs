@@ -82,14 +82,14 @@ impl<C: Communicator, T: Number> DistDeviceVector<C, T> {
 
     /// The sums over all ranks of numbers on the device. Waits once.
     fn over_ranks<const N: usize>(&self, sums: [&DeviceScalar<T>; N]) -> [T; N] {
-        let mut all = DeviceVector::wait_for(sums).map(|sum| sum.wide());
+        let mut all = DeviceVector::wait_for(sums).map(|sum| sum.as_f64());
         if all.iter().any(|sum| sum.is_nan())
             && let Err(error) = self.own.sync()
         {
             fail(self.on.comm(), &error);
         }
         match self.on.comm().all_reduce(&mut all) {
-            Ok(()) => all.map(T::of),
+            Ok(()) => all.map(T::from_f64),
             Err(_) => [T::nan(); N],
         }
     }

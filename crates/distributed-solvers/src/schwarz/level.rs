@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use coarsen_core::Preconditioner;
 use coarsen_distributed::{
-    CommError, Communicator, DistError, DistVector, Entries, GlobalRows, Layout, Partition, RankPlace,
+    CommError, Communicator, DistError, DistVector, Entries, GlobalRows, Layout, Partition, RankBackend,
     Relayout, agree,
 };
 use coarsen_schwarz::{self as schwarz, Place, Schwarz, Subdomains};
@@ -28,7 +28,7 @@ pub(crate) struct LevelRows<C: Communicator> {
 }
 
 /// A level that is divided among the ranks, with its domains at the place S of each rank.
-pub(crate) struct Level<C: Communicator, S: RankPlace<C, Local: Place>> {
+pub(crate) struct Level<C: Communicator, S: RankBackend<C, Local: Place>> {
     /// Whole chunks for each rank.
     on: Arc<Partition<C>>,
     /// From the partition of the vectors, if it is another one.
@@ -42,7 +42,7 @@ pub(crate) struct Level<C: Communicator, S: RankPlace<C, Local: Place>> {
 }
 
 /// Vectors of whole chunks, and the moves to them.
-struct Moved<C: Communicator, S: RankPlace<C>> {
+struct Moved<C: Communicator, S: RankBackend<C>> {
     /// For sizes, which are on the host at every place.
     of_host: Relayout<C>,
     relayout: S::Relayout,
@@ -147,14 +147,14 @@ fn inside(rows: &GlobalRows<f64>, chunk: u64) -> Result<Bsr<f64>, SparseError> {
     Bsr::new(Arc::new(Pattern::new(count, offsets, indices)?), rows.block(), values)
 }
 
-impl<C: Communicator, S: RankPlace<C>> Moved<C, S> {
+impl<C: Communicator, S: RankBackend<C>> Moved<C, S> {
     fn new(place: &S, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
         let (of_host, relayout) = (Relayout::new(on, to)?, place.relayout(on, to)?);
         Ok(Self { of_host, relayout, r: place.zeros(to)?, z: place.zeros(to)? })
     }
 }
 
-impl<C: Communicator, S: RankPlace<C, Local: Place>> Level<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: Place>> Level<C, S> {
     /// The domains of a level, and the rows of the next one, if there is one. All ranks call it.
     pub(crate) fn new(
         recipe: &Schwarz,

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Reused, SetupError};
-use coarsen_core::{Class, Error, Preconditioner, Vector};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, DistVector, GlobalRows, Host, Partition, RankPlace, agree,
+    CommError, Communicator, DistError, DistVector, GlobalRows, Host, Partition, RankBackend, agree,
     check_equal,
 };
 use coarsen_schwarz::{Place, Schwarz};
@@ -61,7 +61,7 @@ impl Default for DistSchwarz {
 ///
 /// The finest level is at the place S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.
-pub struct DistSubdomains<C: Communicator, S: RankPlace<C, Local: Place> = Host> {
+pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: Place> = Host> {
     recipe: DistSchwarz,
     place: S,
     on: Arc<Partition<C>>,
@@ -96,7 +96,7 @@ impl DistSchwarz {
     ///
     /// # Errors
     /// Those of [`build`](Self::build), and errors of the place.
-    pub fn build_at<C: Communicator, S: RankPlace<C, Local: Place>>(
+    pub fn build_at<C: Communicator, S: RankBackend<C, Local: Place>>(
         &self,
         on: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
@@ -137,7 +137,7 @@ impl DistSchwarz {
     }
 }
 
-impl<C: Communicator, S: RankPlace<C, Local: Place>> DistSubdomains<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: Place>> DistSubdomains<C, S> {
     /// Computes the preconditioner for new values. If the pattern of any rank has changed, or a node has lost or gained
     /// all its couplings, everything is built again. All ranks call it.
     ///
@@ -219,7 +219,7 @@ impl<C: Communicator, S: RankPlace<C, Local: Place>> DistSubdomains<C, S> {
     }
 }
 
-impl<C: Communicator, S: RankPlace<C, Local: Place>> Preconditioner<S::Vector> for DistSubdomains<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: Place>> Preconditioner<S::Vector> for DistSubdomains<C, S> {
     fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
         assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
         if self.correct(r, z).is_err() {
@@ -228,8 +228,8 @@ impl<C: Communicator, S: RankPlace<C, Local: Place>> Preconditioner<S::Vector> f
     }
 
     /// Inverses and their sum are symmetric and positive definite.
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -237,7 +237,7 @@ impl<C: Communicator, S: RankPlace<C, Local: Place>> Preconditioner<S::Vector> f
     }
 }
 
-impl<C: Communicator, S: RankPlace<C, Local: Place>> fmt::Display for DistSubdomains<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: Place>> fmt::Display for DistSubdomains<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level        nodes      inverses  where")?;
         let counts = |level: &Level<C, Host>| (level.counts()[0], level.values);

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_distributed::{Communicator, DistError, Entries, GlobalRows, Partition, agree};
-use coarsen_multigrid::hold_free;
+use coarsen_multigrid::regularise_rigid_modes;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, SparseError};
 
 use super::extended::{Extended, merge, pack_row, unpack_row};
@@ -107,7 +107,7 @@ fn regularise(matrix: &mut GlobalRows<f64>, dead: &[u32], sizes: &[f64]) {
     let k = matrix.block().1;
     for row in 0..matrix.count() {
         let Some(block) = matrix.diagonal_block_mut(row) else { continue };
-        hold_free(block, &sizes[row * k..(row + 1) * k]);
+        regularise_rigid_modes(block, &sizes[row * k..(row + 1) * k]);
         let largest = block.iter().step_by(k + 1).fold(0.0_f64, |m, &d| m.max(d));
         let of_row = dead.partition_point(|&unknown| (unknown as usize) < row * k)
             ..dead.partition_point(|&unknown| (unknown as usize) < (row + 1) * k);

@@ -1,9 +1,9 @@
 //! The coarsest level of the ranks, gathered on rank 0 and solved there by multigrid of a single rank.
 
 use coarsen_backend::{Cpu, Setup, Update};
-use coarsen_core::{Class, Preconditioner, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, GlobalRows, Partition, RankPlace, agree, pack, unpack,
+    CommError, Communicator, DistError, GlobalRows, Partition, RankBackend, agree, pack, unpack,
 };
 use coarsen_multigrid::{Hierarchy, Multigrid};
 use coarsen_smoothed_aggregation::SmoothedAggregation;
@@ -31,7 +31,7 @@ pub(crate) struct Gathered {
     own: Vec<f64>,
     pub(crate) levels: usize,
     /// The class of the solver.
-    pub(crate) class: Class,
+    pub(crate) class: PreconditionerKind,
     pub(crate) entries: u64,
 }
 
@@ -75,13 +75,13 @@ impl Gathered {
     }
 
     /// x ≈ A⁻¹ b; x is NaN if the ranks cannot communicate.
-    pub(crate) fn solve<C: Communicator, S: RankPlace<C>>(&mut self, b: &S::Vector, x: &mut S::Vector) {
+    pub(crate) fn solve<C: Communicator, S: RankBackend<C>>(&mut self, b: &S::Vector, x: &mut S::Vector) {
         if self.exchange::<C, S>(b, x).is_err() {
             x.fill(f64::NAN); // `sync` of the vector returns the error
         }
     }
 
-    fn exchange<C: Communicator, S: RankPlace<C>>(
+    fn exchange<C: Communicator, S: RankBackend<C>>(
         &mut self,
         b: &S::Vector,
         x: &mut S::Vector,
@@ -99,16 +99,21 @@ impl Gathered {
 }
 
 /// The number of levels and the class of the solver, on every rank.
-fn about<C: Communicator>(comm: &C, solver: Option<&Built>) -> Result<(usize, Class), CommError> {
+fn about<C: Communicator>(
+    comm: &C,
+    solver: Option<&Built>,
+) -> Result<(usize, PreconditionerKind), CommError> {
     let mut about = Vec::new();
     if let Some(solver) = solver {
-        pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::class(solver) as u64], &mut about);
+        pack([solver.levels() as u64, Preconditioner::<Vec<f64>>::kind(solver) as u64], &mut about);
     }
     comm.broadcast(ROOT, &mut about)?;
     let levels = unpack::<u64>(&about).next().unwrap_or(1) as usize;
     let told = unpack::<u64>(&about).nth(1);
-    let known = [Class::Symmetric, Class::Linear].into_iter().find(|class| Some(*class as u64) == told);
-    Ok((levels, known.unwrap_or(Class::Variable)))
+    let known = [PreconditionerKind::Symmetric, PreconditionerKind::Linear]
+        .into_iter()
+        .find(|class| Some(*class as u64) == told);
+    Ok((levels, known.unwrap_or(PreconditionerKind::Variable)))
 }
 
 /// The hierarchy of the whole level on rank 0, and its system.

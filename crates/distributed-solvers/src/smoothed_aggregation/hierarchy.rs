@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use coarsen_backend::Reused;
-use coarsen_core::{Class, Preconditioner, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, GlobalRows, Host, Partition, RankPlace, agree, check_equal,
+    CommError, Communicator, DistError, GlobalRows, Host, Partition, RankBackend, agree, check_equal,
 };
 use coarsen_multigrid::Multigrid;
 use coarsen_smoothed_aggregation::SmoothedAggregation;
@@ -60,7 +60,7 @@ impl Default for DistMultigrid {
 /// The preconditioner: one V-cycle over the levels. Those on the ranks are at the place S of each rank.
 ///
 /// `Display` prints a table of the levels.
-pub struct DistHierarchy<C: Communicator, S: RankPlace<C> = Host> {
+pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
     recipe: DistMultigrid,
     place: S,
     on: Arc<Partition<C>>,
@@ -69,7 +69,7 @@ pub struct DistHierarchy<C: Communicator, S: RankPlace<C> = Host> {
     pattern: (Vec<usize>, Vec<u64>),
     levels: Vec<Level<C, S>>,
     bottom: Gathered,
-    class: Class,
+    class: PreconditionerKind,
     table: Vec<Line>,
 }
 
@@ -115,7 +115,7 @@ impl DistMultigrid {
     ///
     /// # Errors
     /// Those of [`build`](Self::build), and errors of the place.
-    pub fn build_at<C: Communicator, S: RankPlace<C>>(
+    pub fn build_at<C: Communicator, S: RankBackend<C>>(
         &self,
         on: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
@@ -142,7 +142,7 @@ impl DistMultigrid {
         }
         let bottom = Gathered::new(&self.multigrid, &here)?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
-        let class = class(&bottom, levels.len());
+        let class = kind(&bottom, levels.len());
         let (recipe, place, on, near_kernel) = (*self, place.clone(), on.clone(), given);
         Ok(DistHierarchy { recipe, place, on, near_kernel, pattern, levels, bottom, class, table })
     }
@@ -159,9 +159,9 @@ impl DistMultigrid {
 }
 
 /// The class of the cycle.
-fn class(bottom: &Gathered, divided: usize) -> Class {
+fn kind(bottom: &Gathered, divided: usize) -> PreconditionerKind {
     match bottom.class {
-        Class::Linear if bottom.levels == 1 && divided > 0 => Class::Symmetric, // up to round-off
+        PreconditionerKind::Linear if bottom.levels == 1 && divided > 0 => PreconditionerKind::Symmetric, // up to round-off
         class => class,
     }
 }
@@ -185,7 +185,7 @@ fn entries<C: Communicator>(level: &LevelRows<'_, C>) -> Result<u64, DistError> 
     Ok(all[0] as u64)
 }
 
-impl<C: Communicator, S: RankPlace<C>> DistHierarchy<C, S> {
+impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
     /// Computes the hierarchy for new values: coarse matrices, smoothers and the gathered level; prolongations are
     /// kept. If the pattern of any rank has changed, everything is built again with the same near-kernel. All ranks
     /// call it.
@@ -233,7 +233,7 @@ impl<C: Communicator, S: RankPlace<C>> DistHierarchy<C, S> {
         for ((level, rows), inverses) in self.levels.iter_mut().zip(finer).zip(&diagonals) {
             level.renew(&self.place, rows, inverses, self.recipe.estimate())?;
         }
-        self.class = class(&self.bottom, self.levels.len());
+        self.class = kind(&self.bottom, self.levels.len());
         Ok(())
     }
 
@@ -275,13 +275,13 @@ impl<C: Communicator, S: RankPlace<C>> DistHierarchy<C, S> {
     }
 }
 
-impl<C: Communicator, S: RankPlace<C>> Preconditioner<S::Vector> for DistHierarchy<C, S> {
+impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for DistHierarchy<C, S> {
     fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
         assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
         cycle(&mut self.levels, &mut self.bottom, r, z);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
@@ -290,7 +290,7 @@ impl<C: Communicator, S: RankPlace<C>> Preconditioner<S::Vector> for DistHierarc
     }
 }
 
-impl<C: Communicator, S: RankPlace<C>> fmt::Display for DistHierarchy<C, S> {
+impl<C: Communicator, S: RankBackend<C>> fmt::Display for DistHierarchy<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level     unknowns      entries  where")?;
         for (level, Line { unknowns, entries, ranks }) in self.table.iter().enumerate() {

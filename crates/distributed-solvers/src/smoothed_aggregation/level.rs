@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::DenseBlocks;
 use coarsen_core::LinearOperator;
-use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankPlace, agree};
+use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankBackend, agree};
 
 use super::galerkin::Transfer;
 use super::gathered::Gathered;
@@ -12,7 +12,7 @@ use super::smoother::Chebyshev;
 use super::step::{LevelRows, Step};
 
 /// Matrices and vectors at the place S of each rank; `transfer` is on the host, for updates.
-pub(crate) struct Level<C: Communicator, S: RankPlace<C>> {
+pub(crate) struct Level<C: Communicator, S: RankBackend<C>> {
     on: Arc<Partition<C>>,
     a: S::Matrix,
     smoother: Chebyshev<C, S>,
@@ -32,7 +32,7 @@ pub(crate) fn inverses<C: Communicator>(
     agree(on.comm(), rows.inverse_diagonal("smoothed aggregation"))
 }
 
-impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
+impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
     /// The matrix of a level and its smoother.
     pub(crate) fn smoothed(
         place: &S,
@@ -88,7 +88,7 @@ impl<C: Communicator, S: RankPlace<C>> Level<C, S> {
 }
 
 /// x ≈ A⁻¹ b from x = 0.
-pub(crate) fn cycle<C: Communicator, S: RankPlace<C>>(
+pub(crate) fn cycle<C: Communicator, S: RankBackend<C>>(
     levels: &mut [Level<C, S>],
     bottom: &mut Gathered,
     b: &S::Vector,

@@ -14,14 +14,14 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks};
-use coarsen_core::{Class, Preconditioner, SplitMix64, Vector};
-use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankPlace, agree, pack, unpack};
+use coarsen_core::{Preconditioner, PreconditionerKind, SplitMix64, Vector};
+use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankBackend, agree, pack, unpack};
 use coarsen_krylov::SpectralRadius;
 
 /// β / α.
 const RATIO: f64 = 10.0;
 
-pub(crate) struct Chebyshev<C: Communicator, S: RankPlace<C>> {
+pub(crate) struct Chebyshev<C: Communicator, S: RankBackend<C>> {
     d: Diagonal<C, S>,
     pub(crate) radius: f64,
     step: S::Vector,
@@ -29,25 +29,25 @@ pub(crate) struct Chebyshev<C: Communicator, S: RankPlace<C>> {
 }
 
 /// D⁻¹ at the place of each rank.
-struct Diagonal<C: Communicator, S: RankPlace<C>> {
+struct Diagonal<C: Communicator, S: RankBackend<C>> {
     on: Arc<Partition<C>>,
     inverses: <S::Local as Backend>::Blocks,
 }
 
-impl<C: Communicator, S: RankPlace<C>> Diagonal<C, S> {
+impl<C: Communicator, S: RankBackend<C>> Diagonal<C, S> {
     /// z = a D⁻¹ r + b z.
     fn apply_add(&self, a: f64, r: &S::Vector, b: f64, z: &mut S::Vector) {
         S::change(z, |z| self.inverses.apply(a, S::own(r), b, z));
     }
 }
 
-impl<C: Communicator, S: RankPlace<C>> Preconditioner<S::Vector> for Diagonal<C, S> {
+impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for Diagonal<C, S> {
     fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
         self.apply_add(1.0, r, 0.0, z);
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -55,7 +55,7 @@ impl<C: Communicator, S: RankPlace<C>> Preconditioner<S::Vector> for Diagonal<C,
     }
 }
 
-impl<C: Communicator, S: RankPlace<C>> Chebyshev<C, S> {
+impl<C: Communicator, S: RankBackend<C>> Chebyshev<C, S> {
     /// The bound of ρ(D⁻¹A) of a level, from the inverses of its diagonal blocks. All ranks call it.
     pub(crate) fn new(
         place: &S,

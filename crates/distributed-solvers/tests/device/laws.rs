@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use coarsen_core::{Class, Preconditioner, Stop, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistError, DistMatrix, DistVector, GlobalRows, Layout, Partition, RankPlace, Spmv,
+    Communicator, DistError, DistMatrix, DistVector, GlobalRows, Layout, Partition, RankBackend, Spmv,
     ThreadComm,
 };
 use coarsen_distributed_solvers::{DistDeviceMatrix, DistDeviceVector, RankDevice};
@@ -53,7 +53,7 @@ pub(crate) fn equals(
         let (left, right) = (mr.dot(&sd), rd.dot(&ms));
         assert!((left - right).abs() < 1e-10 * mr.norm() * sd.norm(), "{left} {right}");
         assert!(mr.dot(&rd) > 0.0);
-        assert_eq!((found.class(), found.size()), (Class::Symmetric, Some(a.shape().0)));
+        assert_eq!((found.kind(), found.size()), (PreconditionerKind::Symmetric, Some(a.shape().0)));
 
         let (mut x, mut xd) = (r.like().unwrap(), rd.like().unwrap());
         let rows = rows(a, &on);

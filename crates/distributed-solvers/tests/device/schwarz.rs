@@ -2,7 +2,7 @@
 
 use coarsen_backend::Reused;
 use coarsen_core::{Preconditioner, Vector};
-use coarsen_distributed::{Layout, Partition, RankPlace, ThreadComm};
+use coarsen_distributed::{Layout, Partition, RankBackend, ThreadComm};
 use coarsen_distributed_solvers::{DistSchwarz, RankDevice};
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
 use coarsen_sparse::Bsr;

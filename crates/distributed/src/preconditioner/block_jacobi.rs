@@ -7,7 +7,7 @@
 //! | D⁻¹ | `d` | |
 
 use coarsen_backend::DenseBlocks;
-use coarsen_core::{Class, Preconditioner, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Vector};
 
 use super::diagonal::{block_diagonal, check_omega};
 use crate::agree::agree;
@@ -18,7 +18,7 @@ use crate::{Communicator, DistError, DistMatrix, DistVector, Number};
 ///
 /// *Cost* b² products per block row and application, no message. *Reference* Saad 2003, §4.1.1.
 pub struct DistBlockJacobi<C: Communicator, T = f64> {
-    class: Class,
+    class: PreconditionerKind,
     omega: T,
     d: DenseBlocks<T>,
     like: DistVector<C, T>,
@@ -39,11 +39,11 @@ impl<C: Communicator, T: Number> DistBlockJacobi<C, T> {
                 .map_err(|error| DistError::of_rows(error, first_row, size))
         });
         let d = agree(on.comm(), own)?;
-        let mut other = [f64::from(u8::from(d.class() != Class::Symmetric))];
+        let mut other = [f64::from(u8::from(d.kind() != PreconditionerKind::Symmetric))];
         on.comm().all_reduce(&mut other)?;
-        let class = if other[0] > 0.0 { Class::Linear } else { Class::Symmetric };
+        let class = if other[0] > 0.0 { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
         let like = on.vector(vec![T::zero(); on.count() * size])?;
-        Ok(Self { class, omega: T::of(omega), d, like })
+        Ok(Self { class, omega: T::from_f64(omega), d, like })
     }
 }
 
@@ -56,7 +56,7 @@ impl<C: Communicator, T: Number> Preconditioner<DistVector<C, T>> for DistBlockJ
         }
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 

@@ -7,7 +7,7 @@
 //! | ω D⁻¹ | `d` | |
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Class, Preconditioner, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Vector};
 use num_traits::zero;
 
 use super::diagonal::{block_diagonal, check_omega};
@@ -32,7 +32,7 @@ use crate::{Communicator, DistError, DistMatrix, DistVector, Number};
 /// # Ok::<(), coarsen_distributed::DistError>(())
 /// ```
 pub struct DistJacobi<C: Communicator, T = f64> {
-    class: Class,
+    class: PreconditionerKind,
     d: DistVector<C, T>,
 }
 
@@ -48,8 +48,8 @@ impl<C: Communicator, T: Number> DistJacobi<C, T> {
         let own = check_omega("DistJacobi::omega", omega).and_then(|()| {
             let diagonal = block_diagonal(a)?.diagonal();
             let invert = |(row, d): (usize, T)| {
-                let value = omega / d.wide();
-                match T::of(value) {
+                let value = omega / d.as_f64();
+                match T::from_f64(value) {
                     _ if d.is_zero() => Err(SetupError::ZeroDiagonal { row, method: "jacobi" }),
                     stored if stored.is_finite() && !stored.is_zero() => Ok(stored),
                     _ => {
@@ -65,7 +65,8 @@ impl<C: Communicator, T: Number> DistJacobi<C, T> {
         let mut negative = [d.own().iter().filter(|d| **d < zero()).count() as f64];
         on.comm().all_reduce(&mut negative)?;
         // With a negative entry, M is not positive definite.
-        let class = if negative[0] > 0.0 { Class::Linear } else { Class::Symmetric };
+        let class =
+            if negative[0] > 0.0 { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
         Ok(Self { class, d })
     }
 }
@@ -75,7 +76,7 @@ impl<C: Communicator, T: Number> Preconditioner<DistVector<C, T>> for DistJacobi
         z.hadamard(&T::one().into(), &self.d, r, &T::zero().into());
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 

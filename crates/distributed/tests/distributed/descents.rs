@@ -1,6 +1,6 @@
 //! Descent methods run on distributed vectors unchanged: the same iterations as on one host.
 
-use coarsen_core::{Class, LinearOperator, Objective, Preconditioner, Stop, Vector};
+use coarsen_core::{LinearOperator, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_distributed::{Layout, Partition, Spmv};
 use coarsen_krylov::Cg;
 use coarsen_optimize::{
@@ -64,8 +64,8 @@ impl<V: Vector<Real = f64>> Preconditioner<V> for Weights<'_, V> {
         z.hadamard(&r.scalar(1.0), self.0, r, &r.scalar(0.0));
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {

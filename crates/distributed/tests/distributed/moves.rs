@@ -3,7 +3,7 @@
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, LinearOperator, Vector};
 use coarsen_distributed::{
-    Buffers, DistError, GlobalRows, Host, Layout, Partition, RankPlace, Relayout, SelfComm, unpack,
+    Buffers, DistError, GlobalRows, Host, Layout, Partition, RankBackend, Relayout, SelfComm, unpack,
 };
 use coarsen_problems::cloth;
 
@@ -140,13 +140,13 @@ fn the_host_as_a_place_keeps_patterns() {
         let less = rows.offsets().iter().map(|offset| offset.saturating_sub(skipped)).collect();
         let (columns, values) = (rows.columns()[skipped..].to_vec(), rows.values()[9 * skipped..].to_vec());
         let other = GlobalRows::new(rows.first(), (3, 3), less, columns, values).unwrap();
-        let refused = <Host as RankPlace<_>>::set_values(&mut here, &other).unwrap_err();
+        let refused = <Host as RankBackend<_>>::set_values(&mut here, &other).unwrap_err();
         assert!(refused.to_string().contains("pattern"), "{refused}");
         let x = on.part_of(&x).unwrap();
         let mut y = x.like().unwrap();
         here.apply(&x, &mut y);
         assert!(distance(&y.gathered().unwrap(), &expected) < 1e-14);
-        <Host as RankPlace<_>>::set_values(&mut here, &rows).unwrap();
+        <Host as RankBackend<_>>::set_values(&mut here, &rows).unwrap();
     });
 }
 
@@ -156,7 +156,7 @@ fn the_host_as_a_place_keeps_patterns() {
 fn a_place_keeps_the_number_of_entries() {
     let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
     let mut v = Host::default().zeros(&on).unwrap();
-    <Host as RankPlace<_>>::change(&mut v, |own| own.push(1.0));
+    <Host as RankBackend<_>>::change(&mut v, |own| own.push(1.0));
 }
 
 /// The shortest buffer that is long enough is taken; without one, a new one is.

@@ -1,7 +1,7 @@
 //! Krylov methods run on distributed vectors unchanged. Several ranks equal one rank.
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Report, Stop, Vector};
+use coarsen_core::{Error, Identity, Outcome, Preconditioner, PreconditionerKind, Report, Stop, Vector};
 use coarsen_distributed::{
     CommError, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
     SelfComm, Spmv, ThreadComm,
@@ -165,12 +165,12 @@ fn preconditioners_invert_the_diagonal() {
             let part = on.part_of(&r).unwrap();
             let mut z = part.like().unwrap();
             let mut m = DistJacobi::new(&here, 0.5).unwrap();
-            assert_eq!((m.class(), m.size()), (Class::Symmetric, Some(123)));
+            assert_eq!((m.kind(), m.size()), (PreconditionerKind::Symmetric, Some(123)));
             m.apply(&part, &mut z);
             let expected: Vec<f64> = (0..123).map(|i| 0.5 * r[i] / a.get(i, i)).collect();
             assert!(distance(&z.gathered().unwrap(), &expected) < 1e-15);
             let mut m = DistBlockJacobi::new(&here, 0.5).unwrap();
-            assert_eq!((m.class(), m.size()), (Class::Symmetric, Some(123)));
+            assert_eq!((m.kind(), m.size()), (PreconditionerKind::Symmetric, Some(123)));
             m.apply(&part, &mut z);
             let z = z.gathered().unwrap();
             for i in 0..123 {
@@ -201,8 +201,8 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
     let on = Partition::new(SelfComm, Layout::even(2, 1, 1).unwrap()).unwrap();
     let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![1.0, -1.0]).unwrap();
     let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
-    assert_eq!(DistJacobi::new(&a, 1.0).unwrap().class(), Class::Linear);
-    assert_eq!(DistBlockJacobi::new(&a, 1.0).unwrap().class(), Class::Linear);
+    assert_eq!(DistJacobi::new(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
+    assert_eq!(DistBlockJacobi::new(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
     for omega in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(DistJacobi::new(&a, omega).is_err() && DistBlockJacobi::new(&a, omega).is_err());
     }

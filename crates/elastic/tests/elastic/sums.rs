@@ -229,7 +229,10 @@ fn a_list_of_boxed_parts_is_a_sum() {
         g.begin(&X, &[0.0; 12], [0.0; 3]).unwrap();
     }
     assert!(f.last_hessian().pattern().find(0, 3).is_none()); // renewed: 1 and 2 are closest
-    assert!(f.potential.touches() && !f.system_at(&X).unwrap().contact.clone().unwrap().places().is_empty());
+    assert!(
+        f.potential.has_contact_hessian()
+            && !f.system_at(&X).unwrap().contact.clone().unwrap().places().is_empty()
+    );
     let d: Vec<f64> = (0..12).map(|k| if k % 3 == 0 { -1.0 } else { 0.0 }).collect();
     assert!((f.max_step(&X.to_vec(), &d) - 0.9 * 0.3).abs() < 1e-12);
 }

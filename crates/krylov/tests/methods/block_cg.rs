@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_core::{Class, Error, Identity, LinearOperator, Outcome, Stop, from_fn};
+use coarsen_core::{Error, Identity, LinearOperator, Outcome, PreconditionerKind, Stop, from_fn};
 use coarsen_krylov::{BlockCg, Cg};
 
 use crate::common::{Dense, Scaling, distance, random, spread};
@@ -22,8 +22,10 @@ fn solutions_equal_the_dense_ones() {
         let b: Vec<_> = (0..k).map(|j| random(n, 10 + j)).collect();
         for check_every in [1, 7] {
             let mut x: Vec<_> = (0..k).map(|j| random(n, 90 + j)).collect();
-            let mut m =
-                Scaling { d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(), class: Class::Symmetric };
+            let mut m = Scaling {
+                d: (0..n).map(|i| 1.0 + (i % 3) as f64).collect(),
+                class: PreconditionerKind::Symmetric,
+            };
             let mut method = BlockCg::new(Stop { check_every, ..Stop::relative(1e-10) });
             let reports = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(reports.len(), k as usize);
@@ -149,13 +151,16 @@ fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
         let mut m = Scaling { d: vec![1.0; n], class };
         method.solve(&a, &mut m, b, &mut zeros(n, k)).unwrap_err()
     };
-    assert!(matches!(refused(&b, 3, Class::Symmetric), Error::Shape { expected: 2, found: 3, .. }));
-    assert!(matches!(refused(&b, 2, Class::Linear), Error::Preconditioner { .. }));
+    assert!(matches!(
+        refused(&b, 3, PreconditionerKind::Symmetric),
+        Error::Shape { expected: 2, found: 3, .. }
+    ));
+    assert!(matches!(refused(&b, 2, PreconditionerKind::Linear), Error::Preconditioner { .. }));
     let mut bad = b.clone();
     bad[1][4] = f64::NAN;
-    assert_eq!(refused(&bad, 2, Class::Symmetric), Error::NotFinite { what: "b", index: 4 });
+    assert_eq!(refused(&bad, 2, PreconditionerKind::Symmetric), Error::NotFinite { what: "b", index: 4 });
     bad[1] = vec![1e-200; n];
-    assert!(matches!(refused(&bad, 2, Class::Symmetric), Error::Range { .. }));
+    assert!(matches!(refused(&bad, 2, PreconditionerKind::Symmetric), Error::Range { .. }));
     let mut seen = 0;
     let mut observe = |relative: &[f64]| {
         assert_eq!(relative.len(), 2);
@@ -169,7 +174,7 @@ fn wrong_sizes_are_refused_and_a_monitor_may_stop() {
 /// M = 0 leaves no directions: a breakdown, and x is as it was.
 #[test]
 fn a_preconditioner_of_zeros_breaks_down() {
-    let mut zero = Scaling { d: vec![0.0; 3], class: Class::Symmetric };
+    let mut zero = Scaling { d: vec![0.0; 3], class: PreconditionerKind::Symmetric };
     for k in [1, 2] {
         let mut x = zeros(3, k);
         let b: Vec<_> = (0..k as u64).map(|j| random(3, j)).collect();

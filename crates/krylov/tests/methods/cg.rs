@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::common::{Dense, Scaling, distance, random, spread};
 use coarsen_core::{
-    Class, Error, History, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop,
+    Error, History, Identity, Iteration, LinearOperator, Outcome, Preconditioner, PreconditionerKind, Real,
+    Report, Stop,
 };
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, SingleReductionCg};
 
@@ -29,7 +30,7 @@ fn equals_the_dense_solution() {
         let b = random(n, 100 + seed);
         let d = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
         let mut x = random(n, 200 + seed);
-        let mut m = Scaling { d, class: Class::Symmetric };
+        let mut m = Scaling { d, class: PreconditionerKind::Symmetric };
         let report = Cg::new(Stop::relative(1e-12)).solve(&a, &mut m, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged);
         assert!(report.true_residual <= 1e-12);
@@ -119,7 +120,7 @@ fn wrong_preconditioners_have_typed_outcomes() {
     let b = random(20, 4);
     let end = |d: Vec<f64>| {
         let mut x = vec![0.0; 20];
-        let mut m = Scaling { d, class: Class::Symmetric };
+        let mut m = Scaling { d, class: PreconditionerKind::Symmetric };
         let report = Cg::default().solve(&a, &mut m, &b, &mut x).unwrap();
         assert!(x.iter().all(|x| x.is_finite()) && report.true_residual.is_finite());
         report.outcome
@@ -128,10 +129,14 @@ fn wrong_preconditioners_have_typed_outcomes() {
     assert_eq!(end(vec![0.0; 20]), Outcome::Breakdown);
     assert_eq!(end(vec![f64::NAN; 20]), Outcome::NotFinite);
     assert_eq!(end(vec![f64::INFINITY; 20]), Outcome::NotFinite);
-    let mut m = Scaling { d: vec![1.0; 20], class: Class::Linear };
+    let mut m = Scaling { d: vec![1.0; 20], class: PreconditionerKind::Linear };
     assert!(matches!(
         Cg::default().solve(&a, &mut m, &b, &mut vec![0.0; 20]),
-        Err(Error::Preconditioner { method: "Cg", needed: Class::Symmetric, found: Class::Linear })
+        Err(Error::Preconditioner {
+            method: "Cg",
+            needed: PreconditionerKind::Symmetric,
+            found: PreconditionerKind::Linear
+        })
     ));
 }
 
@@ -161,8 +166,8 @@ fn a_preconditioner_that_fails_late_leaves_the_best_iterate() {
                 z[1] = f64::NAN;
             }
         }
-        fn class(&self) -> Class {
-            Class::Symmetric
+        fn kind(&self) -> PreconditionerKind {
+            PreconditionerKind::Symmetric
         }
         fn size(&self) -> Option<usize> {
             None
@@ -259,8 +264,10 @@ fn a_solve_may_end_in_the_norm_of_the_preconditioner() {
     let n = 80;
     let a = Dense::<f64>::with_spectrum(&spread(n, 1.0, 1e6), 3);
     let b = random(n, 5);
-    let scaling =
-        || Scaling { d: (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect(), class: Class::Symmetric };
+    let scaling = || Scaling {
+        d: (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect(),
+        class: PreconditionerKind::Symmetric,
+    };
     let energy = |x: &Vec<f64>| {
         let (mut r, mut z) = (vec![0.0; n], vec![0.0; n]);
         a.residual(&b, x, &mut r);
@@ -295,7 +302,7 @@ fn nothing_settles_below_a_first_value_of_zero() {
     for method in methods {
         assert!(method.stop_in_preconditioner(Some(0.5)));
         let (a, mut zero) =
-            (Dense::diagonal(&[1.0, 2.0]), Scaling { d: vec![0.0; 2], class: Class::Symmetric });
+            (Dense::diagonal(&[1.0, 2.0]), Scaling { d: vec![0.0; 2], class: PreconditionerKind::Symmetric });
         let report = method.solve(&a, &mut zero, &vec![1.0; 2], &mut vec![0.0; 2]).unwrap();
         assert!(report.outcome != Outcome::Converged && report.true_residual == 1.0, "{report}");
     }

@@ -1,6 +1,6 @@
 //! Small dense systems, and a simple solver for comparison.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real, SplitMix64, Stop, Vector};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real, SplitMix64, Stop, Vector};
 use coarsen_krylov::{Gmres, Richardson};
 
 /// A dense matrix by rows.
@@ -12,7 +12,7 @@ pub(crate) struct Dense<T> {
 
 impl<T: Real> Dense<T> {
     pub(crate) fn from_fn(n: usize, f: impl Fn(usize, usize) -> f64) -> Self {
-        Self { n, entries: (0..n * n).map(|k| T::of(f(k / n, k % n))).collect() }
+        Self { n, entries: (0..n * n).map(|k| T::from_f64(f(k / n, k % n))).collect() }
     }
 
     pub(crate) fn diagonal(d: &[f64]) -> Self {
@@ -37,8 +37,8 @@ impl<T: Real> Dense<T> {
     /// A⁻¹ b by Gaussian elimination with partial pivoting, in f64.
     pub(crate) fn solve(&self, b: &[T]) -> Vec<f64> {
         let n = self.n;
-        let mut a: Vec<f64> = self.entries.iter().map(|v| v.wide()).collect();
-        let mut x: Vec<f64> = b.iter().map(|v| v.wide()).collect();
+        let mut a: Vec<f64> = self.entries.iter().map(|v| v.as_f64()).collect();
+        let mut x: Vec<f64> = b.iter().map(|v| v.as_f64()).collect();
         for k in 0..n {
             let pivot = (k..n).max_by(|&i, &j| a[i * n + k].abs().total_cmp(&a[j * n + k].abs())).unwrap();
             (0..n).for_each(|j| a.swap(k * n + j, pivot * n + j));
@@ -72,7 +72,7 @@ impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
 /// M⁻¹ as a diagonal matrix, declared as any class.
 pub(crate) struct Scaling<V> {
     pub(crate) d: V,
-    pub(crate) class: Class,
+    pub(crate) class: PreconditionerKind,
 }
 
 impl<V: Vector> Preconditioner<V> for Scaling<V> {
@@ -81,7 +81,7 @@ impl<V: Vector> Preconditioner<V> for Scaling<V> {
         z.hadamard(&r.scalar(one()), &self.d, r, &r.scalar(num_traits::zero()));
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
@@ -103,7 +103,7 @@ pub(crate) fn spread(n: usize, low: f64, high: f64) -> Vec<f64> {
 /// The largest difference between two vectors, divided by the largest entry of y.
 pub(crate) fn distance<T: Real>(x: &[T], y: &[f64]) -> f64 {
     let size = y.iter().fold(0.0_f64, |s, v| s.max(v.abs()));
-    x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.wide() - y).abs())) / size
+    x.iter().zip(y).fold(0.0_f64, |s, (x, y)| s.max((x.as_f64() - y).abs())) / size
 }
 
 /// GMRES with the given fields.
@@ -123,6 +123,6 @@ pub(crate) fn richardson<T: Real>(stop: Stop<T>, omega: f64) -> Richardson<Vec<T
 /// Richardson iteration for any vector type.
 pub(crate) fn richardson_on<V: Vector>(omega: f64) -> Richardson<V> {
     let mut method = Richardson::default();
-    method.omega = V::Real::of(omega);
+    method.omega = V::Real::from_f64(omega);
     method
 }

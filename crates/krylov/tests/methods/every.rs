@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use coarsen_core::{
-    Class, Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, from_fn,
-    parallel,
+    Error, Identity, Iteration, LinearOperator, Outcome, Preconditioner, PreconditionerKind, Real, Report,
+    Stop, from_fn, parallel,
 };
 use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
@@ -30,15 +30,16 @@ fn methods<T: Real>(stop: Stop<T>) -> Vec<(&'static str, Method<T>)> {
 
 /// A system with eigenvalues between 1 and 10, for which every method converges.
 fn easy<T: Real>(n: usize) -> (Dense<T>, Vec<T>) {
-    let b = random(n, 77).iter().map(|&v| T::of(v)).collect();
+    let b = random(n, 77).iter().map(|&v| T::from_f64(v)).collect();
     (Dense::with_spectrum(&spread(n, 1.0, 10.0), 5), b)
 }
 
 fn residual<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
     let n = b.len();
-    let r = |i: usize| b[i].wide() - (0..n).map(|j| a.entries[i * n + j].wide() * x[j].wide()).sum::<f64>();
+    let r =
+        |i: usize| b[i].as_f64() - (0..n).map(|j| a.entries[i * n + j].as_f64() * x[j].as_f64()).sum::<f64>();
     let norm = (0..n).map(|i| r(i).powi(2)).sum::<f64>().sqrt();
-    norm / b.iter().map(|b| b.wide().powi(2)).sum::<f64>().sqrt()
+    norm / b.iter().map(|b| b.as_f64().powi(2)).sum::<f64>().sqrt()
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn solutions_equal_the_dense_one() {
         let d: Vec<f64> = (0..b.len()).map(|i| 1.0 + 0.1 * (i % 3) as f64).collect();
         for (name, mut method) in methods(Stop::relative(1e-11)) {
             let mut x = random(b.len(), 3);
-            let mut m = Scaling { d: d.clone(), class: Class::Symmetric };
+            let mut m = Scaling { d: d.clone(), class: PreconditionerKind::Symmetric };
             let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::Converged, "{name}: {report}");
             assert!((report.true_residual - residual(&a, &b, &x)).abs() < 1e-14, "{name}");
@@ -130,8 +131,8 @@ fn solutions_are_finite() {
                 x
             };
             assert_eq!(ends(&wrong, &mut Identity, &b), random(9, 1), "{name}");
-            ends(&a, &mut Scaling { d: poisoned(&b, 2), class: Class::Symmetric }, &b);
-            ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: Class::Symmetric }, &b);
+            ends(&a, &mut Scaling { d: poisoned(&b, 2), class: PreconditionerKind::Symmetric }, &b);
+            ends(&a, &mut Scaling { d: vec![f64::INFINITY; 9], class: PreconditionerKind::Symmetric }, &b);
             // Errors name the wrong argument, and nothing is written.
             let mut x = random(9, 1);
             let refused = method.solve(&a, &mut Identity, &poisoned(&b, 4), &mut x);
@@ -215,7 +216,7 @@ fn wrong_sizes_are_refused() {
     for (name, mut method) in methods(Stop::default()) {
         let mut refused = |a: &Dense<f64>, b: &[f64], x: &mut Vec<f64>, m: usize| {
             let before = x.clone();
-            let mut m = Scaling { d: vec![1.0; m], class: Class::Symmetric };
+            let mut m = Scaling { d: vec![1.0; m], class: PreconditionerKind::Symmetric };
             let error = method.solve(a, &mut m, &b.to_vec(), x).unwrap_err();
             assert_eq!(*x, before, "{name}");
             error
@@ -258,7 +259,12 @@ fn preconditioners_of_a_weaker_class_are_refused() {
             "Gmres" | "BiCgStab" => [true, true, false],
             _ => [true, true, true],
         };
-        assert_eq!([Class::Symmetric, Class::Linear, Class::Variable].map(&mut takes), expected, "{name}");
+        assert_eq!(
+            [PreconditionerKind::Symmetric, PreconditionerKind::Linear, PreconditionerKind::Variable]
+                .map(&mut takes),
+            expected,
+            "{name}"
+        );
     }
 }
 

@@ -1,6 +1,6 @@
 //! Solves over the whole exponent range of A and b.
 
-use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Real, Stop};
+use coarsen_core::{Error, Identity, Outcome, Preconditioner, PreconditionerKind, Real, Stop};
 use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, PipelinedCg, Projected, SingleReductionCg,
 };
@@ -22,18 +22,20 @@ fn methods<T: Real>(stop: Stop<T>, size: f64) -> Vec<(&'static str, Method<T>)> 
         ("Gmres", Box::new(Gmres::new(stop))),
         ("Gmres, flexible", Box::new(gmres(stop, 30, true))),
         ("BiCgStab", Box::new(BiCgStab::new(stop))),
-        ("Richardson", Box::new(richardson(stop, (0.15 / size).min(T::max_value().wide())))),
+        ("Richardson", Box::new(richardson(stop, (0.15 / size).min(T::max_value().as_f64())))),
     ]
 }
 
 /// The largest power of two up to the largest entry, and the entries divided by it.
 fn normalised<T: Real>(v: &[T]) -> (i32, Vec<f64>) {
-    let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.wide().abs()));
+    let largest = v.iter().fold(0.0_f64, |m, v| m.max(v.as_f64().abs()));
     let power = if largest > 0.0 { largest.log2().floor() as i32 } else { 0 };
     // In two steps, since the reciprocal of a tiny power of two overflows.
     (
         power,
-        v.iter().map(|v| v.wide() * 2.0_f64.powi(-power / 2) * 2.0_f64.powi(-(power - power / 2))).collect(),
+        v.iter()
+            .map(|v| v.as_f64() * 2.0_f64.powi(-power / 2) * 2.0_f64.powi(-(power - power / 2)))
+            .collect(),
     )
 }
 
@@ -49,7 +51,7 @@ fn truth<T: Real>(a: &Dense<T>, b: &[T], x: &[T]) -> f64 {
 /// Numbers times 10 to the power of `exponent`, in two steps, since the power itself may be out of range.
 fn sized<T: Real>(v: &[f64], exponent: i32) -> Vec<T> {
     let half = 10.0_f64.powi(exponent / 2);
-    v.iter().map(|v| T::of(v * half * 10.0_f64.powi(exponent - exponent / 2))).collect()
+    v.iter().map(|v| T::from_f64(v * half * 10.0_f64.powi(exponent - exponent / 2))).collect()
 }
 
 /// Solves with A and b scaled by powers of ten. Every result reported as converged must be a solution. The
@@ -61,10 +63,10 @@ fn check<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> 
         for &eb in exponents {
             let b = sized::<T>(&random(N, 77), eb);
             for scaled in [false, true] {
-                for (name, mut method) in methods(Stop::relative(T::of(tolerance)), 10.0_f64.powi(ea)) {
+                for (name, mut method) in methods(Stop::relative(T::from_f64(tolerance)), 10.0_f64.powi(ea)) {
                     method.stop_mut().max_iterations = 300;
                     let d = (0..N).map(|i| T::one() / a.entries[i * N + i]).collect();
-                    let mut jacobi = Scaling { d, class: Class::Symmetric };
+                    let mut jacobi = Scaling { d, class: PreconditionerKind::Symmetric };
                     let m: &mut dyn Preconditioner<Vec<T>> = if scaled { &mut jacobi } else { &mut Identity };
                     if scaled && name == "Richardson" {
                         method = Box::new(richardson(*method.stop_mut(), 0.3));
@@ -80,7 +82,7 @@ fn check<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32, i32) -> 
                     let solved = report.outcome == Outcome::Converged;
                     // Without a preconditioner it computes A A r.
                     let squares = name == "PipelinedCg" && !scaled;
-                    let may = squares && 3.0 * f64::from(ea.abs()) > T::max_value().wide().log10();
+                    let may = squares && 3.0 * f64::from(ea.abs()) > T::max_value().as_f64().log10();
                     assert!(solved || may || !must(ea, eb), "{told}");
                 }
             }
@@ -114,7 +116,7 @@ fn check_singular<T: Real>(exponents: &[i32], tolerance: f64, must: impl Fn(i32,
         let a = Dense { n: N, entries: sized::<T>(&chain.entries, ea) };
         for &eb in exponents {
             let b = sized::<T>(&b, eb);
-            for (name, mut method) in methods(Stop::relative(T::of(tolerance)), 10.0_f64.powi(ea)) {
+            for (name, mut method) in methods(Stop::relative(T::from_f64(tolerance)), 10.0_f64.powi(ea)) {
                 method.stop_mut().max_iterations = 3000; // Richardson needs 2000
                 let mut method = Projected::new(method, NullSpace::constants(&b).unwrap());
                 let mut x = vec![T::zero(); N];

@@ -1,6 +1,6 @@
 //! Singular systems without a given null space.
 
-use coarsen_core::{Class, History, Identity, Outcome, Real, Stop, from_fn};
+use coarsen_core::{History, Identity, Outcome, PreconditionerKind, Real, Stop, from_fn};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 
 use crate::common::{Dense, Scaling, gmres, random, spread};
@@ -58,7 +58,7 @@ fn minres_ends_at_a_least_squares_solution() {
             let d: Vec<f64> = (0..n).map(|i| 1.0 / a.entries[i * n + i]).collect();
             for d in [vec![1.0; n], d] {
                 let mut x = vec![0.0; n];
-                let mut m = Scaling { d, class: Class::Symmetric };
+                let mut m = Scaling { d, class: PreconditionerKind::Symmetric };
                 let mut rarely = Minres::new(Stop { check_every: 7, ..Stop::default() });
                 let report = rarely.solve(&a, &mut m, &b, &mut x).unwrap();
                 assert!(report.usable().is_err() && report.true_residual <= 1.0, "{n}, {size}: {report}");
@@ -94,18 +94,18 @@ fn least_squares_solutions_of_larger_systems() {
                 y[at] = beside.chain(after).map(|other| x[at] - x[other]).sum();
             }
         });
-        let b: Vec<T> = load.iter().map(|&b| T::of(b)).collect();
+        let b: Vec<T> = load.iter().map(|&b| T::from_f64(b)).collect();
         let mut x = vec![T::zero(); n];
         let report = Minres::default().solve(&a, &mut Identity, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Inconsistent, "{} {k}: {report}", T::NAME);
         let norm = load.iter().map(|b| b * b).sum::<f64>().sqrt();
         let least = load.iter().sum::<f64>().abs() / (n as f64).sqrt() / norm;
         assert!(
-            report.true_residual.wide() < 1.001 * least && report.iterations < 12 * k,
+            report.true_residual.as_f64() < 1.001 * least && report.iterations < 12 * k,
             "{} {k}: {report}",
             T::NAME
         );
-        assert!(x.iter().all(|x| x.wide().abs() < 1e4 * norm), "{} {k}", T::NAME);
+        assert!(x.iter().all(|x| x.as_f64().abs() < 1e4 * norm), "{} {k}", T::NAME);
     }
     for k in [5, 10, 30] {
         let point: Vec<f64> = (0..k * k).map(|i| f64::from(u8::from(i == 0))).collect();
@@ -122,10 +122,10 @@ fn least_squares_solutions_of_larger_systems() {
 fn minres_does_not_call_ill_conditioned_systems_singular() {
     fn go<T: Real>(d: &[f64], b: &[f64], tolerance: f64) {
         let a = Dense::<T>::diagonal(d);
-        let b: Vec<T> = b.iter().map(|&b| T::of(b)).collect();
+        let b: Vec<T> = b.iter().map(|&b| T::from_f64(b)).collect();
         let mut x = vec![T::zero(); d.len()];
         let report =
-            Minres::new(Stop::relative(T::of(tolerance))).solve(&a, &mut Identity, &b, &mut x).unwrap();
+            Minres::new(Stop::relative(T::from_f64(tolerance))).solve(&a, &mut Identity, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{} {:e}: {report}", T::NAME, d[0].abs());
     }
     let n = 12;

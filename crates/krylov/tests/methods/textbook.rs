@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_core::{Class, Iteration, LinearOperator, Preconditioner, Stop};
+use coarsen_core::{Iteration, LinearOperator, Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 
 use crate::common::{Dense, Scaling, distance, gmres, random, richardson, spread};
@@ -53,7 +53,7 @@ impl Case {
     fn iterates(&self, method: &mut dyn Krylov<Numbers>) -> Vec<Numbers> {
         let run = |steps| {
             *method.stop_mut() = Stop { max_iterations: steps, ..Stop::relative(1e-14) };
-            let mut m = Scaling { d: self.d.clone(), class: Class::Symmetric };
+            let mut m = Scaling { d: self.d.clone(), class: PreconditionerKind::Symmetric };
             let mut x = self.x0.clone();
             let _ = method.solve(&self.a, &mut m, &self.b, &mut x).unwrap();
             x
@@ -70,7 +70,7 @@ impl Case {
             if it.number == STEPS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         *method.stop_mut() = Stop::relative(1e-14);
-        let mut m = Scaling { d: self.d.clone(), class: Class::Symmetric };
+        let mut m = Scaling { d: self.d.clone(), class: PreconditionerKind::Symmetric };
         let mut x = self.x0.clone();
         let _ = method.solve_with(&self.a, &mut m, &self.b, &mut x, &mut monitor).unwrap();
         (seen, norms)
@@ -148,8 +148,8 @@ impl Preconditioner<Numbers> for Varying {
         self.calls += 1;
     }
 
-    fn class(&self) -> Class {
-        Class::Variable
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Variable
     }
 
     fn size(&self) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! Indefinite and unsymmetric matrices and varying preconditioners, for which the methods other than
 //! conjugate gradients are meant.
 
-use coarsen_core::{Class, Error, Identity, Outcome, Preconditioner, Stop, Vector};
+use coarsen_core::{Error, Identity, Outcome, Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_krylov::{
     BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, Richardson, SingleReductionCg,
 };
@@ -25,7 +25,7 @@ fn minres_solves_indefinite_systems() {
         let b = random(n, 40 + seed);
         let mut x = random(n, 50 + seed);
         let scale = random(n, 60).iter().map(|v| 1.5 + v).collect();
-        let mut m = Scaling { d: scale, class: Class::Symmetric };
+        let mut m = Scaling { d: scale, class: PreconditionerKind::Symmetric };
         let report = Minres::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
         assert_eq!(report.outcome, Outcome::Converged, "{report}");
         assert!(distance(&x, &a.solve(&b)) < 1e-8);
@@ -49,7 +49,7 @@ fn minres_has_typed_outcomes() {
     let a = Dense::<f64>::diagonal(&[1.0, -2.0, 3.0]);
     let b = vec![1.0; 3];
     let run = |a: &Dense<f64>, d: f64, b: &[f64]| {
-        let mut m = Scaling { d: vec![d; 3], class: Class::Symmetric };
+        let mut m = Scaling { d: vec![d; 3], class: PreconditionerKind::Symmetric };
         Minres::default().solve(a, &mut m, &b.to_vec(), &mut vec![0.0; 3]).unwrap()
     };
     assert_eq!(run(&a, -1.0, &b).outcome, Outcome::IndefinitePreconditioner);
@@ -75,7 +75,7 @@ fn general_systems() {
         ];
         for (k, mut method) in methods.into_iter().enumerate() {
             let mut x = random(n, 95);
-            let mut m = Scaling { d: d.clone(), class: Class::Linear };
+            let mut m = Scaling { d: d.clone(), class: PreconditionerKind::Linear };
             let report = method.solve(&a, &mut m, &b, &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::Converged, "{k}: {report}");
             assert!(distance(&x, &a.solve(&b)) < 1e-9);
@@ -148,8 +148,8 @@ impl Preconditioner<Vec<f64>> for Moody {
         }
     }
 
-    fn class(&self) -> Class {
-        Class::Variable
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Variable
     }
 
     fn size(&self) -> Option<usize> {

@@ -114,7 +114,7 @@ fn krylov<T: Real, B: Backend, X>(
     let beta = x.dot(w);
     let share = gamma.over(&rho, &nothing);
     // If ρ₂ is below this fraction of β, it is cancellation error: d is linearly dependent on c.
-    let floor = beta.clone() * b.scalar(B::Real::of(64.0 * B::Real::EPSILON.wide()));
+    let floor = beta.clone() * b.scalar(B::Real::from_f64(64.0 * B::Real::EPSILON.as_f64()));
     let rho2 = beta + -(gamma * share.clone());
     let step = second.over(&rho2, &floor);
     x.axpby(&(alpha + -(share * step.clone())), c, &step);

@@ -181,11 +181,11 @@ pub(super) fn stiff<T: Real>(
     transpose: &TransposePlan,
 ) -> bool {
     let step = if p.values().is_empty() { T::one() } else { largest(p.values()) };
-    let tiny = T::of(MARGIN * ROUND_OFF * T::EPSILON.wide()) * largest(a.values()) * step * step;
+    let tiny = T::from_f64(MARGIN * ROUND_OFF * T::EPSILON.as_f64()) * largest(a.values()) * step * step;
     let (pattern, restriction) = (coarse.pattern(), transpose.pattern());
     let leaf = |mut nodes: Range<usize>| {
         nodes.all(|j| {
-            let entries = T::of(restriction.range(j).len() as f64);
+            let entries = T::from_f64(restriction.range(j).len() as f64);
             pattern.find(j, j).is_some_and(|at| coarse.value(at)[0] > tiny * entries)
         })
     };
@@ -227,7 +227,7 @@ pub(super) fn regular<T: Real>(g: &[T], sizes: &[T]) -> bool {
     if k > FEW {
         smallest = inverse_norm(&c, k).recip();
     }
-    smallest > T::of(MARGIN * ROUND_OFF * T::EPSILON.wide())
+    smallest > T::from_f64(MARGIN * ROUND_OFF * T::EPSILON.as_f64())
 }
 
 /// ‖D^(−½) L⁻¹‖² in the Frobenius norm; `c` has D on the diagonal and L, with a unit diagonal, below it.
@@ -250,7 +250,7 @@ fn inverse_norm<T: Real>(c: &[T], k: usize) -> T {
 ///
 /// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
 pub(super) fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
-    let (n, tiny) = (order.len(), T::of(ROUND_OFF * T::EPSILON.wide()));
+    let (n, tiny) = (order.len(), T::from_f64(ROUND_OFF * T::EPSILON.as_f64()));
     for p in 0..n {
         let pivot = (p..n).fold(p, |best, i| if c[i * (k + 1)] > c[best * (k + 1)] { i } else { best });
         if c[pivot * (k + 1)].is_nan() || c[pivot * (k + 1)] <= tiny {

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::{Backend, Setup, SetupError, Smoother, SmootherFacts, Transfer, check_range};
-use coarsen_core::{Class, Error, Preconditioner, Real, Vector};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
@@ -114,11 +114,11 @@ impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 
 ///
 /// ```
 /// let mut g = vec![1.0, -1.0, -1.0, 1.0]; // two unknowns of a free body
-/// coarsen_multigrid::hold_free(&mut g, &[1.0, 1.0]);
+/// coarsen_multigrid::regularise_rigid_modes(&mut g, &[1.0, 1.0]);
 /// assert!(g[0] * g[3] - g[1] * g[2] > 0.5);
 /// ```
-pub fn hold_free<T: Real>(g: &mut [T], sizes: &[T]) {
-    assert_eq!(g.len(), sizes.len().pow(2), "hold_free: a block of another size");
+pub fn regularise_rigid_modes<T: Real>(g: &mut [T], sizes: &[T]) {
+    assert_eq!(g.len(), sizes.len().pow(2), "regularise_rigid_modes: a block of another size");
     if !free::regular(g, sizes) {
         free::Room::new(sizes.len()).hold(g, sizes);
     }
@@ -350,13 +350,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
         cycle::cycle(&mut self.levels, &mut *self.bottom, self.recipe.cycle, r, z, true);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         match self.recipe.cycle {
-            Cycle::K if self.levels.len() > 1 => Class::Variable,
-            _ if self.bottom.class() == Class::Variable => Class::Variable,
+            Cycle::K if self.levels.len() > 1 => PreconditionerKind::Variable,
+            _ if self.bottom.kind() == PreconditionerKind::Variable => PreconditionerKind::Variable,
             // The class of the finest level is used. PᵀAP is symmetric if A is, but the factor of the
             // coarsest level may detect round-off.
-            _ => self.levels.first().map_or(self.bottom.class(), |level| level.smoother.class()),
+            _ => self.levels.first().map_or(self.bottom.kind(), |level| level.smoother.kind()),
         }
     }
 

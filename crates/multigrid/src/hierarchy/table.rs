@@ -92,7 +92,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, 
             complexity: self.operator_complexity(),
             earlier: self.given.earlier,
             levels: self.levels.iter().map(row).collect(),
-            bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.kind()),
+            bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.name()),
             ended: self.ended,
             seconds: self.seconds,
         };

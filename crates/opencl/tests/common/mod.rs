@@ -85,8 +85,8 @@ pub(crate) fn applied<T: Real, S: Real>(
 
 /// Returns ‖a − b‖ / ‖b‖.
 pub(crate) fn difference<T: Real>(a: &[T], b: &[T]) -> f64 {
-    let size = b.iter().map(|v| v.wide() * v.wide()).sum::<f64>().sqrt();
-    let gap = a.iter().zip(b).map(|(a, b)| (a.wide() - b.wide()).powi(2)).sum::<f64>().sqrt();
+    let size = b.iter().map(|v| v.as_f64() * v.as_f64()).sum::<f64>().sqrt();
+    let gap = a.iter().zip(b).map(|(a, b)| (a.as_f64() - b.as_f64()).powi(2)).sum::<f64>().sqrt();
     if size > 0.0 { gap / size } else { gap }
 }
 

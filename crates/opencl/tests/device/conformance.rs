@@ -59,7 +59,7 @@ suite!(
 fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64> {
     let mut host = vec![V::zero(); v.size()];
     on.read(v, &mut host).unwrap();
-    host.iter().map(|v| v.wide()).collect()
+    host.iter().map(|v| v.as_f64()).collect()
 }
 
 fn close(found: &[f64], expected: &[f64], tolerance: f64, law: &str) {

@@ -19,7 +19,7 @@ struct Quartic<V> {
 }
 
 fn number<V: Vector>(v: &V, number: f64) -> V::Scalar {
-    v.scalar(V::Real::of(number))
+    v.scalar(V::Real::from_f64(number))
 }
 
 impl<V: Vector> Objective<V> for Quartic<V> {
@@ -27,7 +27,7 @@ impl<V: Vector> Objective<V> for Quartic<V> {
         self.square.hadamard(&number(x, 1.0), x, x, &number(x, 0.0));
         let (ax, bx) = (self.square.dots([&self.a, &self.square]), self.b.dot(x));
         let [second, fourth, first] = V::wait_for([&ax[0], &ax[1], &bx]);
-        V::Real::of(0.5) * second + V::Real::of(0.25) * fourth - first
+        V::Real::from_f64(0.5) * second + V::Real::from_f64(0.25) * fourth - first
     }
 
     fn gradient(&mut self, x: &V, g: &mut V) {
@@ -67,12 +67,12 @@ fn assemble<V: Vector>(f: &mut Quartic<V>, x: &V, hessian: &mut Diagonal<V>) -> 
 
 /// Returns every direction, and whether it requires a tight line search.
 fn drivers<V: Vector>(above: &dyn Fn() -> V) -> Vec<(&'static str, bool, Box<dyn Direction<V, Curved<V>>>)> {
-    let inner = Cg::new(Stop::relative(V::Real::of(1e-3)));
+    let inner = Cg::new(Stop::relative(V::Real::from_f64(1e-3)));
     vec![
         ("gradient", false, Box::new(Gradient::steepest())),
         ("ncg+", true, Box::new(NonlinearCg::new(Beta::PolakRibierePlus, Identity))),
         ("ncg", true, Box::new(NonlinearCg::new(Beta::DaiKou, Identity))),
-        ("accelerated", false, Box::new(AcceleratedGradient::new(V::Real::of(0.8), Identity))),
+        ("accelerated", false, Box::new(AcceleratedGradient::new(V::Real::from_f64(0.8), Identity))),
         ("l-bfgs", false, Box::new(Lbfgs::scaled(5))),
         ("l-bfgs, gathered", false, Box::new(Lbfgs::scaled(5).gathering())),
         ("newton", false, Box::new(Newton::exact())),
@@ -96,7 +96,7 @@ fn every_driver<V: Vector>(make: impl Fn(&[f64]) -> V, read: impl Fn(&V) -> Vec<
         let hessian = Diagonal(make(&a));
         let mut f: Curved<V> = Linearized::new(quartic, hessian, Identity, assemble, |_, _, _| Ok(()));
         let mut x = make(&vec![0.0; n]);
-        let stop = Stop::relative(V::Real::of(1e-4));
+        let stop = Stop::relative(V::Real::from_f64(1e-4));
         let report = if tight {
             let mut descent = Descent::new(MoreThuente::tight(), stop);
             descent.minimize(&mut f, &mut direction, &mut x, &mut ())
@@ -120,11 +120,11 @@ fn every_driver_runs_on_the_host() {
 
 fn on_device<T: Real>() {
     let Some(on) = common::place::<T>() else { return };
-    let make = |host: &[f64]| on.vector(&host.iter().map(|&v| T::of(v)).collect::<Vec<_>>()).unwrap();
+    let make = |host: &[f64]| on.vector(&host.iter().map(|&v| T::from_f64(v)).collect::<Vec<_>>()).unwrap();
     let read = |x: &DeviceVector<T>| {
         let mut host = vec![T::nan(); x.size()];
         on.read(x, &mut host).unwrap();
-        host.iter().map(|v| v.wide()).collect()
+        host.iter().map(|v| v.as_f64()).collect()
     };
     every_driver(make, read);
 }

@@ -30,14 +30,14 @@ fn constraints(nodes: usize, seed: usize) -> Constraints {
 }
 
 fn wave<T: Real>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::of((i as f64 * 1.3).sin())).collect()
+    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
 }
 
 /// Contact between the nodes.
 fn touching<T: Real>(nodes: usize, seed: u32) -> Contacts<T> {
     let (stencils, stiffness) = common::touching(nodes as u32, 30, 3, seed);
     let mut set = Contacts::new(nodes, 3).unwrap();
-    set.assemble(&stencils, &stiffness.iter().map(|v| T::of(*v)).collect::<Vec<_>>()).unwrap();
+    set.assemble(&stencils, &stiffness.iter().map(|v| T::from_f64(*v)).collect::<Vec<_>>()).unwrap();
     set
 }
 
@@ -47,7 +47,7 @@ fn filters_agree<T: Real>(on: Option<OpenCl<T>>) {
     let Some(on) = on else { return };
     let p = common::problem("cloth:9");
     let host = p.matrix.to::<T>();
-    let (n, small) = (host.pattern().rows(), 200.0 * T::EPSILON.wide());
+    let (n, small) = (host.pattern().rows(), 200.0 * T::EPSILON.as_f64());
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
         let a = DeviceMatrix::new(&on, &host, format).unwrap();
         let mut filtered = DeviceMatrix::new(&on, &host, format).unwrap();

@@ -9,7 +9,7 @@ use coarsen_opencl::{DeviceMatrix, DeviceSymmetric, DeviceVector, Format, OpenCl
 use coarsen_sparse::{Bsr, assembly};
 
 fn wave<T: Real>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::of((i as f64 * 1.3).sin())).collect()
+    (0..n).map(|i| T::from_f64((i as f64 * 1.3).sin())).collect()
 }
 
 /// Returns a matrix with about five blocks per row at scattered positions; blocks at the same position are
@@ -32,7 +32,7 @@ fn close<T: Real>(host: &[T], device: &DeviceVector<T>) {
     device.on().read(device, &mut found).unwrap();
     for (h, f) in host.iter().zip(&found) {
         assert!(
-            (h.wide() - f.wide()).abs() <= 50.0 * T::EPSILON.wide(),
+            (h.as_f64() - f.as_f64()).abs() <= 50.0 * T::EPSILON.as_f64(),
             "{h} on the host, {f} on the device"
         );
     }
@@ -65,9 +65,9 @@ fn products_agree<T: Real>() {
                 let Dot { value, magnitude } = host.apply_dot(&x, &mut y);
                 let found = device.apply_dot(&dx, &mut dy);
                 close(&y, &dy);
-                let slack = 50.0 * T::EPSILON.wide() * magnitude.wide();
-                assert!((found.value.read() - value).wide().abs() <= slack);
-                assert!((found.magnitude.read() - magnitude).wide().abs() <= slack);
+                let slack = 50.0 * T::EPSILON.as_f64() * magnitude.as_f64();
+                assert!((found.value.read() - value).as_f64().abs() <= slack);
+                assert!((found.magnitude.read() - magnitude).as_f64().abs() <= slack);
             }
         }
     }
@@ -93,7 +93,7 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
             for (i, j) in [(i, j), (j, i)] {
                 places.push((i as u32, j as u32));
                 let scalars = (0..block * block).map(|e| (i * block + e / block, j * block + e % block));
-                values.extend(scalars.map(|(p, q)| T::of(entry(p.min(q), p.max(q)))));
+                values.extend(scalars.map(|(p, q)| T::from_f64(entry(p.min(q), p.max(q)))));
             }
         }
     }
@@ -132,7 +132,7 @@ fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
             same(&y, &z);
             assert_eq!(one.value.read(), other.value.read());
             let mut new = host.clone();
-            new.values_mut().iter_mut().for_each(|v| *v *= T::of(3.0));
+            new.values_mut().iter_mut().for_each(|v| *v *= T::from_f64(3.0));
             half.set_values(&new).unwrap();
             let whole = on.matrix(&new).unwrap();
             whole.apply(&x, &mut y);

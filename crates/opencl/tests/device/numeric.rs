@@ -115,8 +115,8 @@ fn applied<V: Real, S: Real>(
     m: &mut impl Preconditioner<<OpenCl<V, S> as Backend>::Vector>,
     r: &[f64],
 ) -> Vec<f64> {
-    let r: Vec<V> = r.iter().map(|&v| V::of(v)).collect();
-    common::applied(on, m, &r).into_iter().map(Real::wide).collect()
+    let r: Vec<V> = r.iter().map(|&v| V::from_f64(v)).collect();
+    common::applied(on, m, &r).into_iter().map(Real::as_f64).collect()
 }
 
 /// An update with values on the device equals the update of the host: applications agree to round-off, and
@@ -142,12 +142,13 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     let alike = !(on.device().accelerator && matches!(smoothing, Smoothing::GaussSeidel(_)));
     assert!(gap <= tolerance || !alike, "{name}, {smoothing:?}: {gap:e}");
 
-    let accuracy = if V::EPSILON.wide() > 1e-10 { 1e-4 } else { 1e-8 };
+    let accuracy = if V::EPSILON.as_f64() > 1e-10 { 1e-4 } else { 1e-8 };
     let mut x = vec![0.0; n];
     let expected = Cg::new(Stop::relative(accuracy)).solve(&changed, &mut host, &r, &mut x).unwrap();
-    let narrow: Vec<V> = r.iter().map(|&v| V::of(v)).collect();
+    let narrow: Vec<V> = r.iter().map(|&v| V::from_f64(v)).collect();
     let (b, mut x) = (on.vector(&narrow).unwrap(), on.vector(&vec![V::zero(); n]).unwrap());
-    let report = Cg::new(Stop::relative(V::of(accuracy))).solve(&moved, &mut there, &b, &mut x).unwrap();
+    let report =
+        Cg::new(Stop::relative(V::from_f64(accuracy))).solve(&moved, &mut there, &b, &mut x).unwrap();
     assert_eq!(report.outcome, Outcome::Converged);
     let allowed = if alike { 1 } else { expected.iterations / 3 };
     assert!(report.iterations.abs_diff(expected.iterations) <= allowed, "{name}: {}", report.iterations);

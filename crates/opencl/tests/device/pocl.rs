@@ -5,7 +5,7 @@
 
 use crate::common;
 use coarsen_backend::{Backend, Setup};
-use coarsen_core::{Class, LinearOperator, Outcome, Preconditioner, Real, Report, Stop, Vector};
+use coarsen_core::{LinearOperator, Outcome, Preconditioner, PreconditionerKind, Real, Report, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::OpenCl;
 use coarsen_relax::Jacobi;
@@ -16,7 +16,7 @@ const EDGE: usize = 48;
 
 fn poisson<T: Real>() -> Bsr<T> {
     let scale = |i: usize| (1 + i % 7) as f64;
-    let entry = |i: usize, j: usize, v: f64| (i as u32, j as u32, T::of(v * scale(i) * scale(j)));
+    let entry = |i: usize, j: usize, v: f64| (i as u32, j as u32, T::from_f64(v * scale(i) * scale(j)));
     let mut entries = Vec::new();
     for i in 0..EDGE * EDGE {
         entries.push(entry(i, i, 4.0));
@@ -31,7 +31,7 @@ fn poisson<T: Real>() -> Bsr<T> {
 }
 
 fn load<T: Real>() -> Vec<T> {
-    (0..EDGE * EDGE).map(|i| T::of((i as f64 * 0.7).sin())).collect()
+    (0..EDGE * EDGE).map(|i| T::from_f64((i as f64 * 0.7).sin())).collect()
 }
 
 /// Jacobi at any place, by vector operations.
@@ -39,12 +39,12 @@ struct Diagonal<V: Vector>(V);
 
 impl<V: Vector> Preconditioner<V> for Diagonal<V> {
     fn apply(&mut self, r: &V, z: &mut V) {
-        let (one, zero) = (r.scalar(V::Real::of(1.0)), r.scalar(V::Real::of(0.0)));
+        let (one, zero) = (r.scalar(V::Real::from_f64(1.0)), r.scalar(V::Real::from_f64(0.0)));
         z.hadamard(&one, &self.0, r, &zero);
     }
 
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn size(&self) -> Option<usize> {
@@ -60,14 +60,14 @@ fn solve<V: Vector>(
     b: &V,
     x: &mut V,
 ) -> Report<V::Real> {
-    x.fill(V::Real::of(0.0));
+    x.fill(V::Real::from_f64(0.0));
     cg.solve(a, m, b, x).unwrap()
 }
 
 fn on_the_host<T: Real>(stop: Stop<T>) -> (Report<T>, Vec<T>) {
     let a = poisson();
-    let mut m = Diagonal(a.diagonal().iter().map(|&d| T::of(1.0) / d).collect());
-    let mut x = vec![T::of(0.0); EDGE * EDGE];
+    let mut m = Diagonal(a.diagonal().iter().map(|&d| T::from_f64(1.0) / d).collect());
+    let mut x = vec![T::from_f64(0.0); EDGE * EDGE];
     let report = solve(&mut Cg::new(stop), &a, &mut m, &load(), &mut x);
     (report, x)
 }
@@ -98,15 +98,15 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
 /// Checks that the relative distance of the two solutions is at most `close`.
 fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
     let Some(on) = common::place::<T>() else { return };
-    let stop = Stop::relative(T::of(tolerance));
+    let stop = Stop::relative(T::from_f64(tolerance));
     let (host, x) = on_the_host(stop);
     let (device, y) = on_the_device(&on, stop);
     println!("host: {host}\ndevice: {device}");
     assert_eq!((host.outcome, device.outcome), (Outcome::Converged, Outcome::Converged));
     assert!(host.iterations.abs_diff(device.iterations) <= 1);
     let largest = |v: &mut dyn Iterator<Item = f64>| v.fold(0.0, f64::max);
-    let size = largest(&mut x.iter().map(|x| x.wide().abs()));
-    let distance = largest(&mut x.iter().zip(&y).map(|(x, y)| (x.wide() - y.wide()).abs()));
+    let size = largest(&mut x.iter().map(|x| x.as_f64().abs()));
+    let distance = largest(&mut x.iter().zip(&y).map(|(x, y)| (x.as_f64() - y.as_f64()).abs()));
     println!("distance {distance:.1e} at size {size:.1e}");
     assert!(distance <= close * size, "solutions differ by {distance:e} at size {size:e}");
 }

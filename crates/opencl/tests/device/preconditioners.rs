@@ -100,14 +100,14 @@ fn real() -> Vec<(String, Bsr<f64>)> {
 }
 
 fn applied<B: Backend>(on: &B, m: &mut dyn Preconditioner<B::Vector>, r: &[f64]) -> Vec<f64> {
-    let r: Vec<B::Real> = r.iter().map(|&v| B::Real::of(v)).collect();
+    let r: Vec<B::Real> = r.iter().map(|&v| B::Real::from_f64(v)).collect();
     let r = on.vector(&r).unwrap();
     let mut z = r.like().unwrap();
-    z.fill(B::Real::of(f64::NAN)); // the old values must not matter
+    z.fill(B::Real::from_f64(f64::NAN)); // the old values must not matter
     m.apply(&r, &mut z);
-    let mut host = vec![B::Real::of(0.0); z.size()];
+    let mut host = vec![B::Real::from_f64(0.0); z.size()];
     on.read(&z, &mut host).unwrap();
-    host.iter().map(|v| v.wide()).collect()
+    host.iter().map(|v| v.as_f64()).collect()
 }
 
 fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tolerance: f64) {
@@ -126,7 +126,7 @@ fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tole
                 }
                 (here, there) => panic!("{name} on {system}: {:?}, {:?}", here.err(), there.err()),
             };
-            assert_eq!((here.class(), here.size()), (there.class(), there.size()), "{name} on {system}");
+            assert_eq!((here.kind(), here.size()), (there.kind(), there.size()), "{name} on {system}");
             let (expected, found) = (applied(cpu, &mut *here, &r), applied(on, &mut *there, &r));
             let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             let off = expected.iter().zip(&found).fold(0.0_f64, |m, (e, f)| m.max((e - f).abs()));
@@ -196,10 +196,10 @@ fn solve<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64) -> Report
 
 fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[f64]) -> Report<B::Real> {
     let mut m = build(name, a, on).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let b: Vec<B::Real> = b.iter().map(|&v| B::Real::of(v)).collect();
+    let b: Vec<B::Real> = b.iter().map(|&v| B::Real::from_f64(v)).collect();
     let (matrix, b) = (on.matrix(a).unwrap(), on.vector(&b).unwrap());
     let mut x = b.like().unwrap();
-    let stop = Stop::relative(B::Real::of(tolerance));
+    let stop = Stop::relative(B::Real::from_f64(tolerance));
     if name.contains("k-cycle") {
         FlexibleCg::new(stop).solve(&matrix, &mut *m, &b, &mut x).unwrap()
     } else {

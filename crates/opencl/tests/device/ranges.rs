@@ -59,13 +59,14 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
         assert!(found.iter().all(|v| v.is_finite()));
         same.push(found);
     };
-    let vector = |seed| on.vector(&noise(n * b, seed).into_iter().map(V::of).collect::<Vec<_>>()).unwrap();
+    let vector =
+        |seed| on.vector(&noise(n * b, seed).into_iter().map(V::from_f64).collect::<Vec<_>>()).unwrap();
     let (x, rhs, mut y) = (vector(1), vector(2), vector(3));
     let before = on.counters().launches;
     a.apply(&x, &mut y);
     let ranges = on.counters().launches - before;
     keep(&mut same, &y);
-    a.apply_add(V::of(-0.5), &x, V::of(2.0), &mut y);
+    a.apply_add(V::from_f64(-0.5), &x, V::from_f64(2.0), &mut y);
     keep(&mut same, &y);
     a.residual(&rhs, &x, &mut y);
     keep(&mut same, &y);
@@ -74,7 +75,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
     let dot = vec![dot.value.read(), dot.magnitude.read()];
 
     let d = on.blocks(&DenseBlocks::inverse_diagonal(&new, "test").unwrap()).unwrap();
-    let [step, two] = [V::of(0.7), V::of(0.2)];
+    let [step, two] = [V::from_f64(0.7), V::from_f64(0.2)];
     let mut s = vector(4);
     a.relax_into(&d, step, two, &rhs, &x, &mut s, &mut y);
     [&s, &y].iter().for_each(|v| keep(&mut same, v));
@@ -85,7 +86,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
     {
         let rows = on.rows(&sets).unwrap();
         for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
-            a.relax(&rows, sweep, &d, V::of(0.9), &rhs, &mut y);
+            a.relax(&rows, sweep, &d, V::from_f64(0.9), &rhs, &mut y);
             keep(&mut same, &y);
         }
     }
@@ -119,7 +120,7 @@ fn laws<V: Real, S: Real>([one, several]: [&OpenCl<V, S>; 2], host: &Bsr<f64>, f
     for (k, (one, several)) in one.same.iter().zip(&several.same).enumerate() {
         assert_eq!(one, several, "{format:?}: result {k}");
     }
-    let tolerance = if V::NAME == S::NAME { 10.0 * V::EPSILON.wide() } else { 1e-6 };
+    let tolerance = if V::NAME == S::NAME { 10.0 * V::EPSILON.as_f64() } else { 1e-6 };
     for (one, several) in one.close.iter().zip(&several.close) {
         let gap = difference(several, one);
         assert!(gap <= tolerance, "{format:?}: {gap:e}");

@@ -23,7 +23,7 @@ macro_rules! agrees {
                 let coarse = on.coarse(recipe.coarse);
                 let mut host = Schwarz { coarse, ..*recipe }.build(system, &$host).unwrap();
                 let n = system.matrix.shape().0;
-                let r: Vec<$real> = noise(n, 3).into_iter().map(<$real>::of).collect();
+                let r: Vec<$real> = noise(n, 3).into_iter().map(<$real>::from_f64).collect();
                 let mut z = vec![<$real>::NAN; n];
                 host.apply(&r, &mut z);
                 let found = applied(on, &mut there, &r);
@@ -170,7 +170,7 @@ fn what_has_changed_travels_alone() {
 fn the_largest_domains_agree() {
     let Some(here) = common::place::<f32>() else { return };
     let p = problem("poisson2d:33");
-    let r: Vec<f32> = noise(p.matrix.shape().0, 3).into_iter().map(f32::of).collect();
+    let r: Vec<f32> = noise(p.matrix.shape().0, 3).into_iter().map(f32::from_f64).collect();
     let recipe = Schwarz { domain: 1024, coarse: Coarse::Domains, ..Schwarz::multilevel() };
     let mut host = recipe.build(p.system(), &Cpu::single()).unwrap();
     let mut z = vec![0.0; r.len()];

@@ -26,8 +26,8 @@ where
         let r = noise(n, 3);
         let mut z = vec![f64::NAN; n];
         host.apply(&r, &mut z);
-        let r: Vec<T> = r.into_iter().map(T::of).collect();
-        let found: Vec<f64> = applied(on, &mut there, &r).iter().map(|v| v.wide()).collect();
+        let r: Vec<T> = r.into_iter().map(T::from_f64).collect();
+        let found: Vec<f64> = applied(on, &mut there, &r).iter().map(|v| v.as_f64()).collect();
         let gap = difference(&found, &z);
         let close = if recipe.storage == Storage::Double { close } else { close.max(2e-5) };
         assert!(gap <= close, "{n} unknowns: {gap:.1e}");

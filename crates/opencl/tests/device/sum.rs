@@ -275,15 +275,15 @@ fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
         host.assemble(&contacts, &stiffness).unwrap();
         let mut contact = DeviceContacts::new(on, n, b, host.len()).unwrap();
         contact.replace(&host).unwrap();
-        let r: Vec<V> = noise(n * b, 2).into_iter().map(V::of).collect();
+        let r: Vec<V> = noise(n * b, 2).into_iter().map(V::from_f64).collect();
         let (vr, mut vz) = (on.vector(&r).unwrap(), on.zeros(n * b).unwrap());
         let mut close = |m: &mut DeviceJacobi<V>, host: &Bsr<f64>| {
             m.apply(&vr, &mut vz);
             let d = DenseBlocks::inverse_diagonal(host, "test").unwrap();
-            let (mut z, wide) = (vec![0.0; n * b], r.iter().map(|v| v.wide()).collect::<Vec<_>>());
+            let (mut z, wide) = (vec![0.0; n * b], r.iter().map(|v| v.as_f64()).collect::<Vec<_>>());
             d.multiply(&wide, &mut z);
             for (f, e) in read(on, &vz).iter().zip(&z) {
-                assert!((f.wide() - e).abs() <= tolerance, "{b}: {f}, expected {e}");
+                assert!((f.as_f64() - e).abs() <= tolerance, "{b}: {f}, expected {e}");
             }
         };
         for format in [Format::Rows, Format::Ell, Format::Sliced] {

@@ -28,11 +28,11 @@ pub(crate) fn long(n: usize, b: usize) -> Bsr<f64> {
 fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64> {
     let mut host = vec![V::zero(); v.size()];
     on.read(v, &mut host).unwrap();
-    host.iter().map(|v| v.wide()).collect()
+    host.iter().map(|v| v.as_f64()).collect()
 }
 
 fn close<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector, expected: &[f64], law: &str) {
-    let tolerance = if V::EPSILON.wide() > 1e-10 { 2e-4 } else { 1e-12 };
+    let tolerance = if V::EPSILON.as_f64() > 1e-10 { 2e-4 } else { 1e-12 };
     for (k, (f, e)) in read(on, v).iter().zip(expected).enumerate() {
         assert!((f - e).abs() <= tolerance, "{law}, entry {k}: {f}, expected {e}");
     }
@@ -44,7 +44,7 @@ fn laws<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     assert_eq!(there.format(), Format::Rows);
     let oracle = <Reference as Backend>::matrix(&Reference, &a).unwrap();
     let [x, rhs, old] = [1, 2, 3].map(|seed| conformance::noise(n * b, seed));
-    let narrow = |v: &[f64]| on.vector(&v.iter().map(|&v| V::of(v)).collect::<Vec<_>>()).unwrap();
+    let narrow = |v: &[f64]| on.vector(&v.iter().map(|&v| V::from_f64(v)).collect::<Vec<_>>()).unwrap();
     let (vx, vb) = (narrow(&x), narrow(&rhs));
     let (mut expected, mut y) = (old.clone(), narrow(&old));
 
@@ -54,10 +54,10 @@ fn laws<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     // A product and its sums, one after the other: items of their own would need two commands.
     assert_eq!(on.counters().launches - before, 3);
     close(on, &y, &expected, "A x");
-    assert!((found.value.read().wide() - dot.value).abs() <= 1e-4 * dot.magnitude, "x·A x");
-    assert!((found.magnitude.read().wide() - dot.magnitude).abs() <= 1e-4 * dot.magnitude, "|x·A x|");
+    assert!((found.value.read().as_f64() - dot.value).abs() <= 1e-4 * dot.magnitude, "x·A x");
+    assert!((found.magnitude.read().as_f64() - dot.magnitude).abs() <= 1e-4 * dot.magnitude, "|x·A x|");
     oracle.apply_add(-0.5, &x, 2.0, &mut expected);
-    there.apply_add(V::of(-0.5), &vx, V::of(2.0), &mut y);
+    there.apply_add(V::from_f64(-0.5), &vx, V::from_f64(2.0), &mut y);
     close(on, &y, &expected, "a A x + b y");
     oracle.residual(&rhs, &x, &mut expected);
     there.residual(&vb, &vx, &mut y);
@@ -67,7 +67,7 @@ fn laws<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     let (oracle_d, device_d) = (Reference.blocks(&d).unwrap(), on.blocks(&d).unwrap());
     let (mut s, mut vs) = (rhs.clone(), narrow(&rhs));
     oracle.relax_into(&oracle_d, 0.7, 0.2, &rhs, &x, &mut s, &mut expected);
-    there.relax_into(&device_d, V::of(0.7), V::of(0.2), &vb, &vx, &mut vs, &mut y);
+    there.relax_into(&device_d, V::from_f64(0.7), V::from_f64(0.2), &vb, &vx, &mut vs, &mut y);
     close(on, &vs, &s, "the step of a relaxation");
     close(on, &y, &expected, "a relaxation of all rows");
     // Chunks of one row, as on a card, and of several, which one team relaxes in turn.
@@ -77,7 +77,7 @@ fn laws<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
         let (mut expected, mut y) = (x.clone(), narrow(&x));
         for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
-            there.relax(&order, sweep, &device_d, V::of(0.9), &vb, &mut y);
+            there.relax(&order, sweep, &device_d, V::from_f64(0.9), &vb, &mut y);
         }
         close(on, &y, &expected, &format!("a sweep in chunks of {rows}"));
     }

@@ -15,7 +15,7 @@ const SIZES: [usize; 7] = [0, 1, 31, 32, 33, 1000, 100_003];
 
 /// Returns entries with signs and sizes that differ from vector to vector.
 fn entries<T: Real>(n: usize, seed: usize) -> Vec<T> {
-    (0..n).map(|i| T::of(((i * (seed + 3) + 7 * seed) as f64).sin() * (seed + 1) as f64)).collect()
+    (0..n).map(|i| T::from_f64(((i * (seed + 3) + 7 * seed) as f64).sin() * (seed + 1) as f64)).collect()
 }
 
 fn read<T: Real>(v: &DeviceVector<T>) -> Vec<T> {
@@ -40,8 +40,8 @@ fn agree<T: Real>(
         }
         assert_eq!(expected.len(), found.len());
         for (e, f) in expected.iter().zip(&found) {
-            let slack = 16.0 * T::EPSILON.wide() * (1 + n) as f64;
-            assert!((e.wide() - f.wide()).abs() <= slack, "n = {n}: {e} on the host, {f} on the device");
+            let slack = 16.0 * T::EPSILON.as_f64() * (1 + n) as f64;
+            assert!((e.as_f64() - f.as_f64()).abs() <= slack, "n = {n}: {e} on the host, {f} on the device");
         }
     }
 }
@@ -60,7 +60,7 @@ fn laws<T: Real>() {
 }
 
 fn laws_at<T: Real>(on: &OpenCl<T>) {
-    let t = T::of;
+    let t = T::from_f64;
     both!(on, |v| {
         v[0].fill(t(2.5));
         v[1] = v[2].like().unwrap();

@@ -65,7 +65,7 @@ impl<V: Vector> Lbfgs<V, Identity> {
 impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
     /// Returns the method with H₀ = `initial` and the last `window` steps (HOT: 8). With 0 steps, H = H₀.
     pub fn new(window: usize, initial: P) -> Self {
-        let numbers = vec![V::Real::of(0.0); 2 * window];
+        let numbers = vec![V::Real::from_f64(0.0); 2 * window];
         let (pairs, alphas) = (Pairs::new(window), Vec::with_capacity(window));
         Self { initial, gathered: false, gamma: None, pairs, alphas, numbers, r: Vec::new() }
     }
@@ -124,14 +124,14 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
     }
 
     fn learn(&mut self, s: &V, y: &V, _: V::Real) {
-        <Self as Direction<V, F>>::witness(self, s, y);
+        <Self as Direction<V, F>>::observe(self, s, y);
     }
 
     /// The pair of a step is useful, whichever direction proposed the step.
-    fn witness(&mut self, s: &V, y: &V) {
+    fn observe(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);
-        let floor = V::Real::of(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
+        let floor = V::Real::from_f64(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;
         if !self.pairs.is_prepared() || sy.is_nan() || sy <= floor || !yy.is_finite() {
             return; // no curvature
         }
@@ -146,7 +146,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
         self.forget();
     }
 
-    fn retreat(&mut self) -> bool {
+    fn fall_back(&mut self) -> bool {
         let had = self.pairs.len() > 0;
         self.forget();
         had

@@ -24,7 +24,7 @@ const BATCH: usize = 8;
 
 impl<V: Vector> Pairs<V> {
     pub(super) fn new(window: usize) -> Self {
-        let products = vec![V::Real::of(0.0); window * window];
+        let products = vec![V::Real::from_f64(0.0); window * window];
         Self { window, stored: Vec::with_capacity(window), oldest: 0, count: 0, products }
     }
 
@@ -37,7 +37,7 @@ impl<V: Vector> Pairs<V> {
             self.stored = old;
         }
         while self.stored.len() < self.window {
-            self.stored.push(Pair { s: x.like()?, y: x.like()?, rho: V::Real::of(0.0) });
+            self.stored.push(Pair { s: x.like()?, y: x.like()?, rho: V::Real::from_f64(0.0) });
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ impl<V: Vector> Pairs<V> {
     /// Computes the inner products of the newest pair with all pairs.
     pub(super) fn multiply(&mut self) {
         let newest = self.count - 1;
-        let mut dots = [V::Real::of(0.0); BATCH];
+        let mut dots = [V::Real::from_f64(0.0); BATCH];
         for first in (0..self.count).step_by(BATCH) {
             self.dots(&self.get(newest).s, first, |pair| &pair.y, &mut dots);
             for b in first..self.count.min(first + BATCH) {
@@ -111,7 +111,7 @@ impl<V: Vector> Pairs<V> {
 
     /// Computes v · `of`(pair) for all pairs, by one reduction per eight pairs.
     pub(super) fn all_dots(&self, v: &V, of: impl Fn(&Pair<V>) -> &V, into: &mut [V::Real]) {
-        let mut dots = [V::Real::of(0.0); BATCH];
+        let mut dots = [V::Real::from_f64(0.0); BATCH];
         for first in (0..self.count).step_by(BATCH) {
             self.dots(v, first, &of, &mut dots);
             let end = self.count.min(first + BATCH);

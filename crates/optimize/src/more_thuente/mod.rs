@@ -59,10 +59,10 @@ impl<T: Real> Default for MoreThuente<T> {
     /// Returns the search with μ = 1e-4 and η = 0.9.
     fn default() -> Self {
         Self {
-            decrease: T::of(1e-4),
-            curvature: T::of(0.9),
-            width: T::of(16.0) * T::EPSILON,
-            noise: T::of(NOISE),
+            decrease: T::from_f64(1e-4),
+            curvature: T::from_f64(0.9),
+            width: T::from_f64(16.0) * T::EPSILON,
+            noise: T::from_f64(NOISE),
             trials: 40,
         }
     }
@@ -72,7 +72,7 @@ impl<T: Real> MoreThuente<T> {
     /// Returns the search with η = 0.1, which is close enough to the minimiser along the line for conjugate
     /// gradients.
     pub fn tight() -> Self {
-        Self { curvature: T::of(0.1), ..Self::default() }
+        Self { curvature: T::from_f64(0.1), ..Self::default() }
     }
 }
 
@@ -81,7 +81,7 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         let &Start { value: at0, round_off, slope, first, least, most } = start;
         let zero = T::zero();
         if slope.is_nan() || slope >= zero {
-            return Err(LineSearchFailure::Ascent { slope: slope.wide() });
+            return Err(LineSearchFailure::Ascent { slope: slope.as_f64() });
         }
         let mut alpha = first_trial(first, most)?;
         let mu_slope = self.decrease * slope;
@@ -98,7 +98,7 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
                 // Deviation: in the paper all values are finite. Here a point without a finite value bounds
                 // the search but is not an end of the interval.
                 wall = if alpha > interval.low.alpha { alpha } else { wall };
-                let shorter = interval.low.alpha + (alpha - interval.low.alpha) * T::of(0.25);
+                let shorter = interval.low.alpha + (alpha - interval.low.alpha) * T::from_f64(0.25);
                 if shorter <= least || shorter == interval.low.alpha || shorter == alpha {
                     spent = false;
                     break;
@@ -109,14 +109,14 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             finite = true;
             // Deviation: a difference of values that is mostly round-off is replaced by the integral of the
             // slopes.
-            let blurred = -alpha * slope <= T::of(BLUR) * noise && value <= at0 + noise;
-            let rise = if blurred { alpha * T::of(0.5) * (slope + slope_here) } else { value - at0 };
+            let blurred = -alpha * slope <= T::from_f64(BLUR) * noise && value <= at0 + noise;
+            let rise = if blurred { alpha * T::from_f64(0.5) * (slope + slope_here) } else { value - at0 };
             let p = Point { alpha, value: rise, slope: slope_here };
             let enough = rise <= mu_slope * alpha;
             if enough && p.slope.abs() <= -self.curvature * slope {
                 return Ok(Step { alpha, value }); // (1.1), (1.2)
             }
-            let at_bound = alpha == most || wall - alpha <= T::of(NEAR) * alpha;
+            let at_bound = alpha == most || wall - alpha <= T::from_f64(NEAR) * alpha;
             if at_bound && enough && p.slope <= mu_slope {
                 return Ok(Step { alpha, value }); // still falling at the bound
             }
@@ -130,8 +130,9 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             };
             if interval.bracketed {
                 let [low, high] = interval.ends();
-                if high - low >= T::of(SHRINK) * width_before {
-                    alpha = interval.low.alpha + (interval.high.alpha - interval.low.alpha) * T::of(0.5);
+                if high - low >= T::from_f64(SHRINK) * width_before {
+                    alpha =
+                        interval.low.alpha + (interval.high.alpha - interval.low.alpha) * T::from_f64(0.5);
                 }
                 width_before = width;
                 width = high - low;
@@ -142,14 +143,14 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
             }
             alpha = alpha.max(least).min(most);
             if alpha >= wall {
-                alpha = interval.low.alpha + (wall - interval.low.alpha) * T::of(0.5);
+                alpha = interval.low.alpha + (wall - interval.low.alpha) * T::from_f64(0.5);
             }
         }
         let Point { alpha: best, value: rise, .. } = interval.low;
         if best > zero && rise < zero && rise <= mu_slope * best {
             return Ok(Step { alpha: best, value: phi.value(best) });
         }
-        let alpha = alpha.wide();
+        let alpha = alpha.as_f64();
         Err(match (finite, spent) {
             (false, _) => LineSearchFailure::NotFinite { alpha },
             (true, false) => LineSearchFailure::RoundOff { alpha },
@@ -162,13 +163,13 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         within(
             "MoreThuente::decrease",
             decrease,
-            decrease > T::zero() && decrease < T::of(0.5),
+            decrease > T::zero() && decrease < T::from_f64(0.5),
             "in (0, 1/2)",
         )?;
         let curved = curvature >= decrease && curvature < T::one();
         within("MoreThuente::curvature", curvature, curved, "at least MoreThuente::decrease, and below 1")?;
         within("MoreThuente::width", width, width >= T::zero() && width < T::one(), "in [0, 1)")?;
         within("MoreThuente::noise", noise, noise >= T::one() && noise.is_finite(), "1 or more")?;
-        within("MoreThuente::trials", T::of(trials as f64), trials > 0, "1 or more")
+        within("MoreThuente::trials", T::from_f64(trials as f64), trials > 0, "1 or more")
     }
 }

@@ -37,7 +37,7 @@ impl<T: Real> Interval<T> {
             return self.ends();
         }
         let [least, farthest] =
-            GROW.map(|factor| (alpha + T::of(factor) * (alpha - self.low.alpha)).min(most));
+            GROW.map(|factor| (alpha + T::from_f64(factor) * (alpha - self.low.alpha)).min(most));
         [if self.low.alpha.is_zero() { T::zero() } else { least }, farthest]
     }
 
@@ -54,7 +54,7 @@ impl<T: Real> Interval<T> {
     /// until a minimiser is bracketed.
     pub(super) fn next(&mut self, p: Point<T>, [least, most]: [T; 2]) -> T {
         let l = self.low;
-        let (half, beyond) = (T::of(0.5), p.alpha > l.alpha);
+        let (half, beyond) = (T::from_f64(0.5), p.alpha > l.alpha);
         let nearer = |a: T, b: T, to: T| if (a - to).abs() < (b - to).abs() { a } else { b };
         let farther = |a: T, b: T, from: T| if (a - from).abs() > (b - from).abs() { a } else { b };
         let opposite = p.slope * l.slope < T::zero();
@@ -73,7 +73,7 @@ impl<T: Real> Interval<T> {
             let c = cubic_forward(l, p).unwrap_or(if beyond { most } else { least });
             let s = secant(l, p);
             if self.bracketed {
-                let bound = p.alpha + T::of(super::SHRINK) * (self.high.alpha - p.alpha);
+                let bound = p.alpha + T::from_f64(super::SHRINK) * (self.high.alpha - p.alpha);
                 let next = nearer(c, s, p.alpha);
                 if beyond { next.min(bound) } else { next.max(bound) }
             } else {
@@ -102,7 +102,7 @@ impl<T: Real> Interval<T> {
 
 /// Returns γ and θ of the cubic through two points; γ is 0 if the cubic has no real minimiser.
 fn discriminant<T: Real>(a: Point<T>, b: Point<T>) -> (T, T) {
-    let theta = T::of(3.0) * (a.value - b.value) / (b.alpha - a.alpha) + a.slope + b.slope;
+    let theta = T::from_f64(3.0) * (a.value - b.value) / (b.alpha - a.alpha) + a.slope + b.slope;
     let s = theta.abs().max(a.slope.abs()).max(b.slope.abs());
     let square = (theta / s).powi(2) - (a.slope / s) * (b.slope / s);
     (s * square.max(T::zero()).sqrt(), theta)
@@ -128,7 +128,7 @@ fn cubic_forward<T: Real>(l: Point<T>, p: Point<T>) -> Option<T> {
 /// Returns the minimiser of the parabola through both values and the slope at l.
 fn quadratic<T: Real>(l: Point<T>, p: Point<T>) -> T {
     let chord = (l.value - p.value) / (p.alpha - l.alpha);
-    l.alpha + l.slope / (chord + l.slope) / T::of(2.0) * (p.alpha - l.alpha)
+    l.alpha + l.slope / (chord + l.slope) / T::from_f64(2.0) * (p.alpha - l.alpha)
 }
 
 /// Returns the zero of the line through both slopes.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // no test program uses all of these
 
-use coarsen_core::{Class, Identity, LinearOperator, Objective, Preconditioner, Real, Vector};
+use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_optimize::{DescentError, Linearized, Rosenbrock};
 
 /// The function ½ xᵀ A x − bᵀ x with a diagonal A, and the operator A.
@@ -51,8 +51,8 @@ impl Preconditioner<Vec<f64>> for Inverse {
             z[i] = r[i] / self.0[i];
         }
     }
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
     fn size(&self) -> Option<usize> {
         Some(self.0.len())
@@ -83,9 +83,10 @@ impl<T: Real> Valley<T> {
         diagonal.fill(T::zero());
         lower.fill(T::zero());
         for i in (0..lower.len()).step_by(2) {
-            diagonal[i] = T::of(1200.0) * x[i] * x[i] - T::of(400.0) * x[i + 1] + T::of(2.0);
-            diagonal[i + 1] = T::of(200.0);
-            lower[i] = T::of(-400.0) * x[i];
+            diagonal[i] =
+                T::from_f64(1200.0) * x[i] * x[i] - T::from_f64(400.0) * x[i + 1] + T::from_f64(2.0);
+            diagonal[i + 1] = T::from_f64(200.0);
+            lower[i] = T::from_f64(-400.0) * x[i];
         }
     }
 

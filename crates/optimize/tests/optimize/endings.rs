@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use crate::common;
 use crate::common::{Quadratic, noise};
-use coarsen_core::{Class, Identity, Iteration, Objective, Outcome, Preconditioner, Stop, Vector};
+use coarsen_core::{
+    Identity, Iteration, Objective, Outcome, Preconditioner, PreconditionerKind, Stop, Vector,
+};
 use coarsen_krylov::FlexibleCg;
 use coarsen_optimize::*;
 
@@ -72,8 +74,8 @@ impl Preconditioner<Vec<f64>> for Upside {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
         z.scaled(&-1.0, r);
     }
-    fn class(&self) -> Class {
-        Class::Variable
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Variable
     }
     fn size(&self) -> Option<usize> {
         None
@@ -154,8 +156,8 @@ impl Preconditioner<Vec<f64>> for Broken {
             z[5] = f64::NAN;
         }
     }
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
     fn size(&self) -> Option<usize> {
         None
@@ -226,7 +228,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
     ) -> Result<Proposal<f64>, DescentError> {
         Ok(Proposal::Refused(Refusal::NotFinite))
     }
-    fn retreat(&mut self) -> bool {
+    fn fall_back(&mut self) -> bool {
         true
     }
 }
@@ -237,7 +239,7 @@ fn safer_directions_are_not_sought_for_ever() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
-    assert_eq!(report.retreats, 32); // the limit of `Direction::retreat`
+    assert_eq!(report.retreats, 32); // the limit of `Direction::fall_back`
 }
 
 /// A preconditioner of another size and a limit of 0 inner iterations are refused before any computation.
@@ -248,8 +250,8 @@ fn what_does_not_fit_is_refused() {
         fn apply(&mut self, _: &Vec<f64>, _: &mut Vec<f64>) {
             unreachable!("it does not fit")
         }
-        fn class(&self) -> Class {
-            Class::Symmetric
+        fn kind(&self) -> PreconditionerKind {
+            PreconditionerKind::Symmetric
         }
         fn size(&self) -> Option<usize> {
             Some(3)
@@ -376,8 +378,8 @@ fn slow_methods_are_given_their_time() {
         fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
             z.iter_mut().zip(r).for_each(|(z, r)| *z = 0.005 * r);
         }
-        fn class(&self) -> Class {
-            Class::Symmetric
+        fn kind(&self) -> PreconditionerKind {
+            PreconditionerKind::Symmetric
         }
         fn size(&self) -> Option<usize> {
             Some(1)

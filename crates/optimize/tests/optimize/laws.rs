@@ -259,7 +259,7 @@ fn every_driver_runs_in_f32() {
     close("chain", &x);
 }
 
-/// If the exact Hessian is indefinite, the approximation is used for one step, and the retreat is counted.
+/// If the exact Hessian is indefinite, the approximation is used for one step, and the fallback is counted.
 #[test]
 fn hessians_are_projected_on_demand() {
     /// Σ ¼ x⁴ − ½ x², with its Hessian 3 x² − 1.

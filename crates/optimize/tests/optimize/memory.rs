@@ -1,7 +1,9 @@
 //! The data that rules keep between steps: chains, refreshes, second proposals.
 
 use crate::common::{Quadratic, Valley, noise};
-use coarsen_core::{Class, Error, Identity, LinearOperator, Monitor, Preconditioner, Report, Stop};
+use coarsen_core::{
+    Error, Identity, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Report, Stop,
+};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_optimize::*;
 
@@ -40,7 +42,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Picky {
         assert!(self.proposed, "the step of another");
         self.learnt += 1;
     }
-    fn witness(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
+    fn observe(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
         self.witnessed += 1;
     }
 }
@@ -89,8 +91,8 @@ impl Preconditioner<Vec<f64>> for Wrong {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
         z.iter_mut().zip(r).for_each(|(z, r)| *z = self.0 * r);
     }
-    fn class(&self) -> Class {
-        Class::Symmetric
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
     fn size(&self) -> Option<usize> {
         None

@@ -72,12 +72,12 @@ fn accelerated_gradients_start_anew_where_they_no_longer_descend() {
         let (d, mut rule) = after(2.5, g);
         assert_close(&[d], &[-1.05 * omega + (omega - 1.0) * 2.5]);
         let second: &mut dyn Direction<Vec<f64>, ()> = &mut rule;
-        assert!(second.retreat() && !second.retreat()); // without momentum there is no safer direction
+        assert!(second.fall_back() && !second.fall_back()); // without momentum there is no safer direction
         assert_close(&[proposed(&mut rule, &[g, 0.0]).0[0] / g], &[-1.05]);
         let (d, mut rule) = after(2.6, g);
         assert_close(&[d], &[-1.05]);
         let second: &mut dyn Direction<Vec<f64>, ()> = &mut rule;
-        assert!(!second.retreat());
+        assert!(!second.fall_back());
     }
     for forgets in [forget, |rule: &mut AcceleratedGradient<Vec<f64>, Identity>| rule.forget()] {
         let (_, mut rule) = after(-1.0, 1.0);
@@ -138,7 +138,7 @@ fn conjugate_directions_retreat_once() {
     let mut rule = NonlinearCg::new(Beta::PolakRibierePlus, Identity);
     let retreats = |rule: &mut NonlinearCg<Vec<f64>, Identity>| {
         let rule: &mut dyn Direction<Vec<f64>, ()> = rule;
-        rule.retreat()
+        rule.fall_back()
     };
     assert!(!retreats(&mut rule)); // there is no proposal yet
     proposed(&mut rule, &[1.0, 0.0]);
@@ -188,7 +188,7 @@ fn lbfgs_is_bfgs(rule: &mut impl Direction<Vec<f64>, ()>, window: usize, scaled:
         learn(rule, &s, &y, 1.0);
         pairs.push([s, y]);
     }
-    assert!(rule.retreat() && !rule.retreat());
+    assert!(rule.fall_back() && !rule.fall_back());
     let g = noise(N, 1);
     let expected: Vec<f64> = (0..N).map(|i| -g[i] / if scaled { 1.0 } else { INITIAL[i] }).collect();
     assert_close(&proposed(rule, &g).0, &expected);
@@ -244,16 +244,16 @@ impl Direction<Vec<f64>, ()> for Told {
     }
 }
 
-/// A boxed rule behaves like the rule. A rule without `witness` drops its data after a step of another rule.
+/// A boxed rule behaves like the rule. A rule without `observe` drops its data after a step of another rule.
 #[test]
 fn a_box_passes_on_what_a_rule_is_told() {
     let mut rule = Told::default();
-    rule.witness(&vec![1.0], &vec![1.0]);
+    rule.observe(&vec![1.0], &vec![1.0]);
     assert_eq!(rule.forgot, 1);
     let mut boxed = Box::new(rule);
     fn tell<D: Direction<Vec<f64>, ()>>(rule: &mut D) -> bool {
         rule.forget();
-        rule.witness(&vec![1.0], &vec![1.0]);
+        rule.observe(&vec![1.0], &vec![1.0]);
         rule.refresh(&mut (), &vec![1.0]).unwrap()
     }
     assert!(tell(&mut boxed));

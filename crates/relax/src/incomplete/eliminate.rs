@@ -161,7 +161,7 @@ impl<T: Real> EliminatedRows<'_, T> {
             let inverse = unsafe { std::slice::from_raw_parts_mut(self.pivots.get().add(i * area), area) };
             let usable = !self.positive || smallest_pivot(d, b) > T::zero();
             if !usable || !DenseBlocks::invert_one(d, inverse, b) {
-                return Err(Fault { row: i, pivot: smallest_pivot(d, b).wide() });
+                return Err(Fault { row: i, pivot: smallest_pivot(d, b).as_f64() });
             }
         } // 6
         Ok(())

@@ -1,7 +1,7 @@
 //! IC(0): incomplete Cholesky factors on the pattern of A.
 
 use coarsen_backend::{Backend, Setup, SetupError};
-use coarsen_core::{Class, Real};
+use coarsen_core::{PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, System};
 
 use crate::checks;
@@ -50,7 +50,7 @@ impl Factorise for Ic0 {
         a: &Bsr<T>,
         order: &Order,
         to: &mut Workspace<T>,
-    ) -> Result<(Class, f64), SetupError> {
+    ) -> Result<(PreconditionerKind, f64), SetupError> {
         if let Some((row, column)) = checks::asymmetric(a) {
             return Err(SetupError::Unsymmetric { method: "ic0", row, column });
         }
@@ -64,11 +64,11 @@ impl Factorise for Ic0 {
                     values[k * b * b..(k + 1) * b * b]
                         .iter_mut()
                         .step_by(b + 1)
-                        .for_each(|d| *d += *d * T::of(shift));
+                        .for_each(|d| *d += *d * T::from_f64(shift));
                 }
             }
             match eliminate(&mut to.factors, order, &mut to.pivots, true) {
-                Ok(()) => return Ok((Class::Symmetric, shift)),
+                Ok(()) => return Ok((PreconditionerKind::Symmetric, shift)),
                 Err(Fault { row, pivot }) if shift >= 1.0 => {
                     let row = order.old(row) * b;
                     return Err(SetupError::Pivot { method: "ic0", row, pivot, shift });

@@ -19,7 +19,7 @@ mod order;
 mod substitute;
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_blocks, check_range};
-use coarsen_core::{Class, Error, Preconditioner, Real, parallel};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, parallel};
 use coarsen_sparse::{Bsr, System};
 
 use crate::checks;
@@ -44,7 +44,7 @@ pub struct IncompleteFactor<R, T, B: Backend> {
     pivots: DenseBlocks<B::Stored>,
     workspace: Option<Workspace<T>>,
     scratch: Vec<B::Real>,
-    class: Class,
+    class: PreconditionerKind,
     shift: f64,
 }
 
@@ -85,7 +85,7 @@ trait Factorise: Copy + Send {
         a: &Bsr<T>,
         order: &Order,
         to: &mut Workspace<T>,
-    ) -> Result<(Class, f64), SetupError>;
+    ) -> Result<(PreconditionerKind, f64), SetupError>;
 }
 
 /// Builds the factors in the order of the place.
@@ -156,7 +156,7 @@ impl<R, T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Preconditioner<
         Substitution::run(&self.factors, self.pivots.values(), &self.order, r, &mut self.scratch, z);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 

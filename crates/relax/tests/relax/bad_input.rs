@@ -1,7 +1,7 @@
 //! Errors report bad parameters and bad matrices; unsymmetric blocks change the class of M.
 
 use coarsen_backend::{Cpu, Setup, SetupError, Update};
-use coarsen_core::{Class, Error, Preconditioner};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling};
 use coarsen_sparse::{Bsr, SparseError, assembly};
 
@@ -143,11 +143,11 @@ fn sums_of_a_row_that_overflow() {
 fn unsymmetric_blocks_make_an_unsymmetric_preconditioner() {
     let class = |a: &Bsr<f64>, l1| {
         let m = BlockJacobi { omega: 1.0, l1 }.build(a, &Cpu::new()).unwrap();
-        Preconditioner::<Vec<f64>>::class(&m)
+        Preconditioner::<Vec<f64>>::kind(&m)
     };
     for l1 in [false, true] {
-        assert_eq!(class(&dense([[2.0, 1.0], [1.0, 2.0]]), l1), Class::Symmetric);
-        assert_eq!(class(&dense([[2.0, 1.0], [0.0, 2.0]]), l1), Class::Linear);
+        assert_eq!(class(&dense([[2.0, 1.0], [1.0, 2.0]]), l1), PreconditionerKind::Symmetric);
+        assert_eq!(class(&dense([[2.0, 1.0], [0.0, 2.0]]), l1), PreconditionerKind::Linear);
     }
 }
 

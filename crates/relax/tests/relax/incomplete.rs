@@ -1,7 +1,7 @@
 //! IC(0) and ILU(0): M is A on the pattern, its factors have no fill, and bits do not depend on threads.
 
 use coarsen_backend::{Backend, Cpu, Reused, RowSets, Setup, UpdateExt};
-use coarsen_core::{Class, Preconditioner, parallel};
+use coarsen_core::{Preconditioner, PreconditionerKind, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::{Ic0, Ilu0};
 
@@ -50,9 +50,9 @@ fn factors_multiply_to_a_on_its_pattern_and_substitution_inverts_them() {
         let a = Problem::parse(name, &Options::default()).unwrap().matrix;
         let (n, b) = (a.shape().0, a.block().0);
         let mut ic = Ic0::default().build(&a, &Chunked(chunk)).unwrap();
-        assert_eq!((ic.class(), ic.shift()), (Class::Symmetric, 0.0), "{name}");
+        assert_eq!((ic.kind(), ic.shift()), (PreconditionerKind::Symmetric, 0.0), "{name}");
         let mut ilu = Ilu0.build(&a, &Chunked(chunk)).unwrap();
-        assert_eq!(ilu.class(), Class::Symmetric, "{name}");
+        assert_eq!(ilu.kind(), PreconditionerKind::Symmetric, "{name}");
         for (method, m) in [("ic0", &mut ic as &mut dyn Preconditioner<Vec<f64>>), ("ilu0", &mut ilu)] {
             let columns: Vec<Vec<f64>> = (0..n)
                 .map(|j| {

@@ -135,7 +135,7 @@ impl NumericPlace for Chunked {
         Ok(())
     }
     fn read_values<T: Real>(&self, from: &Stored, to: &mut Bsr<T>) -> Result<(), Error> {
-        to.values_mut().iter_mut().zip(from.0.values()).for_each(|(t, &v)| *t = T::of(v));
+        to.values_mut().iter_mut().zip(from.0.values()).for_each(|(t, &v)| *t = T::from_f64(v));
         Ok(())
     }
     fn invert_diagonal(

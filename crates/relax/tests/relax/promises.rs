@@ -1,7 +1,7 @@
 //! Properties of built objects: classes, bytes, radii, reuse in updates, blocks and spectra.
 
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_problems::elasticity3d;
 use coarsen_relax::{
     BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spectrum, SymmetricGaussSeidel,
@@ -34,8 +34,8 @@ fn chain(n: u32, b: u32, diagonal: f64, skew: f64) -> Bsr<f64> {
     assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
 }
 
-fn class<P: Preconditioner<Vec<f64>>>(m: &P) -> Class {
-    m.class()
+fn class<P: Preconditioner<Vec<f64>>>(m: &P) -> PreconditionerKind {
+    m.kind()
 }
 
 /// Every pair of entries of a block is compared, relative to the largest entry of the block.
@@ -44,13 +44,17 @@ fn block_jacobi_is_symmetric_where_its_blocks_are() {
     let built = |a: &Bsr<f64>| class(&BlockJacobi::default().build(a, &Cpu::new()).unwrap());
     let symmetric = [[2000.0, 300.0, 200.0], [300.0, 2000.0, 100.0], [200.0, 100.0, 2000.0]];
     for (r, c) in [(1, 0), (2, 0), (2, 1), (0, 1), (0, 2), (1, 2)] {
-        for (off, expected) in [(0.0, Class::Symmetric), (1e-6, Class::Symmetric), (1.0, Class::Linear)] {
+        for (off, expected) in [
+            (0.0, PreconditionerKind::Symmetric),
+            (1e-6, PreconditionerKind::Symmetric),
+            (1.0, PreconditionerKind::Linear),
+        ] {
             let mut block = symmetric;
             block[r][c] += off;
             assert_eq!(built(&dense(block)), expected, "({r}, {c}) off by {off}");
         }
     }
-    assert_eq!(built(&chain(5, 3, 9.0, 0.0)), Class::Symmetric);
+    assert_eq!(built(&chain(5, 3, 9.0, 0.0)), PreconditionerKind::Symmetric);
 }
 
 #[test]
@@ -87,18 +91,24 @@ fn polynomials_are_symmetric_where_the_matrix_is() {
                 .unwrap(),
         )
     };
-    assert_eq!((built(0.0, false), built(0.0, true)), (Class::Symmetric, Class::Symmetric));
-    assert_eq!((built(0.1, false), built(0.1, true)), (Class::Linear, Class::Symmetric));
+    assert_eq!(
+        (built(0.0, false), built(0.0, true)),
+        (PreconditionerKind::Symmetric, PreconditionerKind::Symmetric)
+    );
+    assert_eq!(
+        (built(0.1, false), built(0.1, true)),
+        (PreconditionerKind::Linear, PreconditionerKind::Symmetric)
+    );
 }
 
 /// Half of A is stored if A is symmetric up to 1024 ε; sweeps have the class symmetric up to √ε.
 #[test]
 fn sweeps_over_half_ask_for_symmetry_to_round_off() {
     for (skew, half, expected) in [
-        (0.0, true, Class::Symmetric),
-        (100.0 * f64::EPSILON, true, Class::Symmetric),
-        (1e5 * f64::EPSILON, false, Class::Symmetric),
-        (1e-3, false, Class::Linear),
+        (0.0, true, PreconditionerKind::Symmetric),
+        (100.0 * f64::EPSILON, true, PreconditionerKind::Symmetric),
+        (1e5 * f64::EPSILON, false, PreconditionerKind::Symmetric),
+        (1e-3, false, PreconditionerKind::Linear),
     ] {
         let mut a = chain(40, 3, 9.0, 0.0);
         let upper = a.pattern().find(4, 5).unwrap();
@@ -344,7 +354,7 @@ fn the_shift_is_a_share_of_the_diagonal() {
 fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
     let a = elasticity3d(3, 1.0).unwrap().matrix;
     let mut m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
-    assert_eq!((m.matrix().is_none(), m.class()), (true, Class::Symmetric));
+    assert_eq!((m.matrix().is_none(), m.kind()), (true, PreconditionerKind::Symmetric));
     let mut wind = a.clone();
     let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
     wind.values_mut()[9 * far] += 1.0;
@@ -357,10 +367,10 @@ fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
     let before = applied(&mut m);
     m.update(&wind).unwrap();
     let mut fresh = GaussSeidel::default().build(&wind, &Cpu::new()).unwrap();
-    assert_eq!((m.class(), fresh.class()), (Class::Linear, Class::Linear));
+    assert_eq!((m.kind(), fresh.kind()), (PreconditionerKind::Linear, PreconditionerKind::Linear));
     assert_eq!(applied(&mut m), applied(&mut fresh));
     m.update(&a).unwrap();
-    assert_eq!(m.class(), Class::Symmetric);
+    assert_eq!(m.kind(), PreconditionerKind::Symmetric);
     assert_eq!(before, applied(&mut m));
 }
 
@@ -379,7 +389,7 @@ fn known_symmetry_is_not_checked() {
         m.prepare(&wind).unwrap();
         assert_eq!(m.facts().largest.is_some(), symmetric);
         m.update(&twice).unwrap();
-        assert_eq!((m.matrix().is_none(), m.class()), (true, Class::Symmetric));
+        assert_eq!((m.matrix().is_none(), m.kind()), (true, PreconditionerKind::Symmetric));
         let largest = m.facts().largest.unwrap();
         let mut not_finite = a.clone();
         not_finite.values_mut()[9 * far] = f64::NAN;
@@ -395,7 +405,7 @@ fn l1_jacobi_is_positive_definite_for_indefinite_matrices() {
     let entries = [(0, 0, -2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 2, 3.0), (2, 1, 3.0), (2, 2, 1.0)];
     let a = coarsen_sparse::assembly::from_triplets(3, 3, &entries).unwrap();
     let mut m = Jacobi { l1: true, ..Jacobi::default() }.build(&a, &Cpu::new()).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Symmetric);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Symmetric);
     let mut z = vec![0.0; 3];
     m.apply(&vec![3.0, 8.0, -8.0], &mut z);
     assert_eq!(z, [1.0, 2.0, -2.0]);

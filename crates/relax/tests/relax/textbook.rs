@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 
 use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
-use coarsen_core::{Class, Error, LinearOperator, Preconditioner, from_fn};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, from_fn};
 use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spai0};
 use coarsen_sparse::{Bsr, assembly};
 
@@ -105,7 +105,7 @@ fn damped_steps_are_chebyshev_of_degree_one() {
             for a in [&a, &changed] {
                 m.update(a).unwrap();
                 expected.update(a).unwrap();
-                assert_eq!((m.class(), m.facts().radius), (expected.class(), expected.facts().radius));
+                assert_eq!((m.kind(), m.facts().radius), (expected.kind(), expected.facts().radius));
                 let r = right_hand_side(a.shape().0);
                 let [mut x, mut y] = [(); 2].map(|()| vec![f64::NAN; r.len()]);
                 for _ in 0..2 {
@@ -187,7 +187,7 @@ fn factors_that_fill_nothing_are_exact() {
         let a = chain(20, b, 0.0);
         let mut ic = Ic0::default().build(&a, &Cpu::new()).unwrap();
         check(&a, &mut ic, "ic0");
-        assert_eq!((ic.shift(), Preconditioner::<Vec<f64>>::class(&ic)), (0.0, Class::Symmetric));
+        assert_eq!((ic.shift(), Preconditioner::<Vec<f64>>::kind(&ic)), (0.0, PreconditionerKind::Symmetric));
         let skew = chain(20, b, 0.25);
         check(&skew, &mut Ilu0.build(&skew, &Cpu::new()).unwrap(), "ilu0");
         let mut twice = a.clone();
@@ -267,7 +267,7 @@ fn matrix_free_methods_are_those_of_the_matrix() {
     for degree in [1, 2, 3, 7] {
         let recipe = Chebyshev { degree, safety: 1.3, ..Default::default() };
         let mut without = recipe.matrix_free(&free, &diagonal, &on).unwrap();
-        assert_eq!((without.size(), without.class()), (Some(60), Class::Symmetric));
+        assert_eq!((without.size(), without.kind()), (Some(60), PreconditionerKind::Symmetric));
         let theta = 0.5 * without.radius() * (1.0 + 1.0 / recipe.ratio);
         let delta = 0.5 * without.radius() * (1.0 - 1.0 / recipe.ratio);
         // p(D⁻¹A) by its recurrence in f64, with the same interval.

@@ -2,7 +2,7 @@
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
-use coarsen_core::{Class, Preconditioner, Stop};
+use coarsen_core::{Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::{Cg, Gmres};
 use coarsen_matrix_market as matrix_market;
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Schwarz, Storage};
@@ -22,7 +22,7 @@ fn the_operator_is_symmetric_and_positive() {
     for p in problems() {
         for (inner, overlap) in INNER.into_iter().flat_map(|inner| [0, 1, 2].map(|k| (inner, k))) {
             let mut m = recipe(inner, overlap).build(p.system(), &Cpu::new()).unwrap();
-            assert_eq!(m.class(), Class::Symmetric);
+            assert_eq!(m.kind(), PreconditionerKind::Symmetric);
             assert!(if overlap == 0 { m.redundancy() == 1.0 } else { m.redundancy() > 1.0 });
             let (u, v) = (noise(p.matrix.shape().0, 2), noise(p.matrix.shape().0, 3));
             let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
@@ -76,7 +76,7 @@ fn without_overlap_restriction_changes_nothing() {
             let restricted = AdditiveSchwarz { restricted: true, ..plain };
             let mut n = restricted.build(p.system(), &Cpu::new()).unwrap();
             assert_eq!(applied(&mut m, &r), applied(&mut n, &r));
-            assert_eq!(n.class(), Class::Symmetric);
+            assert_eq!(n.kind(), PreconditionerKind::Symmetric);
         }
         // If every node has couplings, the result also equals one level of multilevel Schwarz.
         let (one, coupling) = (recipe(Inner::Inverses, 0), Coupling::Adjacency);
@@ -145,7 +145,7 @@ fn restricted_domains_converge_on_real_matrices() {
         let (b, stop) = (noise(a.shape().0, 1), Stop::relative(1e-8));
         let mut m =
             AdditiveSchwarz { domain: 128, ..AdditiveSchwarz::restricted() }.build(&a, &Cpu::new()).unwrap();
-        assert_eq!(m.class(), Class::Linear);
+        assert_eq!(m.kind(), PreconditionerKind::Linear);
         let mut x = vec![0.0; b.len()];
         let report = Gmres::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
         println!("{name}: {} iterations, {} domains", report.iterations, m.domains());
@@ -246,11 +246,11 @@ fn factors_of_indefinite_domains_are_not_symmetric_preconditioners() {
     let recipe =
         AdditiveSchwarz { inner: Inner::Factors, domain: 72, overlap: 0, ..AdditiveSchwarz::overlapping() };
     let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Symmetric);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Symmetric);
     m.update(&shifted).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Linear);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Linear);
     let built = recipe.build(&shifted, &Cpu::new()).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&built), Class::Linear);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&built), PreconditionerKind::Linear);
     m.update(&p.matrix).unwrap();
-    assert_eq!(Preconditioner::<Vec<f64>>::class(&m), Class::Symmetric);
+    assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Symmetric);
 }

@@ -314,7 +314,7 @@ impl<T: Real, V: Real> LinearOperator<Vec<V>> for Bsr<T> {
         self.assert_fits(x, y);
         assert_eq!(x.len(), y.len(), "apply_dot needs a square matrix");
         let [value, magnitude] = APPLY_DOT.of::<ApplyDot<T, V>>()(self, x, y);
-        Dot { value: V::of(value), magnitude: V::of(magnitude) }
+        Dot { value: V::from_f64(value), magnitude: V::from_f64(magnitude) }
     }
 
     fn residual(&self, b: &Vec<V>, x: &Vec<V>, r: &mut Vec<V>) {

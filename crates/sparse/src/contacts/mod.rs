@@ -221,7 +221,7 @@ impl<T: Real> Elements<T> for Touching<'_, T> {
     #[inline]
     fn add(&self, e: usize, r: usize, c: usize, sum: &mut [T]) {
         let weights = self.contacts[e].weights();
-        let w = T::of(weights[r] * weights[c]);
+        let w = T::from_f64(weights[r] * weights[c]);
         let k = &self.stiffness[e * self.size..(e + 1) * self.size];
         match (<&[T; 9]>::try_from(k), <&mut [T; 9]>::try_from(&mut *sum)) {
             (Ok(k), Ok(sum)) => sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k),

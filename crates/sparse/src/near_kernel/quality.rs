@@ -198,7 +198,7 @@ impl NearKernel {
             row_sums.fill(0.0);
             let mut absolute = 0.0;
             for (j, block) in a.row(i / r) {
-                for (q, v) in block[i % r * c..(i % r + 1) * c].iter().map(|v| v.wide()).enumerate() {
+                for (q, v) in block[i % r * c..(i % r + 1) * c].iter().map(|v| v.as_f64()).enumerate() {
                     row_sums[component(j * c + q)] += v;
                     absolute += v.abs();
                     for (m, b) in self.row(j * c + q).iter().enumerate() {

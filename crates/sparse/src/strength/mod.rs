@@ -223,9 +223,9 @@ fn norm<T: Real>(block: &[T]) -> f64 {
     let (chunks, rest) = block.as_chunks::<3>();
     let mut sums = [0.0; 3];
     for chunk in chunks {
-        sums.iter_mut().zip(chunk).for_each(|(s, v)| *s += v.wide() * v.wide());
+        sums.iter_mut().zip(chunk).for_each(|(s, v)| *s += v.as_f64() * v.as_f64());
     }
-    sums.iter_mut().zip(rest).for_each(|(s, v)| *s += v.wide() * v.wide());
+    sums.iter_mut().zip(rest).for_each(|(s, v)| *s += v.as_f64() * v.as_f64());
     sums.iter().sum::<f64>().sqrt()
 }
 
@@ -233,7 +233,7 @@ fn norm<T: Real>(block: &[T]) -> f64 {
 fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let pattern = a.pattern();
     let mut roots = vec![0.0; pattern.rows()];
-    let root = |i: usize| pattern.find(i, i).map_or(0.0, |k| a.values()[k].wide().abs());
+    let root = |i: usize| pattern.find(i, i).map_or(0.0, |k| a.values()[k].as_f64().abs());
     let leaf = |(rows, roots): (Range<usize>, &mut [f64])| {
         for (i, out) in rows.zip(roots) {
             let size = root(i);
@@ -243,7 +243,7 @@ fn ratios<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     each((0..pattern.rows(), &mut roots[..]), LEAF, parallel::worth(a.nnz()), &leaf);
     BlockRows::new(pattern.offsets(), 1, weights).for_each(2 * a.nnz(), |i, row| {
         for (w, (j, value)) in row.iter_mut().zip(a.row(i)) {
-            *w = weight(value[0].wide().abs() * (roots[i] * roots[j]));
+            *w = weight(value[0].as_f64().abs() * (roots[i] * roots[j]));
         }
     });
 }

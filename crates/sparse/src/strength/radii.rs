@@ -83,7 +83,8 @@ fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64])
         d.fill([0.0; LANES]);
         for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
             if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
-                (0..size).for_each(|e| d[e][l] = 0.5 * (block[e].wide() + block[e % b * b + e / b].wide()));
+                (0..size)
+                    .for_each(|e| d[e][l] = 0.5 * (block[e].as_f64() + block[e % b * b + e / b].as_f64()));
             }
         }
         block::inverse_root(b, &mut d, &mut q, &mut root);
@@ -111,7 +112,7 @@ fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, ou
                 (&roots[i * size..][..size], &roots[j * size..][..size], &a.value(k)[..size]);
             let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
             for e in 0..size {
-                (left[e][l], m[e][l], right[e][l]) = (ri[e], block[e].wide(), rj[e]);
+                (left[e][l], m[e][l], right[e][l]) = (ri[e], block[e].as_f64(), rj[e]);
             }
         }
         let radius = block::spectral_radius(b, &left, &mut m, &right, &mut square);

@@ -20,7 +20,7 @@
 //! D is convex. The law is that of [`coarsen::contact::friction`], for velocities in place of slips. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.
 
-use coarsen::contact::friction::{STICK, across, bounding, slide, stiffness};
+use coarsen::contact::friction::{STICK, across, friction_terms, majoriser, stiffness};
 use coarsen::mesh::vector::sub;
 
 use crate::constraints::{Constraints, Grip};
@@ -30,7 +30,7 @@ use super::{Given, Increment};
 
 /// φ, φ'/‖s‖ and φ'' at a speed.
 fn law(speed: f64) -> [f64; 3] {
-    slide(speed, STICK)
+    friction_terms(speed, STICK)
 }
 
 impl Grip {
@@ -45,7 +45,7 @@ impl Grip {
         if !project {
             return stiffness(slip, speed, self.normal, self.most, STICK);
         }
-        bounding(speed, self.normal, self.most, STICK) // (2)
+        majoriser(speed, self.normal, self.most, STICK) // (2)
     }
 }
 

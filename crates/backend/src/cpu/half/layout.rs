@@ -260,7 +260,7 @@ pub(super) fn copy_symmetric<T: Real, S: Real>(from: &DenseBlocks<T>, to: &mut [
     each(pieces, LEAF, worth, &|(from, to): (Groups<&[T]>, Groups<&mut [S]>)| {
         for (from, to) in from.0.chunks_exact(area).zip(to.0.chunks_exact_mut(area)) {
             for (e, to) in to.iter_mut().enumerate() {
-                *to = (T::of(0.5) * (from[e] + from[e % b * b + e / b])).to();
+                *to = (T::from_f64(0.5) * (from[e] + from[e % b * b + e / b])).to();
             }
         }
     });

@@ -1,6 +1,6 @@
 //! Gauss-Seidel over half of a matrix.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner, Real};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use super::kernel::BLOCKS;
@@ -26,7 +26,7 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     half: HalfMatrix<V, S>,
     omega: V,
     inverses: DenseBlocks<T>,
-    class: Class,
+    class: PreconditionerKind,
     /// Whether new values are known to be symmetric.
     symmetric: bool,
     /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
@@ -56,8 +56,8 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         };
         let Some(layout) = layout else { return Ok(None) };
         let half = HalfMatrix::new(layout, a, &inverses)?;
-        let class = inverses.class();
-        Ok(Some(Self { half, omega: V::of(omega), inverses, class, symmetric, largest: None }))
+        let class = inverses.kind();
+        Ok(Some(Self { half, omega: V::from_f64(omega), inverses, class, symmetric, largest: None }))
     }
 }
 
@@ -68,7 +68,7 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for HalfGaussSeidel<T, V,
         self.post_smooth(r, z);
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
@@ -110,7 +110,7 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
             return Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?);
         }
         // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
-        let tolerance = T::EPSILON * T::of(SYMMETRY_ROUND_OFF);
+        let tolerance = T::EPSILON * T::from_f64(SYMMETRY_ROUND_OFF);
         self.largest =
             a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
         if let Some(largest) = self.largest {
@@ -124,7 +124,7 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.class = self.inverses.class();
+        self.class = self.inverses.kind();
         Ok(self.half.set_values(a, &self.inverses)?)
     }
 

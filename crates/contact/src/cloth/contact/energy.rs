@@ -80,7 +80,7 @@ impl<S: Search> Potential for ClothContact<S> {
         }
     }
 
-    fn touches(&self) -> bool {
+    fn has_contact_hessian(&self) -> bool {
         true
     }
 

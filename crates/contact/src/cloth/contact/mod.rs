@@ -33,7 +33,7 @@ use coarsen_sparse::Pattern;
 use self::impacts::Timed;
 use self::resistance::Resistance;
 use super::distance::gap;
-use super::tube::Tube;
+use super::tube::SweptBounds;
 use crate::error::positive;
 use crate::{Broad, ContactError, Crossing, Crossings, Pair, Search, Topology, Touch};
 
@@ -108,7 +108,7 @@ pub struct ClothContact<S = Broad> {
     search: S,
     /// The pairs that may be near for positions in the tube of the last search.
     candidates: Vec<Pair>,
-    tube: Tube,
+    tube: SweptBounds,
     /// The list of a search that has not ended, so that a search that fails leaves the state as it was.
     next: Vec<Pair>,
     /// The positions of all nodes at the last search; empty before the first.
@@ -175,7 +175,7 @@ impl<S: Search> ClothContact<S> {
             rest,
             search,
             candidates: Vec::new(),
-            tube: Tube::default(),
+            tube: SweptBounds::default(),
             next: Vec::new(),
             at: Vec::new(),
             start: Vec::new(),

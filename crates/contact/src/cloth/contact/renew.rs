@@ -6,7 +6,7 @@ use super::ClothContact;
 use crate::cloth::advance::approaches;
 use crate::cloth::apart::apart;
 use crate::cloth::distance::gap;
-use crate::cloth::tube::{Tube, mean};
+use crate::cloth::tube::{SweptBounds, mean};
 use crate::shape::norm;
 use crate::{ContactError, Pair, Search};
 
@@ -62,7 +62,7 @@ impl<S: Search> ClothContact<S> {
         }
         match pace {
             Some(pace) if steps >= 2.0 => {
-                let tube = Tube::ahead(at, by, &pace, slack * self.thickness, steps, longest);
+                let tube = SweptBounds::ahead(at, by, &pace, slack * self.thickness, steps, longest);
                 self.search_in(tube, None)
             }
             _ => self.search_along(at, by, slack),
@@ -85,11 +85,11 @@ impl<S: Search> ClothContact<S> {
         by: &[[f64; 3]],
         slack: f64,
     ) -> Result<(), ContactError> {
-        self.search_in(Tube::along(at, by, slack * self.thickness), None)
+        self.search_in(SweptBounds::along(at, by, slack * self.thickness), None)
     }
 
     /// Replaces the candidates with one of the fresh nodes, or all of them, by those for positions in a tube.
-    fn search_in(&mut self, tube: Tube, fresh: Option<&[bool]>) -> Result<(), ContactError> {
+    fn search_in(&mut self, tube: SweptBounds, fresh: Option<&[bool]>) -> Result<(), ContactError> {
         // The tube does not have the motion that all nodes share, and squares of distances must be finite.
         let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
         if let Some(index) = tube.from.iter().zip(&tube.way).position(beyond) {

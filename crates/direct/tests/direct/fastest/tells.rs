@@ -1,7 +1,7 @@
 //! The reports of a factor by faer: refinement steps, dependent rows, pivots, figures and bytes. Figures are those of its
 //! memory layout.
 
-use coarsen_core::{Class, LinearOperator, Preconditioner};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
@@ -349,11 +349,16 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
 #[test]
 fn eigenvalues_at_the_tolerance_are_none() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
-    for (tolerance, rank, class) in [(0.25, 1, Class::Symmetric), (0.125, 2, Class::Linear)] {
+    for (tolerance, rank, class) in
+        [(0.25, 1, PreconditionerKind::Symmetric), (0.125, 2, PreconditionerKind::Linear)]
+    {
         let inverse = Dense { tolerance, ..Dense::default() }.invert(&a).unwrap();
-        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (rank, class));
+        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)), (rank, class));
     }
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
     let inverse = Dense::default().invert(&zero).unwrap();
-    assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::class(&inverse)), (0, Class::Symmetric));
+    assert_eq!(
+        (inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)),
+        (0, PreconditionerKind::Symmetric)
+    );
 }

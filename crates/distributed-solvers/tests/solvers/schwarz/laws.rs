@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coarsen_backend::{Cpu, Setup, SetupError};
-use coarsen_core::{Class, Error, Outcome, Preconditioner, Scalar, SplitMix64, Stop, Vector};
+use coarsen_core::{Error, Outcome, Preconditioner, PreconditionerKind, Scalar, SplitMix64, Stop, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
 };
@@ -71,7 +71,7 @@ fn applied<C: Communicator>(
     let r = here.rows().part_of(&noise(a.shape().0, 4)).unwrap();
     let mut z = r.like().unwrap();
     m.apply(&r, &mut z);
-    assert_eq!((m.class(), m.size()), (Class::Symmetric, Some(a.shape().0)));
+    assert_eq!((m.kind(), m.size()), (PreconditionerKind::Symmetric, Some(a.shape().0)));
     (bits(&z.gathered().unwrap()), m.divided())
 }
 

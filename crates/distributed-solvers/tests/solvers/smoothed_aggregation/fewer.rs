@@ -1,7 +1,7 @@
 //! Coarse levels on fewer ranks.
 
 use coarsen_backend::Reused;
-use coarsen_core::{Class, Preconditioner, Scalar, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Scalar, Vector};
 use coarsen_distributed::{Communicator, Counted, GlobalRows, SelfComm};
 use coarsen_distributed_solvers::DistMultigrid;
 use coarsen_problems::{cloth, poisson3d};
@@ -59,7 +59,7 @@ fn fewer_ranks_keep_the_properties() {
             m.apply(&s, &mut ms);
             let (left, right) = (mr.dot(&s).read(), r.dot(&ms).read());
             assert!((left - right).abs() < 1e-10 * mr.norm() * s.norm(), "{left} {right}");
-            assert!(mr.dot(&r).read() > 0.0 && m.class() == Class::Symmetric);
+            assert!(mr.dot(&r).read() > 0.0 && m.kind() == PreconditionerKind::Symmetric);
             let rows = GlobalRows::of(&scaled, layout.range(rank)).unwrap();
             assert_eq!(m.update(&rows).unwrap(), Reused::Structure);
             m.apply(&r, &mut ms);

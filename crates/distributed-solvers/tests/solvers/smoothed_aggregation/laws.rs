@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coarsen_backend::{Cpu, Setup};
-use coarsen_core::{Class, Outcome, Preconditioner, Scalar, SplitMix64, Stop, Vector};
+use coarsen_core::{Outcome, Preconditioner, PreconditionerKind, Scalar, SplitMix64, Stop, Vector};
 use coarsen_distributed::{
     Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
 };
@@ -189,7 +189,9 @@ fn the_cycle_is_symmetric_and_positive() {
             m.apply(&s, &mut ms);
             let (left, right) = (mr.dot(&s).read(), r.dot(&ms).read());
             assert!((left - right).abs() < 1e-10 * mr.norm() * s.norm(), "{starts:?}: {left} {right}");
-            assert!(mr.dot(&r).read() > 0.0 && m.class() == Class::Symmetric && m.size() == Some(n));
+            assert!(
+                mr.dot(&r).read() > 0.0 && m.kind() == PreconditionerKind::Symmetric && m.size() == Some(n)
+            );
         });
     }
 }

@@ -15,7 +15,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use coarsen_core::{Class, Dot, LinearOperator, Preconditioner, Vector};
+use coarsen_core::{Dot, LinearOperator, Preconditioner, PreconditionerKind, Vector};
 
 /// The names of the steps, in their order.
 pub(crate) const STEPS: [&str; 6] = [
@@ -144,8 +144,8 @@ impl<V: Vector> Preconditioner<V> for TimedPreconditioner<'_, V> {
         dot
     }
 
-    fn class(&self) -> Class {
-        self.of.class()
+    fn kind(&self) -> PreconditionerKind {
+        self.of.kind()
     }
 
     fn size(&self) -> Option<usize> {

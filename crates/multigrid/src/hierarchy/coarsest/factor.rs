@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, SetupError};
-use coarsen_core::{Class, Preconditioner, Real, Vector};
+use coarsen_core::{Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method, PseudoInverse};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
@@ -32,7 +32,7 @@ pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
     /// The class of this solver as a preconditioner.
-    class: Class,
+    class: PreconditionerKind,
     /// A⁺ at the place, if the place is remote and A is small.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
@@ -77,7 +77,7 @@ impl Deflated {
     /// Computes the factor of new values in the old memory; after an error the old one is in use.
     fn update<T: Real>(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
         self.next.find(grid)?;
-        self.pinned.values_mut().iter_mut().zip(grid.a.values()).for_each(|(p, v)| *p = v.wide());
+        self.pinned.values_mut().iter_mut().zip(grid.a.values()).for_each(|(p, v)| *p = v.as_f64());
         self.next.pin(&mut self.pinned);
         self.factor.refactor(&self.pinned).map_err(|cause| coarsest(self.pinned.shape().0, cause))?;
         std::mem::swap(&mut self.motions, &mut self.next);
@@ -140,7 +140,7 @@ impl Solver {
                 columns.extend_from_slice(&column);
             }
         }
-        let symmetric = self.class() == Class::Symmetric;
+        let symmetric = self.kind() == PreconditionerKind::Symmetric;
         for i in 0..n {
             for j in 0..i {
                 let (above, below) = (columns[i * n + j], columns[j * n + i]);
@@ -152,11 +152,11 @@ impl Solver {
         Ok(DenseBlocks::new(n, columns)?)
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         match self {
-            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::class(inverse),
-            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::class(&**factor),
-            Self::Deflated(_) => Class::Symmetric,
+            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::kind(inverse),
+            Self::Sparse(factor) => Preconditioner::<Vec<f64>>::kind(&**factor),
+            Self::Deflated(_) => PreconditionerKind::Symmetric,
         }
     }
 }
@@ -192,7 +192,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
         };
         Ok(Self {
             on: on.clone(),
-            class: solver.class(),
+            class: solver.kind(),
             solver,
             there,
             host_b: zeros.clone(),
@@ -254,7 +254,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         if let Some(there) = &mut self.there {
             there.set_values(&self.solver.inverse(self.host_b.len())?)?;
         }
-        self.class = self.solver.class();
+        self.class = self.solver.kind();
         Ok(())
     }
 
@@ -281,12 +281,12 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         solver + there + 2 * n * size_of::<B::Real>()
     }
 
-    fn class(&self) -> Class {
+    fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
     /// Returns the name printed in tables.
-    fn kind(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         match &self.solver {
             Solver::Dense(_) => "pseudo-inverse",
             Solver::Deflated(deflated) if deflated.motions.count() > 0 => "deflated factor",

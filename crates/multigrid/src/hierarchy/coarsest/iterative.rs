@@ -11,12 +11,12 @@
 //! the line numbers of Saad 2003, Algorithm 9.1.
 
 use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
-use coarsen_core::{Class, LinearOperator, Real, Scalar, Vector};
+use coarsen_core::{LinearOperator, PreconditionerKind, Real, Scalar, Vector};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
 
 use super::CoarsestSolve;
-use crate::{Compared, Grid, JacobiCg};
+use crate::{Grid, JacobiCg, ResidualReference};
 
 /// The matrix, its inverted block diagonal and the vectors of the method, at the place.
 pub(super) struct Iterative<T: Real, B: Backend> {
@@ -61,7 +61,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         let number = |v: B::Real| b.scalar(v);
         x.fill(zero());
         let mut compared = None;
-        if recipe.compares == Compared::RightHandSide {
+        if recipe.compares == ResidualReference::RightHandSide {
             d.apply(one(), whole, zero(), z);
             compared = Some(whole.dot(z).read());
         }
@@ -69,7 +69,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         d.apply(one(), r, zero(), z);
         p.copy(z);
         let mut rho = r.dot(z).read();
-        let enough = compared.unwrap_or(rho) * B::Real::of(recipe.reduction * recipe.reduction);
+        let enough = compared.unwrap_or(rho) * B::Real::from_f64(recipe.reduction * recipe.reduction);
         if rho <= enough {
             return; // Algorithm 2 tests before the first step
         }
@@ -108,8 +108,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         Ok(self.d.set_values(&self.inverses)?)
     }
 
-    fn class(&self) -> Class {
-        Class::Variable
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Variable
     }
 
     fn size(&self) -> usize {
@@ -129,7 +129,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         stored + size_of_val(self.inverses.values()) + 4 * self.size() * size_of::<B::Real>()
     }
 
-    fn kind(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "cg"
     }
 }

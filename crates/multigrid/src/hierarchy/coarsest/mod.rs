@@ -11,7 +11,7 @@ mod iterative;
 mod unconstrained;
 
 use coarsen_backend::{Backend, SetupError};
-use coarsen_core::{Class, Real};
+use coarsen_core::{PreconditionerKind, Real};
 
 use crate::{Coarsest, Grid};
 use factor::Factored;
@@ -38,7 +38,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError>;
 
     /// Returns the class of the solver.
-    fn class(&self) -> Class;
+    fn kind(&self) -> PreconditionerKind;
 
     /// Returns the number of unknowns.
     fn size(&self) -> usize;
@@ -55,7 +55,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     fn bytes(&self) -> usize;
 
     /// Returns the name printed in tables.
-    fn kind(&self) -> &'static str;
+    fn name(&self) -> &'static str;
 }
 
 /// Builds the solver of the coarsest level that the recipe names.

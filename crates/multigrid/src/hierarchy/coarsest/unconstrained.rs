@@ -134,11 +134,11 @@ impl Motions {
         sums.resize(parts.count * k, 0.0);
         for (i, (v, z)) in v.iter().zip(z.chunks_exact(k)).enumerate() {
             let sums = &mut sums[parts.of(i) * k..][..k];
-            sums.iter_mut().zip(z).for_each(|(sum, z)| *sum += z * v.wide());
+            sums.iter_mut().zip(z).for_each(|(sum, z)| *sum += z * v.as_f64());
         }
         for (i, (v, z)) in v.iter_mut().zip(z.chunks_exact(k)).enumerate() {
             let sums = &sums[parts.of(i) * k..][..k];
-            *v = V::of(v.wide() - sums.iter().zip(z).map(|(sum, z)| sum * z).sum::<f64>());
+            *v = V::from_f64(v.as_f64() - sums.iter().zip(z).map(|(sum, z)| sum * z).sum::<f64>());
         }
     }
 
@@ -203,7 +203,7 @@ impl Motions {
         for i in 0..a.pattern().rows() {
             let of = parts.of[i] as usize;
             for d in a.pattern().find(i, i).into_iter().flat_map(|at| a.value(at).iter().step_by(b + 1)) {
-                largest[of] = largest[of].max(d.wide().abs());
+                largest[of] = largest[of].max(d.as_f64().abs());
             }
         }
         product.clear();
@@ -226,7 +226,7 @@ impl Motions {
         }
         vectors.clear();
         vectors.resize(parts.count * k * k, 0.0);
-        let tolerance = ROUND_OFF.max(64.0 * T::EPSILON.wide());
+        let tolerance = ROUND_OFF.max(64.0 * T::EPSILON.as_f64());
         let matrices = energy.chunks_exact_mut(k * k).zip(vectors.chunks_exact_mut(k * k));
         for ((energy, vectors), (count, largest)) in matrices.zip(counts.iter_mut().zip(&*largest)) {
             diagonalise(k, energy, vectors);
@@ -269,7 +269,7 @@ impl Motions {
                 let pinned = &mut vectors[c * k * k + m * k..][..k];
                 pinned.iter_mut().zip(&*row).for_each(|(to, v)| *to = v / left.sqrt());
                 let own =
-                    a.pattern().find(at / b, at / b).map_or(0.0, |d| a.value(d)[at % b * (b + 1)].wide());
+                    a.pattern().find(at / b, at / b).map_or(0.0, |d| a.value(d)[at % b * (b + 1)].as_f64());
                 let d = [own, largest[c]].into_iter().find(|d| *d > 0.0);
                 pins.push((i, d.unwrap_or(1.0)));
             }
