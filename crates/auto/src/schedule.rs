@@ -26,7 +26,7 @@ use coarsen_core::{Iteration, Outcome, Real, RitzValues, Vector};
 use coarsen_direct::Figures;
 
 use crate::ending::Ending;
-use crate::plan::{NoFactor, Plan, needs_definite};
+use crate::plan::{FactorCost, NoFactor, Plan, needs_definite};
 
 /// The weight of the slope in a forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;
@@ -60,17 +60,6 @@ const SOON: f64 = 0.5;
 /// If the forecast is above this multiple of F, the factor is computed at C/2. It is above 1 because early
 /// forecasts are too high.
 const FAR: f64 = 1.2;
-
-/// The cost of a factor, as far as it is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum FactorCost {
-    /// No factor is possible.
-    None(NoFactor),
-    /// The matrix is not ordered yet: O, C₀, and the estimate of C from the structure of the matrix.
-    Estimated { ordering: f64, least: f64, total: f64 },
-    /// The matrix is ordered: F and C.
-    Known { factor: f64, total: f64 },
-}
 
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
