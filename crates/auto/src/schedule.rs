@@ -3,8 +3,8 @@
 //! | step | action |
 //! |---|---|
 //! | 1 | the method with the lowest expected work begins; a factor, if its estimate is lower |
-//! | 2 | while it runs, its [`Monitor`] forecasts the remaining work. It is left if a factor, or a method that has not begun, is cheaper |
-//! | 3 | the method with the lowest forecast follows, from the best x so far |
+//! | 2 | while it runs, its [`Monitor`] forecasts the remaining work. It is left if a factor or another method is cheaper |
+//! | 3 | the method with the lowest forecast follows, from the best x so far. A method that comes back runs at least as long as before |
 //! | 4 | a method that fails in f32 is repeated in f64, and a method that fails in f64 does not come back |
 //! | 5 | when no method is left, the factor is computed |
 //!
@@ -26,7 +26,7 @@ use coarsen_core::{Iteration, Outcome, Real, RitzValues, Vector};
 use coarsen_direct::FactorStats;
 
 use crate::ending::Ending;
-use crate::plan::{NoFactor, Plan, needs_definite};
+use crate::plan::{FactorCost, NoFactor, Plan, needs_definite};
 
 /// The weight of the slope in a forecast; the condition number has the remaining weight.
 const SLOPE: f64 = 0.3;
@@ -48,6 +48,9 @@ const BY_RATE: f64 = 1.3;
 /// most this multiple of the work after which their own forecast is known is expected of them.
 const PROBE: f64 = 8.0;
 
+/// A method that was left comes back if its forecast, times this factor, is the lowest.
+const RETURN: f64 = 1.2;
+
 /// The number of iterations before the first forecast, with a hierarchy and with others.
 const FIRST: [usize; 2] = [8, 10];
 
@@ -57,17 +60,6 @@ const SOON: f64 = 0.5;
 /// If the forecast is above this multiple of F, the factor is computed at C/2. It is above 1 because early
 /// forecasts are too high.
 const FAR: f64 = 1.2;
-
-/// The cost of a factor, as far as it is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum FactorCost {
-    /// No factor is possible.
-    None(NoFactor),
-    /// The matrix is not ordered yet: O, C₀, and the estimate of C from the structure of the matrix.
-    Estimated { ordering: f64, least: f64, total: f64 },
-    /// The matrix is ordered: F and C.
-    Known { factor: f64, total: f64 },
-}
 
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +135,7 @@ impl<'a> Schedule<'a> {
             let (paid, most, price) = self.limits();
             let known = matches!(self.factor, FactorCost::Known { .. });
             if let Some(i) = best.filter(|_| !self.factor_is_due) {
-                let with = self.iterated + if self.states[i].spent > 0.0 { 0.0 } else { self.plan.setup(i) };
+                let with = self.iterated + self.setup(i);
                 let cheaper = self.states[i].forecast <= price && with <= most;
                 // A cheap setup begins before an ordering that costs more than twice as much.
                 if cheaper || !known && begun.is_none() && with < paid {
@@ -183,13 +175,17 @@ impl<'a> Schedule<'a> {
 
     /// Begins an attempt with a candidate, or goes on with it.
     pub(crate) fn begin(&mut self, i: usize) -> Monitor<'_, 'a> {
-        if self.states[i].spent == 0.0 {
-            self.spend(i, self.plan.setup(i));
-        }
+        let least = (self.states[i].spent - self.plan.setup(i)).max(0.0);
+        self.spend(i, self.setup(i));
         let [hierarchy, other] = FIRST;
         let check = if self.plan.candidates[i].1.is_hierarchy() { hierarchy } else { other };
         let work = self.plan.iteration(i, 1.0);
-        Monitor { schedule: self, i, work, done: 0, check, logs: Vec::new(), total: None }
+        Monitor { schedule: self, i, work, least, done: 0, check, logs: Vec::new(), total: None }
+    }
+
+    /// The work of the setup of a candidate; 0 if it is set up.
+    fn setup(&self, i: usize) -> f64 {
+        if self.states[i].spent > 0.0 { 0.0 } else { self.plan.setup(i) }
     }
 
     fn spend(&mut self, i: usize, work: f64) {
@@ -301,7 +297,7 @@ impl<'a> Schedule<'a> {
             || done >= 0.5 * total && above(FAR * factor)
     }
 
-    /// Whether candidate `i` is left for one that did not begin. `total` and `rest` are its forecasts of iterations and of
+    /// Whether candidate `i` is left for another one. `total` and `rest` are its forecasts of iterations and of
     /// remaining work; its relative residual is near the tolerance if it `converges`.
     fn leaves(&mut self, i: usize, total: f64, rest: f64, converges: bool) -> bool {
         let (plan, spent, expected) = (self.plan, self.states[i].spent, self.plan.expected(i));
@@ -310,6 +306,7 @@ impl<'a> Schedule<'a> {
         // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
         let ratio = plan.one_level(i).map(|expected| (total / expected).max(1.0));
         let again = |j: usize| match (ratio, plan.one_level(j)) {
+            _ if self.states[j].spent > 0.0 => self.states[j].forecast,
             (Some(ratio), Some(_)) => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
             _ if probes && self.states[j].forecast.is_finite() => {
                 let probe = plan.setup(j) + FIRST[1] as f64 * plan.iteration(j, 1.0);
@@ -317,13 +314,12 @@ impl<'a> Schedule<'a> {
             }
             _ => self.states[j].forecast,
         };
-        let others =
-            (0..self.states.len()).filter(|&j| self.states[j].spent == 0.0 && !self.states[j].failed);
+        let others = (0..self.states.len()).filter(|&j| j != i && !self.states[j].failed);
         let others: Vec<(usize, f64)> = others.map(|j| (j, again(j))).collect();
         let (_, most, price) = self.limits();
         let affordable = others
             .iter()
-            .filter(|(j, forecast)| *forecast <= price && self.iterated + plan.setup(*j) <= most);
+            .filter(|(j, forecast)| *forecast <= price && self.iterated + self.setup(*j) <= most);
         let least = affordable.fold(f64::INFINITY, |least, other| least.min(other.1));
         // Early forecasts are inaccurate, and waiting for late forecasts costs iterations.
         let patience = match hierarchy {
@@ -334,7 +330,7 @@ impl<'a> Schedule<'a> {
         let ends_at_limit = total > plan.auto.max_iterations as f64 && rest > least;
         let leaves = rest > patience * least || ends_at_limit;
         if leaves {
-            self.states[i].forecast = rest;
+            self.states[i].forecast = RETURN * rest;
             others.into_iter().for_each(|(j, forecast)| self.states[j].forecast = forecast);
         }
         leaves
@@ -347,6 +343,8 @@ pub(crate) struct Monitor<'m, 'a> {
     i: usize,
     /// The work of an iteration.
     work: f64,
+    /// The work before which the method is not left: a method that comes back runs at least as long as it ran before.
+    least: f64,
     /// The iterations of this attempt.
     done: usize,
     /// The number of iterations before the next forecast.
@@ -383,7 +381,7 @@ impl Monitor<'_, '_> {
         relative: f64,
         condition: &dyn Fn() -> Option<f64>,
     ) -> ControlFlow<()> {
-        let Self { schedule, i, work, done, check, logs, total } = self;
+        let Self { schedule, i, work, least, done, check, logs, total } = self;
         logs.push(relative.ln());
         if number > 0 {
             schedule.spend(*i, *work);
@@ -404,7 +402,7 @@ impl Monitor<'_, '_> {
             schedule.factor_is_due = true;
             return ControlFlow::Break(());
         }
-        if let (true, Some(total), Some(rest)) = (checked, *total, rest)
+        if let (true, Some(total), Some(rest)) = (checked && *done as f64 * *work >= *least, *total, rest)
             && schedule.leaves(*i, total, rest, relative < CONVERGING)
         {
             schedule.left = Some(total);

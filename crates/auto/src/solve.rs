@@ -14,9 +14,9 @@ use coarsen_sparse::Bsr;
 
 use crate::build::{Builder, Built, Levels};
 use crate::ending::{norm, round_off};
-use crate::plan::{NoFactor, Plan, needs_definite};
+use crate::plan::{FactorCost, NoFactor, Plan, needs_definite};
 use crate::problem::Problem;
-use crate::schedule::{FactorCost, Monitor, Next, Schedule};
+use crate::schedule::{Monitor, Next, Schedule};
 use crate::{Ending, Method, Precond, Solved, attainable};
 
 /// Options that accept a factor of any accuracy, because the residual is checked here.

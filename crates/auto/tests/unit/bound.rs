@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::cost::Costs;
-use crate::plan::{NoFactor, Plan};
-use crate::schedule::{FactorCost, Monitor, Next, Order, Schedule};
+use crate::plan::{FactorCost, NoFactor, Plan};
+use crate::schedule::{Monitor, Next, Order, Schedule};
 use crate::{Auto, Ending, Method, Precond};
 
 /// The behaviour of a preconditioner, chosen by the adversary.

@@ -9,8 +9,8 @@ mod schedule;
 use coarsen_sparse::Bsr;
 
 use crate::cost::Costs;
-use crate::plan::Plan;
-use crate::schedule::FactorCost;
+use crate::plan::{FactorCost, Plan};
+
 use crate::{Auto, Method, Precond};
 
 /// A plan with these candidates.

@@ -7,8 +7,8 @@ use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::from_triplets;
 
 use crate::cost::Costs;
-use crate::plan::{NoFactor, Plan};
-use crate::schedule::FactorCost;
+use crate::plan::{FactorCost, NoFactor, Plan};
+
 use crate::{Auto, Method, Precond};
 
 fn plan(a: &Bsr<f64>, iterate: bool) -> Plan {

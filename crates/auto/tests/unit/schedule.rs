@@ -4,8 +4,8 @@ use coarsen_core::Outcome;
 use coarsen_direct::FactorStats;
 
 use super::plan_of;
-use crate::plan::NoFactor;
-use crate::schedule::{FactorCost, Next, Schedule, extended, forecast};
+use crate::plan::{FactorCost, NoFactor};
+use crate::schedule::{Next, Schedule, extended, forecast};
 use crate::{Auto, Ending, Method, Precond};
 
 #[test]

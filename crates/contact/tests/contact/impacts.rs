@@ -34,15 +34,15 @@ fn pairs_that_zones_have_parted_meet_no_more() {
             ];
             let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 1.0, 50.0).unwrap();
             let mut by = [[0.0; 3]; 6];
-            by[3..].fill([friction_terms, 0.0, -start - 1.0]);
+            by[3..].fill([slide, 0.0, -start - 1.0]);
             let mut zones = Zones::default();
             let met = contact.impacts(x.as_flattened(), &by).unwrap();
-            assert!(met.len() == 1 && met[0].0 < 1.0, "{start}, {friction_terms}: {met:?}");
+            assert!(met.len() == 1 && met[0].0 < 1.0, "{start}, {slide}: {met:?}");
             zones.meet(&contact, met[0], &by);
             zones.part(|_| 1.0, contact.thickness(), &mut by);
             let met = contact.impacts(x.as_flattened(), &by).unwrap();
-            assert!(met.is_empty(), "{start}, {friction_terms}: {met:?}");
-            assert!((by[3][0] - friction_terms).abs() < 1e-9, "{by:?}");
+            assert!(met.is_empty(), "{start}, {slide}: {met:?}");
+            assert!((by[3][0] - slide).abs() < 1e-9, "{by:?}");
         }
     }
 }
