@@ -11,9 +11,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// An option, a run, and words that change it.
 pub(crate) type Case = (&'static str, &'static str, &'static str);
 
-/// The options that a help lists.
+/// The options that a help lists, also where it was printed in colours.
 pub(crate) fn listed(help: &[u8]) -> BTreeSet<String> {
     let help = String::from_utf8_lossy(help);
+    let mut parts = help.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let help = parts.filter_map(|part| part.split_once('m')).fold(first, |all, (_, part)| all + part);
     let names = help.lines().map(str::trim_start).map(|line| line.strip_prefix("-h, ").unwrap_or(line));
     let names = names.filter_map(|line| line.strip_prefix("--")?.split(' ').next().map(str::to_owned));
     names.filter(|name| !["help", "version"].contains(&name.as_str())).collect()
