@@ -33,7 +33,7 @@ pub struct Row {
     pub solve: f64,
     /// The other seconds: transfers, grid, pattern, plasticity.
     pub transfer: f64,
-    /// The largest norm of the gradient at the end of a step, relative to the characteristic impulses; for `gast` in kg m/s.
+    /// The largest norm of the gradient at the end of a step, relative to the characteristic impulses.
     pub norm: f64,
     /// Kinetic, elastic and gravitational energy, J.
     pub energy: f64,

@@ -164,7 +164,7 @@ pub(crate) fn fold_blocks<T: Send, R: Send>(
     parallel::tree((0..grid.blocks.len(), &mut parts[..]), LEAF, many, &leaf, combine)
 }
 
-/// As [`fold_blocks`], for blocks with particles and without a result.
+/// Calls `f` with each block that has particles and its part of data of the particles, on several threads.
 pub fn each_block<T: Send>(grid: &Grid, data: &mut [T], f: &(impl Fn(usize, &mut [T]) + Sync)) {
     let some = |block, part: &mut [T]| {
         if part.is_empty() {

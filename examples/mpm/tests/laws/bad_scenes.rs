@@ -1,7 +1,9 @@
 //! Scene files and options with faults: the error names the table and the key.
 
+use clap::Parser;
 use examples_common::Failure;
 use mpm::fault::{MethodError, SceneError};
+use mpm::options::Options;
 
 use super::Folder;
 
@@ -271,5 +273,10 @@ fn options_that_a_solver_does_not_use_are_refused() {
     }
     for solver in ["pn-pcg", "auto"] {
         run(solver).unwrap();
+    }
+    // These need more of the objective than the system.
+    for solver in ["pn-mf", "gast", "lbfgs-gmg", "pn-gmg-pcg"] {
+        let error = Options::try_parse_from(["mpm", "--solver", solver]).unwrap_err();
+        assert!(error.to_string().contains("possible values: hot, "), "{error}");
     }
 }
