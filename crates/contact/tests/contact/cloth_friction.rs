@@ -125,7 +125,8 @@ fn derivatives_of_friction_of_bodies() {
         friction.grip_bodies(&mut contact, start).unwrap();
         // The upper bar, whose nodes come after those of the lower one, slides along x.
         let lower = 3 * 7 * 3 * 3;
-        let along = |k: usize| if k >= lower && k % 3 == 0 { slip } else { 0.1 * slip * (k as f64).sin() };
+        let along =
+            |k: usize| if k >= lower && k.is_multiple_of(3) { slip } else { 0.1 * slip * (k as f64).sin() };
         let x: Vec<f64> = start.iter().enumerate().map(|(k, x)| x + along(k)).collect();
         let g = check_gradient(&mut friction, &x, 1e-3 * slip, 1e-5);
         for c in 0..3 {
