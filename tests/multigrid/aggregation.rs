@@ -1,7 +1,7 @@
 //! Aggregates of chains and grids: their sizes, chunks, reach and links, and given sets.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_backend::{Cpu, SetupError};
 use coarsen_multigrid::{Coarsening, Grid};
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_smoothed_aggregation::{SmoothedAggregation, Spread, Thresholds};

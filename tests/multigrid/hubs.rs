@@ -1,7 +1,7 @@
 //! Smoothed aggregation of matrices with hubs: nodes that are coupled to very many others.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarse, Coarsening, Hierarchy, Keep, Multigrid};

@@ -5,7 +5,7 @@ use coarsen_smoothed_aggregation::plain_aggregation;
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Cpu, Reused, SetupError};
 use coarsen_core::{Error, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, Richardson};
 use coarsen_multigrid::{Coarse, Coarsening, Geometric, Grid, Hierarchy, Keep, Multigrid};

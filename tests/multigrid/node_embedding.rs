@@ -4,7 +4,7 @@ use coarsen_node_embedding::{node_embedding, node_embedding_of};
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Cpu, SetupError};
 use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Preconditioner, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{FlexibleCg, Richardson};

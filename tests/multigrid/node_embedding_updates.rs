@@ -4,7 +4,7 @@ use coarsen_node_embedding::{node_embedding, node_embedding_of};
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Reused};
 use coarsen_node_embedding::{Kernel, NodeEmbedding, Restraint};
 
 use crate::common::applied;

@@ -1,7 +1,7 @@
 //! Rebuilds within an update: a system without positions and near-kernel has those of the last build.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Reused};
 use coarsen_multigrid::{Keep, Multigrid};
 use coarsen_problems::Problem;
 use coarsen_smoothed_aggregation::SmoothedAggregation;

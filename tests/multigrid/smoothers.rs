@@ -1,7 +1,7 @@
 //! Smoothers of levels: fitted to the matrix, and in a number of steps for each level.
 
 use coarsen::OverDomains;
-use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Reused, Setup};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherRecipe, Smoothing};

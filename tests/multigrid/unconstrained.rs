@@ -2,7 +2,7 @@
 //! pseudo-inverse.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, UpdateExt};
+use coarsen_backend::{Cpu, Reused};
 use coarsen_core::{Preconditioner, PreconditionerKind};
 use coarsen_direct::Dense;
 use coarsen_sparse::{Bsr, NearKernel, System, assembly};

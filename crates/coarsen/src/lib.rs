@@ -5,7 +5,8 @@
 //! is recomputed from the returned x.
 //!
 //! ```
-//! use coarsen::prelude::*;
+//! use coarsen::sparse::System;
+//! use coarsen::{AnyError, Cg, Cpu, Stop, smoothed_aggregation};
 //! let body = coarsen::problems::Problem::parse("elasticity3d:8", &Default::default())?;
 //! let a = body.matrix; // blocks of 3x3; of a file: matrix_market::read("a.mtx")?.reblock((3, 3), Zeros::Drop)?
 //! let b = vec![1.0; a.shape().0];

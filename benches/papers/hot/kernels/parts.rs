@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use coarsen::backend::{Cpu, DenseBlocks, Matrix, SweepDirection, UpdateExt};
+use coarsen::backend::{Cpu, DenseBlocks, Matrix, SweepDirection};
 use coarsen::multigrid::{Coarsest, JacobiCg, Keep, Multigrid, Smoothing};
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::prelude::*;

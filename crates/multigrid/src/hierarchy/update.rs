@@ -31,6 +31,35 @@ pub(super) struct PreparedLevel<T, X> {
     inverses: Option<DenseBlocks<T>>,
 }
 
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+    /// Updates to new values of a matrix, or of anything else that converts into a [`System`]: [`Update::update_from`]
+    /// without an import of the trait.
+    ///
+    /// # Errors
+    /// As [`Update::update_from`].
+    pub fn update<'a>(&mut self, system: impl Into<System<'a, T>>) -> Result<Reused, SetupError>
+    where
+        T: 'a,
+    {
+        self.update_from(system.into())
+    }
+
+    /// Updates to new values of some block rows: [`Update::patch_from`] without an import of the trait.
+    ///
+    /// # Errors
+    /// As [`Update::patch_from`].
+    pub fn patch<'a>(
+        &mut self,
+        system: impl Into<System<'a, T>>,
+        touched: &[u32],
+    ) -> Result<Reused, SetupError>
+    where
+        T: 'a,
+    {
+        self.patch_from(system.into(), touched)
+    }
+}
+
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> for Hierarchy<T, B, C, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;

@@ -2,7 +2,7 @@
 
 use crate::common;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Matrix, Setup};
+use coarsen_backend::{Backend, Matrix};
 use coarsen_core::{Error, LinearOperator, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceContacts, DeviceEll, DeviceMatrix, DeviceStream, DeviceSum, Format, OpenCl};

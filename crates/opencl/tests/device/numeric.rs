@@ -2,7 +2,7 @@
 
 use crate::common::{self, difference, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, SetupError};
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarsening, Coarsest, JacobiCg, Multigrid, Smoothing};
