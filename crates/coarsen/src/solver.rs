@@ -120,15 +120,14 @@ impl Solver {
     /// # Errors
     /// [`AnyError::Auto`] for shapes that do not match and for NaN in A or b.
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
-        let (mut auto, mut before) = (self.auto, None);
-        if let Some(mut kept) = self.kept.take() {
+        let (auto, mut before) = (self.auto, None);
+        if let Some(kept) = &mut self.kept {
             let solved = kept.solve(&auto, b, x)?;
             if solved.ending.converged() {
-                self.kept = Some(kept);
                 return Ok(solved);
             }
             self.system = kept.given();
-            auto.max_iterations = auto.max_iterations.saturating_sub(solved.iterations);
+            self.kept = None;
             before = Some(solved);
         }
         let system = self.system.system();
@@ -334,6 +333,21 @@ mod tests {
             y
         };
         assert!(x.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-6), "the free rows are solved");
+    }
+
+    /// A right-hand side that is refused changes nothing: the next solve is that of the last matrix.
+    #[test]
+    fn refused_right_hand_sides_keep_the_system() {
+        let mut a = poisson2d(40).unwrap().matrix;
+        let mut solver = Solver::new(&a).unwrap();
+        let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
+        let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        a.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+        solver.update(&a).unwrap();
+        assert!(solver.solve(&[f64::NAN; 1600], &mut x).is_err() && solver.solve(&b[1..], &mut x).is_err());
+        x.fill(0.0);
+        let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
+        assert!(relative_residual(&a, &b, &x) <= 1e-8);
     }
 
     #[test]
