@@ -13,7 +13,7 @@ use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
 use crate::{files, place, schema};
 
-/// Packages whose tests are run on mutants, in addition to the tests of the eight crates of the sample.
+/// Packages whose tests are run on mutants, in addition to the tests of the crates of the sample.
 const JUDGES: [&str; 7] = [
     "coarsen-matrix-market",
     "coarsen-constraints",
@@ -54,6 +54,14 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// The folder in which cargo runs the program.
     pub(crate) folder: PathBuf,
+}
+
+impl Program {
+    /// Whether the program has the tests of the mutant's crate: in the root package it is `multigrid`.
+    pub(crate) fn is_of(&self, mutant: &Mutant) -> bool {
+        let package = mutant.tested_by();
+        self.package == package && (package == mutant.package || self.name == "multigrid")
+    }
 }
 
 pub(crate) fn tree(folder: &Path) -> PathBuf {
