@@ -7,7 +7,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | this one | the entry points, and the report |
+//! | `auto` | the entry points, and the report |
+//! | `ending`, `method` | how an attempt ended; the names of methods and preconditioners |
 //! | [`plan`] | the methods for a matrix, and their order |
 //! | [`cost`] | the work of setups, iterations and factors |
 //! | `sample` | what a sample of the rows and a part of the graph show |

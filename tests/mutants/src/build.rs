@@ -46,6 +46,13 @@ pub fn mutant_is(number: u32) -> bool {
 }
 "#;
 
+/// Makes the query of `core` available in another crate.
+const AGAIN: &str = "\npub use coarsen_core::mutant_is;\n";
+
+/// Test programs that compile files of `src` again.
+const COMPILE_SRC_AGAIN: [&str; 3] =
+    ["crates/sparse/tests/sparse/main.rs", "crates/schwarz/tests/schwarz/main.rs", "tests/multigrid/main.rs"];
+
 /// A test program of the copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Program {
@@ -165,6 +172,10 @@ pub(crate) fn programs(
         let path = tree(folder).join(format!("crates/{name}/src/lib.rs"));
         files::put(&path, &(files::text(&path)? + question(name)))?;
     }
+    for program in COMPILE_SRC_AGAIN {
+        let path = tree(folder).join(program);
+        files::put(&path, &(files::text(&path)? + AGAIN))?;
+    }
     loop {
         let refused = check(folder, &mutate(folder, mutants, &sources, left_out)?)?;
         let more = refused.named.len() + refused.guessed.len();
@@ -223,7 +234,7 @@ fn mutate(
 
 /// The code at the end of a crate's `lib.rs` that makes the query available.
 fn question(name: &str) -> &'static str {
-    if name == "core" { QUESTION } else { "\npub use coarsen_core::mutant_is;\n" }
+    if name == "core" { QUESTION } else { AGAIN }
 }
 
 /// The mutants with compiler errors.
