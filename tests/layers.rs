@@ -1,6 +1,6 @@
 //! Checks of the architecture: crates depend on lower layers only, import cycles between files are small,
-//! features occur only in allowed crates, files are short, test builds do not contain dependencies of the
-//! benches, and every unit test runs.
+//! features occur only in allowed crates, test builds do not contain dependencies of the benches, and every
+//! unit test runs.
 
 #[path = "layers/circles.rs"]
 mod circles;

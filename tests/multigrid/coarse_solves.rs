@@ -201,7 +201,7 @@ fn coarse_solves_follow_their_values() {
     }
 }
 
-/// The class of a cycle is the class of the finest level, whatever the coarser levels are.
+/// The kind of a cycle is the kind of the finest level, whatever the coarser levels are.
 #[test]
 fn the_finest_matrix_decides_the_class() {
     let recipe = Multigrid { coarse_size: 5, ..tamstorf() };

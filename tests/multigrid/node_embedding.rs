@@ -183,7 +183,7 @@ fn coarse_matrices_are_those_of_the_particles() {
     }
 }
 
-/// Every smoother and both coarsest solves: class, symmetry and positive definiteness.
+/// Every smoother and both coarsest solves: kind, symmetry and positive definiteness.
 #[test]
 fn cycles_are_symmetric_and_positive() {
     let (nodes, a) = stiffness(&sparks(7), 1.0);

@@ -288,7 +288,7 @@ fn a_failed_update_leaves_the_matrices_with_terms() {
 }
 
 /// The one pass of an update over a symmetric matrix sees every value: a NaN anywhere is named and changes no bit, and
-/// a matrix that is no longer symmetric loses the class. New values give the bits of a build.
+/// a matrix that is no longer symmetric is of another kind. New values give the bits of a build.
 #[test]
 fn an_update_looks_at_every_value() {
     let p = softcube(9, 0.03, Material::Linear, &|_, _| 1.0).unwrap();

@@ -19,7 +19,7 @@ use crate::Precond;
 /// on model problems.
 const OVER_RELAXATION: f64 = 1.3;
 
-/// Builds vectors, operators and preconditioners at one backend.
+/// Builds vectors, operators and preconditioners on one backend.
 ///
 /// A program with another backend, or with other parameters of its preconditioners, implements it.
 pub trait Builder {
@@ -127,7 +127,7 @@ pub fn build<V: Real, S: Real>(
     }
 }
 
-/// Builds a preconditioner at any backend: a hierarchy, Jacobi, Gauss-Seidel or Chebyshev. All others give the identity.
+/// Builds a preconditioner on any backend: a hierarchy, Jacobi, Gauss-Seidel or Chebyshev. All others give the identity.
 ///
 /// # Errors
 /// Those of the preconditioner.

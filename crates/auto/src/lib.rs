@@ -7,12 +7,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | this one | the entry points, and the report |
+//! | `auto` | the entry points, and the report |
+//! | `ending`, `method` | how an attempt ended; the names of methods and preconditioners |
 //! | [`plan`] | the methods for a matrix, and their order |
 //! | [`cost`] | the work of setups, iterations and factors |
 //! | `sample` | what a sample of the rows and a part of the graph show |
 //! | `schedule` | which method runs and when it is left; the bound |
-//! | [`solve`] | the attempts at a system, at any backend |
+//! | [`solve`] | the attempts at a system, on any backend |
 //! | [`build`](mod@build) | preconditioners by name, and the trait of a backend |
 //! | [`problem`] | the system without prescribed values, and its symmetric part |
 //!

@@ -1,4 +1,4 @@
-//! Attempts at one system, each from the best x so far, at any backend.
+//! Attempts at one system, each from the best x so far, on any backend.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

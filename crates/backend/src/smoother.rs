@@ -73,7 +73,7 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the
     /// smoother computes its other numbers at the place.
     ///
-    /// Symmetry is not checked: the class of the last host matrix is kept, and the caller ensures that it
+    /// Symmetry is not checked: the kind of the last host matrix is kept, and the caller ensures that it
     /// holds for the new values.
     ///
     /// # Errors

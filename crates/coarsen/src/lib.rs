@@ -1,7 +1,7 @@
 //! Solvers for large sparse linear systems from simulations: cloth, soft bodies, heat, structures, contact.
 //!
-//! A solve has three parts: an operator A; a preconditioner M, which is built from A at a place
-//! ([`backend`]); and a Krylov method, which owns its work vectors. It returns a [`Report`], whose residual
+//! A solve has three parts: an operator A; a preconditioner M, which is built from A on a
+//! [backend](mod@backend); and a Krylov method, which owns its work vectors. It returns a [`Report`], whose residual
 //! is recomputed from the returned x.
 //!
 //! ```
@@ -38,7 +38,7 @@
 //! | [`constraints`] | linear constraints on x by projection, and prescribed values |
 //! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
 //! | [`krylov`] | `Cg`, `FlexibleCg`, `BlockCg`, `SingleReductionCg`, `PipelinedCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | the places where a solve runs; [`AnyBackend`] is chosen at run time |
+//! | [`backend`] | backends, on which a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
 //! | [`multigrid`] | hierarchies and cycles; the contract of a coarsening |

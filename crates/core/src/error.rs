@@ -2,7 +2,7 @@
 
 use crate::{NotConverged, PreconditionerKind};
 
-/// The property of a preconditioner of this class, as text of an error message.
+/// The property of a preconditioner of this kind, as text of an error message.
 fn needs(class: PreconditionerKind) -> &'static str {
     match class {
         PreconditionerKind::Symmetric => "symmetric positive definite and fixed",
@@ -107,9 +107,9 @@ pub enum Error {
     Preconditioner {
         /// The method.
         method: &'static str,
-        /// The class that the method requires.
+        /// The kind that the method requires.
         needed: PreconditionerKind,
-        /// The class of the preconditioner given.
+        /// The kind of the preconditioner given.
         found: PreconditionerKind,
     },
     /// A device call failed.

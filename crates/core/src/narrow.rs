@@ -9,7 +9,7 @@ use crate::{Error, Preconditioner, PreconditionerKind, Real, largest, power_of_t
 /// If memory bandwidth limits a preconditioner, f32 halves its run time. The 7 digits of f32 suffice, because
 /// z is a less accurate approximation of A⁻¹ r anyway. The Krylov method and its residual stay in f64. *Use*
 /// for multigrid and other strong preconditioners of methods in f64. *Not* if M itself needs more digits than
-/// f32 has, such as factorisations of ill-conditioned matrices. The wrapper has the class of M. *Cost* three
+/// f32 has, such as factorisations of ill-conditioned matrices. The wrapper has the kind of M. *Cost* three
 /// passes over r or z and two vectors in f32.
 /// *Reference* Higham & Mary 2022, Acta Numerica 31 (mixed precision).
 ///

@@ -15,7 +15,7 @@ pub enum PreconditionerKind {
 }
 
 impl PreconditionerKind {
-    /// The end of an error message for a method that requires the class `needed`: what this preconditioner is
+    /// The end of an error message for a method that requires the kind `needed`: what this preconditioner is
     /// instead, and the methods that accept it.
     pub(crate) fn instead_of(self, needed: PreconditionerKind) -> &'static str {
         match (self, needed) {

@@ -1,4 +1,4 @@
-//! The test of convergence while the recurrence of a method runs.
+//! The test of convergence while the recurrence of a method runs: whether the run ends, and why. `solve` decides the outcome.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 

@@ -40,7 +40,7 @@ pub trait Krylov<V: Vector> {
     /// # Errors
     /// Before anything is written: [`Error::NotSquare`], [`Error::Shape`], [`Error::Layout`],
     /// [`Error::Parameter`] for the stopping rule and the fields of the method, [`Error::Preconditioner`] for
-    /// a class that the method cannot use, and [`Error::NotFinite`] with the index of the first NaN or
+    /// a kind that the method cannot use, and [`Error::NotFinite`] with the index of the first NaN or
     /// infinity in b or x, if it can be found. Later only [`Error::Device`] and [`Error::Memory`].
     fn solve_with(
         &mut self,

@@ -161,7 +161,7 @@ fn may_restart(end: Outcome) -> bool {
     matches!(end, Outcome::Converged | Outcome::Breakdown | Outcome::Inconsistent)
 }
 
-/// Checks that sizes, layouts and the class of the preconditioner fit; writes nothing.
+/// Checks that sizes, layouts and the kind of the preconditioner fit; writes nothing.
 pub(crate) fn check<V: Vector>(
     method: &'static str,
     needed: PreconditionerKind,

@@ -119,7 +119,7 @@ impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preco
         self.smoother.post_smooth(r, z);
     }
 
-    /// The weaker class of the smoother and of the coarser levels.
+    /// The weaker kind of the smoother and of the coarser levels.
     fn kind(&self) -> PreconditionerKind {
         self.smoother.kind().max(self.below.kind())
     }

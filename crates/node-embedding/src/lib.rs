@@ -19,7 +19,7 @@
 //! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
 //! | `restraints` | nodes that are held, and nodes that slide: S |
 //! | `still` | coarse nodes that move no node along n |
-//! | `mod` | P (eq. 4) |
+//! | `lib` | P (eq. 4) |
 //! | `product` | R H P (eq. 6) by stencils |
 //!
 //! Smoothers, the cycle (Algorithm 2) and the coarsest solve (§5.3) come from

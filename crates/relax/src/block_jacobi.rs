@@ -44,7 +44,7 @@ impl Default for BlockJacobi {
 }
 
 impl BlockJacobi {
-    /// Writes D⁻¹ into existing blocks, and returns the class of M. Checks that every entry of A is finite.
+    /// Writes D⁻¹ into existing blocks, and returns the kind of M. Checks that every entry of A is finite.
     fn invert<T: Real>(
         &self,
         a: &Bsr<T>,

@@ -132,7 +132,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     on_device: Option<DeviceSpectrum<B>>,
     radius: f64,
     class: PreconditionerKind,
-    /// β and the class of the prepared matrix.
+    /// β and the kind for the prepared matrix.
     next: (f64, PreconditionerKind),
     a: B::Matrix,
     m: B::Blocks,

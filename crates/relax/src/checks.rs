@@ -45,7 +45,7 @@ pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
     a.asymmetric_pair(T::EPSILON.sqrt())
 }
 
-/// Returns β, a bound of ρ(M A), and the class of a polynomial in M A: symmetric if A is.
+/// Returns β, a bound of ρ(M A), and the kind of a polynomial in M A: symmetric if A is.
 pub(crate) fn radius_and_class<T: Real>(
     symmetric: bool,
     spectrum: &mut Spectrum<T>,

@@ -74,9 +74,9 @@ pub struct DampedBlockJacobi<T: Real, B: Backend> {
     inverses: DenseBlocks<T>,
     spectrum: Spectrum<T>,
     on_device: Option<DeviceSpectrum<B>>,
-    /// β and the class of the matrix in use.
+    /// β and the kind for the matrix in use.
     used: (f64, PreconditionerKind),
-    /// β and the class of the prepared matrix.
+    /// β and the kind for the prepared matrix.
     next: (f64, PreconditionerKind),
     a: B::Matrix,
     d: B::Blocks,

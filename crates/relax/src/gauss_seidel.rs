@@ -305,7 +305,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for RowGaussSeidel<T, B> {
         self.post_smooth(r, z);
     }
 
-    /// Returns the class for a symmetric A.
+    /// Returns the kind for a symmetric A.
     fn kind(&self) -> PreconditionerKind {
         self.class
     }

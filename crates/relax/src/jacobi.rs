@@ -49,7 +49,7 @@ impl Default for Jacobi {
 }
 
 impl Jacobi {
-    /// Writes ω dᵢ⁻¹ for every row of a finite A to `d`, and returns the class of M. Nothing is written if a
+    /// Writes ω dᵢ⁻¹ for every row of a finite A to `d`, and returns the kind of M. Nothing is written if a
     /// diagonal entry is zero or V cannot hold ω dᵢ⁻¹.
     fn invert<T: Real, V: Real>(&self, a: &Bsr<T>, d: &mut [V]) -> Result<PreconditionerKind, SetupError> {
         let b = a.block().0;

@@ -182,7 +182,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
 }
 
 impl AdditiveSchwarz {
-    /// Returns the class of the preconditioner for this matrix, found from its values.
+    /// Returns the kind of the preconditioner for this matrix, found from its values.
     fn check<T: Real, V: Real>(
         &self,
         a: &Bsr<T>,

@@ -122,7 +122,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         })
     }
 
-    /// Returns the weakest class of the solvers of all domains. The factor of an indefinite domain defines no
+    /// Returns the weakest kind of the solvers of all domains. The factor of an indefinite domain defines no
     /// inner product, so it is only linear.
     pub(crate) fn kind(&self) -> PreconditionerKind {
         match self {

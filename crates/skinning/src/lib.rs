@@ -18,7 +18,7 @@
 //! | `lengths` | the lengths of the edges of the graph |
 //! | `cut` | the handles after a cut |
 //! | `weights` | constant or harmonic weights of handles (§4.2) |
-//! | `mod` | coordinates and transfers (§4.2) |
+//! | `lib` | coordinates and transfers (§4.2) |
 //! | `null_space` | directions that move no node (§4.4) |
 //!
 //! `coarsen_sparse::GalerkinPlan` computes the Galerkin product (§4.3) from the weights. A_ij adds (X_i X_jᵀ)

@@ -8,7 +8,7 @@
 //! | 𝒜ᵢ | aggregates | `aggregate` |
 //! | | nodes with very many neighbours, each an aggregate | `hubs` |
 //! | | nodes that may share an aggregate | `links` |
-//! | P̂, Qᵢ, Rᵢ | tentative prolongation, its local bases; coarse near-kernel | `tentative` |
+//! | P̂, Qᵢ, Rᵢ | tentative prolongation; Kᵢ = Qᵢ Rᵢ, a QR factorisation per aggregate; Rᵢ is the coarse near-kernel | `tentative` |
 //! | | reach of aggregates | `reach` |
 //! | A_F | A without its weak couplings | `filter` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), or 2/3 with A_F | `smooth` |
@@ -64,7 +64,7 @@ pub use thresholds::Thresholds;
 /// *Use* with `Cpu::mixed()`, which stores the hierarchy in f32 and so halves memory and memory traffic.
 /// Use `Cpu::new()` if A is so ill-conditioned that it is indefinite after rounding to f32. A device uses
 /// a different smoother than a CPU ([`Smoothing::Fitted`]) and needs a different number of iterations. To
-/// compare places, use [`tamstorf`](tamstorf).
+/// compare backends, use [`tamstorf`](tamstorf).
 pub fn smoothed_aggregation() -> Multigrid<SmoothedAggregation> {
     Multigrid {
         coarsening: SmoothedAggregation::default(),
@@ -77,12 +77,12 @@ pub fn smoothed_aggregation() -> Multigrid<SmoothedAggregation> {
     }
 }
 
-/// Returns smoothed aggregation with the smoother of Tamstorf 2015 at every place: Chebyshev of degree 2
+/// Returns smoothed aggregation with the smoother of Tamstorf 2015 on every backend: Chebyshev of degree 2
 /// before and after the coarse correction. Aggregates contain the strong neighbours of their root.
 ///
 /// The polynomial damps \[β/10, β\], where β bounds the spectrum; with \[β/30, β\], smooth problems need
-/// twice as many iterations. *Use* for few iterations, or for the same number of iterations at all
-/// places. The default needs 10 % to 40 % more iterations, but each of them is faster on a CPU.
+/// twice as many iterations. *Use* for few iterations, or for the same number of iterations on all
+/// backends. The default needs 10 % to 40 % more iterations, but each of them is faster on a CPU.
 pub fn tamstorf() -> Multigrid<SmoothedAggregation> {
     let coarsening = SmoothedAggregation { spread: Spread::Neighbours, ..SmoothedAggregation::default() };
     Multigrid { coarsening, smoothing: Smoothing::CHEBYSHEV_2, ..smoothed_aggregation() }

@@ -62,7 +62,7 @@ fn judge(
     before: Option<Verdict>,
     own: bool,
 ) -> Result<Option<Verdict>, Error> {
-    for (package, verdict) in [(&*mutant.package, Verdict::Own), ("coarsen", Verdict::Workspace)] {
+    for (package, verdict) in [(mutant.tested_by(), Verdict::Own), ("coarsen", Verdict::Workspace)] {
         if verdict == Verdict::Workspace {
             if before == Some(verdict) {
                 return Ok(before);
@@ -71,10 +71,13 @@ fn judge(
                 break;
             }
         }
-        let built = match build::tests(home, &[package], "") {
+        let mut built = match build::tests(home, &[package], "") {
             Err(Error::Compiler(_)) => return Ok(None),
             built => built?,
         };
+        if verdict == Verdict::Own {
+            built.retain(|program| program.is_of(mutant));
+        }
         if judge::caught(&again(timed, &built), None)? {
             return Ok(Some(verdict));
         }

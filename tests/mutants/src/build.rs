@@ -13,7 +13,7 @@ use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
 use crate::{files, place, schema};
 
-/// Packages whose tests are run on mutants, in addition to the tests of the eight crates of the sample.
+/// Packages whose tests are run on mutants, in addition to the tests of the crates of the sample.
 const JUDGES: [&str; 7] = [
     "coarsen-matrix-market",
     "coarsen-constraints",
@@ -46,6 +46,13 @@ pub fn mutant_is(number: u32) -> bool {
 }
 "#;
 
+/// Makes the query of `core` available in another crate.
+const AGAIN: &str = "\npub use coarsen_core::mutant_is;\n";
+
+/// Test programs that compile files of `src` again.
+const COMPILE_SRC_AGAIN: [&str; 3] =
+    ["crates/sparse/tests/sparse/main.rs", "crates/schwarz/tests/schwarz/main.rs", "tests/multigrid/main.rs"];
+
 /// A test program of the copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Program {
@@ -54,6 +61,14 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// The folder in which cargo runs the program.
     pub(crate) folder: PathBuf,
+}
+
+impl Program {
+    /// Whether the program has the tests of the mutant's crate: in the root package it is `multigrid`.
+    pub(crate) fn is_of(&self, mutant: &Mutant) -> bool {
+        let package = mutant.tested_by();
+        self.package == package && (package == mutant.package || self.name == "multigrid")
+    }
 }
 
 pub(crate) fn tree(folder: &Path) -> PathBuf {
@@ -157,6 +172,10 @@ pub(crate) fn programs(
         let path = tree(folder).join(format!("crates/{name}/src/lib.rs"));
         files::put(&path, &(files::text(&path)? + question(name)))?;
     }
+    for program in COMPILE_SRC_AGAIN {
+        let path = tree(folder).join(program);
+        files::put(&path, &(files::text(&path)? + AGAIN))?;
+    }
     loop {
         let refused = check(folder, &mutate(folder, mutants, &sources, left_out)?)?;
         let more = refused.named.len() + refused.guessed.len();
@@ -215,7 +234,7 @@ fn mutate(
 
 /// The code at the end of a crate's `lib.rs` that makes the query available.
 fn question(name: &str) -> &'static str {
-    if name == "core" { QUESTION } else { "\npub use coarsen_core::mutant_is;\n" }
+    if name == "core" { QUESTION } else { AGAIN }
 }
 
 /// The mutants with compiler errors.

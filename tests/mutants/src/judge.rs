@@ -72,7 +72,7 @@ pub(crate) fn all(
 /// Runs the programs of the mutant's crate, then all other programs that may contain the crate. The other
 /// programs are skipped if they caught the mutant in an earlier run.
 fn judge(timed: &[Timed], mutant: &Mutant, before: Option<Verdict>, own: bool) -> Result<Verdict, Error> {
-    let of = |program: &Program| program.package == mutant.package;
+    let of = |program: &Program| program.is_of(mutant);
     if caught(timed.iter().filter(|(p, _)| of(p)), Some(mutant.number))? {
         return Ok(Verdict::Own);
     }
@@ -163,7 +163,7 @@ fn quiet(program: &Program, mutant: Option<u32>) -> Command {
 pub(crate) fn show(programs: &[Program], mutant: &Mutant, limit: u64) -> Result<(), Error> {
     println!("{}", mutant.name);
     let limit = allowed(Duration::from_secs(limit));
-    for program in programs.iter().filter(|p| p.package == mutant.package || sees(p, mutant)) {
+    for program in programs.iter().filter(|p| p.is_of(mutant) || sees(p, mutant)) {
         let ended = match run(&mut command(program, Some(mutant.number)), limit)? {
             Ended::Passed(_) => "passes".to_string(),
             Ended::Failed => "fails".to_string(),

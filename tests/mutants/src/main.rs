@@ -30,7 +30,7 @@
 //! | `report` | counts, and a line per survivor |
 //!
 //! The program works in `target/mutants` on the committed sources, and resumes if it was interrupted. It
-//! starts again if a commit changes the sources of the eight crates, or with `--fresh` or a different
+//! starts again if a commit changes the sources of these crates, or with `--fresh` or a different
 //! `--mutants`. After any other commit the tests are built again, and run on the mutants that no test of
 //! their own crate has caught.
 
@@ -61,7 +61,7 @@ use verdicts::{Asked, Verdicts};
 /// Mutation tests of a sample, in one build.
 #[derive(Parser)]
 struct Arguments {
-    /// Crates to judge, without `coarsen-`; by default all eight of the sample.
+    /// Crates to judge, without `coarsen-`; by default all of the sample.
     #[arg(value_parser = CRATES)]
     crates: Vec<String>,
     /// Number of mutants per crate, 200 by default; a different number than before draws a new sample.

@@ -3,8 +3,23 @@
 use serde::{Deserialize, Serialize};
 
 /// The crates of the sample, in the order of their layers.
-pub(crate) const CRATES: [&str; 8] =
-    ["core", "krylov", "sparse", "optimize", "direct", "relax", "schwarz", "multigrid"];
+pub(crate) const CRATES: [&str; 11] = [
+    "core",
+    "krylov",
+    "sparse",
+    "optimize",
+    "direct",
+    "relax",
+    "schwarz",
+    "multigrid",
+    "smoothed-aggregation",
+    "skinning",
+    "node-embedding",
+];
+
+/// The crates whose tests are the program `multigrid` of the root.
+const BY_MULTIGRID: [&str; 4] =
+    ["coarsen-multigrid", "coarsen-smoothed-aggregation", "coarsen-skinning", "coarsen-node-embedding"];
 
 /// A mutant as in `cargo mutants --list --json`, with its number in the sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +33,13 @@ pub(crate) struct Mutant {
     pub(crate) span: Span,
     /// The name in `cargo mutants`: position and change in one line.
     pub(crate) name: String,
+}
+
+impl Mutant {
+    /// The package with the tests of the mutant's crate.
+    pub(crate) fn tested_by(&self) -> &str {
+        if BY_MULTIGRID.contains(&&*self.package) { "coarsen" } else { &self.package }
+    }
 }
 
 /// The kind of change.

@@ -219,7 +219,7 @@ impl<T: Real> DenseBlocks<T> {
         each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
     }
 
-    /// Returns the class of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
+    /// Returns the kind of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
     /// entries are positive, as in every inverse of a positive definite block.
     pub fn kind(&self) -> PreconditionerKind {
         let area = self.size * self.size;

@@ -2,6 +2,7 @@
 //!
 //! `coarsen generate elasticity3d:12 --out cube`, then `cargo run -p coarsen-book --bin first -- cube`.
 
+// ANCHOR: head
 use std::error::Error;
 use std::path::Path;
 
@@ -16,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Reads, diagnoses, builds, solves, and repeats with new values; returns the iterations of every solve.
 fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
+    // ANCHOR_END: head
     // ANCHOR: read
     let scalars = matrix_market::read_system(folder.join("A.mtx"))?;
     let b = matrix_market::read_vector(folder.join("b.mtx"))?;

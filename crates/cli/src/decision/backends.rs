@@ -39,7 +39,7 @@ impl Backends {
         }
     }
 
-    /// Whether a preconditioner is available at this backend.
+    /// Whether a preconditioner is available on this backend.
     pub(crate) fn builds(&self, precond: Precond) -> bool {
         matches!(self, Self::Cpu)
             || !matches!(precond, Precond::Ic0 | Precond::Ilu0 | Precond::As | Precond::Ras)

@@ -1,4 +1,4 @@
-//! A solve by a plan, at the backend and in the precision that were asked for.
+//! A solve by a plan, on the backend and in the precision that were asked for.
 
 use std::ops::ControlFlow;
 use std::time::Instant;

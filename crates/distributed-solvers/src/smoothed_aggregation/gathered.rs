@@ -30,7 +30,7 @@ pub(crate) struct Gathered {
     x: Vec<f64>,
     own: Vec<f64>,
     pub(crate) levels: usize,
-    /// The class of the solver.
+    /// The kind of the solver.
     pub(crate) class: PreconditionerKind,
     pub(crate) entries: u64,
 }
@@ -98,7 +98,7 @@ impl Gathered {
     }
 }
 
-/// The number of levels and the class of the solver, on every rank.
+/// The number of levels and the kind of the solver, on every rank.
 fn about<C: Communicator>(
     comm: &C,
     solver: Option<&Built>,

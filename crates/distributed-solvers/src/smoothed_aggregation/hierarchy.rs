@@ -158,7 +158,7 @@ impl DistMultigrid {
     }
 }
 
-/// The class of the cycle.
+/// The kind of the cycle.
 fn kind(bottom: &Gathered, divided: usize) -> PreconditionerKind {
     match bottom.class {
         PreconditionerKind::Linear if bottom.levels == 1 && divided > 0 => PreconditionerKind::Symmetric, // up to round-off

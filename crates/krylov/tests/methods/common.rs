@@ -69,7 +69,7 @@ impl<T: Real> LinearOperator<Vec<T>> for Dense<T> {
     }
 }
 
-/// M⁻¹ as a diagonal matrix, declared as any class.
+/// M⁻¹ as a diagonal matrix, declared as any kind.
 pub(crate) struct Scaling<V> {
     pub(crate) d: V,
     pub(crate) class: PreconditionerKind,

@@ -5,7 +5,7 @@
 //! | `mod` | from a system to levels |
 //! | `cycle` | one cycle: V, W, F, additive or K |
 //! | `update` | new values on an unchanged structure |
-//! | [`numeric`](NumericPlan) | new values computed at the place of the matrix |
+//! | [`numeric`](NumericPlan) | new values computed on the backend of the matrix |
 //! | `patch` | new couplings with unchanged transfers |
 //! | `given` | the positions and the near-kernel of the last build |
 //! | `ended` | bounds that end the coarsening |
@@ -44,7 +44,7 @@ pub use numeric::NumericPlan;
 use term::Seen;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
-/// level. The default parameters are smoothed aggregation in f64 on the CPU.
+/// level. The parameters are the numbers, the backend, the coarsening and the smoother.
 ///
 /// `Display` prints a table of the levels (unknowns, nonzeros, dead unknowns, bytes) and a table of the steps
 /// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
@@ -354,7 +354,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hie
         match self.recipe.cycle {
             Cycle::K if self.levels.len() > 1 => PreconditionerKind::Variable,
             _ if self.bottom.kind() == PreconditionerKind::Variable => PreconditionerKind::Variable,
-            // The class of the finest level is used. PᵀAP is symmetric if A is, but the factor of the
+            // The kind of the finest level is used. PᵀAP is symmetric if A is, but the factor of the
             // coarsest level may detect round-off.
             _ => self.levels.first().map_or(self.bottom.kind(), |level| level.smoother.kind()),
         }

@@ -65,7 +65,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers). Nodes left out of
     /// aggregation stay left out, so build again after constraints are released. Host matrices
     /// ([`matrix`](Self::matrix)) keep the values of the last build or update; `update` can be called at any
-    /// time. Symmetry is not checked: the class is kept, and the caller must ensure that the new values
+    /// time. Symmetry is not checked: the kind is kept, and the caller must ensure that the new values
     /// belong to it. *Deviation* from `update`: a coarse node that has become free to move causes an error,
     /// and terms of levels keep the values of the build. *Cost*: the Galerkin products; two numbers read per
     /// Lanczos step of Chebyshev and damped smoothers; a copy of the coarsest matrix to the host, and of its

@@ -75,7 +75,7 @@ trait Factorise: Copy + Send {
     /// The name of the method in messages.
     const NAME: &'static str;
 
-    /// Fills the workspace with the factors of a finite A; returns the class of M and the relative diagonal
+    /// Fills the workspace with the factors of a finite A; returns the kind of M and the relative diagonal
     /// shift.
     ///
     /// # Errors

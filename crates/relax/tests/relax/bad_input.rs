@@ -1,4 +1,4 @@
-//! Errors report bad parameters and bad matrices; unsymmetric blocks change the class of M.
+//! Errors report bad parameters and bad matrices; unsymmetric blocks change the kind of M.
 
 use coarsen_backend::{Cpu, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind};

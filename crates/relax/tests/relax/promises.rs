@@ -1,4 +1,4 @@
-//! Properties of built objects: classes, bytes, radii, reuse in updates, blocks and spectra.
+//! Properties of built objects: kinds, bytes, radii, reuse in updates, blocks and spectra.
 
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind};
@@ -81,7 +81,7 @@ fn parameters_at_their_ends_are_refused() {
     assert!(Ic0 { first_shift: 1.0 }.build(&a, &on).is_ok());
 }
 
-/// Chebyshev has the class symmetric if A is symmetric or declared symmetric.
+/// Chebyshev is of the kind symmetric if A is symmetric or declared symmetric.
 #[test]
 fn polynomials_are_symmetric_where_the_matrix_is() {
     let built = |skew: f64, symmetric: bool| {
@@ -101,7 +101,7 @@ fn polynomials_are_symmetric_where_the_matrix_is() {
     );
 }
 
-/// Half of A is stored if A is symmetric up to 1024 ε; sweeps have the class symmetric up to √ε.
+/// Half of A is stored if A is symmetric up to 1024 ε; sweeps are of the kind symmetric up to √ε.
 #[test]
 fn sweeps_over_half_ask_for_symmetry_to_round_off() {
     for (skew, half, expected) in [

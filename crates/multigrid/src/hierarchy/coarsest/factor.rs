@@ -31,7 +31,7 @@ const DENSE_THERE: usize = 2000;
 pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
-    /// The class of this solver as a preconditioner.
+    /// The kind of this solver as a preconditioner.
     class: PreconditionerKind,
     /// A⁺ at the place, if the place is remote and A is small.
     there: Option<B::Blocks>,

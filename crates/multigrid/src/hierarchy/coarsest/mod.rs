@@ -37,7 +37,7 @@ pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError>;
 
-    /// Returns the class of the solver.
+    /// Returns the kind of the solver.
     fn kind(&self) -> PreconditionerKind;
 
     /// Returns the number of unknowns.
