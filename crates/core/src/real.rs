@@ -21,11 +21,11 @@ pub(crate) mod sealed {
 /// `f32` or `f64`: the entries of vectors and matrices.
 ///
 /// The trait is sealed, so that kernels may assume plain old data. Conversions go through `f64` with
-/// [`Real::of`] and [`Real::wide`]; a conversion between equal types costs nothing.
+/// [`Real::from_f64`] and [`Real::as_f64`]; a conversion between equal types costs nothing.
 ///
 /// ```
 /// use coarsen_core::Real;
-/// assert_eq!(f32::of(0.5), 0.5_f32);
+/// assert_eq!(f32::from_f64(0.5), 0.5_f32);
 /// assert_eq!(0.25_f32.to::<f64>(), 0.25);
 /// ```
 pub trait Real:
