@@ -7,7 +7,7 @@
 //!
 //! | symbol | here | file |
 //! |---|---|---|
-//! | M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l | the preconditioner | [`schwarz`](DistSubdomains) |
+//! | M⁻¹ = Σ_l C_lᵀ (Σ_d S_dᵀ (S_d A_l S_dᵀ)⁻¹ S_d) C_l | the preconditioner | [`subdomains`](DistSubdomains) |
 //! | S_d, C | domains of a level, and the sums over them | `level` |
 //! | A_(l+1) = C A_l Cᵀ | own rows, without messages between ranks except maps of ghosts | `coarse` |
 //! | | the coarsest level on rank 0 | `gathered` |
@@ -18,6 +18,6 @@
 mod coarse;
 mod gathered;
 mod level;
-mod schwarz;
+mod subdomains;
 
-pub use schwarz::{DistSchwarz, DistSubdomains};
+pub use subdomains::{DistSchwarz, DistSubdomains};
