@@ -110,6 +110,27 @@ pub(crate) enum FactorCost {
     Known { factor: f64, total: f64 },
 }
 
+impl FactorCost {
+    /// The R before which neither the factor nor its ordering may follow, the R that a setup must not exceed, and the forecast
+    /// above which a factor is cheaper.
+    pub(crate) fn limits(self) -> (f64, f64, f64) {
+        match self {
+            Self::None(_) => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
+            Self::Estimated { ordering, least, total } => (0.5 * ordering, 2.0 * least, total),
+            Self::Known { factor, total } => (0.5 * total, 2.0 * total, factor),
+        }
+    }
+
+    /// Whether the factor and its ordering wait for a candidate with this forecast; `with` is R with its setup, and it is the
+    /// `first` if no method has begun.
+    pub(crate) fn waits(self, forecast: f64, with: f64, first: bool) -> bool {
+        let (paid, most, price) = self.limits();
+        // A cheap setup begins before an ordering that costs more than twice as much.
+        let cheap = first && !matches!(self, Self::Known { .. }) && with < paid;
+        forecast <= price && with <= most || cheap
+    }
+}
+
 /// Several ways to solve a system. The method with the lowest forecast is tried first.
 ///
 /// `Display` names the method that begins, and the reason.
@@ -201,16 +222,9 @@ impl Plan {
     /// What begins: the candidate with the lowest expected work, or a factor, which is ([`Method::Direct`], [`Precond::None`]).
     pub fn begins(&self) -> (Method, Precond) {
         let least = (0..self.candidates.len()).min_by(|&i, &j| self.expected(i).total_cmp(&self.expected(j)));
-        match (least, self.factor) {
-            (Some(i), FactorCost::Estimated { ordering, total, .. })
-                // A cheap setup begins before an ordering that costs more than twice as much.
-                if !self.factor_first && (total >= self.expected(i) || self.setup(i) < 0.5 * ordering) =>
-            {
-                self.candidates[i]
-            }
-            (Some(i), FactorCost::None(_)) => self.candidates[i],
-            _ => (Method::Direct, Precond::None),
-        }
+        let goes =
+            |i: &usize| !self.factor_first && self.factor.waits(self.expected(*i), self.setup(*i), true);
+        least.filter(goes).map_or((Method::Direct, Precond::None), |i| self.candidates[i])
     }
 
     /// The properties of the matrix that decide, and the number of unknowns.

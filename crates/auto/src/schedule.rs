@@ -132,33 +132,19 @@ impl<'a> Schedule<'a> {
             if let FactorCost::None(_) = self.factor {
                 return best.map_or(Next::End, Next::Iterate);
             }
-            let (paid, most, price) = self.limits();
-            let known = matches!(self.factor, FactorCost::Known { .. });
             if let Some(i) = best.filter(|_| !self.factor_is_due) {
                 let with = self.iterated + self.setup(i);
-                let cheaper = self.states[i].forecast <= price && with <= most;
-                // A cheap setup begins before an ordering that costs more than twice as much.
-                if cheaper || !known && begun.is_none() && with < paid {
+                if self.factor.waits(self.states[i].forecast, with, begun.is_none()) {
                     return Next::Iterate(i);
                 }
-                if let Some(i) = begun.filter(|_| self.iterated < paid) {
+                if let Some(i) = begun.filter(|_| self.iterated < self.factor.limits().0) {
                     return Next::Iterate(i);
                 }
             }
-            match known {
-                true => return Next::Factor,
-                false => self.order(),
+            match self.factor {
+                FactorCost::Known { .. } => return Next::Factor,
+                _ => self.order(),
             }
-        }
-    }
-
-    /// The R before which neither the factor nor its ordering may follow, the R that a setup must not exceed, and the forecast
-    /// above which a factor is cheaper.
-    fn limits(&self) -> (f64, f64, f64) {
-        match self.factor {
-            FactorCost::None(_) => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
-            FactorCost::Estimated { ordering, least, total } => (0.5 * ordering, 2.0 * least, total),
-            FactorCost::Known { factor, total } => (0.5 * total, 2.0 * total, factor),
         }
     }
 
@@ -316,7 +302,7 @@ impl<'a> Schedule<'a> {
         };
         let others = (0..self.states.len()).filter(|&j| j != i && !self.states[j].failed);
         let others: Vec<(usize, f64)> = others.map(|j| (j, again(j))).collect();
-        let (_, most, price) = self.limits();
+        let (_, most, price) = self.factor.limits();
         let affordable = others
             .iter()
             .filter(|(j, forecast)| *forecast <= price && self.iterated + self.setup(*j) <= most);

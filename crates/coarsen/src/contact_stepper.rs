@@ -16,7 +16,7 @@ use coarsen_optimize::{
 ///
 /// A step takes the minimum of (1), or where its descent ends before; [`DescentReport::outcome`] tells. The potential E
 /// contains a [`ClothContact`], which bounds the start of the descent and each step of it, so no pair of triangles crosses in
-/// any iterate, whether the descent converges or not. The start is x_n where f is lower there than at the end of its way.
+/// any iterate, whether the descent converges or not. The start is x_n where something bounds its way and f is lower at x_n than at the end.
 /// If the limit on iterations ends a descent whose last step a pair has cut below half of its direction, it begins again,
 /// [`restarts`](Self::restarts) times at most, since the pair holds back everything else.
 ///
@@ -72,7 +72,7 @@ pub enum StepFault {
     #[error("{0} block every step; take a smaller time step or a larger thickness of contact")]
     Blocked(Pair),
     /// A linear system that cannot be assembled or preconditioned.
-    #[error(transparent)]
+    #[error("{0}; take a smaller time step")]
     Descent(#[from] DescentError),
     /// A potential that cannot be renewed.
     #[error(transparent)]
@@ -133,7 +133,7 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
     }
 
     /// Where the descent of a step that has [begun](ImplicitEuler::begin) starts: at x + h v or as far on this way as the
-    /// potential allows, or at x where f is lower there. *Panics* on wrong lengths.
+    /// potential allows, or at x where the potential bounds this way and f is lower at x. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// [`StepFault::NotFinite`] and [`StepFault::Contact`].

@@ -17,7 +17,9 @@ pub enum ContactError {
         index: usize,
     },
     /// A position that is not finite.
-    #[error("node {node} of the mesh has a position that is not finite; the time step may have diverged")]
+    #[error(
+        "node {node} of the mesh has a position that is not finite; it may have diverged: take a smaller time step"
+    )]
     Position {
         /// Its number in the mesh.
         node: usize,

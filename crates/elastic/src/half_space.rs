@@ -86,16 +86,6 @@ impl<L: Law> HalfSpace<L> {
         &self.law
     }
 
-    /// Replaces the law.
-    ///
-    /// # Errors
-    /// [`BodyError::Value`] for parameters out of range; the law before then stays.
-    pub fn set_law(&mut self, law: L) -> Result<(), BodyError> {
-        law.check()?;
-        self.law = law;
-        Ok(())
-    }
-
     fn check(&self, what: &str, x: &[f64]) {
         assert_eq!(x.len(), 3 * self.pattern.rows(), "{what}: wrong length");
     }

@@ -101,11 +101,6 @@ impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
     pub fn below(&self) -> &H {
         &self.below
     }
-
-    /// Returns the smoother of the finest level, for example to replace its operator.
-    pub fn smoother_mut(&mut self) -> &mut M {
-        &mut self.smoother
-    }
 }
 
 impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preconditioner<B::Vector>

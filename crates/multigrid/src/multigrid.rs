@@ -169,20 +169,12 @@ pub struct JacobiCg {
     pub compares: ResidualReference,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
-    /// The maximal number of iterations of all solves between two builds; an update for the same pattern is not a build. Once
-    /// they are used up, a solve takes one. At least 1.
-    pub total: usize,
 }
 
 impl Default for JacobiCg {
-    /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations of a solve, without a limit for all.
+    /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations.
     fn default() -> Self {
-        Self {
-            reduction: 0.5,
-            compares: ResidualReference::LevelRhs,
-            max_iterations: 10_000,
-            total: usize::MAX,
-        }
+        Self { reduction: 0.5, compares: ResidualReference::LevelRhs, max_iterations: 10_000 }
     }
 }
 
@@ -280,15 +272,14 @@ impl<C, S> Multigrid<C, S> {
         if self.levels == 0 {
             return Err(Error::Parameter { name: "Multigrid::levels", value: 0.0, range: "1 or more" });
         }
-        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations, total, .. }) = self.coarsest {
+        if let Coarsest::Iterative(JacobiCg { reduction, max_iterations, .. }) = self.coarsest {
             if !(reduction > 0.0 && reduction < 1.0) {
                 let (name, range) = ("JacobiCg::reduction", "above 0 and below 1");
                 return Err(Error::Parameter { name, value: reduction, range });
             }
-            for (name, most) in [("JacobiCg::max_iterations", max_iterations), ("JacobiCg::total", total)] {
-                if most == 0 {
-                    return Err(Error::Parameter { name, value: 0.0, range: "1 or more" });
-                }
+            if max_iterations == 0 {
+                let name = "JacobiCg::max_iterations";
+                return Err(Error::Parameter { name, value: 0.0, range: "1 or more" });
             }
         }
         Ok(())

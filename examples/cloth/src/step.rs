@@ -2,8 +2,8 @@
 //!
 //! > minimise f(x) = ½ (x − y)ᵀ M (x − y) / h² + E(x),    y = x_n + h v_n + h² g    (1)
 //!
-//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far on this way as contact allows, or from x_n where f is
-//! lower there. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
+//! by Newton's method ([`ContactStepper`]), from x_n + h v_n or as far on this way as contact allows, or from x_n where
+//! contact bounds this way and f is lower at x_n. Cloth buckles: near a saddle of f, directions are too short, so the line search may lengthen them. Newton
 //! uses the exact Hessian, and where that is indefinite, or with `--fixed`, the projected one. The first iteration is
 //! the linearised step of Baraff & Witkin 1998. Then v_{n+1} = (x_{n+1} − x_n) / h. Contact of triangles bounds every
 //! step of the descent, so that no pair of triangles crosses in any iterate, whether the descent converges or not.

@@ -9,16 +9,26 @@ use crate::Failure;
 use crate::files::{OutputError, Record, Saved, Table, failed, name, read, write};
 use crate::picture::{Picture, PictureError, gif_of_files};
 
-/// A step that failed. The state is that before its frame.
+/// A step that failed. The state is that before its frame. The advice is that of the fault.
 #[derive(Debug, thiserror::Error)]
-#[error("frame {frame}, step {step}: {fault}; the last frame on disk is good: take a smaller --dt")]
+#[error("frame {frame}, step {step}: {}; the last frame on disk is good", options(fault))]
 pub struct Failed {
     /// The number of its frame.
     pub frame: usize,
     /// Its own number, from the start of the run.
     pub step: usize,
     /// Why it failed.
+    #[source]
     pub fault: StepFault,
+}
+
+/// The message of a fault, with the options that its advice means.
+fn options(fault: &StepFault) -> String {
+    let thickness = "thickness of contact";
+    fault
+        .to_string()
+        .replace("a smaller time step", "a smaller --dt")
+        .replace(thickness, &format!("{thickness} (--thickness, or contact_thickness of a scene)"))
 }
 
 /// A simulation that computes frames.
@@ -198,4 +208,26 @@ fn check_picture(frame: usize, file: PathBuf, expected: (usize, usize)) -> Resul
         Err(error) => return Err(error.into()),
     };
     if found == expected { Ok(()) } else { Err(OutputError::Width { file, found, expected }.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use coarsen::contact::Pair;
+
+    use super::*;
+
+    /// A step that failed names its place, the fault and its options once, and is caused by the fault.
+    #[test]
+    fn failed_steps_name_their_options() {
+        let pair = Pair::VertexFace { vertex: 3, face: [0, 1, 2] };
+        for (fault, named) in [(StepFault::Blocked(pair), "--thickness"), (StepFault::NotFinite, "finite")] {
+            let (cause, failed) = (fault.to_string(), Failed { frame: 2, step: 7, fault });
+            assert_eq!(failed.source().expect("a cause").to_string(), cause);
+            let text = failed.to_string();
+            assert!(text.starts_with("frame 2, step 7: ") && text.contains(named), "{text}");
+            assert!(text.matches("--dt").count() == 1 && !text.contains("time step"), "{text}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use coarsen::contact::ContactError;
 use coarsen::follow::Driver;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
+use examples_common::Failure;
 use examples_common::closed::MeshFault;
 
 /// A step that is not possible. The state is that before the frame.
@@ -57,6 +58,29 @@ pub enum StepError {
     /// A solver that cannot be set up.
     #[error(transparent)]
     Descent(#[from] DescentError),
+    /// Two drivers that both end in an error.
+    #[error("{} failed: {first}; {} failed: {second}", drivers[0], drivers[1])]
+    Drivers {
+        /// The drivers, in the order in which they were tried.
+        drivers: [Driver; 2],
+        /// The error of the first.
+        #[source]
+        first: Failure,
+        /// The error of the second.
+        second: Failure,
+    },
+}
+
+impl StepError {
+    /// The error of a driver, or of two that failed one after the other; the first alone if both say the same.
+    pub fn of_drivers((driver, first): (Driver, Failure), other: Option<(Driver, Failure)>) -> Failure {
+        match other {
+            Some((after, second)) if second.to_string() != first.to_string() => {
+                Self::Drivers { drivers: [driver, after], first, second }.into()
+            }
+            _ => first,
+        }
+    }
 }
 
 /// An option that the solver does not use.

@@ -16,6 +16,7 @@ use examples_common::Failure;
 use examples_common::files::{Field, Fingerprint};
 
 use crate::energy::Increment;
+use crate::fault::StepError;
 use crate::options::Method;
 
 /// A solver by name.
@@ -136,7 +137,7 @@ impl<B: Place<Real = f64>> Minimizer<B> {
     /// with the smallest gradient.
     ///
     /// # Errors
-    /// That of the first driver, if all end in one: of preconditioners, of the backend, and of [`Increment::weights`].
+    /// Those of all drivers, if all end in one: of preconditioners, of the backend, and of [`Increment::weights`].
     pub fn solve(&mut self, f: &mut Increment<'_>) -> Result<Solved, Failure> {
         let (start, mut best, mut failures) = (f.start(), None::<Solved>, Vec::new());
         let known = if start.is_empty() {
@@ -167,7 +168,10 @@ impl<B: Place<Real = f64>> Minimizer<B> {
         }
         match best {
             Some(solved) => Ok(Solved { failures, ..solved }),
-            None => Err(failures.swap_remove(0).1),
+            None => {
+                let first = failures.remove(0);
+                Err(StepError::of_drivers(first, failures.pop()))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use coarsen_core::Outcome;
 use coarsen_direct::FactorStats;
 
 use super::plan_of;
-use crate::plan::{FactorCost, NoFactor};
+use crate::plan::{FactorCost, NoFactor, Plan};
 use crate::schedule::{Next, Schedule, extended, forecast};
 use crate::{Auto, Ending, Method, Precond};
 
@@ -86,7 +86,7 @@ fn a_factor_waits_while_a_method_can_go_on() {
 }
 
 /// An ordering waits for half of its cost, with the setup that would follow if no method can go on; a setup does not exceed twice
-/// the bound from below.
+/// the bound from below. What begins by the plan is what begins in the solve.
 #[test]
 fn an_ordering_waits_for_half_of_its_cost() {
     let plan = plan_of(Auto::default(), &CANDIDATES, true);
@@ -105,10 +105,13 @@ fn an_ordering_waits_for_half_of_its_cost() {
             ordered = true;
             Ok(FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 })
         };
+        let factor = FactorCost::Estimated { ordering, least, total };
+        let plan = Plan { factor, ..plan.clone() };
         let mut schedule = Schedule::new(&plan, &mut order);
-        schedule.factor = FactorCost::Estimated { ordering, least, total };
         if begins {
             schedule.begin(0);
+        } else {
+            assert_eq!(plan.begins().0 == Method::Direct, orders, "{ordering:e} {least:e} {total:e}");
         }
         schedule.next();
         assert_eq!(ordered, orders, "{begins} {ordering:e} {least:e} {total:e}");

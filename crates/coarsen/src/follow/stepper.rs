@@ -10,7 +10,7 @@ use std::time::Duration;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
 use coarsen_core::{Dot, Identity, Monitor, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
-use coarsen_multigrid::{Coarsest, Hierarchy};
+use coarsen_multigrid::Hierarchy;
 use coarsen_node_embedding::NodeEmbedding;
 use coarsen_optimize::{
     Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Linearize, Newton,
@@ -58,10 +58,8 @@ pub struct TimeStepper<B: Place<Real = f64> = Cpu> {
     on: B,
     descent: Descent<B::Vector, Backtracking<f64>>,
     method: Method<B>,
-    /// The iterations of the coarsest solves of the hierarchy in use since its build, as of its last cycle.
-    coarsest: Rc<Cell<usize>>,
-    /// The most iterations of all coarsest solves of a hierarchy.
-    most_coarsest: usize,
+    /// The iterations of the coarsest solves in the last step since the last build of the hierarchy.
+    coarsest: usize,
     setup: Duration,
 }
 
@@ -114,8 +112,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
             on,
             descent,
             method,
-            coarsest: Rc::default(),
-            most_coarsest: usize::MAX,
+            coarsest: 0,
             setup,
         }
     }
@@ -135,21 +132,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     /// The iterations of the coarsest solves of node embedding since the last build of the hierarchy, which is the last step,
     /// unless the pattern changes in it: with one level (`lbfgs-h`) its linear iterations. 0 for other preconditioners.
     pub fn coarsest_iterations(&self) -> usize {
-        self.coarsest.get()
-    }
-
-    /// [`coarsest_iterations`](Self::coarsest_iterations) in a cell that the monitor of a step can hold and read while the step
-    /// runs. It is 0 at the start of a step, changes after each cycle, and falls after a build with another pattern in the step.
-    pub fn coarsest_counter(&self) -> Rc<Cell<usize>> {
-        self.coarsest.clone()
-    }
-
-    /// Limits the iterations of all coarsest solves of node embedding in a step, and anew where the pattern changes in it;
-    /// [without a limit](coarsen_multigrid::JacobiCg::total) by default. A recipe of [`minimize_with`](Self::minimize_with) has
-    /// its own limit. *Use* for a trial of `lbfgs-h`: where stiff bodies move freely, one of its solves may take all of its
-    /// 10,000 iterations.
-    pub fn limit_coarsest(&mut self, total: usize) {
-        self.most_coarsest = total;
+        self.coarsest
     }
 
     /// The time of the setups and updates of the preconditioner in the last step, without assembly.
@@ -174,18 +157,18 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System])?;
         let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
-        let (total, coarsest) = (self.most_coarsest, self.coarsest.clone());
+        let coarsest = Rc::new(Cell::new(0));
+        let count = coarsest.clone();
         let recipe = move |system: System<'_, f64>| match driver.hierarchy(&method) {
-            Some(mut recipe) => {
-                if let Coarsest::Iterative(cg) = &mut recipe.coarsest {
-                    cg.total = total;
-                }
+            Some(recipe) => {
                 let hierarchy = recipe.build_from(system, &on)?;
-                Ok(Box::new(Counted { hierarchy, coarsest: coarsest.clone() }) as _)
+                Ok(Box::new(Counted { hierarchy, coarsest: count.clone() }) as _)
             }
             None => driver.precondition(&method, system, &on),
         };
-        self.minimize_with(f, recipe, x, weights, monitor)
+        let report = self.minimize_with(f, recipe, x, weights, monitor);
+        self.coarsest = coarsest.get();
+        report
     }
 
     /// As [`minimize`](Self::minimize), with the preconditioner that `recipe` builds. *Use* for hierarchies that
@@ -277,7 +260,7 @@ impl<B: Place<Real = f64>> TimeStepper<B> {
         };
         self.descent.stop = Stop { max_iterations: self.max_iterations, ..Stop::absolute(self.tolerance) };
         self.setup = Duration::ZERO;
-        self.coarsest.set(0);
+        self.coarsest = 0;
         if let Method::Newton(newton) = &mut self.method {
             newton.inner.stop_mut().max_iterations = self.inner_iterations;
             newton.forcing = match gast {

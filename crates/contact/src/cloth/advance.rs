@@ -142,3 +142,23 @@ fn relative(pair: &Pair, p: &[[f64; 3]; 4]) -> ([[f64; 3]; 4], f64) {
     let speed = most(first) + most(second);
     (p, speed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts that separate and grow until their distance overflows: the motion ends at a time before that.
+    #[test]
+    fn a_distance_that_is_not_a_number_ends_the_motion() {
+        let vast = 1e150;
+        let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let grow = corners.map(|c| c.map(|c| vast * c));
+        let x = [[0.2, 0.2, 1.0], corners[0], corners[1], corners[2]];
+        let p = [[0.2 * vast, 0.2 * vast, vast], grow[0], grow[1], grow[2]];
+        let pair = Pair::VertexFace { vertex: 0, face: [1, 2, 3] };
+        let end: [[f64; 3]; 4] = std::array::from_fn(|a| std::array::from_fn(|k| x[a][k] + p[a][k]));
+        assert!(gap(&pair, &end).distance.is_nan());
+        let t = time_of_impact(&pair, &x, &p, 0.0, 1.0).expect("an end of the motion");
+        assert!(t > 0.0 && t < 1.0, "{t}");
+    }
+}

@@ -74,3 +74,49 @@ fn splits<const N: usize>(x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], r: f64) -> bool 
 fn nearer(p: f64) -> f64 {
     if p >= 0.0 { 0.0 } else { p }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cloth::distance::gap;
+
+    /// No pair beyond r by its planes is nearer than r, and layers on each other are told apart.
+    #[test]
+    fn pairs_beyond_are_farther() {
+        let mut random = coarsen_core::SplitMix64::new(6);
+        let mut found = 0;
+        for round in 0..8000 {
+            let pair = match round % 2 {
+                0 => Pair::VertexFace { vertex: 0, face: [1, 2, 3] },
+                _ => Pair::EdgeEdge { edges: [[0, 1], [2, 3]] },
+            };
+            let mut x: [[f64; 3]; 4] = std::array::from_fn(|_| [0; 3].map(|_| random.numbers(1)[0]));
+            if round % 5 == 0 {
+                // Nearly parallel edges, and a triangle that is nearly flat.
+                let along = 10.0_f64.powi(-(round % 9));
+                x[3] = [0, 1, 2].map(|k| x[2][k] + x[1][k] - x[0][k] + along * x[3][k]);
+            }
+            let (r, distance) = (0.1, gap(&pair, &x).distance);
+            if beyond(&pair, &x, r) {
+                found += 1;
+                assert!(distance > r, "{round}: {distance}");
+            }
+            assert!(!beyond(&pair, &x, distance), "{round}");
+        }
+        assert!(found > 3000, "{found}");
+        let nan = [[f64::NAN; 3], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        assert!(!beyond(&Pair::VertexFace { vertex: 0, face: [1, 2, 3] }, &nan, 0.1));
+    }
+
+    #[test]
+    fn numbers_that_overflow_are_not_apart() {
+        let (pair, x) =
+            (Pair::EdgeEdge { edges: [[0, 1], [2, 3]] }, [[0.0; 3], [0.0; 3], [1.0; 3], [1.0; 3]]);
+        let away = |by: f64| [[0.0; 3], [0.0; 3], [by; 3], [by; 3]];
+        assert!(apart(&pair, &x, &away(0.0), 0.9) && !apart(&pair, &x, &away(-0.2), 0.9));
+        assert!(apart(&pair, &x, &away(5.0), 0.9) && !apart(&pair, &x, &away(f64::NEG_INFINITY), 0.9));
+        assert!(!apart(&pair, &x, &[[f64::NEG_INFINITY; 3]; 4], 0.9), "the difference is no number");
+        let vast = x.map(|x| x.map(|x| x * 1e308 * 1.5));
+        assert!(!apart(&pair, &vast, &away(f64::NEG_INFINITY), 0.9));
+    }
+}

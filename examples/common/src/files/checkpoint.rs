@@ -100,7 +100,7 @@ pub enum CheckpointError {
 
 /// The version of the numerics: it goes up with each change of the library or of an example after which a run has other
 /// bits. A run of an older version is not continued, since its frames would not be those of one run.
-pub const NUMERICS: u64 = 1;
+pub const NUMERICS: u64 = 2;
 
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {

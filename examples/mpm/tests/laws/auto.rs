@@ -6,6 +6,7 @@ use coarsen::optimize::DescentOutcome;
 use coarsen::prelude::*;
 use examples_common::Failure;
 use mpm::energy::{Increment, Memory};
+use mpm::fault::StepError;
 use mpm::options::Options;
 use mpm::particles::Particle;
 use mpm::scene::Setting;
@@ -55,6 +56,20 @@ fn a_driver_with_an_error_is_replaced() {
     let [(Driver::Hot, error)] = &solved.failures[..] else { panic!("{:?}", solved.failures) };
     assert_eq!(error.to_string(), alone);
     assert_eq!(solved.z, first_step(&particles, "pn-pcg", "1000").unwrap().z);
+}
+
+/// If both drivers end in errors, both are named; errors that say the same are told once.
+#[test]
+fn errors_of_both_drivers_are_named() {
+    let error = |second: &str| {
+        let [first, second] = ["no table", second].map(Failure::from);
+        StepError::of_drivers((Driver::Hot, first), Some((Driver::PnPcg, second)))
+    };
+    let both = error("no diagonal");
+    assert_eq!(both.to_string(), "hot failed: no table; pn-pcg failed: no diagonal");
+    assert_eq!(both.source().expect("a cause").to_string(), "no table");
+    assert_eq!(error("no table").to_string(), "no table");
+    assert_eq!(StepError::of_drivers((Driver::Hot, "no table".into()), None).to_string(), "no table");
 }
 
 /// If neither driver converges, the step is that of the driver with the smaller gradient, and both count.

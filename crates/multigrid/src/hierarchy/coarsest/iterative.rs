@@ -73,8 +73,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         if rho <= enough {
             return; // Algorithm 2 tests before the first step
         }
-        let left = recipe.total.saturating_sub(*iterations).max(1);
-        for _ in 0..recipe.max_iterations.min(left) {
+        for _ in 0..recipe.max_iterations {
             if rho <= zero() {
                 return; // b = 0, or D is not positive definite
             }
