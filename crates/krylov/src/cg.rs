@@ -31,8 +31,8 @@ use crate::spectrum::Tridiagonal;
 /// *Use* with a fixed symmetric preconditioner. If it varies, use [`FlexibleCg`](crate::FlexibleCg). For
 /// indefinite A use [`Minres`](crate::Minres), for unsymmetric A [`Gmres`](crate::Gmres).
 /// *Outcome* if the curvature pᵀAp is only round-off, x does not change. Negative curvature ends as
-/// [`IndefiniteOperator`](Outcome::IndefiniteOperator), vanishing curvature as
-/// [`Breakdown`](Outcome::Breakdown).
+/// [`IndefiniteOperator`](coarsen_core::Outcome::IndefiniteOperator), vanishing curvature as
+/// [`Breakdown`](coarsen_core::Outcome::Breakdown).
 /// *Cost* per iteration: 1 application of A, 1 of M, 3 reductions; one synchronisation per convergence check; 5 vectors.
 /// In addition to A and M, 11 passes over vectors: 6 for x and r with (r, r), 3 for p, 2 for (r, z) unless M
 /// computes it. (A p, p) is computed together with A p. Delaying the update of x until the next p would save

@@ -4,10 +4,8 @@ use coarsen_backend::{Backend, Setup, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
-use coarsen_sparse::System;
-
 use crate::per_level::Repeated;
-use crate::{Coarsening, Geometric, Grid, Hierarchy};
+use crate::{Geometric, Grid};
 
 /// A multigrid method: a coarsening, a smoother, a cycle.
 ///
@@ -71,23 +69,6 @@ impl<C> Multigrid<C> {
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Builds the hierarchy of a matrix, or of anything else that converts into a [`System`]: [`Setup::build_from`]
-    /// without an import of the trait.
-    ///
-    /// # Errors
-    /// As [`Setup::build_from`].
-    pub fn build<'a, T: Real + 'a, B: Backend>(
-        &self,
-        system: impl Into<System<'a, T>>,
-        on: &B,
-    ) -> Result<Hierarchy<T, B, C, S>, SetupError>
-    where
-        C: Coarsening<T>,
-        Self: Setup<T, B, Built = Hierarchy<T, B, C, S>>,
-    {
-        self.build_from(system.into(), on)
-    }
-
     /// Returns this recipe with another recipe for the smoothers.
     pub fn smoothed_by<R>(self, smoothing: R) -> Multigrid<C, R> {
         let Self { coarsening, cycle, levels, coarse_size, keep, coarsest, .. } = self;

@@ -23,7 +23,7 @@
 //! | `product` | R H P (eq. 6) by stencils |
 //!
 //! Smoothers, the cycle (Algorithm 2) and the coarsest solve (§5.3) come from
-//! [`Multigrid`](coarsen_multigrid::Multigrid).
+//! [`Multigrid`].
 //!
 //! *Reference* Wang, Li, Fang, Zhang, Gao, Tang, Kaufman, Jiang 2020, "Hierarchical Optimization Time
 //! Integration for CFL-rate MPM Stepping" (HOT), ACM TOG 39(3):21, §4.
@@ -54,7 +54,7 @@ use still::Still;
 /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
 /// (HOT), Algorithm 2 and §7.1: three levels, one symmetric Gauss-Seidel before and one after the coarse
 /// correction, and block-Jacobi CG to half of √(bᵀ D⁻¹ b) on the coarsest level. *Deviation*: b is the right-hand
-/// side of that level, with which Newton's method takes fewer iterations of CG; [`ResidualReference::RightHandSide`] is that of the
+/// side of that level, with which Newton's method takes fewer iterations of CG; [`ResidualReference::RightHandSide`](coarsen_multigrid::ResidualReference::RightHandSide) is that of the
 /// paper.
 ///
 /// CG makes the cycle [`Variable`](coarsen_core::PreconditionerKind): use it as the initial inverse Hessian of
@@ -77,7 +77,7 @@ pub fn node_embedding(spacing: f64) -> Multigrid<NodeEmbedding> {
     node_embedding_of(NodeEmbedding::new(Nodes::OfSystem { spacing, origin: [0.0; 3] }))
 }
 
-/// Returns [`node_embedding`](node_embedding) for other nodes, with restraints, or with the
+/// Returns [`node_embedding()`] for other nodes, with restraints, or with the
 /// quadratic kernel.
 pub fn node_embedding_of(coarsening: NodeEmbedding) -> Multigrid<NodeEmbedding> {
     let smoothing = Smoothing::SymmetricGaussSeidel(GaussSeidel::default());

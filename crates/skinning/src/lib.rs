@@ -23,7 +23,7 @@
 //!
 //! `coarsen_sparse::GalerkinPlan` computes the Galerkin product (§4.3) from the weights. A_ij adds (X_i X_jᵀ)
 //! ⊗ A_ij to the block of the handles of i and j (eq. 7, with its factors in the order of §4.2). Smoothers
-//! and the coarse solve (§4.5) come from [`Multigrid`](coarsen_multigrid::Multigrid).
+//! and the coarse solve (§4.5) come from [`Multigrid`].
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
@@ -52,7 +52,7 @@ pub use weights::Weights;
 
 /// Returns skinning-space multigrid. The number of handles depends on the number of nodes, and each level
 /// has a fitted smoother. *Deviation*: Xian, Tong & Liu 2019, Table 1, choose the numbers of handles by hand, and take several
-/// steps of Gauss-Seidel or Jacobi; [`skinning_levels`](skinning_levels) and `PerLevel` do so.
+/// steps of Gauss-Seidel or Jacobi; [`skinning_levels`] and `PerLevel` do so.
 pub fn skinning() -> Multigrid<Skinning> {
     Multigrid { smoothing: Smoothing::Fitted, ..Multigrid::of(Skinning::default()) }
 }

@@ -64,7 +64,7 @@ pub use thresholds::Thresholds;
 /// *Use* with `Cpu::mixed()`, which stores the hierarchy in f32 and so halves memory and memory traffic.
 /// Use `Cpu::new()` if A is so ill-conditioned that it is indefinite after rounding to f32. A device uses
 /// a different smoother than a CPU ([`Smoothing::Fitted`]) and needs a different number of iterations. To
-/// compare backends, use [`tamstorf`](tamstorf).
+/// compare backends, use [`tamstorf`].
 pub fn smoothed_aggregation() -> Multigrid<SmoothedAggregation> {
     Multigrid {
         coarsening: SmoothedAggregation::default(),

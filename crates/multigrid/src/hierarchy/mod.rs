@@ -96,6 +96,25 @@ struct Host<T: Real, X> {
     special: usize,
 }
 
+impl<C, S> Multigrid<C, S> {
+    /// Builds the hierarchy of a matrix, or of anything else that converts into a [`System`]: [`Setup::build_from`]
+    /// without an import of the trait.
+    ///
+    /// # Errors
+    /// As [`Setup::build_from`].
+    pub fn build<'a, T: Real + 'a, B: Backend>(
+        &self,
+        system: impl Into<System<'a, T>>,
+        on: &B,
+    ) -> Result<Hierarchy<T, B, C, S>, SetupError>
+    where
+        C: Coarsening<T>,
+        Self: Setup<T, B, Built = Hierarchy<T, B, C, S>>,
+    {
+        self.build_from(system.into(), on)
+    }
+}
+
 impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 'static> Setup<T, B>
     for Multigrid<C, S>
 {

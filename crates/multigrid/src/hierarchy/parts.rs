@@ -33,7 +33,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 
     /// Returns A + T of a level, the matrix of its smoother or of the coarsest solve; `None` if the level has no
-    /// [term](Coarsening::has_term) T. Level 0 is the finest.
+    /// [term](crate::Coarse::has_term) T. Level 0 is the finest.
     pub fn matrix_with_term(&self, level: usize) -> Option<&Bsr<T>> {
         let seen = self.levels.get(level).map(|level| &level.seen);
         seen.or((level == self.levels.len()).then_some(&self.seen))?.now.as_ref()
