@@ -212,7 +212,7 @@ fn the_finest_matrix_decides_the_class() {
     }
 }
 
-/// A matrix at the place updates only the hierarchy that made the plan.
+/// A matrix on the backend updates only the hierarchy that made the plan.
 #[test]
 fn a_hierarchy_of_one_level_follows_at_its_place() {
     let (n, r) = (14, noise(14, 4));

@@ -12,7 +12,7 @@ use crate::moment::Moment;
 use crate::stage::options;
 use crate::{Asked, Outcome};
 
-/// The drivers whose vectors lie at the place.
+/// The drivers whose vectors lie on the backend.
 const DRIVERS: [Driver; 5] = [Driver::Hot, Driver::LbfgsH, Driver::LbfgsMas, Driver::PnPcg, Driver::PnMgpcg];
 
 /// Counts the transfers of a step by each driver, after one that has filled its memory, and those of a refresh of the

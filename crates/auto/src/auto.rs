@@ -15,6 +15,9 @@ use crate::problem::Problem;
 use crate::solve::Attempt;
 use crate::{Ending, Method};
 
+/// The preconditioner or the factor that a solve leaves for the next system.
+type Kept = Box<dyn Prepared<Vec<f64>, f64>>;
+
 /// The reason why a system cannot be solved.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -192,13 +195,12 @@ impl Auto {
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    #[allow(clippy::type_complexity)]
     pub fn solve_and_keep<'a>(
         &self,
         system: impl Into<System<'a, f64>>,
         b: &[f64],
         x: &mut [f64],
-    ) -> Result<(Solved, Option<Box<dyn Prepared<Vec<f64>, f64>>>), AutoError> {
+    ) -> Result<(Solved, Option<Kept>), AutoError> {
         let system = system.into();
         self.check(system, b, x)?;
         let (problem, plan) = self.analyse(system)?;
@@ -206,7 +208,7 @@ impl Auto {
         let observer = &mut |_, _| ControlFlow::Continue(());
         let (solved, built, factor) = plan.solve(&problem, None, &Host(system), b, x, observer)?;
         // The next system may need another adaptation.
-        let kept = factor.map(|factor| Box::new(factor) as Box<dyn Prepared<_, _>>).or(built);
+        let kept = factor.map(|factor| Box::new(factor) as Kept).or(built);
         Ok((solved, kept.filter(|_| problem.is_given())))
     }
 

@@ -42,7 +42,7 @@ pub trait Backend: Clone + Send + 'static {
     /// Returns the name in reports: `cpu`, `opencl`.
     fn name(&self) -> &'static str;
 
-    /// Whether the host must wait to read a vector. If so, methods prefer a dense product at the place to a
+    /// Whether the host must wait to read a vector. If so, methods prefer a dense product on the backend to a
     /// solve on the host, and smoothers whose result does not depend on an order of rows.
     fn is_remote(&self) -> bool {
         false
@@ -104,7 +104,7 @@ pub trait Backend: Clone + Send + 'static {
     /// Copies a vector to the host and waits for the copy; `host` must have the same length.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another length, [`Error::Device`] if earlier work at the place failed.
+    /// [`Error::Shape`] for another length, [`Error::Device`] if earlier work on the backend failed.
     fn read(&self, v: &Self::Vector, host: &mut [Self::Real]) -> Result<(), Error>;
 
     /// Copies host entries into an existing vector of the same length.
@@ -175,7 +175,7 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error>;
 }
 
-/// Small dense matrices D_k of a block diagonal, stored at a place.
+/// Small dense matrices D_k of a block diagonal, stored on a backend.
 pub trait Blocks<B: Backend>: Send {
     /// Returns the number of blocks.
     fn count(&self) -> usize;
@@ -190,7 +190,7 @@ pub trait Blocks<B: Backend>: Send {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
-/// A place that computes the numeric phase of a setup itself: the matrix changes at the place, and only
+/// A place that computes the numeric phase of a setup itself: the matrix changes on the backend, and only
 /// scalars and the coarsest matrix are copied to the host.
 ///
 /// The host computes and keeps the structure. *Implement* if copying values costs more than computing with

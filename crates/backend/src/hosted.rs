@@ -1,4 +1,4 @@
-//! A host method at any place.
+//! A host method on any backend.
 
 use coarsen_core::{Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::System;

@@ -15,7 +15,7 @@
 //! | [`row_sets`](RowSets) | rows that can be relaxed in parallel: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`componentwise`](Componentwise) | a scalar method for A = a ⊗ I |
-//! | [`hosted`](Hosted) | a host method at any place |
+//! | [`hosted`](Hosted) | a host method on any backend |
 //! | [`range`](check_range) | checks that storage can hold values |
 //! | [`reference`](Reference) | plain loops, for tests |
 //! | [`conformance`](mod@conformance) | the tests of a backend, as a macro |

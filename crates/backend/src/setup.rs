@@ -5,7 +5,7 @@ use coarsen_sparse::System;
 
 use crate::{Backend, SetupError};
 
-/// A recipe: a plain struct of parameters that turns a system into a preconditioner at a place.
+/// A recipe: a plain struct of parameters that turns a system into a preconditioner on a backend.
 ///
 /// Setup runs on the host, in the precision of the matrix, and rounds once when it copies its results to
 /// `on`.

@@ -44,7 +44,7 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
     /// Only [`Error::Device`], after which the place cannot be used any more.
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError>;
 
-    /// Returns the bytes of the numbers on the host and at the place, including the copy of A. Patterns may
+    /// Returns the bytes of the numbers on the host and on the backend, including the copy of A. Patterns may
     /// be shared and do not count.
     fn bytes(&self) -> usize;
 
@@ -70,8 +70,8 @@ pub trait Smoother<T: Real, B: Backend>: Preconditioner<B::Vector> + Send {
         SmootherFacts::default()
     }
 
-    /// Updates from a matrix at the place: `fill` writes its values into the smoother's copy of A, and the
-    /// smoother computes its other numbers at the place.
+    /// Updates from a matrix on the backend: `fill` writes its values into the smoother's copy of A, and the
+    /// smoother computes its other numbers on the backend.
     ///
     /// Symmetry is not checked: the kind of the last host matrix is kept, and the caller ensures that it
     /// holds for the new values.

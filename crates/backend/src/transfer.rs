@@ -1,4 +1,4 @@
-//! Transfer between two levels at a place.
+//! Transfer between two levels on a backend.
 
 use coarsen_core::{LinearOperator, Real};
 use coarsen_sparse::{Prolongation, TransposePlan};
@@ -6,7 +6,7 @@ use num_traits::one;
 
 use crate::{Backend, Matrix, SetupError};
 
-/// P and Pᵀ at a place: the transfer between a fine and a coarse level.
+/// P and Pᵀ on a backend: the transfer between a fine and a coarse level.
 ///
 /// *Implement* if a place has kernels for weights or identities; [`MatrixTransfer`] works at every place.
 /// *Panics* on vectors of another length.
@@ -29,7 +29,7 @@ pub trait Transfer<T: Real, B: Backend>: Send {
     /// that storage cannot hold. After an error the numbers must be replaced before the transfer is used.
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
 
-    /// Returns the size of the numbers at the place in bytes.
+    /// Returns the size of the numbers on the backend in bytes.
     fn bytes(&self) -> usize;
 }
 

@@ -7,7 +7,7 @@
 //! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning` |
 //! | `input` | `system`: matrix or problem, right-hand side and additional data; `ready`: the system in blocks, with its diagnosis; `renumber`: reordering of the nodes |
 //! | `decision` | `choose` and `decide`: method and preconditioner, as requested or chosen by `coarsen::auto`; `candidates` for a comparison; `places` that solve |
-//! | `run` | `job`, one system to solve, and its `solution`; `attempt`, one solve, and `attempts`, several solves for `auto`; `iterate`, a Krylov method, and `factor`, a direct one; `stage` and `device` build preconditioners at a place; `ending`, how a solve ended |
+//! | `run` | `job`, one system to solve, and its `solution`; `attempt`, one solve, and `attempts`, several solves for `auto`; `iterate`, a Krylov method, and `factor`, a direct one; `stage` and `device` build preconditioners on a backend; `ending`, how a solve ended |
 //! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for programs, and `dump`, a folder from which a run can be repeated |
 //! | `commands` | one file for each command |
 //!

@@ -257,7 +257,7 @@ pub fn transfers_run_beside_kernels(device: &Device) {
     empty.end(&mut []).expect("no entries");
     empty.add(&nothing, &mut x);
     assert_eq!(x.norm(), 5.0);
-    // Vectors of different sizes; entries that stay at the place.
+    // Vectors of different sizes; entries that stay on the backend.
     let mut border = DeviceBorder::new(&on, [1, 2], [2, 3], [&[1], &[0, 2]]).expect("a border");
     border.begin(&x).expect("a read");
     let mut sent = [0.0];

@@ -14,7 +14,7 @@ use crate::checks;
 /// With `l1` the stationary iteration converges for every symmetric positive definite matrix. Unlike point
 /// Jacobi, the method is invariant under a change of basis in each node. *Use* for displacement and velocity
 /// systems, with the nodes as blocks; on 1x1 blocks it is [`Jacobi`](crate::Jacobi). *Memory* b² values per
-/// node, on the host and at the place. *Cost* one pass over the inverses and 2 vector passes per application.
+/// node, on the host and on the backend. *Cost* one pass over the inverses and 2 vector passes per application.
 /// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
@@ -69,7 +69,7 @@ fn symmetric_diagonal_block<T: Real>(a: &Bsr<T>, i: usize) -> bool {
     (0..b).all(|r| (0..r).all(|c| (block[r * b + c] - block[c * b + r]).abs() <= allowed))
 }
 
-/// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks at the place.
+/// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks on the backend.
 pub struct BlockDiagonal<T, B: Backend> {
     recipe: BlockJacobi,
     on: B,

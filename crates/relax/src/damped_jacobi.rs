@@ -2,7 +2,7 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | D, D⁻¹ | the diagonal blocks of A; their inverses, `d` at the place and `inverses` on the host |
+//! | D, D⁻¹ | the diagonal blocks of A; their inverses, `d` on the backend and `inverses` on the host |
 //! | β | `radius`, a bound of ρ(D⁻¹A) |
 //! | ω | 2 / (β + β / `ratio`) |
 
@@ -30,7 +30,7 @@ const METHOD: &str = "damped jacobi";
 /// for t in \[β/r, β\]. A guessed ω is not safe: for elastic systems ρ is 3 and more, and ω = 0.7 diverges.
 /// *Use* as the smoother of a hierarchy, for scalars or on devices. *Not* if iterations must be few: use
 /// [`Chebyshev`](crate::Chebyshev). As a preconditioner of conjugate gradients it equals the cheaper
-/// [`BlockJacobi`](crate::BlockJacobi), since ω has no effect. *Memory* at the place a copy of A, b² values
+/// [`BlockJacobi`](crate::BlockJacobi), since ω has no effect. *Memory* on the backend a copy of A, b² values
 /// per node and 2 vectors; on the host b² values per node and 5 vectors, or 5/8 of one vector if row sums
 /// bound the spectrum of scalars. *Cost* a step reads A once, in a pass that also reads D⁻¹ and 3 vectors and
 /// writes 2; a step from zero does not read A. *Reference* Saad 2003, §4.1; Tamstorf, Jones, McCormick 2015,

@@ -23,7 +23,7 @@ use crate::checks;
 /// are visited in natural order inside a few large chunks, and chunks of one colour are not coupled. So the
 /// result is the same, to the last bit, with any number of threads, and the convergence is close to that of
 /// the natural order. *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker
-/// than [`Ic0`](crate::Ic0), and cannot break down. *Memory* b² values per node on the host; at the place a
+/// than [`Ic0`](crate::Ic0), and cannot break down. *Memory* b² values per node on the host; on the backend a
 /// copy of A and b² values per node. *Cost* one pass over A per sweep. If A is symmetric and the place has [a
 /// smoother](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as large, and the
 /// residual after the first sweep from zero has no extra cost. *Reference* Saad 2003, §4.1 and §10.2,
@@ -134,7 +134,7 @@ struct Symmetry {
 }
 
 /// The preconditioner and smoother that [`GaussSeidel`] builds: A, the inverses of its diagonal blocks and
-/// the order of its rows, at the place.
+/// the order of its rows, on the backend.
 pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     recipe: GaussSeidel,
     on: B,
@@ -270,7 +270,7 @@ impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
     }
 }
 
-/// Sweeps over whole rows, at any place, for any A: forward before the coarse correction, backward after it.
+/// Sweeps over whole rows, on any backend, for any A: forward before the coarse correction, backward after it.
 struct RowGaussSeidel<T, B: Backend> {
     on: B,
     omega: B::Real,

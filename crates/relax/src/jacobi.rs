@@ -20,7 +20,7 @@ use crate::checks;
 /// converges for every symmetric positive definite matrix, and M is positive definite for every matrix without empty
 /// rows, as `Minres` needs it for indefinite ones. Under conjugate gradients ω has no effect. *Use*
 /// as the cheap default; on vector problems [`BlockJacobi`](crate::BlockJacobi) is stronger. *Memory* a
-/// vector on the host and a vector at the place. *Cost* 3 vector passes per application. *Reference* Saad
+/// vector on the host and a vector on the backend. *Cost* 3 vector passes per application. *Reference* Saad
 /// 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```

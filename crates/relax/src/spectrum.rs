@@ -226,7 +226,7 @@ impl<T: Real> Preconditioner<Vec<T>> for PrincipalInverses<'_, T> {
     }
 }
 
-/// A [`Spectrum`] at a place that computes the numeric phase itself.
+/// A [`Spectrum`] on a backend that computes the numeric phase itself.
 pub(crate) struct DeviceSpectrum<B: Backend> {
     estimate: SpectralRadius<B::Vector>,
     start: B::Vector,
@@ -260,7 +260,7 @@ impl<B: NumericPlace> DeviceSpectrum<B> {
     }
 }
 
-/// D⁻¹ at a place.
+/// D⁻¹ on a backend.
 struct Inverses<'a, B: Backend>(&'a B::Blocks);
 
 impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {

@@ -102,7 +102,7 @@ pub trait Place: Backend {
 /// The solver of the coarsest level, from its residual to its correction.
 pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
-/// Multilevel domains at a place whose vectors are `V`.
+/// Multilevel domains on a backend whose vectors are `V`.
 pub trait Domains<V: Vector>: Send {
     /// Computes z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and applies the
     /// diagonal inverses of nodes in no domain.

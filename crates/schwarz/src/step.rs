@@ -29,7 +29,7 @@ use crate::subdomains::Subdomains;
 /// smoother of a hierarchy. Damping has no effect if this is the only preconditioner of conjugate gradients.
 /// Contact is merged into A. Build again after constraints are released: nodes without couplings at the build
 /// remain in no domain. *Cost* of a step from zero: one pass over the inverses; other steps also read A. The
-/// setup costs as much as that of the domains, a copy of A at the place, and `lanczos_steps` steps for ρ, or
+/// setup costs as much as that of the domains, a copy of A on the backend, and `lanczos_steps` steps for ρ, or
 /// more while ρ grows; the first update allocates domains and the copy again. *Reference* Wu, Wang, Wang 2022, §5 and §6, for M; Smith, Bjørstad, Gropp 1996,
 /// "Domain Decomposition", §3.2, for the damping.
 ///

@@ -10,7 +10,7 @@
 //! If a pair of triangles bounds the last step of a descent to less than half of its direction, the descent begins again,
 //! up to ten times, since the pair bounds all of the cloth.
 //! Solids bound steps too, by barriers of vertices and edges; those that move take with them what they would meet.
-//! Energies are computed on the host, and linear systems are solved at the place.
+//! Energies are computed on the host, and linear systems are solved on the backend.
 
 use std::sync::Arc;
 use std::time::Instant;

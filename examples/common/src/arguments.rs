@@ -1,4 +1,4 @@
-//! Arguments that several examples take, and the start of a program at the place of its choice.
+//! Arguments that several examples take, and the start of a program on the backend of its choice.
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ impl FromStr for Place {
     }
 }
 
-/// A program that runs at any place.
+/// A program that runs on any backend.
 pub trait Program: Send {
     /// Runs the program.
     ///
@@ -100,7 +100,7 @@ pub fn usage(told: &clap::Error) -> u8 {
     }
 }
 
-/// Runs a program at a place, in one pool of threads (0: one per core), prints its error, and returns [`exit_code`].
+/// Runs a program on a backend, in one pool of threads (0: one per core), prints its error, and returns [`exit_code`].
 pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
     // The library does not start threads: run everything inside one pool.
     let done = threads(count, || match place {

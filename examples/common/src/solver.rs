@@ -1,4 +1,4 @@
-//! Preconditioners by name, built at any place and timed.
+//! Preconditioners by name, built on any backend and timed.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -191,7 +191,7 @@ pub fn copied<B: Backend<Real = f64>>(mut recipe: Recipe<B::Vector>, on: &B) -> 
     })
 }
 
-/// A preconditioner at a place, for vectors on the host. If the place fails, z is NaN, which ends a descent.
+/// A preconditioner on a backend, for vectors on the host. If the place fails, z is NaN, which ends a descent.
 struct Copied<B: Backend> {
     on: B,
     inner: Built<B::Vector>,

@@ -36,12 +36,12 @@ pub(crate) struct Projective<B: Backend> {
     /// Storage for the next set of contacts.
     spare: Option<Contacts<f64>>,
     global: Option<Global<B>>,
-    /// The gradient, and A⁻¹ of it, at the place.
+    /// The gradient, and A⁻¹ of it, on the backend.
     vectors: Option<[B::Vector; 2]>,
     iterations: usize,
 }
 
-/// A at the place, and its preconditioner.
+/// A on the backend, and its preconditioner.
 struct Global<B: Backend> {
     matrix: B::Matrix,
     pattern: Arc<Pattern>,
@@ -49,7 +49,7 @@ struct Global<B: Backend> {
 }
 
 impl<B: Backend<Real = f64>> Projective<B> {
-    /// Returns the direction at the place `on`, with A and its preconditioner built for x. `recipe` builds
+    /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `recipe` builds
     /// the preconditioner, `stop` is the stopping rule of the global step, and `stale` is set when pins are
     /// added or removed.
     ///

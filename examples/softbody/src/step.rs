@@ -74,7 +74,7 @@ pub(crate) struct Stepper {
 }
 
 impl Stepper {
-    /// Creates the solver for the steps after `state`; linear systems are solved at the place. Nothing of an earlier solver is
+    /// Creates the solver for the steps after `state`; linear systems are solved on the backend. Nothing of an earlier solver is
     /// used, so that a run continued from a checkpoint computes the same bits.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ fn pins(forces: &mut Total<Part>) -> &mut Attachments {
     pins.expect("every scene has a list of pins")
 }
 
-/// Creates the descent direction, with the preconditioner that it needs at the place.
+/// Creates the descent direction, with the preconditioner that it needs on the backend.
 fn rule<B: Place<Real = f64>>(
     f: &mut Step,
     method: &Method,

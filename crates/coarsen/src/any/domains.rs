@@ -1,4 +1,4 @@
-//! Multilevel domains at any place.
+//! Multilevel domains on any backend.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Matrices, blocks and row sets at any place.
+//! Matrices, blocks and row sets on any backend.
 
 use std::marker::PhantomData;
 

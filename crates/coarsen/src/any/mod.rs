@@ -5,10 +5,10 @@
 //! | `place` | the place |
 //! | `backend` | the operations of the place as a backend |
 //! | `choice` | the choice of the place, by name, machine and environment |
-//! | `vector` | vectors and scalars at any place |
-//! | `matrix` | matrices, blocks and row sets at any place |
+//! | `vector` | vectors and scalars on any backend |
+//! | `matrix` | matrices, blocks and row sets on any backend |
 //! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any place |
-//! | `domains` | multilevel domains at any place |
+//! | `domains` | multilevel domains on any backend |
 //! | `waits` | how often the host has waited for a place, and what was moved |
 
 mod backend;

@@ -1,4 +1,4 @@
-//! Transfers between levels at any place.
+//! Transfers between levels on any backend.
 
 use coarsen_backend::{Cpu, SetupError, Transfer};
 use coarsen_core::Real;

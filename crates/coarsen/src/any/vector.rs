@@ -1,4 +1,4 @@
-//! Vectors and scalars at any place.
+//! Vectors and scalars on any backend.
 
 use std::ops::{Add, Div, Mul, Neg};
 

@@ -123,7 +123,7 @@ impl Driver {
         }
     }
 
-    /// Builds the preconditioner of a system at a place. `method` describes the grid.
+    /// Builds the preconditioner of a system on a backend. `method` describes the grid.
     ///
     /// Drivers that need [products](Needs::Products) or [coarse matrices](Needs::Quadrature) get what a system alone
     /// gives: block Jacobi and node embedding. [`TimeStepper::minimize`](super::TimeStepper::minimize) refuses them.

@@ -8,8 +8,8 @@
 //! | `here` | [`Hosted`] | an objective and a follower, for Newton's method |
 //! | `driver` | [`Driver`] | the drivers of a time step on a grid, by name |
 //! | `stepper` | [`TimeStepper`] | a driver with its vectors, kept between the time steps |
-//! | `placed` | [`Placed`] | `Hosted` with vectors and products at any place |
-//! | `newton_at` | [`NewtonAt`] | Newton's method on the host whose linear systems are solved at any place |
+//! | `placed` | [`Placed`] | `Hosted` with vectors and products on any backend |
+//! | `newton_at` | [`NewtonAt`] | Newton's method on the host whose linear systems are solved on any backend |
 
 mod driver;
 mod follower;

@@ -1,4 +1,4 @@
-//! Newton's method on the host whose linear systems are solved at a place.
+//! Newton's method on the host whose linear systems are solved on a backend.
 
 use coarsen_backend::Backend;
 use coarsen_core::{LinearOperator, Objective, Preconditioner};
@@ -9,12 +9,12 @@ use coarsen_sparse::SystemAt;
 use super::Follower;
 use super::placed::There;
 
-/// Newton's method for vectors on the host, with linear systems solved at a place.
+/// Newton's method for vectors on the host, with linear systems solved on a backend.
 ///
 /// A direction copies the values of the Hessian and the gradient to the place, and the direction back. These copies
 /// are three waits on a device; the preconditioner and the inner solve have their own waits in addition. Everything
 /// else, such as a line search, runs on the host without a wait. *Use* on devices, if energies are computed on the
-/// host. *Not* if they are computed at the place: there [`Placed`](super::Placed) keeps all vectors. *Cost* on the CPU
+/// host. *Not* if they are computed on the backend: there [`Placed`](super::Placed) keeps all vectors. *Cost* on the CPU
 /// two copies of a vector for each direction, and a second copy of the matrix.
 ///
 /// ```
@@ -31,22 +31,22 @@ use super::placed::There;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct NewtonAt<B: Backend, K> {
-    /// The method at the place.
+    /// The method on the backend.
     pub newton: Newton<B::Vector, K>,
     on: B,
     inverse: Follower<B::Vector>,
     hessian: There<B>,
     on_demand: bool,
-    /// The gradient and the direction at the place.
+    /// The gradient and the direction on the backend.
     g: B::Vector,
     d: B::Vector,
 }
 
 impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> NewtonAt<B, K> {
-    /// Returns the method for `size` unknowns, with a preconditioner at the place.
+    /// Returns the method for `size` unknowns, with a preconditioner on the backend.
     ///
     /// # Errors
-    /// The errors of vectors at the place.
+    /// The errors of vectors on the backend.
     pub fn new(
         newton: Newton<B::Vector, K>,
         inverse: Follower<B::Vector>,
@@ -70,7 +70,7 @@ impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> NewtonAt<B, K> {
     }
 }
 
-/// An objective at known points, with its Hessian at a place.
+/// An objective at known points, with its Hessian on a backend.
 struct At<'a, F, B: Backend> {
     f: &'a mut F,
     x: &'a [f64],
@@ -80,7 +80,7 @@ struct At<'a, F, B: Backend> {
     on_demand: bool,
 }
 
-/// The Hessian and the preconditioner at a place.
+/// The Hessian and the preconditioner on a backend.
 type Linear<'a, V> = (&'a dyn LinearOperator<V>, &'a mut dyn Preconditioner<V>);
 
 impl<F: SystemAt, B: Backend<Real = f64>> At<'_, F, B> {

@@ -1,7 +1,7 @@
-//! An objective on the host, with vectors at any place.
+//! An objective on the host, with vectors on any backend.
 //!
 //! Energies, gradients and Hessians are computed on the host. Directions, steps, inner products, products
-//! with the Hessian and the preconditioner run at the place. An evaluation copies the points to the host and
+//! with the Hessian and the preconditioner run on the backend. An evaluation copies the points to the host and
 //! the gradient to the place. An assembly copies the values of the Hessian to the place.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use coarsen_sparse::{Pattern, System, SystemAt};
 
 use super::{Follower, Follows};
 
-/// An objective, its Hessian and a preconditioner of the Hessian, for descents with vectors at a place.
+/// An objective, its Hessian and a preconditioner of the Hessian, for descents with vectors on a backend.
 ///
 /// [`Hosted`](super::Hosted) takes the same steps with `Vec<f64>`, without a copy. If the place fails, the
 /// points become NaN, which ends the descent. Reading x afterwards returns the error. *Cost*: an evaluation
@@ -46,7 +46,7 @@ pub struct Placed<F, B: Backend> {
     on_demand: bool,
 }
 
-/// The Hessian and the preconditioner at a place.
+/// The Hessian and the preconditioner on a backend.
 type Linear<'a, B> = (&'a <B as Backend>::Matrix, &'a mut Follower<<B as Backend>::Vector>);
 
 impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
@@ -89,7 +89,7 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Placed<F, B> {
     }
 }
 
-/// A matrix at a place and its pattern; `None` until it is needed, and after an error.
+/// A matrix on a backend and its pattern; `None` until it is needed, and after an error.
 pub(super) struct There<B: Backend>(Option<(B::Matrix, Arc<Pattern>)>);
 
 impl<B: Backend> Default for There<B> {

@@ -31,7 +31,7 @@ use super::{Built, Driver, Follower, Follows, Needs, Placed};
 /// of a stiff body is below the tolerance; without this step the body would never move. *Cost* of a step: one Hessian and one preconditioner for L-BFGS, one of each per
 /// iteration for Newton's method. The number of nodes may change from step to step. The pairs, the inner
 /// method and the vectors of the descent keep their memory; preconditioners are allocated in each step. Energies and
-/// Hessians are computed on the host, and everything else at the place ([`Placed`]).
+/// Hessians are computed on the host, and everything else on the backend ([`Placed`]).
 ///
 /// ```
 /// use coarsen::follow::{Driver, TimeStepper};
@@ -88,7 +88,7 @@ impl TimeStepper {
 }
 
 impl<B: Place<Real = f64>> TimeStepper<B> {
-    /// Returns a driver with the settings of the paper at a place.
+    /// Returns a driver with the settings of the paper on a backend.
     pub fn at(driver: Driver, on: B) -> Self {
         let inner = Stop { max_iterations: INNER, ..Stop::relative(0.0) };
         let forcing = Forcing::Preconditioned { floor: 0.0 };

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | chunk | `chunk` | this number of consecutive nodes of the global order |
 //! | S_d, (S_d A S_dᵀ)⁻¹ | `domains` | domains inside chunks, and their inverses |
-//! | r, z | | residual and correction of this rank, at its place |
+//! | r, z | | residual and correction of this rank, on its backend |
 //! | C r, Cᵀ z | `restrict`, `prolong` | sums over the domains of this rank, on the host |
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct LevelRows<C: Communicator> {
     pub(crate) sizes: Vec<f64>,
 }
 
-/// A level that is divided among the ranks, with its domains at the place S of each rank.
+/// A level that is divided among the ranks, with its domains on the backend S of each rank.
 pub(crate) struct Level<C: Communicator, S: RankBackend<C, Local: Place>> {
     /// Whole chunks for each rank.
     on: Arc<Partition<C>>,

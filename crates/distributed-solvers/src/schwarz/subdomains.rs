@@ -59,7 +59,7 @@ impl Default for DistSchwarz {
 /// The preconditioner over ranks. On the host, its bits do not depend on the number of ranks and on the layout. At other
 /// places, operators on different ranks agree up to round-off.
 ///
-/// The finest level is at the place S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
+/// The finest level is on the backend S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.
 pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: Place> = Host> {
     recipe: DistSchwarz,
@@ -92,7 +92,7 @@ impl DistSchwarz {
         self.build_at(on, rows, &Host::default())
     }
 
-    /// As [`build`](Self::build), with the finest level at a place of each rank, such as a device. The setup runs on the host.
+    /// As [`build`](Self::build), with the finest level on a backend of each rank, such as a device. The setup runs on the host.
     ///
     /// # Errors
     /// Those of [`build`](Self::build), and errors of the place.

@@ -57,7 +57,7 @@ impl Default for DistMultigrid {
     }
 }
 
-/// The preconditioner: one V-cycle over the levels. Those on the ranks are at the place S of each rank.
+/// The preconditioner: one V-cycle over the levels. Those on the ranks are on the backend S of each rank.
 ///
 /// `Display` prints a table of the levels.
 pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
@@ -110,7 +110,7 @@ impl DistMultigrid {
         self.build_at(on, rows, near_kernel, &Host::default())
     }
 
-    /// As [`build`](Self::build), with the levels on the ranks at a place of each rank, such as a device. The structure is
+    /// As [`build`](Self::build), with the levels on the ranks on a backend of each rank, such as a device. The structure is
     /// made on the host.
     ///
     /// # Errors

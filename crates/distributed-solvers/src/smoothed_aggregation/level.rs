@@ -11,7 +11,7 @@ use super::gathered::Gathered;
 use super::smoother::Chebyshev;
 use super::step::{LevelRows, Step};
 
-/// Matrices and vectors at the place S of each rank; `transfer` is on the host, for updates.
+/// Matrices and vectors on the backend S of each rank; `transfer` is on the host, for updates.
 pub(crate) struct Level<C: Communicator, S: RankBackend<C>> {
     on: Arc<Partition<C>>,
     a: S::Matrix,

@@ -15,7 +15,7 @@
 //! | p(D⁻¹A) | Chebyshev smoother | `smoother` |
 //! | | a coarse level on fewer ranks | `fewer` |
 //! | | the coarsest level on rank 0 | `gathered` |
-//! | | a level at the place of each rank, V-cycle | `level` |
+//! | | a level on the backend of each rank, V-cycle | `level` |
 //! | | levels, updates | [`hierarchy`](DistHierarchy) |
 //!
 //! *Reference* Tamstorf, Jones, McCormick 2015, Algorithm 3; Tuminaro & Tong 2000, "Parallel smoothed aggregation

@@ -28,7 +28,7 @@ pub(crate) struct Chebyshev<C: Communicator, S: RankBackend<C>> {
     scratch: S::Vector,
 }
 
-/// D⁻¹ at the place of each rank.
+/// D⁻¹ on the backend of each rank.
 struct Diagonal<C: Communicator, S: RankBackend<C>> {
     on: Arc<Partition<C>>,
     inverses: <S::Local as Backend>::Blocks,

@@ -1,4 +1,4 @@
-//! New values on an unchanged structure, computed at the place of the matrix.
+//! New values on an unchanged structure, computed on the backend of the matrix.
 //!
 //! From fine to coarse, the place computes the values of each level: A, its inverted diagonal, the bound of
 //! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level and the coarsest matrix,
@@ -19,7 +19,7 @@ pub struct NumericPlan<T: Real, B: NumericPlace> {
     products: Vec<B::Galerkin>,
     /// For each Galerkin product, the correction for the terms of its two levels.
     offsets: Vec<Option<B::Matrix>>,
-    /// The coarsest matrix at the place; `None` for a hierarchy of one level.
+    /// The coarsest matrix on the backend; `None` for a hierarchy of one level.
     coarsest: Option<B::Matrix>,
     host: Bsr<T>,
 }
@@ -59,8 +59,8 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         Ok(NumericPlan { products, offsets, coarsest, host })
     }
 
-    /// Updates the hierarchy to a matrix at the place, which has the pattern and layout of the build.
-    /// Matrices, inverted diagonals and bounds of all levels are computed at the place.
+    /// Updates the hierarchy to a matrix on the backend, which has the pattern and layout of the build.
+    /// Matrices, inverted diagonals and bounds of all levels are computed on the backend.
     ///
     /// Prolongations are kept, as with [`Keep::Transfers`](crate::Keep::Transfers). Nodes left out of
     /// aggregation stay left out, so build again after constraints are released. Host matrices

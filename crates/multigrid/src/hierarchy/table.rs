@@ -17,7 +17,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Returns the bytes of a level at the place and on the host. Shared patterns count once.
+    /// Returns the bytes of a level on the backend and on the host. Shared patterns count once.
     fn of<T: Real, B: Backend, X: Clone>(level: &Level<T, B, X>) -> Self {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
@@ -45,7 +45,7 @@ impl Bytes {
 }
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
-    /// Returns the bytes of all levels on the host and at the place. Shared patterns count once.
+    /// Returns the bytes of all levels on the host and on the backend. Shared patterns count once.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>()
             + self.bottom.bytes()

@@ -7,7 +7,7 @@ use coarsen_backend::{
 use coarsen_core::{Real, Vector};
 use coarsen_opencl::{DeviceMatrix, Format, OpenCl};
 
-/// The conformance tests at a place that may be missing.
+/// The conformance tests on a backend that may be missing.
 macro_rules! suite {
     ($name:ident, $place:expr, $tolerance:expr) => {
         mod $name {

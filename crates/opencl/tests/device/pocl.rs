@@ -34,7 +34,7 @@ fn load<T: Real>() -> Vec<T> {
     (0..EDGE * EDGE).map(|i| T::from_f64((i as f64 * 0.7).sin())).collect()
 }
 
-/// Jacobi at any place, by vector operations.
+/// Jacobi on any backend, by vector operations.
 struct Diagonal<V: Vector>(V);
 
 impl<V: Vector> Preconditioner<V> for Diagonal<V> {

@@ -1,4 +1,4 @@
-//! Tests at a place that divides small systems into chunks and changes matrices itself: sweeps and factors in
+//! Tests on a backend that divides small systems into chunks and changes matrices itself: sweeps and factors in
 //! the order of the chunks, and spectral radii.
 
 use std::sync::Arc;
@@ -229,7 +229,7 @@ fn incomplete_factors_in_the_order_of_the_place() {
     }
 }
 
-/// A smoother updated at its place equals the smoother built for the new matrix.
+/// A smoother updated on its backend equals the smoother built for the new matrix.
 #[test]
 fn smoothers_follow_a_matrix_at_its_place() {
     for b in [1, 2] {

@@ -192,7 +192,7 @@ fn a_prepared_matrix_has_its_radius() {
     }
 }
 
-/// Bytes count A and the blocks at the place, the blocks on the host, two vectors of the place and five
+/// Bytes count A and the blocks on the backend, the blocks on the host, two vectors of the place and five
 /// vectors of the estimate.
 #[test]
 fn bytes_are_those_of_the_arrays() {

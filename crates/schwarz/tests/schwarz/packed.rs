@@ -1,4 +1,4 @@
-//! Packed inverses: the order of tiles and entries, and the product with a vector, at a place.
+//! Packed inverses: the order of tiles and entries, and the product with a vector, on a backend.
 
 use std::sync::Arc;
 

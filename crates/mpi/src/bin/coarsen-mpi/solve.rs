@@ -99,7 +99,7 @@ fn on_cpu<C: Communicator>(
     Ok(Solved { x, setup, run, table, own, devices: None })
 }
 
-/// Solves A x = b at any place, and counts messages.
+/// Solves A x = b on any backend, and counts messages.
 pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     comm: &Counted<C>,
     options: &Solve,

@@ -3,7 +3,7 @@
 //! | step | what is timed |
 //! |---|---|
 //! | reading | until this rank has its rows, and has checked them |
-//! | setup of the matrix | its storage at its place, its lists of messages, the vectors |
+//! | setup of the matrix | its storage on its backend, its lists of messages, the vectors |
 //! | setup of the preconditioner | |
 //! | products | A x and b − A x, with x·y where a method asks for both at once |
 //! | preconditioner | z = M⁻¹ r, with r·z where a method asks for both at once |

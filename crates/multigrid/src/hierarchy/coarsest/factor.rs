@@ -27,13 +27,13 @@ const MEMORY: u64 = 4 << 30;
 /// The inverse then takes 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
-/// A factor or a pseudo-inverse of the coarsest matrix, and its copy at the place.
+/// A factor or a pseudo-inverse of the coarsest matrix, and its copy on the backend.
 pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
     /// The kind of this solver as a preconditioner.
     class: PreconditionerKind,
-    /// A⁺ at the place, if the place is remote and A is small.
+    /// A⁺ on the backend, if the place is remote and A is small.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
     host_x: Vec<B::Real>,

@@ -18,7 +18,7 @@ use num_traits::{Float, one, zero};
 use super::CoarsestSolve;
 use crate::{Grid, JacobiCg, ResidualReference};
 
-/// The matrix, its inverted block diagonal and the vectors of the method, at the place.
+/// The matrix, its inverted block diagonal and the vectors of the method, on the backend.
 pub(super) struct Iterative<T: Real, B: Backend> {
     recipe: JacobiCg,
     a: B::Matrix,
