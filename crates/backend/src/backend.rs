@@ -86,7 +86,7 @@ pub trait Backend: Clone + Send + 'static {
     /// The CPU returns a smoother that stores half of A. A [`NumericPlace`] returns `None`, because it writes
     /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
     /// and 2; the place does not check again. With `symmetric` the caller knows that later values are symmetric too,
-    /// and [`prepare`](Smoother::prepare) does not check it. *Cost* two passes over the pattern and one pass over half
+    /// and [`prepare`](Smoother::prepare) does not check it. The smoother stores its A and is never built again. *Cost* two passes over the pattern and one pass over half
     /// of A.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ pub trait Backend: Clone + Send + 'static {
         a: &Bsr<T>,
         omega: f64,
         symmetric: bool,
-    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         let _ = (a, omega, symmetric);
         Ok(None)
     }

@@ -45,5 +45,5 @@ pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use row_sets::RowSets;
 pub use setup::{Prepared, Reused, Setup, Update, UpdateExt};
-pub use smoother::{Smoother, SmootherFacts};
+pub use smoother::{Smoother, SmootherFacts, StoredBySmoother};
 pub use transfer::{MatrixTransfer, Transfer};

@@ -81,11 +81,11 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         a: &Bsr<T>,
         omega: f64,
         symmetric: bool,
-    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         match self {
             Self::Cpu(on) => {
                 let own = on.gauss_seidel(a, omega, symmetric)?;
-                Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<T, Self>>))
+                Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<Self, T>>))
             }
             #[cfg(feature = "opencl")]
             Self::OpenCl(_) => Ok(None),
