@@ -358,7 +358,7 @@ fn bad_input_is_named() {
     let build = |coarsening| node_embedding_of(coarsening).build(p.system(), &on).err().unwrap();
     let nodes = |spacing| Nodes::OfSystem { spacing, origin: [0.0; 3] };
     let error = build(NodeEmbedding::new(nodes(0.3)));
-    assert!(error.to_string().contains("node 0 "), "{error}");
+    assert!(error.to_string().contains("node 0: its position"), "{error}");
     for spacing in [0.0, f64::NAN, f64::INFINITY] {
         assert!(build(NodeEmbedding::new(nodes(spacing))).to_string().contains("spacing"));
     }
@@ -383,11 +383,11 @@ fn bad_input_is_named() {
         (
             vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
             p.system(),
-            "of node 3: the number of rest",
+            "node 3: the number of restraints is 2",
         ),
-        (vec![(4, Restraint::Slides([0.0; 3]))], p.system(), "of node 4: the length of its normal is 0"),
-        (vec![(3, Restraint::Slides([f64::NAN; 3]))], p.system(), "node 3: the length of its normal is NaN"),
-        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "of node 2: the number of unknowns"),
+        (vec![(4, Restraint::Slides([0.0; 3]))], p.system(), "node 4: the length of the normal of its restraint is 0"),
+        (vec![(3, Restraint::Slides([f64::NAN; 3]))], p.system(), "node 3: the length of the normal of its restraint is NaN"),
+        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
     ] {
         let error = restrained(restraints, a);
         assert!(error.contains(expected), "{error}");

@@ -39,7 +39,7 @@ pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
 pub use componentwise::{Components, Componentwise};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix, SYMMETRY_ROUND_OFF};
 pub use dense_blocks::DenseBlocks;
-pub use error::SetupError;
+pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;
 pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};

@@ -45,9 +45,9 @@ use cells::Cells;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Grid, JacobiCg, Multigrid, Smoothing, stiffen};
 use coarsen_relax::GaussSeidel;
 pub use kernel::Kernel;
-pub use nodes::Nodes;
+pub use nodes::{Nodes, OffGrid};
 use product::{Product, Window};
-pub use restraints::Restraint;
+pub use restraints::{Restraint, WrongRestraint};
 use restraints::Restraints;
 use still::Still;
 

@@ -133,6 +133,20 @@ impl Default for Skinning {
     }
 }
 
+/// A level of skinning has fewer handles than parts that need one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the body has {parts} parts without couplings between them, but coarse level {level} has {handles} handles; give at least one handle for each part, or leave the numbers to the default"
+)]
+pub struct TooFewHandles {
+    /// The coarse level, counted from 1.
+    pub level: usize,
+    /// The number of its handles.
+    pub handles: usize,
+    /// The number of parts.
+    pub parts: usize,
+}
+
 /// The state of a level of [`Skinning`].
 #[derive(Clone, Debug)]
 pub struct Controlled {
@@ -293,7 +307,8 @@ impl Skinning {
         for (level, &given) in self.handles.iter().enumerate() {
             let parts = handles.count(level);
             if parts > given {
-                return Err(SetupError::Handles { level: level + 1, handles: given, parts });
+                let few = TooFewHandles { level: level + 1, handles: given, parts };
+                return Err(SetupError::of_method(None, few));
             }
         }
         Ok(())

@@ -51,7 +51,7 @@ use smooth::{Filter, RowPattern, Tentative, smooth};
 use special::Special;
 use tentative::{Held, tentative};
 
-pub use connection::Spreading;
+pub use connection::{EmptySet, Spreading};
 pub use plain_aggregation::{PlainAggregation, plain_aggregation};
 pub use ranks::{GhostNode, RankAggregates};
 pub use recipe::{Modes, SmoothedAggregation, Spread};
