@@ -385,8 +385,16 @@ fn bad_input_is_named() {
             p.system(),
             "node 3: the number of restraints is 2",
         ),
-        (vec![(4, Restraint::Slides([0.0; 3]))], p.system(), "node 4: the length of the normal of its restraint is 0"),
-        (vec![(3, Restraint::Slides([f64::NAN; 3]))], p.system(), "node 3: the length of the normal of its restraint is NaN"),
+        (
+            vec![(4, Restraint::Slides([0.0; 3]))],
+            p.system(),
+            "node 4: the length of the normal of its restraint is 0",
+        ),
+        (
+            vec![(3, Restraint::Slides([f64::NAN; 3]))],
+            p.system(),
+            "node 3: the length of the normal of its restraint is NaN",
+        ),
         (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
     ] {
         let error = restrained(restraints, a);

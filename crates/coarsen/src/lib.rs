@@ -54,6 +54,7 @@
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | [`solve`], [`Solver`] | one line for a program: the method is chosen, and kept for the next system |
 //! | [`Step`] | the linear system of a time step, with a preconditioner that follows it |
+//! | [`RebuildPolicy`] | when to rebuild, update, patch or keep a preconditioner |
 //! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |
 //! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
@@ -66,6 +67,7 @@ mod error;
 #[cfg(feature = "optimize")]
 pub mod follow;
 mod over_domains;
+mod rebuild_policy;
 mod solver;
 mod step;
 
@@ -80,12 +82,13 @@ pub use solver::{Solver, solve};
 pub use step::{Followed, Step};
 
 pub use coarsen_core::{
-    Accepted, Action, Cancel, Decision, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity,
-    Iteration, LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
-    PreconditionerKind, Real, RebuildPolicy, Report, RitzValues, Scalar, Stop, Vector, every, from_fn,
-    largest, parallel, power_of_two,
+    Accepted, Cancel, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity, Iteration,
+    LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
+    PreconditionerKind, Real, Report, RitzValues, Scalar, Stop, Vector, every, from_fn, largest, parallel,
+    power_of_two,
 };
 pub use over_domains::OverDomains;
+pub use rebuild_policy::{Action, Decision, RebuildPolicy};
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,
     coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_krylov as krylov,

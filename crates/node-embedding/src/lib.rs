@@ -47,8 +47,8 @@ use coarsen_relax::GaussSeidel;
 pub use kernel::Kernel;
 pub use nodes::{Nodes, OffGrid};
 use product::{Product, Window};
-pub use restraints::{Restraint, WrongRestraint};
 use restraints::Restraints;
+pub use restraints::{Restraint, WrongRestraint};
 use still::Still;
 
 /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020

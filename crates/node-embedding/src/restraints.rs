@@ -47,9 +47,8 @@ impl Restraints {
             let Some(place) = all.get_mut(at) else {
                 return Err(SetupError::NoNode { what: "NodeEmbedding::restraints", node: at, nodes: rows });
             };
-            let wrong = |what, found, range| {
-                Err(SetupError::of_method(at, WrongRestraint { what, found, range }))
-            };
+            let wrong =
+                |what, found, range| Err(SetupError::of_method(at, WrongRestraint { what, found, range }));
             if place.is_some() {
                 return wrong("the number of restraints", 2.0, "1; name every node once");
             }
@@ -62,7 +61,11 @@ impl Restraints {
                     }
                     let length = normal[..b].iter().map(|n| n * n).sum::<f64>().sqrt();
                     if !(length > 0.0 && length.is_finite()) {
-                        return wrong("the length of the normal of its restraint", length, "above 0 and finite");
+                        return wrong(
+                            "the length of the normal of its restraint",
+                            length,
+                            "above 0 and finite",
+                        );
                     }
                     Restraint::Slides(std::array::from_fn(|k| if k < b { normal[k] / length } else { 0.0 }))
                 }

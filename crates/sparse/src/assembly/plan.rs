@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, each};
-use coarsen_core::{Buckets, Real, simd};
+use coarsen_core::{Real, simd};
 
 use crate::rows::{BlockRows, LEAF};
-use crate::{Bsr, Pattern, SparseError, fits};
+use crate::{Bsr, Buckets, Pattern, SparseError, fits};
 
 /// The plan for assembling a matrix from a stream of blocks, computed once per mesh and used in every step.
 ///
