@@ -150,6 +150,7 @@ impl Rows for SparseError {
     fn rows(&mut self) -> Vec<&mut usize> {
         match self {
             Self::NotFinite { row, column } => vec![row, column],
+            Self::NoDiagonal { node } => vec![node],
             _ => Vec::new(),
         }
     }

@@ -197,11 +197,7 @@ const SECOND: Chebyshev = Chebyshev {
 /// a smoother that is updated in place:
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Smoother};
-/// use coarsen_core::{LinearOperator, PreconditionerKind, Stop};
-/// use coarsen_krylov::Cg;
-/// use coarsen_multigrid::{Grid, Multigrid};
-/// use coarsen_sparse::Bsr;
+/// use coarsen_multigrid::{Bsr, Cg, Cpu, Grid, LinearOperator, Multigrid, PreconditionerKind, Smoother, Stop, assembly};
 ///
 /// struct Damped {
 ///     d: Vec<f64>,
@@ -223,10 +219,12 @@ const SECOND: Chebyshev = Chebyshev {
 ///     fn kind(&self) -> PreconditionerKind { PreconditionerKind::Symmetric }
 /// }
 ///
-/// # let a = coarsen_problems::Problem::parse("poisson2d:40", &Default::default())?.matrix;
-/// let m = Multigrid::geometric([40, 40, 1]).smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
+/// let line = (0..1023).flat_map(|i| [(i, i, 2.0), (i, i + 1, -1.0), (i + 1, i, -1.0)]); // −u″
+/// let entries: Vec<_> = line.filter(|&(i, j, _)| i.max(j) < 1023).collect();
+/// let a = assembly::from_triplets(1023, 1023, &entries)?;
+/// let m = Multigrid::geometric([1023, 1, 1]).smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
 /// let mut m = m.build(&a, &Cpu::new())?;
-/// let (b, mut x) = (vec![1.0; 1600], vec![0.0; 1600]);
+/// let (b, mut x) = (vec![1.0; 1023], vec![0.0; 1023]);
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -42,6 +42,8 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
 use cells::Cells;
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Grid, JacobiCg, Multigrid, Smoothing, stiffen};
 use coarsen_relax::GaussSeidel;
 pub use kernel::Kernel;

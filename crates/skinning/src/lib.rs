@@ -41,6 +41,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation};
 
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, Multigrid, Smoothing, stiffen};
 pub use cut::Cut;
 use frame::Frame;
