@@ -4,6 +4,7 @@
 //! One task writes a row, in stream order. So no atomics, colours or copies of the matrix are needed, and the
 //! bits do not depend on the number of threads.
 
+use std::borrow::Borrow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -59,8 +60,8 @@ const AHEAD: usize = 4;
 const LINE: usize = 64;
 
 impl Assembly {
-    /// The plan of a stream whose entry k goes to block (row, column) = `places[k]` of a matrix of `rows` x
-    /// `columns` blocks. As in a [`Pattern`], `rows` and `columns` count blocks, because a plan applies to
+    /// The plan of a stream whose entry k goes to block (row, column) = `places[k]`, of a slice or an iterator, of a matrix
+    /// of `rows` x `columns` blocks. As in a [`Pattern`], `rows` and `columns` count blocks, because a plan applies to
     /// blocks of any size.
     ///
     /// # Errors
@@ -69,8 +70,9 @@ impl Assembly {
     pub fn new(
         rows: usize,
         columns: usize,
-        places: impl ExactSizeIterator<Item = (u32, u32)> + Clone,
+        places: impl IntoIterator<Item: Borrow<(u32, u32)>, IntoIter: ExactSizeIterator + Clone>,
     ) -> Result<Self, SparseError> {
+        let places = places.into_iter().map(|place| *place.borrow());
         let limit = u32::MAX as usize;
         for (what, count) in [("entries", places.len()), ("block rows", rows), ("block columns", columns)] {
             if count > limit {
