@@ -32,7 +32,10 @@ fn diagonals_are_added_to_stored_blocks() {
         let missing = stored.iter().position(|s| !s).unwrap();
         let mut same = before.clone();
         assert_eq!(same.add_diagonal(&[1.0; 5]), Err(SparseError::NoDiagonal { node: missing }));
-        assert!(matches!(same.add_diagonal(&[1.0; 4]), Err(SparseError::Length { expected: 5, found: 4, .. })));
+        assert!(matches!(
+            same.add_diagonal(&[1.0; 4]),
+            Err(SparseError::Length { expected: 5, found: 4, .. })
+        ));
         assert_eq!(same, before);
     }
     let wide = random::matrix(4, 4, (2, 3), 2, 5);
