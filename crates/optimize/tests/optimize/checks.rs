@@ -2,7 +2,7 @@
 
 use coarsen_core::{Error, LinearOperator, Objective};
 use coarsen_optimize::{
-    Rosenbrock, check_gradient, check_gradient_by_duals, check_hessian, check_hessian_by_duals,
+    Dual, Rosenbrock, check_gradient, check_gradient_by_duals, check_hessian, check_hessian_by_duals,
 };
 
 /// Rosenbrock's value with a gradient that is wrong in one entry.
