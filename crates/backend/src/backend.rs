@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
-use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
+use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers};
 
 /// A place that stores vectors, matrices and small inverses and computes with them.
 ///
@@ -46,6 +46,12 @@ pub trait Backend: Clone + Send + 'static {
     /// solve on the host, and smoothers whose result does not depend on an order of rows.
     fn is_remote(&self) -> bool {
         false
+    }
+
+    /// Returns the transfers between host and backend since the backend was made; none on the CPU. *Use* to see what a
+    /// method costs on a device, where a wait takes longer than a small kernel.
+    fn transfers(&self) -> Transfers {
+        Transfers::default()
     }
 
     /// Copies host entries to a new vector.

@@ -71,10 +71,7 @@ mod rebuild_policy;
 mod solver;
 mod step;
 
-pub use any::{
-    AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Transfers, Unavailable,
-    Waits,
-};
+pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 #[cfg(feature = "contact")]
 pub use contact_stepper::{ContactStepper, StepFault};
 pub use error::AnyError;
@@ -84,8 +81,7 @@ pub use step::{Followed, Step};
 pub use coarsen_core::{
     Accepted, Cancel, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity, Iteration,
     LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
-    PreconditionerKind, Real, Report, RitzValues, Scalar, Stop, Vector, every, from_fn, largest, parallel,
-    power_of_two,
+    PreconditionerKind, Real, Report, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
 };
 pub use over_domains::OverDomains;
 pub use rebuild_policy::{Action, Decision, RebuildPolicy};
@@ -103,7 +99,7 @@ pub use {
     coarsen_smoothed_aggregation::smoothed_aggregation,
 };
 
-pub use coarsen_backend::Cpu;
+pub use coarsen_backend::{Cpu, Transfers};
 pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Minres};
 pub use coarsen_sparse::assembly;
 
@@ -123,7 +119,7 @@ pub use coarsen_sparse::interop;
 pub mod prelude {
     pub use crate::{AnyBackend, AnyError, BackendChoice, OverDomains, Solver};
     pub use coarsen_auto::Auto;
-    pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
+    pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, Update};
     pub use coarsen_constraints::{Constraints, prefilter};
     pub use coarsen_core::{
         History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real,

@@ -51,7 +51,7 @@ pub use compiled::Compiled;
 pub use error::Error;
 pub use largest::largest;
 pub use mixed_precision::MixedPrecision;
-pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};
+pub use monitor::{Every, History, Iteration, Monitor, every};
 pub use narrow::F32Preconditioner;
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};

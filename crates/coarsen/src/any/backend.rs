@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
+use coarsen_backend::{
+    Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers,
+};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
@@ -45,6 +47,14 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
             Self::Cpu(on) => on.is_remote(),
             #[cfg(feature = "opencl")]
             Self::OpenCl(on) => on.is_remote(),
+        }
+    }
+
+    fn transfers(&self) -> Transfers {
+        match self {
+            Self::Cpu(on) => on.transfers(),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.transfers(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, RowSets, Setup, SetupError, Smoother,
-    SweepDirection, UpdateExt,
+    SweepDirection, Update,
 };
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};

@@ -1,6 +1,6 @@
 //! Properties of built objects: kinds, bytes, radii, reuse in updates, blocks and spectra.
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, Update};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_problems::elasticity3d;
 use coarsen_relax::{

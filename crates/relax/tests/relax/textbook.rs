@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use coarsen_backend::{Cpu, Setup, SetupError, Smoother, UpdateExt};
+use coarsen_backend::{Cpu, Setup, SetupError, Smoother, Update};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, from_fn};
 use coarsen_relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Ic0, Ilu0, Jacobi, Scaling, Spai0};
 use coarsen_sparse::{Bsr, assembly};
