@@ -80,7 +80,7 @@ fn sides() -> Outcome<Vec<usize>> {
 }
 
 /// The bytes of the prolongations and of the coarse matrices.
-fn levels<T: Real, B: Backend, C: Coarsening<T>, S>(m: &Hierarchy<T, B, C, S>) -> usize {
+fn levels<T: Real, B: Backend>(m: &Hierarchy<T, B>) -> usize {
     let coarse = |l: usize| m.matrix(l).map_or(0, |a| a.bytes()) + m.prolongation(l).map_or(0, |p| p.bytes());
     (0..m.levels()).map(coarse).sum()
 }

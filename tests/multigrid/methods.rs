@@ -19,7 +19,7 @@ fn solved<C: Coarsening<f64> + 'static>(
     recipe: Multigrid<C>,
     a: &Bsr<f64>,
     method: &mut dyn Krylov<Vec<f64>>,
-) -> (usize, Hierarchy<f64, Cpu, C>) {
+) -> (usize, Hierarchy) {
     let mut m = recipe.build(a, &Cpu::new()).unwrap();
     let (b, mut x) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
     let report = method.solve(a, &mut m, &b, &mut x).unwrap();

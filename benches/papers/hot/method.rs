@@ -213,7 +213,7 @@ impl How {
 }
 
 /// The blocks of a matrix and of the coarse matrices.
-fn blocks<C: Coarsening<f64>>(fine: usize, m: &Hierarchy<f64, Cpu, C>) -> Vec<usize> {
+fn blocks(fine: usize, m: &Hierarchy) -> Vec<usize> {
     let coarse = (1..m.levels()).filter_map(|level| m.matrix(level)).map(|a| a.pattern().len());
     std::iter::once(fine).chain(coarse).collect()
 }

@@ -1,10 +1,8 @@
 //! Preconditioners by name.
 
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
-use coarsen_core::{
-    Error, F32Preconditioner, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector,
-};
-use coarsen_multigrid::{Coarsening, F32Hierarchy, Hierarchy, Multigrid};
+use coarsen_core::{Error, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_multigrid::{F32Hierarchy, Hierarchy, Multigrid};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_skinning::Skinning;
@@ -163,7 +161,7 @@ fn one_level<V: Vector>(built: impl Prepared<V, f64> + 'static) -> Result<Built<
     Ok((Box::new(built), None))
 }
 
-fn levels<T: Real, B: Backend, C: Coarsening<T>>(built: &Hierarchy<T, B, C>) -> Levels {
+fn levels<T: Real, B: Backend>(built: &Hierarchy<T, B>) -> Levels {
     let (count, operator_complexity) = (built.levels(), built.operator_complexity());
     Levels { count, operator_complexity, table: built.to_string() }
 }
@@ -197,9 +195,9 @@ impl Builder for Host<'_> {
 }
 
 /// Builds a hierarchy that is computed and applied in f32, for vectors in another precision.
-fn in_f32<V: Real, C: Coarsening<f32> + 'static>(
+fn in_f32<V: Real>(
     system: System<'_, f64>,
-    build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy<C>, SetupError>,
+    build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy, SetupError>,
 ) -> Result<Built<Vec<V>>, SetupError> {
     let matrix = system.whole()?.to::<f32>();
     let hierarchy = build(rounded(system, &matrix))?;
@@ -214,12 +212,12 @@ fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32>
 }
 
 /// A hierarchy in f32, and the matrix to which updates are rounded.
-struct SinglePrecision<C: Coarsening<f32>> {
-    hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>, C>>,
+struct SinglePrecision {
+    hierarchy: F32Hierarchy,
     matrix: Bsr<f32>,
 }
 
-impl<V: Real, C: Coarsening<f32>> Preconditioner<Vec<V>> for SinglePrecision<C> {
+impl<V: Real> Preconditioner<Vec<V>> for SinglePrecision {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         self.hierarchy.apply(r, z);
     }
@@ -233,7 +231,7 @@ impl<V: Real, C: Coarsening<f32>> Preconditioner<Vec<V>> for SinglePrecision<C> 
     }
 }
 
-impl<C: Coarsening<f32>> Update<f64> for SinglePrecision<C> {
+impl Update<f64> for SinglePrecision {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
         let whole = system.whole()?;
         match self.matrix.pattern() == whole.pattern() && self.matrix.block() == whole.block() {

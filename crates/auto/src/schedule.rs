@@ -22,7 +22,7 @@
 use std::ops::ControlFlow;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Iteration, Outcome, Real, RitzValues, Vector};
+use coarsen_core::{Iteration, Outcome, Real, Vector};
 use coarsen_direct::FactorStats;
 
 use crate::ending::Ending;
@@ -353,7 +353,7 @@ impl Monitor<'_, '_> {
     /// iterations so far.
     pub(crate) fn observe<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         let condition = || {
-            let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
+            let [low, high] = it.ritz_values.and_then(|extremes| extremes())?;
             Some(high / low)
         };
         self.see(it.number, it.relative.as_f64(), &condition)

@@ -6,11 +6,11 @@ use coarsen_auto::build::{Parameters, build};
 use coarsen_auto::solve::{Attempt, DIRECT, krylov, negated};
 use coarsen_auto::{Auto, Ending, Method, Precond, Solved};
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{Action, Outcome, Stop};
+use coarsen_core::{Outcome, Stop};
 use coarsen_krylov::{Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
-use crate::{AnyError, Step};
+use crate::{Action, AnyError, Step};
 
 /// Solves A x = b by the method with the lowest forecast ([`auto`](crate::auto)), and returns x with the report.
 ///

@@ -3,6 +3,7 @@
 //! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop,
 //! cycles, updates and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`. Methods are crates
 //! over this one: `coarsen-smoothed-aggregation`, `coarsen-skinning`, `coarsen-node-embedding`, `coarsen-ruge-stueben`.
+//! A program on this crate alone, or on the crate of one method, needs no other one ([`SmootherRecipe`] has an example).
 //!
 //! | file | what |
 //! |---|---|
@@ -22,6 +23,15 @@ mod multigrid;
 mod narrow;
 mod per_level;
 mod stiffen;
+
+// What a program on this crate alone needs.
+pub use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, Smoother, SmootherFacts};
+pub use coarsen_core::{
+    Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Report, Stop, from_fn,
+};
+pub use coarsen_krylov::{self as krylov, Cg, FlexibleCg};
+pub use coarsen_sparse::{self as sparse, Bsr, System, assembly};
+pub use {coarsen_core as core, coarsen_relax as relax};
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;

@@ -61,9 +61,9 @@ pub(crate) fn radius_and_class<T: Real>(
     Ok((radius, class))
 }
 
-/// Updates a smoother by its two phases, or builds it again if the block size or the pattern changed.
+/// Updates a smoother that stores A by its two phases, or builds it again if the block size or the pattern changed.
 /// `prepare` checks that values are finite.
-pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
+pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<B, T>>(
     method: &mut M,
     system: System<'_, T>,
     (block, pattern): (usize, &Arc<Pattern>),

@@ -19,6 +19,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, assembly};
 
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, Multigrid};
 
 /// Returns classical algebraic multigrid with θ = 1/4 and Gauss-Seidel, forward before and backward after

@@ -42,6 +42,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Compiled, Error, Real};
 use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel};
 
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
 use connection::Aggregates;
 use hubs::Hubs;
@@ -51,7 +53,7 @@ use smooth::{Filter, RowPattern, Tentative, smooth};
 use special::Special;
 use tentative::{Held, tentative};
 
-pub use connection::Spreading;
+pub use connection::{EmptySet, Spreading};
 pub use plain_aggregation::{PlainAggregation, plain_aggregation};
 pub use ranks::{GhostNode, RankAggregates};
 pub use recipe::{Modes, SmoothedAggregation, Spread};

@@ -81,7 +81,7 @@ mod world;
 
 use std::process::ExitCode;
 
-use coarsen::{Waits, schwarz};
+use coarsen::schwarz;
 use coarsen_distributed::Communicator;
 use examples_common::Failure;
 use examples_common::arguments::{Program, Unconverged, launch};
@@ -95,7 +95,7 @@ pub fn start(options: &Options) -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
         if self.ranks > 0 {
             return ranks::as_threads(self);
         }

@@ -2,7 +2,7 @@
 
 use coarsen::elastic::Total;
 use coarsen::mesh::Mesh;
-use coarsen::{Waits, schwarz};
+use coarsen::schwarz;
 use coarsen_contact::{ContactError, Crossing, Topology};
 use examples_common::Failure;
 use examples_common::files::{Fingerprint, read_state};
@@ -28,7 +28,7 @@ use crate::thickness::thickness;
 use crate::world::{Fixed, GRAVITY, World, all};
 
 /// A scene, the solver of its steps, and how frames are drawn.
-struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
+struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     on: B,
     options: &'a Options,
     sheet: Sheet,
@@ -42,10 +42,7 @@ struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
 ///
 /// # Errors
 /// Those of the scene, of files and of steps.
-pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
-    on: B,
-    options: &Options,
-) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A sheet and a scene.
     options.method.solver.check(&options.method.levels)?;
     if options.systems > 0 && options.method.obstacles == Obstacles::Constraints {
@@ -257,7 +254,7 @@ pub(crate) fn check_scales(
     scales::check(fabrics, &x, &weight, tolerance)
 }
 
-impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
+impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::Parser;
 use coarsen::prelude::*;
-use coarsen::{BackendChoice, Waits, schwarz};
+use coarsen::{BackendChoice, schwarz};
 
 use crate::Failure;
 
@@ -47,7 +47,7 @@ pub trait Program: Send {
     ///
     /// # Errors
     /// Whatever fails.
-    fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure>;
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure>;
 }
 
 /// Frames or steps that ended at a limit before they met the tolerance. All files are written.

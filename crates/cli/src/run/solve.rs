@@ -189,7 +189,7 @@ fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
             *node = nodes[*node];
             *first_row = *node * block;
         }
-        Ending::Setup(SetupError::OffGrid { node, .. } | SetupError::Domain { node, .. }) => {
+        Ending::Setup(SetupError::Method { node: Some(node), .. } | SetupError::Domain { node, .. }) => {
             *node = nodes[*node]
         }
         other => other.rows().into_iter().for_each(|at| *at = row(*at)),

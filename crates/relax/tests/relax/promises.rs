@@ -1,6 +1,6 @@
 //! Properties of built objects: kinds, bytes, radii, reuse in updates, blocks and spectra.
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, UpdateExt};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Reused, Setup, SetupError, Smoother, Update};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_problems::elasticity3d;
 use coarsen_relax::{
@@ -354,7 +354,7 @@ fn the_shift_is_a_share_of_the_diagonal() {
 fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
     let a = elasticity3d(3, 1.0).unwrap().matrix;
     let mut m = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
-    assert_eq!((m.matrix().is_none(), m.kind()), (true, PreconditionerKind::Symmetric));
+    assert_eq!((m.matrix().is_none(), Smoother::kind(&m)), (true, PreconditionerKind::Symmetric));
     let mut wind = a.clone();
     let far = wind.pattern().range(0).find(|&k| wind.pattern().indices()[k] != 0).unwrap();
     wind.values_mut()[9 * far] += 1.0;
@@ -367,10 +367,13 @@ fn an_update_that_is_not_symmetric_sweeps_whole_rows() {
     let before = applied(&mut m);
     m.update(&wind).unwrap();
     let mut fresh = GaussSeidel::default().build(&wind, &Cpu::new()).unwrap();
-    assert_eq!((m.kind(), fresh.kind()), (PreconditionerKind::Linear, PreconditionerKind::Linear));
+    assert_eq!(
+        (Smoother::kind(&m), Smoother::kind(&fresh)),
+        (PreconditionerKind::Linear, PreconditionerKind::Linear)
+    );
     assert_eq!(applied(&mut m), applied(&mut fresh));
     m.update(&a).unwrap();
-    assert_eq!(m.kind(), PreconditionerKind::Symmetric);
+    assert_eq!(Preconditioner::kind(&m), PreconditionerKind::Symmetric);
     assert_eq!(before, applied(&mut m));
 }
 
@@ -389,7 +392,7 @@ fn known_symmetry_is_not_checked() {
         m.prepare(&wind).unwrap();
         assert_eq!(m.facts().largest.is_some(), symmetric);
         m.update(&twice).unwrap();
-        assert_eq!((m.matrix().is_none(), m.kind()), (true, PreconditionerKind::Symmetric));
+        assert_eq!((m.matrix().is_none(), Smoother::kind(&m)), (true, PreconditionerKind::Symmetric));
         let largest = m.facts().largest.unwrap();
         let mut not_finite = a.clone();
         not_finite.values_mut()[9 * far] = f64::NAN;

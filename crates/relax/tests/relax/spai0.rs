@@ -14,7 +14,7 @@ fn blocks(a: &Bsr<f64>) -> Vec<Vec<f64>> {
     for j in 0..n {
         let (mut unit, mut x) = (vec![0.0; n], vec![f64::NAN; n]);
         unit[j] = 1.0;
-        step.pre_smooth(&unit, &mut x);
+        step.pre_smooth(a, &unit, &mut x);
         for (i, x) in x.into_iter().enumerate() {
             if i / b == j / b {
                 blocks[j / b][i % b * b + j % b] = x / omega;

@@ -13,11 +13,11 @@ mod plan;
 
 use std::sync::Arc;
 
+use coarsen_core::Real;
 use coarsen_core::parallel;
-use coarsen_core::{Buckets, Real};
 use rayon::prelude::*;
 
-use crate::{Bsr, Pattern, SparseError};
+use crate::{Bsr, Buckets, Pattern, SparseError};
 
 pub use plan::Assembly;
 

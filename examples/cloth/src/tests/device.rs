@@ -1,6 +1,6 @@
 //! Steps with linear systems solved on a device: those of the CPU, with few waits.
 
-use coarsen::Waits;
+use coarsen::backend::Backend;
 use examples_common::device::opencl;
 
 use super::{Folder, Options, check_balance, distance};
@@ -49,7 +49,7 @@ fn a_device_takes_the_steps_of_the_cpu() {
             assert!(row.waits > 0 && row.waits < 10 * row.steps as u64, "{scene}: {row}");
             assert_eq!(row.inner, 64 * row.outer);
         }
-        assert!(expected.iter().all(|row| row.waits == 0) && on.waits() > 0);
+        assert!(expected.iter().all(|row| row.waits == 0) && on.transfers().waits > 0);
         assert_eq!(scene == "drop-horizontal", found[3].contacts > 0, "{scene}");
     }
 }

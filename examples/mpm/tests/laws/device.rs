@@ -1,7 +1,7 @@
 //! Steps on a device: those of the CPU, with counted transfers.
 
 use clap::Parser;
-use coarsen::Waits;
+use coarsen::backend::Backend;
 use examples_common::device::opencl;
 use mpm::options::Options;
 use mpm::rows::Row;

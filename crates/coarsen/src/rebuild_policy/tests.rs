@@ -143,3 +143,18 @@ fn updates_that_are_not_done_forget_nothing() {
     policy.learn(24, Outcome::Converged);
     assert_eq!(policy.decide(false), Action::Keep);
 }
+
+#[test]
+fn decisions_tell_their_reason() {
+    let decision = Decision {
+        action: Action::Build,
+        decided: Action::Build,
+        first: true,
+        before: None,
+        limit: None,
+        after: None,
+    };
+    assert!(decision.to_string().ends_with(": the first"), "{decision}");
+    let unknown = Decision { first: false, ..decision };
+    assert!(unknown.to_string().ends_with("was not reported"), "{unknown}");
+}

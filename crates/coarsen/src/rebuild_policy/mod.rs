@@ -2,7 +2,7 @@
 
 use std::{fmt, mem};
 
-use crate::Outcome;
+use coarsen_core::Outcome;
 
 /// The treatment of a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl fmt::Display for Decision {
 /// between; here the iteration counts decide.
 ///
 /// ```
-/// use coarsen_core::{Action, Outcome, RebuildPolicy};
+/// use coarsen::{Action, Outcome, RebuildPolicy};
 /// let mut policy = RebuildPolicy::default();
 /// policy.price = 10;
 /// let mut decide = |touched, iterations| {

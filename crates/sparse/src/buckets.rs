@@ -8,7 +8,7 @@
 /// 3, §5.2, algorithm D.
 ///
 /// ```
-/// use coarsen_core::Buckets;
+/// use coarsen_sparse::Buckets;
 /// let keys = [2, 0, 2, 1];
 /// let mut buckets = Buckets::new(3);
 /// keys.iter().for_each(|&key| buckets.count(key));
@@ -73,7 +73,7 @@ impl Buckets {
 /// item, or `None` for an item that is left out.
 ///
 /// ```
-/// let (starts, sorted) = coarsen_core::by_bucket(2, [1, 0, 7, 1].map(|k| (k < 2).then_some(k)).into_iter());
+/// let (starts, sorted) = coarsen_sparse::by_bucket(2, [1, 0, 7, 1].map(|k| (k < 2).then_some(k)).into_iter());
 /// assert_eq!((starts, sorted), (vec![0, 1, 3], vec![1, 0, 3]));
 /// ```
 pub fn by_bucket(count: usize, of: impl Iterator<Item = Option<usize>> + Clone) -> (Vec<usize>, Vec<u32>) {
@@ -86,35 +86,4 @@ pub fn by_bucket(count: usize, of: impl Iterator<Item = Option<usize>> + Clone) 
         }
     }
     (buckets.into_starts(), sorted)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Compares with a stable sort.
-    #[test]
-    fn items_of_a_bucket_keep_their_order() {
-        let mut random = crate::SplitMix64::new(3);
-        for (items, count) in [(0, 0), (0, 4), (1, 1), (500, 7), (500, 900)] {
-            let keys: Vec<usize> = (0..items).map(|_| random.bits() as usize % count).collect();
-            let (starts, sorted) = by_bucket(count, keys.iter().map(|&key| Some(key)));
-            let mut expected: Vec<u32> = (0..items as u32).collect();
-            expected.sort_by_key(|&item| keys[item as usize]);
-            assert_eq!(sorted, expected);
-            let start = |bucket: usize| keys.iter().filter(|&&key| key < bucket).count();
-            assert_eq!(starts, (0..=count).map(start).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn memory_is_used_again() {
-        let mut buckets = Buckets::reuse(vec![9; 40], 3);
-        let kept = buckets.starts.as_ptr();
-        buckets.count(1);
-        assert_eq!(buckets.sum_up(), 1);
-        assert_eq!(buckets.place(1), 0);
-        let starts = buckets.into_starts();
-        assert_eq!((&starts[..], starts.as_ptr()), (&[0, 0, 1, 1][..], kept));
-    }
 }
