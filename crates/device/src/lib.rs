@@ -76,7 +76,7 @@ pub use driver::{Access, Api, Argument, Built, Driver, Kernel, Object, Recorded,
 pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;
-pub use matrix::{BlockRows, DeviceMatrix, DeviceSymmetric, Format, Operand};
+pub use matrix::{DeviceMatrix, DeviceSymmetric, Format, Operand};
 pub use place::OnDevice;
 pub use queue::Counters;
 pub use rows::DeviceRows;
