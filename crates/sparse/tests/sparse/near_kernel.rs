@@ -37,7 +37,7 @@ fn truss(points: &[[f64; 3]], fixed: impl Fn(usize) -> bool) -> Bsr<f64> {
             values.extend((0..9).map(|e| f64::from(u8::from(e % 4 == 0))));
         }
     }
-    assembly::from_blocks(3 * points.len(), 3 * points.len(), (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((points.len(), points.len()), (3, 3), &places, &values).unwrap()
 }
 
 /// The rows of some nodes are those of all nodes, to the bit: the centroid is that of all.
