@@ -20,6 +20,7 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// assert!("cuda".parse::<BackendChoice>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BackendChoice {
     /// The backend that `COARSEN_BACKEND` names. If the variable is not set, this is the first accelerator
     /// that supports the requested precision, otherwise the first other device that supports it. It is the
