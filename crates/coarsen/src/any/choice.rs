@@ -78,6 +78,18 @@ impl std::fmt::Debug for Unavailable {
     }
 }
 
+/// The name that [`FromStr`] reads.
+impl std::fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::OpenCl(None) => f.write_str("opencl"),
+            Self::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
+        }
+    }
+}
+
 impl FromStr for BackendChoice {
     type Err = Unavailable;
 
