@@ -54,7 +54,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
     let mut other = Bsr::<f64>::identity(3, 1).unwrap();
     assert!(matches!(plan.fill(&[1.0; 8], &mut other), Err(SparseError::Pattern { .. })));
     assert_eq!(other, Bsr::identity(3, 1).unwrap());
-    let outside = Assembly::new(2, 3, &[(0, 0), (1, 3)]).unwrap_err();
+    let outside = Assembly::new(2, 3, [(0, 0), (1, 3)]).unwrap_err();
     assert_eq!(outside, SparseError::Column { row: 1, column: 3, columns: 3 });
     let outside = Assembly::of_elements(2, &[[0, 2]]).unwrap_err();
     assert_eq!(outside, SparseError::Column { row: 0, column: 2, columns: 2 });

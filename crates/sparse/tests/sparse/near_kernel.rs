@@ -120,7 +120,7 @@ fn bad_input_is_named() {
     let uneven = NearKernel::from_columns(&[&[1.0, 2.0], &[1.0]]);
     assert!(matches!(uneven, Err(Error::Shape { expected: 2, found: 1, .. })));
     let mut b = NearKernel::constants(4, 1).unwrap();
-    assert!(b.constrain(&[0, 4]).is_err() && b.row(0) == [1.0]);
+    assert!(b.constrain([0, 4]).is_err() && b.row(0) == [1.0]);
     let other = Bsr::<f64>::identity(3, 1).unwrap();
     assert!(b.quality(&other).is_err());
 }
