@@ -65,7 +65,7 @@ fn halved(a: &Bsr<f64>, n: usize) -> Outcome<(Bsr<f64>, Vec<u32>)> {
         }
     }
     touched.dedup();
-    Ok((assembly::from_blocks(3 * n * n, 3 * n * n, (3, 3), &places, &values)?, touched))
+    Ok((assembly::from_blocks((n * n, n * n), (3, 3), &places, &values)?, touched))
 }
 
 fn whole<'a>(a: &'a Bsr<f64>, positions: &'a [[f64; 3]]) -> System<'a, f64> {

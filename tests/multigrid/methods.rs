@@ -104,7 +104,7 @@ fn weights_act_on_every_unknown_of_a_node() {
     let values: Vec<f64> =
         scalar.values().iter().flat_map(|v| (0..9).map(move |e| if e % 4 == 0 { *v } else { 0.0 })).collect();
     let n = scalar.shape().0;
-    let blocks = assembly::from_blocks(3 * n, 3 * n, (3, 3), &places, &values).unwrap();
+    let blocks = assembly::from_blocks((n, n), (3, 3), &places, &values).unwrap();
     let recipe = Multigrid { levels: 3, coarse_size: 0, ..Multigrid::geometric([41, 41, 1]) };
     let (mut one, mut three) =
         (recipe.build(&scalar, &Cpu::new()).unwrap(), recipe.build(&blocks, &Cpu::new()).unwrap());

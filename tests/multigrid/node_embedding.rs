@@ -320,8 +320,8 @@ fn a_plate_that_slides_is_solved() {
             values.extend([along, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, along]);
         }
     }
-    let size = 3 * positions.len();
-    let a = assembly::from_blocks(size, size, (3, 3), &places, &values).unwrap();
+    let size = positions.len();
+    let a = assembly::from_blocks((size, size), (3, 3), &places, &values).unwrap();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(positions.as_slice().into()));
     coarsening.restraints =
         (0..positions.len() as u32).map(|i| (i, Restraint::Slides([0.0, 1.0, 0.0]))).collect();

@@ -96,7 +96,7 @@ fn exact_without_coupling() {
             }
             block.iter_mut().step_by(b + 1).for_each(|d| *d += 4.0 * b as f64);
         }
-        let a = assembly::from_blocks(b * n as usize, b * n as usize, (b, b), &places, &values).unwrap();
+        let a = assembly::from_blocks((n as usize, n as usize), (b, b), &places, &values).unwrap();
         let x = noise(n as usize * b, 4);
         let mut r = x.clone();
         a.apply(&x, &mut r);

@@ -78,6 +78,7 @@ impl<C, S> Multigrid<C, S> {
 
 /// The order in which levels are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cycle {
     /// Each visit of a level visits the next coarser level once.
     V,
@@ -113,6 +114,7 @@ pub enum Keep {
 
 /// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Coarsest {
     /// A sparse factor. For a singular matrix it is A⁺: the motions of unconstrained components, which the near-kernel
     /// gives, are deflated. If the kernel has other vectors, or A is unsymmetric, a dense pseudo-inverse is computed, in
@@ -161,6 +163,7 @@ impl Default for JacobiCg {
 
 /// The smoother of each level.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Smoothing {
     /// Symmetric block Gauss-Seidel or SSOR: forward before the coarse correction, backward after it.
     GaussSeidel(GaussSeidel),

@@ -21,7 +21,7 @@ use crate::checks;
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Preconditioner;
 /// use coarsen_sparse::assembly::from_blocks;
-/// let a = from_blocks(2, 2, (2, 2), &[(0, 0)], &[2.0, 1.0, 1.0, 1.0])?;
+/// let a = from_blocks((1, 1), (2, 2), &[(0, 0)], &[2.0, 1.0, 1.0, 1.0])?;
 /// let mut m = coarsen_relax::BlockJacobi::default().build(&a, &Cpu::new())?;
 /// let mut z = vec![0.0; 2];
 /// m.apply(&vec![1.0, 0.0], &mut z);

@@ -28,6 +28,7 @@ use crate::{Spectrum, checks};
 
 /// The block diagonal M of a [`Chebyshev`] polynomial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scaling {
     /// The inverses of the diagonal blocks.
     #[default]

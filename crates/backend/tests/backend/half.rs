@@ -38,7 +38,7 @@ fn coupled_at(distances: &[usize], n: usize, b: usize) -> Bsr<f64> {
         };
         values.extend((0..b * b).map(|e| entry(e / b, e % b)));
     }
-    from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+    from_blocks((n, n), (b, b), &places, &values).unwrap()
 }
 
 fn half_of<S: Real>(

@@ -106,7 +106,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         Ok(self.on.queue().put(&self.rows.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
     }
 
-    fn operand(&self) -> Operand<'_, V> {
+    fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.pattern.rows(), self.pattern.rows()));
         Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.team)
     }

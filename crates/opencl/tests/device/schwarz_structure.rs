@@ -279,7 +279,7 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
     }
     places.extend([(0, n - 1), (n - 1, 0)]);
     values.extend([1e-3; 18]);
-    let changed = assembly::from_blocks(3 * n as usize, 3 * n as usize, (3, 3), &places, &values).unwrap();
+    let changed = assembly::from_blocks((n as usize, n as usize), (3, 3), &places, &values).unwrap();
     let r = noise(3 * n as usize, 5);
     for structure in [By::Host, By::Device] {
         let recipe = DeviceSchwarz { structure, ..all() };

@@ -12,7 +12,7 @@ use crate::common::{applied, right_hand_side};
 
 /// Returns a matrix of one block.
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
-    assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
+    assembly::from_blocks((1, 1), (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
 /// Returns a chain of `n` nodes with full blocks of `b`; the coupling to the right neighbour is `1 + skew`
@@ -149,7 +149,7 @@ fn updates_tell_what_they_keep() {
         // Node i is coupled only to itself.
         let places: Vec<(u32, u32)> = (0..8).map(|i| (i, i)).collect();
         let blocks: Vec<f64> = (0..8).flat_map(|i| [3.0 + f64::from(i), 1.0, 1.0, 2.0]).collect();
-        let apart = assembly::from_blocks(16, 16, (2, 2), &places, &blocks).unwrap();
+        let apart = assembly::from_blocks((8, 8), (2, 2), &places, &blocks).unwrap();
         for (a, expected) in [
             (&stiffer, Reused::Structure),
             (&apart, Reused::Nothing), // another pattern on 8 nodes

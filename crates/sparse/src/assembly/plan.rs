@@ -61,8 +61,7 @@ const LINE: usize = 64;
 
 impl Assembly {
     /// The plan of a stream whose entry k goes to block (row, column) = `places[k]`, of a slice or an iterator, of a matrix
-    /// of `rows` x `columns` blocks. As in a [`Pattern`], `rows` and `columns` count blocks, because a plan applies to
-    /// blocks of any size.
+    /// of `rows` x `columns` blocks. A plan applies to blocks of any size.
     ///
     /// # Errors
     /// [`SparseError::Row`] or [`SparseError::Column`] if an entry lies outside the matrix,
