@@ -1,0 +1,8 @@
+//! In work.
+
+use pyo3::prelude::*;
+
+/// Adds the classes of this file to the extension module.
+pub(crate) fn register(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    Ok(())
+}
