@@ -34,7 +34,7 @@ pub(crate) fn run<R: Send>(
         }
         let mut signal = Ok(());
         pool.in_place_scope(|scope| {
-            let (done, is_done) = channel();
+            let (done, is_done) = channel::<()>();
             let (result, cancel) = (&mut result, &cancel);
             scope.spawn(move |_| {
                 *result = Some(work(cancel));
