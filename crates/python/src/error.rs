@@ -3,7 +3,7 @@
 use coarsen::{AnyError, Error};
 use coarsen::auto::AutoError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -34,6 +34,7 @@ pub(crate) fn raise(error: impl Into<AnyError>) -> PyErr {
         AnyError::Core(Error::Device { .. } | Error::Build { .. } | Error::Threads { .. } | Error::Ranks { .. }) => {
             PyRuntimeError::new_err(text)
         }
+        AnyError::Read(ref read) if !read.file.exists() => PyFileNotFoundError::new_err(text),
         AnyError::Write(_) | AnyError::Io(_) => PyOSError::new_err(text),
         _ => PyValueError::new_err(text),
     }

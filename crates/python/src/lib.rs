@@ -17,20 +17,31 @@
 
 mod array;
 mod callback;
+mod constraints;
 mod error;
+mod files;
 mod krylov;
 mod levels;
 mod matrix;
+mod minimize;
 mod precond;
 mod run;
+mod solver;
 
 use pyo3::prelude::*;
 
 /// What the Python half of the package calls. Use `pycoarsen` itself.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::register(module)?;
     module.add_class::<matrix::Matrix>()?;
+    module.add_class::<matrix::Structure>()?;
+    module.add_class::<constraints::Constraints>()?;
+    module.add_class::<solver::Solver>()?;
+    module.add_function(wrap_pyfunction!(files::read, module)?)?;
+    module.add_function(wrap_pyfunction!(files::diagnose, module)?)?;
+    module.add_function(wrap_pyfunction!(minimize::minimize, module)?)?;
     precond::register(module)?;
     krylov::register(module)?;
     levels::register(module)

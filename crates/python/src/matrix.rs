@@ -12,9 +12,14 @@ use crate::run::run;
 
 /// A sparse matrix of dense blocks, whose values do not change.
 #[pyclass(frozen, module = "pycoarsen._core")]
+#[derive(Clone)]
 pub(crate) struct Matrix {
     pub(crate) bsr: Arc<Bsr<f64>>,
 }
+
+/// The pattern of a matrix, for another one that may have it too.
+#[pyclass(frozen, module = "pycoarsen._core")]
+pub(crate) struct Structure(Arc<Pattern>);
 
 /// Three arrays of SciPy: `indptr`, `indices` and `data`.
 type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -33,13 +38,13 @@ impl Matrix {
         indptr: &Bound<'_, PyAny>,
         indices: &Bound<'_, PyAny>,
         data: &Bound<'_, PyAny>,
-        like: Option<&Self>,
+        like: Option<&Structure>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
         let offsets: Vec<usize> = self::indices(indptr, "indptr")?;
         let columns: Vec<u32> = self::indices(indices, "indices")?;
         let values = numbers(data)?;
-        let like = like.map(|like| like.bsr.pattern().clone());
+        let like = like.map(|like| like.0.clone());
         let build = |_: &_| -> Result<Bsr<f64>, SparseError> {
             let width = shape.1 / block.1.max(1);
             let known = like.filter(|known| {
@@ -52,6 +57,12 @@ impl Matrix {
             Bsr::new(pattern, block, values)
         };
         Ok(run(py, threads, build)?.map_err(raise)?.into())
+    }
+
+    /// The pattern.
+    #[getter]
+    fn structure(&self) -> Structure {
+        Structure(self.bsr.pattern().clone())
     }
 
     /// The numbers of scalar rows and columns.
@@ -79,14 +90,14 @@ impl Matrix {
         run(py, threads, |_| if bsr.block() == (1, 1) { detect_block_size(bsr.pattern()) } else { bsr.block().0 })
     }
 
-    /// The same matrix in blocks of `size` x `size`; blocks of zeros are dropped.
+    /// The same matrix in blocks of `size` x `size`, padded with zeros.
     #[pyo3(signature = (size, threads=None))]
     fn reblock(&self, py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<Self> {
         if self.bsr.block() == (size, size) {
             return Ok(Self { bsr: self.bsr.clone() });
         }
         let bsr = &self.bsr;
-        Ok(run(py, threads, |_| bsr.reblock((size, size), Zeros::Drop))?.map_err(raise)?.into())
+        Ok(run(py, threads, |_| bsr.reblock((size, size), Zeros::Keep))?.map_err(raise)?.into())
     }
 
     /// A x.

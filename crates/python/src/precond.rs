@@ -169,9 +169,14 @@ impl Geometry {
         })
     }
 
+    /// One point for each node.
+    pub(crate) fn positions(&self) -> Option<&[[f64; 3]]> {
+        self.positions.as_deref()
+    }
+
     /// The system of a matrix.
     pub(crate) fn system<'a>(&'a self, a: &'a Bsr<f64>, cancel: Option<&'a Cancel>) -> System<'a, f64> {
-        let (positions, near_kernel) = (self.positions.as_deref(), self.near_kernel.as_ref());
+        let (positions, near_kernel) = (self.positions(), self.near_kernel.as_ref());
         System { positions, near_kernel, cancel, ..System::from(a) }
     }
 }
@@ -221,7 +226,7 @@ const METHODS: [(&str, Method); 4] =
     [("auto", Method::Auto), ("cholesky", Method::Cholesky), ("ldlt", Method::Ldlt), ("lu", Method::Lu)];
 
 /// The function that builds a preconditioner.
-type Build = Box<dyn FnOnce(System<'_, f64>) -> Result<Built<Vec<f64>>, AnyError> + Send>;
+pub(crate) type Build = Box<dyn FnOnce(System<'_, f64>) -> Result<Built<Vec<f64>>, AnyError> + Send>;
 
 /// The parameters of hierarchies that all coarsenings have.
 fn cycle<C>(options: &Options<'_, '_>, m: &mut coarsen::multigrid::Multigrid<C>) -> PyResult<()> {
@@ -256,7 +261,8 @@ fn hierarchy(precond: Precond, parameters: Parameters, single: bool) -> Build {
 }
 
 /// The recipe of a preconditioner by name, with its options.
-fn recipe(name: &str, options: &Options<'_, '_>) -> PyResult<Build> {
+pub(crate) fn recipe(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build> {
+    let options = &Options(options);
     let mut parameters = Parameters::default();
     let mut single = true;
     options.set("single", &mut single)?;
@@ -357,7 +363,7 @@ fn precondition(
     near_kernel: Option<&Bound<'_, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Preconditioner> {
-    let build = recipe(name, &Options(options))?;
+    let build = recipe(name, options)?;
     let geometry = Geometry::read(coordinates, near_kernel)?;
     let a = &*matrix.bsr;
     let built = run(py, threads, |cancel| -> Result<_, AnyError> {

@@ -12,7 +12,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::raise;
 
 /// The time between two questions for signals.
-const POLL: Duration = Duration::from_millis(50);
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// The pools in use, by process (a fork has no threads of its parent) and number of threads.
 static POOLS: Mutex<Vec<(u32, usize, Arc<ThreadPool>)>> = Mutex::new(Vec::new());
@@ -24,18 +24,27 @@ pub(crate) fn run<R: Send>(
     threads: Option<usize>,
     work: impl FnOnce(&Cancel) -> R + Send,
 ) -> PyResult<R> {
-    let pool = pool(threads.unwrap_or(0))?;
-    let (cancel, mut result) = (Cancel::new(), None);
+    run_with(py, threads, &Cancel::new(), work)
+}
+
+/// [`run`] with a flag of the caller.
+pub(crate) fn run_with<R: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    cancel: &Cancel,
+    work: impl FnOnce(&Cancel) -> R + Send,
+) -> PyResult<R> {
+    let (pool, mut result) = (pool(threads.unwrap_or(0))?, None);
     py.detach(|| {
         if rayon::current_thread_index().is_some() {
             // Called by a callback of a running solve: this thread is one of the pool.
-            result = Some(work(&cancel));
+            result = Some(work(cancel));
             return Ok(());
         }
         let mut signal = Ok(());
         pool.in_place_scope(|scope| {
             let (done, is_done) = channel::<()>();
-            let (result, cancel) = (&mut result, &cancel);
+            let result = &mut result;
             scope.spawn(move |_| {
                 *result = Some(work(cancel));
                 drop(done);
