@@ -8,11 +8,11 @@
 
 use std::sync::Arc;
 
-use coarsen_sparse::{Bsr, Pattern, Zeros, multiply};
+use coarsen::sparse::{Bsr, Pattern, Zeros, multiply};
 
 use super::dense::pseudo_solve;
 use super::prolongation::product_on;
-use super::{Fault, Matrix, rows_of};
+use super::{Fault, Sparse, rows_of};
 
 /// What stands for a block in the classical measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Norm {
 }
 
 /// |a_ij| ≥ θ (|a_ii| |a_jj|)^½; for blocks in the Frobenius norm.
-pub(crate) fn symmetric(a: &Matrix, theta: f64) -> Result<Matrix, Fault> {
+pub(crate) fn symmetric(a: &Sparse, theta: f64) -> Result<Sparse, Fault> {
     let blocks = a.block() != (1, 1);
     let size = |k: usize| a.value(k).iter().map(|v| v * v).sum::<f64>().sqrt();
     if blocks && theta == 0.0 {
@@ -43,7 +43,7 @@ pub(crate) fn symmetric(a: &Matrix, theta: f64) -> Result<Matrix, Fault> {
 }
 
 /// |a_ij| ≥ θ max |a_ik| over k ≠ i; −a_ij and −a_ik for [`Norm::Min`].
-pub(crate) fn classical(a: &Matrix, theta: f64, norm: Norm) -> Result<Matrix, Fault> {
+pub(crate) fn classical(a: &Sparse, theta: f64, norm: Norm) -> Result<Sparse, Fault> {
     let value = |k: usize| {
         let block = a.value(k);
         let v = match norm {
@@ -58,7 +58,7 @@ pub(crate) fn classical(a: &Matrix, theta: f64, norm: Norm) -> Result<Matrix, Fa
     let pattern = a.pattern();
     let largest = |i: usize| {
         let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
-        others.map(weight).fold(f64::NEG_INFINITY, f64::max)
+        others.map(weight).fold(0.0, f64::max)
     };
     let limits: Vec<f64> = (0..pattern.rows()).map(|i| theta * largest(i)).collect();
     let kept = selected(a, |i, j, k| {
@@ -83,11 +83,11 @@ pub(crate) struct Evolution {
 /// row i, and z̃ is its best approximation by `near_kernel` (row-major, `vectors` columns) with z̃ᵢ = zᵢ. `radius` is
 /// ρ(D⁻¹A).
 pub(crate) fn evolution(
-    a: &Matrix,
+    a: &Sparse,
     (near_kernel, vectors): (&[f64], usize),
     radius: f64,
     options: &Evolution,
-) -> Result<Matrix, Fault> {
+) -> Result<Sparse, Fault> {
     let b = a.block().0;
     let scalars = a.reblock((1, 1), Zeros::Drop)?;
     let n = scalars.shape().0;
@@ -147,7 +147,7 @@ pub(crate) fn evolution(
             }
         }
     }
-    let distance = coarsen_sparse::assembly::from_triplets(n, n, &entries)?.reblock((b, b), Zeros::Keep)?;
+    let distance = coarsen::sparse::assembly::from_triplets(n, n, &entries)?.reblock((b, b), Zeros::Keep)?;
     let least = |k: usize| distance.value(k).iter().filter(|v| **v != 0.0).fold(f64::INFINITY, |m, &v| m.min(v));
     scaled(selected(&distance, |_, _, k| Some(1.0 / least(k)))?)
 }
@@ -196,7 +196,7 @@ impl Row<'_> {
             left[k * m + p] = own[p];
             left[p * m + k] = weights[self.i] * own[p];
         }
-        pseudo_solve(&mut left, m, &mut right);
+        pseudo_solve(&left, m, &mut right);
         let best = |j: u32| {
             let row = &v[j as usize * k..(j as usize + 1) * k];
             row.iter().zip(&right).map(|(b, x)| b * x).sum::<f64>()
@@ -221,7 +221,7 @@ fn distance(best: f64, z: f64) -> f64 {
 }
 
 /// Replaces the rows and columns of diagonally dominant nodes, |a_ii| > θ Σ |a_ij|, by those of the identity.
-pub(crate) fn without_dominant(a: &Matrix, c: &Matrix, theta: f64) -> Result<Matrix, Fault> {
+pub(crate) fn without_dominant(a: &Sparse, c: &Sparse, theta: f64) -> Result<Sparse, Fault> {
     let b = a.block().0;
     let mut dominant = vec![true; a.pattern().rows()];
     for (i, dominant) in dominant.iter_mut().enumerate() {
@@ -248,9 +248,9 @@ pub(crate) fn without_dominant(a: &Matrix, c: &Matrix, theta: f64) -> Result<Mat
 
 /// Returns the scalar matrix of the blocks for which `value(i, j, k)` is some.
 pub(crate) fn selected(
-    a: &Matrix,
+    a: &Sparse,
     value: impl Fn(usize, usize, usize) -> Option<f64>,
-) -> Result<Matrix, Fault> {
+) -> Result<Sparse, Fault> {
     let pattern = a.pattern();
     let (mut offsets, mut indices, mut values) = (vec![0], Vec::with_capacity(pattern.len()), Vec::new());
     for i in 0..pattern.rows() {
@@ -267,7 +267,7 @@ pub(crate) fn selected(
 }
 
 /// Divides each row by its largest absolute value.
-fn scaled(mut c: Matrix) -> Result<Matrix, Fault> {
+fn scaled(mut c: Sparse) -> Result<Sparse, Fault> {
     rows_of(&mut c, |_, row| {
         let largest = row.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         if largest > 0.0 {
