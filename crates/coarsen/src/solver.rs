@@ -401,6 +401,43 @@ mod tests {
         assert!(x.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-6), "the free rows are solved");
     }
 
+    /// An observer sees the iterations of all solves and ends them; a flag ends setups. What was kept stays.
+    #[test]
+    fn solves_are_watched_and_ended() {
+        let a = poisson2d(120).unwrap().matrix;
+        let mut solver = Solver::new(&a).unwrap();
+        (solver.auto.method, solver.auto.memory) = (Some(Method::Cg), 0);
+        let (b, mut x) = (random_vector(14_400, 1), vec![0.0; 14_400]);
+        for _ in 0..2 {
+            x.fill(0.0);
+            let mut seen = 0;
+            let mut count = |_, _| {
+                seen += 1;
+                ControlFlow::Continue(())
+            };
+            let solved = solver.solve_with(&b, &mut x, &mut count).unwrap().converged().unwrap();
+            assert!(seen > solved.iterations && solved.iterations > 2, "{seen}: {solved}");
+        }
+        x.fill(0.0);
+        let mut end = |done, _| if done < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        let solved = solver.solve_with(&b, &mut x, &mut end).unwrap();
+        assert_eq!((&solved.ending, solved.iterations), (&Ending::TimeLimit, 2), "{solved}");
+        assert!(solver.method().is_some());
+
+        let cancel = Arc::new(Cancel::new());
+        solver.cancel = Some(cancel.clone());
+        cancel.cancel();
+        let mut other = a.clone();
+        other.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+        let mut fresh = Solver::new(&other).unwrap();
+        (fresh.auto, fresh.cancel) = (solver.auto, Some(cancel.clone()));
+        let solved = fresh.solve(&b, &mut x).unwrap();
+        assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
+        cancel.reset();
+        let _ = fresh.solve(&b, &mut x).unwrap().converged().unwrap();
+        assert!(relative_residual(&other, &b, &x) <= 1e-8);
+    }
+
     /// A right-hand side that is refused changes nothing: the next solve is that of the last matrix.
     #[test]
     fn refused_right_hand_sides_keep_the_system() {

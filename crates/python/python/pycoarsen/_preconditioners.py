@@ -165,8 +165,15 @@ def smoothed_aggregation(
         "max_coarse": max_coarse,
         "single": single,
     }
-    geometry = {"coordinates": coordinates, "near_kernel": near_kernel}
-    return _build("smoothed_aggregation", A, options, block_size=block_size, threads=threads, **geometry)
+    return _build(
+        "smoothed_aggregation",
+        A,
+        options,
+        block_size=block_size,
+        coordinates=coordinates,
+        near_kernel=near_kernel,
+        threads=threads,
+    )
 
 
 def ruge_stueben(
@@ -244,7 +251,7 @@ def schwarz(
     Wu, Wang & Wang 2022, "A GPU-based multilevel additive Schwarz preconditioner for cloth and deformable body
     simulation"; Cai & Sarkis 1999 (restricted).
     """
-    common = {"block_size": block_size, "coordinates": coordinates, "threads": threads}
+    common: dict[str, Any] = {"block_size": block_size, "coordinates": coordinates, "threads": threads}
     if form == "multilevel":
         if overlap is not None:
             raise ValueError("overlap: domains of multilevel Schwarz do not overlap")

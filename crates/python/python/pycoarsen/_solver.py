@@ -81,6 +81,7 @@ class Solver:
         matrix, self._structure = _arrays.blocks(A, block_size=block_size, points=points, threads=threads)
         self._n, self._block_size, self._threads = matrix.shape[0], matrix.block[0], threads
         self._report: Report | None = None
+        self._levels: Levels | None = None
         self._core = _core.Solver(
             matrix,
             method,
@@ -113,8 +114,6 @@ class Solver:
     def levels(self) -> Levels | None:
         """The levels of the hierarchy that was built last, if the kept method has one."""
         return self._levels if self._core.kept() is not None else None
-
-    _levels: Levels | None = None
 
     @property
     def method(self) -> tuple[str, str] | None:
