@@ -118,7 +118,7 @@ fn method(call: &Call, kind: PreconditionerKind) -> PyResult<Box<dyn Krylov<Vec<
 #[pyfunction]
 #[pyo3(signature = (call, a, m, b, x, null_space=None, callback=None, threads=None))]
 #[allow(clippy::too_many_arguments)] // the arguments of SciPy
-fn iterate<'py>(
+fn solve_krylov<'py>(
     py: Python<'py>,
     call: Call,
     a: Operator<'py>,
@@ -222,5 +222,5 @@ fn iterate<'py>(
 
 /// Adds the functions of this file to the extension module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(iterate, module)?)
+    module.add_function(wrap_pyfunction!(solve_krylov, module)?)
 }

@@ -169,6 +169,12 @@ impl Geometry {
         })
     }
 
+    /// Drops what does not fit the next matrix: that of other nodes.
+    pub(crate) fn keep_for(&mut self, a: &Bsr<f64>) {
+        self.positions.take_if(|points| points.len() != a.pattern().rows());
+        self.near_kernel.take_if(|vectors| vectors.size() != a.shape().0);
+    }
+
     /// One point for each node.
     pub(crate) fn positions(&self) -> Option<&[[f64; 3]]> {
         self.positions.as_deref()

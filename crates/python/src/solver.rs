@@ -74,6 +74,7 @@ impl State {
 
     fn update(&mut self, a: &Matrix, constraints: Option<Rows>) -> Result<(), AnyError> {
         let Self { solver, geometry, filtered, .. } = self;
+        geometry.keep_for(&a.bsr);
         let system = geometry.system(&a.bsr, None);
         match filtered {
             None => solver.update(system),

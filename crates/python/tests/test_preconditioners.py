@@ -103,7 +103,7 @@ def test_cycles_and_smoothers_are_chosen(cycle, smoother, rng):
 
 
 def test_wrong_options_are_named():
-    A = poisson(10)
+    A = poisson(30)
     for call, words in [
         (lambda: pycoarsen.smoothed_aggregation(A, cycle="X"), "cycle is 'X'"),
         (lambda: pycoarsen.smoothed_aggregation(A, smoother="ilu"), "smoother is 'ilu'"),

@@ -112,7 +112,7 @@ def precondition(
     near_kernel: Vector | None = None,
     threads: int | None = None,
 ) -> Preconditioner: ...
-def iterate(
+def solve_krylov(
     call: dict[str, Any],
     a: Matrix | Callable[[Vector], Vector],
     m: Preconditioner | Callable[[Vector], Vector] | None,

@@ -262,7 +262,7 @@ def _solve(
         "shift": float(shift),
         "callback_with": callback_with,
     }
-    x, ended = _core.iterate(
+    x, ended = _core.solve_krylov(
         call,
         a,
         inverse(M, n),
