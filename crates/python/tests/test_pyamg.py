@@ -176,8 +176,8 @@ def test_cg_with_relaxation_in_one_direction_warns() -> None:
     one_way = ("gauss_seidel", {"sweep": "forward"})
     ml = pyamg.smoothed_aggregation_solver(POISSON, presmoother=one_way, postsmoother=one_way)
     assert not ml.symmetric_smoothing
-    with pytest.warns(UserWarning, match="transposes"):
-        ml.solve(ONES, accel="cg")
+    with pytest.warns(UserWarning, match="transposes"), pytest.warns(ConvergenceWarning):
+        ml.solve(ONES, accel="cg", maxiter=2)
     back = ("gauss_seidel", {"sweep": "backward"})
     assert pyamg.smoothed_aggregation_solver(POISSON, presmoother=one_way, postsmoother=back).symmetric_smoothing
 
@@ -226,7 +226,7 @@ def test_preconditioners_work_in_scipy_and_here() -> None:
     for cycle in ("V", "W", "F"):
         M = ml.aspreconditioner(cycle)
         x, info = sla.cg(POISSON, ONES, M=M, rtol=1e-8, maxiter=20)
-        assert info == 0 and np.linalg.norm(ONES - POISSON @ x) < 1e-7
+        assert info == 0 and np.linalg.norm(ONES - POISSON @ x) <= 1e-8 * 40
     for M in (ml.aspreconditioner(), sla.aslinearoperator(ml.aspreconditioner())):
         for method in (pyamg.krylov.cg, pyamg.krylov.gmres, pyamg.krylov.fgmres, pyamg.krylov.bicgstab):
             residuals: list[float] = []

@@ -21,7 +21,7 @@ TABLES: list[tuple[Any, str, Any]] = [
     (SA, "smooth", _options.SMOOTH),
     (SA, "presmoother", _options.RELAXATION),
     (SA, "postsmoother", _options.RELAXATION),
-    (SA, "improve_candidates", _options.RELAXATION),
+    (SA, "improve_candidates", _options.IMPROVE),
     (SA, "coarse_solver", _options.COARSE),
     (RS, "strength", {k: v for k, v in _options.STRENGTH.items() if k != "predefined"}),
     (RS, "CF", _options.SPLITTING),
@@ -38,7 +38,7 @@ MISSING: list[tuple[Any, str, Any]] = [
     *((SA, "aggregate", v) for v in ("lloyd", "balanced lloyd", "metis", "pairwise")),
     *(
         (SA, option, v)
-        for option in ("presmoother", "postsmoother", "improve_candidates")
+        for option in ("presmoother", "postsmoother")
         for v in ("cf_jacobi", "fc_jacobi", "cf_block_jacobi", "fc_block_jacobi", "cgne", "cgnr")
     ),
     *((SA, "coarse_solver", v) for v in ("bicg", "cgs", "qmr")),
@@ -68,7 +68,7 @@ def test_every_option_works(solver: Any, option: str, name: Any, parameters: Any
         value = (name, {key: required(name)[1][key] for key in parameters})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # some need more cycles
-        x = solver(POISSON, **{option: value}).solve(ONES, tol=1e-6, maxiter=60, accel="gmres")
+        x = solver(POISSON, **{option: value}).solve(ONES, tol=1e-6, maxiter=60, accel="fgmres")
     assert np.linalg.norm(ONES - POISSON @ x) < 0.1 * np.linalg.norm(ONES)
 
 
@@ -172,7 +172,7 @@ CHANGES: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
     (SA, {"improve_candidates": None}, {}),
     (SA, {"improve_candidates": [("jacobi", {"iterations": 2})]}, {}),
     (SA, {"max_levels": 2}, {}),
-    (SA, {"max_coarse": 200}, {}),
+    (SA, {"max_coarse": 50}, {}),
     (SA, {"coarse_solver": "jacobi"}, {}),
     (SA, {"coarse_solver": ("gauss_seidel", {"iterations": 2})}, {}),
     (SA, {"coarse_solver": ("pinv", {"rtol": 0.5})}, {}),
@@ -185,13 +185,13 @@ CHANGES: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
             ("gauss_seidel", {"sweep": "forward"}),
             ("gauss_seidel", {"sweep": "backward"}),
             ("gauss_seidel", {"sweep": "symmetric", "iterations": 2}),
-            ("block_gauss_seidel", {"sweep": "symmetric", "blocksize": 2}),
+            [("block_gauss_seidel", {"sweep": "symmetric", "blocksize": 2}), "gauss_seidel"],
             ("sor", {"omega": 0.7}),
             ("sor", {"omega": 1.4}),
             "jacobi",
             ("jacobi", {"omega": 1.4}),
             ("jacobi", {"withrho": False}),
-            ("block_jacobi", {"blocksize": 2}),
+            [("block_jacobi", {"blocksize": 2}), "gauss_seidel"],
             "richardson",
             "chebyshev",
             ("chebyshev", {"degree": 2}),
@@ -236,7 +236,7 @@ def test_options_change_the_result() -> None:
 
 
 def test_nonsymmetric_restriction_is_that_of_the_transpose() -> None:
-    A = sparse.csr_array(POISSON + 0.5 * sparse.diags_array(np.ones(575), offsets=1, shape=(576, 576)))
+    A = sparse.csr_array(POISSON - 0.5 * sparse.triu(POISSON, 1))
     ml = SA(A, symmetry="nonsymmetric", improve_candidates=None)
     adjoint = SA(sparse.csr_array(A.T), symmetry="nonsymmetric", improve_candidates=None)
     assert abs(ml.levels[0].R - ml.levels[0].P.T).max() > 1e-3

@@ -7,8 +7,11 @@ use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
 use super::prolongation::Weighting;
 use super::{Fault, Sparse};
 
-/// The steps of the Lanczos process, and of Arnoldi's for a D A that is not symmetric in the inner product of D⁻¹.
-const STEPS: usize = 15;
+/// The steps of the Lanczos process.
+const LANCZOS: usize = 30;
+
+/// The steps of Arnoldi's process, which keeps all vectors, for a D A that is not symmetric in the inner product of D⁻¹.
+const ARNOLDI: usize = 15;
 
 /// Half of the digits of f64, in units of its precision.
 const SYMMETRIC: f64 = 1e8;
@@ -22,7 +25,7 @@ pub(crate) fn radius(a: &Sparse, weighting: Weighting) -> Result<f64, Fault> {
     let start = start_vector(a.shape().0);
     if a.asymmetric_pair(SYMMETRIC * f64::EPSILON).is_none() {
         let mut lanczos = SpectralRadius::default();
-        (lanczos.steps, lanczos.safety) = (STEPS, 1.0);
+        (lanczos.steps, lanczos.safety) = (LANCZOS, 1.0);
         // D may be indefinite.
         if let Ok(found) = lanczos.estimate(a, &mut d, &start) {
             return Ok(found);
@@ -51,13 +54,13 @@ impl Preconditioner<Vec<f64>> for Weighted {
     }
 }
 
-/// The spectral radius of the Hessenberg matrix of [`STEPS`] steps.
+/// The spectral radius of the Hessenberg matrix of [`ARNOLDI`] steps.
 fn by_arnoldi(a: &Sparse, d: &mut Weighted, mut v: Vec<f64>) -> f64 {
     let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
     let (mut basis, mut columns): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     let (mut product, mut w) = (vec![0.0; v.len()], vec![0.0; v.len()]);
     let mut length = norm(&v);
-    while length > 0.0 && length.is_finite() && columns.len() < STEPS {
+    while length > 0.0 && length.is_finite() && columns.len() < ARNOLDI {
         v.iter_mut().for_each(|v| *v /= length);
         a.apply(&v, &mut product);
         d.apply(&product, &mut w);

@@ -86,6 +86,9 @@ RELAXATION: Mapping[Any, Mapping[str, Any]] = {
     None: {},
 }
 
+#: A Krylov method would reduce B to nothing.
+IMPROVE = {name: p for name, p in RELAXATION.items() if name not in ("cg", "gmres", "chebyshev")}
+
 _INNER = {"tol": 1e6 * 2.0**-52, "maxiter": None}
 _PINV = {"atol": 0.0, "rtol": None, "check_finite": Choice(True)}
 
@@ -120,6 +123,7 @@ NEAREST: Mapping[str, Mapping[str, Any]] = {
         "cgne": "gmres",
         "cgnr": "gmres",
     },
+    "improve_candidates": {name: "gauss_seidel" for name in ("cg", "gmres", "chebyshev")},
     "coarse_solver": {"bicg": "gmres", "cgs": "bicgstab", "qmr": "gmres"},
 }
 

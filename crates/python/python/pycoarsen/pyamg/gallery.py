@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["diffusion_stencil_2d", "linear_elasticity", "load_example", "poisson", "stencil_grid"]
+__all__ = ["diffusion_stencil_2d", "gauge_laplacian", "linear_elasticity", "load_example", "poisson", "stencil_grid"]
 
 
 def stencil_grid(S: Any, grid: Any, dtype: Any = None, format: str | None = None) -> Any:
@@ -181,3 +181,8 @@ def linear_elasticity(
 def load_example(name: str) -> Any:
     """Is not here: the examples are files of PyAMG."""
     raise NotImplementedError(f"load_example({name!r}) is not in pycoarsen.pyamg: the examples are files of PyAMG")
+
+
+def gauge_laplacian(*args: Any, **kwargs: Any) -> Any:
+    """Is not here: it is complex."""
+    raise NotImplementedError("gauge_laplacian is not in pycoarsen.pyamg: it is complex")

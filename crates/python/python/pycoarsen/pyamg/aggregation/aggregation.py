@@ -11,7 +11,7 @@ from scipy import sparse
 from ... import _core
 
 from .._matrices import as_rows, block_size, columns, from_core, to_core
-from .._options import AGGREGATE, COARSE, RELAXATION, SMOOTH, STRENGTH, choose, missing, per_level, unknown
+from .._options import AGGREGATE, COARSE, IMPROVE, RELAXATION, SMOOTH, STRENGTH, choose, missing, per_level, unknown
 from ..multilevel import Level, MultilevelSolver, change_smoothers
 from ..strength import of_level
 
@@ -138,7 +138,7 @@ def smoothed_aggregation_solver(
             choose("strength", _alias(strengths[i]), STRENGTH, fallback),
             choose("aggregate", aggregates[i], AGGREGATE, fallback),
             choose("smooth", smooths, SMOOTH, fallback),
-            choose("improve_candidates", improve, RELAXATION, fallback, "relaxation"),
+            choose("improve_candidates", improve, IMPROVE, fallback),
         )
         for i, smooths, improve in zip(
             range(count), per_level(smooth, count), per_level(improve_candidates, count), strict=False
