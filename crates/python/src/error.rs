@@ -1,7 +1,7 @@
 //! Errors of the library as exceptions with the same words.
 
-use coarsen::{AnyError, Error};
 use coarsen::auto::AutoError;
+use coarsen::{AnyError, Error};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -31,9 +31,9 @@ pub(crate) fn raise(error: impl Into<AnyError>) -> PyErr {
         | AnyError::Descent(_) => SolveError::new_err(text),
         AnyError::Setup(_) | AnyError::Direct(_) => SetupError::new_err(text),
         AnyError::Core(Error::Memory { .. } | Error::Allocation { .. }) => PyMemoryError::new_err(text),
-        AnyError::Core(Error::Device { .. } | Error::Build { .. } | Error::Threads { .. } | Error::Ranks { .. }) => {
-            PyRuntimeError::new_err(text)
-        }
+        AnyError::Core(
+            Error::Device { .. } | Error::Build { .. } | Error::Threads { .. } | Error::Ranks { .. },
+        ) => PyRuntimeError::new_err(text),
         AnyError::Read(ref read) if !read.file.exists() => PyFileNotFoundError::new_err(text),
         AnyError::Write(_) | AnyError::Io(_) => PyOSError::new_err(text),
         _ => PyValueError::new_err(text),

