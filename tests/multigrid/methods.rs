@@ -119,9 +119,13 @@ fn interpolation_reproduces_constants() {
         let (mut ones, constant) = (vec![0.0; 144], vec![1.0; p.shape().1]);
         p.apply(&constant, &mut ones);
         let inner = sums.iter().zip(&ones).filter(|(sum, _)| sum.abs() < 1e-14);
-        assert!(inner.clone().count() > 50 && inner.map(|(_, v)| (v - 1.0).abs()).all(|off| off < 1e-12), "{by:?}");
+        assert!(
+            inner.clone().count() > 50 && inner.map(|(_, v)| (v - 1.0).abs()).all(|off| off < 1e-12),
+            "{by:?}"
+        );
     }
-    let entries = [(0, 0, 2.0), (0, 1, -1.0), (0, 2, -1.0), (1, 0, -1.0), (1, 1, 3.0), (1, 2, -1.0), (1, 3, -1.0)];
+    let entries =
+        [(0, 0, 2.0), (0, 1, -1.0), (0, 2, -1.0), (1, 0, -1.0), (1, 1, 3.0), (1, 2, -1.0), (1, 3, -1.0)];
     let rest = [(2, 0, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 1, -1.0), (3, 3, 1.0)];
     let a = assembly::from_triplets(4, 4, &[&entries[..], &rest].concat()).unwrap();
     let p = interpolation(&a, &strong_of(&a), &[false, false, true, true], Classical).unwrap();

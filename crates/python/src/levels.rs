@@ -32,7 +32,9 @@ use coarsen::backend::SetupError;
 use coarsen::direct::{DirectError, Method};
 use coarsen::ruge_stueben::{Interpolation, interpolation, splitting};
 use coarsen::sparse::{BlockRows, Bsr, SparseError};
-use coarsen::{AnyError, Cancel, Error, Identity, Iteration, LinearOperator, Preconditioner, PreconditionerKind, Stop};
+use coarsen::{
+    AnyError, Cancel, Error, Identity, Iteration, LinearOperator, Preconditioner, PreconditionerKind, Stop,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -142,7 +144,8 @@ type Indices<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 fn aggregate<'py>(py: Python<'py>, c: &Matrix, naive: bool) -> PyResult<Indices<'py>> {
     let by = if naive { aggregation::naive } else { aggregation::standard };
     let (of, roots) = run(py, None, |_| by(&c.bsr))?;
-    let positive = |v: Vec<i32>, by: i32| -> Vec<usize> { v.into_iter().map(|v| (v + by) as usize).collect() };
+    let positive =
+        |v: Vec<i32>, by: i32| -> Vec<usize> { v.into_iter().map(|v| (v + by) as usize).collect() };
     let of = to_indices(py, positive(of, 1).into_iter())?;
     Ok((of, to_indices(py, positive(roots, 0).into_iter())?))
 }
@@ -323,12 +326,7 @@ impl Relaxation {
 
     /// Steps of a polynomial, with its coefficients from the highest power.
     #[staticmethod]
-    fn polynomial(
-        py: Python<'_>,
-        a: &Matrix,
-        coefficients: Vec<f64>,
-        iterations: usize,
-    ) -> PyResult<Self> {
+    fn polynomial(py: Python<'_>, a: &Matrix, coefficients: Vec<f64>, iterations: usize) -> PyResult<Self> {
         Self::of(py, a, |a| Ok(relaxation::Polynomial::new(a, coefficients, iterations)))
     }
 
@@ -452,7 +450,9 @@ impl Levels {
         let mut built = Vec::new();
         for (a, p, r, before, after) in &levels {
             let relaxations = [before.method.clone(), after.method.clone()];
-            built.push(Level::new(a.bsr.clone(), p.bsr.clone(), r.bsr.clone(), relaxations).map_err(exception)?);
+            built.push(
+                Level::new(a.bsr.clone(), p.bsr.clone(), r.bsr.clone(), relaxations).map_err(exception)?,
+            );
         }
         let levels = cycle::Levels::new(built, &last.bsr, coarsest.method.clone()).map_err(exception)?;
         let (size, failure) = (levels.size(), coarsest.failure.clone());
@@ -526,7 +526,8 @@ impl Levels {
         let levels = &mut *self.lock()?;
         let a = levels.matrix().clone();
         // PyAMG trusts the preconditioner too, and warns of relaxations that are not symmetric.
-        let kind = if cycle == Cycle::Amli { PreconditionerKind::Variable } else { PreconditionerKind::Symmetric };
+        let kind =
+            if cycle == Cycle::Amli { PreconditionerKind::Variable } else { PreconditionerKind::Symmetric };
         let mut m = OneCycle { levels, cycle, kind };
         let stop = Stop { max_iterations: most, ..Stop::relative(tolerance) };
         krylov(py, (method, stop, restart), &*a, &mut m, b, x, &self.failure, callback)
@@ -537,7 +538,9 @@ impl Levels {
     /// The levels, which solve one system at a time.
     fn lock(&self) -> PyResult<std::sync::MutexGuard<'_, cycle::Levels>> {
         self.levels.try_lock().map_err(|_| {
-            PyRuntimeError::new_err("this hierarchy is at work in another thread, or in the call of this callback")
+            PyRuntimeError::new_err(
+                "this hierarchy is at work in another thread, or in the call of this callback",
+            )
         })
     }
 }

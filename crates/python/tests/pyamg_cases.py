@@ -11,7 +11,10 @@ import numpy as np
 
 SA, RS = "smoothed_aggregation_solver", "ruge_stuben_solver"
 SYMMETRIC = {"sweep": "symmetric"}
-ONE_WAY = {"presmoother": ("gauss_seidel", {"sweep": "forward"}), "postsmoother": ("gauss_seidel", {"sweep": "backward"})}
+ONE_WAY = {
+    "presmoother": ("gauss_seidel", {"sweep": "forward"}),
+    "postsmoother": ("gauss_seidel", {"sweep": "backward"}),
+}
 
 
 def both(smoother: Any) -> dict[str, Any]:
@@ -36,7 +39,13 @@ CASES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], int]] = {
     "sa richardson": ("poisson2d", SA, {"smooth": "richardson"}, {}, 14),
     "sa energy": ("poisson2d", SA, {"smooth": ("energy", {"krylov": "cg"})}, {}, 18),
     "sa degree 2": ("poisson2d", SA, {"smooth": ("jacobi", {"degree": 2})}, {}, 10),
-    "sa filtered": ("anisotropic", SA, {"strength": ("symmetric", {"theta": 0.1}), "smooth": ("jacobi", {"filter_entries": True})}, {"accel": "cg"}, 16),
+    "sa filtered": (
+        "anisotropic",
+        SA,
+        {"strength": ("symmetric", {"theta": 0.1}), "smooth": ("jacobi", {"filter_entries": True})},
+        {"accel": "cg"},
+        16,
+    ),
     "sa naive": ("poisson2d", SA, {"aggregate": "naive"}, {}, 11),
     "sa elastic": ("elastic", SA, {}, {}, 15),
     "sa elastic cg": ("elastic", SA, {}, {"accel": "cg"}, 9),
@@ -50,11 +59,23 @@ CASES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], int]] = {
     "sa sor": ("poisson2d", SA, both(("sor", {"omega": 1.2, "sweep": "symmetric"})), {}, 14),
     "sa schwarz": ("poisson2d", SA, both(("schwarz", SYMMETRIC)), {}, 9),
     "sa kaczmarz": ("poisson2d", SA, both(("gauss_seidel_nr", SYMMETRIC)), {}, 37),
-    "sa nonsymmetric": ("recirculating", SA, {"symmetry": "nonsymmetric", **both(("gauss_seidel_nr", {"sweep": "symmetric", "iterations": 2}))}, {"accel": "gmres"}, 10),
+    "sa nonsymmetric": (
+        "recirculating",
+        SA,
+        {"symmetry": "nonsymmetric", **both(("gauss_seidel_nr", {"sweep": "symmetric", "iterations": 2}))},
+        {"accel": "gmres"},
+        10,
+    ),
     "rs": ("poisson2d", RS, {}, {}, 7),
     "rs cg": ("poisson2d", RS, {}, {"accel": "cg"}, 5),
     "rs direct": ("poisson2d", RS, {"interpolation": "direct"}, {}, 9),
-    "rs second pass": ("poisson2d", RS, {"CF": ("RS", {"second_pass": True}), "interpolation": ("classical", {"modified": False})}, {}, 7),
+    "rs second pass": (
+        "poisson2d",
+        RS,
+        {"CF": ("RS", {"second_pass": True}), "interpolation": ("classical", {"modified": False})},
+        {},
+        7,
+    ),
     "rs 3d": ("poisson3d", RS, {}, {}, 6),
     "rs anisotropic": ("anisotropic", RS, {}, {"accel": "cg"}, 9),
     "rs w": ("anisotropic", RS, {}, {"cycle": "W"}, 10),

@@ -119,7 +119,9 @@ def test_strength_measures_keep_what_they_define() -> None:
     assert ((C - np.diag(np.diag(C)) != 0) == ((off >= 0.2 * scale) & (off > 0))).all()
     # Along the strong direction of an anisotropic equation, and not across it.
     stencil = np.array([[0, -0.01, 0], [-1, 2.02, -1], [0, -0.01, 0]])
-    C = pyamg.strength.evolution_strength_of_connection(pyamg.gallery.stencil_grid(stencil, (9, 9), format="csr")).toarray()
+    C = pyamg.strength.evolution_strength_of_connection(
+        pyamg.gallery.stencil_grid(stencil, (9, 9), format="csr")
+    ).toarray()
     assert C[40, 41] > 0 and C[40, 39] > 0 and C[40, 31] == 0 and C[40, 49] == 0
 
 
@@ -286,7 +288,9 @@ def test_coarse_solvers_take_functions() -> None:
 
 def test_singular_systems_are_solved_with_the_pseudo_inverse() -> None:
     n = 200
-    A = sparse.csr_array(sparse.diags_array([-np.ones(n - 1), np.r_[1, 2 * np.ones(n - 2), 1], -np.ones(n - 1)], offsets=[-1, 0, 1]))
+    A = sparse.csr_array(
+        sparse.diags_array([-np.ones(n - 1), np.r_[1, 2 * np.ones(n - 2), 1], -np.ones(n - 1)], offsets=[-1, 0, 1])
+    )
     b = np.sin(2 * np.pi * (np.arange(n) + 0.5) / n)
     b -= b.mean()
     x = pyamg.smoothed_aggregation_solver(A, coarse_solver="pinv").solve(b, tol=1e-8, accel="cg")
@@ -400,7 +404,12 @@ def test_shapes_and_types_are_those_of_pyamg() -> None:
 
 
 def test_gallery_matrices_are_what_they_say() -> None:
-    assert pyamg.gallery.poisson((4,)).toarray().tolist() == [[2, -1, 0, 0], [-1, 2, -1, 0], [0, -1, 2, -1], [0, 0, -1, 2]]
+    assert pyamg.gallery.poisson((4,)).toarray().tolist() == [
+        [2, -1, 0, 0],
+        [-1, 2, -1, 0],
+        [0, -1, 2, -1],
+        [0, 0, -1, 2],
+    ]
     assert pyamg.gallery.poisson((2, 3)).toarray()[1].tolist() == [-1, 4, -1, 0, -1, 0]
     whole = pyamg.gallery.poisson((3, 3), type="FE").toarray()
     assert whole[4].tolist() == [-1, -1, -1, -1, 8, -1, -1, -1, -1] and whole[0].sum() == 5

@@ -65,10 +65,26 @@ impl Level {
     ) -> Result<Self, Fault> {
         let (n, m) = p.shape();
         if a.shape() != (n, n) || r.shape() != (m, n) {
-            return Err(format!("A of {:?}, P of {:?} and R of {:?} do not fit", a.shape(), p.shape(), r.shape()).into());
+            return Err(format!(
+                "A of {:?}, P of {:?} and R of {:?} do not fit",
+                a.shape(),
+                p.shape(),
+                r.shape()
+            )
+            .into());
         }
         let [coarse_b, coarse_x] = [(); 2].map(|()| vec![0.0; m]);
-        Ok(Self { a, p, r, before, after, residual: vec![0.0; n], coarse_b, coarse_x, directions: Default::default() })
+        Ok(Self {
+            a,
+            p,
+            r,
+            before,
+            after,
+            residual: vec![0.0; n],
+            coarse_b,
+            coarse_x,
+            directions: Default::default(),
+        })
     }
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn pseudo_inverse(a: &[f64], n: usize) -> Vec<f64> {
 /// Overwrites b with A⁺ b.
 pub(crate) fn pseudo_solve(a: &[f64], n: usize, b: &mut [f64]) {
     let inverse = pseudo_inverse(a, n);
-    let x: Vec<f64> = inverse.chunks_exact(n).map(|row| row.iter().zip(&*b).map(|(a, b)| a * b).sum()).collect();
+    let x: Vec<f64> =
+        inverse.chunks_exact(n).map(|row| row.iter().zip(&*b).map(|(a, b)| a * b).sum()).collect();
     b.copy_from_slice(&x);
 }

@@ -12,11 +12,11 @@
 
 use std::sync::Arc;
 
+use coarsen::LinearOperator;
 use coarsen::backend::{
     Backend, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix as _, RowSets, SweepDirection,
 };
 use coarsen::sparse::{Bsr, Zeros};
-use coarsen::LinearOperator;
 
 use super::dense::pseudo_inverse;
 use super::{Fault, Sparse};

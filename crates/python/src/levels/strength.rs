@@ -33,8 +33,7 @@ pub(crate) fn symmetric(a: &Sparse, theta: f64) -> Result<Sparse, Fault> {
         return Ok(Bsr::new(a.pattern().clone(), (1, 1), vec![1.0; a.pattern().len()])?);
     }
     let pattern = a.pattern();
-    let diagonal: Vec<f64> =
-        (0..pattern.rows()).map(|i| pattern.find(i, i).map_or(0.0, size)).collect();
+    let diagonal: Vec<f64> = (0..pattern.rows()).map(|i| pattern.find(i, i).map_or(0.0, size)).collect();
     let strong = |i: usize, j: usize, v: f64| v * v >= theta * theta * diagonal[i] * diagonal[j];
     scaled(selected(a, |i, j, k| {
         let v = size(k);
@@ -133,7 +132,10 @@ pub(crate) fn evolution(
             let others = || columns.row(i).iter().map(|&j| j as usize != i);
             let near = row.iter().zip(others()).filter(|(v, other)| *other && **v != 0.0);
             let limit = options.epsilon * near.fold(f64::INFINITY, |m, (v, _)| m.min(*v));
-            row.iter_mut().zip(others()).filter(|(v, other)| *other && **v >= limit).for_each(|(v, _)| *v = 0.0);
+            row.iter_mut()
+                .zip(others())
+                .filter(|(v, other)| *other && **v >= limit)
+                .for_each(|(v, _)| *v = 0.0);
         }
     }
     let mut entries = Vec::new();
@@ -148,7 +150,8 @@ pub(crate) fn evolution(
         }
     }
     let distance = coarsen::sparse::assembly::from_triplets(n, n, &entries)?.reblock((b, b), Zeros::Keep)?;
-    let least = |k: usize| distance.value(k).iter().filter(|v| **v != 0.0).fold(f64::INFINITY, |m, &v| m.min(v));
+    let least =
+        |k: usize| distance.value(k).iter().filter(|v| **v != 0.0).fold(f64::INFINITY, |m, &v| m.min(v));
     scaled(selected(&distance, |_, _, k| Some(1.0 / least(k)))?)
 }
 

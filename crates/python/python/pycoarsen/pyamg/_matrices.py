@@ -45,10 +45,10 @@ def to_core(A: Any) -> _core.Matrix:
     if not A.has_canonical_format:
         A = A.copy()
         A.sum_duplicates()
-    block = tuple(int(b) for b in A.blocksize) if A.format == "bsr" else (1, 1)
+    (rows, columns), (r, c) = A.shape, A.blocksize if A.format == "bsr" else (1, 1)
     data = np.ascontiguousarray(A.data, dtype=np.float64)
     indptr, indices = (np.ascontiguousarray(v) for v in (A.indptr, A.indices))
-    return _core.Matrix(tuple(int(n) for n in A.shape), block, indptr, indices, data)
+    return _core.Matrix((int(rows), int(columns)), (int(r), int(c)), indptr, indices, data)
 
 
 def from_core(matrix: _core.Matrix, blocks: bool) -> Any:

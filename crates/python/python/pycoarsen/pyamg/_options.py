@@ -102,11 +102,7 @@ COARSE: Mapping[Any, Mapping[str, Any]] = {
     "minres": _INNER,
     "bicgstab": _INNER,
     "gmres": {**_INNER, "restart": None},
-    **{
-        name: {**parameters, "iterations": 10}
-        for name, parameters in RELAXATION.items()
-        if "iterations" in parameters
-    },
+    **{name: {**parameters, "iterations": 10} for name, parameters in RELAXATION.items() if "iterations" in parameters},
     None: {},
 }
 
@@ -158,8 +154,8 @@ def choose(
 ) -> tuple[Any, dict[str, Any]]:
     """Returns the name of a method and all its parameters.
 
-    Raises ``NotImplementedError`` that names a method, a parameter or a value which is not here. With `fallback` it warns, and
-    takes the nearest method, ignores the parameter, or takes the default.
+    Raises ``NotImplementedError`` that names a method, a parameter or a value which is not here. With `fallback` it
+    warns, and takes the nearest method, ignores the parameter, or takes the default.
     """
     name, given = unpack(value)
     if not (name is None or isinstance(name, str)) or name not in table:

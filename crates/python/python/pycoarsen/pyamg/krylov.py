@@ -139,13 +139,9 @@ def _solve(
         raise NotImplementedError(f"a callback for {method} is not in pycoarsen.pyamg; use residuals")
     inner = min(restart or most, n)
     if isinstance(M, Preconditioner) and M.solver.levels[0].A is A:
-        x, norms, outcome = M.solver._levels().accelerate(
-            method, M.cycle, 1, own, x, float(tol), most, inner, callback
-        )
+        x, norms, outcome = M.solver._levels().accelerate(method, M.cycle, 1, own, x, float(tol), most, inner, callback)
     else:
-        x, norms, outcome = _core.iterate(
-            method, _operator(A), _function(M), own, x, float(tol), most, inner, callback
-        )
+        x, norms, outcome = _core.iterate(method, _operator(A), _function(M), own, x, float(tol), most, inner, callback)
     if residuals is not None:
         residuals[:] = norms
     x = x.reshape(np.shape(b))

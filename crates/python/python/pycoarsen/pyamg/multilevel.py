@@ -38,8 +38,8 @@ class Level:
     B, BH : ndarray, shape (n, k)
         The near-kernel, and that of the transpose for ``symmetry='nonsymmetric'``.
     C, T, AggOp, Cnodes, splitting
-        The strength of connection, the tentative prolongation, the aggregates and their roots (with ``keep=True``), and which
-        unknowns are coarse (classical multigrid).
+        The strength of connection, the tentative prolongation, the aggregates and their roots (with ``keep=True``), and
+        which unknowns are coarse (classical multigrid).
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,8 @@ class Level:
     @property
     def shape(self) -> tuple[int, int]:
         """The shape of A."""
-        return tuple(self._core["A"].shape) if "A" in self._core else self._host["A"].shape
+        rows, columns = (self._core["A"] if "A" in self._core else self._host["A"]).shape
+        return int(rows), int(columns)
 
     @property
     def nnz(self) -> int:
@@ -157,7 +158,9 @@ def _relaxation(level: Level, name: str | None, p: dict[str, Any]) -> _core.Rela
         if name == "strength_based_schwarz" and level.has("C"):
             domains = level.core("C")
             if domains.shape != a.shape:
-                raise NotImplementedError("strength_based_schwarz for blocks is not in pycoarsen.pyamg; there is 'schwarz'")
+                raise NotImplementedError(
+                    "strength_based_schwarz for blocks is not in pycoarsen.pyamg; there is 'schwarz'"
+                )
         return make.schwarz(a, domains, p["sweep"], count)
     return _inner(a, name, p)
 
@@ -169,9 +172,11 @@ def _inner(a: _core.Matrix, name: str, p: dict[str, Any]) -> _core.Relaxation:
 
 
 def _chebyshev(a: float, b: float, degree: int) -> list[float]:
-    """The coefficients of q from the highest power, where 1 - t q(t) is the Chebyshev polynomial of [a, b] that is 1 at 0."""
+    """The coefficients of q, highest power first: 1 - t q(t) is the Chebyshev polynomial of [a, b], 1 at t = 0."""
     if degree < 1 or not 0.0 < a < b:
-        raise ValueError(f"chebyshev needs a degree of 1 or more and 0 < lower_bound < upper_bound, not {degree}, {a}, {b}")
+        raise ValueError(
+            f"chebyshev needs a degree of 1 or more and 0 < lower_bound < upper_bound, not {degree}, {a}, {b}"
+        )
     angles = np.pi * (np.arange(degree) + 0.5) / degree
     roots = 0.5 * (b + a) + 0.5 * (b - a) * np.cos(angles)
     polynomial = np.poly(roots)
@@ -190,7 +195,9 @@ class Smoother:
         return self._level.relaxation(self.name, self.parameters)
 
     def __call__(self, A: Any, x: Any, b: Any) -> None:
-        x[...] = self.core().run(np.ascontiguousarray(b, np.float64), np.ascontiguousarray(x, np.float64)).reshape(x.shape)
+        x[...] = (
+            self.core().run(np.ascontiguousarray(b, np.float64), np.ascontiguousarray(x, np.float64)).reshape(x.shape)
+        )
 
     def __repr__(self) -> str:
         return f"Smoother({self.name!r}, {self.parameters!r})"
@@ -259,9 +266,10 @@ def coarse_grid_solver(solver: Any) -> GenericSolver:
     Parameters
     ----------
     solver : str, callable, tuple or None
-        ``'splu'``, ``'lu'``, ``'cholesky'`` (a sparse factor each), ``'pinv'`` (``atol``, ``rtol``), ``'cg'``, ``'gmres'``,
-        ``'bicgstab'``, ``'minres'`` (``tol``, ``maxiter``), a relaxation method (``iterations``, 10 by default, and its own
-        parameters), a function ``f(A, b)``, or ``None`` for no correction. A tuple adds a dictionary of parameters.
+        ``'splu'``, ``'lu'``, ``'cholesky'`` (a sparse factor each), ``'pinv'`` (``atol``, ``rtol``), ``'cg'``,
+        ``'gmres'``, ``'bicgstab'``, ``'minres'`` (``tol``, ``maxiter``), a relaxation method (``iterations``, 10 by
+        default, and its own parameters), a function ``f(A, b)``, or ``None`` for no correction. A tuple adds a
+        dictionary of parameters.
 
     Returns
     -------
@@ -269,6 +277,10 @@ def coarse_grid_solver(solver: Any) -> GenericSolver:
         A function ``f(A, b)`` that keeps what it computes for the last A.
     """
     return GenericSolver(solver)
+
+
+#: The name that the class below has for its users.
+_Level = Level
 
 
 class Preconditioner(sla.LinearOperator):  # type: ignore[misc]
@@ -300,9 +312,9 @@ class MultilevelSolver:
         Whether the relaxation after the coarse correction is the transpose of that before it.
     """
 
-    Level = Level
+    Level = _Level
 
-    def __init__(self, levels: list[Level], coarse_solver: Any = "pinv", fallback: bool = False) -> None:
+    def __init__(self, levels: list[_Level], coarse_solver: Any = "pinv", fallback: bool = False) -> None:
         if not levels:
             raise ValueError("a hierarchy has at least one level")
         self.levels = levels
@@ -344,10 +356,7 @@ class MultilevelSolver:
         """
         sizes = [level.nnz for level in self.levels]
         last = len(sizes) - 1
-        visits = {"V": lambda v: (v, v), "W": lambda v: (2 * v, 2 * v), "AMLI": lambda v: (2 * v, 2 * v)}
-        name = str(cycle).upper()
-        if name not in (*visits, "F"):
-            raise TypeError(f"Unrecognized cycle type ({name})")
+        name = self._cycle(cycle)
 
         def work(level: int, kind: str) -> int:
             if level == last:
@@ -405,8 +414,8 @@ class MultilevelSolver:
         cycle : {'V', 'W', 'F', 'AMLI'}
             The order in which levels are visited.
         accel : str or function, optional
-            'cg', 'gmres', 'fgmres', 'bicgstab', 'minres', or the name of a solver of ``scipy.sparse.linalg``, or a function with
-            the signature of either. GMRES is preconditioned from the right: its residuals are those of the system.
+            'cg', 'gmres', 'fgmres', 'bicgstab', 'minres', or the name of a solver of ``scipy.sparse.linalg``, or a
+            function with the signature of either. GMRES is preconditioned from the right.
         callback : function, optional
             Called as ``callback(x)`` after each cycle or iteration.
         residuals : list, optional
@@ -436,14 +445,15 @@ class MultilevelSolver:
         elif accel in _KRYLOV:
             if accel == "cg" and not self.symmetric_smoothing:
                 warnings.warn(
-                    "the relaxations before and after the coarse correction are not transposes of each other; 'cg' needs a "
-                    "symmetric preconditioner",
+                    "the relaxations before and after the coarse correction are not transposes of each other; 'cg' "
+                    "needs a symmetric preconditioner",
                     UserWarning,
                     stacklevel=2,
                 )
             if callback is not None and accel in ("gmres", "fgmres"):
                 raise NotImplementedError(
-                    f"a callback for accel={accel!r} is not in pycoarsen.pyamg: the iterates are not computed; use residuals"
+                    f"a callback for accel={accel!r} is not in pycoarsen.pyamg: use residuals, since the iterates "
+                    "are not computed"
                 )
             x, norms, outcome = self._levels().accelerate(
                 accel, name, int(cycles_per_level), own, x, float(tol), int(maxiter), min(int(maxiter), n), callback
@@ -484,7 +494,7 @@ class MultilevelSolver:
             norms[:] = [float(np.linalg.norm(b - A @ (np.zeros_like(b) if x0 is None else x0)))]
 
             def observe(x: Any) -> None:
-                norms.append(float(x) if np.isscalar(x) else float(np.linalg.norm(b - A @ x)))
+                norms.append(float(np.linalg.norm(x if np.isscalar(x) else b - A @ x)))
                 if callback is not None:
                     callback(x)
 
@@ -528,7 +538,7 @@ class MultilevelSolver:
         return self._built[1]
 
     @staticmethod
-    def _smoother(level: Level, name: str) -> _core.Relaxation:
+    def _smoother(level: _Level, name: str) -> _core.Relaxation:
         found = level.__dict__.get(name)
         if found is None:
             raise AttributeError(f"a level has no {name}; call change_smoothers first")

@@ -67,7 +67,9 @@ def _classical(a: _core.Matrix, theta: float, block: bool, norm: str) -> _core.M
     if theta < 0 or theta > 1:
         raise ValueError("expected theta in [0,1]")
     if not block and a.block != (1, 1):
-        raise NotImplementedError("block=False of strength='classical' for blocks is not in pycoarsen.pyamg; there is True")
+        raise NotImplementedError(
+            "block=False of strength='classical' for blocks is not in pycoarsen.pyamg; there is True"
+        )
     return _core.strength_classical(a, float(theta), norm)
 
 
@@ -139,7 +141,7 @@ def _evolution(
 
 def of_level(level: Any, name: str | None, parameters: dict[str, Any]) -> _core.Matrix:
     """The strength of connection of a level, in Rust."""
-    a = level.core("A")
+    a: _core.Matrix = level.core("A")
     if name == "symmetric":
         return _symmetric(a, **parameters)
     if name == "classical":

@@ -52,9 +52,9 @@ def smoothed_aggregation_solver(
 ) -> MultilevelSolver:
     """Returns a hierarchy by smoothed aggregation.
 
-    Every option does what PyAMG documents; see the table in the book. Each of ``strength``, ``aggregate``, ``smooth``,
-    ``presmoother``, ``postsmoother`` and ``improve_candidates`` is a name, a tuple of a name and a dictionary of parameters, or a
-    list of these for the levels, whose last entry is repeated.
+    Every option does what PyAMG documents. Each of ``strength``, ``aggregate``, ``smooth``, ``presmoother``,
+    ``postsmoother`` and ``improve_candidates`` is a name, a tuple of a name and a dictionary of parameters, or a list
+    of these for the levels, whose last entry is repeated.
 
     Parameters
     ----------
@@ -106,7 +106,9 @@ def smoothed_aggregation_solver(
     """
     A = as_rows(A)
     if symmetry not in ("symmetric", "hermitian", "nonsymmetric"):
-        missing(f"symmetry={symmetry!r}", ("hermitian", "symmetric", "nonsymmetric"), fallback, "'nonsymmetric' is used")
+        missing(
+            f"symmetry={symmetry!r}", ("hermitian", "symmetric", "nonsymmetric"), fallback, "'nonsymmetric' is used"
+        )
         symmetry = "nonsymmetric"
     coarse_solver = kwargs.pop("coarse_solver", "pinv")
     unknown(kwargs, ("coarse_solver",), fallback)
@@ -288,7 +290,16 @@ def _smoothed(
     if name == "energy":
         coarse = np.ascontiguousarray(coarse)
         return _core.smooth_by_energy(
-            a, t, c, coarse, coarse.shape[1], p["krylov"], int(p["maxiter"]), float(p["tol"]), int(p["degree"]), p["weighting"]
+            a,
+            t,
+            c,
+            coarse,
+            coarse.shape[1],
+            p["krylov"],
+            int(p["maxiter"]),
+            float(p["tol"]),
+            int(p["degree"]),
+            p["weighting"],
         )
     weighting = p.get("weighting", "none")
     if weighting == "block" and a.block == (1, 1):
@@ -325,7 +336,7 @@ def standard_aggregation(C: Any) -> tuple[Any, Any]:
 
 
 def naive_aggregation(C: Any) -> tuple[Any, Any]:
-    """As :func:`standard_aggregation`, but each node that is left over starts an aggregate with its left-over neighbours."""
+    """As :func:`standard_aggregation`, but every node that is left over starts an aggregate."""
     of, count, roots = _aggregates(to_core(as_rows(C, "C")), "naive", {})
     return _operator(of, count), roots
 

@@ -56,9 +56,7 @@ def jacobi(A: Any, x: Any, b: Any, iterations: int = 1, omega: float = 1.0) -> N
     _relax(A, x, b, "jacobi", iterations=iterations, omega=omega, withrho=False)
 
 
-def block_jacobi(
-    A: Any, x: Any, b: Any, blocksize: int | None = None, iterations: int = 1, omega: float = 1.0
-) -> None:
+def block_jacobi(A: Any, x: Any, b: Any, blocksize: int | None = None, iterations: int = 1, omega: float = 1.0) -> None:
     """Jacobi on nodes of `blocksize` unknowns, that of BSR by default."""
     _relax(A, x, b, "block_jacobi", iterations=iterations, omega=omega, blocksize=blocksize, withrho=False)
 
