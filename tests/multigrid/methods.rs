@@ -112,11 +112,11 @@ fn interpolation_reproduces_constants() {
     let a = problem("poisson2d:12").matrix;
     let strong = strong_of(&a);
     let coarse = splitting(&strong, true).unwrap();
-    let (mut sums, constant) = (vec![0.0; 144], vec![1.0; 144]);
+    let (mut sums, constant) = (vec![0.0_f64; 144], vec![1.0; 144]);
     a.apply(&constant, &mut sums);
     for by in [Direct, Classical, Modified] {
         let p = interpolation(&a, &strong, &coarse, by).unwrap();
-        let (mut ones, constant) = (vec![0.0; 144], vec![1.0; p.shape().1]);
+        let (mut ones, constant) = (vec![0.0_f64; 144], vec![1.0; p.shape().1]);
         p.apply(&constant, &mut ones);
         let inner = sums.iter().zip(&ones).filter(|(sum, _)| sum.abs() < 1e-14);
         assert!(

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `strength` | symmetric, classical and evolution strength of connection |
 //! | `aggregation` | standard and naive aggregates |
+//! | `clusters` | aggregates by Lloyd's algorithm |
 //! | `prolongation` | the tentative prolongation, and its smoothing by Jacobi, Richardson or energy |
 //! | `radius` | ρ(D A) |
 //! | `relaxation` | Gauss-Seidel, Jacobi, polynomials, normal equations, Schwarz |
@@ -17,6 +18,7 @@
 //! Splitting and interpolation of classical multigrid are in [`coarsen::ruge_stueben`](mod@coarsen::ruge_stueben).
 
 mod aggregation;
+mod clusters;
 mod coarsest;
 mod cycle;
 mod dense;
@@ -96,8 +98,8 @@ fn weighting(name: &str) -> Result<Weighting, Fault> {
 
 /// |a_ij| ≥ θ (|a_ii| |a_jj|)^½.
 #[pyfunction]
-fn strength_symmetric(py: Python<'_>, a: &Matrix, theta: f64) -> PyResult<Matrix> {
-    matrix(py, || strength::symmetric(&a.bsr, theta))
+fn strength_symmetric(py: Python<'_>, a: &Matrix, theta: f64, blocks: bool) -> PyResult<Matrix> {
+    matrix(py, || strength::symmetric(&a.bsr, theta, blocks))
 }
 
 /// |a_ij| ≥ θ max |a_ik|.
@@ -148,6 +150,34 @@ fn aggregate<'py>(py: Python<'py>, c: &Matrix, naive: bool) -> PyResult<Indices<
         |v: Vec<i32>, by: i32| -> Vec<usize> { v.into_iter().map(|v| (v + by) as usize).collect() };
     let of = to_indices(py, positive(of, 1).into_iter())?;
     Ok((of, to_indices(py, positive(roots, 0).into_iter())?))
+}
+
+/// The cluster of each node, one for each more than its number (0 for none), and the centre of each cluster. The entries of `g` are
+/// lengths, 0 or more.
+#[pyfunction]
+#[pyo3(signature = (g, centres, rounds, rebalances))]
+fn cluster<'py>(
+    py: Python<'py>,
+    g: &Matrix,
+    centres: &Bound<'py, PyAny>,
+    rounds: usize,
+    rebalances: Option<usize>,
+) -> PyResult<Indices<'py>> {
+    let centres: Vec<usize> = indices(centres, "centres")?;
+    let n = g.bsr.shape().0;
+    let mut seen = vec![false; n];
+    for &c in &centres {
+        if seen.get(c) != Some(&false) {
+            return Err(PyValueError::new_err(format!("the centre {c} is no node, or is given twice")));
+        }
+        seen[c] = true;
+    }
+    if g.bsr.block() != (1, 1) || g.bsr.values().iter().any(|v| v.is_nan() || *v < 0.0) {
+        return Err(PyValueError::new_err("Lloyd aggregation requires a positive measure."));
+    }
+    let (of, centres) = run(py, None, |_| clusters::clusters(&g.bsr, centres, rounds, rebalances))?;
+    let of: Vec<usize> = of.into_iter().map(|k| (k + 1) as usize).collect();
+    Ok((to_indices(py, of.into_iter())?, to_indices(py, centres.into_iter())?))
 }
 
 /// T, and the coarse near-kernel, row-major. `aggregates` is −1 for none.
@@ -633,6 +663,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(strength_evolution, module)?)?;
     module.add_function(wrap_pyfunction!(without_dominant, module)?)?;
     module.add_function(wrap_pyfunction!(aggregate, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster, module)?)?;
     module.add_function(wrap_pyfunction!(tentative, module)?)?;
     module.add_function(wrap_pyfunction!(spectral_radius, module)?)?;
     module.add_function(wrap_pyfunction!(smooth, module)?)?;

@@ -47,6 +47,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any], int]] = {
         16,
     ),
     "sa naive": ("poisson2d", SA, {"aggregate": "naive"}, {}, 11),
+    "sa lloyd": ("poisson2d", SA, {"aggregate": "lloyd"}, {}, 45),
+    "sa balanced": ("poisson2d", SA, {"aggregate": "balanced lloyd"}, {}, 28),
     "sa elastic": ("elastic", SA, {}, {}, 15),
     "sa elastic cg": ("elastic", SA, {}, {"accel": "cg"}, 9),
     "sa elastic block": ("elastic", SA, {"smooth": ("jacobi", {"weighting": "block"})}, {}, 15),

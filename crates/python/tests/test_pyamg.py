@@ -95,6 +95,26 @@ def test_standard_aggregates_are_those_of_vanek() -> None:
     assert of.toarray().tolist() == [[0], [1], [1]]
 
 
+def test_balanced_clusters_have_similar_sizes() -> None:
+    sizes = {}
+    for method in ("lloyd_aggregation", "balanced_lloyd_aggregation"):
+        np.random.seed(3)
+        of, centres = getattr(pyamg.aggregation, method)(abs(POISSON), ratio=0.1)
+        assert of.shape == (1600, 160) and (of.sum(axis=1) == 1).all()
+        assert (of[centres].toarray().argmax(axis=1) == np.arange(160)).all()
+        sizes[method] = np.asarray(of.sum(axis=0))
+    plain, balanced = sizes.values()
+    assert balanced.std() < 0.5 * plain.std() and balanced.min() >= 5
+    np.random.seed(3)
+    again, _ = pyamg.aggregation.balanced_lloyd_aggregation(abs(POISSON), ratio=0.1)
+    assert abs(again - of).max() == 0
+    # Two components and a centre in one of them: the other is left out, with a warning.
+    apart = sparse.csr_array(sparse.block_diag([pyamg.gallery.poisson((9,)), pyamg.gallery.poisson((9,))]))
+    with pytest.warns(UserWarning, match="reaches"):
+        of, _ = pyamg.aggregation.lloyd_aggregation(abs(apart), ratio=0.05)
+    assert of.sum() == 9
+
+
 def test_predefined_aggregates_and_strength_are_used() -> None:
     of = sparse.csr_array(np.kron(np.eye(20), np.ones((80, 1))))
     ml = pyamg.smoothed_aggregation_solver(POISSON, aggregate=("predefined", {"AggOp": of}), keep=True)

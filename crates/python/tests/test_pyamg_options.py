@@ -35,7 +35,7 @@ NAMES = [(solver, option, name, table[name]) for solver, option, table in TABLES
 #: What PyAMG has and this package has not.
 MISSING: list[tuple[Any, str, Any]] = [
     *((SA, "strength", v) for v in ("distance", "energy_based", "algebraic_distance", "affinity")),
-    *((SA, "aggregate", v) for v in ("lloyd", "balanced lloyd", "metis", "pairwise")),
+    *((SA, "aggregate", v) for v in ("metis", "pairwise")),
     *(
         (SA, option, v)
         for option in ("presmoother", "postsmoother")
@@ -144,6 +144,7 @@ def residuals(solver: Any, options: dict[str, Any], solve: dict[str, Any]) -> li
     found: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
+        np.random.seed(0)  # centres of Lloyd's algorithm
         ml = solver(A, **options)
         ml.solve(np.ones(A.shape[0]), tol=1e-13, maxiter=4, residuals=found, **solve)
     return found
@@ -160,6 +161,12 @@ CHANGES: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
     (SA, {"strength": ("evolution", {"k": 3})}, {}),
     (SA, {"strength": ("evolution", {"epsilon": 2.0})}, {}),
     (SA, {"aggregate": "naive"}, {}),
+    (SA, {"aggregate": "lloyd"}, {}),
+    (SA, {"aggregate": ("lloyd", {"ratio": 0.2})}, {}),
+    (SA, {"aggregate": ("lloyd", {"maxiter": 1})}, {}),
+    (SA, {"aggregate": ("lloyd", {"measure": "inv"})}, {}),
+    (SA, {"aggregate": "balanced lloyd"}, {}),
+    (SA, {"aggregate": ("balanced lloyd", {"rebalance_iters": 0})}, {}),
     (SA, {"smooth": None}, {}),
     (SA, {"smooth": "richardson", "strength": ("symmetric", {"theta": 0.1})}, {}),
     (SA, {"smooth": ("jacobi", {"omega": 1.0})}, {}),

@@ -62,6 +62,7 @@ impl Order {
 /// A relaxation method with its data.
 pub(crate) trait Relaxation: Send {
     /// Improves x in A x = b.
+    #[allow(clippy::ptr_arg)] // vectors of the backend
     fn run(&mut self, b: &Vec<f64>, x: &mut Vec<f64>);
 }
 

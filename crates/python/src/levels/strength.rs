@@ -25,9 +25,10 @@ pub(crate) enum Norm {
     Fro,
 }
 
-/// |a_ij| ≥ θ (|a_ii| |a_jj|)^½; for blocks in the Frobenius norm.
-pub(crate) fn symmetric(a: &Sparse, theta: f64) -> Result<Sparse, Fault> {
-    let blocks = a.block() != (1, 1);
+/// |a_ij| ≥ θ (|a_ii| |a_jj|)^½; for blocks in the Frobenius norm. With θ = 0 couplings of blocks are equally strong; `blocks`
+/// says that blocks of 1x1 count as blocks.
+pub(crate) fn symmetric(a: &Sparse, theta: f64, blocks: bool) -> Result<Sparse, Fault> {
+    let blocks = blocks || a.block() != (1, 1);
     let size = |k: usize| a.value(k).iter().map(|v| v * v).sum::<f64>().sqrt();
     if blocks && theta == 0.0 {
         return Ok(Bsr::new(a.pattern().clone(), (1, 1), vec![1.0; a.pattern().len()])?);

@@ -38,6 +38,14 @@ STRENGTH: Mapping[Any, Mapping[str, Any]] = {
 AGGREGATE: Mapping[Any, Mapping[str, Any]] = {
     "standard": {},
     "naive": {},
+    "lloyd": {"ratio": 0.1, "measure": Choice("unit", None, "abs", "inv", "min"), "maxiter": 5},
+    "balanced lloyd": {
+        "ratio": 0.1,
+        "measure": Choice(None, "unit", "abs", "inv", "min"),
+        "maxiter": 5,
+        "rebalance_iters": 5,
+        "pad": Choice(None),
+    },
     "predefined": {"AggOp": Required()},
 }
 
@@ -109,7 +117,7 @@ COARSE: Mapping[Any, Mapping[str, Any]] = {
 #: For each option of PyAMG that is not here, the option of this package that comes nearest.
 NEAREST: Mapping[str, Mapping[str, Any]] = {
     "strength": {name: "symmetric" for name in ("distance", "energy_based", "algebraic_distance", "affinity")},
-    "aggregate": {name: "standard" for name in ("lloyd", "balanced lloyd", "metis", "pairwise")},
+    "aggregate": {name: "standard" for name in ("metis", "pairwise")},
     "CF": {name: "RS" for name in ("PMIS", "PMISc", "CLJP", "CLJPc", "CR")},
     "relaxation": {
         "cf_jacobi": "jacobi",

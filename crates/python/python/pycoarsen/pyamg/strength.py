@@ -26,19 +26,20 @@ def symmetric_strength_of_connection(A: Any, theta: float = 0) -> Any:
     ----------
     A : csr_array or bsr_array, shape (n, n)
     theta : float
-        0 or more; with 0 all stored couplings are strong.
+        0 or more; with 0 all stored couplings are strong, and those of BSR equally.
 
     Returns
     -------
     csr_array over the nodes of A; the largest entry of each row is 1.
     """
-    return from_core(_symmetric(to_core(as_rows(A)), theta), False)
+    A = as_rows(A)
+    return from_core(_symmetric(to_core(A), A.format == "bsr", theta), False)
 
 
-def _symmetric(a: _core.Matrix, theta: float) -> _core.Matrix:
+def _symmetric(a: _core.Matrix, blocks: bool, theta: float) -> _core.Matrix:
     if theta < 0:
         raise ValueError("expected a positive theta")
-    return _core.strength_symmetric(a, float(theta))
+    return _core.strength_symmetric(a, float(theta), blocks)
 
 
 def classical_strength_of_connection(A: Any, theta: float = 0.1, block: bool = True, norm: str = "abs") -> Any:
@@ -143,7 +144,7 @@ def of_level(level: Any, name: str | None, parameters: dict[str, Any]) -> _core.
     """The strength of connection of a level, in Rust."""
     a: _core.Matrix = level.core("A")
     if name == "symmetric":
-        return _symmetric(a, **parameters)
+        return _symmetric(a, level._blocks, **parameters)
     if name == "classical":
         return _classical(a, **parameters)
     if name == "evolution":

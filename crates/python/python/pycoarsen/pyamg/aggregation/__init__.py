@@ -1,9 +1,11 @@
 """Smoothed aggregation."""
 
 from .aggregation import (
+    balanced_lloyd_aggregation,
     energy_prolongation_smoother,
     fit_candidates,
     jacobi_prolongation_smoother,
+    lloyd_aggregation,
     naive_aggregation,
     richardson_prolongation_smoother,
     smoothed_aggregation_solver,
@@ -11,9 +13,11 @@ from .aggregation import (
 )
 
 __all__ = [
+    "balanced_lloyd_aggregation",
     "energy_prolongation_smoother",
     "fit_candidates",
     "jacobi_prolongation_smoother",
+    "lloyd_aggregation",
     "naive_aggregation",
     "richardson_prolongation_smoother",
     "smoothed_aggregation_solver",

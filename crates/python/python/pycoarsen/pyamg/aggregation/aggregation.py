@@ -16,9 +16,11 @@ from ..multilevel import Level, MultilevelSolver, change_smoothers
 from ..strength import of_level
 
 __all__ = [
+    "balanced_lloyd_aggregation",
     "energy_prolongation_smoother",
     "fit_candidates",
     "jacobi_prolongation_smoother",
+    "lloyd_aggregation",
     "naive_aggregation",
     "richardson_prolongation_smoother",
     "smoothed_aggregation_solver",
@@ -68,7 +70,7 @@ def smoothed_aggregation_solver(
         The first two mean the same for real A. For the third, R is made from the transpose of A.
     strength : 'symmetric', 'classical', 'evolution', ('predefined', {'C': ...}), None
         Which couplings are strong.
-    aggregate : 'standard', 'naive', ('predefined', {'AggOp': ...})
+    aggregate : 'standard', 'naive', 'lloyd', 'balanced lloyd', ('predefined', {'AggOp': ...})
         How nodes are grouped.
     smooth : 'jacobi', 'richardson', 'energy', None
         How the prolongation is smoothed; None leaves it plain.
@@ -230,7 +232,6 @@ def _coarser(
     else:
         th, next_level.BH = _tentative(of, count, level.BH)
         level.set_core("R", _core.transpose(_smoothed(adjoint, th, c, next_level.BH, *smooth)))
-    level._blocks = level._blocks or p.block != (1, 1)
     if keep:
         level.set_core("C", c)
         level.set_core("T", t)
@@ -257,8 +258,97 @@ def _aggregates(c: _core.Matrix, name: str, parameters: dict[str, Any]) -> tuple
         numbers = np.full(of.shape[0], -1, dtype=np.int32)
         numbers[entries == 1] = of.indices
         return numbers, int(of.shape[1]), None
-    of, roots = _core.aggregate(c, name == "naive")
+    if name in ("lloyd", "balanced lloyd"):
+        of, roots = _clusters(c, name, **parameters)
+    else:
+        of, roots = _core.aggregate(c, name == "naive")
     return (of - 1).astype(np.int32), max(len(roots), 1), roots
+
+
+def _clusters(
+    c: _core.Matrix,
+    name: str,
+    ratio: float,
+    measure: str | None,
+    maxiter: int,
+    rebalance_iters: int | None = None,
+    pad: None = None,
+) -> tuple[Any, Any]:
+    """The clusters of Lloyd's algorithm, numbered from one, and their centres."""
+    if not 0 < ratio <= 1:
+        raise ValueError("ratio must be > 0.0 and <= 1.0")
+    indptr, indices, data = c.arrays()
+    if measure == "unit":
+        data = np.ones_like(data)
+    elif measure == "inv":
+        data = 1.0 / np.abs(data)
+    elif measure == "abs":
+        data = np.abs(data)
+    elif measure == "min":
+        data = data - data.min(initial=0)
+    n = c.shape[0]
+    count = int(min(max(ratio * n, 1), n))
+    centres = np.random.permutation(n)[:count].astype(np.int64)
+    graph = _core.Matrix(c.shape, (1, 1), indptr, indices, np.ascontiguousarray(data))
+    of, centres = _core.cluster(graph, centres, int(maxiter), rebalance_iters)
+    if not of.all():
+        warnings.warn("no centre of Lloyd's algorithm reaches some nodes: they are left to relaxation", stacklevel=6)
+    return of, centres
+
+
+def lloyd_aggregation(C: Any, ratio: float = 0.1, measure: str | None = "unit", maxiter: int = 5) -> tuple[Any, Any]:
+    """Groups nodes around centres that move to the interior of their clusters.
+
+    Parameters
+    ----------
+    C : csr_array, shape (n, n)
+        Strength of connection.
+    ratio : float
+        The number of aggregates divided by n.
+    measure : {'unit', None, 'abs', 'inv', 'min'}
+        The length of a coupling: 1, its value, its absolute value, the inverse of that, or its value above the least.
+    maxiter : int
+        The number of assignments. The first centres are drawn by ``numpy.random``.
+
+    Returns
+    -------
+    AggOp : csr_array, shape (n, m)
+    centers : ndarray, shape (m,)
+    """
+    given = {"ratio": ratio, "measure": measure, "maxiter": maxiter}
+    return _grouped(C, choose("aggregate", ("lloyd", given), AGGREGATE))
+
+
+def balanced_lloyd_aggregation(
+    C: Any,
+    ratio: float = 0.1,
+    measure: str | None = None,
+    maxiter: int = 5,
+    rebalance_iters: int = 5,
+    pad: None = None,
+) -> tuple[Any, Any]:
+    """As :func:`lloyd_aggregation`, with clusters of similar sizes.
+
+    Parameters
+    ----------
+    rebalance_iters : int
+        How often clusters are eliminated and split.
+    pad
+        Only None is here.
+    """
+    given = {
+        "ratio": ratio,
+        "measure": measure,
+        "maxiter": maxiter,
+        "rebalance_iters": rebalance_iters,
+        "pad": pad,
+    }
+    return _grouped(C, choose("aggregate", ("balanced lloyd", given), AGGREGATE))
+
+
+def _grouped(C: Any, method: tuple[str, dict[str, Any]]) -> tuple[Any, Any]:
+    of, count, centres = _aggregates(to_core(as_rows(C, "C")), *method)
+    return _operator(of, count), centres
 
 
 def _operator(of: Any, count: int) -> Any:
@@ -331,14 +421,12 @@ def standard_aggregation(C: Any) -> tuple[Any, Any]:
     Cpts : ndarray, shape (m,)
         The node from which each aggregate grew.
     """
-    of, count, roots = _aggregates(to_core(as_rows(C, "C")), "standard", {})
-    return _operator(of, count), roots
+    return _grouped(C, ("standard", {}))
 
 
 def naive_aggregation(C: Any) -> tuple[Any, Any]:
     """As :func:`standard_aggregation`, but every node that is left over starts an aggregate."""
-    of, count, roots = _aggregates(to_core(as_rows(C, "C")), "naive", {})
-    return _operator(of, count), roots
+    return _grouped(C, ("naive", {}))
 
 
 def fit_candidates(AggOp: Any, B: Any, tol: float = _SPANNED) -> tuple[Any, Any]:
