@@ -165,6 +165,8 @@ CHANGES: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
     (SA, {"aggregate": ("lloyd", {"ratio": 0.2})}, {}),
     (SA, {"aggregate": ("lloyd", {"maxiter": 1})}, {}),
     (SA, {"aggregate": ("lloyd", {"measure": "inv"})}, {}),
+    (SA, {"aggregate": ("lloyd", {"measure": None})}, {}),
+    (SA, {"aggregate": ("lloyd", {"measure": "min"})}, {}),
     (SA, {"aggregate": "balanced lloyd"}, {}),
     (SA, {"aggregate": ("balanced lloyd", {"rebalance_iters": 0})}, {}),
     (SA, {"smooth": None}, {}),

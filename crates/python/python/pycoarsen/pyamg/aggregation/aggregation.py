@@ -285,7 +285,7 @@ def _clusters(
     elif measure == "abs":
         data = np.abs(data)
     elif measure == "min":
-        data = data - data.min(initial=0)
+        data = data - data.min(initial=np.inf)
     n = c.shape[0]
     count = int(min(max(ratio * n, 1), n))
     centres = np.random.permutation(n)[:count].astype(np.int64)
