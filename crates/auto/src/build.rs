@@ -50,7 +50,7 @@ pub trait Builder {
 }
 
 /// A preconditioner, and its levels if it is a hierarchy.
-pub type Built<V> = (Box<dyn Prepared<V, f64>>, Option<Levels>);
+pub type Built<V> = (Box<dyn Prepared<V, f64> + Send>, Option<Levels>);
 
 /// The levels of a preconditioner.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,7 +157,7 @@ pub fn build_at<B: Backend>(
     }
 }
 
-fn one_level<V: Vector>(built: impl Prepared<V, f64> + 'static) -> Result<Built<V>, SetupError> {
+fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result<Built<V>, SetupError> {
     Ok((Box::new(built), None))
 }
 
