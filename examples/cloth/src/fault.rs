@@ -8,7 +8,7 @@ use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
 use coarsen_contact::{ContactError, Pair};
-use examples_common::closed::MeshFault;
+use examples_scene::closed::MeshFault;
 
 use crate::material::Material;
 
@@ -23,8 +23,7 @@ pub(crate) enum SheetFault {
     Closed,
     /// A vertex outside the plane.
     #[error(
-        "vertex {vertex} (from 0) is {distance:.3e} m out of the plane of the sheet, whose longest side is 1 m, \
-         but cloth is flat at rest; pass the flat pattern"
+        "vertex {vertex} (from 0) is {distance:.3e} m out of the plane of the sheet, but cloth is flat at rest; pass the flat pattern"
     )]
     Curved {
         /// The vertex.
@@ -99,6 +98,9 @@ pub(crate) enum SheetFault {
 /// A scene that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SceneError {
+    /// A key of the scene.
+    #[error(transparent)]
+    Scene(#[from] examples_scene::SceneError),
     /// The sheet.
     #[error(transparent)]
     Sheet(#[from] SheetFault),

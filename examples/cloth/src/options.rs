@@ -4,21 +4,22 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 use examples_common::arguments::{Place, at_least_one, not_negative, positive};
-use examples_common::fields;
 use examples_common::files::Format;
 use examples_common::solver::Solver;
+use examples_scene::fields;
+use examples_scene::options::Choice;
 
 use crate::material::Material;
 use crate::pace::Pace;
-use crate::scene::SceneChoice;
+use crate::scene::SCENES;
 use crate::sheet::Tessellation;
 
 /// Sheets of cloth in time.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene.
-    #[arg(long, value_enum, default_value_t = SceneChoice::Drooping)]
-    pub(crate) scene: SceneChoice,
+    /// The scene.
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Number of vertices of all sheets; the nearest grid is used.
     #[arg(long, default_value_t = 2601, value_parser = clap::value_parser!(u32).range(9..=4_000_000))]
     pub(crate) vertices: u32,
@@ -90,6 +91,68 @@ pub struct Options {
     /// Width of the pictures in pixels; 0 draws none.
     #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub(crate) width: u16,
+}
+
+impl examples_scene::options::Options for Options {
+    const SCENES: &'static [(&'static str, &'static str)] = &SCENES;
+
+    const KEYS: &'static [(&'static str, &'static str)] = &[
+        ("weld", "weld"),
+        ("body.mesh", ""),
+        ("body.size", ""),
+        ("body.centre", ""),
+        ("body.axes", ""),
+        ("body.above", ""),
+        ("body.rest", ""),
+        ("body.vertices", "vertices"),
+        ("body.sheets", "sheets"),
+        ("body.tessellation", "tessellation"),
+        ("body.subdivide", "subdivide"),
+        ("body.sewn", "sewn"),
+        ("body.drop_degenerate", "drop_degenerate"),
+        ("body.material", "material"),
+        ("body.material.name", "material"),
+        ("body.material.stiffness", "stiffness"),
+        ("body.material.bending", "bending"),
+        ("body.material.density", "density"),
+        ("attachment.nodes", ""),
+        ("obstacle.shape", ""),
+        ("obstacle.mesh", ""),
+        ("obstacle.frames", ""),
+        ("obstacle.size", ""),
+        ("obstacle.solid", ""),
+        ("obstacle.boxes", ""),
+        ("obstacle.axis", ""),
+        ("obstacle.motion", ""),
+        ("motion", ""),
+        ("contact.kind", "obstacles"),
+        ("contact.thickness", "thickness"),
+        ("contact.friction", "friction"),
+        ("contact.self_friction", "self_friction"),
+        ("air.density", "air"),
+        ("air.velocity", "wind"),
+        ("air.damping", "damping"),
+        ("time.dt", "dt"),
+        ("time.frames", "frames"),
+        ("time.frame_steps", "frame_steps"),
+        ("solver.solver", "solver"),
+        ("solver.levels", "levels"),
+        ("solver.iterations", "iterations"),
+        ("solver.inner", "inner"),
+        ("solver.fixed", "fixed"),
+        ("solver.tolerance", "tolerance"),
+        ("solver.backend", "backend"),
+        ("output.checkpoint", "checkpoint"),
+        ("output.keep", "keep"),
+        ("output.systems", "systems"),
+        ("output.format", "format"),
+        ("output.width", "width"),
+        ("output.out", "out"),
+    ];
+
+    fn choice(&mut self) -> &mut Choice {
+        &mut self.choice
+    }
 }
 
 impl Options {

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::Parser;
 use coarsen::prelude::*;
 use coarsen::{BackendChoice, Waits, schwarz};
+use examples_scene::options::{self, Options, OptionsError};
 
 use crate::Failure;
 
@@ -81,12 +82,26 @@ pub fn exit_code(error: &Failure) -> u8 {
     if error.is::<Unconverged>() { 4 } else { 1 }
 }
 
-/// Parses the command line; a program ends with its help, or with the fault.
+/// Parses the command line of a program without scenes; it ends with its help, or with the fault.
 ///
 /// # Errors
 /// The exit code, as of [`usage`].
 pub fn parse<O: Parser>() -> Result<O, ExitCode> {
     O::try_parse().map_err(|told| ExitCode::from(usage(&told)))
+}
+
+/// Parses the command line of a program, with defaults of its scene; it ends with its help, or with the fault.
+///
+/// # Errors
+/// The exit code: that of [`usage`], or 1 for a fault of the scene.
+pub fn parse_scene<O: Options>() -> Result<O, ExitCode> {
+    options::parse(std::env::args_os()).map_err(|error| match error {
+        OptionsError::Usage(told) => ExitCode::from(usage(&told)),
+        OptionsError::Scene(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    })
 }
 
 /// Prints help or a fault of the command line, and returns the exit code. Help that cannot be printed is an error.

@@ -9,7 +9,6 @@
 //! | [`stage`] | obstacles, the ground, bodies and their shadows |
 //! | [`frames`] | a run from checkpoint to checkpoint |
 //! | [`files`] | checkpoints, the table of frames, surfaces |
-//! | [`closed`] | closed surfaces of files, and what is inside |
 //! | [`device`] | a device for tests |
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`solver`] | preconditioners by name |
@@ -17,7 +16,6 @@
 //! | [`arguments`] | numbers and places on the command line |
 
 pub mod arguments;
-pub mod closed;
 pub mod device;
 mod factor_or;
 pub mod files;

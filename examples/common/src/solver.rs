@@ -36,7 +36,7 @@ pub enum Solver {
     Auto,
 }
 
-crate::fields!(
+examples_scene::fields!(
     enum Solver {
         Skinning,
         Mas,

@@ -32,8 +32,9 @@ pub mod particles;
 pub mod rows;
 pub mod scene;
 pub mod seed;
-pub mod shape;
 pub mod solver;
 pub mod state;
 pub mod step;
 pub mod weights;
+
+pub use examples_scene::shape;

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 use coarsen_distributed::{Communicator, Counted, ThreadComm, pack, unpack};
 use examples_common::Failure;
 use examples_common::arguments::Unconverged;
-use examples_common::files::fingerprint;
 use examples_common::frames::Frames;
+use examples_scene::identity::fingerprint;
 
 use crate::drawing::Drawing;
 use crate::options::{Method, Options};

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`Saved::MAGIC`] | identifies the program, the file format and its version |
 //! | numerics | [`NUMERICS`] of the program |
-//! | run | a [`Fingerprint`](super::Fingerprint) of all that affects the results of the run |
+//! | run | a [`Fingerprint`](examples_scene::Fingerprint) of all that affects the results of the run |
 //! | state | the numbers of the state |
 //! | sum | a fingerprint of all bytes before it |
 //!
@@ -17,6 +17,8 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+use examples_scene::identity::fingerprint;
 
 /// A state that a run passes from frame to frame.
 pub trait Saved: Sized {
@@ -101,17 +103,6 @@ pub enum CheckpointError {
 /// The version of the numerics: it goes up with each change of the library or of an example after which a run has other
 /// bits. A run of an older version is not continued, since its frames would not be those of one run.
 pub const NUMERICS: u64 = 2;
-
-/// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
-pub fn fingerprint(bytes: &[u8]) -> u64 {
-    continued(0xcbf2_9ce4_8422_2325, bytes)
-}
-
-/// The fingerprint of further bytes after those with a fingerprint.
-pub(super) fn continued(hash: u64, bytes: &[u8]) -> u64 {
-    let prime = 0x0100_0000_01b3;
-    bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(prime))
-}
 
 /// Writes a checkpoint of the run with this fingerprint.
 ///

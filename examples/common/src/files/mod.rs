@@ -3,22 +3,17 @@
 //! | file | what |
 //! |---|---|
 //! | `checkpoint` | [`Saved`]: a state that is written and read back |
-//! | `identity` | [`Fingerprint`]: all that decides the bits of a run |
 //! | `table` | [`Table`]: one line per frame |
 //! | `surface` | [`Surface`]: the bodies of a frame as VTK or OBJ |
 //! | `error` | [`OutputError`] |
 
 mod checkpoint;
 mod error;
-mod identity;
 mod surface;
 mod table;
 
-pub use checkpoint::{
-    CheckpointError, NUMERICS, Reader, Saved, Writer, fingerprint, read, read_state, write,
-};
+pub use checkpoint::{CheckpointError, NUMERICS, Reader, Saved, Writer, read, read_state, write};
 pub use error::{OutputError, failed};
-pub use identity::{Field, Fingerprint};
 pub use surface::{Format, Group, Surface};
 pub use table::{Record, Table, columns, statistics};
 

@@ -7,8 +7,10 @@ use crate::files::name;
 use crate::picture::{Balls, Camera, Drawing, PictureError, Projection, Solid as Painted};
 use coarsen_mesh::vector::{dot, sub};
 
-use super::patches::{Patch, across, round, tiles, unit};
-use super::{Solid, View};
+use examples_scene::shape::unit;
+use examples_scene::{Shape, View};
+
+use super::patches::{Patch, across, tiles};
 
 /// The colours of bodies, in turn.
 pub const BODIES: [[u8; 3]; 6] =
@@ -40,7 +42,7 @@ pub struct Stage {
     drawing: Drawing,
     view: Vec<[f64; 3]>,
     still: Vec<(Patch, [u8; 3])>,
-    /// Balls and capsules.
+    /// Obstacles without planes.
     rounds: Vec<Patch>,
     /// A point of the ground and its normal.
     ground: Option<[[f64; 3]; 2]>,
@@ -54,12 +56,12 @@ impl Stage {
     /// pictures `width` pixels wide.
     pub fn new(
         view: &View,
-        obstacles: &[Solid],
+        obstacles: &[Shape],
         bodies: Vec<Vec<[u32; 3]>>,
         positions: &[[f64; 3]],
         width: usize,
     ) -> Self {
-        let rounds: Vec<Patch> = obstacles.iter().filter_map(round).collect();
+        let rounds: Vec<Patch> = obstacles.iter().filter_map(Patch::of).collect();
         let seen = || positions.iter().chain(rounds.iter().flat_map(|patch| &patch.positions));
         let ends = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
         let around = seen().fold(ends, |[low, high], p| {
@@ -76,7 +78,7 @@ impl Stage {
         let mut still: Vec<(Patch, [u8; 3])> = Vec::new();
         let mut ground = None;
         for solid in obstacles {
-            let Solid::Plane { point, normal } = *solid else { continue };
+            let Shape::Plane { point, normal } = *solid else { continue };
             let normal = unit(normal);
             let upwards = normal[1] > 0.9;
             if dot(normal, towards) > if upwards { 0.0 } else { FACING } {
@@ -186,10 +188,10 @@ impl Stage {
         folder: &Path,
         frame: usize,
         x: &[f64],
-        obstacles: &[Solid],
+        obstacles: &[Shape],
         caption: &str,
     ) -> Result<(), PictureError> {
-        let rounds: Vec<Patch> = obstacles.iter().filter_map(round).collect();
+        let rounds: Vec<Patch> = obstacles.iter().filter_map(Patch::of).collect();
         self.draw(x, &rounds, caption)?.write_png(folder.join(name(frame, "png")))
     }
 }

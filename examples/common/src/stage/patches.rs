@@ -4,7 +4,9 @@ use std::f64::consts::PI;
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
-use super::Solid;
+use examples_scene::Shape;
+use examples_scene::shape::unit;
+
 use crate::picture::Solid as Painted;
 
 /// The number of segments around a ball or a capsule, and from one pole to the other.
@@ -31,13 +33,20 @@ impl Patch {
         Painted { positions: &self.positions, triangles: &self.triangles, colour }
     }
 
-    /// A cylinder with round ends; a ball if both ends are the same.
-    pub fn capsule(from: [f64; 3], to: [f64; 3], radius: f64) -> Self {
-        capsule(from, to, radius)
+    /// The triangles of a shape; `None` for a plane.
+    pub fn of(shape: &Shape) -> Option<Self> {
+        Some(match *shape {
+            Shape::Plane { .. } => return None,
+            Shape::Sphere { centre, radius } => capsule(centre, centre, radius),
+            Shape::Capsule { from, to, radius } => capsule(from, to, radius),
+            Shape::Box { low, high } => Self::cuboid(low, high),
+            Shape::Torus { centre, axis, radii } => Self::torus(centre, axis, radii),
+            Shape::Cylinder { from, to, radius } => Self::cylinder(from, to, radius),
+        })
     }
 
     /// A box along the axes.
-    pub fn cuboid(low: [f64; 3], high: [f64; 3]) -> Self {
+    fn cuboid(low: [f64; 3], high: [f64; 3]) -> Self {
         let mut patch = Self::default();
         let corner = |c: usize| std::array::from_fn(|k| [low[k], high[k]][c >> k & 1]);
         for face in [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]] {
@@ -47,7 +56,7 @@ impl Patch {
     }
 
     /// A cylinder with flat ends.
-    pub fn cylinder(from: [f64; 3], to: [f64; 3], radius: f64) -> Self {
+    fn cylinder(from: [f64; 3], to: [f64; 3], radius: f64) -> Self {
         let [s, t] = across(unit(sub(to, from)));
         let mut patch = Self::default();
         let rim = |end: [f64; 3], k: usize| -> [f64; 3] {
@@ -64,7 +73,7 @@ impl Patch {
     }
 
     /// A ring around an axis, with the radii of the ring and of its tube.
-    pub fn torus(centre: [f64; 3], axis: [f64; 3], [ring, tube]: [f64; 2]) -> Self {
+    fn torus(centre: [f64; 3], axis: [f64; 3], [ring, tube]: [f64; 2]) -> Self {
         let axis = unit(axis);
         let [s, t] = across(axis);
         let [around, section] = SEGMENTS;
@@ -89,15 +98,6 @@ impl Patch {
         let first = self.positions.len() as u32;
         self.positions.extend(corners);
         self.triangles.extend([[0, 1, 2], [0, 2, 3]].map(|t| t.map(|v| first + v)));
-    }
-}
-
-/// The triangles of a ball or a capsule; `None` for a plane.
-pub(super) fn round(solid: &Solid) -> Option<Patch> {
-    match *solid {
-        Solid::Sphere { centre, radius } => Some(capsule(centre, centre, radius)),
-        Solid::Capsule { from, to, radius } => Some(capsule(from, to, radius)),
-        Solid::Plane { .. } => None,
     }
 }
 
@@ -148,12 +148,6 @@ pub(super) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [
     patches
 }
 
-/// v / ‖v‖.
-pub fn unit(v: [f64; 3]) -> [f64; 3] {
-    let length = dot(v, v).sqrt();
-    v.map(|v| v / length)
-}
-
 /// Two unit vectors that are orthogonal to a unit vector and to each other. For a coordinate axis they are
 /// along the other two axes.
 pub(super) fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
@@ -169,8 +163,8 @@ mod tests {
     /// The triangles of a capsule enclose its volume, up to the discretisation error of 32 segments.
     #[test]
     fn capsules_are_closed() {
-        let solid = Solid::Capsule { from: [1.0, 0.0, 0.0], to: [1.0, 2.0, 2.0], radius: 0.5 };
-        let Patch { positions, triangles } = round(&solid).unwrap();
+        let solid = Shape::Capsule { from: [1.0, 0.0, 0.0], to: [1.0, 2.0, 2.0], radius: 0.5 };
+        let Patch { positions, triangles } = Patch::of(&solid).unwrap();
         let at = |v: u32| positions[v as usize];
         let volume: f64 = triangles.iter().map(|t| dot(at(t[0]), cross(at(t[1]), at(t[2]))) / 6.0).sum();
         let expected = PI * 0.25 * (8.0_f64.sqrt() + 4.0 / 3.0 * 0.5);

@@ -6,7 +6,7 @@ use mpm::collider::Obstacle;
 use mpm::material::{Material, Preset};
 use mpm::output::{ply, view, vtk};
 use mpm::rows::{Row, Summary, rises};
-use mpm::scene::SceneChoice;
+use mpm::scene::Setting;
 use mpm::seed::Seeds;
 use mpm::state::State;
 
@@ -33,8 +33,7 @@ fn scenes_have_the_size_of_the_paper() {
         if name == "armacat" && data.is_none() {
             continue;
         }
-        let scene: SceneChoice = name.parse().unwrap();
-        let setting = scene.setting(None, 1, data.as_deref()).unwrap();
+        let setting = Setting::read(name, None, 1, data.as_deref()).unwrap();
         let found = Seeds::new(&setting).unwrap().count(setting.dx).unwrap() / 1e3;
         assert!((found / thousands - 1.0).abs() < share, "{name}: {found}");
     }
@@ -106,8 +105,8 @@ fn scenes_run() {
 /// Without a view, pictures show the particles, the colliders, and the ground onto which bodies fall.
 #[test]
 fn a_view_shows_where_bodies_fall() {
-    let scene: SceneChoice = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/jelly.toml").parse().unwrap();
-    let setting = scene.setting(None, 1, None).unwrap();
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/jelly.toml");
+    let setting = Setting::read(scene, None, 1, None).unwrap();
     let (particles, _) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
     let obstacles = Obstacle::all(&setting.collider, setting.dx).unwrap();
     let [low, high] = view(&setting, &obstacles, &particles).corners.unwrap();

@@ -1,8 +1,5 @@
 //! Errors of scenes.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen_contact::{ContactError, Pair};
@@ -12,54 +9,17 @@ use crate::meshes::{MeshChoice, MeshFault};
 /// A scene that cannot be read or is not valid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SceneError {
-    /// A file that cannot be read.
-    #[error(
-        "{}: cannot be read ({kind}); a scene is swing, pile, twist, pachinko, hang or a TOML file",
-        file.display()
-    )]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// The error of the operating system.
-        kind: ErrorKind,
-    },
-    /// A file that is not a scene; the error contains the line, the column and what was expected there.
-    #[error("{}: {what}", file.display())]
-    Format {
-        /// The file.
-        file: PathBuf,
-        /// The message of the parser, with the line.
-        what: toml::de::Error,
-    },
-    /// A scene without bodies.
-    #[error("the scene has no bodies; add a table [[body]]")]
-    Empty,
-    /// A number outside its range.
-    #[error("{table} {index} (from 0): {key} is {found}, but must be {range}")]
-    Value {
-        /// `body`, `attachment` or `obstacle`.
-        table: &'static str,
-        /// Which one.
-        index: usize,
-        /// The key.
-        key: &'static str,
-        /// The value.
-        found: f64,
-        /// The values allowed.
-        range: &'static str,
-    },
-    /// An attachment of a body or a node that does not exist.
-    #[error(
-        "attachment {index} (from 0) refers to {what} {found}, but there are only {count}, numbered from 0"
-    )]
+    /// A file that cannot be read, or a key with a fault.
+    #[error(transparent)]
+    Scene(#[from] examples_scene::SceneError),
+    /// An attachment of a node that does not exist.
+    #[error("attachment {index} (from 0) refers to node {found}, but there are only {count}, numbered from 0")]
     Missing {
         /// Which attachment.
         index: usize,
-        /// `body` or `node`.
-        what: &'static str,
-        /// The index that was given.
+        /// The node that was given.
         found: usize,
-        /// The number of bodies or nodes.
+        /// The number of nodes of the body.
         count: usize,
     },
     /// An attachment without nodes.
@@ -118,7 +78,7 @@ pub(crate) enum SceneError {
     },
     /// A sheet in a scene with contact between bodies by penalties.
     #[error(
-        "body {index} (from 0) is a sheet, which penalties keep from no body; use --contact barrier, or set contact = \
+        "body {index} (from 0) is a sheet, which penalties keep from no body; use --contact barrier, or set contact.bodies = \
          false to let bodies pass through each other"
     )]
     NoContact {
@@ -128,7 +88,7 @@ pub(crate) enum SceneError {
     /// A body whose parts have no distance at rest.
     #[error(
         "body {index} (from 0) touches itself at rest: {pair} are {distance:.1e} m apart, so that barriers have no room; \
-         merge nodes at the same place (--weld), move the parts apart, or set contact = false"
+         merge nodes at the same place (--weld), move the parts apart, or set contact.bodies = false"
     )]
     Touches {
         /// Which body.

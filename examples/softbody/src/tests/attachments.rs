@@ -3,13 +3,13 @@
 use super::{Folder, check_balance, distance};
 use crate::scene::SceneError;
 
-const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n";
+const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n";
 
 /// After the pins are removed in frame 3, the body falls.
 #[test]
 fn attachments_of_a_scene_file_come_and_go() {
     let folder = Folder::new("attachments");
-    let text = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n\
+    let text = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n\
                 [[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
                 [[attachment]]\nnodes = { list = [0] }\nfrom = 5\nvelocity = [0.0, 3.0, 0.0]\n";
     let scene = folder.write("scene.toml", text);
