@@ -17,8 +17,8 @@ use cloth::Options;
 use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator};
 use coarsen_mpi::{MpiComm, threads_per_rank};
-use examples_common::Failure;
-use examples_common::arguments::{Unconverged, exit_code, usage};
+use examples_run::Failure;
+use examples_run::arguments::{Unconverged, exit_code, usage};
 use examples_scene::options::{self, OptionsError};
 
 /// No rank waits longer for another.

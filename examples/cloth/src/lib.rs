@@ -83,8 +83,8 @@ use std::process::ExitCode;
 
 use coarsen::{Waits, schwarz};
 use coarsen_distributed::Communicator;
-use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch};
+use examples_run::Failure;
+use examples_run::arguments::{Program, Unconverged, launch};
 
 pub use options::Options;
 use simulation::run;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use examples_common::arguments::parse_scene;
+use examples_run::arguments::parse_scene;
 
 fn main() -> ExitCode {
     parse_scene().map_or_else(|code| code, |options| cloth::start(&options))

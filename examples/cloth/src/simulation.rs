@@ -3,10 +3,10 @@
 use coarsen::elastic::Total;
 use coarsen::{Waits, schwarz};
 use coarsen_contact::Crossing;
-use examples_common::Failure;
-use examples_common::files::read_state;
-use examples_common::frames::{Frames, Plan};
-use examples_common::scales;
+use examples_run::Failure;
+use examples_run::files::read_state;
+use examples_run::frames::{Frames, Plan};
+use examples_run::scales;
 use examples_scene::Fingerprint;
 
 use crate::drawing::Drawing;

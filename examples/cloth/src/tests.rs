@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use coarsen::mesh;
 use coarsen::prelude::*;
-use examples_common::Failure;
-use examples_common::arguments::{Program, exit_code};
-use examples_common::files::CheckpointError;
-use examples_common::scales::Unresolved;
-use examples_common::solver::Solver;
+use examples_run::Failure;
+use examples_run::arguments::{Program, exit_code};
+use examples_run::files::CheckpointError;
+use examples_run::scales::Unresolved;
+use examples_run::solver::Solver;
 use examples_scene::options::{OptionsError, parse};
 
 use crate::fault::{SceneError, SheetFault};

@@ -4,7 +4,7 @@ use coarsen::contact::ContactError;
 use coarsen::follow::Driver;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
-use examples_common::Failure;
+use examples_run::Failure;
 use examples_scene::closed::MeshFault;
 
 /// A step that is not possible. The state is that before the frame.

@@ -29,9 +29,9 @@
 use std::process::ExitCode;
 
 use coarsen::schwarz;
-use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch, parse_scene};
-use examples_common::frames::{Frames, Plan};
+use examples_run::Failure;
+use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::frames::{Frames, Plan};
 use examples_scene::Fingerprint;
 use mpm::collider::Obstacle;
 use mpm::energy::Memory;

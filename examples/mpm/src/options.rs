@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
 use coarsen::follow::Driver;
-use examples_common::arguments::{Place, at_least_one, positive};
+use examples_run::arguments::{Place, at_least_one, positive};
 use examples_scene::fields;
 use examples_scene::options::Choice;
 

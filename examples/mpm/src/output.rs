@@ -7,9 +7,8 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use coarsen::mesh::vector::{dot, sub};
-use examples_common::files::{OutputError, failed, name};
-use examples_common::picture::{Balls, PictureError, Solid};
-use examples_common::stage::{self, Patch, Stage};
+use examples_render::{Balls, OBSTACLE, Patch, PictureError, Solid, Stage, name};
+use examples_run::files::{OutputError, failed};
 use examples_scene::View;
 
 use crate::collider::Obstacle;
@@ -145,7 +144,7 @@ impl Pictures {
             .filter(|obstacle| obstacle.collider.exists(time))
             .filter_map(|obstacle| patch(obstacle, time))
             .collect();
-        let solids: Vec<Solid<'_>> = patches.iter().map(|patch| patch.solid(stage::OBSTACLE)).collect();
+        let solids: Vec<Solid<'_>> = patches.iter().map(|patch| patch.solid(OBSTACLE)).collect();
         let balls = Balls { centres: &centres, radii: &radii, colours: &colours };
         let caption = format!("t = {time:.2} s");
         let picture = self.stage.balls(&solids, balls, &caption)?;

@@ -55,12 +55,12 @@ use std::process::ExitCode;
 
 use coarsen::mesh::Mesh;
 use coarsen::schwarz;
-use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch, parse_scene};
-use examples_common::files::{Group, Surface};
-use examples_common::frames::{Frames, Plan};
-use examples_common::scales;
-use examples_common::stage::{BODIES, Stage};
+use examples_run::Failure;
+use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::files::{Group, Surface};
+use examples_run::frames::{Frames, Plan};
+use examples_run::scales;
+use examples_render::{BODIES, Stage};
 use examples_scene::{EARTH, Fingerprint};
 
 use options::{Method, Options};

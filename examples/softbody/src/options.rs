@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
-use examples_common::arguments::{Place, at_least_one, not_negative, positive};
-use examples_common::files::Format;
-use examples_common::solver::Solver;
+use examples_run::arguments::{Place, at_least_one, not_negative, positive};
+use examples_run::files::Format;
+use examples_run::solver::Solver;
 use examples_scene::fields;
 use examples_scene::options::Choice;
 

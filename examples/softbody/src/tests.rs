@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, ValueEnum};
 use coarsen::mesh;
 use coarsen::prelude::*;
-use examples_common::Failure;
-use examples_common::files::{CheckpointError, OutputError};
-use examples_common::solver::Solver;
+use examples_run::Failure;
+use examples_run::files::{CheckpointError, OutputError};
+use examples_run::solver::Solver;
 use examples_scene::options::{OptionsError, parse};
 
 use crate::material::Material;

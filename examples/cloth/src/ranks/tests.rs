@@ -2,7 +2,7 @@
 
 use coarsen::prelude::Stop;
 use coarsen_distributed::{Communicator, Layout, ThreadComm};
-use examples_common::scales::Unresolved;
+use examples_run::scales::Unresolved;
 
 use super::balance::divided;
 use super::step::{Done, LEAF, RankStepper};

@@ -7,7 +7,7 @@ use crate::state::State;
 use crate::step::Stepper;
 use crate::world::{Fixed, World, solids};
 use coarsen::StepFault;
-use examples_common::frames::Failed;
+use examples_run::frames::Failed;
 use examples_scene::Shape as Solid;
 use examples_scene::shape::GROUND;
 

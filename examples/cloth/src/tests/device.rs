@@ -1,7 +1,7 @@
 //! Steps with linear systems solved on a device: those of the CPU, with few waits.
 
 use coarsen::Waits;
-use examples_common::device::opencl;
+use examples_run::device::opencl;
 
 use super::{Folder, check_balance, distance, parsed};
 use crate::run;

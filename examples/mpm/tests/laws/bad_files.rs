@@ -1,6 +1,6 @@
 //! Files of an earlier run with faults: the error names the file and the line or number, and nothing is changed.
 
-use examples_common::files::{CheckpointError, OutputError, read, write};
+use examples_run::files::{CheckpointError, OutputError, read, write};
 use mpm::fault::{StateError, StepError};
 use mpm::state::State;
 

@@ -1,6 +1,6 @@
 //! Meshes that are no solids, of bodies and of colliders.
 
-use examples_common::Failure;
+use examples_run::Failure;
 use examples_scene::closed::MeshFault;
 use mpm::fault::SceneError;
 

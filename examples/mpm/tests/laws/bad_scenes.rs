@@ -1,7 +1,7 @@
 //! Scene files and options with faults: the error names the table and the key.
 
 use clap::Parser;
-use examples_common::Failure;
+use examples_run::Failure;
 use examples_scene::SceneError as Fault;
 use examples_scene::options::OptionsError;
 use mpm::fault::{MethodError, SceneError};

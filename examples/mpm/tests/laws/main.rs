@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use coarsen::elastic::Lame;
 use coarsen::prelude::*;
 use coarsen_core::SplitMix64;
-use examples_common::Failure;
+use examples_run::Failure;
 use examples_scene::options::parse;
 use mpm::material::Plasticity;
 use mpm::options::Options;

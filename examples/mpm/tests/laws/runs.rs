@@ -1,7 +1,7 @@
 //! Whole simulations: laws of motion, repetition, continuation.
 
 use coarsen::prelude::*;
-use examples_common::files::read_state;
+use examples_run::files::read_state;
 use mpm::rows::Row;
 use mpm::state::State;
 

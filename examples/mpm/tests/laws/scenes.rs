@@ -1,7 +1,7 @@
 //! Built-in scenes, and files of rows and points.
 
 use coarsen::mesh::{Format, parse};
-use examples_common::files::{Record, read, write};
+use examples_run::files::{Record, read, write};
 use mpm::collider::Obstacle;
 use mpm::material::{Material, Preset};
 use mpm::output::{ply, view, vtk};

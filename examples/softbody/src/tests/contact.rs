@@ -2,7 +2,7 @@
 
 use coarsen::{StepFault, mesh};
 use coarsen_contact::Crossings;
-use examples_common::frames::Failed;
+use examples_run::frames::Failed;
 
 use super::{Folder, check_balance, distance};
 use crate::rows::Row;

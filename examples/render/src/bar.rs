@@ -1,9 +1,9 @@
 //! The colour bar beside a picture: colours, ticks at round numbers, a title.
 
-use super::drawing::Drawing;
-use super::raster::Frame;
-use super::text::length;
-use super::{Picture, colour};
+use crate::drawing::Drawing;
+use crate::raster::Frame;
+use crate::text::length;
+use crate::{Picture, colour};
 
 /// The colour of letters and ticks.
 const INK: [u8; 3] = [40, 40, 48];
@@ -12,7 +12,7 @@ const INK: [u8; 3] = [40, 40, 48];
 const TICKS: f64 = 6.0;
 
 /// Draws the colour bar for `range` into a frame.
-pub(super) fn draw(picture: &mut Picture, drawing: &Drawing, range: [f64; 2], frame: Frame) {
+pub(crate) fn draw(picture: &mut Picture, drawing: &Drawing, range: [f64; 2], frame: Frame) {
     let size = drawing.letters();
     let (left, right) = (frame.left, frame.left + 1.1 * size);
     let (top, bottom) = (frame.top + 2.2 * size, frame.top + frame.height);
@@ -57,7 +57,7 @@ fn ticks([low, high]: [f64; 2]) -> Vec<(f64, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     #[test]
     fn ticks_are_round() {

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use crate::Picture;
-use crate::files::name;
-use crate::picture::{Balls, Camera, Drawing, PictureError, Projection, Solid as Painted};
-use coarsen_mesh::vector::{dot, sub};
+use crate::{Balls, Camera, Drawing, Picture, PictureError, Projection, Solid as Painted, name};
+use coarsen_mesh::vector::{cross, dot, sub};
 
 use examples_scene::shape::unit;
 use examples_scene::{Shape, View};
 
-use super::patches::{Patch, across, tiles};
+use crate::patches::{Patch, tiles};
 
 /// The colours of bodies, in turn.
 pub const BODIES: [[u8; 3]; 6] =
@@ -124,11 +122,15 @@ impl Stage {
         let still = self.still.iter().map(|(patch, colour)| patch.solid(*colour));
         let mut shadow = Patch::default();
         if let Some([point, normal]) = self.ground {
+            // Where light comes in at a slant, the shadow of a ball is as much longer.
+            let lamp = self.drawing.camera.lamp();
+            let slant = dot(lamp, normal);
+            let along = [0, 1, 2].map(|k| lamp[k] / slant - normal[k]);
+            let [s, t] = [unit(along), cross(normal, unit(along))];
             for (centre, radius) in balls.centres.iter().zip(balls.radii) {
-                let height = dot(sub(*centre, point), normal) - self.lift;
-                let [s, t] = across(normal).map(|axis| axis.map(|a| a * radius));
+                let at = self.dropped(*centre, point, normal);
                 let corner = |a: f64, b: f64| {
-                    [0, 1, 2].map(|k| centre[k] - height.max(0.0) * normal[k] + a * s[k] + b * t[k])
+                    [0, 1, 2].map(|k| at[k] + radius * (a / slant * s[k] + b * t[k]))
                 };
                 shadow.quad([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)]);
             }
@@ -148,18 +150,29 @@ impl Stage {
         self.draw(x, &self.rounds, caption)
     }
 
+    /// Where the shadow of a point falls on the ground, a little above it: along the light.
+    fn dropped(&self, p: [f64; 3], point: [f64; 3], normal: [f64; 3]) -> [f64; 3] {
+        let (lamp, height) = (self.drawing.camera.lamp(), dot(sub(p, point), normal) - self.lift);
+        let way = height.max(0.0) / dot(lamp, normal);
+        [0, 1, 2].map(|k| p[k] - way * lamp[k])
+    }
+
     fn draw(&self, x: &[f64], rounds: &[Patch], caption: &str) -> Result<Picture, PictureError> {
         let positions: &[[f64; 3]] = x.as_chunks().0;
         let dropped: Vec<[f64; 3]> = self.ground.map_or(Vec::new(), |[point, normal]| {
-            let drop = |p: &[f64; 3]| {
-                let height = dot(sub(*p, point), normal) - self.lift;
-                [0, 1, 2].map(|k| p[k] - height.max(0.0) * normal[k])
+            positions.iter().map(|p| self.dropped(*p, point, normal)).collect()
+        });
+        let shades: Vec<Patch> = self.ground.map_or(Vec::new(), |[point, normal]| {
+            let drop = |patch: &Patch| {
+                let positions = patch.positions.iter().map(|p| self.dropped(*p, point, normal)).collect();
+                Patch { positions, triangles: patch.triangles.clone() }
             };
-            positions.iter().map(drop).collect()
+            rounds.iter().map(drop).collect()
         });
         let mut solids: Vec<Painted<'_>> = Vec::new();
         solids.extend(self.still.iter().map(|(patch, colour)| patch.solid(*colour)));
         solids.extend(rounds.iter().map(|patch| patch.solid(OBSTACLE)));
+        solids.extend(shades.iter().map(|patch| patch.solid(SHADOW)));
         for (body, triangles) in self.bodies.iter().enumerate() {
             solids.push(Painted { positions, triangles, colour: BODIES[body % BODIES.len()] });
             if self.ground.is_some() {

@@ -1,7 +1,7 @@
 //! Solids of one colour each, seen by a camera that stays where it is.
 
-use super::raster::{self, Balls, Frame, Paint, Surface};
-use super::{Drawing, Picture, PictureError};
+use crate::raster::{self, Balls, Frame, Paint, Surface};
+use crate::{Drawing, Picture, PictureError};
 
 /// A surface of one colour: a body, an obstacle, tiles of a floor.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,13 @@ impl Drawing {
     /// Triangles that reach behind the eye are left out. *Cost* as [`mesh`](Self::mesh).
     ///
     /// ```
-    /// use examples_common::picture::{Drawing, Solid};
+    /// use examples_render::{Drawing, Solid};
     /// let drawing = Drawing { width: 160, height: 120, ..Drawing::default() };
     /// let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     /// let tile = Solid { positions: &corners, triangles: &[[0, 1, 2]], colour: [200, 80, 40] };
     /// let picture = drawing.solids(&[[-1.0; 3], [2.0; 3]], &[tile])?;
     /// assert_eq!(picture.pixel(0, 0), drawing.background);
-    /// # Ok::<(), examples_common::picture::PictureError>(())
+    /// # Ok::<(), examples_render::PictureError>(())
     /// ```
     ///
     /// # Errors

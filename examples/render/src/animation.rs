@@ -8,7 +8,7 @@ use std::path::Path;
 
 use color_quant::NeuQuant;
 
-use super::{Picture, PictureError};
+use crate::{Picture, PictureError};
 
 /// The maximum number of pixels from which the palette is computed.
 const LEARNT: usize = 100_000;

@@ -1,17 +1,17 @@
 //! The settings of a picture.
 
-use super::raster::{self, Balls, Frame, Paint, Surface};
-use super::{Camera, Colours, Picture, PictureError, Projection, bar};
+use crate::raster::{self, Balls, Frame, Paint, Surface};
+use crate::{Camera, Colours, Picture, PictureError, Projection, bar};
 
 /// The settings for drawing values on a mesh. Change the fields that differ from the default.
 ///
 /// ```
-/// use examples_common::picture::{Camera, Drawing};
+/// use examples_render::{Camera, Drawing};
 /// let drawing = Drawing { width: 160, height: 120, title: "height".into(), ..Drawing::default() };
 /// let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
 /// let picture = drawing.mesh(&corners, &[[0, 1, 2]], &[0.0, 0.5, 1.0])?;
 /// assert_eq!(picture.size(), (160, 120));
-/// # Ok::<(), examples_common::picture::PictureError>(())
+/// # Ok::<(), examples_render::PictureError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
@@ -105,7 +105,7 @@ impl Drawing {
 
     /// Returns an error for a picture without pixels, positions that are not finite and corners that do not
     /// exist.
-    pub(super) fn check(&self, positions: &[[f64; 3]], triangles: &[[u32; 3]]) -> Result<(), PictureError> {
+    pub(crate) fn check(&self, positions: &[[f64; 3]], triangles: &[[u32; 3]]) -> Result<(), PictureError> {
         if self.width == 0 || self.height == 0 {
             return Err(PictureError::Size { width: self.width, height: self.height, limit: u32::MAX });
         }
@@ -155,7 +155,7 @@ impl Drawing {
     }
 
     /// The height of letters in pixels.
-    pub(super) fn letters(&self) -> f64 {
+    pub(crate) fn letters(&self) -> f64 {
         (self.height as f64 / 42.0).clamp(7.0, 40.0)
     }
 }

@@ -7,7 +7,7 @@ use coarsen_mesh::vector::{cross, dot, sub};
 use examples_scene::Shape;
 use examples_scene::shape::unit;
 
-use crate::picture::Solid as Painted;
+use crate::Solid as Painted;
 
 /// The number of segments around a ball or a capsule, and from one pole to the other.
 const SEGMENTS: [usize; 2] = [32, 16];
@@ -94,7 +94,7 @@ impl Patch {
     }
 
     /// Adds the two triangles of a quadrilateral.
-    pub(super) fn quad(&mut self, corners: [[f64; 3]; 4]) {
+    pub(crate) fn quad(&mut self, corners: [[f64; 3]; 4]) {
         let first = self.positions.len() as u32;
         self.positions.extend(corners);
         self.triangles.extend([[0, 1, 2], [0, 2, 3]].map(|t| t.map(|v| first + v)));
@@ -128,7 +128,7 @@ fn capsule(from: [f64; 3], to: [f64; 3], radius: f64) -> Patch {
 }
 
 /// The tiles of a plane around a view, in two colours like a chessboard.
-pub(super) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [Patch; 2] {
+pub(crate) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [Patch; 2] {
     let normal = unit(normal);
     let [s, t] = across(normal);
     let [low, high] = view;
@@ -150,7 +150,7 @@ pub(super) fn tiles(point: [f64; 3], normal: [f64; 3], view: [[f64; 3]; 2]) -> [
 
 /// Two unit vectors that are orthogonal to a unit vector and to each other. For a coordinate axis they are
 /// along the other two axes.
-pub(super) fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
+pub(crate) fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
     let least = (1..3).fold(0, |m, k| if axis[k].abs() < axis[m].abs() { k } else { m });
     let s = unit(cross(axis, std::array::from_fn(|k| f64::from(k == least))));
     [s, cross(axis, s)]
@@ -158,7 +158,7 @@ pub(super) fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     /// The triangles of a capsule enclose its volume, up to the discretisation error of 32 segments.
     #[test]

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use coarsen::StepFault;
+use examples_render::{Picture, PictureError, gif_of_files, name};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::files::{OutputError, Record, Saved, Table, failed, name, read, write};
-use crate::picture::{Picture, PictureError, gif_of_files};
+use crate::files::{OutputError, Record, Saved, Table, failed, read, write};
 
 /// A step that failed. The state is that before its frame. The advice is that of the fault.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +28,7 @@ fn options(fault: &StepFault) -> String {
     fault
         .to_string()
         .replace("a smaller time step", "a smaller --dt")
-        .replace(thickness, &format!("{thickness} (--thickness, or contact_thickness of a scene)"))
+        .replace(thickness, &format!("{thickness} (--thickness, or contact.thickness of a scene)"))
 }
 
 /// A simulation that computes frames.

@@ -7,13 +7,10 @@
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
-use super::Picture;
-use super::camera::Fitted;
-use super::colour::{bytes, from_light, to_light};
-use super::drawing::Drawing;
-
-/// The direction of the light, from the upper left front, as components right, up and towards the eye.
-const LAMP: [f64; 3] = [-0.371, 0.557, 0.743];
+use crate::Picture;
+use crate::camera::Fitted;
+use crate::colour::{bytes, from_light, to_light};
+use crate::drawing::Drawing;
 
 /// The ambient light.
 const AMBIENT: f64 = 0.35;
@@ -29,10 +26,10 @@ const INK: f64 = 0.45;
 const NEAREST: f64 = 50.0;
 
 /// A surface to draw.
-pub(super) struct Surface<'a> {
-    pub(super) positions: &'a [[f64; 3]],
-    pub(super) triangles: &'a [[u32; 3]],
-    pub(super) paint: Paint<'a>,
+pub(crate) struct Surface<'a> {
+    pub(crate) positions: &'a [[f64; 3]],
+    pub(crate) triangles: &'a [[u32; 3]],
+    pub(crate) paint: Paint<'a>,
 }
 
 /// Balls to draw.
@@ -48,7 +45,7 @@ pub struct Balls<'a> {
 
 /// The colour of a surface.
 #[derive(Clone, Copy)]
-pub(super) enum Paint<'a> {
+pub(crate) enum Paint<'a> {
     /// One value from 0 to 1 per vertex, on the colour map of the drawing.
     Values(&'a [f64]),
     /// One colour, in sRGB from 0 to 1.
@@ -57,11 +54,11 @@ pub(super) enum Paint<'a> {
 
 /// A rectangle in the picture: left, top, width and height in pixels.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
-    pub(super) left: f64,
-    pub(super) top: f64,
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub(crate) struct Frame {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
 }
 
 /// Colour and depth of each sample.
@@ -85,7 +82,7 @@ struct Corner {
 }
 
 /// Draws surfaces and balls into a frame of a new picture.
-pub(super) fn draw(
+pub(crate) fn draw(
     surfaces: &[Surface<'_>],
     balls: Balls<'_>,
     drawing: &Drawing,
@@ -105,7 +102,7 @@ pub(super) fn draw(
     for surface in surfaces {
         let corners = corners(surface, camera, frame);
         for t in surface.triangles {
-            samples.triangle(t.map(|v| corners[v as usize]), surface.paint, drawing);
+            samples.triangle(t.map(|v| corners[v as usize]), surface.paint, drawing, camera);
         }
     }
     for ((centre, radius), colour) in balls.centres.iter().zip(balls.radii).zip(balls.colours) {
@@ -125,7 +122,7 @@ fn corners(surface: &Surface<'_>, camera: &Fitted, frame: Frame) -> Vec<Corner> 
             depth,
             nearness: camera.nearness(depth),
             value: if let Paint::Values(values) = surface.paint { values[v] } else { 0.0 },
-            normal: camera.axes().map(|axis| dot(axis, normals[v])),
+            normal: normals[v],
         }
     };
     (0..surface.positions.len()).map(corner).collect()
@@ -145,7 +142,8 @@ fn normals(surface: &Surface<'_>) -> Vec<[f64; 3]> {
 }
 
 impl Samples {
-    fn triangle(&mut self, [a, b, c]: [Corner; 3], paint: Paint<'_>, drawing: &Drawing) {
+    fn triangle(&mut self, [a, b, c]: [Corner; 3], paint: Paint<'_>, drawing: &Drawing, camera: &Fitted) {
+        let (lamp, [_, _, towards]) = (drawing.camera.lamp(), *camera.axes());
         let double = (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y);
         if double == 0.0 || !double.is_finite() || [a, b, c].iter().any(|c| c.nearness > NEAREST) {
             return; // seen edge-on, or at the eye
@@ -186,7 +184,7 @@ impl Samples {
                 let mix = |f: fn(&Corner) -> f64| (near[0] * f(&a) + near[1] * f(&b) + near[2] * f(&c)) / sum;
                 let value = mix(|c| c.value);
                 let normal = [mix(|c| c.normal[0]), mix(|c| c.normal[1]), mix(|c| c.normal[2])];
-                let mut light = lamp(normal, drawing.shading);
+                let mut light = shade(normal, lamp, towards, drawing.shading);
                 let line = value * drawing.isolines as f64;
                 let off = (line - line.round()).abs();
                 if slope > 1e-9
@@ -221,7 +219,7 @@ impl Samples {
         frame: Frame,
     ) {
         let along = |axis: [f64; 3]| camera.project(std::array::from_fn(|k| centre[k] + radius * axis[k]));
-        let [right, _, towards] = *camera.axes();
+        let (lamp, [right, up, towards]) = (drawing.camera.lamp(), *camera.axes());
         let ([x, y, depth], beside, front) = (camera.project(centre), along(right), along(towards));
         if camera.nearness(front[2]) > NEAREST {
             return;
@@ -246,7 +244,8 @@ impl Samples {
                     continue;
                 }
                 self.depth[sample] = own;
-                let light = lamp([u, v, height], drawing.shading);
+                let normal = [0, 1, 2].map(|k| u * right[k] + v * up[k] + height * towards[k]);
+                let light = shade(normal, lamp, towards, drawing.shading);
                 self.light[sample] = colour.map(|l| l * light as f32);
             }
         }
@@ -272,13 +271,13 @@ impl Samples {
     }
 }
 
-/// The light on a surface with this normal, for either side; 1 without shading.
-fn lamp(normal: [f64; 3], shading: f64) -> f64 {
+/// The light of a lamp on a surface with this normal, on the side that faces the eye; 1 without shading.
+fn shade(normal: [f64; 3], lamp: [f64; 3], towards: [f64; 3], shading: f64) -> f64 {
     let length = dot(normal, normal).sqrt();
     if shading == 0.0 || length == 0.0 {
         return 1.0;
     }
-    let facing = if normal[2] < 0.0 { -1.0 } else { 1.0 };
-    let lit = (facing * dot(normal, LAMP) / length).max(0.0);
+    let facing = if dot(normal, towards) < 0.0 { -1.0 } else { 1.0 };
+    let lit = (facing * dot(normal, lamp) / length).max(0.0);
     1.0 - shading.clamp(0.0, 1.0) * (1.0 - (AMBIENT + (1.0 - AMBIENT) * lit))
 }

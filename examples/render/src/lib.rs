@@ -1,4 +1,7 @@
-//! Pictures of values on meshes and grids, drawn without a screen.
+//! Pictures of values on meshes and grids, and of scenes, drawn without a screen.
+//!
+//! A small rasteriser on the CPU computes the pixels of a [`Picture`]. Every run gives the same bytes, in a terminal, a test or
+//! on a machine without a display. The light is fixed in the world, and shadows on the ground are those of this light.
 //!
 //! | file | what |
 //! |---|---|
@@ -8,7 +11,9 @@
 //! | `camera` | direction of view and projection |
 //! | `colour` | colour maps |
 //! | `bar` | the colour bar |
-//! | `text` | a stroke font |
+//! | `text` | a bitmap font |
+//! | `stage` | [`Stage`]: obstacles, the ground, bodies and their shadows |
+//! | `patches` | [`Patch`]: triangles of shapes |
 //! | `animation` | animations as GIF |
 //! | `error` | errors of drawing and writing |
 //!
@@ -20,8 +25,10 @@ mod camera;
 mod colour;
 mod drawing;
 mod error;
+mod patches;
 mod raster;
 mod solids;
+mod stage;
 mod text;
 
 use std::fs::File;
@@ -33,13 +40,20 @@ pub use camera::{Camera, Projection};
 pub use colour::Colours;
 pub use drawing::Drawing;
 pub use error::PictureError;
+pub use patches::Patch;
 pub use raster::Balls;
 pub use solids::Solid;
+pub use stage::{BODIES, OBSTACLE, Stage};
+
+/// The name of the file of a frame.
+pub fn name(frame: usize, extension: &str) -> String {
+    format!("frame_{frame:04}.{extension}")
+}
 
 /// A rectangle of pixels, row by row from the top left; each pixel is red, green and blue in sRGB.
 ///
 /// ```
-/// use examples_common::Picture;
+/// use examples_render::Picture;
 /// let mut picture = Picture::new(4, 2, [255; 3]);
 /// picture.blend(3, 1, [0, 0, 0], 1.0);
 /// assert_eq!((picture.pixel(3, 1), picture.pixel(2, 1)), ([0; 3], [255; 3]));
@@ -107,9 +121,9 @@ impl Picture {
         }
     }
 
-    /// Writes a line of text with letters of `size` pixels, from the left end of its baseline.
+    /// Writes a line of text with letters of about `size` pixels, from the left end of its baseline.
     ///
-    /// Letters, digits and common signs are supported; other characters are drawn as a box.
+    /// The characters of ASCII and the sign for degrees are supported; others are drawn as a box.
     pub fn text(&mut self, at: [f64; 2], size: f64, text: &str, colour: [u8; 3]) {
         self::text::write(self, at, size, text, colour);
     }

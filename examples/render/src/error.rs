@@ -65,7 +65,7 @@ pub enum PictureError {
 
 impl PictureError {
     /// Adds the file name to an error.
-    pub(super) fn write(file: &Path) -> impl Fn(std::io::Error) -> Self {
+    pub(crate) fn write(file: &Path) -> impl Fn(std::io::Error) -> Self {
         |error| Self::Write { file: file.into(), kind: error.kind() }
     }
 }

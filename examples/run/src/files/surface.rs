@@ -6,7 +6,9 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::{OutputError, failed, name};
+use examples_render::name;
+
+use super::{OutputError, failed};
 
 /// The format of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

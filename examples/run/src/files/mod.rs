@@ -16,8 +16,3 @@ pub use checkpoint::{CheckpointError, NUMERICS, Reader, Saved, Writer, read, rea
 pub use error::{OutputError, failed};
 pub use surface::{Format, Group, Surface};
 pub use table::{Record, Table, columns, statistics};
-
-/// The name of the file of a frame.
-pub fn name(frame: usize, extension: &str) -> String {
-    format!("frame_{frame:04}.{extension}")
-}

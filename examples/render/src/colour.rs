@@ -7,7 +7,7 @@
 /// polynomials of degree 6 are fits by Zucker (2019, public domain), within 0.02 of the tables.
 ///
 /// ```
-/// use examples_common::picture::Colours;
+/// use examples_render::Colours;
 /// assert_eq!(Colours::Viridis.at(-1.0), Colours::Viridis.at(0.0)); // constant beyond the ends
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,23 +54,23 @@ impl Colours {
 }
 
 /// The pixel of a colour with components from 0 to 1.
-pub(super) fn bytes(colour: [f64; 3]) -> [u8; 3] {
+pub(crate) fn bytes(colour: [f64; 3]) -> [u8; 3] {
     colour.map(|c| (255.0 * c).round().clamp(0.0, 255.0) as u8)
 }
 
 /// The light intensity of an sRGB value, with a gamma of 2; intensities can be averaged and shaded.
-pub(super) fn to_light(colour: [f64; 3]) -> [f32; 3] {
+pub(crate) fn to_light(colour: [f64; 3]) -> [f32; 3] {
     colour.map(|c| (c * c) as f32)
 }
 
 /// The sRGB value of a light intensity.
-pub(super) fn from_light(light: [f32; 3]) -> [f64; 3] {
+pub(crate) fn from_light(light: [f32; 3]) -> [f64; 3] {
     light.map(|c| f64::from(c.max(0.0)).sqrt())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     /// The fits approximate the tables of Matplotlib.
     #[test]

@@ -14,7 +14,7 @@ pub enum Projection {
 /// A direction of view; the distance is computed from the points to show.
 ///
 /// ```
-/// use examples_common::picture::{Camera, Projection};
+/// use examples_render::{Camera, Projection};
 /// let above = Camera { azimuth: -90.0, elevation: 90.0, projection: Projection::Orthographic, ..Camera::default() };
 /// let plan = above.fit(&[[0.0, 0.0, 0.0], [2.0, 1.0, 0.0]], 2.0);
 /// let [x, y, _] = plan.project([2.0, 1.0, 0.0]);
@@ -53,7 +53,17 @@ pub struct Fitted {
     aspect: f64,
 }
 
+/// The direction to the light, from above and in front: along the first axis after the upward one, the second, and upwards.
+const LAMP: [f64; 3] = [0.557, -0.371, 0.743];
+
 impl Camera {
+    /// The direction to the light, which is fixed in the world: with y upwards it comes from +z and −x, from above.
+    pub(crate) fn lamp(&self) -> [f64; 3] {
+        let mut lamp = [0.0; 3];
+        (0..3).for_each(|k| lamp[(self.up + 1 + k) % 3] = LAMP[k]);
+        lamp
+    }
+
     /// Returns the camera at the distance where all points just fit into a picture with `aspect` = width /
     /// height.
     pub fn fit(&self, points: &[[f64; 3]], aspect: f64) -> Fitted {
@@ -108,19 +118,19 @@ impl Fitted {
     }
 
     /// The perspective scale at a projected depth; 1 for parallel projection.
-    pub(super) fn nearness(&self, depth: f64) -> f64 {
+    pub(crate) fn nearness(&self, depth: f64) -> f64 {
         if self.distance.is_infinite() { 1.0 } else { depth }
     }
 
     /// The directions right, up and towards the eye.
-    pub(super) fn axes(&self) -> &[[f64; 3]; 3] {
+    pub(crate) fn axes(&self) -> &[[f64; 3]; 3] {
         &self.axes
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     /// From any direction, all corners of a box are visible, and at least one touches a side.
     #[test]

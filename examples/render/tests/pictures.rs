@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use examples_common::Picture;
-use examples_common::picture::{
-    Animation, Balls, Camera, Colours, Drawing, PictureError, Projection, Solid, gif_of_files,
+use examples_render::{
+    Animation, Balls, Camera, Colours, Drawing, Picture, PictureError, Projection, Solid, Stage, gif_of_files,
 };
+use examples_scene::View;
+use examples_scene::shape::GROUND;
 
 const SQUARE: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 const HALVES: [[u32; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
@@ -73,13 +74,53 @@ fn turning_the_mesh_is_turning_the_camera() {
     let tent = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
     let turned = tent.map(|[x, y, z]| [-y, x, z]);
-    let from = |azimuth| Drawing { camera: Camera { azimuth, ..Camera::default() }, ..small() };
+    // The light does not turn with the camera.
+    let from = |azimuth| Drawing { camera: Camera { azimuth, ..Camera::default() }, shading: 0.0, ..small() };
     let values = [0.0, 0.3, 0.6, 1.0];
     let a = from(20.0).mesh(&tent, &faces, &values).unwrap();
     let b = from(110.0).mesh(&turned, &faces, &values).unwrap();
     let differ = a.pixels().iter().zip(b.pixels()).filter(|(a, b)| !near(**a, **b, 8)).count();
     assert!(differ < 20, "{differ} pixels differ");
     assert!(a.pixels().iter().filter(|p| **p != small().background).count() > 1500);
+}
+
+/// The light is fixed in the world: a surface is as bright from every side, and its two sides are alike.
+#[test]
+fn light_does_not_turn_with_the_camera() {
+    let shades: Vec<[u8; 3]> = [(-60.0, 20.0), (30.0, 50.0), (140.0, 10.0), (250.0, -30.0)]
+        .into_iter()
+        .map(|(azimuth, elevation)| {
+            let camera = Camera { azimuth, elevation, ..Camera::default() };
+            let drawing = Drawing { camera, shading: 1.0, ..small() };
+            let solid = Solid { positions: &SQUARE, triangles: &HALVES, colour: [200, 180, 160] };
+            let picture = drawing.solids(&SQUARE, &[solid]).unwrap();
+            picture.pixel(60, 45)
+        })
+        .collect();
+    assert!(shades.iter().all(|shade| near(*shade, shades[0], 1) && *shade != small().background), "{shades:?}");
+}
+
+/// The shadow of a body is where the light that shades it is taken away: on the line through a corner along the light, and on
+/// the side of the ground away from the lamp.
+#[test]
+fn shadows_agree_with_the_light() {
+    let height = 0.5;
+    let tile = SQUARE.map(|[x, z, _]| [0.2 * x - 0.1, height, 0.2 * z - 0.1]);
+    let view = View { corners: Some([[-1.0, 0.0, -1.0], [1.0, 0.6, 1.0]]), azimuth: 0.0, elevation: 89.0 };
+    let stage = Stage::new(&view, &[GROUND], vec![HALVES.to_vec()], &tile, 160);
+    let with = stage.frame(tile.as_flattened(), "").unwrap();
+    let without = stage.frame(&[9.0; 12], "").unwrap();
+    let (mut sum, mut count) = ([0.0; 2], 0.0);
+    for (x, y) in (0..160 * 120).map(|k| (k % 160, k / 160)) {
+        let [new, old] = [&with, &without].map(|picture| picture.pixel(x, y));
+        if !near(new, old, 8) && near([new[0]; 3], new, 12) {
+            (sum, count) = ([sum[0] + x as f64, sum[1] + y as f64], count + 1.0);
+        }
+    }
+    // From above, x grows to the right and z downwards; the lamp is at the left and in front.
+    assert!(count > 20.0, "{count} pixels of shadow");
+    let middle = sum.map(|sum| sum / count);
+    assert!(middle[0] > 82.0 && middle[1] < 58.0, "{middle:?}");
 }
 
 #[test]
@@ -166,9 +207,8 @@ fn solids_are_seen_by_a_camera_that_stays() {
     assert_eq!(drawing.solids(&view, &[lost]), Err(PictureError::Corner { triangle: 0 }));
 }
 
-/// A floor that reaches behind the eye is drawn as far as it is seen, and nothing else.
 /// A ball covers π r² of a parallel view, in front of what is behind it and behind what is in front, and is
-/// brighter on the side of the lamp.
+/// brighter on the side of the lamp, which for z upwards is at positive x and negative y.
 #[test]
 fn balls_are_round_and_have_a_depth() {
     let drawing = Drawing { samples: 4, ..small() }.flat();
@@ -193,13 +233,14 @@ fn balls_are_round_and_have_a_depth() {
     assert!((below / (0.75 * area) - 1.0).abs() < 0.05, "{below}");
     let shaded = draw(2.0, &Drawing { shading: 1.0, ..drawing.clone() });
     let (w, h) = shaded.size();
-    let [lit, dark] = [[w * 4 / 9, h / 3], [w * 5 / 9, h * 2 / 3]].map(|[x, y]| shaded.pixel(x, y)[0]);
+    let [lit, dark] = [[w * 5 / 9, h * 2 / 3], [w * 4 / 9, h / 3]].map(|[x, y]| shaded.pixel(x, y)[0]);
     assert!(lit > dark, "{lit} {dark}");
     let wrong = Balls { centres: &[[0.0; 3]], radii: &[], colours: &[red] };
     let refused = drawing.solids_and_balls(&view, &[], wrong);
     assert_eq!(refused, Err(PictureError::Values { expected: 1, found: 0 }));
 }
 
+/// A floor that reaches behind the eye is drawn as far as it is seen, and nothing else.
 #[test]
 fn behind_the_eye_is_nothing() {
     let camera = Camera { azimuth: 0.0, elevation: 5.0, up: 1, projection: Projection::Perspective(40.0) };
