@@ -336,6 +336,19 @@ fn sheets_come_from_files() {
     assert!(matches!(error.downcast_ref(), Some(SceneError::Cut)), "{error}");
 }
 
+/// The scene of the book runs.
+#[test]
+fn the_scene_of_the_page_runs() {
+    let page = include_str!("../../../book/src/guides/scenes.md");
+    let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# cloth\n")).expect("a listing");
+    let folder = Folder::new("page");
+    let scene = folder.0.join("scene.toml");
+    std::fs::write(&scene, text).unwrap();
+    let fixed = ["cloth", scene.to_str().unwrap(), "--out", folder.0.to_str().unwrap()];
+    let rows = run(Cpu::new(), &parsed(fixed.iter().chain(&["--frames", "2", "--width", "32"]))).unwrap();
+    assert!(rows.len() == 3 && rows[2].converged == rows[2].steps && rows[2].penetrations == 0);
+}
+
 /// A sheet of a user's own, without Rust: a file that keeps its place or is placed and scaled, what holds it, an obstacle that
 /// moves, numbers of material and solver. The command line overrides these, and faults name the line and the key.
 #[test]

@@ -16,6 +16,7 @@
 //!
 //! [[obstacle]]
 //! shape = { sphere = { centre = [0.0, 0.3, 0.0], radius = 0.3 } }
+//! kind = "slip"                      # of material points
 //! friction = 0.3
 //! motion = [{ until = 1.0, velocity = [0.1, 0.0, 0.0] }]
 //!

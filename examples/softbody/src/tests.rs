@@ -357,6 +357,16 @@ fn faults_of_scene_files_are_named() {
     assert!(error.to_string().contains("nowhere.toml"), "{error}");
 }
 
+/// The scene of the book runs.
+#[test]
+fn the_scene_of_the_page_runs() {
+    let page = include_str!("../../../book/src/guides/scenes.md");
+    let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# softbody\n")).expect("a listing");
+    let folder = Folder::new("page");
+    let rows = folder.run(&[&folder.write("scene.toml", text), "--frames", "2", "--width", "32"]).unwrap();
+    assert!(rows.len() == 3 && rows[2].outcome == "converged");
+}
+
 /// A sheet of a user's own: a file of triangles that keeps its place and size, or is placed and scaled on request, with an
 /// obstacle and numbers of the solver. The command line overrides these.
 #[test]

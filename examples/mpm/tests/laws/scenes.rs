@@ -102,6 +102,16 @@ fn scenes_run() {
     }
 }
 
+/// The scene of the book runs.
+#[test]
+fn the_scene_of_the_page_runs() {
+    let page = include_str!("../../../../book/src/guides/scenes.md");
+    let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# mpm\n")).expect("a listing");
+    let folder = Folder::new("page");
+    let rows = folder.run(&[&folder.write("scene.toml", text), "--frames", "2", "--width", "32"]).unwrap();
+    assert!(rows.len() == 3 && rows[2].converged == rows[2].steps);
+}
+
 /// Without a view, pictures show the particles, the colliders, and the ground onto which bodies fall.
 #[test]
 fn a_view_shows_where_bodies_fall() {
