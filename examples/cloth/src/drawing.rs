@@ -1,9 +1,9 @@
 //! The files of a frame: the surface, and its picture.
 
 use coarsen::elastic::Nodes;
+use examples_render::{BODIES, OBSTACLE, Stage};
 use examples_run::Failure;
 use examples_run::files::{Group, Surface};
-use examples_render::{BODIES, OBSTACLE, Stage};
 
 use crate::motion::{Motion, RATE};
 use crate::options::Options;

@@ -182,7 +182,11 @@ impl Motion {
         }
         if let Self::Phases(obstacles) = self {
             let moved = self.solids(start, time);
-            return moved.iter().zip(obstacles).map(|(solid, obstacle)| turning(solid, obstacle, time)).collect();
+            return moved
+                .iter()
+                .zip(obstacles)
+                .map(|(solid, obstacle)| turning(solid, obstacle, time))
+                .collect();
         }
         let Self::Walk { .. } = self else { return (0..start.len()).map(of).collect() };
         let legs = start.len().saturating_sub(2);

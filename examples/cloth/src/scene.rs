@@ -114,7 +114,8 @@ impl Scene {
         for (index, attachment) in setting.attachment.iter().enumerate() {
             let nodes = attachment.nodes.nodes(&at[..sheet.rest.len()], &sheet.rest, &sheet.triangles);
             let key = || format!("attachment[{index}].nodes");
-            let none = |node| setting.source.fault(key(), format!("refers to vertex {node}, which does not exist"));
+            let none =
+                |node| setting.source.fault(key(), format!("refers to vertex {node}, which does not exist"));
             let nodes = nodes.map_err(none)?;
             if nodes.is_empty() {
                 return Err(setting.source.fault(key(), "holds no vertex").into());
@@ -181,7 +182,8 @@ fn spin(obstacle: &Obstacle) -> Spin {
 
 /// Whether an obstacle only turns in its place, always at one rate: a ball about the vertical axis through the origin.
 pub(crate) fn spins(obstacle: &Obstacle) -> bool {
-    let on_axis = matches!(obstacle.shape, Some(Shape::Sphere { centre: [x, _, z], .. }) if x == 0.0 && z == 0.0);
+    let on_axis =
+        matches!(obstacle.shape, Some(Shape::Sphere { centre: [x, _, z], .. }) if x == 0.0 && z == 0.0);
     let upright = obstacle.axis == [0.0, 1.0, 0.0] && on_axis;
     match obstacle.motion[..] {
         [] => true,

@@ -387,7 +387,8 @@ fn sheets_of_a_user_are_placed_by_a_file() {
     assert!(end[12][1] > 0.7, "the ball lifts the middle: {:?}", end[12]);
     let lighter = run(&["--scene", &scene, "--density", "0.1", "--frames", "1"]).unwrap();
     assert!(lighter.len() == 2 && lighter[0].energy < 0.5 * rows[0].energy);
-    let placed = write("size = 0.4\ncentre = [0.0, 1.0, 0.2]\naxes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]\n", "");
+    let placed =
+        write("size = 0.4\ncentre = [0.0, 1.0, 0.2]\naxes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]\n", "");
     run(&[&placed, "--frames", "0"]).unwrap();
     assert!(distance(&folder.surface(0)[24..25], &[[0.2, 1.2, 0.2]]) < 1e-12, "{:?}", folder.surface(0)[24]);
     for (placed, more, expected) in [

@@ -104,7 +104,12 @@ pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Re
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let mut identity = Fingerprint::of("mpm", 1);
     let numbers = (stiff, seed.unwrap_or(1));
-    identity.field("scene", &setting.source.identity()).field("numbers", &numbers).field("dx", &dx).field("largest", &largest).field("method", method);
+    identity
+        .field("scene", &setting.source.identity())
+        .field("numbers", &numbers)
+        .field("dx", &dx)
+        .field("largest", &largest)
+        .field("method", method);
     identity.field("particles", &start).field("surfaces", &surfaces).field("backend", name);
 
     // 3. The frames from the start or the last checkpoint: each is one or more time steps. Then the summary and the animation.

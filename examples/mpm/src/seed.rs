@@ -88,7 +88,9 @@ impl<'a> Seeds<'a> {
             let shaped = |source: ContactError| SceneError::Shape { table, index, source };
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
-                (None, Some(mesh)) => Region::Closed(Box::new(Closed::read(Path::new(mesh), body.size).map_err(fail)?)),
+                (None, Some(mesh)) => {
+                    Region::Closed(Box::new(Closed::read(Path::new(mesh), body.size).map_err(fail)?))
+                }
                 (None, None) => return Err(setting.outline(table, index)),
             };
             let about = if let Region::Shape(shape, _) = &region { shape.centre() } else { [0.0; 3] };
@@ -247,7 +249,10 @@ impl<'a> Seeds<'a> {
     /// The bodies.
     pub fn bodies(&self, dx: f64) -> Vec<Body> {
         let bodies = self.setting.body.iter().map(|own| &own.material);
-        bodies.chain(self.setting.emitter.iter().map(|emitter| &emitter.material)).map(|of| body(of, dx)).collect()
+        bodies
+            .chain(self.setting.emitter.iter().map(|emitter| &emitter.material))
+            .map(|of| body(of, dx))
+            .collect()
     }
 }
 

@@ -129,9 +129,8 @@ impl Stage {
             let [s, t] = [unit(along), cross(normal, unit(along))];
             for (centre, radius) in balls.centres.iter().zip(balls.radii) {
                 let at = self.dropped(*centre, point, normal);
-                let corner = |a: f64, b: f64| {
-                    [0, 1, 2].map(|k| at[k] + radius * (a / slant * s[k] + b * t[k]))
-                };
+                let corner =
+                    |a: f64, b: f64| [0, 1, 2].map(|k| at[k] + radius * (a / slant * s[k] + b * t[k]));
                 shadow.quad([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)]);
             }
         }

@@ -95,7 +95,10 @@ mod tests {
                 (0..1600).map(|k| [k % 40, k / 40]).filter(|[x, y]| picture.pixel(*x, *y)[0] < 128).collect();
             let right = 10 + length(&text, 12.0) as usize;
             assert!(!dark.is_empty(), "{c}");
-            assert!(dark.iter().all(|[x, y]| (10..right).contains(x) && (11..25).contains(y)), "{c}: {dark:?}");
+            assert!(
+                dark.iter().all(|[x, y]| (10..right).contains(x) && (11..25).contains(y)),
+                "{c}: {dark:?}"
+            );
         }
         assert_eq!(length("ab", 7.0), 11.0);
     }

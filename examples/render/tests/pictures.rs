@@ -97,7 +97,10 @@ fn light_does_not_turn_with_the_camera() {
             picture.pixel(60, 45)
         })
         .collect();
-    assert!(shades.iter().all(|shade| near(*shade, shades[0], 1) && *shade != small().background), "{shades:?}");
+    assert!(
+        shades.iter().all(|shade| near(*shade, shades[0], 1) && *shade != small().background),
+        "{shades:?}"
+    );
 }
 
 /// The shadow of a body is where the light that shades it is taken away: on the line through a corner along the light, and on

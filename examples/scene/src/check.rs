@@ -87,10 +87,15 @@ fn of_body(body: &Body) -> Fault {
 fn of_attachment(attachment: &Attachment, bodies: usize) -> Fault {
     let Attachment { body, nodes, from, until, stiffness, velocity, turn } = attachment;
     if *body >= bodies {
-        return Some(("body", format!("refers to body {body}, but there are only {bodies}, numbered from 0")));
+        return Some((
+            "body",
+            format!("refers to body {body}, but there are only {bodies}, numbered from 0"),
+        ));
     }
     let nodes = match nodes {
-        Pick::Top(share) => number(*share > 0.0 && *share <= 1.0, "nodes.top", *share, "above 0 and at most 1"),
+        Pick::Top(share) => {
+            number(*share > 0.0 && *share <= 1.0, "nodes.top", *share, "above 0 and at most 1")
+        }
         Pick::Nearest(point) => finite("nodes.nearest", point),
         Pick::Band(height) => number(*height >= 0.0, "nodes.band", *height, "0 or more"),
         _ => None,
@@ -107,7 +112,9 @@ fn of_attachment(attachment: &Attachment, bodies: usize) -> Fault {
             ends.map(|until| ("until", format!("is {until}, but must be {range}")))
         })
         .or_else(|| stiffness.and_then(|k| positive("stiffness", k)))
-        .or_else(|| axis.and_then(|turn| number(false, "turn.axis", turn.axis[0], "a vector of positive length")))
+        .or_else(|| {
+            axis.and_then(|turn| number(false, "turn.axis", turn.axis[0], "a vector of positive length"))
+        })
         .or_else(|| finite("turn", &turning))
         .or_else(|| finite("velocity", velocity))
 }
@@ -184,9 +191,8 @@ fn of_volume(shape: Shape) -> Fault {
 fn of_shape(shape: Shape) -> Fault {
     let along = |key, [a, b]: [[f64; 3]; 2]| positive(key, length([0, 1, 2].map(|k| b[k] - a[k])));
     match shape {
-        Shape::Plane { point, normal } => {
-            finite("shape.plane.point", &point).or_else(|| positive("shape.plane.normal, its length", length(normal)))
-        }
+        Shape::Plane { point, normal } => finite("shape.plane.point", &point)
+            .or_else(|| positive("shape.plane.normal, its length", length(normal))),
         Shape::Sphere { centre, radius } => {
             finite("shape.sphere.centre", &centre).or_else(|| positive("shape.sphere.radius", radius))
         }

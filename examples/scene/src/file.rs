@@ -48,7 +48,10 @@ pub enum SceneError {
 fn told(key: &str) -> String {
     match key.split_once('[').and_then(|(table, rest)| Some((table, rest.split_once(']')?))) {
         Some((table, (index, key))) => {
-            format!("{table} {index} (from 0):{}", key.strip_prefix('.').map_or(String::new(), |key| format!(" {key}")))
+            format!(
+                "{table} {index} (from 0):{}",
+                key.strip_prefix('.').map_or(String::new(), |key| format!(" {key}"))
+            )
         }
         None => key.to_owned(),
     }
@@ -146,7 +149,9 @@ impl Scene {
         let mut scene = Self::parse(&text, file)?;
         if !named.iter().any(|(known, _)| *known == name) {
             let Self { source, obstacle, body, mesh, .. } = &mut scene;
-            for file in obstacle.iter_mut().flat_map(|o| o.mesh.iter_mut().chain(o.frames.iter_mut().flatten())) {
+            for file in
+                obstacle.iter_mut().flat_map(|o| o.mesh.iter_mut().chain(o.frames.iter_mut().flatten()))
+            {
                 *file = source.beside(file);
             }
             let meshes = body.iter_mut().map(|body| &mut body.mesh).chain([&mut *mesh]);

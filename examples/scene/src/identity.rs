@@ -10,7 +10,6 @@ use std::sync::Arc;
 use coarsen_contact::Spin;
 use coarsen_mesh::Mesh;
 
-
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     continued(0xcbf2_9ce4_8422_2325, bytes)

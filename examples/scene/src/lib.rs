@@ -323,9 +323,9 @@ impl Pick {
     /// The number of a node that does not exist.
     pub fn nodes(&self, at: &[[f64; 3]], rest: &[[f64; 3]], triangles: &[[u32; 3]]) -> Result<Vec<u32>, u32> {
         let numbers = 0..at.len() as u32;
-        let end =
-            |k: usize, far: fn(f64, f64) -> f64, none: f64| rest.iter().map(|p| p[k]).fold(none, far);
-        let resting = |is: &dyn Fn(&[f64; 3]) -> bool| numbers.clone().filter(|&i| is(&rest[i as usize])).collect();
+        let end = |k: usize, far: fn(f64, f64) -> f64, none: f64| rest.iter().map(|p| p[k]).fold(none, far);
+        let resting =
+            |is: &dyn Fn(&[f64; 3]) -> bool| numbers.clone().filter(|&i| is(&rest[i as usize])).collect();
         Ok(match self {
             Self::Top(share) => {
                 let count = ((share * at.len() as f64).ceil() as usize).clamp(1, at.len());
@@ -357,7 +357,8 @@ impl Pick {
                 nodes
             }
             Self::Sides(sides) => {
-                let [low, high] = [(f64::min as fn(f64, f64) -> f64, f64::INFINITY), (f64::max, f64::NEG_INFINITY)];
+                let [low, high] =
+                    [(f64::min as fn(f64, f64) -> f64, f64::INFINITY), (f64::max, f64::NEG_INFINITY)];
                 let [west, south] = [0, 1].map(|k| end(k, low.0, low.1) + 1e-9);
                 let [east, north] = [0, 1].map(|k| end(k, high.0, high.1) - 1e-9);
                 resting(&|p| {

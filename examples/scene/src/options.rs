@@ -37,14 +37,40 @@ impl Choice {
     }
 }
 
+/// The keys of a scene that are options where a program has them, table by table; `key:option` where the names differ.
+const TABLES: [(&str, &str); 8] = [
+    ("", "mesh weld"),
+    ("body", "vertices sheets tessellation subdivide sewn drop_degenerate material"),
+    ("body.material", "name:material stiffness bending density"),
+    ("contact", "kind:contact kind:obstacles friction self_friction thickness"),
+    ("air", "density:air velocity:wind damping"),
+    ("time", "dt frames frame_steps"),
+    ("solver", "solver integrator levels iterations inner fixed refresh tolerance backend"),
+    ("output", "out format width checkpoint systems keep"),
+];
+
+/// The keys that are options of a program, and these options.
+fn keys(command: &Command) -> Vec<(String, &'static str)> {
+    let of = |(table, all): &(&str, &'static str)| -> Vec<(String, &'static str)> {
+        let each = all.split(' ').map(|key| key.split_once(':').unwrap_or((key, key)));
+        let known = each.filter(|(_, option)| command.get_arguments().any(|arg| arg.get_id() == *option));
+        known
+            .map(|(key, option)| {
+                (if table.is_empty() { key.into() } else { format!("{table}.{key}") }, option)
+            })
+            .collect()
+    };
+    TABLES.iter().flat_map(of).collect()
+}
+
 /// Options of a program that simulates scenes.
 pub trait Options: Parser {
     /// The scenes by name, each with its text; the first is that of a command line without a scene.
     const SCENES: &'static [(&'static str, &'static str)];
 
-    /// The keys of a scene file that the program takes, without the numbers of rows, and the option that has the key as its
-    /// default; empty for a key that is no option. A table stands for all keys in it.
-    const KEYS: &'static [(&'static str, &'static str)];
+    /// The keys of a scene file that the program takes beside its options, without the numbers of rows. A table stands for all
+    /// keys in it.
+    const KEYS: &'static [&'static str];
 
     /// The scene.
     fn choice(&mut self) -> &mut Choice;
@@ -83,13 +109,14 @@ pub fn parse<O: Options>(words: impl IntoIterator<Item = impl Into<OsString>>) -
         Some(text) => Scene::parse(text, (&name).into())?,
         None => Scene::read(&name, O::SCENES)?,
     };
+    let keys = keys(&command);
     for leaf in &setting.source.leaves {
-        let option = taken::<O>(&setting, leaf)?;
-        if !option.is_empty() {
+        if let Some(option) = taken::<O>(&setting, leaf, &keys)? {
             check(&setting, &command, option, leaf)?;
             // The command line keeps its defaults for as long as the program runs.
             let values = leaf.values.iter().map(|value| &*value.clone().leak());
-            command = command.mut_arg(option, |arg| arg.default_values(values.collect::<Vec<&'static str>>()));
+            command =
+                command.mut_arg(option, |arg| arg.default_values(values.collect::<Vec<&'static str>>()));
         }
     }
     let mut options = O::from_arg_matches(&command.try_get_matches_from(&words)?)?;
@@ -99,23 +126,27 @@ pub fn parse<O: Options>(words: impl IntoIterator<Item = impl Into<OsString>>) -
     Ok(options)
 }
 
-/// The option of a key of a scene; empty for a key that is no option.
+/// The option of a key of a scene; `None` for a key that is no option.
 ///
 /// # Errors
 /// [`SceneError::Key`] for a key that the program does not take.
-fn taken<O: Options>(scene: &Scene, leaf: &Leaf) -> Result<&'static str, SceneError> {
+fn taken<O: Options>(
+    scene: &Scene,
+    leaf: &Leaf,
+    options: &[(String, &'static str)],
+) -> Result<Option<&'static str>, SceneError> {
     let path = leaf.path();
-    let all = O::KEYS.iter().chain(&[("version", ""), ("view", "")]);
-    let within = |(key, option): &&(&str, &str)| match path.strip_prefix(key) {
-        Some(rest) => rest.is_empty() || option.is_empty() && rest.starts_with('.'),
-        None => false,
-    };
-    if let Some((_, option)) = all.clone().find(within) {
-        return Ok(option);
+    let within =
+        |key: &&str| path.strip_prefix(*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    if O::KEYS.iter().chain(&["version", "view"]).any(|key| within(&key)) {
+        return Ok(None);
     }
-    let (table, _) = path.rsplit_once('.').unwrap_or_default();
-    let beside = |key: &str| key.rsplit_once('.').unwrap_or_default().0 == table;
-    let others: Vec<&str> = all.map(|(key, _)| *key).filter(|key| beside(key)).collect();
+    if let Some((_, option)) = options.iter().find(|(key, _)| *key == path) {
+        return Ok(Some(option));
+    }
+    let table = |key: &str| key.rsplit_once('.').map_or(String::new(), |(table, _)| table.to_owned());
+    let all = O::KEYS.iter().copied().chain(options.iter().map(|(key, _)| &**key));
+    let others: Vec<&str> = all.filter(|key| table(key) == table(&path)).collect();
     let why = match others.is_empty() {
         true => "has no effect in this program; leave it out".to_owned(),
         false => format!("has no effect in this program, which takes {}", others.join(", ")),
@@ -144,9 +175,12 @@ fn check(scene: &Scene, command: &Command, option: &str, leaf: &Leaf) -> Result<
         (None, values) => words.extend([format!("--{long}")].into_iter().chain(values.iter().cloned())),
     }
     match command.clone().try_get_matches_from(words) {
-        Err(error) if !matches!(error.kind(), ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict) => {
+        Err(error)
+            if !matches!(error.kind(), ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict) =>
+        {
             let text = error.to_string();
-            let first = text.split("\n\nUsage").next().unwrap_or(&text).split("\n\nFor more").next().unwrap_or(&text);
+            let first =
+                text.split("\n\nUsage").next().unwrap_or(&text).split("\n\nFor more").next().unwrap_or(&text);
             fault(format!("is not possible: {}", first.trim_start_matches("error: ").trim_end()))
         }
         _ => Ok(()),

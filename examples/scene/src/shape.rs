@@ -136,7 +136,11 @@ impl Shape {
             Self::Capsule { from, to, radius } => Box::new(Capsule::new(from, to, wider(radius))?),
             _ => {
                 let range = "a finite curvature: take a plane, a sphere, a capsule or a mesh";
-                return Err(ContactError::Value { what: "the curvature of the shape", found: f64::NAN, range });
+                return Err(ContactError::Value {
+                    what: "the curvature of the shape",
+                    found: f64::NAN,
+                    range,
+                });
             }
         })
     }
@@ -195,7 +199,9 @@ impl Shape {
                 let by = |x: [f64; 3]| std::array::from_fn(|k| x[k] + shift[k]);
                 Self::Box { low: by(low), high: by(high) }
             }
-            Self::Torus { centre, axis, radii } => Self::Torus { centre: at(centre), axis: along(axis), radii },
+            Self::Torus { centre, axis, radii } => {
+                Self::Torus { centre: at(centre), axis: along(axis), radii }
+            }
             Self::Capsule { from, to, radius } => Self::Capsule { from: at(from), to: at(to), radius },
             Self::Cylinder { from, to, radius } => Self::Cylinder { from: at(from), to: at(to), radius },
         }

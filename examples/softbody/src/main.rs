@@ -55,12 +55,12 @@ use std::process::ExitCode;
 
 use coarsen::mesh::Mesh;
 use coarsen::schwarz;
+use examples_render::{BODIES, Stage};
 use examples_run::Failure;
 use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
 use examples_run::files::{Group, Surface};
 use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
-use examples_render::{BODIES, Stage};
 use examples_scene::{EARTH, Fingerprint};
 
 use options::{Method, Options};
@@ -198,6 +198,9 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
 /// that was chosen.
 fn identity(setting: &Setting, method: &Method, meshes: &[Mesh], positions: &[[f64; 3]], place: &str) -> u64 {
     let mut all = Fingerprint::of("softbody", 1);
-    all.field("scene", &setting.scene.source.identity()).field("bodies", &setting.body).field("method", method).field("meshes", meshes);
+    all.field("scene", &setting.scene.source.identity())
+        .field("bodies", &setting.body)
+        .field("method", method)
+        .field("meshes", meshes);
     all.field("positions", positions).field("backend", place).value()
 }

@@ -47,60 +47,34 @@ pub(crate) enum MeshFault {
         MOST[0],
         MOST[1]
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// The folder of test data is not known.
     #[error(
         "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 \
          or a file"
     )]
-    NoData {
-        /// The mesh.
-        name: MeshChoice,
-    },
+    NoData { name: MeshChoice },
     /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// An element that is not valid.
     #[error("{name}: {source}")]
-    Element {
-        /// The mesh.
-        name: MeshChoice,
-        /// The error of the mesh.
-        source: MeshError,
-    },
+    Element { name: MeshChoice, source: MeshError },
     /// A tetrahedron whose orientation differs from the other tetrahedra.
     #[error(
         "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
          {volume:.3e}; swap two of its corners, or repair the mesh"
     )]
-    Inverted {
-        /// The mesh.
-        name: MeshChoice,
-        /// The tetrahedron.
-        element: usize,
-        /// Its signed volume.
-        volume: f64,
-    },
+    Inverted { name: MeshChoice, element: usize, volume: f64 },
     /// A vertex without mass.
     #[error(
         "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with \
          Mesh::without_unused"
     )]
-    Unused {
-        /// The mesh.
-        name: MeshChoice,
-        /// The vertex.
-        vertex: usize,
-    },
+    Unused { name: MeshChoice, vertex: usize },
     /// A file without elements.
     #[error("{name}: has neither tetrahedra nor triangles")]
-    Empty {
-        /// The mesh.
-        name: MeshChoice,
-    },
+    Empty { name: MeshChoice },
 }
 
 impl MeshChoice {

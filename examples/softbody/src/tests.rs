@@ -324,10 +324,16 @@ fn faults_of_scene_files_are_named() {
         (format!("{body}[solver]\ntolernce = 1e-3\n"), &["line 4", "solver.tolernce", "solver.tolerance"]),
         (format!("{body}[solver]\n\ntolerance = -1.0\n"), &["line 5", "solver.tolerance", "expected 0 or"]),
         (format!("{body}[solver]\nsolver = \"magic\"\n"), &["line 4", "solver.solver", "block-jacobi"]),
-        (format!("{body}stretch = [1.0, 1.0, 1.0]\n"), &["line 3", "body 0", "stretch has no effect", "body.size"]),
+        (
+            format!("{body}stretch = [1.0, 1.0, 1.0]\n"),
+            &["line 3", "body 0", "stretch has no effect", "body.size"],
+        ),
         (format!("{body}[contact]\nbodies = 3\n"), &["line 4", "contact.bodies is 3", "true or false"]),
         (format!("{body}[[attachment]]\nnodes = {{ tob = 0.1 }}\n"), &["line 4", "tob", "top"]),
-        (format!("{body}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"), &["line 4", "radius"]),
+        (
+            format!("{body}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"),
+            &["line 4", "radius"],
+        ),
         ("[[body]]\nmesh = \"bar:0\"\n".to_owned(), &["line 2", "bar:N"]),
         ("[[body]]\nmaterial = \"jelly\"\n".to_owned(), &["line 2", "jelly", "neo-hookean"]),
         ("gravity = [0.0, 0.0, -9.81]\n".to_owned(), &["needs bodies"]),
@@ -342,7 +348,9 @@ fn faults_of_scene_files_are_named() {
             &["holds no nodes"],
         ),
         (
-            format!("{body}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0], radius = -1.0 }} }}\n"),
+            format!(
+                "{body}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0], radius = -1.0 }} }}\n"
+            ),
             &["obstacle 0", "radius"],
         ),
         (
@@ -361,7 +369,8 @@ fn faults_of_scene_files_are_named() {
 #[test]
 fn the_scene_of_the_page_runs() {
     let page = include_str!("../../../book/src/guides/scenes.md");
-    let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# softbody\n")).expect("a listing");
+    let text =
+        page.split("```").find_map(|block| block.strip_prefix("toml\n# softbody\n")).expect("a listing");
     let folder = Folder::new("page");
     let rows = folder.run(&[&folder.write("scene.toml", text), "--frames", "2", "--width", "32"]).unwrap();
     assert!(rows.len() == 3 && rows[2].outcome == "converged");

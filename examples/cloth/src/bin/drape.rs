@@ -11,8 +11,8 @@ use coarsen::elastic::{Bending, Fabric, ImplicitEuler, Membrane, Nodes, Plus};
 use coarsen::follow::{Follower, Hosted};
 use coarsen::optimize::Forcing;
 use coarsen::prelude::*;
-use examples_render::gif_of_files;
 use examples_render::Stage;
+use examples_render::gif_of_files;
 use examples_scene::View;
 use examples_scene::shape::GROUND;
 

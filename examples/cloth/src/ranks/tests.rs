@@ -18,8 +18,7 @@ use crate::world::{Fixed, all};
 
 /// Two sheets, one a little above the other, just above the ball.
 fn scene() -> (Scene, Sheet, Options) {
-    let options =
-        parsed(["cloth", "--scene", "sphere", "--dt", "0.005", "--self-friction", "0"]);
+    let options = parsed(["cloth", "--scene", "sphere", "--dt", "0.005", "--self-friction", "0"]);
     let mut sheet = Sheet::square(15, crate::sheet::Tessellation::Irregular, false);
     let (count, below) = (sheet.rest.len() as u32, sheet.rest.clone());
     sheet.rest.extend(below.iter().map(|&[u, v, _]| [0.9 * u + 0.05, 0.9 * v + 0.04, 3e-3]));

@@ -338,7 +338,8 @@ fn constraints_hold_cloth() {
         assert!(rows.iter().all(|row| row.converged == row.steps), "{scene}");
         let options = parsed(["cloth"].iter().chain(&all));
         let (sheet, _) = crate::simulation::prepared(&options).unwrap();
-        let World { fixed, forces } = World::new(&Scene::new(&sheet, &options).unwrap(), &sheet, &options).unwrap();
+        let World { fixed, forces } =
+            World::new(&Scene::new(&sheet, &options).unwrap(), &sheet, &options).unwrap();
         let obstacles = fixed.obstructions(0.0, options.method.dt).unwrap(); // grown by the thickness
         let above =
             |p: &[f64; 3]| obstacles.iter().map(|o| o.shape.distance(*p)).fold(f64::INFINITY, f64::min);

@@ -53,7 +53,10 @@ fn scenes_name_the_key_that_is_wrong() {
     ] {
         let error = run(&text);
         assert!(
-            matches!(error.downcast_ref(), Some(OptionsError::Scene(Fault::Format { .. } | Fault::Key { .. }))),
+            matches!(
+                error.downcast_ref(),
+                Some(OptionsError::Scene(Fault::Format { .. } | Fault::Key { .. }))
+            ),
             "{error}"
         );
         let message = error.to_string();
@@ -65,8 +68,14 @@ fn scenes_name_the_key_that_is_wrong() {
     for (text, expected) in [
         (format!("grid.dx = 0.0\n{ball}"), ("scene", "grid.dx")),
         (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
-        (format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"), ("body", "material.density")),
-        (format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"), ("body", "material.poisson")),
+        (
+            format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"),
+            ("body", "material.density"),
+        ),
+        (
+            format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"),
+            ("body", "material.poisson"),
+        ),
         (format!("{ball}velocity = [inf, 0.0, 0.0]\n"), ("body", "velocity")),
         (format!("{ball}stretch = [0.3, 1.0, 1.0]\nscatter = [0.5, 1]\n"), ("body", "scatter")),
         (ball.replace("0.2", "-0.2"), ("body", "shape.sphere.radius")),
@@ -94,9 +103,16 @@ fn scenes_name_the_key_that_is_wrong() {
         assert!(matches!(step.downcast_ref(), Some(SceneError::Step { .. })), "{step}");
     }
     let missing = run(BODY);
-    assert!(key(&missing, 0) == ("body", "material.density") && missing.to_string().contains("missing"), "{missing}");
-    let missing = run(&format!("{ball}{}{FLOW}material = {{ density = 1.0 }}\n", BODY.replace("body", "emitter")));
-    assert!(key(&missing, 0) == ("emitter", "material.young") && missing.to_string().contains("missing"), "{missing}");
+    assert!(
+        key(&missing, 0) == ("body", "material.density") && missing.to_string().contains("missing"),
+        "{missing}"
+    );
+    let missing =
+        run(&format!("{ball}{}{FLOW}material = {{ density = 1.0 }}\n", BODY.replace("body", "emitter")));
+    assert!(
+        key(&missing, 0) == ("emitter", "material.young") && missing.to_string().contains("missing"),
+        "{missing}"
+    );
     let both = run(&format!("{ball}mesh = \"ball.obj\"\n"));
     assert!(key(&both, 0) == ("body", "shape") && both.to_string().contains("not both"), "{both}");
     let empty = run("grid.dx = 0.1\n");
@@ -153,7 +169,10 @@ fn scenes_of_many_large_bodies_are_refused() {
     let scene = folder.write("many.toml", &format!("grid.dx = 0.0024\n{BODY}{OF}{BODY}{OF}"));
     let error = folder.run(&["--scene", &scene]).unwrap_err();
     assert_eq!(key(&error, 1), ("body", "shape"));
-    assert!(error.to_string().contains("line 5: body 1 (from 0): shape brings the scene to about 7."), "{error}");
+    assert!(
+        error.to_string().contains("line 5: body 1 (from 0): shape brings the scene to about 7."),
+        "{error}"
+    );
 }
 
 /// An emitter that is narrower than its particles emits hardly any.
@@ -161,7 +180,10 @@ fn scenes_of_many_large_bodies_are_refused() {
 fn narrow_emitters_are_refused() {
     let folder = Folder::new("narrow");
     let emitter = |radius: &str| {
-        format!("grid.dx = 0.1\ntime.frames = 2\n{}{FLOW}{OF}", BODY.replace("body", "emitter").replace("0.2", radius))
+        format!(
+            "grid.dx = 0.1\ntime.frames = 2\n{}{FLOW}{OF}",
+            BODY.replace("body", "emitter").replace("0.2", radius)
+        )
     };
     let scene = folder.write("narrow.toml", &emitter("0.001"));
     let error = folder.run(&["--scene", &scene]).unwrap_err();
@@ -232,12 +254,7 @@ fn keys_without_effect_are_refused() {
         (format!("{ball}{COLLIDER}kind = \"sticky\"\nfriction = 0.5\n"), "obstacle", "friction", "slip"),
         (format!("{ball}{plane}cells = 1.0\n"), "obstacle", "cells", "capsule"),
         (format!("{ball}{block}cells = 1.0\n"), "obstacle", "cells", "torus"),
-        (
-            format!("{ball}[[obstacle]]\nmesh = \"x.obj\"\ncells = 1.0\n"),
-            "obstacle",
-            "cells",
-            "a mesh",
-        ),
+        (format!("{ball}[[obstacle]]\nmesh = \"x.obj\"\ncells = 1.0\n"), "obstacle", "cells", "a mesh"),
         (format!("{BODY}{flow}"), "body", "material.yield_stress", "material.granular"),
         (emitter.replace(OF, &flow), "emitter", "material.yield_stress", "material.granular"),
         (format!("{emitter}swing = [0.1, 0.0, 0.0]\n"), "emitter", "swing", "same axis"),

@@ -381,7 +381,8 @@ fn a_body_between_two_walls_slips_along_their_edge() {
 fn a_body_deep_in_a_wall_slips() {
     let folder = Folder::new("deep");
     let wall = "[[obstacle]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
-    let scene = folder.write("deep.toml", &format!("{BALL}{wall}").replace("grid.dx = 0.1", "grid.dx = 0.05"));
+    let scene =
+        folder.write("deep.toml", &format!("{BALL}{wall}").replace("grid.dx = 0.1", "grid.dx = 0.05"));
     for solver in ["hot", "hot-quadratic", "pn-mgpcg"] {
         let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
         let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));

@@ -7,8 +7,8 @@ use coarsen_contact::{
     BodyContact, ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape as _, Spin, clearance,
 };
 
-use super::error::SceneError;
 use super::Setting;
+use super::error::SceneError;
 use super::world::Shape;
 use crate::options::{Contact, Method};
 use crate::part::{Part, Surface};

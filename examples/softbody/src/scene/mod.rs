@@ -67,15 +67,21 @@ impl Setting {
         for (index, placed) in scene.body.iter().enumerate() {
             let name = |key: &str| format!("body[{index}].{key}");
             let mesh = match &placed.mesh {
-                Some(mesh) => mesh.parse().map_err(|fault| source.fault(name("mesh"), format!("is {fault}")))?,
+                Some(mesh) => {
+                    mesh.parse().map_err(|fault| source.fault(name("mesh"), format!("is {fault}")))?
+                }
                 None => options.mesh.clone().unwrap_or(MeshChoice::Bar(4)),
             };
             let of = &placed.material;
             let material = match &of.name {
                 Some(given) => Some(Material::from_str(given, false).map_err(|_| {
                     let all = Material::value_variants().iter().filter_map(Material::to_possible_value);
-                    let all: Vec<String> = all.map(|value| PossibleValue::get_name(&value).to_owned()).collect();
-                    source.fault(name("material"), format!("is `{given}`, but must be one of {}", all.join(", ")))
+                    let all: Vec<String> =
+                        all.map(|value| PossibleValue::get_name(&value).to_owned()).collect();
+                    source.fault(
+                        name("material"),
+                        format!("is `{given}`, but must be one of {}", all.join(", ")),
+                    )
                 })?),
                 None => options.material,
             };

@@ -134,7 +134,8 @@ impl World {
             let stiffness = PIN * body.moduli.young * size;
             hold(index, attachment, &shapes[attachment.body], stiffness, &whole.positions)
         };
-        let holds: Vec<Hold> = setting.scene.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
+        let holds: Vec<Hold> =
+            setting.scene.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
         check_holds(&holds, setting, &shapes)?;
         let (forces, gravity) = (Total::new(parts)?, setting.scene.gravity);
         Ok(Self {
@@ -191,8 +192,9 @@ fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
     }
     let [low, high] = mesh.bounds();
     let centre = placed.centre.or((!of_file).then_some([0.0; 3]));
-    let mut shift: [f64; 3] =
-        std::array::from_fn(|k| centre.map_or(0.0, |centre| centre[k] - 0.5 * (low[k] + high[k])) + placed.shift[k]);
+    let mut shift: [f64; 3] = std::array::from_fn(|k| {
+        centre.map_or(0.0, |centre| centre[k] - 0.5 * (low[k] + high[k])) + placed.shift[k]
+    });
     shift[1] = placed.above.map_or(shift[1], |gap| top + gap - low[1]);
     mesh.positions.iter_mut().for_each(|p| (0..3).for_each(|k| p[k] += shift[k]));
     mesh
@@ -209,7 +211,8 @@ fn hold(
     let Range { start, end } = shape.nodes;
     let own = &positions[start..end];
     let nodes = attachment.nodes.nodes(own, own, &[]);
-    let nodes = nodes.map_err(|node| SceneError::Missing { index, found: node as usize, count: own.len() })?;
+    let nodes =
+        nodes.map_err(|node| SceneError::Missing { index, found: node as usize, count: own.len() })?;
     if nodes.is_empty() {
         return Err(SceneError::Nothing { index });
     }
@@ -233,7 +236,8 @@ fn check_holds(holds: &[Hold], setting: &Setting, shapes: &[Shape]) -> Result<()
         for (first, other) in holds[..second].iter().enumerate() {
             let frame = hold.frames.start.max(other.frames.start);
             let body = setting.scene.attachment[second].body;
-            if frame >= hold.frames.end.min(other.frames.end) || setting.scene.attachment[first].body != body {
+            if frame >= hold.frames.end.min(other.frames.end) || setting.scene.attachment[first].body != body
+            {
                 continue;
             }
             let known: HashSet<u32> = other.nodes.iter().copied().collect();

@@ -87,7 +87,10 @@ fn sheets_fall_on_bodies() {
     let error = folder.run(&["--scene", &scene, "--contact", "penalty", "--width", "0"]).unwrap_err();
     assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
     let message = error.to_string();
-    assert!(["body 1", "sheet", "contact.bodies = false"].iter().all(|word| message.contains(word)), "{message}");
+    assert!(
+        ["body 1", "sheet", "contact.bodies = false"].iter().all(|word| message.contains(word)),
+        "{message}"
+    );
 }
 
 /// Parts of a body that are near at rest do not repel: without gravity it does not move. A thickness of 0 is refused.
