@@ -108,9 +108,10 @@ fn capsule(from: [f64; 3], to: [f64; 3], radius: f64) -> Patch {
     let [s, t] = across(axis);
     let [around, rings] = SEGMENTS;
     let mut patch = Patch::default();
-    for ring in 0..=rings + 1 {
-        // Two rings at the equator, one for each end of the axis.
-        let (end, k) = if ring <= rings / 2 { (from, ring) } else { (to, ring - 1) };
+    // Two rings at the equator, one for each end of the axis; one for a ball, whose normals are then smooth there.
+    let twice = usize::from(from != to);
+    for ring in 0..=rings + twice {
+        let (end, k) = if ring <= rings / 2 { (from, ring) } else { (to, ring - twice) };
         let (sin, cos) = (PI * k as f64 / rings as f64).sin_cos();
         for segment in 0..around {
             let (y, x) = (2.0 * PI * segment as f64 / around as f64).sin_cos();
@@ -119,7 +120,8 @@ fn capsule(from: [f64; 3], to: [f64; 3], radius: f64) -> Patch {
         }
     }
     let number = |ring: usize, segment: usize| (ring * around + segment % around) as u32;
-    for (ring, segment) in (0..=rings).flat_map(|ring| (0..around).map(move |segment| (ring, segment))) {
+    for (ring, segment) in (0..rings + twice).flat_map(|ring| (0..around).map(move |segment| (ring, segment)))
+    {
         let [a, b] = [number(ring, segment), number(ring, segment + 1)];
         let [c, d] = [number(ring + 1, segment), number(ring + 1, segment + 1)];
         patch.triangles.extend([[a, c, b], [b, c, d]]);

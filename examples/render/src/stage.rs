@@ -134,8 +134,10 @@ impl Stage {
                 shadow.quad([corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)]);
             }
         }
-        let solids: Vec<Painted<'_>> =
-            still.chain(moving.iter().copied()).chain([shadow.solid(SHADOW)]).collect();
+        let shades: Vec<Patch> =
+            moving.iter().filter_map(|solid| self.shade(solid.positions, solid.triangles)).collect();
+        let shadows = shades.iter().chain([&shadow]).map(|patch| patch.solid(SHADOW));
+        let solids: Vec<Painted<'_>> = still.chain(moving.iter().copied()).chain(shadows).collect();
         let mut picture = self.drawing.solids_and_balls(&self.view, &solids, balls)?;
         self.drawing.caption(&mut picture, caption);
         Ok(picture)
@@ -149,6 +151,13 @@ impl Stage {
         self.draw(x, &self.rounds, caption)
     }
 
+    /// The shadow of triangles on the ground, if there is one.
+    fn shade(&self, positions: &[[f64; 3]], triangles: &[[u32; 3]]) -> Option<Patch> {
+        let [point, normal] = self.ground?;
+        let positions = positions.iter().map(|p| self.dropped(*p, point, normal)).collect();
+        Some(Patch { positions, triangles: triangles.to_vec() })
+    }
+
     /// Where the shadow of a point falls on the ground, a little above it: along the light.
     fn dropped(&self, p: [f64; 3], point: [f64; 3], normal: [f64; 3]) -> [f64; 3] {
         let (lamp, height) = (self.drawing.camera.lamp(), dot(sub(p, point), normal) - self.lift);
@@ -158,25 +167,16 @@ impl Stage {
 
     fn draw(&self, x: &[f64], rounds: &[Patch], caption: &str) -> Result<Picture, PictureError> {
         let positions: &[[f64; 3]] = x.as_chunks().0;
-        let dropped: Vec<[f64; 3]> = self.ground.map_or(Vec::new(), |[point, normal]| {
-            positions.iter().map(|p| self.dropped(*p, point, normal)).collect()
-        });
-        let shades: Vec<Patch> = self.ground.map_or(Vec::new(), |[point, normal]| {
-            let drop = |patch: &Patch| {
-                let positions = patch.positions.iter().map(|p| self.dropped(*p, point, normal)).collect();
-                Patch { positions, triangles: patch.triangles.clone() }
-            };
-            rounds.iter().map(drop).collect()
-        });
+        let shades = rounds.iter().filter_map(|patch| self.shade(&patch.positions, &patch.triangles));
+        let shades: Vec<Patch> = shades
+            .chain(self.bodies.iter().filter_map(|triangles| self.shade(positions, triangles)))
+            .collect();
         let mut solids: Vec<Painted<'_>> = Vec::new();
         solids.extend(self.still.iter().map(|(patch, colour)| patch.solid(*colour)));
         solids.extend(rounds.iter().map(|patch| patch.solid(OBSTACLE)));
         solids.extend(shades.iter().map(|patch| patch.solid(SHADOW)));
         for (body, triangles) in self.bodies.iter().enumerate() {
             solids.push(Painted { positions, triangles, colour: BODIES[body % BODIES.len()] });
-            if self.ground.is_some() {
-                solids.push(Painted { positions: &dropped, triangles, colour: SHADOW });
-            }
         }
         let mut picture = self.drawing.solids(&self.view, &solids)?;
         self.drawing.caption(&mut picture, caption);

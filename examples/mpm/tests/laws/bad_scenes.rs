@@ -47,7 +47,7 @@ fn scenes_name_the_key_that_is_wrong() {
     for (text, part) in [
         (format!("gravitation = 3\n{ball}"), "gravitation"),
         (format!("{ball}colour = 3\n"), "colour"),
-        (format!("{BODY}of = {{ densty = 3.0 }}\n"), "densty"),
+        (format!("{BODY}material = {{ densty = 3.0 }}\n"), "densty"),
         (format!("{ball}[[obstacle]]\nshape = {{ cone = {{ radius = 3.0 }} }}\n"), "cone"),
         (format!("{ball}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"), "radius"),
     ] {
@@ -69,11 +69,11 @@ fn scenes_name_the_key_that_is_wrong() {
         (format!("grid.dx = 0.0\n{ball}"), ("scene", "grid.dx")),
         (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
         (
-            format!("{BODY}of = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"),
+            format!("{BODY}material = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"),
             ("body", "material.density"),
         ),
         (
-            format!("{BODY}of = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"),
+            format!("{BODY}material = {{ density = 1.0, young = 1.0, poisson = 0.5 }}\n"),
             ("body", "material.poisson"),
         ),
         (format!("{ball}velocity = [inf, 0.0, 0.0]\n"), ("body", "velocity")),
@@ -170,7 +170,7 @@ fn scenes_of_many_large_bodies_are_refused() {
     let error = folder.run(&["--scene", &scene]).unwrap_err();
     assert_eq!(key(&error, 1), ("body", "shape"));
     assert!(
-        error.to_string().contains("line 5: body 1 (from 0): shape brings the scene to about 7."),
+        error.to_string().contains("line 6: body 1 (from 0): shape brings the scene to about 7."),
         "{error}"
     );
 }
@@ -208,7 +208,7 @@ fn bodies_without_volume_are_refused() {
 #[test]
 fn scenes_name_the_number_that_is_wrong() {
     let folder = Folder::new("numbers");
-    let of = |more: &str| format!("{BODY}of = {{ density = 1e3, poisson = 0.3, {more} }}\n");
+    let of = |more: &str| format!("{BODY}material = {{ density = 1e3, poisson = 0.3, {more} }}\n");
     let axis = |shape: &str, from: &str, radius: &str| {
         let shape =
             format!("{shape} = {{ from = [{from}, 0.0, 0.0], to = [1.0, 0.0, 0.0], radius = {radius} }}");
