@@ -57,7 +57,7 @@ fn ticks([low, high]: [f64; 2]) -> Vec<(f64, String)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn ticks_are_round() {

@@ -130,7 +130,7 @@ impl Fitted {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     /// From any direction, all corners of a box are visible, and at least one touches a side.
     #[test]

@@ -70,7 +70,7 @@ pub(crate) fn from_light(light: [f32; 3]) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     /// The fits approximate the tables of Matplotlib.
     #[test]

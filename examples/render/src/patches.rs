@@ -160,7 +160,7 @@ pub(crate) fn across(axis: [f64; 3]) -> [[f64; 3]; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     /// The triangles of a capsule enclose its volume, up to the discretisation error of 32 segments.
     #[test]

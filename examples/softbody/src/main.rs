@@ -2,7 +2,7 @@
 //!
 //! A time step minimises the sum of inertia (`step.rs`), elastic energies (`material.rs`), pins (`holds.rs`),
 //! obstacles and contact (`part.rs`). The minimiser is a descent method with any preconditioner
-//! (`solver.rs`). Scenes are data (`scene`): five scenes are built in, others are read from TOML files.
+//! (`examples/run`). Scenes are files (`examples/scene`): five are built in (`scenes/*.toml`), others are read.
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
@@ -14,6 +14,7 @@
 //! cargo run --release -p softbody -- --mesh armadillo --young 3e4 --solver skinning --levels 1000,50
 //! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --iterations 4 --solver skinning
 //! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --integrator pd --solver direct
+//! cargo run --release -p softbody -- my.toml                                       # a scene of your own
 //! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile
 //! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile --resume
 //! ```

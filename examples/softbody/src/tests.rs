@@ -388,16 +388,16 @@ fn sheets_of_a_user_are_placed_by_a_file() {
         format!(
             "version = 1\n[[body]]\nmesh = \"sheet.obj\"\n{placed}\n[[attachment]]\nnodes = {{ sides = [\"west\"] }}\n\n\
              [[obstacle]]\nshape = {{ sphere = {{ centre = [2.0, 0.0, 2.0], radius = 0.4 }} }}\n\n\
-             [time]\ndt = 0.01\nframes = 2\n\n[solver]\nsolver = \"gs\"\n\n[output]\nwidth = 0\nformat = \"vtk\"\n"
+             [time]\ndt = 0.01\nframes = 12\n\n[solver]\nsolver = \"gs\"\n\n[output]\nwidth = 0\nformat = \"vtk\"\n"
         )
     };
     let scene = folder.write("own.toml", &text(""));
     let rows = folder.run(&[&scene]).unwrap();
-    assert!(rows.len() == 3 && (rows[2].time - 0.02).abs() < 1e-15 && rows[2].outcome == "converged");
+    assert!(rows.len() == 13 && (rows[12].time - 0.12).abs() < 1e-15 && rows[12].outcome == "converged");
     let start = folder.surface(0);
     assert_eq!((start[0], start[8]), ([0.0, 0.7, 0.0], [4.0, 0.7, 4.0]));
-    assert!((folder.surface(2)[3][1] - 0.7).abs() < 1e-4, "the west side is held");
-    assert!(folder.surface(2)[8][1] < 0.7);
+    let end = folder.surface(12);
+    assert!(end[3][1] > 0.68 && end[8][1] < 0.65, "the west side is held: {:?} {:?}", end[3], end[8]);
     assert_eq!(folder.run(&["--scene", &scene, "--frames", "1", "--dt", "0.005"]).unwrap()[1].time, 0.005);
     let scene = folder.write("own.toml", &text("size = 1.0\ncentre = [2.0, 1.0, 2.0]\n"));
     folder.run(&[&scene]).unwrap();

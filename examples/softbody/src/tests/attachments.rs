@@ -2,6 +2,7 @@
 
 use super::{Folder, check_balance, distance};
 use crate::scene::SceneError;
+use examples_scene::options::OptionsError;
 
 const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n";
 
@@ -74,7 +75,7 @@ fn attachments_without_an_effect_are_refused() {
         ),
     ] {
         let error = run(&text).unwrap_err();
-        assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
+        assert!(error.is::<OptionsError>() || error.is::<SceneError>(), "{error}");
         let message = error.to_string();
         assert!(expected.iter().all(|word| message.contains(word)), "{text}\n{message}");
     }
