@@ -22,9 +22,9 @@ use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{OwnedSystem, SystemAt};
 use coarsen::{ContactStepper, Identity, StepFault};
-use examples_common::Failure;
-use examples_common::frames::Failed;
-use examples_common::solver::{Clock, Solver, choose};
+use examples_run::Failure;
+use examples_run::frames::Failed;
+use examples_run::solver::{Clock, Solver, choose};
 
 use crate::options::{Method, Obstacles};
 use crate::pace::Pace;

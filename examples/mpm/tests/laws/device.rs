@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use coarsen::backend::Backend;
-use examples_common::device::opencl;
+use examples_run::device::opencl;
 use mpm::options::Options;
 use mpm::rows::Row;
 
