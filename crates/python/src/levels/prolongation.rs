@@ -91,7 +91,7 @@ pub(crate) fn with_diagonal(a: &Sparse) -> Result<Sparse, Fault> {
     let places: Vec<(u32, u32)> = stored.chain((0..n as u32).map(|i| (i, i))).collect();
     let size = a.block().0 * a.block().1;
     let values: Vec<f64> = a.values().iter().copied().chain(std::iter::repeat_n(0.0, n * size)).collect();
-    Ok(assembly::from_blocks(a.shape().0, a.shape().1, a.block(), &places, &values)?)
+    Ok(assembly::from_blocks((n, pattern.columns()), a.block(), &places, &values)?)
 }
 
 /// I − D A for the diagonal D of the scalar rows.
