@@ -328,7 +328,7 @@ fn a_plate_that_slides_is_solved() {
     let mut m =
         fixed(Multigrid { levels: 4, ..node_embedding_of(coarsening) }).build(&a, &Cpu::new()).unwrap();
     assert!((1..m.levels()).all(|level| m.matrix_with_term(level).is_some()));
-    let (b, mut x) = (noise(size, 6), vec![0.0; size]);
+    let (b, mut x) = (noise(3 * size, 6), vec![0.0; 3 * size]);
     let solved = FlexibleCg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
     assert!(solved.converged().unwrap().iterations <= 12);
 }

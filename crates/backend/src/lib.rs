@@ -10,6 +10,7 @@
 //! | [`backend`](Backend) | the interface: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericPlace`] |
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
 //! | [`setup`](Setup) | recipes and built objects: build, update |
+//! | [`reused`](Reused) | what an update keeps |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`transfer`](Transfer) | prolongation and restriction between two levels |
 //! | [`transfers`](Transfers) | counts of what is moved between host and backend |
@@ -31,6 +32,7 @@ mod error;
 mod hosted;
 mod range;
 mod reference;
+mod reused;
 mod row_sets;
 mod setup;
 mod smoother;
@@ -45,8 +47,9 @@ pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;
 pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
+pub use reused::Reused;
 pub use row_sets::RowSets;
-pub use setup::{Prepared, Reused, Setup, Update};
+pub use setup::{Prepared, Setup, Update};
 pub use smoother::{Smoother, SmootherFacts, StoredBySmoother};
 pub use transfer::{MatrixTransfer, Transfer};
 pub use transfers::Transfers;

@@ -3,7 +3,7 @@
 use coarsen_core::{Identity, Preconditioner, Real, Vector};
 use coarsen_sparse::System;
 
-use crate::{Backend, SetupError};
+use crate::{Backend, Reused, SetupError};
 
 /// A recipe: a plain struct of parameters that turns a system into a preconditioner on a backend.
 ///
@@ -109,22 +109,6 @@ impl<T: Real> Update<T> for Identity {
     fn update_from(&mut self, _: System<'_, T>) -> Result<Reused, SetupError> {
         Ok(Reused::Structure)
     }
-}
-
-/// The part of a setup that an update has kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reused {
-    /// The structure: only numbers were computed.
-    Structure,
-    /// Everything except some parts.
-    Rest {
-        /// The number of parts computed again.
-        redone: usize,
-        /// The number of all parts.
-        of: usize,
-    },
-    /// Nothing: the pattern changed, and everything was built again.
-    Nothing,
 }
 
 /// A preconditioner that can be updated when its system changes. A program that chooses the method at run

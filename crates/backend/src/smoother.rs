@@ -68,14 +68,15 @@ pub trait Smoother<B: Backend = Cpu, T: Real = f64>: Send {
         self.smooth(a, b, x);
     }
 
-    /// Returns A, if the smoother stores it; the level then stores no copy.
-    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
-        None
-    }
-
     /// Returns A, if the smoother stores it as a matrix of the backend.
     fn matrix(&self) -> Option<&B::Matrix> {
         None
+    }
+
+    /// Returns A, if the smoother stores it; the level then stores no copy. *Override* for A in another form than
+    /// [`matrix`](Self::matrix).
+    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
+        self.matrix().map(|a| a as &dyn LinearOperator<B::Vector>)
     }
 
     /// Computes and checks everything that depends on the new A. The numbers in use stay unchanged. Returns

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, the data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`narrow`](F32Hierarchy) | hierarchies in f32 for vectors in f64 |
@@ -30,8 +30,8 @@ pub use coarsen_core::{
     Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Report, Stop, from_fn,
 };
 pub use coarsen_krylov::{self as krylov, Cg, FlexibleCg};
+pub use coarsen_relax as relax;
 pub use coarsen_sparse::{self as sparse, Bsr, System, assembly};
-pub use {coarsen_core as core, coarsen_relax as relax};
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;

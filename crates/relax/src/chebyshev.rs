@@ -230,10 +230,6 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 }
 
 impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
-    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
-        Some(&self.a)
-    }
-
     fn kind(&self) -> PreconditionerKind {
         self.class
     }

@@ -140,10 +140,6 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for DampedBlockJacobi<T, B> 
 }
 
 impl<T: Real, B: Backend> Smoother<B, T> for DampedBlockJacobi<T, B> {
-    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
-        Some(&self.a)
-    }
-
     fn kind(&self) -> PreconditionerKind {
         self.used.1
     }

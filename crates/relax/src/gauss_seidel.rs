@@ -310,10 +310,6 @@ impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
 }
 
 impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
-    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
-        Some(&self.a)
-    }
-
     /// Returns the kind for a symmetric A.
     fn kind(&self) -> PreconditionerKind {
         self.class

@@ -172,10 +172,6 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
 }
 
 impl<T: Real, B: Place> Smoother<B, T> for DomainStep<T, B> {
-    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
-        Some(&self.now.a)
-    }
-
     fn kind(&self) -> PreconditionerKind {
         self.now.domains.kind()
     }

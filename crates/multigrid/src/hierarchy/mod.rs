@@ -43,7 +43,7 @@ use coarsest::{CoarsestSolve, Limit};
 use ended::Ended;
 use free::Free;
 use given::Given;
-use method::{Method, Step};
+use method::{Method, State, Step};
 pub use numeric::NumericPlan;
 use smoother::LevelSmoother;
 use term::Seen;
@@ -196,27 +196,14 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             if depth + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let a = grid.a;
-            let here = |cause: SetupError| cause.on_level(depth);
-            let above = last.map(|host| &host.coarse);
-            let (smoother, seen) =
-                timed(&mut seconds.smoothers, || smoother(&*method, &grid, above, on)).map_err(here)?;
-            let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
-            let grid = Grid { radius, sets, inverses, ..grid };
-            let state = above.map(|above| &above.state);
-            let coarse = timed(&mut seconds.coarsening, || method.coarsen(&grid, state)).map_err(here)?;
-            let Some(coarse) = coarse else { break };
-            ended = Ended::slow(coarse.prolongation.shape());
-            if ended.is_some() {
-                break;
-            }
-            if let Some(inverses) = grid.inverses {
-                inverses.check_positive(a, method.name()).map_err(here)?;
-            }
-            let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, &*method)?, (smoother, seen), &recipe, on)
-            });
-            let level = level.map_err(here)?;
+            let grid = (grid, last.map(|host| &host.coarse));
+            let coarsen = |grid: &Grid<'_, T>, above: Option<&State>, seconds: &mut Seconds| {
+                let coarse = timed(&mut seconds.coarsening, || method.coarsen(grid, above))?;
+                ended = coarse.as_ref().and_then(|coarse| Ended::slow(coarse.prolongation.shape()));
+                Ok(coarse.filter(|_| ended.is_none()))
+            };
+            let level = Level::build((&recipe, &*method), grid, on, &mut seconds, coarsen);
+            let Some(level) = level.map_err(|cause| cause.on_level(depth))? else { break };
             all += level.host.matrix.nnz();
             ended = Ended::dense(all, finest);
             if ended.is_some() {
@@ -246,21 +233,6 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             given: Given::default(),
         })
     }
-}
-
-/// The smoother of a level and, if the level has a term, the matrix of this smoother.
-type Smoothed<T, B> = (LevelSmoother<T, B>, Option<Bsr<T>>);
-
-fn smoother<T: Real, B: Backend>(
-    method: &dyn Method<T, B>,
-    grid: &Grid<'_, T>,
-    above: Option<&Step<T>>,
-    on: &B,
-) -> Result<Smoothed<T, B>, SetupError> {
-    let mut seen = None;
-    term::see(method, grid, above, &mut seen)?;
-    let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..*grid };
-    Ok((LevelSmoother::new(method, &grid, on)?, seen))
 }
 
 /// The solver of the coarsest level and, if that level has a term, the matrix of this solver.
@@ -345,31 +317,49 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
 }
 
 impl<T: Real, B: Backend> Level<T, B> {
-    fn new(
-        host: Host<T>,
-        (smoother, seen): Smoothed<T, B>,
-        recipe: &Multigrid<(), ()>,
+    /// Returns the level of a grid, with the step that `coarsen` returns; `None` if it returns none. `above` is the step to
+    /// the grid.
+    fn build(
+        (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+        (grid, above): (Grid<'_, T>, Option<&Step<T>>),
         on: &B,
-    ) -> Result<Self, SetupError> {
-        let (n, coarse) = host.coarse.prolongation.shape();
-        let zeros = |n: usize| on.vector(&vec![zero(); n]);
-        let coarse_b = zeros(coarse)?;
-        let coarse_whole = recipe.compares().then(|| coarse_b.like()).transpose()?;
-        let krylov = match recipe.cycle {
-            Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
-            _ => None,
-        };
-        check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
-        Ok(Self {
-            transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
-            residual: zeros(n)?,
-            coarse_x: coarse_b.like()?,
-            coarse_b,
-            coarse_whole,
-            krylov,
-            smoother,
-            seen: Seen::new(seen),
-            host,
+        seconds: &mut Seconds,
+        coarsen: impl FnOnce(&Grid<'_, T>, Option<&State>, &mut Seconds) -> Result<Option<Step<T>>, SetupError>,
+    ) -> Result<Option<Self>, SetupError> {
+        let (a, mut seen) = (grid.a, None);
+        let smoother = timed(&mut seconds.smoothers, || {
+            term::see(method, &grid, above, &mut seen)?;
+            LevelSmoother::new(method, &Grid { a: seen.as_ref().unwrap_or(a), ..grid }, on)
+        })?;
+        let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
+        let known = Grid { radius, sets, inverses, ..grid };
+        let coarse = coarsen(&known, above.map(|above| &above.state), seconds)?;
+        let Some(coarse) = coarse else { return Ok(None) };
+        if let Some(inverses) = inverses {
+            inverses.check_positive(a, method.name())?;
+        }
+        timed(&mut seconds.products, || {
+            let host = Host::new(a, coarse, method)?;
+            let (n, coarse) = host.coarse.prolongation.shape();
+            let zeros = |n: usize| on.vector(&vec![zero(); n]);
+            let coarse_b = zeros(coarse)?;
+            let coarse_whole = recipe.compares().then(|| coarse_b.like()).transpose()?;
+            let krylov = match recipe.cycle {
+                Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
+                _ => None,
+            };
+            check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
+            Ok(Some(Self {
+                transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
+                residual: zeros(n)?,
+                coarse_x: coarse_b.like()?,
+                coarse_b,
+                coarse_whole,
+                krylov,
+                smoother,
+                seen: Seen::new(seen),
+                host,
+            }))
         })
     }
 }

@@ -7,12 +7,13 @@
 //!
 //! All results are computed before the hierarchy changes, so after an error it is bitwise unchanged.
 
-use coarsen_backend::{Backend, SetupError, SmootherFacts};
+use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
+use super::method::State;
 use super::term::Seen;
-use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
+use super::{Hierarchy, Level, Seconds, solver, timed};
 use crate::Grid;
 
 impl<T: Real, B: Backend> Hierarchy<T, B> {
@@ -34,25 +35,18 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
                 Some(host) => host.grid(depth),
                 None => Grid::finest(&system, finest),
             };
-            let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
-            let above = levels.last().map(|level| &level.host.coarse);
-            let (smoother, seen) =
-                timed(&mut seconds.smoothers, || smoother(method, &grid, above, on)).map_err(here)?;
-            let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
-            let grid = Grid { radius, sets, inverses, ..grid };
-            if let Some(inverses) = grid.inverses {
-                inverses.check_positive(a, method.name()).map_err(here)?;
-            }
-            let mut coarse = old.host.coarse.clone();
-            if old.host.own {
-                let (mut new, above) = (coarse.clone(), above.map(|above| &above.state));
-                timed(&mut seconds.products, || method.refresh(&grid, above, &mut new)).map_err(here)?;
-                coarse.matrix = new.matrix.take();
-            }
-            let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, method)?, (smoother, seen), recipe, on)
-            });
-            levels.push(level.map_err(here)?);
+            let grid = (grid, levels.last().map(|level| &level.host.coarse));
+            let coarsen = |grid: &Grid<'_, T>, above: Option<&State>, seconds: &mut Seconds| {
+                let mut coarse = old.host.coarse.clone();
+                if old.host.own {
+                    let mut new = coarse.clone();
+                    timed(&mut seconds.products, || method.refresh(grid, above, &mut new))?;
+                    coarse.matrix = new.matrix.take();
+                }
+                Ok(Some(coarse))
+            };
+            let level = Level::build((&*recipe, method), grid, on, &mut seconds, coarsen);
+            levels.extend(level.map_err(|cause| cause.on_level(depth))?);
         }
         SetupError::unless_cancelled(&system)?;
         let (bottom, seen) =
