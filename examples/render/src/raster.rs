@@ -12,6 +12,9 @@ use crate::camera::Fitted;
 use crate::colour::{bytes, from_light, to_light};
 use crate::drawing::Drawing;
 
+/// The cosine of the angle between a triangle and the mean of those around a vertex, below which there is a crease.
+const CREASE: f64 = 0.85;
+
 /// The ambient light.
 const AMBIENT: f64 = 0.35;
 
@@ -102,7 +105,9 @@ pub(crate) fn draw(
     for surface in surfaces {
         let corners = corners(surface, camera, frame);
         for t in surface.triangles {
-            samples.triangle(t.map(|v| corners[v as usize]), surface.paint, drawing, camera);
+            let own = normal(surface, t);
+            let corner = |v: u32| corners[v as usize].on(own);
+            samples.triangle(t.map(corner), surface.paint, drawing, camera);
         }
     }
     for ((centre, radius), colour) in balls.centres.iter().zip(balls.radii).zip(balls.colours) {
@@ -128,12 +133,25 @@ fn corners(surface: &Surface<'_>, camera: &Fitted, frame: Frame) -> Vec<Corner> 
     (0..surface.positions.len()).map(corner).collect()
 }
 
+impl Corner {
+    /// The corner of a triangle with this normal: beyond a crease, its surface is flat.
+    fn on(self, own: [f64; 3]) -> Self {
+        let smooth = dot(own, self.normal) >= CREASE * (dot(own, own) * dot(self.normal, self.normal)).sqrt();
+        if smooth { self } else { Self { normal: own, ..self } }
+    }
+}
+
+/// The normal of a triangle, as long as twice its area.
+fn normal(surface: &Surface<'_>, t: &[u32; 3]) -> [f64; 3] {
+    let [a, b, c] = t.map(|v| surface.positions[v as usize]);
+    cross(sub(b, a), sub(c, a))
+}
+
 /// The area-weighted mean normal of the triangles around each vertex.
 fn normals(surface: &Surface<'_>) -> Vec<[f64; 3]> {
     let mut normals = vec![[0.0; 3]; surface.positions.len()];
     for t in surface.triangles {
-        let [a, b, c] = t.map(|v| surface.positions[v as usize]);
-        let n = cross(sub(b, a), sub(c, a));
+        let n = normal(surface, t);
         for &v in t {
             (0..3).for_each(|k| normals[v as usize][k] += n[k]);
         }

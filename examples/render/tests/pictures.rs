@@ -104,6 +104,36 @@ fn light_does_not_turn_with_the_camera() {
     );
 }
 
+/// The sides of a box are flat up to its edges, and a surface of many triangles is smooth.
+#[test]
+fn creases_are_sharp_and_curves_are_smooth() {
+    let corner = |k: usize| [k & 1, k >> 1 & 1, k >> 2].map(|c| c as f64);
+    let corners: Vec<[f64; 3]> = (0..8).map(corner).collect();
+    let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    let triangles: Vec<[u32; 3]> = sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+    let drawing = Drawing { shading: 1.0, samples: 1, ..small() };
+    let cube = Solid { positions: &corners, triangles: &triangles, colour: [200, 180, 160] };
+    let picture = drawing.solids(&corners, &[cube]).unwrap();
+    let mut shades: Vec<[u8; 3]> = picture.pixels().to_vec();
+    shades.sort_unstable();
+    shades.dedup();
+    assert_eq!(shades.len(), 4, "three sides and the background: {shades:?}");
+    let arc: Vec<[f64; 3]> = (0..40)
+        .map(|k| {
+            let (sin, cos) = (f64::from(k / 2) * 0.08).sin_cos();
+            [cos, f64::from(k % 2), sin]
+        })
+        .collect();
+    let strips: Vec<[u32; 3]> =
+        (0..19).map(|k| 2 * k).flat_map(|k| [[k, k + 1, k + 3], [k, k + 3, k + 2]]).collect();
+    let curve = Solid { positions: &arc, triangles: &strips, colour: [200, 180, 160] };
+    let picture = drawing.solids(&arc, &[curve]).unwrap();
+    let mut shades: Vec<[u8; 3]> = picture.pixels().to_vec();
+    shades.sort_unstable();
+    shades.dedup();
+    assert!(shades.len() > 30, "{} shades of a curve", shades.len());
+}
+
 /// The shadow of a body is where the light that shades it is taken away: on the line through a corner along the light, and on
 /// the side of the ground away from the lamp.
 #[test]

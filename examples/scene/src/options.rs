@@ -138,7 +138,7 @@ fn taken<O: Options>(
     let path = leaf.path();
     let within =
         |key: &&str| path.strip_prefix(*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    if O::KEYS.iter().chain(&["version", "view"]).any(|key| within(&key)) {
+    if O::KEYS.iter().chain(&["version", "view"]).any(within) {
         return Ok(None);
     }
     if let Some((_, option)) = options.iter().find(|(key, _)| *key == path) {
