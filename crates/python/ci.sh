@@ -34,9 +34,10 @@ python_package() {
         "$clean/python" "$root/crates/python/import_time.py" "$PYTHON_IMPORT_SECONDS"
         "$clean/pip" install -q pytest nbclient ipykernel matplotlib
         "$clean/python" -m pytest -q -p no:cacheprovider -c "$root/crates/python/pyproject.toml" --rootdir "$root/crates/python" "$root/crates/python/tests"
-        for notebook in "$root"/crates/python/notebooks/*.ipynb; do
-            echo "-- $(basename "$notebook")"
-            "$clean/python" -m nbclient.cli --timeout 600 --output "$PYTHON_FOLDER/$(basename "$notebook" .ipynb)" "$notebook"
+        cp "$root"/crates/python/notebooks/*.ipynb .
+        for notebook in *.ipynb; do
+            echo "-- $notebook"
+            "$clean/jupyter-execute" --inplace --timeout=600 "$notebook"
         done
     )
 }

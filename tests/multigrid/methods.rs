@@ -63,6 +63,13 @@ fn ruge_stueben_takes_no_more_iterations_than_pyamg() {
     }
 }
 
+/// The Laplacian of a path of n unknowns.
+fn path(n: u32) -> Bsr<f64> {
+    let pairs = (1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]);
+    let entries: Vec<_> = (0..n).map(|i| (i, i, 2.0)).chain(pairs).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
 /// The unknowns on which each unknown depends strongly, for θ = 1/4.
 fn strong_of(a: &Bsr<f64>) -> Vec<Vec<u32>> {
     let others = |i: usize| a.row(i).filter(move |(j, _)| *j != i);
@@ -91,7 +98,7 @@ fn fine_unknowns_that_depend_on_each_other_share_a_coarse_one_after_the_second_p
         let mut fine = pairs.filter(|&(i, j)| !coarse[i] && !coarse[j]);
         fine.all(|(i, j)| of(i).any(|k| of(j).any(|l| k == l)))
     };
-    let a = problem("anisotropic2d:20").matrix;
+    let a = problem("graph:1000").matrix;
     let strong = strong_of(&a);
     let [first, second] = [false, true].map(|second| splitting(&strong, second).unwrap());
     assert!(!share(&strong, &first) && share(&strong, &second));
@@ -103,7 +110,7 @@ fn fine_unknowns_that_depend_on_each_other_share_a_coarse_one_after_the_second_p
 #[test]
 fn interpolation_reproduces_constants() {
     use Interpolation::{Classical, Direct, Modified};
-    let path = problem("poisson1d:9").matrix;
+    let path = path(9);
     let coarse: Vec<bool> = (0..9).map(|i| i % 2 == 1).collect();
     for by in [Direct, Classical, Modified] {
         let p = interpolation(&path, &strong_of(&path), &coarse, by).unwrap();
@@ -135,7 +142,7 @@ fn interpolation_reproduces_constants() {
 
 #[test]
 fn interpolation_refuses_what_does_not_fit() {
-    let a = problem("poisson1d:4").matrix;
+    let a = path(4);
     let strong = strong_of(&a);
     assert!(splitting(&[vec![7]], false).is_err());
     assert!(interpolation(&a, &strong, &[true; 3], Interpolation::Direct).is_err());

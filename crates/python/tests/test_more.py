@@ -190,9 +190,9 @@ sys.exit(4)
 """
 
 WORK = {
-    "krylov": "pycoarsen.cg(A, b, rtol=0.0, atol=0.0, maxiter=10**9, M=pycoarsen.jacobi(A))",
-    "solver": "pycoarsen.Solver(A, method='gmres', rtol=0.0, maxiter=10**9).solve(b)",
-    "setups": "\n    while True: pycoarsen.smoothed_aggregation(A)",
+    "krylov": "while True: pycoarsen.cg(A, b, rtol=1e-14, maxiter=10**9)",
+    "solver": "while True: pycoarsen.Solver(A, method='gmres').solve(b)",
+    "setups": "while True: pycoarsen.smoothed_aggregation(A)",
     "energy": "pycoarsen.minimize(lambda x: (time.sleep(0.05), rosen(x))[1], b[:1000] * 3, rosen_der, maxiter=10**9)",
 }
 

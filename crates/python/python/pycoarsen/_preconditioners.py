@@ -24,10 +24,18 @@ class Preconditioner(LinearOperator):  # type: ignore[misc] # SciPy has no types
     `jacobi`, `gauss_seidel`, `chebyshev`, `factor`. Pass it as ``M=`` to a Krylov method of this package or of SciPy.
     """
 
-    def __init__(self, name: str, core: _core.Preconditioner, block_size: int, threads: int | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        core: _core.Preconditioner,
+        block_size: int,
+        threads: int | None,
+        structure: _core.Structure | None = None,
+    ) -> None:
         self._name = name
         self._core = core
         self._block_size = block_size
+        self._structure = structure
         self._threads = threads
         super().__init__(np.dtype(np.float64), (core.size, core.size))
 
@@ -63,7 +71,9 @@ class Preconditioner(LinearOperator):  # type: ignore[misc] # SciPy has no types
         str
             What was kept: ``"structure"``, ``"rest"`` (all but some parts) or ``"nothing"``.
         """
-        matrix, _ = _arrays.blocks(A, block_size=self._block_size, threads=self._threads)
+        matrix, self._structure = _arrays.blocks(
+            A, block_size=self._block_size, like=self._structure, threads=self._threads
+        )
         return self._core.update(matrix, self._threads)
 
     def __repr__(self) -> str:
@@ -88,11 +98,11 @@ def _build(
     threads: int | None = None,
 ) -> Preconditioner:
     points = _arrays.coordinates(coordinates)
-    matrix, _ = _arrays.blocks(A, block_size=block_size, points=points, threads=threads)
+    matrix, structure = _arrays.blocks(A, block_size=block_size, points=points, threads=threads)
     kernel = _arrays.near_kernel(near_kernel, matrix.shape[0])
     given = {key: value for key, value in options.items() if value is not None}
     core = _core.precondition(name, matrix, given, points, kernel, threads)
-    return Preconditioner(name, core, matrix.block[0], threads)
+    return Preconditioner(name, core, matrix.block[0], threads, structure)
 
 
 def smoothed_aggregation(
