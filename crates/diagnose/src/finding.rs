@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Symmetry, Triangle, Witness};
+use super::symmetry::SINGLE;
+use super::{Triangle, Witness};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -277,7 +278,7 @@ impl fmt::Display for Finding {
                     "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij \
                      have a_ji = 0; "
                 )?;
-                f.write_str(if *relative <= Symmetry::SINGLE {
+                f.write_str(if *relative <= SINGLE {
                     "that is the round-off of single precision: take CG with (A + A^T) / 2, or GMRES, \
                      BiCGStab or LU"
                 } else {

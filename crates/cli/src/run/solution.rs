@@ -122,10 +122,8 @@ impl Solution {
 pub(crate) fn advice(ended: &Ended, direct: bool) -> String {
     let option = match ended {
         Ended::Solve(Ending::Singular(_)) => "; --null-space constants gives this null space",
-        Ended::Unsymmetric { here, there, .. }
-            if (here - there).abs() <= 1e-6 * here.abs().max(there.abs()) =>
-        {
-            "; if the difference is that of single precision, --symmetrize takes the matrix as symmetric"
+        Ended::Unsymmetric { in_single: true, .. } => {
+            "; the difference is that of single precision: --symmetrize takes the matrix as symmetric"
         }
         Ended::Solve(Ending::TimeLimit) | Ended::TooLong { .. } => "; see --limit",
         Ended::TooLarge { .. } => "; see --memory",
