@@ -8,6 +8,7 @@
 //!
 //! s = nnz + 20 n is the number of scalars that an iteration reads and writes.
 
+use coarsen_core::parallel;
 use coarsen_direct::FactorStats;
 use coarsen_sparse::Bsr;
 
@@ -61,7 +62,11 @@ impl Costs {
     ///
     /// *Cost*: a sample of 16,384 block rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
-        let (evenness, quotient, jump) = sample(a);
+        let of_graph = || if factor { width(a) } else { f64::INFINITY };
+        let ((evenness, quotient, jump), width) = match parallel::worth(a.nnz()) {
+            true => parallel::join(|| sample(a), of_graph),
+            false => (sample(a), of_graph()),
+        };
         Self {
             unknowns: a.shape().0 as f64,
             entries: a.nnz() as f64,
@@ -71,7 +76,7 @@ impl Costs {
             evenness,
             quotient,
             jump,
-            width: if factor { width(a) } else { f64::INFINITY },
+            width,
             near_kernel: false,
             pivots: false,
             tolerance: 1e-8,

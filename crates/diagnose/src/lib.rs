@@ -53,7 +53,7 @@ pub struct Diagnosis {
 /// affected rows and a remedy. A matrix without findings may still be singular or indefinite. Tolerances are
 /// relative to the round-off of `T`, but at least 1e-12, because values in files are rounded.
 /// *Cost* one pass over the matrix on all threads, and beside it one on a single thread for the connected components.
-/// *Memory* 40 bytes per row, temporarily.
+/// *Memory* 16 bytes per row, temporarily.
 ///
 /// ```
 /// use coarsen_diagnose::{Definiteness, diagnose};
@@ -66,14 +66,14 @@ pub struct Diagnosis {
 /// ```
 pub fn diagnose<T: Real>(a: &Bsr<T>) -> Diagnosis {
     let (structure, facts) = (|| Structure::of(a), || Facts::of(a));
-    let ((structure, components), (facts, tally, halves)) =
+    let ((structure, components), facts) =
         if parallel::worth(4 * a.nnz()) { parallel::join(structure, facts) } else { (structure(), facts()) };
     let mut findings = structure.findings();
-    findings.extend(facts.findings(&tally));
+    findings.extend(facts.findings(a));
     let square = structure.rows == structure.columns && structure.block.0 == structure.block.1;
-    let values = (square && facts.not_finite.is_none()).then(|| {
-        let (values, floating) = Values::of(a, (&facts, &tally, halves), components.as_ref());
-        findings.extend(values.findings(&facts, &floating));
+    let values = (square && facts.tally.not_finite.count == 0).then(|| {
+        let (values, floating) = Values::of(a, &facts, components.as_ref());
+        findings.extend(values.findings(&facts, &floating, structure.rows));
         values
     });
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity()));

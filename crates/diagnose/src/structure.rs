@@ -65,7 +65,10 @@ impl Structure {
             |all: Option<(usize, usize)>, n: usize| Some(all.map_or((n, n), |(a, b)| (a.min(n), b.max(n))));
         let row_lengths = lengths.fold(None, widen).unwrap_or((0, 0));
         let components = (pattern.rows() == pattern.columns()).then(|| components(a));
-        let sizes = components.as_ref().map_or(vec![], Classes::sizes);
+        let sizes = components.as_ref().map_or(vec![], |components| match components.count() {
+            1 => vec![pattern.rows()],
+            _ => components.sizes(),
+        });
         let scalar = size_of::<T>() + size_of::<u32>();
         let offsets = (rows + 1) * size_of::<usize>();
         let memory = Memory {
@@ -118,6 +121,7 @@ fn components<T: Real>(a: &Bsr<T>) -> Classes {
     let pattern = a.pattern();
     // A forest; the roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
+    let mut count = parent.len();
     for i in 0..pattern.rows() {
         let mut here = root(&mut parent, i as u32);
         for k in pattern.range(i) {
@@ -127,9 +131,14 @@ fn components<T: Real>(a: &Bsr<T>) -> Classes {
             }
             let there = root(&mut parent, j);
             let (first, second) = (here.min(there), here.max(there));
+            count -= usize::from(first != second);
             parent[second as usize] = first;
             here = first;
         }
+    }
+    if count == 1 {
+        parent.fill(0);
+        return Classes::new(1, parent).expect("all nodes are in component 0");
     }
     let mut count = 0;
     for i in 0..parent.len() {

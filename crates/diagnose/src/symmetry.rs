@@ -5,10 +5,10 @@ use std::fmt;
 use coarsen_core::Real;
 use coarsen_sparse::Bsr;
 
+use super::Finding;
 use super::halves::Halves;
 use super::pair::Pair;
-use super::row::Row;
-use super::{Finding, Sample};
+use super::tally::Tally;
 
 /// The difference between A and Aᵀ.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub(super) const SINGLE: f64 = 4.0 * f32::EPSILON as f64;
 impl Symmetry {
     /// The comparison of a matrix with `off` nonzeros off its diagonal. Also returns the pair of rows with the largest
     /// ratio near 1 or above, for [`Definiteness`](super::Definiteness).
-    pub(super) fn of<T: Real>(halves: Halves, off: usize) -> (Self, Option<Pair>) {
+    pub(super) fn of<T: Real>(halves: &Halves, off: usize) -> (Self, Option<Pair>) {
         let one_sided = halves.above + halves.below;
         let triangle = match off > 0 && one_sided == off {
             true if halves.below == 0 => Some(Triangle::Upper),
@@ -75,7 +75,7 @@ impl Symmetry {
         self.holds() || self.relative <= SINGLE
     }
 
-    pub(super) fn finding(&self, rows: &[Row], round_off: f64) -> Option<Finding> {
+    pub(super) fn finding(&self, tally: &Tally, round_off: f64) -> Option<Finding> {
         let &(i, j, ij, ji) = self.worst.as_ref()?;
         let relative = self.relative;
         if relative <= round_off {
@@ -88,8 +88,8 @@ impl Symmetry {
             return Some(Finding::OneTriangle(triangle));
         }
         if self.relative_unconstrained <= self.tolerance {
-            let alone = (0..rows.len()).filter(|&i| rows[i].is_alone());
-            return Sample::of(alone).map(Finding::OneSidedConstraints);
+            let alone = tally.fixed.clone().join(tally.diagonal_only.clone());
+            return alone.found().map(Finding::OneSidedConstraints);
         }
         Some(Finding::Unsymmetric { pair: (i, j), values: (ij, ji), relative, one_sided: self.one_sided })
     }
