@@ -20,6 +20,8 @@ pub(super) struct Halves {
     later: usize,
     /// The number of blocks below the diagonal whose transposed block is in an earlier range.
     earlier: usize,
+    /// The number of block rows without a nonzero block before the diagonal.
+    firsts: usize,
     pub(super) pair: Option<Pair>,
 }
 
@@ -45,8 +47,10 @@ impl Halves {
         let value = |k: usize| &a.values()[k * b * b..(k + 1) * b * b];
         let mut at = first;
         let of_i = Diagonal::Here(&diagonal[own * b..(own + 1) * b]);
+        let mut is_first = true;
         while at < end && (indices[at] as usize) < i {
             let (j, here) = (indices[at] as usize, Some(value(at)));
+            is_first = is_first && value(at).iter().all(T::is_zero);
             at += 1;
             if j < range.start {
                 let mirror = pattern.find(j, i).map(value);
@@ -74,6 +78,7 @@ impl Halves {
             last -= 1;
         }
         self.later += end - last;
+        self.firsts += usize::from(is_first);
         if on == 1 && B != 1 {
             self.compare_diagonal(a, first + below, i, of_i);
         }
@@ -114,6 +119,11 @@ impl Halves {
                 self.skip(a, range, diagonal, (j, range.end), next);
             }
         }
+    }
+
+    /// Whether each node but the first is coupled to an earlier one, so that all nodes are connected.
+    pub(super) fn is_connected(&self) -> bool {
+        self.firsts == 1
     }
 
     /// Whether blocks above the diagonal lack their transposed blocks in later ranges.
@@ -220,6 +230,7 @@ impl Halves {
             unconstrained: self.unconstrained.max(later.unconstrained),
             later: self.later + later.later,
             earlier: self.earlier + later.earlier,
+            firsts: self.firsts + later.firsts,
             pair: worse(self.pair, later.pair),
             ..self
         }
