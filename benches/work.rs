@@ -139,10 +139,9 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
     let seconds = begun.elapsed().as_secs_f64() - ordering;
     line("factor", seconds, costs.factor(&figures));
     println!(
-        "{name:<22} n {} entries {:.3e} flops {:.3e} width {:.1}",
+        "{name:<22} n {} entries {:.3e} flops {:.3e}",
         a.shape().0,
         figures.nnz as f64,
-        figures.flops,
-        costs.width
+        figures.flops
     );
 }

@@ -7,7 +7,6 @@ use coarsen::auto::Ending;
 use coarsen::diagnose::{Definiteness, Diagnosis};
 
 use crate::arguments::Method;
-use crate::console::mib;
 use crate::words::{Rows, told};
 
 /// How a solve ended, or why it did not start.
@@ -22,8 +21,6 @@ pub(crate) enum Ended {
     Indefinite { why: String },
     /// The estimated seconds exceed the time limit.
     TooLong { seconds: f64 },
-    /// The factor exceeds its memory limit.
-    TooLarge { bytes: usize, allowed: usize },
 }
 
 impl Ended {
@@ -33,7 +30,7 @@ impl Ended {
             Self::Solve(ending) => ending.name(),
             Self::Unsymmetric { .. } => "unsymmetric_matrix",
             Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
-            Self::TooLong { .. } | Self::TooLarge { .. } => "left_out",
+            Self::TooLong { .. } => "left_out",
         }
     }
 }
@@ -57,12 +54,6 @@ impl fmt::Display for Ended {
             Self::TooLong { seconds } => {
                 write!(f, "not started: it would take about {seconds:.0} s; raise the time limit")
             }
-            Self::TooLarge { bytes, allowed } => write!(
-                f,
-                "not started: its factor would take {:.0} MiB and the limit is {:.0}; raise the memory limit",
-                mib(*bytes),
-                mib(*allowed)
-            ),
         }
     }
 }

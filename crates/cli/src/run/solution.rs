@@ -126,8 +126,8 @@ pub(crate) fn advice(ended: &Ended, direct: bool) -> String {
             "; the difference is that of single precision: --symmetrize takes the matrix as symmetric"
         }
         Ended::Solve(Ending::TimeLimit) | Ended::TooLong { .. } => "; see --limit",
-        Ended::TooLarge { .. } => "; see --memory",
-        Ended::Solve(Ending::NotNull { .. } | Ending::NotNullOfTranspose { .. }) => "; see --null-space",
+        Ended::Solve(Ending::FactorTooLarge { .. }) => "; see --memory",
+        Ended::Solve(Ending::NotNull { .. }) => "; see --null-space",
         Ended::Solve(Ending::Method(Outcome::Converged | Outcome::Stopped)) => "",
         Ended::Solve(Ending::Method(_) | Ending::Unstable(_) | Ending::Setup(_)) if direct => {
             "; or use --method direct"
