@@ -148,7 +148,7 @@ impl fmt::Display for Ending {
             Self::FactorExcluded => f.write_str("an option or the system excludes it"),
             Self::FactorTooLarge { bytes, allowed } => {
                 let [bytes, allowed] = [bytes, allowed].map(|bytes| *bytes as f64 / f64::from(1 << 20));
-                write!(f, "it needs {bytes:.0} MiB, and the limit is {allowed:.0} MiB")
+                write!(f, "the factor needs {bytes:.0} MiB, and the limit is {allowed:.0} MiB")
             }
             Self::Unsuitable(coarsen_core::Error::Preconditioner { .. }) => f.write_str(
                 "the preconditioner is not symmetric positive definite for this matrix, as the method requires (a pivot or a \
