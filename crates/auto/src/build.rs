@@ -5,10 +5,8 @@ use coarsen_core::{Error, Identity, LinearOperator, Preconditioner, Precondition
 use coarsen_multigrid::{F32Hierarchy, Hierarchy, Multigrid};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
-use coarsen_skinning::Skinning;
-use coarsen_skinning::skinning;
-use coarsen_smoothed_aggregation::SmoothedAggregation;
-use coarsen_smoothed_aggregation::smoothed_aggregation;
+use coarsen_skinning::{Skinning, skinning};
+use coarsen_smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
 use coarsen_sparse::{Bsr, System};
 
 use crate::Precond;
@@ -135,23 +133,17 @@ pub fn build_at<B: Backend>(
     system: System<'_, f64>,
     on: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
-    let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     match precond {
-        Precond::SmoothedAggregation => {
-            let built = parameters.aggregation.build_from(system, on)?;
-            let levels = levels(&built);
-            Ok((Box::new(built), Some(levels)))
-        }
-        Precond::Skinning => {
-            let built = parameters.skinning.build_from(system, on)?;
-            let levels = levels(&built);
-            Ok((Box::new(built), Some(levels)))
-        }
+        Precond::SmoothedAggregation => Ok(levels(parameters.aggregation.build_from(system, on)?)),
+        Precond::Skinning => Ok(levels(parameters.skinning.build_from(system, on)?)),
         Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
         Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
         Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
         Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
-        Precond::Ssor => one_level(ssor.build_from(system, on)?),
+        Precond::Ssor => {
+            let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+            one_level(ssor.build_from(system, on)?)
+        }
         Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
         _ => one_level(Identity),
     }
@@ -161,9 +153,16 @@ fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result
     Ok((Box::new(built), None))
 }
 
-fn levels<T: Real, B: Backend>(built: &Hierarchy<T, B>) -> Levels {
-    let (count, operator_complexity) = (built.levels(), built.operator_complexity());
-    Levels { count, operator_complexity, table: built.to_string() }
+fn levels<B: Backend>(built: Hierarchy<f64, B>) -> Built<B::Vector> {
+    let levels = Levels::of(&built);
+    (Box::new(built), Some(levels))
+}
+
+impl Levels {
+    fn of<T: Real, B: Backend>(built: &Hierarchy<T, B>) -> Self {
+        let (count, operator_complexity) = (built.levels(), built.operator_complexity());
+        Self { count, operator_complexity, table: built.to_string() }
+    }
 }
 
 /// The preconditioners of the CPU with their default parameters, for a system with its positions and near-kernel.
@@ -201,7 +200,7 @@ fn in_f32<V: Real>(
 ) -> Result<Built<Vec<V>>, SetupError> {
     let matrix = system.whole()?.to::<f32>();
     let hierarchy = build(rounded(system, &matrix))?;
-    let levels = levels(hierarchy.get());
+    let levels = Levels::of(hierarchy.get());
     Ok((Box::new(SinglePrecision { hierarchy, matrix }), Some(levels)))
 }
 

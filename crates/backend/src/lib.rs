@@ -41,7 +41,7 @@ mod transfers;
 
 pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
 pub use componentwise::{Components, Componentwise};
-pub use cpu::{Cpu, CpuBlocks, CpuMatrix, SYMMETRY_ROUND_OFF};
+pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;

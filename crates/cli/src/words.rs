@@ -93,7 +93,7 @@ impl Rows for Ending {
             Self::Setup(error) => error.rows(),
             Self::Factor(error) => error.rows(),
             Self::Unsuitable(error) => error.rows(),
-            Self::NotNull { vector, .. } | Self::NotNullOfTranspose { vector, .. } => vec![vector],
+            Self::NotNull { vector, .. } => vec![vector],
             _ => Vec::new(),
         }
     }

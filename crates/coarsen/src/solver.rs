@@ -29,7 +29,8 @@ use crate::{Action, AnyError, Step};
 /// ```
 ///
 /// # Errors
-/// [`AnyError::Auto`] unless the true relative residual is at most 1e-8; the error names the cause and a remedy.
+/// [`AnyError::Auto`] unless the true relative residual is at most 1e-8; the error names the cause and a remedy. Those of
+/// [`Auto::solve`].
 pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f64>, Solved), AnyError> {
     let mut x = vec![0.0; b.len()];
     let solved = Auto::default().solve(system, b, &mut x)?.converged()?;
@@ -124,7 +125,7 @@ impl Solver {
     /// their causes.
     ///
     /// # Errors
-    /// [`AnyError::Auto`] for shapes that do not match and for NaN in A or b.
+    /// [`AnyError::Core`] and [`AnyError::Setup`] for shapes that do not match and for NaN in A or b.
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
         self.solve_with(b, x, &mut |_, _| ControlFlow::Continue(()))
     }
@@ -249,7 +250,8 @@ impl Following {
         self.x.extend_from_slice(x);
         *self.krylov.stop_mut() =
             Stop { max_iterations: auto.max_iterations, ..Stop::relative(auto.tolerance) };
-        let mut attempt = Attempt::new(self.method, self.precond, self.single);
+        let Self { method, precond, single, .. } = *self;
+        let mut attempt = Attempt { method, precond, single, ..Attempt::default() };
         let begun = Instant::now();
         let is_new = std::mem::replace(&mut self.is_new, false);
         let followed = self.step.follow_as(|decided| if is_new { decided } else { Action::Keep });
@@ -259,7 +261,8 @@ impl Following {
         let report = followed.and_then(|_| self.step.solve(&mut watched, &self.b, &mut self.x));
         let is_ended = watched.is_ended;
         attempt.solve_seconds = begun.elapsed().as_secs_f64();
-        let mut solved = Solved::new(auto.tolerance, f64::INFINITY);
+        let mut solved =
+            Solved { tolerance: auto.tolerance, true_residual: f64::INFINITY, ..Solved::default() };
         attempt.ending = match report {
             Ok(report) => {
                 (attempt.iterations, attempt.condition) = (report.iterations, report.condition);

@@ -56,17 +56,9 @@ impl BlockJacobi {
             a.check_finite()?;
             inverses.invert_diagonal(a, "block-jacobi")?;
         }
-        let symmetric = (0..a.pattern().rows()).all(|i| symmetric_diagonal_block(a, i));
+        let symmetric = checks::has_symmetric_diagonal(a);
         Ok(if symmetric { inverses.kind() } else { PreconditionerKind::Linear })
     }
-}
-
-/// Whether block (i, i) of A is symmetric up to the square root of EPSILON, relative to its entries.
-fn symmetric_diagonal_block<T: Real>(a: &Bsr<T>, i: usize) -> bool {
-    let b = a.block().0;
-    let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) else { return true };
-    let allowed = T::EPSILON.sqrt() * block.iter().fold(T::zero(), |m, v| m.max(v.abs()));
-    (0..b).all(|r| (0..r).all(|c| (block[r * b + c] - block[c * b + r]).abs() <= allowed))
 }
 
 /// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks on the backend.

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, SYMMETRY_ROUND_OFF, Setup, SetupError,
-    Smoother, SmootherFacts, StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -61,8 +61,7 @@ impl GaussSeidel {
     /// Tests whether A is symmetric to round-off, which half storage requires, and whether it is symmetric in
     /// half of its digits, which `Cg` requires.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
-        let to_round_off =
-            self.symmetric || a.asymmetric_pair(T::EPSILON * T::from_f64(SYMMETRY_ROUND_OFF)).is_none();
+        let to_round_off = self.symmetric || a.asymmetric_pair(Bsr::<T>::symmetry_round_off()).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
     }
 

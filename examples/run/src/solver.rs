@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use coarsen::auto::{AutoError, Method, Precond};
+use coarsen::auto::{Method, Precond};
 use coarsen::backend::{SetupError, Update};
 use coarsen::follow::Built;
 use coarsen::prelude::*;
@@ -166,8 +166,8 @@ fn build<B: Place<Real = f64>>(
 /// same bits.
 ///
 /// # Errors
-/// [`AutoError`] if no solver can be set up.
-pub fn choose(system: System<'_, f64>) -> Result<Solver, AutoError> {
+/// [`SetupError`] if the parts of the system do not fit.
+pub fn choose(system: System<'_, f64>) -> Result<Solver, SetupError> {
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;

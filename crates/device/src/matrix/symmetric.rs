@@ -114,7 +114,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
 
 /// Returns an error for the first pair of entries that differ.
 fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
-    match host.asymmetric_pair(T::EPSILON.sqrt()) {
+    match host.asymmetric_pair(Bsr::<T>::symmetry_tolerance()) {
         None => Ok(()),
         Some((row, column)) => Err(SetupError::Unsymmetric { method: "DeviceSymmetric", row, column }),
     }

@@ -14,9 +14,6 @@ use crate::{
     check_storable,
 };
 
-/// The tolerance of the symmetry to round-off that sweeps over half of a matrix require, in units of EPSILON.
-pub const SYMMETRY_ROUND_OFF: f64 = 1024.0;
-
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
 /// backward sweep after it.
 ///
@@ -106,9 +103,8 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
             return Ok(Reused::Structure);
         }
         // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
-        let tolerance = T::EPSILON * T::from_f64(SYMMETRY_ROUND_OFF);
-        self.largest =
-            a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
+        let largest = a.symmetric_diagonal(Bsr::<T>::symmetry_round_off(), self.inverses.values_mut());
+        self.largest = largest.filter(|most| !most.is_nan());
         if let Some(largest) = self.largest {
             within::<T, S>("the matrix", largest)?;
             self.inverses.invert_all("gauss-seidel")?;
