@@ -1,6 +1,5 @@
 //! Errors of the library as exceptions with the same words.
 
-use coarsen::auto::AutoError;
 use coarsen::{AnyError, Error};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
@@ -26,7 +25,7 @@ pub(crate) fn raise(error: impl Into<AnyError>) -> PyErr {
     match error {
         AnyError::NotConverged(_)
         | AnyError::Core(Error::NotConverged(_))
-        | AnyError::Auto(AutoError::NotConverged(_))
+        | AnyError::Auto(_)
         | AnyError::NotMinimized(_)
         | AnyError::Descent(_) => SolveError::new_err(text),
         AnyError::Setup(_) | AnyError::Direct(_) => SetupError::new_err(text),
