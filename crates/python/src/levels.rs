@@ -268,6 +268,12 @@ fn transpose(py: Python<'_>, a: &Matrix) -> PyResult<Matrix> {
     matrix(py, || Ok(a.bsr.transpose()?))
 }
 
+/// Pᵀ A P.
+#[pyfunction]
+fn galerkin(py: Python<'_>, a: &Matrix, p: &Matrix) -> PyResult<Matrix> {
+    matrix(py, || coarsest::galerkin(&a.bsr, &p.bsr))
+}
+
 /// R A P.
 #[pyfunction]
 fn triple(py: Python<'_>, r: &Matrix, a: &Matrix, p: &Matrix) -> PyResult<Matrix> {
@@ -671,6 +677,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(smooth_with_constraints, module)?)?;
     module.add_function(wrap_pyfunction!(smooth_by_energy, module)?)?;
     module.add_function(wrap_pyfunction!(transpose, module)?)?;
+    module.add_function(wrap_pyfunction!(galerkin, module)?)?;
     module.add_function(wrap_pyfunction!(triple, module)?)?;
     module.add_function(wrap_pyfunction!(split, module)?)?;
     module.add_function(wrap_pyfunction!(interpolate, module)?)?;

@@ -15,7 +15,7 @@
 mod interpolation;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::BinaryHeap;
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
@@ -156,10 +156,11 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
     strong.iter().zip(0..).for_each(|(list, i)| list.iter().for_each(|&j| influences[j as usize].push(i)));
     let mut lambda: Vec<usize> = influences.iter().map(Vec::len).collect();
     let mut sides = vec![Side::Undecided; n];
-    let mut queue: BTreeSet<(Reverse<usize>, u32)> =
-        lambda.iter().zip(0..).map(|(&l, i)| (Reverse(l), i)).collect();
-    while let Some((Reverse(useful), i)) = queue.pop_first() {
-        if sides[i as usize] == Side::Fine {
+    // The largest λ first, then the smallest number. An entry with another λ than that of its unknown is out of date.
+    let mut queue: BinaryHeap<(usize, Reverse<u32>)> =
+        lambda.iter().zip(0..).map(|(&l, i)| (l, Reverse(i))).collect();
+    while let Some((useful, Reverse(i))) = queue.pop() {
+        if sides[i as usize] != Side::Undecided || lambda[i as usize] != useful {
             continue;
         }
         if useful == 0 {
@@ -167,20 +168,20 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
             continue;
         }
         sides[i as usize] = Side::Coarse;
-        let mut change = |j: u32, by: isize, queue: &mut BTreeSet<_>| {
-            let lambda = &mut lambda[j as usize];
-            if queue.remove(&(Reverse(*lambda), j)) {
+        let mut change = |j: u32, by: isize, sides: &[Side]| {
+            if sides[j as usize] == Side::Undecided {
+                let lambda = &mut lambda[j as usize];
                 *lambda = lambda.saturating_add_signed(by);
-                queue.insert((Reverse(*lambda), j));
+                queue.push((*lambda, Reverse(j)));
             }
         };
         for &j in &influences[i as usize] {
             if sides[j as usize] == Side::Undecided {
                 sides[j as usize] = Side::Fine;
-                strong[j as usize].iter().for_each(|&k| change(k, 1, &mut queue));
+                strong[j as usize].iter().for_each(|&k| change(k, 1, &sides));
             }
         }
-        strong[i as usize].iter().for_each(|&j| change(j, -1, &mut queue));
+        strong[i as usize].iter().for_each(|&j| change(j, -1, &sides));
     }
     sides
 }

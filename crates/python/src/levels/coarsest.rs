@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen::direct::{Dense, Direct, Factor, Method, PseudoInverse};
 use coarsen::krylov::Krylov;
-use coarsen::sparse::{Bsr, Zeros};
+use coarsen::sparse::{Bsr, GalerkinPlan, Zeros};
 use coarsen::{BiCgStab, Cg, FlexibleCg, Gmres, Identity, Minres, Preconditioner, Stop};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -159,6 +159,11 @@ impl Relaxation for Called {
 pub(crate) fn without_zeros(a: Sparse) -> Result<Sparse, Fault> {
     let zeros = a.block() == (1, 1) && a.values().contains(&0.0);
     if zeros { selected(&a, |_, _, k| Some(a.values()[k]).filter(|v| *v != 0.0)) } else { Ok(a) }
+}
+
+/// Pᵀ A P.
+pub(crate) fn galerkin(a: &Sparse, p: &Sparse) -> Result<Sparse, Fault> {
+    without_zeros(GalerkinPlan::new(a, p)?.build(a, p)?)
 }
 
 /// R A P.

@@ -44,7 +44,7 @@ pub(crate) fn symmetric(a: &Sparse, theta: f64, blocks: bool) -> Result<Sparse, 
 
 /// |a_ij| ≥ θ max |a_ik| over k ≠ i; −a_ij and −a_ik for [`Norm::Min`].
 pub(crate) fn classical(a: &Sparse, theta: f64, norm: Norm) -> Result<Sparse, Fault> {
-    let value = |k: usize| {
+    let of = |k: usize| {
         let block = a.value(k);
         let v = match norm {
             Norm::Abs => block.iter().fold(0.0, |m: f64, v| m.max(v.abs())),
@@ -54,15 +54,16 @@ pub(crate) fn classical(a: &Sparse, theta: f64, norm: Norm) -> Result<Sparse, Fa
         };
         if v.abs() < 1e-16 { 0.0 } else { v }
     };
-    let weight = |k: usize| if norm == Norm::Min { -value(k) } else { value(k).abs() };
     let pattern = a.pattern();
+    let values: Vec<f64> = (0..pattern.len()).map(of).collect();
+    let weight = |k: usize| if norm == Norm::Min { -values[k] } else { values[k].abs() };
     let largest = |i: usize| {
         let others = pattern.range(i).filter(|&k| pattern.indices()[k] as usize != i);
         others.map(weight).fold(0.0, f64::max)
     };
     let limits: Vec<f64> = (0..pattern.rows()).map(|i| theta * largest(i)).collect();
     let kept = selected(a, |i, j, k| {
-        (i == j || weight(k) >= limits[i]).then(|| value(k).abs()).filter(|v| *v > 0.0)
+        (i == j || weight(k) >= limits[i]).then(|| values[k].abs()).filter(|v| *v > 0.0)
     })?;
     scaled(kept)
 }

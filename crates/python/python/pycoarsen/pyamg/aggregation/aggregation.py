@@ -229,15 +229,16 @@ def _coarser(
     next_level.B = coarse
     if adjoint is None:
         level.set_core("R", _core.transpose(p))
+        next_level.set_core("A", _core.galerkin(a, p))
     else:
         th, next_level.BH = _tentative(of, count, level.BH)
         level.set_core("R", _core.transpose(_smoothed(adjoint, th, c, next_level.BH, *smooth)))
+        next_level.set_core("A", _core.triple(level.core("R"), a, p))
     if keep:
         level.set_core("C", c)
         level.set_core("T", t)
         level.AggOp = _operator(of, count)
         level.Cnodes = roots
-    next_level.set_core("A", _core.triple(level.core("R"), a, p))
     return next_level
 
 

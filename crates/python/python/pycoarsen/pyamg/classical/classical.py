@@ -102,7 +102,7 @@ def ruge_stuben_solver(
         level.set_core("P", p)
         level.set_core("R", _core.transpose(p))
         coarser = Level()
-        coarser.set_core("A", _core.triple(level.core("R"), level.core("A"), p))
+        coarser.set_core("A", _core.galerkin(level.core("A"), p))
         levels.append(coarser)
     with warnings.catch_warnings():
         if fallback:
