@@ -115,9 +115,10 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
         ready.analysis.borrow_mut().note("ordering for a factor", done.ordering_seconds);
     }
     in_file_order(&mut done.ending, ready);
-    for attempt in &mut done.attempts {
-        in_file_order(&mut attempt.ending, ready);
-        attempt.ending.rows().into_iter().for_each(|row| *row += 1);
+    let endings = done.attempts.iter_mut().map(|attempt| &mut attempt.ending);
+    for ending in endings.chain(&mut done.unbounded) {
+        in_file_order(ending, ready);
+        ending.rows().into_iter().for_each(|row| *row += 1);
     }
     let mut notes = Vec::from_iter(double.remark());
     notes.extend((!ready.problem.is_given()).then(|| ready.problem.to_string()));
