@@ -33,6 +33,9 @@ pub mod ranks {}
 #[doc = include_str!("../../../book/src/methods/choosing.md")]
 pub mod choosing {}
 
+#[doc = include_str!("../../../book/src/guides/words.md")]
+pub mod words {}
+
 #[doc = include_str!("../../../book/src/guides/report.md")]
 pub mod report {}
 
