@@ -12,11 +12,11 @@ use coarsen_sparse::{SparseError, System};
 use crate::build::Host;
 use crate::plan::{Auto, NoFactor, Plan};
 use crate::problem::Problem;
-use crate::solve::Attempt;
+use crate::solve::{Attempt, Observer};
 use crate::{Ending, Method};
 
 /// The preconditioner or the factor that a solve leaves for the next system.
-type Kept = Box<dyn Prepared<Vec<f64>, f64>>;
+type Kept = Box<dyn Prepared<Vec<f64>, f64> + Send>;
 
 /// The reason why a system cannot be solved.
 #[derive(Clone, PartialEq, thiserror::Error)]
@@ -187,11 +187,12 @@ impl Auto {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Solved, AutoError> {
-        Ok(self.solve_and_keep(system, b, x)?.0)
+        Ok(self.solve_and_keep(system, b, x, &mut |_, _| ControlFlow::Continue(()))?.0)
     }
 
     /// Solves A x = b as [`solve`](Self::solve) does, and also returns the preconditioner or the factor of the last attempt. It is
-    /// that of −A if the report says so; `None` if another matrix was solved in place of A.
+    /// that of −A if the report says so; `None` if another matrix was solved in place of A. `observer` is called at every
+    /// iteration of all methods, with the number of iterations so far and the relative residual; its `Break` ends the solve.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -200,12 +201,12 @@ impl Auto {
         system: impl Into<System<'a, f64>>,
         b: &[f64],
         x: &mut [f64],
+        observer: &mut Observer<'_>,
     ) -> Result<(Solved, Option<Kept>), AutoError> {
         let system = system.into();
         self.check(system, b, x)?;
         let (problem, plan) = self.analyse(system)?;
         problem.matrix().check_finite()?;
-        let observer = &mut |_, _| ControlFlow::Continue(());
         let (solved, built, factor) = plan.solve(&problem, None, &Host(system), b, x, observer)?;
         // The next system may need another adaptation.
         let kept = factor.map(|factor| Box::new(factor) as Kept).or(built);

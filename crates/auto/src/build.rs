@@ -52,7 +52,7 @@ pub trait Builder {
 }
 
 /// A preconditioner, and its levels if it is a hierarchy.
-pub type Built<V> = (Box<dyn Prepared<V, f64>>, Option<Levels>);
+pub type Built<V> = (Box<dyn Prepared<V, f64> + Send>, Option<Levels>);
 
 /// The levels of a preconditioner.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +159,7 @@ pub fn build_at<B: Backend>(
     }
 }
 
-fn one_level<V: Vector>(built: impl Prepared<V, f64> + 'static) -> Result<Built<V>, SetupError> {
+fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result<Built<V>, SetupError> {
     Ok((Box::new(built), None))
 }
 
@@ -197,7 +197,7 @@ impl Builder for Host<'_> {
 }
 
 /// Builds a hierarchy that is computed and applied in f32, for vectors in another precision.
-fn in_f32<V: Real, C: Coarsening<f32> + 'static>(
+fn in_f32<V: Real, C: Coarsening<f32, State: Send> + Send + 'static>(
     system: System<'_, f64>,
     build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy<C>, SetupError>,
 ) -> Result<Built<Vec<V>>, SetupError> {

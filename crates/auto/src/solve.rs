@@ -99,10 +99,10 @@ impl fmt::Display for Attempt {
 
 /// A function that is called at every iteration of all methods, with the number of iterations so far and the relative
 /// residual. `Break` ends the solve.
-type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
+pub type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
 
 /// The report of a solve, and what the last attempt used: a preconditioner, or a factor.
-type Kept<V> = (Solved, Option<Box<dyn Prepared<V, f64>>>, Option<Factor>);
+type Kept<V> = (Solved, Option<Box<dyn Prepared<V, f64> + Send>>, Option<Factor>);
 
 impl Plan {
     /// Solves A x = b from the guess x. Also returns the preconditioner or the factor of the last attempt.

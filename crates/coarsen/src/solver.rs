@@ -1,12 +1,16 @@
 //! One line for a program: solve a system, and keep what solved it for the next one.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen_auto::build::{Parameters, build};
-use coarsen_auto::solve::{Attempt, DIRECT, krylov, negated};
+use coarsen_auto::solve::{Attempt, DIRECT, Observer, krylov, negated};
 use coarsen_auto::{Auto, Ending, Method, Precond, Solved};
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{Action, Outcome, Stop};
+use coarsen_core::{
+    Action, Cancel, Error, Iteration, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop,
+};
 use coarsen_krylov::{Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
@@ -56,6 +60,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 pub struct Solver {
     /// The tolerance and the limits of each solve.
     pub auto: Auto,
+    /// A flag that cancels setups from another thread; none at first.
+    pub cancel: Option<Arc<Cancel>>,
     system: OwnedSystem<f64>,
     kept: Option<Following>,
 }
@@ -83,7 +89,7 @@ impl Solver {
     pub fn new<'a>(system: impl Into<System<'a, f64>>) -> Result<Self, AnyError> {
         let system = system.into();
         system.check()?;
-        Ok(Self { auto: Auto::default(), system: owned(system), kept: None })
+        Ok(Self { auto: Auto::default(), cancel: None, system: owned(system), kept: None })
     }
 
     /// Copies the next system, with the same or another pattern. With as many nodes and unknowns, positions and near-kernel
@@ -120,18 +126,37 @@ impl Solver {
     /// # Errors
     /// [`AnyError::Auto`] for shapes that do not match and for NaN in A or b.
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
+        self.solve_with(b, x, &mut |_, _| ControlFlow::Continue(()))
+    }
+
+    /// [`solve`](Self::solve) with a function that is called at every iteration of all methods, with the number of iterations so
+    /// far and the relative residual. Its `Break` ends the solve as [`Ending::TimeLimit`].
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_with(
+        &mut self,
+        b: &[f64],
+        x: &mut [f64],
+        observer: &mut Observer<'_>,
+    ) -> Result<Solved, AnyError> {
         let (auto, mut before) = (self.auto, None);
         if let Some(kept) = &mut self.kept {
-            let solved = kept.solve(&auto, b, x)?;
-            if solved.ending.converged() {
+            kept.step.cancel.clone_from(&self.cancel);
+            let solved = kept.solve(&auto, b, x, observer)?;
+            if matches!(solved.ending, Ending::TimeLimit | Ending::Setup(SetupError::Cancelled))
+                || solved.ending.converged()
+            {
                 return Ok(solved);
             }
             self.system = kept.given();
             self.kept = None;
             before = Some(solved);
         }
-        let system = self.system.system();
-        let (mut solved, built) = auto.solve_and_keep(system, b, x)?;
+        let system = System { cancel: self.cancel.as_deref(), ..self.system.system() };
+        let done = before.as_ref().map_or(0, |before| before.iterations);
+        let mut counted = |iteration, residual| observer(done + iteration, residual);
+        let (mut solved, built) = auto.solve_and_keep(system, b, x, &mut counted)?;
         let keeps = solved.ending.converged() && !(solved.negated && system.contact.is_some());
         if let (Some(built), Some(last), true) = (built, solved.attempts.last(), keeps) {
             self.kept = Some(Following::new(last, solved.negated, built, system)?);
@@ -166,7 +191,7 @@ impl Following {
     fn new(
         last: &Attempt,
         negated: bool,
-        built: Box<dyn Prepared<Vec<f64>, f64>>,
+        built: Box<dyn Prepared<Vec<f64>, f64> + Send>,
         system: System<'_, f64>,
     ) -> Result<Self, AnyError> {
         let &Attempt { method, precond, single, .. } = last;
@@ -209,7 +234,13 @@ impl Following {
     }
 
     /// Solves by the kept method. x is then the best x.
-    fn solve(&mut self, auto: &Auto, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
+    fn solve(
+        &mut self,
+        auto: &Auto,
+        b: &[f64],
+        x: &mut [f64],
+        observer: &mut Observer<'_>,
+    ) -> Result<Solved, AnyError> {
         auto.check(self.step.system.system(), b, x)?;
         let sign = if self.negated { -1.0 } else { 1.0 };
         self.b.clear();
@@ -224,7 +255,9 @@ impl Following {
         let followed = self.step.follow_as(|decided| if is_new { decided } else { Action::Keep });
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
-        let report = followed.and_then(|_| self.step.solve(&mut *self.krylov, &self.b, &mut self.x));
+        let mut watched = Watched { method: &mut *self.krylov, observer, is_ended: false };
+        let report = followed.and_then(|_| self.step.solve(&mut watched, &self.b, &mut self.x));
+        let is_ended = watched.is_ended;
         attempt.solve_seconds = begun.elapsed().as_secs_f64();
         let mut solved = Solved::new(auto.tolerance, f64::INFINITY);
         attempt.ending = match report {
@@ -234,7 +267,10 @@ impl Following {
                     x.copy_from_slice(&self.x);
                 }
                 solved.true_residual = report.true_residual.min(report.initial_residual);
-                Ending::Method(report.outcome)
+                match is_ended && report.outcome == Outcome::Stopped {
+                    true => Ending::TimeLimit,
+                    false => Ending::Method(report.outcome),
+                }
             }
             Err(AnyError::Setup(error)) => Ending::Setup(error),
             Err(AnyError::Core(error)) => Ending::Unsuitable(error),
@@ -243,6 +279,36 @@ impl Following {
         (solved.ending, solved.negated) = (attempt.ending.clone(), self.negated);
         (solved.iterations, solved.attempts) = (attempt.iterations, vec![attempt]);
         Ok(solved)
+    }
+}
+
+/// A method whose iterations an observer sees.
+struct Watched<'a, 'o> {
+    method: &'a mut dyn Krylov<Vec<f64>>,
+    observer: &'a mut Observer<'o>,
+    is_ended: bool,
+}
+
+impl Krylov<Vec<f64>> for Watched<'_, '_> {
+    fn solve_with(
+        &mut self,
+        a: &dyn LinearOperator<Vec<f64>>,
+        m: &mut dyn Preconditioner<Vec<f64>>,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+        monitor: &mut dyn Monitor<Vec<f64>>,
+    ) -> Result<Report<f64>, Error> {
+        let Self { method, observer, is_ended } = self;
+        let mut both = |it: &Iteration<'_, Vec<f64>>| {
+            let seen = monitor.observe(it);
+            *is_ended |= observer(it.number, it.relative).is_break();
+            if *is_ended { ControlFlow::Break(()) } else { seen }
+        };
+        method.solve_with(a, m, b, x, &mut both)
+    }
+
+    fn stop_mut(&mut self) -> &mut Stop<f64> {
+        self.method.stop_mut()
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Action, Identity, RebuildPolicy, Report};
+use coarsen_core::{Action, Cancel, Identity, RebuildPolicy, Report};
 use coarsen_krylov::Krylov;
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
@@ -62,6 +62,8 @@ pub struct Step {
     pub constraints: Constraints,
     /// Decides how the preconditioner follows.
     pub policy: RebuildPolicy,
+    /// A flag that cancels builds and updates from another thread; none at first.
+    pub cancel: Option<Arc<Cancel>>,
     recipe: Recipe,
     /// The identity until the first build.
     built: Built,
@@ -112,6 +114,7 @@ impl Step {
             system: owned,
             constraints: Constraints::new(nodes, b)?,
             policy: RebuildPolicy::default(),
+            cancel: None,
             recipe: Box::new(recipe),
             built: Box::new(Identity),
             is_built: false,
@@ -185,10 +188,11 @@ impl Step {
         let decided = self.policy.decide(!self.touched.is_empty());
         let chosen = choose(decided);
         let Self { system, constraints, recipe, built, elastic, touched, patched, pattern, .. } = self;
+        let cancel = self.cancel.as_deref();
         let positions = Some(&system.positions[..]).filter(|points| !points.is_empty());
         let now = || match &self.filtered {
-            Some(filtered) => filtered.system(positions),
-            None => system.system(),
+            Some(filtered) => System { cancel, ..filtered.system(positions) },
+            None => System { cancel, ..system.system() },
         };
         let new = now().matrix;
         let known = Pattern::same(pattern, new.pattern())
@@ -202,12 +206,12 @@ impl Step {
             Action::Keep => None,
             Action::Patch => {
                 // Patches take E of the last build or update, because only the touched rows may change.
-                let old = System { matrix: elastic, ..system.system() };
+                let old = System { matrix: elastic, cancel, ..system.system() };
                 Some(match &self.filtered {
                     None => built.patch_from(old, touched)?,
                     Some(_) => {
                         let old = renewed(patched, old, constraints)?;
-                        built.patch_from(old.system(positions), touched)?
+                        built.patch_from(System { cancel, ..old.system(positions) }, touched)?
                     }
                 })
             }
