@@ -55,6 +55,8 @@ pub struct Auto {
     pub memory: usize,
     /// The method, if it is prescribed.
     pub method: Option<Method>,
+    /// The preconditioner, if it is prescribed; there is then no factor, unless the method is [`Method::Direct`].
+    pub precond: Option<Precond>,
     /// Whether a factor is excluded.
     pub iterate: bool,
     /// Whether preconditioners are first tried in f32; the default.
@@ -65,8 +67,17 @@ pub struct Auto {
 
 impl Default for Auto {
     fn default() -> Self {
-        let (method, iterate, single, varies) = (None, false, true, false);
-        Self { tolerance: 1e-8, max_iterations: 5000, memory: MEMORY, method, iterate, single, varies }
+        let (method, precond, iterate, single, varies) = (None, None, false, true, false);
+        Self {
+            tolerance: 1e-8,
+            max_iterations: 5000,
+            memory: MEMORY,
+            method,
+            precond,
+            iterate,
+            single,
+            varies,
+        }
     }
 }
 
@@ -164,7 +175,8 @@ impl Plan {
         let signed = values.and_then(sign);
         let symmetric = values.is_some_and(|v| v.symmetry.holds());
         let unconstrained = values.is_some_and(|v| v.floating > 0);
-        let iterates = auto.iterate || auto.method.is_some_and(|m| m != Method::Direct);
+        let iterates =
+            auto.iterate || auto.precond.is_some() || auto.method.is_some_and(|m| m != Method::Direct);
         let singular = signed.is_some() && unconstrained;
         let no_factor = iterates || singular && auto.method != Some(Method::Direct);
         let mut costs = Costs::of(a, !no_factor && n > QUICK);
@@ -175,7 +187,7 @@ impl Plan {
         let solid = positions.is_some_and(|positions| is_solid(a, positions));
         let candidates = match auto.method {
             Some(Method::Direct) => Vec::new(),
-            _ => candidates(auto, solid, &costs, values),
+            _ => requested(auto, candidates(auto, solid, &costs, values)),
         };
         let matrix = match (auto.method, values) {
             (Some(_), _) => "requested".to_owned(),
@@ -300,6 +312,18 @@ fn sign(values: &Values) -> Option<f64> {
         Definiteness::Negative | Definiteness::MaybeNegative => Some(-1.0),
         _ => None,
     }
+}
+
+/// The prescribed preconditioner with the method that the plan has for it; otherwise with the first method that can take it.
+fn requested(auto: Auto, planned: Vec<(Method, Precond)>) -> Vec<(Method, Precond)> {
+    let (Some(precond), Some(&(first, _))) = (auto.precond, planned.first()) else { return planned };
+    let unsymmetric = matches!(precond, Precond::Ilu0 | Precond::RestrictedSchwarz);
+    let method = match (auto.method, planned.iter().find(|candidate| candidate.1 == precond)) {
+        (Some(method), _) | (None, Some(&(method, _))) => method,
+        (None, None) if unsymmetric || first == Method::BiCgStab => Method::Gmres,
+        (None, None) => first,
+    };
+    vec![(method, precond)]
 }
 
 /// The methods that may solve a system.

@@ -42,6 +42,9 @@ pub mod troubleshooting {}
 #[doc = include_str!("../../../book/src/guides/threads.md")]
 pub mod threads {}
 
+#[doc = include_str!("../../../book/src/guides/c_and_cpp.md")]
+pub mod c_and_cpp {}
+
 #[doc = include_str!("../../../book/src/guides/coming_from.md")]
 pub mod coming_from {}
 
