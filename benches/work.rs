@@ -138,11 +138,5 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
     let _ = black_box(factor.solve(&random_vector(a.shape().0, 1), &mut x));
     let seconds = begun.elapsed().as_secs_f64() - ordering;
     line("factor", seconds, costs.factor(&figures));
-    println!(
-        "{name:<22} n {} entries {:.3e} flops {:.3e} width {:.1}",
-        a.shape().0,
-        figures.nnz as f64,
-        figures.flops,
-        costs.width
-    );
+    println!("{name:<22} n {} entries {:.3e} flops {:.3e}", a.shape().0, figures.nnz as f64, figures.flops);
 }

@@ -5,7 +5,7 @@
 #[path = "layers/circles.rs"]
 mod circles;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,21 +77,21 @@ fn members_are_listed_in_layer_order() {
 }
 
 /// `cargo test` builds the default members: all packages except the benches, which need criterion, those that need an MPI
-/// library, and the C interface. No other package needs these.
+/// library, the C interface, and the Python package, which maturin builds. No other package needs these.
 #[test]
-fn all_members_but_the_benches_and_mpi_are_tested() {
+fn all_members_but_the_benches_mpi_and_python_are_tested() {
     let metadata = metadata();
     let tested = metadata["workspace_default_members"].as_array().expect("default members");
     for package in metadata["packages"].as_array().expect("packages") {
         let name = text(&package["name"]);
-        if ["coarsen-benches", "coarsen-mpi", "coarsen-ffi", "cloth-mpi"].contains(&name) {
+        if ["coarsen-benches", "coarsen-mpi", "coarsen-ffi", "cloth-mpi", "coarsen-python"].contains(&name) {
             assert!(!tested.contains(&package["id"]), "{name} is a default member");
             continue;
         }
         assert!(tested.contains(&package["id"]), "{name} is missing from the default members");
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = text(&dependency["name"]);
-            let apart = ["criterion", "mpi", "coarsen-mpi", "coarsen-ffi", "cloth-mpi"].contains(&on);
+            let apart = ["criterion", "mpi", "pyo3", "coarsen-mpi", "coarsen-ffi", "cloth-mpi"].contains(&on);
             assert!(!apart, "{name} depends on {on}: every `cargo test` would build it");
         }
     }
@@ -241,4 +241,40 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// The table of features in the introduction of the book has the number of crates that a build compiles without features,
+/// and the crates that each feature adds.
+#[test]
+fn introduction_counts_the_crates_of_each_feature() {
+    let compiled = |feature: &str| {
+        let tree =
+            ["tree", "--offline", "--package", "coarsen", "--no-default-features", "--features", feature];
+        let output = Command::new(env!("CARGO"))
+            .args(tree)
+            .args(["--edges", "normal,build", "--prefix", "none", "--target", "x86_64-unknown-linux-gnu"])
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        text.lines().map(|line| line.split(' ').take(2).collect::<String>()).collect::<HashSet<_>>().len()
+    };
+    let page = std::fs::read_to_string(root().join("book/src/introduction.md")).expect("the introduction");
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let numbers = |cell: &str| cell.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<usize>>();
+    let rows = page.lines().map(cells).filter(|row| row.len() == 6);
+    let (mut none, mut features) = (0, 0);
+    for row in rows {
+        if row[1] == "(none)" {
+            none = compiled("");
+            assert_eq!(numbers(&row[4]), [none], "without features");
+        } else if row[4].ends_with(" more") {
+            let names = row[1].split('`').skip(1).step_by(2);
+            let added: Vec<usize> = names.map(|name| compiled(name) - none).collect();
+            assert_eq!(numbers(&row[4]), added, "{}", row[1]);
+            features += added.len();
+        }
+    }
+    assert_eq!(features, 7, "rows of the table");
 }

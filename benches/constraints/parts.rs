@@ -11,7 +11,6 @@
 use std::time::Instant;
 
 use coarsen::backend::Backend;
-use coarsen::multigrid::Coarsening;
 use coarsen::prelude::*;
 
 use crate::kinds::constrained;
@@ -80,7 +79,7 @@ fn sides() -> Outcome<Vec<usize>> {
 }
 
 /// The bytes of the prolongations and of the coarse matrices.
-fn levels<T: Real, B: Backend, C: Coarsening<T>, S>(m: &Hierarchy<T, B, C, S>) -> usize {
+fn levels<T: Real, B: Backend>(m: &Hierarchy<T, B>) -> usize {
     let coarse = |l: usize| m.matrix(l).map_or(0, |a| a.bytes()) + m.prolongation(l).map_or(0, |p| p.bytes());
     (0..m.levels()).map(coarse).sum()
 }

@@ -4,7 +4,8 @@
 use std::time::Instant;
 
 use coarsen::Step;
-use coarsen_core::{Action, RebuildPolicy, Stop, parallel};
+use coarsen::{Action, RebuildPolicy};
+use coarsen_core::{Stop, parallel};
 use coarsen_krylov::Cg;
 use coarsen_problems::{Options, Sequence};
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use coarsen::multigrid::{Coarsening, Grid};
 use coarsen::prelude::*;
 use coarsen::problems::cloth;
-use coarsen::skinning::{Cut, Skinning};
+use coarsen::skinning::{Controlled, Cut, Skinning};
 use coarsen::sparse::assembly;
 
 use crate::Outcome;
@@ -24,7 +24,7 @@ pub(crate) fn run(sizes: &[usize]) -> Outcome<()> {
         let (after, touched) = halved(&p.matrix, n)?;
         let on = Cpu::mixed();
         let (build, before) = fastest(|| Ok(skinning().build(whole(&p.matrix, &p.positions), &on)?))?;
-        let handles = before.state(0).ok_or("no coarse level")?.handles().clone();
+        let handles = before.state::<Controlled>(0).ok_or("no coarse level")?.handles().clone();
         let grid = Grid { positions: Some(&p.positions), ..Grid::new(&after) };
         let (old, nodes) = (handles.order.len(), touched.len());
         let again = Skinning { cut: Some(Cut { handles, touched }), ..Skinning::default() };
@@ -65,7 +65,7 @@ fn halved(a: &Bsr<f64>, n: usize) -> Outcome<(Bsr<f64>, Vec<u32>)> {
         }
     }
     touched.dedup();
-    Ok((assembly::from_blocks(3 * n * n, 3 * n * n, (3, 3), &places, &values)?, touched))
+    Ok((assembly::from_blocks((n * n, n * n), (3, 3), &places, &values)?, touched))
 }
 
 fn whole<'a>(a: &'a Bsr<f64>, positions: &'a [[f64; 3]]) -> System<'a, f64> {

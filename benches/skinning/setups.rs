@@ -148,8 +148,8 @@ fn measure<P: Potential>(mut body: Body<P>, row: &Row) -> Outcome<()> {
         let (b, mut x) = (vec![1.0; matrix.shape().0], vec![0.0; matrix.shape().0]);
         let begin = Instant::now();
         for _ in 0..FRAMES * row.iterations {
-            smoother.pre_smooth(&b, &mut x);
-            smoother.post_smooth(&b, &mut x);
+            smoother.pre_smooth(matrix, &b, &mut x);
+            smoother.post_smooth(matrix, &b, &mut x);
         }
         smoothing += begin.elapsed();
     }

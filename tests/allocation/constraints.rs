@@ -12,7 +12,7 @@ fn band(nodes: u32, reach: u32) -> Bsr<f64> {
         .flat_map(|i| (i.saturating_sub(reach)..=(i + reach).min(nodes - 1)).map(move |j| (i, j)))
         .collect();
     let values: Vec<f64> = (0..places.len() * 9).map(|k| (k as f64 * 0.7).sin()).collect();
-    assembly::from_blocks(3 * nodes as usize, 3 * nodes as usize, (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((nodes as usize, nodes as usize), (3, 3), &places, &values).unwrap()
 }
 
 /// Constraints on every eighth node from `first` on: points, planes, and vertices on faces.

@@ -23,7 +23,7 @@ fn chain() -> Bsr<f64> {
     let unit = |k: usize| if k.is_multiple_of(6) { 1.0 } else { 0.1 };
     let scaled = |p: &(u32, u32)| if p.0 == p.1 { 3.0 } else { -1.0 };
     let values: Vec<f64> = places.iter().flat_map(|p| (0..25).map(move |k| scaled(p) * unit(k))).collect();
-    assembly::from_blocks(5 * n as usize, 5 * n as usize, (5, 5), &places, &values).unwrap()
+    assembly::from_blocks((n as usize, n as usize), (5, 5), &places, &values).unwrap()
 }
 
 /// The Laplacian of a path, with constants in its kernel.

@@ -18,7 +18,7 @@ fn band(rows: u32, reach: u32, block: (usize, usize), onto: u32) -> Bsr<f64> {
         .collect();
     let values: Vec<f64> = (0..places.len() * block.0 * block.1).map(|k| (k as f64 * 0.7).sin()).collect();
     let columns = rows.div_ceil(onto) as usize;
-    assembly::from_blocks(block.0 * rows as usize, block.1 * columns, block, &places, &values).unwrap()
+    assembly::from_blocks((rows as usize, columns), block, &places, &values).unwrap()
 }
 
 pub(crate) fn run() {

@@ -2,7 +2,7 @@
 
 use crate::common;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, UpdateExt};
+use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, Update};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{
@@ -10,7 +10,7 @@ use coarsen_multigrid::{
     ResidualReference, Smoothing,
 };
 use coarsen_relax::{Chebyshev, GaussSeidel};
-use coarsen_smoothed_aggregation::{PlainAggregation, SmoothedAggregation};
+use coarsen_smoothed_aggregation::PlainAggregation;
 use coarsen_smoothed_aggregation::{smoothed_aggregation, tamstorf};
 use coarsen_sparse::{Bsr, GalerkinPlan, Prolongation};
 
@@ -220,7 +220,7 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     let limited =
         Coarsest::Iterative(JacobiCg { reduction: 1e-12, max_iterations: 5, ..JacobiCg::default() });
     let mut m = recipe(limited).build(&a, &Cpu::new()).unwrap();
-    let count = |m: &mut Hierarchy<f64, Cpu, SmoothedAggregation>, expected: [usize; 3]| {
+    let count = |m: &mut Hierarchy, expected: [usize; 3]| {
         let found = expected.map(|_| {
             applied(m, &r);
             m.coarsest_iterations()
@@ -251,14 +251,14 @@ fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
     let (p, coarse) = (m.prolongation(0).unwrap().to_matrix().unwrap().into_owned(), m.matrix(1).unwrap());
     let mut sweep = GaussSeidel::default().build(&a, &Cpu::new()).unwrap();
     let (mut x, mut r) = (vec![0.0; 900], vec![0.0; 900]);
-    sweep.pre_smooth_residual(&b, &mut x, &mut r);
+    sweep.pre_smooth_residual(&a, &b, &mut x, &mut r);
     let size = |v: &Vec<f64>| {
         let v = common::back(&p, v);
         (0..v.len()).map(|j| v[j] * v[j] / coarse.get(j, j)).sum::<f64>().sqrt()
     };
     let left = size(&r) / size(&b);
     assert!(left > 0.1 && left < 0.9, "{left}");
-    sweep.post_smooth(&b, &mut x);
+    sweep.post_smooth(&a, &b, &mut x);
     assert_eq!(cycle(1.001 * left).0, x);
     assert_ne!(cycle(0.999 * left).0, x);
 }
@@ -343,7 +343,7 @@ fn a_finest_level_may_be_an_operator() {
     let recipe =
         |points| Multigrid { smoothing: Smoothing::Chebyshev(chebyshev), ..Multigrid::geometric(points) };
     let smoother = || chebyshev.matrix_free(&stencil, &vec![4.0; n * n], &on).unwrap();
-    let mut free = recipe(points).under(smoother(), &p, &coarse, &on).unwrap();
+    let mut free = recipe(points).under(&stencil, smoother(), &p, &coarse, &on).unwrap();
     let mut whole = recipe([n, n, 1]).build(&a, &on).unwrap();
     let b = noise(n * n, 7);
     let solved = |m: &mut dyn Preconditioner<Vec<f64>>| {
@@ -365,12 +365,15 @@ fn a_finest_level_may_be_an_operator() {
     let refused = free.update(&a).unwrap_err().to_string();
     assert!(refused.contains("3969") && refused.contains("961"), "{refused}");
     assert_eq!(applied(&mut free, &b), before);
-    assert!(recipe(points).under(smoother(), &p, &a, &on).is_err());
+    assert!(recipe(points).under(&stencil, smoother(), &p, &a, &on).is_err());
 
     // Sweeps over an unsymmetric operator give a cycle that is only linear.
     let mut lopsided = a.clone();
     let at = lopsided.pattern().find(3, 4).unwrap();
     lopsided.values_mut()[at] *= 0.5;
     let sweeps = GaussSeidel::default().build(&lopsided, &on).unwrap();
-    assert_eq!(recipe(points).under(sweeps, &p, &coarse, &on).unwrap().kind(), PreconditionerKind::Linear);
+    assert_eq!(
+        recipe(points).under(&lopsided, sweeps, &p, &coarse, &on).unwrap().kind(),
+        PreconditionerKind::Linear
+    );
 }

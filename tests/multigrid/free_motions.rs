@@ -8,7 +8,7 @@ mod free;
 
 /// Returns the result for one coarse node with P = I, so that PᵀAP = A.
 fn held(block: [f64; 9]) -> Vec<f64> {
-    let a = assembly::from_blocks(3, 3, (3, 3), &[(0, 0)], &block).unwrap();
+    let a = assembly::from_blocks((1, 1), (3, 3), &[(0, 0)], &block).unwrap();
     let mut coarse = a.clone();
     let p = Prolongation::from(Bsr::identity(1, 3).unwrap());
     let transpose = TransposePlan::new(p.pattern()).unwrap();
@@ -95,7 +95,7 @@ fn a_bound_of_all_values_agrees_with_complete_pivoting() {
         let mut accepted = Vec::new();
         for s in [0.0, 0.5, 1.0 - 1e-9, 1.0] {
             let values: Vec<f64> = (0..k * k).map(|e| if e / k == e % k { 1.0 } else { s }).collect();
-            let a = assembly::from_blocks(k, k, (k, k), &[(0, 0)], &values).unwrap();
+            let a = assembly::from_blocks((1, 1), (k, k), &[(0, 0)], &values).unwrap();
             let mut free = free::Free::new(&a, &a);
             let [first, again] = [0, 1].map(|_| free.is_regular(&a, 1.0, &p, &transpose));
             assert_eq!(first, again);

@@ -5,17 +5,14 @@ use coarsen::OverDomains;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother};
 use coarsen_direct::Direct;
-use coarsen_multigrid::{Coarsening, Cycle, Hierarchy, Keep, Multigrid, Smoothing};
+use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, Smoothing};
 use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, Prolongation, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, minus, near, problem, solved, times};
 
 /// Returns the matrices and prolongations of a hierarchy, and checks that every coarse matrix is PᵀAP.
-fn levels<C: Coarsening<f64>, S>(
-    a: &Bsr<f64>,
-    m: &Hierarchy<f64, Cpu, C, S>,
-) -> Vec<(Bsr<f64>, Option<Bsr<f64>>)> {
+fn levels(a: &Bsr<f64>, m: &Hierarchy) -> Vec<(Bsr<f64>, Option<Bsr<f64>>)> {
     let mut all = Vec::new();
     for l in 0..m.levels() {
         let a = if l == 0 { a } else { m.matrix(l).unwrap() };
@@ -36,16 +33,16 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     };
     let mut smoother = SSOR.build(a, &Cpu::new()).unwrap();
     if zero || kind == Cycle::Additive {
-        smoother.pre_smooth(b, x);
+        smoother.pre_smooth(a, b, x);
     } else {
-        smoother.smooth(b, x);
+        smoother.smooth(a, b, x);
     }
     let (coarser, mut y) = (&all[1..], vec![f64::NAN; p.shape().1]);
     let r = back(p, &minus(b, &times(a, x)));
     let more = coarser.len() > 1;
     match kind {
         Cycle::Additive => {
-            smoother.post_smooth(b, x);
+            smoother.post_smooth(a, b, x);
             cycle(coarser, kind, &back(p, b), &mut y, true);
         }
         Cycle::W if more => [true, false].iter().for_each(|&zero| cycle(coarser, kind, &r, &mut y, zero)),
@@ -70,7 +67,7 @@ fn cycle(all: &[(Bsr<f64>, Option<Bsr<f64>>)], kind: Cycle, b: &Vec<f64>, x: &mu
     }
     p.apply_add(1.0, &y, 1.0, x);
     if kind != Cycle::Additive {
-        smoother.post_smooth(b, x);
+        smoother.post_smooth(a, b, x);
     }
 }
 

@@ -50,10 +50,7 @@ fn with_hub(mut couplings: Vec<(u32, u32, f64)>, n: u32, step: u32, w: f64) -> V
 }
 
 /// Iterations, and the hierarchy.
-fn solved(
-    recipe: Multigrid<SmoothedAggregation>,
-    a: &Bsr<f64>,
-) -> (usize, Hierarchy<f64, Cpu, SmoothedAggregation>) {
+fn solved(recipe: Multigrid<SmoothedAggregation>, a: &Bsr<f64>) -> (usize, Hierarchy) {
     let mut m = recipe.build_from(a.into(), &Cpu::new()).unwrap();
     let (b, mut x) = (noise(a.shape().0, 1), vec![0.0; a.shape().0]);
     let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, SetupError};
-use coarsen_core::{Error, Preconditioner, Real, Stop};
+use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Stop};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, Richardson};
 use coarsen_multigrid::{Coarse, Coarsening, Geometric, Grid, Hierarchy, Keep, Multigrid};
-use coarsen_ruge_stueben::RugeStueben;
+use coarsen_ruge_stueben::{Interpolation, RugeStueben, interpolation, splitting};
 use coarsen_smoothed_aggregation::PlainAggregation;
 use coarsen_sparse::{Bsr, Prolongation, assembly};
 
@@ -19,7 +19,7 @@ fn solved<C: Coarsening<f64> + 'static>(
     recipe: Multigrid<C>,
     a: &Bsr<f64>,
     method: &mut dyn Krylov<Vec<f64>>,
-) -> (usize, Hierarchy<f64, Cpu, C>) {
+) -> (usize, Hierarchy) {
     let mut m = recipe.build(a, &Cpu::new()).unwrap();
     let (b, mut x) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
     let report = method.solve(a, &mut m, &b, &mut x).unwrap();
@@ -63,6 +63,92 @@ fn ruge_stueben_takes_no_more_iterations_than_pyamg() {
     }
 }
 
+/// The Laplacian of a path of n unknowns.
+fn path(n: u32) -> Bsr<f64> {
+    let pairs = (1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]);
+    let entries: Vec<_> = (0..n).map(|i| (i, i, 2.0)).chain(pairs).collect();
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
+}
+
+/// The unknowns on which each unknown depends strongly, for θ = 1/4.
+fn strong_of(a: &Bsr<f64>) -> Vec<Vec<u32>> {
+    let others = |i: usize| a.row(i).filter(move |(j, _)| *j != i);
+    let row = |i: usize| {
+        let largest = others(i).fold(0.0, |m: f64, (_, v)| m.max(v[0].abs()));
+        others(i).filter(|(_, v)| v[0].abs() >= 0.25 * largest).map(|(j, _)| j as u32).collect()
+    };
+    (0..a.pattern().rows()).map(row).collect()
+}
+
+#[test]
+fn interpolation_from_a_splitting_is_that_of_the_hierarchy() {
+    let a = problem("anisotropic2d:20").matrix;
+    let strong = strong_of(&a);
+    let coarse = splitting(&strong, false).unwrap();
+    let p = interpolation(&a, &strong, &coarse, Interpolation::Direct).unwrap();
+    let step = RugeStueben::default().coarsen(&Grid::new(&a), None).unwrap().unwrap();
+    assert_eq!(step.prolongation.matrix(), Some(&p));
+}
+
+#[test]
+fn fine_unknowns_that_depend_on_each_other_share_a_coarse_one_after_the_second_pass() {
+    let share = |strong: &[Vec<u32>], coarse: &[bool]| {
+        let of = |i: usize| strong[i].iter().filter(|&&j| coarse[j as usize]);
+        let pairs = (0..strong.len()).flat_map(|i| strong[i].iter().map(move |&j| (i, j as usize)));
+        let mut fine = pairs.filter(|&(i, j)| !coarse[i] && !coarse[j]);
+        fine.all(|(i, j)| of(i).any(|k| of(j).any(|l| k == l)))
+    };
+    let a = problem("graph:1000").matrix;
+    let strong = strong_of(&a);
+    let [first, second] = [false, true].map(|second| splitting(&strong, second).unwrap());
+    assert!(!share(&strong, &first) && share(&strong, &second));
+    assert!(first.iter().zip(&second).all(|(first, second)| first <= second));
+}
+
+/// Rows that sum to zero are interpolated from a constant exactly. On a path with every second unknown coarse all weights are
+/// one half; a row with a strong fine neighbour by hand: a₀₁ = a₀₂ = −1, and 1 depends on 2 and 3 alike.
+#[test]
+fn interpolation_reproduces_constants() {
+    use Interpolation::{Classical, Direct, Modified};
+    let path = path(9);
+    let coarse: Vec<bool> = (0..9).map(|i| i % 2 == 1).collect();
+    for by in [Direct, Classical, Modified] {
+        let p = interpolation(&path, &strong_of(&path), &coarse, by).unwrap();
+        assert!((1..4).all(|j| p.get(2 * j, j - 1) == 0.5 && p.get(2 * j, j) == 0.5), "{by:?}");
+    }
+    let a = problem("poisson2d:12").matrix;
+    let strong = strong_of(&a);
+    let coarse = splitting(&strong, true).unwrap();
+    let (mut sums, constant) = (vec![0.0_f64; 144], vec![1.0; 144]);
+    a.apply(&constant, &mut sums);
+    for by in [Direct, Classical, Modified] {
+        let p = interpolation(&a, &strong, &coarse, by).unwrap();
+        let (mut ones, constant) = (vec![0.0_f64; 144], vec![1.0; p.shape().1]);
+        p.apply(&constant, &mut ones);
+        let inner = sums.iter().zip(&ones).filter(|(sum, _)| sum.abs() < 1e-14);
+        assert!(
+            inner.clone().count() > 50 && inner.map(|(_, v)| (v - 1.0).abs()).all(|off| off < 1e-12),
+            "{by:?}"
+        );
+    }
+    let entries =
+        [(0, 0, 2.0), (0, 1, -1.0), (0, 2, -1.0), (1, 0, -1.0), (1, 1, 3.0), (1, 2, -1.0), (1, 3, -1.0)];
+    let rest = [(2, 0, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 1, -1.0), (3, 3, 1.0)];
+    let a = assembly::from_triplets(4, 4, &[&entries[..], &rest].concat()).unwrap();
+    let p = interpolation(&a, &strong_of(&a), &[false, false, true, true], Classical).unwrap();
+    // 0: a₀₁ goes to 2, the only coarse unknown of 0. 1: a₁₀ goes to 2 as well, since 0 does not depend on 3.
+    assert_eq!((p.get(0, 0), p.get(1, 0), p.get(1, 1)), (1.0, 2.0 / 3.0, 1.0 / 3.0));
+}
+
+#[test]
+fn interpolation_refuses_what_does_not_fit() {
+    let a = path(4);
+    let strong = strong_of(&a);
+    assert!(splitting(&[vec![7]], false).is_err());
+    assert!(interpolation(&a, &strong, &[true; 3], Interpolation::Direct).is_err());
+    assert!(interpolation(&a, &strong[..3], &[true; 4], Interpolation::Direct).is_err());
+}
+
 #[test]
 fn a_k_cycle_over_plain_aggregates_hardly_grows() {
     let iterations = [50, 100, 200].map(|n| {
@@ -104,7 +190,7 @@ fn weights_act_on_every_unknown_of_a_node() {
     let values: Vec<f64> =
         scalar.values().iter().flat_map(|v| (0..9).map(move |e| if e % 4 == 0 { *v } else { 0.0 })).collect();
     let n = scalar.shape().0;
-    let blocks = assembly::from_blocks(3 * n, 3 * n, (3, 3), &places, &values).unwrap();
+    let blocks = assembly::from_blocks((n, n), (3, 3), &places, &values).unwrap();
     let recipe = Multigrid { levels: 3, coarse_size: 0, ..Multigrid::geometric([41, 41, 1]) };
     let (mut one, mut three) =
         (recipe.build(&scalar, &Cpu::new()).unwrap(), recipe.build(&blocks, &Cpu::new()).unwrap());

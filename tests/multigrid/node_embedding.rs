@@ -9,7 +9,7 @@ use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Preconditioner, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{FlexibleCg, Richardson};
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
-use coarsen_node_embedding::{Kernel, NodeEmbedding, Nodes, Restraint};
+use coarsen_node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
 use coarsen_problems::{Problem, elasticity3d};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
 use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System, assembly};
@@ -17,7 +17,7 @@ use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System, asse
 use crate::common::{applied, dot, problem, times};
 use crate::particles::{Gradients, ball, composed, gradients, stiffness};
 
-pub(crate) type Built = Hierarchy<f64, Cpu, NodeEmbedding>;
+pub(crate) type Built = Hierarchy;
 
 pub(crate) fn recipe(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
     node_embedding_of(NodeEmbedding { kernel, ..NodeEmbedding::new(Nodes::Given(nodes.into())) })
@@ -62,7 +62,7 @@ fn weights_reproduce_linear_functions() {
         assert_eq!(m.levels(), 3);
         let mut fine: &[[i32; 3]] = &nodes;
         for level in 0..2 {
-            let (p, coarse) = (m.prolongation(level).unwrap(), m.state(level).unwrap().nodes());
+            let (p, coarse) = (m.prolongation(level).unwrap(), m.state::<Embedded>(level).unwrap().nodes());
             assert!(coarse.is_sorted() && p.block() == (3, 3) && p.matrix().is_none());
             let (pattern, weights) = (p.pattern(), p.values());
             let mut embeds = vec![false; coarse.len()];
@@ -177,7 +177,7 @@ fn coarse_matrices_are_those_of_the_particles() {
     for l in 1..3 {
         level = level.iter().map(composed).collect();
         let (places, expected) = stiffness(&level, 0.0);
-        assert_eq!(&places[..], m.state(l - 1).unwrap().nodes());
+        assert_eq!(&places[..], m.state::<Embedded>(l - 1).unwrap().nodes());
         let off = difference(m.matrix(l).unwrap(), &expected);
         assert!(off <= 1e-11, "level {l}: {off:e}");
     }
@@ -266,7 +266,7 @@ fn restraints_hold_on_every_level() {
     let mut m =
         fixed(Multigrid { smoothing, ..node_embedding_of(coarsening) }).build(a, &Cpu::new()).unwrap();
 
-    let coarse = m.state(0).unwrap().nodes();
+    let coarse = m.state::<Embedded>(0).unwrap().nodes();
     assert!(coarse.iter().all(|x| x[2] >= -1), "nodes at -2 and below are held");
     let p = m.prolongation(0).unwrap().to_matrix().unwrap().into_owned();
     let e = times(&p, &noise(p.shape().1, 4));
@@ -320,15 +320,15 @@ fn a_plate_that_slides_is_solved() {
             values.extend([along, 0.0, 0.0, 0.0, across, 0.0, 0.0, 0.0, along]);
         }
     }
-    let size = 3 * positions.len();
-    let a = assembly::from_blocks(size, size, (3, 3), &places, &values).unwrap();
+    let size = positions.len();
+    let a = assembly::from_blocks((size, size), (3, 3), &places, &values).unwrap();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(positions.as_slice().into()));
     coarsening.restraints =
         (0..positions.len() as u32).map(|i| (i, Restraint::Slides([0.0, 1.0, 0.0]))).collect();
     let mut m =
         fixed(Multigrid { levels: 4, ..node_embedding_of(coarsening) }).build(&a, &Cpu::new()).unwrap();
     assert!((1..m.levels()).all(|level| m.matrix_with_term(level).is_some()));
-    let (b, mut x) = (noise(size, 6), vec![0.0; size]);
+    let (b, mut x) = (noise(3 * size, 6), vec![0.0; 3 * size]);
     let solved = FlexibleCg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
     assert!(solved.converged().unwrap().iterations <= 12);
 }
@@ -358,7 +358,7 @@ fn bad_input_is_named() {
     let build = |coarsening| node_embedding_of(coarsening).build(p.system(), &on).err().unwrap();
     let nodes = |spacing| Nodes::OfSystem { spacing, origin: [0.0; 3] };
     let error = build(NodeEmbedding::new(nodes(0.3)));
-    assert!(error.to_string().contains("node 0 "), "{error}");
+    assert!(error.to_string().contains("node 0: its position"), "{error}");
     for spacing in [0.0, f64::NAN, f64::INFINITY] {
         assert!(build(NodeEmbedding::new(nodes(spacing))).to_string().contains("spacing"));
     }
@@ -383,11 +383,19 @@ fn bad_input_is_named() {
         (
             vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
             p.system(),
-            "of node 3: the number of rest",
+            "node 3: the number of restraints is 2",
         ),
-        (vec![(4, Restraint::Slides([0.0; 3]))], p.system(), "of node 4: the length of its normal is 0"),
-        (vec![(3, Restraint::Slides([f64::NAN; 3]))], p.system(), "node 3: the length of its normal is NaN"),
-        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "of node 2: the number of unknowns"),
+        (
+            vec![(4, Restraint::Slides([0.0; 3]))],
+            p.system(),
+            "node 4: the length of the normal of its restraint is 0",
+        ),
+        (
+            vec![(3, Restraint::Slides([f64::NAN; 3]))],
+            p.system(),
+            "node 3: the length of the normal of its restraint is NaN",
+        ),
+        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
     ] {
         let error = restrained(restraints, a);
         assert!(error.contains(expected), "{error}");

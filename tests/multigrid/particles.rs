@@ -81,7 +81,7 @@ pub(crate) fn stiffness(particles: &[Gradients], mass: f64) -> (Vec<[i32; 3]>, B
         places.push((k, k));
         values.extend((0..9).map(|e| if e % 4 == 0 { mass } else { 0.0 }));
     }
-    let n = 3 * number.len();
-    let a = assembly::from_blocks(n, n, (3, 3), &places, &values).unwrap();
+    let n = number.len();
+    let a = assembly::from_blocks((n, n), (3, 3), &places, &values).unwrap();
     (number.into_keys().collect(), a)
 }

@@ -1,14 +1,14 @@
 //! Smoothers of levels: fitted to the matrix, and in a number of steps for each level.
 
 use coarsen::OverDomains;
-use coarsen_backend::{Cpu, Reused, Setup};
-use coarsen_core::{Preconditioner, Stop};
+use coarsen_backend::{Cpu, Reused, Setup, Smoother};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::Cg;
-use coarsen_multigrid::{Grid, Multigrid, PerLevel, SmootherRecipe, Smoothing};
+use coarsen_multigrid::{Grid, Hierarchy, Multigrid, PerLevel, SmootherRecipe, Smoothing};
 use coarsen_problems::{Problem, cloth};
 use coarsen_relax::{Chebyshev, DampedJacobi, Spai0};
 use coarsen_skinning::skinning_levels;
-use coarsen_smoothed_aggregation::tamstorf;
+use coarsen_smoothed_aggregation::{smoothed_aggregation, tamstorf};
 use coarsen_sparse::{Bsr, Contacts, Permutation, Stencil, System};
 
 #[test]
@@ -57,9 +57,9 @@ fn steps_add_up() {
     let of = |steps| PerLevel { steps: vec![(jacobi, steps)] };
     let (mut one, mut two) = (of(1).smoother(&grid, &on).unwrap(), of(2).smoother(&grid, &on).unwrap());
     let (mut x, mut y) = (vec![0.0; b.len()], vec![0.0; b.len()]);
-    one.pre_smooth(&b, &mut x);
-    one.smooth(&b, &mut x);
-    two.pre_smooth(&b, &mut y);
+    one.pre_smooth(&p.matrix, &b, &mut x);
+    one.smooth(&p.matrix, &b, &mut x);
+    two.pre_smooth(&p.matrix, &b, &mut y);
     assert_eq!(x, y);
     let [few, many] = [1, 5].map(|steps| {
         let recipe = skinning_levels(&[40, 8]).smoothed_by(of(steps));
@@ -68,6 +68,59 @@ fn steps_add_up() {
         report.converged().unwrap().iterations
     });
     assert!(3 * many < 2 * few, "{few} -> {many}");
+}
+
+struct Damped {
+    d: Vec<f64>,
+    r: Vec<f64>,
+}
+
+impl Damped {
+    fn new(a: &Bsr<f64>) -> Self {
+        let n = a.shape().0;
+        Self { d: (0..n).map(|i| a.get(i, i)).collect(), r: vec![0.0; n] }
+    }
+}
+
+impl Smoother for Damped {
+    fn smooth(&mut self, a: &dyn LinearOperator<Vec<f64>>, b: &Vec<f64>, x: &mut Vec<f64>) {
+        a.residual(b, x, &mut self.r);
+        for i in 0..x.len() {
+            x[i] += 0.7 * self.r[i] / self.d[i];
+        }
+    }
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
+    }
+}
+
+/// A smoother of two functions is built again in an update, equals that of a build, and is kept if the update fails.
+#[test]
+fn a_step_and_a_kind_are_a_smoother() {
+    let (p, on) = (Problem::parse("poisson2d:60", &Default::default()).unwrap(), Cpu::new());
+    let recipe = smoothed_aggregation().smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
+    let mut m = recipe.build(&p.matrix, &on).unwrap();
+    let b = p.right_hand_side(1);
+    let applied = |m: &mut Hierarchy| {
+        let mut z = vec![0.0; b.len()];
+        m.apply(&b, &mut z);
+        z
+    };
+    let (before, bytes, mut x) = (applied(&mut m), m.bytes(), vec![0.0; b.len()]);
+    let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
+    assert!(report.converged().unwrap().iterations < 40 && m.levels() > 2);
+    assert!(bytes > 2 * 8 * p.matrix.nnz(), "the level stores A");
+
+    let mut changed = p.matrix.clone();
+    changed.values_mut().iter_mut().for_each(|v| *v *= 4.0); // transfers keep their bits
+    let mut broken = changed.clone();
+    broken.values_mut()[17] = f64::NAN;
+    assert!(m.update(&broken).is_err());
+    assert_eq!(applied(&mut m), before);
+    assert_eq!(m.update(&changed).unwrap(), Reused::Structure);
+    assert_eq!(applied(&mut m), applied(&mut recipe.build(&changed, &on).unwrap()));
+    m.update(&p.matrix).unwrap();
+    assert_eq!(applied(&mut m), before);
 }
 
 #[test]

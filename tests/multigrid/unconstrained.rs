@@ -46,7 +46,7 @@ fn truss(
     }
     let unit: [f64; 9] = std::array::from_fn(|e| if e % 4 == 0 { stiffness } else { 0.0 });
     anchors.iter().for_each(|&i| add(i, i, unit));
-    assembly::from_blocks(3 * points.len(), 3 * points.len(), (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((points.len(), points.len()), (3, 3), &places, &values).unwrap()
 }
 
 /// Whether the solver gives A⁺ r.

@@ -60,12 +60,8 @@ static DEEPEST: AtomicUsize = AtomicUsize::new(0);
 #[derive(Clone)]
 struct Raising;
 
-impl SmootherRecipe<f64, Cpu<f64, f64>> for Raising {
-    fn smoother(
-        &self,
-        grid: &Grid<'_, f64>,
-        on: &Cpu<f64, f64>,
-    ) -> Result<Box<dyn Smoother<f64, Cpu<f64, f64>>>, SetupError> {
+impl SmootherRecipe for Raising {
+    fn smoother(&self, grid: &Grid<'_, f64>, on: &Cpu<f64, f64>) -> Result<Box<dyn Smoother>, SetupError> {
         DEEPEST.fetch_max(grid.depth, Relaxed);
         if grid.depth == 1 {
             RAISED.cancel();

@@ -109,10 +109,20 @@ fn every_driver_finds_the_twisted_bar() {
     });
 }
 
-/// Twenty steps of a stretched sphere after release: every driver gives the same trajectory. The bench
-/// `descent -- steps` runs the armadillo.
 #[test]
 fn every_driver_takes_the_same_time_steps() {
+    trajectories_are_equal(4);
+}
+
+#[test]
+#[ignore = "a minute: run by .ci/full"]
+fn long_trajectories_of_all_drivers_are_equal() {
+    trajectories_are_equal(20);
+}
+
+/// Steps of a stretched sphere after release: every driver gives the same trajectory. The bench
+/// `descent -- steps` runs the armadillo.
+fn trajectories_are_equal(steps: usize) {
     let Some(data) = common::data() else { return };
     let (file, h) = (data.join("meshes/ipc_sphere1K.msh.gz"), 1.0 / 30.0);
     all_end_together(&DRIVERS, |&(name, tight, driver)| {
@@ -120,7 +130,7 @@ fn every_driver_takes_the_same_time_steps() {
         let (mut direction, m) = (driver(&mut body, &x), sa(&mut body, &x));
         let mut f = on_demand(body, m);
         let mut v = vec![0.0; x.len()];
-        for _ in 0..20 {
+        for _ in 0..steps {
             let before = x.clone();
             f.objective.begin(&before, &v, [0.0; 3]).expect("a pattern");
             direction.as_mut().forget();

@@ -49,8 +49,22 @@ fn true_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
     norm(&r) / norm(b)
 }
 
+/// Those of the list that take seconds each.
+const LONG: [&str; 3] = ["ccx_armadillo13k", "ccx_bimetal", "ipc_mat40_stack2"];
+
 #[test]
 fn every_positive_definite_matrix_by_ic0_cg() {
+    let short: Vec<_> = SPD.into_iter().filter(|name| !LONG.contains(name)).collect();
+    by_ic0_cg(&short);
+}
+
+#[test]
+#[ignore = "half a minute: run by .ci/full"]
+fn long_positive_definite_matrices_by_ic0_cg() {
+    by_ic0_cg(&LONG);
+}
+
+fn by_ic0_cg(names: &[&str]) {
     let Some(data) = data() else { return };
     let solve = |name: &str| {
         let a = read(&data, name);
@@ -66,8 +80,8 @@ fn every_positive_definite_matrix_by_ic0_cg() {
     };
     // Two at once: the small systems are solved on one thread.
     std::thread::scope(|scope| {
-        scope.spawn(|| SPD.iter().step_by(2).for_each(|name| solve(name)));
-        SPD.iter().skip(1).step_by(2).for_each(|name| solve(name));
+        scope.spawn(|| names.iter().step_by(2).for_each(|name| solve(name)));
+        names.iter().skip(1).step_by(2).for_each(|name| solve(name));
     });
 }
 

@@ -113,7 +113,7 @@ fn updates_that_do_not_fit() {
         let value = |p: &(u32, u32)| if p.0 == p.1 { 2.1 } else { -1.0 };
         let values: Vec<f64> =
             places.iter().flat_map(|p| (0..b * b).map(move |e| unit(e, value(p)))).collect();
-        assembly::from_blocks(b * 200, b * 200, (b, b), &places, &values).unwrap()
+        assembly::from_blocks((200, 200), (b, b), &places, &values).unwrap()
     };
     for keep in [Keep::Transfers, Keep::Aggregates] {
         let mut m = Multigrid { keep, ..small_sa(Cycle::V) }.build(&blocks(1), &Cpu::new()).unwrap();
@@ -180,7 +180,7 @@ fn touching(a: &Bsr<f64>, stiffness: f64) -> Bsr<f64> {
             values.extend((0..9).map(|e| if e == 8 { sign * stiffness } else { 0.0 }));
         }
     }
-    assembly::from_blocks(a.shape().0, a.shape().1, (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((n as usize, n as usize), (3, 3), &places, &values).unwrap()
 }
 
 /// Contact adds couplings to the pattern, and an update recomputes P for the new values. Couplings that were
@@ -240,7 +240,7 @@ fn chain(n: u32, coupling: f64) -> Bsr<f64> {
         false => coupling,
     };
     let values: Vec<f64> = places.iter().flat_map(|p| (0..9).map(move |e| entry(p, e))).collect();
-    assembly::from_blocks(3 * n as usize, 3 * n as usize, (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((n as usize, n as usize), (3, 3), &places, &values).unwrap()
 }
 
 /// The fine diagonal blocks stay 2 I. The coarse diagonal blocks become indefinite, but their inverses keep a

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen::Iteration;
 use coarsen::backend::Cpu;
 use coarsen::follow::{Driver, Follower, Needs, TimeStepper, following};
-use coarsen::multigrid::{Coarsening, Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
+use coarsen::multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
 use coarsen::node_embedding::{Kernel, NodeEmbedding, Nodes};
 use coarsen::optimize::{Backtracking, Descent, DescentOutcome, Iterate, Lbfgs, Norm, Refresh, Verdict};
 use coarsen::prelude::*;
@@ -213,7 +213,7 @@ impl How {
 }
 
 /// The blocks of a matrix and of the coarse matrices.
-fn blocks<C: Coarsening<f64>>(fine: usize, m: &Hierarchy<f64, Cpu, C>) -> Vec<usize> {
+fn blocks(fine: usize, m: &Hierarchy) -> Vec<usize> {
     let coarse = (1..m.levels()).filter_map(|level| m.matrix(level)).map(|a| a.pattern().len());
     std::iter::once(fine).chain(coarse).collect()
 }

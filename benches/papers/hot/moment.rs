@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use coarsen::follow::Driver;
-use examples_common::files::{self, fingerprint};
+use examples_run::files;
+use examples_scene::identity::fingerprint;
 use mpm::collider::Obstacle;
 use mpm::energy::{Given, Increment};
 use mpm::state::State;

@@ -6,7 +6,7 @@ use std::path::Path;
 use coarsen::backend::Cpu;
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
-use examples_common::picture::Picture;
+use examples_render::Picture;
 
 use crate::method::Hot;
 use crate::moment::Moment;

@@ -8,7 +8,7 @@ use mpm::collider::Obstacle;
 use mpm::energy::Memory;
 use mpm::options::Method;
 use mpm::particles::Body;
-use mpm::scene::{SceneChoice, Setting};
+use mpm::scene::Setting;
 use mpm::seed::Seeds;
 use mpm::solver::{Minimizer, Solver};
 use mpm::state::State;
@@ -43,9 +43,8 @@ impl Stage {
             Some((scene, stiff)) => (scene, Some(stiff.parse()?), SEED),
             None => (name, None, SEED),
         };
-        let Ok(choice) = scene.parse::<SceneChoice>();
         let data = std::env::var_os("COARSEN_DATA").map(PathBuf::from);
-        let setting = choice.setting(stiff, seed, data.as_deref())?;
+        let setting = Setting::read(scene, stiff, seed, data.as_deref())?;
         let seeds = Seeds::new(&setting)?;
         let dx = particles.map_or(Ok(setting.dx), |particles| seeds.spacing_for(particles))?;
         let (particles, bodies) = seeds.fill(dx)?;

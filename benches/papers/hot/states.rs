@@ -8,7 +8,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use coarsen::follow::Driver;
-use examples_common::files::{self, fingerprint, read_state};
+use examples_run::files::{self, read_state};
+use examples_scene::identity::fingerprint;
 use mpm::state::State;
 
 use crate::stage::Stage;

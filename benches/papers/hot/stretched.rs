@@ -8,8 +8,7 @@ use std::path::Path;
 use coarsen::follow::{Driver, TimeStepper};
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::Iterate;
-use examples_common::picture::{Balls, Colours, Picture};
-use examples_common::stage::Stage as Shown;
+use examples_render::{Balls, Colours, Picture, Stage as Shown};
 use mpm::particles::Particle;
 
 use crate::moment::Moment;

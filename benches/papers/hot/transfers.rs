@@ -1,9 +1,9 @@
 //! What does a time step move to a device and back? Needs `--features opencl` and an OpenCL device.
 
+use coarsen::Transfers;
 use coarsen::follow::Driver;
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
-use coarsen::{Transfers, Waits};
 use mpm::solver::Minimizer;
 
 use crate::compare::{FRAMES, SOME};

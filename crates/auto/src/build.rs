@@ -1,16 +1,12 @@
 //! Preconditioners by name.
 
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
-use coarsen_core::{
-    Error, F32Preconditioner, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector,
-};
-use coarsen_multigrid::{Coarsening, F32Hierarchy, Hierarchy, Multigrid};
+use coarsen_core::{Error, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_multigrid::{F32Hierarchy, Hierarchy, Multigrid};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
-use coarsen_skinning::Skinning;
-use coarsen_skinning::skinning;
-use coarsen_smoothed_aggregation::SmoothedAggregation;
-use coarsen_smoothed_aggregation::smoothed_aggregation;
+use coarsen_skinning::{Skinning, skinning};
+use coarsen_smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
 use coarsen_sparse::{Bsr, System};
 
 use crate::Precond;
@@ -137,23 +133,17 @@ pub fn build_at<B: Backend>(
     system: System<'_, f64>,
     on: &B,
 ) -> Result<Built<B::Vector>, SetupError> {
-    let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
     match precond {
-        Precond::SmoothedAggregation => {
-            let built = parameters.aggregation.build_from(system, on)?;
-            let levels = levels(&built);
-            Ok((Box::new(built), Some(levels)))
-        }
-        Precond::Skinning => {
-            let built = parameters.skinning.build_from(system, on)?;
-            let levels = levels(&built);
-            Ok((Box::new(built), Some(levels)))
-        }
+        Precond::SmoothedAggregation => Ok(levels(parameters.aggregation.build_from(system, on)?)),
+        Precond::Skinning => Ok(levels(parameters.skinning.build_from(system, on)?)),
         Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
         Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
         Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
         Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
-        Precond::Ssor => one_level(ssor.build_from(system, on)?),
+        Precond::Ssor => {
+            let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+            one_level(ssor.build_from(system, on)?)
+        }
         Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
         _ => one_level(Identity),
     }
@@ -163,9 +153,16 @@ fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result
     Ok((Box::new(built), None))
 }
 
-fn levels<T: Real, B: Backend, C: Coarsening<T>>(built: &Hierarchy<T, B, C>) -> Levels {
-    let (count, operator_complexity) = (built.levels(), built.operator_complexity());
-    Levels { count, operator_complexity, table: built.to_string() }
+fn levels<B: Backend>(built: Hierarchy<f64, B>) -> Built<B::Vector> {
+    let levels = Levels::of(&built);
+    (Box::new(built), Some(levels))
+}
+
+impl Levels {
+    fn of<T: Real, B: Backend>(built: &Hierarchy<T, B>) -> Self {
+        let (count, operator_complexity) = (built.levels(), built.operator_complexity());
+        Self { count, operator_complexity, table: built.to_string() }
+    }
 }
 
 /// The preconditioners of the CPU with their default parameters, for a system with its positions and near-kernel.
@@ -197,13 +194,13 @@ impl Builder for Host<'_> {
 }
 
 /// Builds a hierarchy that is computed and applied in f32, for vectors in another precision.
-fn in_f32<V: Real, C: Coarsening<f32, State: Send> + Send + 'static>(
+fn in_f32<V: Real>(
     system: System<'_, f64>,
-    build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy<C>, SetupError>,
+    build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy, SetupError>,
 ) -> Result<Built<Vec<V>>, SetupError> {
     let matrix = system.whole()?.to::<f32>();
     let hierarchy = build(rounded(system, &matrix))?;
-    let levels = levels(hierarchy.get());
+    let levels = Levels::of(hierarchy.get());
     Ok((Box::new(SinglePrecision { hierarchy, matrix }), Some(levels)))
 }
 
@@ -214,12 +211,12 @@ fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32>
 }
 
 /// A hierarchy in f32, and the matrix to which updates are rounded.
-struct SinglePrecision<C: Coarsening<f32>> {
-    hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>, C>>,
+struct SinglePrecision {
+    hierarchy: F32Hierarchy,
     matrix: Bsr<f32>,
 }
 
-impl<V: Real, C: Coarsening<f32>> Preconditioner<Vec<V>> for SinglePrecision<C> {
+impl<V: Real> Preconditioner<Vec<V>> for SinglePrecision {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
         self.hierarchy.apply(r, z);
     }
@@ -233,7 +230,7 @@ impl<V: Real, C: Coarsening<f32>> Preconditioner<Vec<V>> for SinglePrecision<C> 
     }
 }
 
-impl<C: Coarsening<f32>> Update<f64> for SinglePrecision<C> {
+impl Update<f64> for SinglePrecision {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
         let whole = system.whole()?;
         match self.matrix.pattern() == whole.pattern() && self.matrix.block() == whole.block() {

@@ -8,6 +8,7 @@
 //!
 //! s = nnz + 20 n is the number of scalars that an iteration reads and writes.
 
+use coarsen_core::parallel;
 use coarsen_direct::FactorStats;
 use coarsen_sparse::Bsr;
 
@@ -21,38 +22,33 @@ const ITERATION: f64 = 2.5;
 const START: [f64; 2] = [4e4, 1e7];
 
 /// The jump of the diagonal above which more iterations are expected.
-const JUMP: f64 = 100.0;
+const LARGE_JUMP: f64 = 100.0;
 
 /// The costs of the methods for a system.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// The number of unknowns n.
-    pub unknowns: f64,
+    pub(crate) unknowns: f64,
     /// The number of stored scalars nnz.
-    pub entries: f64,
-    /// The number of nodes N.
-    pub nodes: f64,
-    /// The number of stored blocks of A.
-    pub stored_blocks: f64,
+    pub(crate) entries: f64,
     /// The block size of A.
-    pub block: usize,
-    /// The evenness of the couplings in a row: 1 if all are equal, near 0 if a few dominate, and 1 for
+    pub(crate) block: usize,
+    /// The uniformity of the couplings in a row: 1 if all are equal, near 0 if a few dominate, and 1 for
     /// matrices in blocks.
-    pub evenness: f64,
+    pub(crate) uniformity: f64,
     /// The smallest Rayleigh quotient ρ = vᵀA v / vᵀD v of constants and of D^-½ 1, where D = diag(A): above the smallest
     /// eigenvalue of D⁻¹A. It is 1 if diagonal entries of the sample are zero or differ in sign.
-    pub quotient: f64,
+    pub(crate) rayleigh_quotient: f64,
     /// The largest diagonal entry of the sample, divided by the smallest; 1 if unknowns have several units.
-    pub jump: f64,
-    /// The width w of the graph, similar to the width of a band: the number of unknowns divided by the number
-    /// of levels of a breadth-first search. Infinite if it was not computed.
-    pub width: f64,
+    pub(crate) diagonal_jump: f64,
+    /// The mean width w of a level structure of the graph, similar to the width of a band. Infinite if it was not computed.
+    pub(crate) width: f64,
     /// Whether the caller knows the near-kernel of blocks, from positions or vectors.
-    pub near_kernel: bool,
+    pub(crate) near_kernel: bool,
     /// Whether a factorisation needs pivots, because the matrix is not positive definite.
-    pub pivots: bool,
+    pub(crate) pivots: bool,
     /// The tolerance ε.
-    pub tolerance: f64,
+    pub(crate) tolerance: f64,
 }
 
 impl Costs {
@@ -61,17 +57,19 @@ impl Costs {
     ///
     /// *Cost*: a sample of 16,384 block rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
-        let (evenness, quotient, jump) = sample(a);
+        let of_graph = || if factor { width(a) } else { f64::INFINITY };
+        let ((uniformity, rayleigh_quotient, diagonal_jump), width) = match parallel::worth(a.nnz()) {
+            true => parallel::join(|| sample(a), of_graph),
+            false => (sample(a), of_graph()),
+        };
         Self {
             unknowns: a.shape().0 as f64,
             entries: a.nnz() as f64,
-            nodes: a.pattern().rows() as f64,
-            stored_blocks: a.pattern().indices().len() as f64,
             block: a.block().0,
-            evenness,
-            quotient,
-            jump,
-            width: if factor { width(a) } else { f64::INFINITY },
+            uniformity,
+            rayleigh_quotient,
+            diagonal_jump,
+            width,
             near_kernel: false,
             pivots: false,
             tolerance: 1e-8,
@@ -130,7 +128,7 @@ impl Costs {
                     * match (self.block > 1, self.near_kernel) {
                         (true, true) => 30.0,
                         (true, false) => 45.0,
-                        (false, _) => 30.0 + 40.0 * (1.0 - self.evenness).clamp(0.0, 1.0),
+                        (false, _) => 30.0 + 40.0 * (1.0 - self.uniformity).clamp(0.0, 1.0),
                     }
             }
             (_, Precond::Skinning) => digits * self.skinning(),
@@ -153,25 +151,26 @@ impl Costs {
 
     /// Without inertia (ρ is small) the iterations grow like the diameter of a body of more than 16,000 nodes.
     fn skinning(&self) -> f64 {
-        let growth = if self.quotient > 0.05 { 1.0 } else { (self.nodes / 16_000.0).cbrt().max(1.0) };
-        25.0 * growth * if self.jump > JUMP { 4.0 } else { 1.0 }
+        let growth =
+            if self.rayleigh_quotient > 0.05 { 1.0 } else { (self.nodes() / 16_000.0).cbrt().max(1.0) };
+        25.0 * growth * if self.diagonal_jump > LARGE_JUMP { 4.0 } else { 1.0 }
     }
 
     /// The expected number of iterations of CG with block Jacobi: a multiple of the bound ½ √(2/ρ) ln(2/ε), since κ ≥ 1/ρ.
     fn jacobi_iterations(&self) -> f64 {
         let multiple = match self.block {
-            1 => (2.5 / self.evenness.powi(4)).clamp(2.5, 5.0),
+            1 => (2.5 / self.uniformity.powi(4)).clamp(2.5, 5.0),
             _ => 4.0,
         };
-        let multiple = if self.jump > JUMP { 1.5 * multiple } else { multiple };
-        multiple * 0.5 * (2.0 / self.quotient).sqrt() * (2.0 / self.tolerance.clamp(1e-16, 0.1)).ln()
+        let multiple = if self.diagonal_jump > LARGE_JUMP { 1.5 * multiple } else { multiple };
+        multiple * 0.5 * (2.0 / self.rayleigh_quotient).sqrt() * (2.0 / self.tolerance.clamp(1e-16, 0.1)).ln()
     }
 
     /// The cost O of ordering the matrix and computing the structure of its factor: a pass over the nodes, and the search for
     /// separators in a graph of w / b nodes in width.
     pub fn ordering(&self) -> f64 {
-        let search = if self.block > 1 { 250.0 } else { 100.0 };
-        5e3 * self.nodes + search * (self.width / self.block as f64).sqrt() * self.stored_blocks
+        let (b, search) = (self.block as f64, if self.block > 1 { 250.0 } else { 100.0 });
+        5e3 * self.nodes() + search * (self.width / b).sqrt() * self.entries / (b * b)
     }
 
     /// The cost F of computing a factor and solving with it.
@@ -199,6 +198,10 @@ impl Costs {
     /// The cost of a factor by its unknowns, its entries with the solves, and its operations.
     fn sized(&self, entries: f64, flops: f64) -> f64 {
         1e4 * self.unknowns + 150.0 * entries + 0.45 * flops
+    }
+
+    fn nodes(&self) -> f64 {
+        self.unknowns / self.block as f64
     }
 
     /// s: entries of vectors count as much as entries of A.

@@ -38,24 +38,35 @@ pub enum Ending {
     Setup(SetupError),
     /// The matrix could not be factorised.
     Factor(DirectError),
+    /// No factor was computed: an option or the system excludes it, for example a null space, a precision or a device.
+    FactorExcluded,
+    /// No factor was computed: it needs more memory than the limit.
+    FactorTooLarge {
+        /// The number of bytes of the factor.
+        bytes: usize,
+        /// The memory limit.
+        allowed: usize,
+    },
     /// The method does not accept the preconditioner or one of the parameters.
     Unsuitable(coarsen_core::Error),
-    /// A given vector is not in the null space.
+    /// A given vector is not in the null space of A, or, with a method for symmetric matrices, of Aᵀ.
     NotNull {
         /// The number of the vector.
         vector: usize,
-        /// ‖A v‖ relative to its value without cancellation.
+        /// ‖A v‖ or ‖Aᵀ v‖ relative to its value without cancellation.
         share: f64,
-    },
-    /// A method for symmetric matrices, with an unsymmetric matrix whose transpose has another null space.
-    NotNullOfTranspose {
-        /// The number of the vector.
-        vector: usize,
-        /// ‖Aᵀ v‖ relative to its value without cancellation.
-        share: f64,
+        /// Whether only Aᵀ has another null space, since A is unsymmetric.
+        of_transpose: bool,
     },
     /// The given null space vectors are linearly dependent.
     Dependent(NullSpaceError),
+}
+
+impl Default for Ending {
+    /// The ending of an attempt that has not run.
+    fn default() -> Self {
+        Self::Method(Outcome::Stopped)
+    }
 }
 
 impl Ending {
@@ -69,9 +80,7 @@ impl Ending {
         match self {
             Self::Setup(SetupError::Cancelled) => false,
             Self::Setup(_) | Self::Unsuitable(_) | Self::Singular(_) | Self::Unstable(_) => true,
-            Self::Method(outcome) => {
-                !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)
-            }
+            Self::Method(outcome) => failed(*outcome),
             _ => false,
         }
     }
@@ -87,10 +96,16 @@ impl Ending {
             Self::Unstable(_) => "unstable_preconditioner",
             Self::Setup(_) => "setup_failed",
             Self::Factor(_) => "factorization_failed",
+            Self::FactorExcluded | Self::FactorTooLarge { .. } => "left_out",
             Self::Unsuitable(_) => "unsuitable_preconditioner",
-            Self::NotNull { .. } | Self::NotNullOfTranspose { .. } | Self::Dependent(_) => "wrong_null_space",
+            Self::NotNull { .. } | Self::Dependent(_) => "wrong_null_space",
         }
     }
+}
+
+/// Whether a method failed: it can neither continue nor has it converged.
+pub(crate) fn failed(outcome: Outcome) -> bool {
+    !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped)
 }
 
 impl fmt::Display for Ending {
@@ -130,17 +145,22 @@ impl fmt::Display for Ending {
             ),
             Self::Setup(error) => error.fmt(f),
             Self::Factor(error) => error.fmt(f),
+            Self::FactorExcluded => f.write_str("an option or the system excludes it"),
+            Self::FactorTooLarge { bytes, allowed } => {
+                let [bytes, allowed] = [bytes, allowed].map(|bytes| *bytes as f64 / f64::from(1 << 20));
+                write!(f, "the factor needs {bytes:.0} MiB, and the limit is {allowed:.0} MiB")
+            }
             Self::Unsuitable(coarsen_core::Error::Preconditioner { .. }) => f.write_str(
                 "the preconditioner is not symmetric positive definite for this matrix, as the method requires (a pivot or a \
                  diagonal entry is not positive); use ic0 or block-jacobi, or gmres with this one",
             ),
             Self::Unsuitable(error) => error.fmt(f),
-            Self::NotNull { vector, share } => write!(
+            Self::NotNull { vector, share, of_transpose: false } => write!(
                 f,
                 "vector {vector} is not in the null space: |A v| is {share:.1e} of its value without cancellation; \
                  check the order of the unknowns, or leave out the null space"
             ),
-            Self::NotNullOfTranspose { vector, share } => write!(
+            Self::NotNull { vector, share, of_transpose: true } => write!(
                 f,
                 "the matrix is unsymmetric and its transpose has another null space: |A^T v| of vector {vector} is {share:.1e} of its \
                  value without cancellation, so cg and minres cannot be used; use gmres with this null space"

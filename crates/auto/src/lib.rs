@@ -7,11 +7,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `auto` | the entry points, and the report |
+//! | `auto` | the parameters, the entry points, and the report |
 //! | `ending`, `method` | how an attempt ended; the names of methods and preconditioners |
 //! | [`plan`] | the methods for a matrix, and their order |
-//! | [`cost`] | the work of setups, iterations and factors |
-//! | `sample` | what a sample of the rows and a part of the graph show |
+//! | [`cost`], `sample` | the work of setups, iterations and factors; what a sample of the rows and a part of the graph show |
 //! | `schedule` | which method runs and when it is left; the bound |
 //! | [`solve`] | the attempts at a system, on any backend |
 //! | [`build`](mod@build) | preconditioners by name, and the trait of a backend |
@@ -31,10 +30,9 @@ mod sample;
 mod schedule;
 pub mod solve;
 
-pub use auto::{AutoError, Solved};
+pub use auto::{Auto, MEMORY, Solved};
 pub use ending::{Ending, attainable};
 pub use method::{Method, Precond};
-pub use plan::{Auto, MEMORY};
 
 #[cfg(test)]
 #[path = "../tests/unit/mod.rs"]

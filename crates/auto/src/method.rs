@@ -3,9 +3,10 @@
 use std::fmt;
 
 /// A method for A x = b. `Display` gives its name in reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// Cholesky, L B Lᵀ or LU, without a preconditioner.
+    #[default]
     Direct,
     /// Conjugate gradients.
     Cg,
@@ -19,23 +20,24 @@ pub enum Method {
     BiCgStab,
 }
 
+impl Method {
+    /// Whether it needs a positive definite matrix.
+    pub(crate) fn needs_definite(self) -> bool {
+        matches!(self, Self::Cg | Self::FlexibleCg)
+    }
+}
+
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Direct => "direct",
-            Self::Cg => "cg",
-            Self::FlexibleCg => "fcg",
-            Self::Minres => "minres",
-            Self::Gmres => "gmres",
-            Self::BiCgStab => "bicgstab",
-        })
+        f.write_str(["direct", "cg", "fcg", "minres", "gmres", "bicgstab"][*self as usize])
     }
 }
 
 /// A preconditioner. `Display` gives its name in reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precond {
     /// No preconditioner.
+    #[default]
     None,
     /// The diagonal.
     Jacobi,

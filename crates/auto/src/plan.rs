@@ -1,14 +1,8 @@
 //! The plan for a system: the methods that may solve it, their expected costs, and the reason for the first one.
 //!
-//! | matrix | methods, in the order of their expected costs |
-//! |---|---|
-//! | symmetric, perhaps positive definite | CG with smoothed aggregation, skinning for solids with positions, block Jacobi, multilevel Schwarz, IC(0); a Cholesky factor; MINRES if it turns out indefinite |
-//! | symmetric, perhaps negative definite | the same for −A |
-//! | symmetric indefinite | MINRES with a positive diagonal, GMRES with factors of domains; L B Lᵀ |
-//! | unsymmetric | GMRES with smoothed aggregation if the diagonal has one sign, BiCGStab and GMRES with ILU(0), GMRES with factors of domains; LU |
-//!
-//! A factor is excluded if the caller chooses a preconditioner, a null space,
-//! a precision other than f64 or a device, or if a component of the graph has no constraints.
+//! The methods for each kind of matrix are listed in the page "Choosing a solver" of the book. A factor is excluded if the caller
+//! chooses a preconditioner, a null space, a precision other than f64 or a device, or if a component of the graph has no
+//! constraints.
 
 use std::fmt;
 
@@ -17,105 +11,18 @@ use coarsen_sparse::System;
 
 use crate::cost::Costs;
 use crate::sample::is_solid;
-use crate::{Method, Precond};
+use crate::{Auto, Ending, Method, Precond};
 
 /// The number of unknowns up to which a matrix is factorised at once, because a factor is then
 /// faster than any analysis.
-const QUICK: usize = 300;
-
-/// The default memory limit of a factor: 4 GiB.
-pub const MEMORY: usize = 4 << 30;
-
-/// Solves a system by the method with the lowest forecast, and limits the cost of wrong forecasts.
-///
-/// *Use* for a system that is solved once. For systems that follow each other `coarsen::Solver` keeps what it chose. *Cost*, in
-/// the units of [`Costs`]: at most three times the cost of all methods tried, and at most three times the
-/// cost of a sparse factor, if a factor is possible. *Memory*: the preconditioners that were tried, and a factor
-/// of up to `memory` bytes.
-///
-/// ```
-/// use coarsen_auto::{Auto, Method};
-/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
-/// let auto = Auto::default();
-/// assert_eq!(auto.plan(&a)?.begins().0, Method::Direct);
-/// let mut x = [0.0; 2];
-/// let solved = auto.solve(&a, &[3.0, 3.0], &mut x)?.converged()?;
-/// assert!((x[0] - 1.0).abs() < 1e-12);
-/// println!("{solved}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Auto {
-    /// The tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
-    pub tolerance: f64,
-    /// The maximal number of iterations of all methods together; 5000 by default.
-    pub max_iterations: usize,
-    /// The memory limit in bytes for a factor, if iterations are an alternative. The default is [`MEMORY`] and does not
-    /// depend on the free memory.
-    pub memory: usize,
-    /// The method, if it is prescribed.
-    pub method: Option<Method>,
-    /// The preconditioner, if it is prescribed; there is then no factor, unless the method is [`Method::Direct`].
-    pub precond: Option<Precond>,
-    /// Whether a factor is excluded.
-    pub iterate: bool,
-    /// Whether preconditioners are first tried in f32; the default.
-    pub single: bool,
-    /// Whether smoothed aggregation is a variable preconditioner (a K-cycle), so that conjugate gradients must be flexible.
-    pub varies: bool,
-}
-
-impl Default for Auto {
-    fn default() -> Self {
-        let (method, precond, iterate, single, varies) = (None, None, false, true, false);
-        Self {
-            tolerance: 1e-8,
-            max_iterations: 5000,
-            memory: MEMORY,
-            method,
-            precond,
-            iterate,
-            single,
-            varies,
-        }
-    }
-}
-
-/// The reason why no factor is possible.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum NoFactor {
-    /// An option or the system excludes a factor, for example a null space, a precision or a device.
-    Unwanted,
-    /// The factor needs more bytes than the limit allows.
-    TooLarge {
-        /// The number of bytes of the factor.
-        bytes: usize,
-        /// The memory limit.
-        allowed: usize,
-    },
-    /// The ordering or the factorisation failed.
-    Failed,
-}
-
-impl fmt::Display for NoFactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-        match self {
-            Self::Unwanted => f.write_str("an option or the system excludes it"),
-            Self::TooLarge { bytes, allowed } => {
-                write!(f, "it needs {:.0} MiB, and the limit is {:.0} MiB", mib(*bytes), mib(*allowed))
-            }
-            Self::Failed => f.write_str("it failed"),
-        }
-    }
-}
+const SMALL: usize = 300;
 
 /// The cost of a factor, as far as it is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FactorCost {
-    /// No factor is possible.
-    None(NoFactor),
-    /// The matrix is not ordered yet: O, C₀, and the estimate of C from the structure of the matrix.
+    /// No factor is possible, and why.
+    None(Ending),
+    /// The matrix is not ordered yet: O, the lower bound C₀, and the estimate of C from the structure of the matrix.
     Estimated { ordering: f64, least: f64, total: f64 },
     /// The matrix is ordered: F and C.
     Known { factor: f64, total: f64 },
@@ -124,21 +31,21 @@ pub(crate) enum FactorCost {
 impl FactorCost {
     /// The R before which neither the factor nor its ordering may follow, the R that a setup must not exceed, and the forecast
     /// above which a factor is cheaper.
-    pub(crate) fn limits(self) -> (f64, f64, f64) {
-        match self {
+    pub(crate) fn limits(&self) -> (f64, f64, f64) {
+        match *self {
             Self::None(_) => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
             Self::Estimated { ordering, least, total } => (0.5 * ordering, 2.0 * least, total),
             Self::Known { factor, total } => (0.5 * total, 2.0 * total, factor),
         }
     }
 
-    /// Whether the factor and its ordering wait for a candidate with this forecast; `with` is R with its setup, and it is the
+    /// Whether a candidate with this forecast runs before the factor and its ordering; `with` is R with its setup, and it is the
     /// `first` if no method has begun.
-    pub(crate) fn waits(self, forecast: f64, with: f64, first: bool) -> bool {
-        let (paid, most, price) = self.limits();
+    pub(crate) fn is_deferred(&self, forecast: f64, with: f64, first: bool) -> bool {
+        let (earliest, most, cost) = self.limits();
         // A cheap setup begins before an ordering that costs more than twice as much.
-        let cheap = first && !matches!(self, Self::Known { .. }) && with < paid;
-        forecast <= price && with <= most || cheap
+        let cheap = first && !matches!(self, Self::Known { .. }) && with < earliest;
+        forecast <= cost && with <= most || cheap
     }
 }
 
@@ -161,6 +68,8 @@ pub struct Plan {
     pub(crate) symmetric: bool,
     /// Whether a component of the graph has constants in its kernel.
     pub(crate) unconstrained: bool,
+    /// Whether the diagnosis found that all entries are finite.
+    pub(crate) is_finite: bool,
     /// The properties of the matrix, and the number of unknowns.
     pub(crate) matrix: String,
 }
@@ -172,55 +81,49 @@ impl Plan {
     pub fn new(auto: Auto, system: System<'_, f64>, diagnosis: &Diagnosis) -> Self {
         let (a, n) = (system.matrix, system.matrix.shape().0);
         let values = diagnosis.values.as_ref();
-        let signed = values.and_then(sign);
-        let symmetric = values.is_some_and(|v| v.symmetry.holds());
+        let sign = values.and_then(sign);
+        let symmetric = diagnosis.is_symmetric();
         let unconstrained = values.is_some_and(|v| v.floating > 0);
         let iterates =
             auto.iterate || auto.precond.is_some() || auto.method.is_some_and(|m| m != Method::Direct);
-        let singular = signed.is_some() && unconstrained;
-        let no_factor = iterates || singular && auto.method != Some(Method::Direct);
-        let mut costs = Costs::of(a, !no_factor && n > QUICK);
+        let no_factor = iterates || sign.is_some() && unconstrained && auto.method != Some(Method::Direct);
+        let mut costs = Costs::of(a, !no_factor && n > SMALL);
         costs.near_kernel = system.positions.is_some() || system.near_kernel.is_some();
-        costs.pivots = signed.is_none();
+        costs.pivots = sign.is_none();
         costs.tolerance = auto.tolerance;
         let positions = system.positions.filter(|_| system.near_kernel.is_none());
         let solid = positions.is_some_and(|positions| is_solid(a, positions));
-        let candidates = match auto.method {
-            Some(Method::Direct) => Vec::new(),
-            _ => requested(auto, candidates(auto, solid, &costs, values)),
-        };
-        let matrix = match (auto.method, values) {
-            (Some(_), _) => "requested".to_owned(),
-            (None, Some(v)) if symmetric => format!("symmetric, {}; {n} unknowns", v.definiteness),
-            (None, Some(v)) => format!("{}; {n} unknowns", v.symmetry),
-            (None, None) => format!("unsymmetric; {n} unknowns"),
+        let candidates = requested(auto, candidates(auto, solid, &costs, values));
+        let matrix = match values {
+            _ if auto.method.is_some() => "requested".to_owned(),
+            Some(v) if symmetric => format!("symmetric, {}; {n} unknowns", v.definiteness),
+            Some(v) => format!("{}; {n} unknowns", v.symmetry),
+            None => format!("unsymmetric; {n} unknowns"),
         };
         let all_negative = values.is_some_and(|v| n > 0 && v.negative_diagonal == n);
+        let (ordering, least, total) = (costs.ordering(), costs.least(), costs.direct());
         let mut plan = Self {
             auto,
             costs,
-            factor: FactorCost::Estimated {
-                ordering: costs.ordering(),
-                least: costs.least(),
-                total: costs.direct(),
-            },
-            factor_first: n <= QUICK,
+            factor: FactorCost::Estimated { ordering, least, total },
+            factor_first: n <= SMALL,
             // Where nothing else is possible, the limit does not hold.
             memory: if candidates.is_empty() { usize::MAX } else { auto.memory },
             candidates,
-            negate: signed == Some(-1.0) || signed.is_none() && all_negative,
+            negate: sign.unwrap_or(if all_negative { -1.0 } else { 1.0 }) < 0.0,
             symmetric,
             unconstrained,
+            is_finite: values.is_some(),
             matrix,
         };
         if no_factor {
-            plan.exclude_factor(NoFactor::Unwanted);
+            plan.exclude_factor(Ending::FactorExcluded);
         }
         plan
     }
 
-    /// Excludes the factor, if there is another method.
-    pub fn exclude_factor(&mut self, why: NoFactor) {
+    /// Excludes the factor, if there is another method; `why` is the reason in reports.
+    pub fn exclude_factor(&mut self, why: Ending) {
         if !self.candidates.is_empty() {
             (self.factor, self.factor_first) = (FactorCost::None(why), false);
         }
@@ -234,9 +137,9 @@ impl Plan {
     /// What begins: the candidate with the lowest expected work, or a factor, which is ([`Method::Direct`], [`Precond::None`]).
     pub fn begins(&self) -> (Method, Precond) {
         let least = (0..self.candidates.len()).min_by(|&i, &j| self.expected(i).total_cmp(&self.expected(j)));
-        let goes =
-            |i: &usize| !self.factor_first && self.factor.waits(self.expected(*i), self.setup(*i), true);
-        least.filter(goes).map_or((Method::Direct, Precond::None), |i| self.candidates[i])
+        let is_first =
+            |&i: &usize| !self.factor_first && self.factor.is_deferred(self.expected(i), self.setup(i), true);
+        least.filter(is_first).map_or((Method::Direct, Precond::None), |i| self.candidates[i])
     }
 
     /// The properties of the matrix that decide, and the number of unknowns.
@@ -246,10 +149,10 @@ impl Plan {
 
     /// The reason for the method that begins.
     pub fn reason(&self) -> String {
-        let matrix = &self.matrix;
-        match self.auto {
-            Auto { method: None, .. } if self.factor_first => format!("{matrix} are quick to factorise"),
-            Auto { method: None, iterate: false, .. } if self.unconstrained && !self.costs.pivots => {
+        let Self { matrix, auto, .. } = self;
+        match auto.method {
+            None if self.factor_first => format!("{matrix} are quick to factorise"),
+            None if !auto.iterate && self.unconstrained && !self.costs.pivots => {
                 format!("{matrix}; constants are in the kernel; a null space of constants would remove them")
             }
             _ => matrix.clone(),
@@ -276,16 +179,10 @@ impl Plan {
         self.costs.iteration(method, precond, complexity)
     }
 
-    /// The expected number of iterations of CG with a preconditioner that is not a hierarchy; `None` for others.
-    pub(crate) fn one_level(&self, i: usize) -> Option<f64> {
-        let (method, precond) = self.candidates[i];
-        (needs_definite(method) && !precond.is_hierarchy()).then(|| self.costs.iterations(method, precond))
-    }
-
     /// Whether storage in f32 makes an iteration of a candidate cheaper, and rounding of its preconditioner is harmless.
     pub(crate) fn stores_single(&self, i: usize) -> bool {
         let (method, precond) = self.candidates[i];
-        needs_definite(method)
+        method.needs_definite()
             && !matches!(precond, Precond::None | Precond::Schwarz | Precond::RestrictedSchwarz)
     }
 }
@@ -299,15 +196,9 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Whether a method needs a positive definite matrix.
-pub(crate) fn needs_definite(method: Method) -> bool {
-    matches!(method, Method::Cg | Method::FlexibleCg)
-}
-
 /// Whether A, or −A, may be positive definite: 1 or −1.
 fn sign(values: &Values) -> Option<f64> {
     match values.definiteness {
-        _ if !values.symmetry.holds() => None,
         Definiteness::Positive | Definiteness::MaybePositive => Some(1.0),
         Definiteness::Negative | Definiteness::MaybeNegative => Some(-1.0),
         _ => None,
@@ -328,48 +219,44 @@ fn requested(auto: Auto, planned: Vec<(Method, Precond)>) -> Vec<(Method, Precon
 
 /// The methods that may solve a system.
 fn candidates(auto: Auto, solid: bool, costs: &Costs, values: Option<&Values>) -> Vec<(Method, Precond)> {
-    let with = |method: Method, preconds: &[&[Precond]]| -> Vec<(Method, Precond)> {
-        preconds.concat().into_iter().map(|precond| (method, precond)).collect()
+    use Precond::{
+        BlockJacobi, Ic0, Ilu0, Jacobi, L1Jacobi, None as Plain, RestrictedSchwarz, Schwarz, Skinning,
+        SmoothedAggregation,
     };
-    let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
-    let symmetric = values.is_some_and(|v| v.symmetry.holds());
+    let (negative, zero) = values.map_or((0, true), |v| (v.negative_diagonal, v.zero_diagonal + v.empty > 0));
+    let has_one_sign = !zero && (negative == 0 || negative == costs.unknowns as usize);
     let definite = values.and_then(sign).is_some();
-    let one_sign = !zero
-        && values.is_some_and(|v| v.negative_diagonal == 0 || v.negative_diagonal == costs.unknowns as usize);
-    let diagonal = if costs.block > 1 { Precond::BlockJacobi } else { Precond::Jacobi };
-    let aggregation = &[Precond::SmoothedAggregation][..usize::from(one_sign)];
-    let incomplete = &[Precond::Ilu0][..usize::from(!zero)];
-    let domains = [Precond::RestrictedSchwarz];
-    let one_level = [Precond::Schwarz, Precond::Ic0, diagonal];
-    let skinning = &[Precond::Skinning][..usize::from(solid && !auto.varies)];
-    let hierarchies = [&[Precond::SmoothedAggregation], skinning].concat();
-    match auto.method {
-        // A K-cycle is variable, and cg needs a fixed preconditioner.
-        Some(Method::Cg) if auto.varies => with(Method::Cg, &[&one_level]),
-        Some(method @ (Method::Cg | Method::FlexibleCg)) => with(method, &[&hierarchies, &one_level]),
-        Some(Method::Minres) if definite => {
-            with(Method::Minres, &[&[Precond::Ic0, diagonal, Precond::L1Jacobi, Precond::None]])
-        }
-        Some(Method::Minres) => with(Method::Minres, &[&[Precond::L1Jacobi, Precond::None]]),
-        Some(method @ (Method::Gmres | Method::BiCgStab)) => {
-            with(method, &[aggregation, incomplete, &domains, &[Precond::L1Jacobi, Precond::None]])
-        }
-        Some(Method::Direct) => Vec::new(),
+    let diagonal = if costs.block > 1 { BlockJacobi } else { Jacobi };
+    let with = |method: Method, preconds: &[Precond]| -> Vec<(Method, Precond)> {
+        let can = |precond: &Precond| match precond {
+            // A K-cycle is variable, and cg needs a fixed preconditioner.
+            SmoothedAggregation if method.needs_definite() => !(auto.varies && method == Method::Cg),
+            SmoothedAggregation => has_one_sign,
+            Skinning => solid && !auto.varies,
+            Ilu0 => !zero,
+            _ => true,
+        };
+        preconds.iter().copied().filter(can).map(|precond| (method, precond)).collect()
+    };
+    let for_definite = [SmoothedAggregation, Skinning, Schwarz, Ic0, diagonal];
+    let plans = match auto.method {
+        Some(Method::Direct) => vec![],
+        Some(method @ (Method::Cg | Method::FlexibleCg)) => vec![with(method, &for_definite)],
+        Some(method @ Method::Minres) if definite => vec![with(method, &[Ic0, diagonal, L1Jacobi, Plain])],
+        Some(method @ Method::Minres) => vec![with(method, &[L1Jacobi, Plain])],
+        Some(method) => vec![with(method, &[SmoothedAggregation, Ilu0, RestrictedSchwarz, L1Jacobi, Plain])],
         None if definite => {
             let method = if auto.varies { Method::FlexibleCg } else { Method::Cg };
-            [with(method, &[&hierarchies, &one_level]), with(Method::Minres, &[&[Precond::L1Jacobi]])]
-                .concat()
+            vec![with(method, &for_definite), with(Method::Minres, &[L1Jacobi])]
         }
-        None if symmetric => [
-            with(Method::Minres, &[&[Precond::L1Jacobi, Precond::None]]),
-            with(Method::Gmres, &[incomplete, &domains]),
-        ]
-        .concat(),
-        None => [
-            with(Method::Gmres, &[aggregation]),
-            with(Method::BiCgStab, &[incomplete]),
-            with(Method::Gmres, &[incomplete, &domains, &[Precond::L1Jacobi]]),
-        ]
-        .concat(),
-    }
+        None if values.is_some_and(|v| v.symmetry.holds()) => {
+            vec![with(Method::Minres, &[L1Jacobi, Plain]), with(Method::Gmres, &[Ilu0, RestrictedSchwarz])]
+        }
+        None => vec![
+            with(Method::Gmres, &[SmoothedAggregation]),
+            with(Method::BiCgStab, &[Ilu0]),
+            with(Method::Gmres, &[Ilu0, RestrictedSchwarz, L1Jacobi]),
+        ],
+    };
+    plans.concat()
 }

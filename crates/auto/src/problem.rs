@@ -24,7 +24,7 @@ pub struct Problem<'a> {
     /// A without the couplings of prescribed rows, if there are any.
     reduced: Option<Bsr<f64>>,
     /// (A + Aᵀ) / 2, if preconditioners need it.
-    symmetrised: Option<Bsr<f64>>,
+    pub(crate) symmetrised: Option<Bsr<f64>>,
     /// The diagnosis of the matrix that preconditioners see.
     diagnosis: Option<Diagnosis>,
 }
@@ -32,9 +32,9 @@ pub struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// Adapts a square matrix by its diagnosis; `symmetrise` allows preconditioners of its symmetric part.
     pub fn new(a: Cow<'a, Bsr<f64>>, diagnosis: &Diagnosis, symmetrise: bool) -> Self {
-        let (reduced, symmetrised, null_space) = (None, None, None);
+        let (null_space, prescribed) = (None, Vec::new());
         let mut problem =
-            Self { null_space, given: a, prescribed: Vec::new(), reduced, symmetrised, diagnosis: None };
+            Self { null_space, given: a, prescribed, reduced: None, symmetrised: None, diagnosis: None };
         let Some(values) = &diagnosis.values else { return problem };
         if !values.prescribed.is_empty() {
             problem.prescribed.clone_from(&values.prescribed);
@@ -42,15 +42,16 @@ impl<'a> Problem<'a> {
             problem.diagnosis = Some(diagnose(&reduced));
             problem.reduced = Some(reduced);
         }
-        let symmetry = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref().map(|v| &v.symmetry);
-        if symmetrise && symmetry.is_some_and(|symmetry| !symmetry.holds() && symmetry.holds_in_single()) {
-            let a = problem.matrix();
-            problem.symmetrised = a.transpose().ok().map(|transposed| {
-                let mut half = a + &transposed;
-                half.values_mut().iter_mut().for_each(|v| *v *= 0.5);
-                half
-            });
-            problem.diagnosis = problem.symmetrised.as_ref().map(diagnose).or(problem.diagnosis);
+        let seen = problem.diagnosis.as_ref().unwrap_or(diagnosis).values.as_ref();
+        let is_almost = seen.is_some_and(|v| !v.symmetry.holds() && v.symmetry.holds_in_single());
+        if symmetrise
+            && is_almost
+            && let Ok(transposed) = problem.matrix().transpose()
+        {
+            let mut half = problem.matrix() + &transposed;
+            half.values_mut().iter_mut().for_each(|v| *v *= 0.5);
+            problem.diagnosis = Some(diagnose(&half));
+            problem.symmetrised = Some(half);
         }
         problem
     }

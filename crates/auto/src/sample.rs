@@ -2,32 +2,32 @@
 
 use coarsen_sparse::{Bsr, Pattern};
 
-/// The number of block rows that [`sample`] reads, in runs of [`RUN`].
-const SAMPLE: usize = 16_384;
+/// The number of block rows that [`sample`] reads, in runs of [`RUN_LENGTH`].
+const SAMPLED_ROWS: usize = 16_384;
 
 /// The number of consecutive block rows of a sample.
-const RUN: usize = 16;
+const RUN_LENGTH: usize = 16;
 
-/// Returns the evenness of the couplings, the quotient ρ and the jump of the diagonal, from a sample of the rows.
+/// Returns the uniformity of the couplings, the quotient ρ and the jump of the diagonal, from a sample of the rows.
 ///
-/// The evenness is the mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the
+/// The uniformity is the mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the
 /// row, averaged over rows with couplings. It does not depend on the units of the unknowns. All are 1 if
 /// diagonal entries are zero or differ in sign.
 pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64) {
     let (nodes, b) = (a.pattern().rows(), a.block().0);
-    let runs = if nodes <= SAMPLE { 1 } else { SAMPLE / RUN };
+    let runs = if nodes <= SAMPLED_ROWS { 1 } else { SAMPLED_ROWS / RUN_LENGTH };
     let step = nodes / runs;
     // 1ᵀA 1, 1ᵀD 1 and 1ᵀD^-½ A D^-½ 1 of the rows.
     let (mut constants, mut diagonals, mut scaled, mut rows) = (0.0, 0.0, 0.0, 0.0);
     let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
-    // The sum of the evenness of the rows with couplings, and their number.
-    let (mut evenness, mut coupled) = (0.0, 0.0);
+    // The sum of the uniformity of the rows with couplings, and their number.
+    let (mut uniformity, mut coupled) = (0.0, 0.0);
     for k in 0..runs {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
-        let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN)) as f64;
+        let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN_LENGTH)) as f64;
         let sampled = match runs {
             1 => 0..nodes,
-            _ => k * step + irregular as usize..k * step + irregular as usize + RUN,
+            _ => k * step + irregular as usize..k * step + irregular as usize + RUN_LENGTH,
         };
         for (i, r) in sampled.flat_map(|i| (0..b).map(move |r| (i, r))) {
             let own = a.get(i * b + r, i * b + r);
@@ -49,109 +49,83 @@ pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64) {
             (diagonals, rows) = (diagonals + own.abs(), rows + 1.0);
             (least, largest) = (least.min(own.abs()), largest.max(own.abs()));
             if b == 1 && strongest > 0.0 {
-                (evenness, coupled) = (evenness + sum / strongest / others, coupled + 1.0);
+                (uniformity, coupled) = (uniformity + sum / strongest / others, coupled + 1.0);
             }
         }
     }
     let (constants, scaled) = (constants / diagonals, scaled / rows);
-    let evenness = if coupled > 0.0 { evenness / coupled } else { 1.0 };
+    let uniformity = if coupled > 0.0 { uniformity / coupled } else { 1.0 };
     let quotient = constants.min(scaled);
     let quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
     // Where D^-½ 1 is nearer to the kernel than constants, the diagonal shows the units of the unknowns.
     let in_one_unit = least > 0.0 && constants <= 2.0 * scaled;
-    (evenness, quotient, if in_one_unit { largest / least } else { 1.0 })
+    (uniformity, quotient, if in_one_unit { largest / least } else { 1.0 })
 }
 
 /// The number of nodes that a search reads.
-const SEARCH: usize = 32_768;
+const SEARCHED_NODES: usize = 32_768;
+
+/// The couplings of a node above which a search does not go through it.
+const HIGH_DEGREE: usize = 1024;
 
 /// Returns the number of unknowns divided by the number of levels of a breadth-first search from an end of
-/// the graph. Only the component of the first longest row is measured.
+/// the graph: the mean width of a level structure (George & Liu 1981, §4.3). Only the component of the first longest row is
+/// measured.
 ///
 /// *Cost*: two searches, the second from the last node of the first. In a large graph, one search of
-/// [`SEARCH`] nodes; the number of levels of all nodes follows from the dimension d with which the number of nodes grows.
+/// [`SEARCHED_NODES`] nodes; the number of levels of all nodes follows from the dimension d with which the number of nodes grows.
 /// The pattern is assumed to be symmetric.
 pub(crate) fn width(a: &Bsr<f64>) -> f64 {
     let (pattern, b) = (a.pattern(), a.block().0 as f64);
     let rows = pattern.rows();
     // One end of a path between an end of the graph and its middle.
     const AROUND: f64 = 1.5;
-    let longest = |i: &usize| (pattern.row(*i).len() <= HUB, pattern.row(*i).len(), std::cmp::Reverse(*i));
-    let Some(inside) = (0..rows.min(SEARCH)).max_by_key(longest) else { return 0.0 };
-    let mut search = Search {
-        seen: vec![false; rows],
-        order: Vec::with_capacity(rows.min(2 * SEARCH)),
-        starts: Vec::new(),
-        ended: false,
-    };
-    search.levels(pattern, inside as u32);
-    if !search.ended {
-        let levels = search.starts.len() - 1;
-        let within = |level: usize| search.starts[level] as f64;
+    let longest =
+        |i: &usize| (pattern.row(*i).len() <= HIGH_DEGREE, pattern.row(*i).len(), std::cmp::Reverse(*i));
+    let Some(inside) = (0..rows.min(SEARCHED_NODES)).max_by_key(longest) else { return 0.0 };
+    let (order, starts, ended) = search(pattern, inside as u32);
+    if !ended {
+        let levels = starts.len() - 1;
+        let within = |level: usize| starts[level] as f64;
         let dimension = (within(levels) / within(levels.div_ceil(2))).log2().clamp(1.0, 3.0);
         let whole = AROUND * levels as f64 * (rows as f64 / within(levels)).powf(1.0 / dimension);
         return b * rows as f64 / whole;
     }
-    let end = *search.order.last().expect("a search reaches its root");
-    search.seen.fill(false);
-    search.levels(pattern, end);
-    // Only one component is measured.
-    b * search.order.len() as f64 / search.starts.len() as f64
+    let (order, starts, _) = search(pattern, order[order.len() - 1]);
+    b * order.len() as f64 / starts.len() as f64
 }
 
-/// The couplings of a node above which a search does not go through it.
-const HUB: usize = 1024;
-
-/// A breadth-first search.
-struct Search {
-    seen: Vec<bool>,
-    /// The reached nodes, level by level.
-    order: Vec<u32>,
-    /// The number of nodes before each level.
-    starts: Vec<usize>,
-    /// Whether all nodes of the component were reached.
-    ended: bool,
-}
-
-impl Search {
-    /// Searches from a root, level by level, until [`SEARCH`] nodes are reached.
-    fn levels(&mut self, pattern: &Pattern, root: u32) {
-        self.order.clear();
-        self.starts.clear();
-        self.order.push(root);
-        self.seen[root as usize] = true;
-        let mut begun = 0;
-        while begun < self.order.len() {
-            self.starts.push(begun);
-            if begun > SEARCH {
-                self.ended = false;
-                return;
-            }
-            let end = self.order.len();
-            for at in begun..end {
-                let row = pattern.row(self.order[at] as usize);
-                // A node that is coupled to all others says nothing about their distances, and is ordered last.
-                if row.len() > HUB {
-                    continue;
-                }
-                for &j in row {
-                    if !std::mem::replace(&mut self.seen[j as usize], true) {
-                        self.order.push(j);
-                    }
-                }
-            }
-            begun = end;
+/// Searches from a root, level by level, until [`SEARCHED_NODES`] nodes are reached. Returns these nodes, the number of nodes
+/// before each level, and whether all nodes of the component were reached.
+fn search(pattern: &Pattern, root: u32) -> (Vec<u32>, Vec<usize>, bool) {
+    let (mut seen, mut order, mut starts) = (vec![false; pattern.rows()], vec![root], Vec::new());
+    seen[root as usize] = true;
+    let mut begun = 0;
+    while begun < order.len() {
+        starts.push(begun);
+        if begun > SEARCHED_NODES {
+            return (order, starts, false);
         }
-        self.ended = true;
+        let end = order.len();
+        for at in begun..end {
+            let row = pattern.row(order[at] as usize);
+            // A node that is coupled to all others says nothing about their distances, and is ordered last.
+            if row.len() <= HIGH_DEGREE {
+                let new = row.iter().filter(|&&j| !std::mem::replace(&mut seen[j as usize], true));
+                order.extend(new);
+            }
+        }
+        begun = end;
     }
+    (order, starts, true)
 }
 
-/// The number of nodes that are looked at.
-const NODES: usize = 256;
+/// The number of nodes whose edges are measured.
+const MEASURED_NODES: usize = 256;
 
 /// The smallest mean of det S / (tr S / 3)³ of a solid. It is 1 if edges have all directions alike, and 0 if
 /// they lie in a plane.
-const LEAST: f64 = 0.1;
+const LEAST_ISOTROPY: f64 = 0.1;
 
 /// Whether the nodes fill a volume, so that a hierarchy in skinning space is a candidate: for elastic
 /// solids, but not for sheets.
@@ -163,15 +137,15 @@ pub(crate) fn is_solid(a: &Bsr<f64>, positions: &[[f64; 3]]) -> bool {
     if a.block() != (3, 3) || n == 0 || positions.len() != n || pattern.columns() != n {
         return false;
     }
-    let step = n.div_ceil(NODES);
+    let step = n.div_ceil(MEASURED_NODES);
     let (sum, count) = (0..n).step_by(step).fold((0.0, 0), |(sum, count), i| {
-        (sum + spread(positions[i], pattern.row(i).iter().map(|&j| positions[j as usize])), count + 1)
+        (sum + isotropy(positions[i], pattern.row(i).iter().map(|&j| positions[j as usize])), count + 1)
     });
-    sum >= LEAST * f64::from(count)
+    sum >= LEAST_ISOTROPY * f64::from(count)
 }
 
 /// det S / (tr S / 3)³ for the edges from x to its neighbours; 0 without edges.
-fn spread(x: [f64; 3], neighbours: impl Iterator<Item = [f64; 3]>) -> f64 {
+fn isotropy(x: [f64; 3], neighbours: impl Iterator<Item = [f64; 3]>) -> f64 {
     let mut s = [[0.0; 3]; 3];
     for y in neighbours {
         let e: [f64; 3] = std::array::from_fn(|k| y[k] - x[k]);

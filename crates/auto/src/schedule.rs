@@ -1,65 +1,51 @@
 //! Which method runs, and when it is left: forecasts, the work so far, and the rule for a factor.
 //!
-//! | step | action |
-//! |---|---|
-//! | 1 | the method with the lowest expected work begins; a factor, if its estimate is lower |
-//! | 2 | while it runs, its [`Monitor`] forecasts the remaining work. It is left if a factor or another method is cheaper |
-//! | 3 | the method with the lowest forecast follows, from the best x so far. A method that comes back runs at least as long as before |
-//! | 4 | a method that fails in f32 is repeated in f64, and a method that fails in f64 does not come back |
-//! | 5 | when no method is left, the factor is computed |
+//! The steps are listed in the page "Choosing a solver" of the book.
 //!
 //! **Forecasts.** The total number of iterations is a weighted geometric mean of two forecasts. The first extends the mean change
 //! of ln ‖r‖ over the last half of the iterations. It is too high on a plateau before the smallest eigenvalue is found, and too
 //! low if convergence slows down later. The second is ½ √κ ln(2/ε) (Saad 2003, (6.128)), with κ from Ritz values. It is too
 //! low until the smallest eigenvalue is found, and too high if only few eigenvalues are small.
 //!
-//! **The factor.** A factor is computed at a work R of setups and iterations (`iterated`) between half and twice its cost
+//! **The factor.** A factor is computed at a work R of setups and iterations (`iteration_work`) between half and twice its cost
 //! C = O + F (`total`, `ordering`, `factor`); the forecast decides when. C₀ ≤ C (`least`) is a bound from the entries of A.
-//! So the total work is at most three times the smaller of R and C, whatever the forecasts are: see the proof in the page
-//! "Choosing a solver" of the book. *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching",
-//! Algorithmica 3 (ski rental).
+//! So the total work is at most three times the smaller of R and C, whatever the forecasts are; the page has the proof.
+//! *Reference* Karlin, Manasse, Rudolph, Sleator 1988, "Competitive snoopy caching", Algorithmica 3 (ski rental).
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Iteration, Outcome, Real, RitzValues, Vector};
-use coarsen_direct::FactorStats;
+use coarsen_core::{Iteration, Outcome, Real, Vector};
+use coarsen_direct::{Analysis, FactorStats};
 
-use crate::ending::Ending;
-use crate::plan::{FactorCost, NoFactor, Plan, needs_definite};
+use crate::Ending;
+use crate::plan::{FactorCost, Plan};
 
 /// The weight of the slope in a forecast; the condition number has the remaining weight.
-const SLOPE: f64 = 0.3;
+const SLOPE_WEIGHT: f64 = 0.3;
 
 /// The forecast if the residual does not fall.
-const UNSEEN: f64 = 1e4;
+const NO_DECREASE: f64 = 1e4;
 
 /// While the expected work of a hierarchy is not spent it is not left, since its first forecasts are too high. Later the
 /// forecast of its remaining work may be this multiple of that of another method.
 const HIERARCHY_PATIENCE: f64 = 4.0;
 
-/// The relative residual below which a hierarchy converges: its forecast is at most [`BY_RATE`] times that of its rate.
-const CONVERGING: f64 = 2e-2;
-
-/// See [`CONVERGING`].
-const BY_RATE: f64 = 1.3;
-
-/// If the expected work of a hierarchy is spent and its end is not near, what is expected of other methods may be wrong too: at
-/// most this multiple of the work after which their own forecast is known is expected of them.
-const PROBE: f64 = 8.0;
-
-/// A method that was left comes back if its forecast, times this factor, is the lowest.
-const RETURN: f64 = 1.2;
+/// If the expected work of a hierarchy is spent and its relative residual is above `CONVERGING_BELOW`, what is expected of other
+/// methods may be wrong too: at most `PROBE_FACTOR` times the work after which their own forecast is known is expected of them.
+const CONVERGING_BELOW: f64 = 2e-2;
+const PROBE_FACTOR: f64 = 8.0;
 
 /// The number of iterations before the first forecast, with a hierarchy and with others.
-const FIRST: [usize; 2] = [8, 10];
+const FIRST_FORECAST: [usize; 2] = [8, 10];
 
 /// If the forecast is below this fraction of F, iterations continue.
-const SOON: f64 = 0.5;
+const CONTINUE_BELOW: f64 = 0.5;
 
 /// If the forecast is above this multiple of F, the factor is computed at C/2. It is above 1 because early
 /// forecasts are too high.
-const FAR: f64 = 1.2;
+const FACTOR_ABOVE: f64 = 1.2;
 
 /// What follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +58,8 @@ pub(crate) enum Next {
     End,
 }
 
-/// Orders the matrix. It returns the size of the factor, or that no factor is possible.
-pub(crate) type Order<'a> = dyn FnMut() -> Result<FactorStats, NoFactor> + 'a;
+/// Orders the matrix. It returns the size of the factor, with the ordering for it, or why no factor is possible.
+pub(crate) type Order<'a> = dyn FnMut() -> Result<(FactorStats, Option<Analysis>), Ending> + 'a;
 
 /// What is known of a candidate.
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +78,14 @@ pub(crate) struct Schedule<'a> {
     order: &'a mut Order<'a>,
     pub(crate) factor: FactorCost,
     /// R.
-    pub(crate) iterated: f64,
+    pub(crate) iteration_work: f64,
     /// The work of orderings and factors.
-    pub(crate) direct: f64,
-    /// The size of the factor, once the matrix is ordered.
+    pub(crate) factor_work: f64,
+    /// The size of the factor, once the matrix is ordered, and the seconds of the ordering.
     pub(crate) ordered: Option<FactorStats>,
+    pub(crate) ordering_seconds: f64,
+    /// The ordering, until a factor is computed.
+    pub(crate) analysis: Option<Analysis>,
     states: Vec<State>,
     /// The forecast of the total iterations of the method that was left for another one.
     left: Option<f64>,
@@ -111,10 +100,12 @@ impl<'a> Schedule<'a> {
         Self {
             plan,
             order,
-            factor: plan.factor,
-            iterated: 0.0,
-            direct: 0.0,
+            factor: plan.factor.clone(),
+            iteration_work: 0.0,
+            factor_work: 0.0,
             ordered: None,
+            ordering_seconds: 0.0,
+            analysis: None,
             states: (0..plan.candidates.len()).map(|i| state(plan.expected(i))).collect(),
             left: None,
             factor_is_due: plan.factor_first,
@@ -133,11 +124,11 @@ impl<'a> Schedule<'a> {
                 return best.map_or(Next::End, Next::Iterate);
             }
             if let Some(i) = best.filter(|_| !self.factor_is_due) {
-                let with = self.iterated + self.setup(i);
-                if self.factor.waits(self.states[i].forecast, with, begun.is_none()) {
+                let with = self.iteration_work + self.setup(i);
+                if self.factor.is_deferred(self.states[i].forecast, with, begun.is_none()) {
                     return Next::Iterate(i);
                 }
-                if let Some(i) = begun.filter(|_| self.iterated < self.factor.limits().0) {
+                if let Some(i) = begun.filter(|_| self.iteration_work < self.factor.limits().0) {
                     return Next::Iterate(i);
                 }
             }
@@ -163,7 +154,7 @@ impl<'a> Schedule<'a> {
     pub(crate) fn begin(&mut self, i: usize) -> Monitor<'_, 'a> {
         let least = (self.states[i].spent - self.plan.setup(i)).max(0.0);
         self.spend(i, self.setup(i));
-        let [hierarchy, other] = FIRST;
+        let [hierarchy, other] = FIRST_FORECAST;
         let check = if self.plan.candidates[i].1.is_hierarchy() { hierarchy } else { other };
         let work = self.plan.iteration(i, 1.0);
         Monitor { schedule: self, i, work, least, done: 0, check, logs: Vec::new(), total: None }
@@ -175,7 +166,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn spend(&mut self, i: usize, work: f64) {
-        self.iterated += work;
+        self.iteration_work += work;
         self.states[i].spent += work;
     }
 
@@ -206,7 +197,7 @@ impl<'a> Schedule<'a> {
             Ending::RoundOff { .. } | Ending::Method(Outcome::IterationLimit) => self.fail(|_| true),
             Ending::Method(Outcome::IndefiniteOperator) => {
                 let plan = self.plan;
-                self.fail(|j| j == i || needs_definite(plan.candidates[j].0));
+                self.fail(|j| j == i || plan.candidates[j].0.needs_definite());
             }
             _ => self.fail(|j| j == i),
         }
@@ -219,18 +210,18 @@ impl<'a> Schedule<'a> {
 
     /// Whether a factor, or its ordering alone, costs more than twice the work so far.
     fn factor_is_expensive(&mut self) -> bool {
-        if matches!(self.factor, FactorCost::Estimated { least, .. } if least <= 2.0 * self.iterated) {
+        if matches!(self.factor, FactorCost::Estimated { least, .. } if least <= 2.0 * self.iteration_work) {
             self.order();
         }
-        !matches!(self.factor, FactorCost::Known { total, .. } if total <= 2.0 * self.iterated)
+        !matches!(self.factor, FactorCost::Known { total, .. } if total <= 2.0 * self.iteration_work)
     }
 
     /// Begins a factorisation: counts its work, and returns why it begins.
     pub(crate) fn begin_factor(&mut self) -> String {
         let FactorCost::Known { factor, total } = self.factor else { return String::new() };
-        self.direct += factor;
-        if self.iterated > 0.0 {
-            let share = 100.0 * self.iterated / total;
+        self.factor_work += factor;
+        if self.iteration_work > 0.0 {
+            let share = 100.0 * self.iteration_work / total;
             format!("a factor was computed after {share:.0} % of its cost was spent on iterations")
         } else {
             "a factor has the lowest forecast".to_owned()
@@ -239,28 +230,34 @@ impl<'a> Schedule<'a> {
 
     /// Takes the ending of a factorisation, and whether there were two because the first one failed.
     pub(crate) fn end_factor(&mut self, ending: &Ending, twice: bool) {
-        if let (FactorCost::Known { factor, .. }, true) = (self.factor, twice) {
-            self.direct += factor;
+        if let FactorCost::Known { factor, .. } = self.factor
+            && twice
+        {
+            self.factor_work += factor;
         }
         self.ended = ending.converged() || matches!(ending, Ending::RoundOff { .. } | Ending::TimeLimit);
         if !self.ended {
-            (self.factor, self.factor_is_due) = (FactorCost::None(NoFactor::Failed), false);
+            (self.factor, self.factor_is_due) = (FactorCost::None(ending.clone()), false);
         }
     }
 
     /// Orders the matrix unless it is ordered already.
     fn order(&mut self) {
         let FactorCost::Estimated { ordering, .. } = self.factor else { return };
-        self.direct += ordering;
-        self.factor = match (self.order)() {
+        self.factor_work += ordering;
+        let begun = Instant::now();
+        let ordered = (self.order)();
+        self.ordering_seconds += begun.elapsed().as_secs_f64();
+        let allowed = self.plan.memory;
+        self.factor = match ordered {
             Err(why) => FactorCost::None(why),
             // `products` depends on the caches of the machine. It is ignored, so that a matrix is always solved
             // in the same way.
-            Ok(FactorStats { bytes, .. }) if bytes > self.plan.memory => {
-                FactorCost::None(NoFactor::TooLarge { bytes, allowed: self.plan.memory })
+            Ok((FactorStats { bytes, .. }, _)) if bytes > allowed => {
+                FactorCost::None(Ending::FactorTooLarge { bytes, allowed })
             }
-            Ok(figures) => {
-                self.ordered = Some(figures);
+            Ok((figures, analysis)) => {
+                (self.ordered, self.analysis) = (Some(figures), analysis);
                 let factor = self.plan.costs.factor(&figures);
                 FactorCost::Known { factor, total: ordering + factor }
             }
@@ -270,7 +267,7 @@ impl<'a> Schedule<'a> {
     /// Whether the factor follows after an iteration; `rest` is the forecast of the work of the remaining iterations, if there
     /// is one. Orders the matrix where this is necessary.
     pub(crate) fn stops_for_factor(&mut self, rest: Option<f64>) -> bool {
-        let done = self.iterated;
+        let done = self.iteration_work;
         let above = |limit: f64| rest.is_some_and(|rest| rest > limit);
         if let FactorCost::Estimated { ordering, least, total } = self.factor
             && (done >= 2.0 * least || done >= 0.5 * ordering && above(total))
@@ -279,36 +276,41 @@ impl<'a> Schedule<'a> {
         }
         let FactorCost::Known { factor, total } = self.factor else { return false };
         done >= 2.0 * total
-            || done >= total && above(SOON * factor)
-            || done >= 0.5 * total && above(FAR * factor)
+            || done >= total && above(CONTINUE_BELOW * factor)
+            || done >= 0.5 * total && above(FACTOR_ABOVE * factor)
     }
 
     /// Whether candidate `i` is left for another one. `total` and `rest` are its forecasts of iterations and of
     /// remaining work; its relative residual is near the tolerance if it `converges`.
     fn leaves(&mut self, i: usize, total: f64, rest: f64, converges: bool) -> bool {
         let (plan, spent, expected) = (self.plan, self.states[i].spent, self.plan.expected(i));
-        let hierarchy = plan.candidates[i].1.is_hierarchy();
-        let probes = hierarchy && spent >= expected && rest > expected && !converges;
+        let is_hierarchy = plan.candidates[i].1.is_hierarchy();
+        let probes = is_hierarchy && spent >= expected && rest > expected && !converges;
         // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
-        let ratio = plan.one_level(i).map(|expected| (total / expected).max(1.0));
-        let again = |j: usize| match (ratio, plan.one_level(j)) {
+        let one_level = |i: usize| {
+            let (method, precond) = plan.candidates[i];
+            (method.needs_definite() && !precond.is_hierarchy())
+                .then(|| plan.costs.iterations(method, precond))
+        };
+        let ratio = one_level(i).map(|expected| (total / expected).max(1.0));
+        let again = |j: usize| match (ratio, one_level(j)) {
             _ if self.states[j].spent > 0.0 => self.states[j].forecast,
             (Some(ratio), Some(_)) => plan.setup(j) + ratio * (plan.expected(j) - plan.setup(j)),
             _ if probes && self.states[j].forecast.is_finite() => {
-                let probe = plan.setup(j) + FIRST[1] as f64 * plan.iteration(j, 1.0);
-                self.states[j].forecast.min(PROBE * probe)
+                let probe = plan.setup(j) + FIRST_FORECAST[1] as f64 * plan.iteration(j, 1.0);
+                self.states[j].forecast.min(PROBE_FACTOR * probe)
             }
             _ => self.states[j].forecast,
         };
         let others = (0..self.states.len()).filter(|&j| j != i && !self.states[j].failed);
         let others: Vec<(usize, f64)> = others.map(|j| (j, again(j))).collect();
-        let (_, most, price) = self.factor.limits();
+        let (_, most, cost) = self.factor.limits();
         let affordable = others
             .iter()
-            .filter(|(j, forecast)| *forecast <= price && self.iterated + self.setup(*j) <= most);
+            .filter(|(j, forecast)| *forecast <= cost && self.iteration_work + self.setup(*j) <= most);
         let least = affordable.fold(f64::INFINITY, |least, other| least.min(other.1));
         // Early forecasts are inaccurate, and waiting for late forecasts costs iterations.
-        let patience = match hierarchy {
+        let patience = match is_hierarchy {
             true if spent < expected => f64::INFINITY,
             true => HIERARCHY_PATIENCE,
             false => (4.0 - 15.0 * spent / least).max(1.0),
@@ -316,7 +318,7 @@ impl<'a> Schedule<'a> {
         let ends_at_limit = total > plan.auto.max_iterations as f64 && rest > least;
         let leaves = rest > patience * least || ends_at_limit;
         if leaves {
-            self.states[i].forecast = RETURN * rest;
+            self.states[i].forecast = rest;
             others.into_iter().for_each(|(j, forecast)| self.states[j].forecast = forecast);
         }
         leaves
@@ -342,6 +344,11 @@ pub(crate) struct Monitor<'m, 'a> {
 }
 
 impl Monitor<'_, '_> {
+    /// The seconds of the ordering, which are not those of the method.
+    pub(crate) fn ordering_seconds(&self) -> f64 {
+        self.schedule.ordering_seconds
+    }
+
     /// Records the setup; `complexity` is the operator complexity of a hierarchy, otherwise 1.
     pub(crate) fn built(&mut self, complexity: f64) {
         self.work = self.schedule.plan.iteration(self.i, complexity);
@@ -353,15 +360,15 @@ impl Monitor<'_, '_> {
     /// iterations so far.
     pub(crate) fn observe<V: Vector>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         let condition = || {
-            let [low, high] = it.ritz_values.and_then(RitzValues::extremes)?;
+            let [low, high] = it.ritz_values.and_then(|extremes| extremes())?;
             Some(high / low)
         };
-        self.see(it.number, it.relative.as_f64(), &condition)
+        self.observe_residual(it.number, it.relative.as_f64(), &condition)
     }
 
     /// As [`observe`](Self::observe), but with plain numbers: the iteration (0 for the guess), its relative
     /// residual and, if available, an estimate of the condition number from below.
-    pub(crate) fn see(
+    pub(crate) fn observe_residual(
         &mut self,
         number: usize,
         relative: f64,
@@ -377,9 +384,7 @@ impl Monitor<'_, '_> {
         if checked {
             let hierarchy = schedule.plan.candidates[*i].1.is_hierarchy();
             let goal = schedule.plan.auto.tolerance.max(f64::MIN_POSITIVE).ln();
-            // Once a hierarchy converges, its rate holds, and the condition number says too much.
-            let by_rate = if hierarchy && relative < CONVERGING { BY_RATE } else { f64::INFINITY };
-            *total = Some(forecast(logs, goal, condition()).min(by_rate * extended(logs, goal)));
+            *total = Some(forecast(logs, goal, condition()));
             // Between two forecasts the last forecast is used.
             *check = *done + if hierarchy { 1 } else { (*done / 10).max(5) };
         }
@@ -389,7 +394,7 @@ impl Monitor<'_, '_> {
             return ControlFlow::Break(());
         }
         if let (true, Some(total), Some(rest)) = (checked && *done as f64 * *work >= *least, *total, rest)
-            && schedule.leaves(*i, total, rest, relative < CONVERGING)
+            && schedule.leaves(*i, total, rest, relative < CONVERGING_BELOW)
         {
             schedule.left = Some(total);
             return ControlFlow::Break(());
@@ -401,18 +406,18 @@ impl Monitor<'_, '_> {
 /// The forecast of the total number of iterations, from the logarithms of the residuals of all iterations, starting with the guess.
 /// `goal` is ln ε; `condition` is an estimate from below of the condition number of M⁻¹A.
 pub(crate) fn forecast(logs: &[f64], goal: f64, condition: Option<f64>) -> f64 {
-    let extended = extended(logs, goal);
+    let extrapolated = extrapolated(logs, goal);
     match condition.filter(|c| *c >= 1.0) {
         Some(c) => {
             let bound = 0.5 * c.sqrt() * (2.0_f64.ln() - goal);
-            extended.min(UNSEEN).powf(SLOPE) * bound.powf(1.0 - SLOPE)
+            extrapolated.min(NO_DECREASE).powf(SLOPE_WEIGHT) * bound.powf(1.0 - SLOPE_WEIGHT)
         }
-        None => extended,
+        None => extrapolated,
     }
 }
 
 /// The iteration at which the line through the middle and the end of `logs` reaches `goal`; infinite if it does not fall.
-pub(crate) fn extended(logs: &[f64], goal: f64) -> f64 {
+pub(crate) fn extrapolated(logs: &[f64], goal: f64) -> f64 {
     let Some(last) = logs.len().checked_sub(1) else { return f64::INFINITY };
     let middle = last / 2;
     let slope = (logs[last] - logs[middle]) / (last - middle).max(1) as f64;

@@ -1,20 +1,19 @@
 //! Attempts at one system, each from the best x so far, on any backend.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen_backend::{Prepared, SetupError};
-use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, Vector, power_of_two};
+use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, Vector, largest, power_of_two};
 use coarsen_direct::{Analysis, Direct, DirectError, Engine, Factor};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, NullSpace, Projected};
 use coarsen_sparse::Bsr;
 
 use crate::build::{Builder, Built, Levels};
-use crate::ending::{norm, round_off};
-use crate::plan::{FactorCost, NoFactor, Plan, needs_definite};
+use crate::ending::{failed, norm, round_off};
+use crate::plan::{FactorCost, Plan};
 use crate::problem::Problem;
 use crate::schedule::{Monitor, Next, Schedule};
 use crate::{Ending, Method, Precond, Solved, attainable};
@@ -38,7 +37,7 @@ const UNSTABLE: f64 = 1e10;
 const CONTINUATIONS: usize = 3;
 
 /// An attempt that was made. `Display` names the method and the preconditioner.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attempt {
     /// The method.
     pub method: Method,
@@ -65,23 +64,6 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// An attempt that has not run.
-    pub fn new(method: Method, precond: Precond, single: bool) -> Self {
-        Self {
-            method,
-            precond,
-            single,
-            setup_seconds: 0.0,
-            solve_seconds: 0.0,
-            iterations: 0,
-            ending: Ending::Method(Outcome::Stopped),
-            note: None,
-            condition: None,
-            levels: None,
-            factorised: None,
-        }
-    }
-
     /// Whether it was left for another method or for a factor.
     pub(crate) fn is_left(&self) -> bool {
         matches!(self.ending, Ending::Method(Outcome::Stopped))
@@ -127,26 +109,23 @@ impl Plan {
     ) -> Result<Kept<B::Vector>, Error> {
         let signed = |a| if self.negate { Cow::Owned(negated(a)) } else { Cow::Borrowed(a) };
         let operator = signed(problem.matrix());
-        let symmetrised = (!std::ptr::eq(problem.preconditioned(), problem.matrix()))
-            .then(|| signed(problem.preconditioned()));
+        let symmetrised = problem.symmetrised.as_ref().map(signed);
         let c = problem.right_hand_side(b);
         problem.start(x);
+        // A system that is scaled by a power of two fits every precision.
+        let scale = power_of_two(largest(&c));
         let sign = if self.negate { -1.0 } else { 1.0 };
-        let scale = power_of_two(c.iter().fold(0.0, |m: f64, v| m.max(v.abs())));
         let scaled = |v: &[f64], scale: f64| v.iter().map(|v| v / scale).collect::<Vec<f64>>();
         let (scaled_b, mut guess) = (scaled(&c, sign * scale), scaled(x, scale));
         // Start from zeros if they are the solution, or if the scaled guess overflows.
         if scaled_b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
             guess.fill(0.0);
         }
-        let (ordering, seconds, error) = (RefCell::new(ordered), Cell::new(0.0), Cell::new(None));
-        let mut order = || {
-            let (begun, mut known) = (Instant::now(), ordering.borrow_mut());
-            if known.is_none() {
-                *known = DIRECT.analyse(&operator).map_err(|failed| error.set(Some(failed))).ok();
-            }
-            seconds.set(seconds.get() + begun.elapsed().as_secs_f64());
-            known.as_ref().map(Analysis::figures).ok_or(NoFactor::Failed)
+        let mut known = ordered;
+        let mut order = || -> Result<_, Ending> {
+            let analysis =
+                known.take().map_or_else(|| DIRECT.analyse(&operator), Ok).map_err(Ending::Factor)?;
+            Ok((analysis.figures(), Some(analysis)))
         };
         let mut schedule = Schedule::new(self, &mut order);
         let mut solve = Solve {
@@ -155,14 +134,17 @@ impl Plan {
             operator: &operator,
             preconditioned: symmetrised.as_deref().unwrap_or(&operator),
             b: &scaled_b,
+            most: f64::MAX / scale.max(1.0),
             builder,
             observer,
             kept: Vec::new(),
             factor: None,
-            ordering: &ordering,
-            seconds: &seconds,
             other_transpose: None,
-            solved: Solved::new(self.auto.tolerance, relative_residual(&operator, &scaled_b, &guess)),
+            solved: Solved {
+                true_residual: relative_residual(&operator, &scaled_b, &guess),
+                tolerance: self.auto.tolerance,
+                ..Solved::default()
+            },
             x: guess,
         };
         let refused = solve.check_null_space().err();
@@ -174,36 +156,25 @@ impl Plan {
                 Next::End => break,
             }
         }
-        let unbounded = match schedule.factor {
-            FactorCost::None(why) if runs => Some(why),
-            _ => None,
-        };
-        let (work, ordered) = (schedule.iterated + schedule.direct, schedule.ordered);
+        let converged = solve.converged();
         let Solve { x: solution, mut kept, factor, mut solved, .. } = solve;
+        let Schedule { iteration_work, factor_work, factor: cost, ordered, ordering_seconds, .. } = schedule;
         let last = solved.attempts.last();
-        // The solution of the scaled system may be too large for b.
-        let overflow = solution.iter().any(|v| v.is_finite() && !(v * scale).is_finite());
+        let unbounded = if let FactorCost::None(why) = cost { Some(why).filter(|_| runs) } else { None };
         let ending = match (refused, last) {
             (Some(ending), _) => ending,
-            _ if overflow => Ending::Method(Outcome::NotFinite),
-            _ if solved.true_residual <= self.auto.tolerance => Ending::Method(Outcome::Converged),
+            _ if converged => Ending::Method(Outcome::Converged),
             (None, Some(last)) => last.ending.clone(),
-            (None, None) => error.take().map_or(Ending::Method(Outcome::Stopped), Ending::Factor),
+            (None, None) => unbounded.clone().unwrap_or(Ending::Method(Outcome::Stopped)),
         };
         let at = kept.iter().rposition(|(precond, ..)| last.is_some_and(|last| last.precond == *precond));
         let preconditioner = at.map(|at| kept.swap_remove(at).2.0);
         let factor = factor.filter(|_| last.is_some_and(|last| last.method == Method::Direct));
-        let true_residual = match overflow {
-            true => relative_residual(&operator, &scaled(&c, sign), x),
-            false => solved.true_residual,
-        };
-        if !overflow {
-            x.iter_mut().zip(&solution).for_each(|(x, v)| *x = v * scale);
-        }
+        x.iter_mut().zip(&solution).for_each(|(x, v)| *x = v * scale);
         problem.set_prescribed(b, x);
-        (solved.ending, solved.true_residual, solved.work) = (ending, true_residual, work);
-        (solved.unbounded, solved.negated) = (unbounded, self.negate);
-        (solved.ordered, solved.ordering_seconds) = (ordered, seconds.get());
+        (solved.ending, solved.work, solved.unbounded) = (ending, iteration_work + factor_work, unbounded);
+        (solved.negated, solved.ordered) = (self.negate, ordered);
+        solved.ordering_seconds = ordering_seconds;
         Ok((solved, preconditioner, factor))
     }
 }
@@ -216,14 +187,13 @@ struct Solve<'a, 'o, B: Builder> {
     operator: &'a Bsr<f64>,
     preconditioned: &'a Bsr<f64>,
     b: &'a [f64],
+    /// The largest number in x that does not overflow when the scaling is undone.
+    most: f64,
     builder: &'a B,
     observer: &'a mut Observer<'o>,
     /// Preconditioners built earlier, for later attempts.
     kept: Vec<(Precond, bool, Built<B::Vector>)>,
     factor: Option<Factor>,
-    /// The ordering of the matrix, until the factor takes it, and its seconds.
-    ordering: &'a RefCell<Option<Analysis>>,
-    seconds: &'a Cell<f64>,
     /// The best x so far; its residual is in the report.
     x: Vec<f64>,
     solved: Solved,
@@ -247,7 +217,7 @@ impl<B: Builder> Solve<'_, '_, B> {
             Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
         };
         if let Some((vector, share)) = wrong(self.operator)? {
-            return Err(Ending::NotNull { vector, share });
+            return Err(Ending::NotNull { vector, share, of_transpose: false });
         }
         if !self.plan.symmetric {
             let transposed = self.operator.transpose().map_err(|error| Ending::Setup(error.into()))?;
@@ -259,7 +229,8 @@ impl<B: Builder> Solve<'_, '_, B> {
     /// Stores x if it is better than the stored x, and returns how the attempt ended.
     fn take(&mut self, x: Vec<f64>, said: Outcome) -> Ending {
         let (tolerance, has_null_space) = (self.plan.auto.tolerance, self.problem.null_space.is_some());
-        let residual = relative_residual(self.operator, self.b, &x);
+        let fits = x.iter().all(|v| v.abs() <= self.most);
+        let residual = if fits { relative_residual(self.operator, self.b, &x) } else { f64::NAN };
         let outcome = match said {
             _ if residual <= tolerance => Outcome::Converged,
             _ if !residual.is_finite() => Outcome::NotFinite,
@@ -273,14 +244,13 @@ impl<B: Builder> Solve<'_, '_, B> {
             (self.x, *best) = (x, residual);
         }
         let best = *best;
-        let failed = !matches!(outcome, Outcome::Converged | Outcome::IterationLimit | Outcome::Stopped);
         if outcome == Outcome::Inconsistent && has_null_space {
             return Ending::NotInRange(best);
         }
-        if failed && self.plan.unconstrained && !has_null_space {
+        if failed(outcome) && self.plan.unconstrained && !has_null_space {
             return Ending::Singular(outcome);
         }
-        if (failed || outcome == Outcome::IterationLimit) && residual.is_finite() {
+        if (failed(outcome) || outcome == Outcome::IterationLimit) && residual.is_finite() {
             let bound = attainable(self.operator, self.b, &self.x);
             if let Some(ending) = round_off(bound, tolerance, best) {
                 return ending;
@@ -294,8 +264,8 @@ impl<B: Builder> Solve<'_, '_, B> {
         let krylov = krylov(method, Stop::relative(Number::<B>::from_f64(self.plan.auto.tolerance)));
         let Some(vectors) = &self.problem.null_space else { return Ok(krylov) };
         match self.other_transpose {
-            Some((vector, share)) if needs_definite(method) || method == Method::Minres => {
-                return Err(Ending::NotNullOfTranspose { vector, share });
+            Some((vector, share)) if method.needs_definite() || method == Method::Minres => {
+                return Err(Ending::NotNull { vector, share, of_transpose: true });
             }
             Some(_) => return Ok(krylov),
             None => {}
@@ -308,7 +278,7 @@ impl<B: Builder> Solve<'_, '_, B> {
     /// Makes an attempt with a candidate.
     fn iterate(&mut self, i: usize, schedule: &mut Schedule<'_>) -> Result<(), Error> {
         let (method, precond) = self.plan.candidates[i];
-        let mut attempt = Attempt::new(method, precond, schedule.single(i));
+        let mut attempt = Attempt { method, precond, single: schedule.single(i), ..Attempt::default() };
         attempt.ending = match self.run(&mut attempt, &mut schedule.begin(i)) {
             Err(Ending::Setup(SetupError::Place(error)) | Ending::Unsuitable(error)) if of_device(&error) => {
                 return Err(error);
@@ -336,14 +306,14 @@ impl<B: Builder> Solve<'_, '_, B> {
         let a = self.builder.operator(self.operator).map_err(Ending::Unsuitable)?;
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         attempt.levels.clone_from(&built.1);
-        let (begun, ordering) = (Instant::now(), self.seconds.get());
+        let (begun, ordering) = (Instant::now(), monitor.ordering_seconds());
         let ending = self.follow(&mut *krylov, &*a, &mut built, (&b, &mut x), monitor, attempt);
-        let ordering = self.seconds.get() - ordering;
+        let ordering = monitor.ordering_seconds() - ordering;
         attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
         let mut ending = ending.map_err(Ending::Unsuitable)?;
-        let failed =
+        let is_suspect =
             matches!(ending, Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged));
-        if failed && precond == Precond::Ilu0 {
+        if is_suspect && precond == Precond::Ilu0 {
             let condition = self.enlarges(&mut built).map_err(Ending::Unsuitable)?;
             if condition > UNSTABLE {
                 ending = Ending::Unstable(condition);
@@ -425,13 +395,9 @@ impl<B: Builder> Solve<'_, '_, B> {
 
     /// Factorises the matrix and solves by the factor, with refinement from the best x.
     fn factor(&mut self, schedule: &mut Schedule<'_>) {
-        let mut attempt = Attempt::new(Method::Direct, Precond::None, false);
-        attempt.note = Some(schedule.begin_factor());
+        let mut attempt = Attempt { note: Some(schedule.begin_factor()), ..Attempt::default() };
         let (a, begun) = (self.operator, Instant::now());
-        let built = match self.ordering.take() {
-            Some(analysis) => analysis.factor(a),
-            None => DIRECT.factor(a),
-        };
+        let built = schedule.analysis.take().map_or_else(|| DIRECT.factor(a), |analysis| analysis.factor(a));
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let (begun, mut x) = (Instant::now(), self.x.clone());
         let solved = built.and_then(|mut factor| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_core::{Error, LinearOperator, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
-use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
+use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers};
 
 /// A place that stores vectors, matrices and small inverses and computes with them.
 ///
@@ -48,6 +48,12 @@ pub trait Backend: Clone + Send + 'static {
         false
     }
 
+    /// Returns the transfers between host and backend since the backend was made; none on the CPU. *Use* to see what a
+    /// method costs on a device, where a wait takes longer than a small kernel.
+    fn transfers(&self) -> Transfers {
+        Transfers::default()
+    }
+
     /// Copies host entries to a new vector.
     ///
     /// # Errors
@@ -86,7 +92,7 @@ pub trait Backend: Clone + Send + 'static {
     /// The CPU returns a smoother that stores half of A. A [`NumericPlace`] returns `None`, because it writes
     /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
     /// and 2; the place does not check again. With `symmetric` the caller knows that later values are symmetric too,
-    /// and [`prepare`](Smoother::prepare) does not check it. *Cost* two passes over the pattern and one pass over half
+    /// and [`prepare`](Smoother::prepare) does not check it. The smoother stores its A and is never built again. *Cost* two passes over the pattern and one pass over half
     /// of A.
     ///
     /// # Errors
@@ -96,7 +102,7 @@ pub trait Backend: Clone + Send + 'static {
         a: &Bsr<T>,
         omega: f64,
         symmetric: bool,
-    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         let _ = (a, omega, symmetric);
         Ok(None)
     }

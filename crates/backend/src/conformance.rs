@@ -66,7 +66,7 @@ pub fn ring(n: usize, b: usize) -> Bsr<f64> {
             (0..b).for_each(|d| values[k * b * b + d * b + d] += 8.0 * b as f64);
         }
     }
-    coarsen_sparse::assembly::from_blocks(b * n, b * n, (b, b), &places, &values)
+    coarsen_sparse::assembly::from_blocks((n, n), (b, b), &places, &values)
         .expect("places are inside the matrix")
 }
 

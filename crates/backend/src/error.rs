@@ -1,5 +1,8 @@
 //! The errors of a setup.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use coarsen_core::{Cancel, Error};
 use coarsen_sparse::{SparseError, System};
 
@@ -150,42 +153,6 @@ pub enum SetupError {
         /// The number of nodes of the system.
         nodes: usize,
     },
-    /// A restraint that cannot be imposed on its node.
-    #[error("the restraint of node {node}: {what} is {found}, but must be {range}")]
-    Restraint {
-        /// The node.
-        node: usize,
-        /// The number that is wrong.
-        what: &'static str,
-        /// The number found.
-        found: f64,
-        /// The numbers allowed, and the remedy.
-        range: &'static str,
-    },
-    /// A level of skinning with fewer handles than parts that need one.
-    #[error(
-        "the body has {parts} parts without couplings between them, but coarse level {level} has {handles} handles; give at least one handle for each part, or leave the numbers to the default"
-    )]
-    Handles {
-        /// The coarse level, counted from 1.
-        level: usize,
-        /// The number of its handles.
-        handles: usize,
-        /// The number of parts.
-        parts: usize,
-    },
-    /// A node that does not lie on the grid of a method for grids.
-    #[error(
-        "node {node} at {at:?} does not lie on a grid of spacing {spacing} (or lies more than a million cells from its origin); give the spacing and the origin of the finest grid, or the integers of every node"
-    )]
-    OffGrid {
-        /// The block row.
-        node: usize,
-        /// The position of the node, or its integers.
-        at: [f64; 3],
-        /// The spacing of the grid.
-        spacing: f64,
-    },
     /// A matrix that a direct method cannot factor.
     #[error("{why}")]
     Factor {
@@ -201,16 +168,6 @@ pub enum SetupError {
         unknowns: usize,
         /// The message of the factorisation.
         why: String,
-    },
-    /// A set of nodes is empty, although a set with a larger number is not.
-    #[error(
-        "set {set} of {sets} has no node, so that its coarse unknowns would have no equation; number sets 0, 1, 2, ... without gaps"
-    )]
-    EmptySet {
-        /// The first number without a node.
-        set: usize,
-        /// One more than the largest number.
-        sets: usize,
     },
     /// Coarsening makes no progress, and the matrix of the last level is too large to factor.
     #[error(
@@ -257,6 +214,14 @@ pub enum SetupError {
         #[source]
         cause: Box<SetupError>,
     },
+    /// An error that only one method has. Its type is that of the method: `error.downcast_ref` finds it.
+    #[error("{}{error}", .node.map_or(String::new(), |node| format!("node {node}: ")))]
+    Method {
+        /// The block row of the node at fault, if there is one.
+        node: Option<usize>,
+        /// The error of the method.
+        error: MethodError,
+    },
     /// The caller cancelled the setup, see `System::cancel`. Objects built before are unchanged.
     #[error("the setup was cancelled between two of its steps")]
     Cancelled,
@@ -268,6 +233,30 @@ pub enum SetupError {
     Place(#[from] Error),
 }
 
+/// An error of one method, see [`SetupError::Method`]. Two are equal if their messages are.
+#[derive(Clone)]
+pub struct MethodError(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Deref for MethodError {
+    type Target = dyn std::error::Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl PartialEq for MethodError {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_string() == other.0.to_string()
+    }
+}
+
+impl std::fmt::Display for MethodError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
 impl std::fmt::Debug for SetupError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -276,6 +265,14 @@ impl std::fmt::Debug for SetupError {
 }
 
 impl SetupError {
+    /// Returns the error of one method, and the block row of the node at fault, if there is one.
+    pub fn of_method(
+        node: impl Into<Option<usize>>,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Self::Method { node: node.into(), error: MethodError(Arc::new(error)) }
+    }
+
     /// Returns an error if the setup is cancelled. Methods of several steps call it between steps, before
     /// changes that cannot be undone.
     ///

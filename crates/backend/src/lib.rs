@@ -10,8 +10,10 @@
 //! | [`backend`](Backend) | the interface: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericPlace`] |
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
 //! | [`setup`](Setup) | recipes and built objects: build, update |
+//! | [`reused`](Reused) | what an update keeps |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`transfer`](Transfer) | prolongation and restriction between two levels |
+//! | [`transfers`](Transfers) | counts of what is moved between host and backend |
 //! | [`row_sets`](RowSets) | rows that can be relaxed in parallel: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`componentwise`](Componentwise) | a scalar method for A = a ⊗ I |
@@ -30,20 +32,24 @@ mod error;
 mod hosted;
 mod range;
 mod reference;
+mod reused;
 mod row_sets;
 mod setup;
 mod smoother;
 mod transfer;
+mod transfers;
 
 pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
 pub use componentwise::{Components, Componentwise};
-pub use cpu::{Cpu, CpuBlocks, CpuMatrix, SYMMETRY_ROUND_OFF};
+pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
-pub use error::SetupError;
+pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;
 pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
+pub use reused::Reused;
 pub use row_sets::RowSets;
-pub use setup::{Prepared, Reused, Setup, Update, UpdateExt};
-pub use smoother::{Smoother, SmootherFacts};
+pub use setup::{Prepared, Setup, Update};
+pub use smoother::{Smoother, SmootherFacts, StoredBySmoother};
 pub use transfer::{MatrixTransfer, Transfer};
+pub use transfers::Transfers;

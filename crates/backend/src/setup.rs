@@ -3,7 +3,7 @@
 use coarsen_core::{Identity, Preconditioner, Real, Vector};
 use coarsen_sparse::System;
 
-use crate::{Backend, SetupError};
+use crate::{Backend, Reused, SetupError};
 
 /// A recipe: a plain struct of parameters that turns a system into a preconditioner on a backend.
 ///
@@ -58,34 +58,31 @@ pub trait Update<T: Real> {
         let _ = touched;
         self.update_from(system)
     }
-}
 
-/// Provides [`Update::update_from`] for anything that converts into a [`System`].
-pub trait UpdateExt<T: Real>: Update<T> {
     /// Updates to new values of a matrix, or of anything else that converts into a [`System`].
     ///
     /// # Errors
-    /// The errors of the build.
+    /// Those of [`update_from`](Self::update_from).
     fn update<'a>(&mut self, system: impl Into<System<'a, T>>) -> Result<Reused, SetupError>
     where
+        Self: Sized,
         T: 'a,
     {
         self.update_from(system.into())
     }
 
-    /// Updates to new values of some block rows; see [`Update::patch_from`].
+    /// Updates to new values of some block rows of anything that converts into a [`System`].
     ///
     /// # Errors
-    /// The errors of the build.
+    /// Those of [`patch_from`](Self::patch_from).
     fn patch<'a>(&mut self, system: impl Into<System<'a, T>>, touched: &[u32]) -> Result<Reused, SetupError>
     where
+        Self: Sized,
         T: 'a,
     {
         self.patch_from(system.into(), touched)
     }
 }
-
-impl<T: Real, U: Update<T> + ?Sized> UpdateExt<T> for U {}
 
 /// Updates the object in the box, which may be chosen at run time.
 impl<T: Real, U: Update<T> + ?Sized> Update<T> for Box<U> {
@@ -114,27 +111,11 @@ impl<T: Real> Update<T> for Identity {
     }
 }
 
-/// The part of a setup that an update has kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reused {
-    /// The structure: only numbers were computed.
-    Structure,
-    /// Everything except some parts.
-    Rest {
-        /// The number of parts computed again.
-        redone: usize,
-        /// The number of all parts.
-        of: usize,
-    },
-    /// Nothing: the pattern changed, and everything was built again.
-    Nothing,
-}
-
 /// A preconditioner that can be updated when its system changes. A program that chooses the method at run
 /// time holds a `Box<dyn Prepared<V, T>>`. The box and a `&mut` to it implement the trait too.
 ///
 /// ```
-/// use coarsen_backend::{Prepared, UpdateExt};
+/// use coarsen_backend::{Prepared, Update};
 /// use coarsen_core::{Identity, Preconditioner};
 /// use coarsen_sparse::Bsr;
 /// fn follow(mut m: impl Prepared<Vec<f64>, f64>, a: &Bsr<f64>) -> Result<(), coarsen_backend::SetupError> {

@@ -39,6 +39,9 @@ pub mod report {}
 #[doc = include_str!("../../../book/src/guides/troubleshooting.md")]
 pub mod troubleshooting {}
 
+#[doc = include_str!("../../../book/src/guides/scenes.md")]
+pub mod scenes {}
+
 #[doc = include_str!("../../../book/src/guides/threads.md")]
 pub mod threads {}
 

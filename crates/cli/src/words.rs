@@ -93,7 +93,7 @@ impl Rows for Ending {
             Self::Setup(error) => error.rows(),
             Self::Factor(error) => error.rows(),
             Self::Unsuitable(error) => error.rows(),
-            Self::NotNull { vector, .. } | Self::NotNullOfTranspose { vector, .. } => vec![vector],
+            Self::NotNull { vector, .. } => vec![vector],
             _ => Vec::new(),
         }
     }
@@ -110,7 +110,7 @@ impl Rows for SetupError {
             | Self::ZeroPivot { row, .. }
             | Self::NotPositive { row, .. }
             | Self::DiagonalRange { row, .. }
-            | Self::OffGrid { node: row, .. }
+            | Self::Method { node: Some(row), .. }
             | Self::Domain { node: row, .. } => vec![row],
             Self::Unsymmetric { row, column, .. } | Self::Coupled { row, column } => vec![row, column],
             Self::Level { cause, .. } => cause.rows(),
@@ -150,6 +150,7 @@ impl Rows for SparseError {
     fn rows(&mut self) -> Vec<&mut usize> {
         match self {
             Self::NotFinite { row, column } => vec![row, column],
+            Self::NoDiagonal { node } => vec![node],
             _ => Vec::new(),
         }
     }

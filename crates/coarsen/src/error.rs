@@ -1,6 +1,6 @@
 //! One error for a whole program.
 
-use coarsen_auto::AutoError;
+use coarsen_auto::Solved;
 use coarsen_backend::SetupError;
 use coarsen_constraints::{ConstraintError, DirichletError};
 use coarsen_core::{Error, NotConverged};
@@ -59,8 +59,8 @@ pub enum AnyError {
     Direct(#[from] DirectError),
     /// Vectors that do not span a null space.
     NullSpace(#[from] NullSpaceError),
-    /// A system that `auto` cannot solve.
-    Auto(#[from] AutoError),
+    /// A solve by `auto` that did not reach its tolerance.
+    Auto(#[from] Box<Solved>),
     /// A mesh that is not valid.
     Mesh(#[from] MeshError),
     /// A mesh file that cannot be read.

@@ -19,8 +19,8 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
-//! A block should contain the unknowns of one node: with 1x1 blocks, two to four times as many iterations are
-//! needed. Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
+//! A block should contain the unknowns of one node: with 1x1 blocks, smoothed aggregation of an elastic body takes
+//! 3.5 to 4.7 times the iterations. Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
 //! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.
 //!
 //! A program needs `coarsen = { path = ".." }` under `[dependencies]`. The features are `opencl` for devices,
@@ -54,6 +54,7 @@
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | [`solve`], [`Solver`] | one line for a program: the method is chosen, and kept for the next system |
 //! | [`Step`] | the linear system of a time step, with a preconditioner that follows it |
+//! | [`RebuildPolicy`] | when to rebuild, update, patch or keep a preconditioner |
 //! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |
 //! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
@@ -66,13 +67,11 @@ mod error;
 #[cfg(feature = "optimize")]
 pub mod follow;
 mod over_domains;
+mod rebuild_policy;
 mod solver;
 mod step;
 
-pub use any::{
-    AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Transfers, Unavailable,
-    Waits,
-};
+pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
 #[cfg(feature = "contact")]
 pub use contact_stepper::{ContactStepper, StepFault};
 pub use error::AnyError;
@@ -80,12 +79,12 @@ pub use solver::{Solver, solve};
 pub use step::{Followed, Step};
 
 pub use coarsen_core::{
-    Accepted, Action, Cancel, Decision, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity,
-    Iteration, LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
-    PreconditionerKind, Real, RebuildPolicy, Report, RitzValues, Scalar, Stop, Vector, every, from_fn,
-    largest, parallel, power_of_two,
+    Accepted, Cancel, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity, Iteration,
+    LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
+    PreconditionerKind, Real, Report, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
 };
 pub use over_domains::OverDomains;
+pub use rebuild_policy::{Action, Decision, RebuildPolicy};
 pub use {
     coarsen_auto as auto, coarsen_backend as backend, coarsen_constraints as constraints,
     coarsen_diagnose as diagnose, coarsen_direct as direct, coarsen_krylov as krylov,
@@ -100,7 +99,7 @@ pub use {
     coarsen_smoothed_aggregation::smoothed_aggregation,
 };
 
-pub use coarsen_backend::Cpu;
+pub use coarsen_backend::{Cpu, Transfers};
 pub use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Minres};
 pub use coarsen_sparse::assembly;
 
@@ -120,7 +119,7 @@ pub use coarsen_sparse::interop;
 pub mod prelude {
     pub use crate::{AnyBackend, AnyError, BackendChoice, OverDomains, Solver};
     pub use coarsen_auto::Auto;
-    pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, UpdateExt};
+    pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, Update};
     pub use coarsen_constraints::{Constraints, prefilter};
     pub use coarsen_core::{
         History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real,

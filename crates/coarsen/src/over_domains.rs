@@ -38,8 +38,8 @@ pub struct OverDomains {
     pub below: Smoothing,
 }
 
-impl<T: Real, B: Place> SmootherRecipe<T, B> for OverDomains {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
+impl<T: Real, B: Place> SmootherRecipe<B, T> for OverDomains {
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         if grid.depth >= self.levels {
             return self.below.smoother(grid, on);
         }

@@ -9,12 +9,12 @@ use coarsen_auto::solve::{Attempt, DIRECT, Observer, krylov, negated};
 use coarsen_auto::{Auto, Ending, Method, Precond, Solved};
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{
-    Action, Cancel, Error, Iteration, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop,
+    Cancel, Error, Iteration, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop,
 };
 use coarsen_krylov::{Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
-use crate::{AnyError, Step};
+use crate::{Action, AnyError, Step};
 
 /// Solves A x = b by the method with the lowest forecast ([`auto`](crate::auto)), and returns x with the report.
 ///
@@ -29,7 +29,8 @@ use crate::{AnyError, Step};
 /// ```
 ///
 /// # Errors
-/// [`AnyError::Auto`] unless the true relative residual is at most 1e-8; the error names the cause and a remedy.
+/// [`AnyError::Auto`] unless the true relative residual is at most 1e-8; the error names the cause and a remedy. Those of
+/// [`Auto::solve`].
 pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f64>, Solved), AnyError> {
     let mut x = vec![0.0; b.len()];
     let solved = Auto::default().solve(system, b, &mut x)?.converged()?;
@@ -124,7 +125,7 @@ impl Solver {
     /// their causes.
     ///
     /// # Errors
-    /// [`AnyError::Auto`] for shapes that do not match and for NaN in A or b.
+    /// [`AnyError::Core`] and [`AnyError::Setup`] for shapes that do not match and for NaN in A or b.
     pub fn solve(&mut self, b: &[f64], x: &mut [f64]) -> Result<Solved, AnyError> {
         self.solve_with(b, x, &mut |_, _| ControlFlow::Continue(()))
     }
@@ -249,7 +250,8 @@ impl Following {
         self.x.extend_from_slice(x);
         *self.krylov.stop_mut() =
             Stop { max_iterations: auto.max_iterations, ..Stop::relative(auto.tolerance) };
-        let mut attempt = Attempt::new(self.method, self.precond, self.single);
+        let Self { method, precond, single, .. } = *self;
+        let mut attempt = Attempt { method, precond, single, ..Attempt::default() };
         let begun = Instant::now();
         let is_new = std::mem::replace(&mut self.is_new, false);
         let followed = self.step.follow_as(|decided| if is_new { decided } else { Action::Keep });
@@ -259,7 +261,8 @@ impl Following {
         let report = followed.and_then(|_| self.step.solve(&mut watched, &self.b, &mut self.x));
         let is_ended = watched.is_ended;
         attempt.solve_seconds = begun.elapsed().as_secs_f64();
-        let mut solved = Solved::new(auto.tolerance, f64::INFINITY);
+        let mut solved =
+            Solved { tolerance: auto.tolerance, true_residual: f64::INFINITY, ..Solved::default() };
         attempt.ending = match report {
             Ok(report) => {
                 (attempt.iterations, attempt.condition) = (report.iterations, report.condition);
@@ -399,6 +402,43 @@ mod tests {
             y
         };
         assert!(x.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-6), "the free rows are solved");
+    }
+
+    /// An observer sees the iterations of all solves and ends them; a flag ends setups. What was kept stays.
+    #[test]
+    fn solves_are_watched_and_ended() {
+        let a = poisson2d(120).unwrap().matrix;
+        let mut solver = Solver::new(&a).unwrap();
+        (solver.auto.method, solver.auto.memory) = (Some(Method::Cg), 0);
+        let (b, mut x) = (random_vector(14_400, 1), vec![0.0; 14_400]);
+        for _ in 0..2 {
+            x.fill(0.0);
+            let mut seen = 0;
+            let mut count = |_, _| {
+                seen += 1;
+                ControlFlow::Continue(())
+            };
+            let solved = solver.solve_with(&b, &mut x, &mut count).unwrap().converged().unwrap();
+            assert!(seen > solved.iterations && solved.iterations > 2, "{seen}: {solved}");
+        }
+        x.fill(0.0);
+        let mut end = |done, _| if done < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        let solved = solver.solve_with(&b, &mut x, &mut end).unwrap();
+        assert_eq!((&solved.ending, solved.iterations), (&Ending::TimeLimit, 2), "{solved}");
+        assert!(solver.method().is_some());
+
+        let cancel = Arc::new(Cancel::new());
+        solver.cancel = Some(cancel.clone());
+        cancel.cancel();
+        let mut other = a.clone();
+        other.values_mut().iter_mut().for_each(|v| *v *= 3.0);
+        let mut fresh = Solver::new(&other).unwrap();
+        (fresh.auto, fresh.cancel) = (solver.auto, Some(cancel.clone()));
+        let solved = fresh.solve(&b, &mut x).unwrap();
+        assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
+        cancel.reset();
+        let _ = fresh.solve(&b, &mut x).unwrap().converged().unwrap();
+        assert!(relative_residual(&other, &b, &x) <= 1e-8);
     }
 
     /// A right-hand side that is refused changes nothing: the next solve is that of the last matrix.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Action, Cancel, Identity, RebuildPolicy, Report};
+use coarsen_core::{Cancel, Identity, Report};
 use coarsen_krylov::Krylov;
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
-use crate::AnyError;
+use crate::{Action, AnyError, RebuildPolicy};
 
 /// A preconditioner on the host.
 type Built = Box<dyn Prepared<Vec<f64>, f64>>;

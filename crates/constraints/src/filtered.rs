@@ -310,7 +310,7 @@ impl<T: Real> Filtered<T> {
     /// in increasing order. After the build, and after an update with another pattern of E, all rows.
     ///
     /// Changed values of E and of lasting contact pairs are not looked at. Pass the rows to
-    /// `UpdateExt::patch` of a preconditioner.
+    /// `Update::patch` of a preconditioner.
     pub fn touched(&self) -> &[u32] {
         &self.touched.rows
     }

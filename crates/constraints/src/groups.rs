@@ -1,7 +1,7 @@
 //! Connected groups of constraints. Constraints of a group share nodes, directly or through other
 //! constraints. Each group is factored independently.
 
-use coarsen_core::Buckets;
+use coarsen_sparse::Buckets;
 
 use super::Constraints;
 

@@ -15,8 +15,9 @@
 
 use std::ops::Range;
 
-use coarsen_core::{by_bucket, parallel};
+use coarsen_core::parallel;
 use coarsen_mesh::{Mesh, Problem};
+use coarsen_sparse::by_bucket;
 
 use crate::aabb::mean_extent;
 use crate::components::bodies;

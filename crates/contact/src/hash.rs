@@ -13,8 +13,8 @@
 
 use std::ops::Range;
 
-use coarsen_core::Buckets;
 use coarsen_core::parallel::{self, Pieces};
+use coarsen_sparse::Buckets;
 
 use crate::aabb::mean_extent;
 use crate::error::positive;

@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`real`](Real), `numbers` | the trait of real numbers; `f32` and `f64` |
 //! | [`scalar`](Scalar) | scalars whose value may still be pending |
-//! | [`dual`](Dual) | numbers that carry a derivative |
 //! | [`vector`](Vector) | vector operations of Krylov methods; `host` implements them for `Vec<T>` |
 //! | `vector_loops` | the table of the loops over host vectors, compiled once for each type |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
@@ -19,19 +18,15 @@
 //! | [`monitor`](Monitor) | functions called while a solve runs |
 //! | [`cancel`](Cancel) | cancelling a setup from another thread |
 //! | [`report`](Report) | how a solve ended |
-//! | [`rebuild_policy`](RebuildPolicy) | when to rebuild, update, patch or keep a preconditioner |
 //! | [`parallel`] | parallel loops along a fixed tree; the same bits for any number of threads |
 //! | [`largest`](largest()) | the largest absolute value of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instruction set of the machine |
 //! | [`compiled`](Compiled) | kernels compiled once for both `f32` and `f64` |
-//! | [`buckets`](Buckets) | counting sort |
 //! | [`random`](SplitMix64) | reproducible pseudorandom numbers |
 //! | [`error`](Error) | failures of the machine or of the input |
 
-mod buckets;
 mod cancel;
 mod compiled;
-mod dual;
 mod error;
 mod largest;
 mod mixed_precision;
@@ -44,7 +39,6 @@ pub mod parallel;
 mod preconditioner;
 mod random;
 mod real;
-mod rebuild_policy;
 mod report;
 mod scalar;
 pub mod simd;
@@ -52,21 +46,18 @@ mod stop;
 mod vector;
 mod vector_loops;
 
-pub use buckets::{Buckets, by_bucket};
 pub use cancel::Cancel;
 pub use compiled::Compiled;
-pub use dual::Dual;
 pub use error::Error;
 pub use largest::largest;
 pub use mixed_precision::MixedPrecision;
-pub use monitor::{Every, History, Iteration, Monitor, RitzValues, every};
+pub use monitor::{Every, History, Iteration, Monitor, every};
 pub use narrow::F32Preconditioner;
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Identity, Preconditioner, PreconditionerKind};
 pub use random::SplitMix64;
 pub use real::{Real, power_of_two};
-pub use rebuild_policy::{Action, Decision, RebuildPolicy};
 pub use report::{Accepted, NotConverged, Outcome, Report};
 pub use scalar::{Dot, Scalar};
 pub use stop::Stop;

@@ -16,18 +16,10 @@ pub struct Iteration<'a, V: Vector> {
     /// The current solution, if the method has computed it. `Gmres` computes it only at restarts. `None` also
     /// if the square of ‖b‖₂ overflows or underflows, since methods then solve a scaled system.
     pub x: Option<&'a V>,
-    /// Ritz values of M⁻¹A, if the method computes them (`Cg` with `check_every` = 1).
-    pub ritz_values: Option<&'a dyn RitzValues>,
-}
-
-/// Eigenvalues of the projection of an operator onto the current Krylov space.
-pub trait RitzValues {
-    /// Estimates of the smallest and the largest eigenvalue; `None` before the first estimate. Both lie
-    /// between the extreme eigenvalues of the operator.
-    ///
-    /// They are computed when this function is called. The cost grows with the number of iterations, not with
-    /// the size of the system.
-    fn extremes(&self) -> Option<[f64; 2]>;
+    /// The smallest and the largest Ritz value of M⁻¹A, if the method computes them (`Cg` with `check_every` = 1); `None`
+    /// before the first. Both lie between the extreme eigenvalues of M⁻¹A. They are computed in the call, whose cost grows
+    /// with the number of iterations, not with the size of the system.
+    pub ritz_values: Option<&'a dyn Fn() -> Option<[f64; 2]>>,
 }
 
 impl<V: Vector> fmt::Display for Iteration<'_, V> {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, RowSets};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, RowSets, Transfers};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::driver::Type;
 use crate::error::same_length;
 use crate::memory::bytes;
-use crate::{DeviceBlocks, DeviceMatrix, DeviceRows, DeviceVector, Format, OnDevice};
+use crate::{Counters, DeviceBlocks, DeviceMatrix, DeviceRows, DeviceVector, Format, OnDevice};
 
 impl<V: Real, S: Real> Backend for OnDevice<V, S> {
     type Real = V;
@@ -25,6 +25,11 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
 
     fn is_remote(&self) -> bool {
         true
+    }
+
+    fn transfers(&self) -> Transfers {
+        let Counters { waits, uploads, sent, downloads, received, .. } = self.counters();
+        Transfers { waits, uploads, sent, downloads, received }
     }
 
     fn vector(&self, host: &[V]) -> Result<DeviceVector<V>, Error> {

@@ -11,7 +11,6 @@ use coarsen_core::{Error, LinearOperator, Real, Scalar, Vector};
 use coarsen_sparse::Bsr;
 
 use crate::driver::Type;
-use crate::matrix::BlockRows;
 use crate::program::{Kernel, Module};
 use crate::queue::{Arg, Items};
 use crate::{Device, DeviceBorder, OnDevice};

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicU64;
 
 use coarsen_core::Real;
 
-use crate::driver::Api;
+use crate::driver::Open;
 
-/// A device: its reported properties, and the API that opens it.
-#[derive(Clone, Debug)]
+/// A device: its reported properties, and the function that opens it.
+#[derive(Clone)]
 pub struct Device {
     /// Its name, such as `pthread-skylake-avx512`.
     pub name: String,
@@ -35,8 +35,8 @@ pub struct Device {
     pub local: usize,
     /// The size in bytes of the buffers of all places on it in this process.
     pub used: Arc<AtomicU64>,
-    /// The API that opens it.
-    pub api: Arc<dyn Api>,
+    /// Opens a queue on it.
+    pub open: Arc<Open>,
 }
 
 impl Device {
@@ -49,6 +49,13 @@ impl Device {
     pub fn first<T: Real>(all: &[Self]) -> Option<&Self> {
         let able = || all.iter().filter(|d| d.computes::<T>());
         able().find(|d| d.accelerator).or_else(|| able().next())
+    }
+}
+
+/// The same text as [`Display`](fmt::Display).
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

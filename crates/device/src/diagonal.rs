@@ -5,7 +5,7 @@ use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real};
 
 use crate::driver::Type;
 use crate::error::same_length;
-use crate::matrix::{BlockRows, Operand};
+use crate::matrix::Operand;
 use crate::memory::Buffer;
 use crate::program::{Entry, Module};
 use crate::queue::{Arg, Items};
@@ -40,18 +40,18 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     /// [`Error::Parameter`] for an ω that is not finite and positive, [`Error::TooLarge`] from 2³¹ block rows
     /// on, [`Error::Memory`] if D does not fit, [`Error::Build`] of the driver, and the errors of
     /// [`check`](Self::check).
-    pub fn new(a: &impl BlockRows<V, S>, omega: f64) -> Result<Self, SetupError> {
+    pub fn new<'a>(a: impl Into<Operand<'a, V, S>>, omega: f64) -> Result<Self, SetupError> {
         if !(omega > 0.0 && omega.is_finite()) {
             let (name, range) = ("DeviceJacobi::omega", "above 0 and finite");
             return Err(Error::Parameter { name, value: omega, range }.into());
         }
-        let operand = a.operand();
+        let operand = a.into();
         let size = operand.block.0;
         let zeros = DenseBlocks::new(size, vec![S::zero(); operand.rows * size * size])?;
         let blocks = DeviceBlocks::new(&operand.on.stored::<S>(), &zeros)?;
         let inversion = Inversion::new(operand.on)?;
         let mut built = Self { blocks, inversion, omega: V::from_f64(omega) };
-        built.update_on_device(a)?;
+        built.inversion.run(&operand, &built.blocks)?;
         built.check()?;
         Ok(built)
     }
@@ -65,8 +65,8 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     /// # Errors
     /// [`Error::Shape`] for another size, [`Error::Build`] of the driver, [`Error::Device`] if the place has
     /// failed.
-    pub fn update_on_device(&mut self, a: &impl BlockRows<V, S>) -> Result<(), Error> {
-        self.inversion.run(&a.operand(), &self.blocks)
+    pub fn update_on_device<'a>(&mut self, a: impl Into<Operand<'a, V, S>>) -> Result<(), Error> {
+        self.inversion.run(&a.into(), &self.blocks)
     }
 
     /// Checks that every diagonal block of the last update has an inverse with a positive diagonal. Waits
@@ -116,7 +116,7 @@ pub(crate) struct Inversion {
 const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
 
 /// Returns the kernels for the blocks of `a` and for their inverses `d`.
-fn module<V: Real, S: Real>(a: &Operand<'_, V>, d: &DeviceBlocks<V, S>) -> Module {
+fn module<V: Real, S: Real>(a: &Operand<'_, V, S>, d: &DeviceBlocks<V, S>) -> Module {
     let (size, tiny) = (d.size, S::EPSILON.as_f64() * d.size as f64);
     let options = format!(
         "-D STORED={} -D SIZE={size} -D SLICE={} -D DSLICE={} -D TINY={tiny:e}{}",
@@ -140,7 +140,7 @@ impl Inversion {
     /// Writes the inverses of the diagonal blocks to `d`.
     pub(crate) fn run<V: Real, S: Real>(
         &mut self,
-        a: &Operand<'_, V>,
+        a: &Operand<'_, V, S>,
         d: &DeviceBlocks<V, S>,
     ) -> Result<(), Error> {
         let ((rows, columns), size) = (a.block, d.size);
@@ -171,7 +171,7 @@ impl Inversion {
     /// [`run`](Self::run). Waits once.
     pub(crate) fn row_sum<V: Real, S: Real>(
         &self,
-        a: &Operand<'_, V>,
+        a: &Operand<'_, V, S>,
         d: &DeviceBlocks<V, S>,
     ) -> Result<f64, Error> {
         let mut queue = a.on.queue();

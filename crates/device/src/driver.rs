@@ -1,4 +1,4 @@
-//! The traits of a device API. Another API needs only new implementations of these traits.
+//! The interface of a device API. Another API needs only a [`Driver`] and a function that opens it.
 
 use std::any::Any;
 use std::fmt;
@@ -10,14 +10,9 @@ use crate::Device;
 /// A buffer; the driver chooses the concrete type.
 pub type Object = Box<dyn Any + Send + Sync>;
 
-/// A device API, such as OpenCL.
-pub trait Api: Send + Sync + fmt::Debug {
-    /// Opens one queue on a device of this API.
-    ///
-    /// # Errors
-    /// [`Error::Device`] if a call fails.
-    fn open(&self, device: &Device) -> Result<Box<dyn Driver>, Error>;
-}
+/// Opens one queue on a device: the function of a device API, such as OpenCL. It returns [`Error::Device`] if a call of the
+/// API fails.
+pub type Open = dyn Fn(&Device) -> Result<Box<dyn Driver>, Error> + Send + Sync;
 
 /// One queue of commands on a device. Commands run in the order in which they were enqueued.
 ///

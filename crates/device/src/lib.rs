@@ -5,7 +5,7 @@
 //! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. The host
 //! waits only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these waits.
 //!
-//! An API of devices, such as OpenCL, is a crate that implements [`Api`] and [`Driver`]: buffers, transfers,
+//! An API of devices, such as OpenCL, is a crate that implements [`Driver`] and opens it ([`Open`]): buffers, transfers,
 //! compilation, launches. Everything else is in this crate and does not depend on an API. A user needs only a
 //! list of [`Device`]s.
 //!
@@ -72,11 +72,11 @@ pub use blocks::DeviceBlocks;
 pub use border::DeviceBorder;
 pub use device::Device;
 pub use diagonal::DeviceJacobi;
-pub use driver::{Access, Api, Argument, Built, Driver, Kernel, Object, Recorded, Type};
+pub use driver::{Access, Argument, Built, Driver, Kernel, Object, Open, Recorded, Type};
 pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;
-pub use matrix::{BlockRows, DeviceMatrix, DeviceSymmetric, Format, Operand};
+pub use matrix::{DeviceMatrix, DeviceSymmetric, Format, Operand};
 pub use place::OnDevice;
 pub use queue::Counters;
 pub use rows::DeviceRows;

@@ -6,7 +6,6 @@ use coarsen_sparse::Bsr;
 
 use crate::diagonal::Inversion;
 use crate::galerkin::DeviceGalerkin;
-use crate::matrix::BlockRows;
 use crate::{DeviceBlocks, DeviceMatrix, OnDevice};
 
 impl<V: Real, S: Real> NumericPlace for OnDevice<V, S> {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Symmetry, Triangle, Witness};
+use super::symmetry::SINGLE;
+use super::{Triangle, Witness};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,7 +27,7 @@ impl fmt::Display for Severity {
 }
 
 /// A sample of scalar rows: the number of rows and the first few of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The number of rows.
     pub count: usize,
@@ -40,26 +41,31 @@ impl Sample {
 
     /// A sample of the given rows; `None` without rows.
     pub(super) fn of(rows: impl Iterator<Item = usize>) -> Option<Self> {
-        let mut sample = Self { count: 0, rows: Vec::new() };
-        for row in rows {
-            sample.count += 1;
-            if sample.rows.len() < Self::NAMED {
-                sample.rows.push(row);
-            }
-        }
-        (sample.count > 0).then_some(sample)
+        let mut sample = Self::default();
+        rows.for_each(|row| sample.add(row));
+        sample.found()
     }
 
-    /// Joins a sample of earlier rows and a sample of later rows.
-    pub(super) fn join(earlier: Option<Self>, later: Option<Self>) -> Option<Self> {
-        let (mut all, later) = match (earlier, later) {
-            (Some(earlier), Some(later)) => (earlier, later),
-            (earlier, later) => return earlier.or(later),
-        };
-        all.count += later.count;
-        let room = Self::NAMED - all.rows.len();
-        all.rows.extend(later.rows.into_iter().take(room));
-        Some(all)
+    /// Adds a row after those of the sample.
+    pub(super) fn add(&mut self, row: usize) {
+        self.count += 1;
+        if self.rows.len() < Self::NAMED {
+            self.rows.push(row);
+        }
+    }
+
+    /// The sample, if it has rows.
+    pub(super) fn found(&self) -> Option<Self> {
+        (self.count > 0).then(|| self.clone())
+    }
+
+    /// Joins a sample of some rows and a sample of others.
+    pub(super) fn join(mut self, other: Self) -> Self {
+        self.count += other.count;
+        self.rows.extend(other.rows);
+        self.rows.sort_unstable();
+        self.rows.truncate(Self::NAMED);
+        self
     }
 }
 
@@ -277,7 +283,7 @@ impl fmt::Display for Finding {
                     "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij \
                      have a_ji = 0; "
                 )?;
-                f.write_str(if *relative <= Symmetry::SINGLE {
+                f.write_str(if *relative <= SINGLE {
                     "that is the round-off of single precision: take CG with (A + A^T) / 2, or GMRES, \
                      BiCGStab or LU"
                 } else {

@@ -35,6 +35,7 @@ use coarsen_core::{Real, parallel};
 use coarsen_sparse::Bsr;
 
 use facts::Facts;
+use structure::{components, has_earlier_neighbors, one_component};
 
 /// The result of [`diagnose`]: numbers for programs; `Display` prints text.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,8 +53,9 @@ pub struct Diagnosis {
 /// The shape, pattern, diagonal, row sums, symmetry and 2x2 minors are inspected. Each finding lists the
 /// affected rows and a remedy. A matrix without findings may still be singular or indefinite. Tolerances are
 /// relative to the round-off of `T`, but at least 1e-12, because values in files are rounded.
-/// *Cost* one pass over the matrix on all threads, and beside it one on a single thread for the connected components.
-/// *Memory* 40 bytes per row, temporarily.
+/// *Cost* one pass over the matrix on all threads; and one on a single thread for the connected components, unless each node but
+/// the first is coupled to an earlier one.
+/// *Memory* 16 bytes per row, temporarily.
 ///
 /// ```
 /// use coarsen_diagnose::{Definiteness, diagnose};
@@ -65,15 +67,21 @@ pub struct Diagnosis {
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
 pub fn diagnose<T: Real>(a: &Bsr<T>) -> Diagnosis {
-    let (structure, facts) = (|| Structure::of(a), || Facts::of(a));
-    let ((structure, components), (facts, tally, halves)) =
-        if parallel::worth(4 * a.nnz()) { parallel::join(structure, facts) } else { (structure(), facts()) };
+    let (components, facts) = match parallel::worth(4 * a.nnz()) && !has_earlier_neighbors(a) {
+        true => parallel::join(|| components(a), || Facts::of(a)),
+        false => {
+            let facts = Facts::of(a);
+            let connected = facts.halves.is_connected().then(|| one_component(a));
+            (connected.or_else(|| components(a)), facts)
+        }
+    };
+    let structure = Structure::of(a, components.as_ref());
     let mut findings = structure.findings();
-    findings.extend(facts.findings(&tally));
+    findings.extend(facts.findings(a));
     let square = structure.rows == structure.columns && structure.block.0 == structure.block.1;
-    let values = (square && facts.not_finite.is_none()).then(|| {
-        let (values, floating) = Values::of(a, (&facts, &tally, halves), components.as_ref());
-        findings.extend(values.findings(&facts, &floating));
+    let values = (square && facts.tally.not_finite.count == 0).then(|| {
+        let (values, floating) = Values::of(a, &facts, components.as_ref());
+        findings.extend(values.findings(&facts, &floating, structure.rows));
         values
     });
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity()));

@@ -19,10 +19,6 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries == 0 && self.diagonal == 0.0
-    }
-
     /// Whether the diagonal entry is the only nonzero entry of the row.
     pub(super) fn is_alone(&self) -> bool {
         self.entries == 0 && self.diagonal != 0.0

@@ -57,15 +57,17 @@ impl Structure {
     /// arithmetic speed, while sparse methods are limited by memory traffic.
     const DENSE: f64 = 0.25;
 
-    /// Computes the properties, and the components if the pattern is square.
-    pub(super) fn of<T: Real>(a: &Bsr<T>) -> (Self, Option<Classes>) {
+    /// Computes the properties. A square pattern has components.
+    pub(super) fn of<T: Real>(a: &Bsr<T>, components: Option<&Classes>) -> Self {
         let ((rows, columns), (pattern, block)) = (a.shape(), (a.pattern(), a.block()));
         let lengths = pattern.offsets().windows(2).map(|ends| (ends[1] - ends[0]) * block.1);
         let widen =
             |all: Option<(usize, usize)>, n: usize| Some(all.map_or((n, n), |(a, b)| (a.min(n), b.max(n))));
         let row_lengths = lengths.fold(None, widen).unwrap_or((0, 0));
-        let components = (pattern.rows() == pattern.columns()).then(|| components(a));
-        let sizes = components.as_ref().map_or(vec![], Classes::sizes);
+        let sizes = components.map_or(vec![], |components| match components.count() {
+            1 => vec![pattern.rows()],
+            _ => components.sizes(),
+        });
         let scalar = size_of::<T>() + size_of::<u32>();
         let offsets = (rows + 1) * size_of::<usize>();
         let memory = Memory {
@@ -76,7 +78,7 @@ impl Structure {
             dense: rows.saturating_mul(columns).saturating_mul(size_of::<T>()),
         };
         let square_scalars = block == (1, 1) && rows == columns;
-        let structure = Self {
+        Self {
             rows,
             columns,
             block,
@@ -88,8 +90,7 @@ impl Structure {
             largest_component: sizes.iter().copied().max().unwrap_or(0),
             blocking: if square_scalars { Blocking::best(pattern) } else { None },
             memory,
-        };
-        (structure, components)
+        }
     }
 
     pub(super) fn findings(&self) -> Vec<Finding> {
@@ -110,12 +111,26 @@ impl Structure {
     }
 }
 
-/// The connected components of a matrix with a square pattern, numbered by their first nodes. Nodes i and j are
-/// connected if block (i, j) or (j, i) holds a nonzero: zeros that are stored connect nothing.
+/// Whether each of the first nodes but one is stored with an earlier neighbour, as in the usual orders of a grid.
+pub(super) fn has_earlier_neighbors<T: Real>(a: &Bsr<T>) -> bool {
+    let first = 1..a.pattern().rows().min(64);
+    first.into_iter().all(|i| a.pattern().row(i).first().is_some_and(|&j| (j as usize) < i))
+}
+
+/// All nodes in one component.
+pub(super) fn one_component<T: Real>(a: &Bsr<T>) -> Classes {
+    Classes::new(1, vec![0; a.pattern().rows()]).expect("all nodes are in component 0")
+}
+
+/// The connected components of a matrix with a square pattern, numbered by their first nodes; `None` for others. Nodes i and j
+/// are connected if block (i, j) or (j, i) holds a nonzero: zeros that are stored connect nothing.
 ///
 /// *Cost* one pass over the pattern, and one over the blocks of nodes that are not joined yet; 4 bytes per node.
-fn components<T: Real>(a: &Bsr<T>) -> Classes {
+pub(super) fn components<T: Real>(a: &Bsr<T>) -> Option<Classes> {
     let pattern = a.pattern();
+    if pattern.rows() != pattern.columns() {
+        return None;
+    }
     // A forest; the roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
     for i in 0..pattern.rows() {
@@ -141,7 +156,7 @@ fn components<T: Real>(a: &Bsr<T>) -> Classes {
             parent[parent[i] as usize]
         };
     }
-    Classes::new(count as usize, parent).expect("components are numbered below their count")
+    Some(Classes::new(count as usize, parent).expect("components are numbered below their count"))
 }
 
 /// Returns the root of a node and halves the path to the root.

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use coarsen_core::Real;
+use coarsen_sparse::Bsr;
 
+use super::Finding;
 use super::halves::Halves;
 use super::pair::Pair;
-use super::row::Row;
-use super::{Finding, Sample};
+use super::tally::Tally;
 
 /// The difference between A and Aᵀ.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +22,8 @@ pub struct Symmetry {
     pub worst: Option<(usize, usize, f64, f64)>,
     /// `relative` without the rows and columns of unknowns whose row has only a diagonal entry.
     pub relative_unconstrained: f64,
-    /// The round-off of the matrix: √ε of its scalars. Smaller differences are ignored.
-    pub tolerance: f64,
+    /// The largest difference of a symmetric matrix: [`Bsr::symmetry_tolerance`].
+    tolerance: f64,
     /// The only triangle that has nonzeros off the diagonal, if there is one.
     pub triangle: Option<Triangle>,
 }
@@ -36,16 +37,14 @@ pub enum Triangle {
     Upper,
 }
 
-impl Symmetry {
-    /// The relative difference up to which A is symmetric to single precision: 4 ε of `f32`.
-    ///
-    /// *Use* to decide whether to replace A by (A + Aᵀ) / 2: entries that were computed or stored in `f32` differ by as
-    /// much. The product with A, and so the residual, should stay that of the given A.
-    pub const SINGLE: f64 = 4.0 * f32::EPSILON as f64;
+/// The relative difference up to which A is symmetric to single precision: 4 ε of `f32`. Entries that were computed or
+/// stored in `f32` differ by as much.
+pub(super) const SINGLE: f64 = 4.0 * f32::EPSILON as f64;
 
+impl Symmetry {
     /// The comparison of a matrix with `off` nonzeros off its diagonal. Also returns the pair of rows with the largest
     /// ratio near 1 or above, for [`Definiteness`](super::Definiteness).
-    pub(super) fn of<T: Real>(halves: Halves, off: usize) -> (Self, Option<Pair>) {
+    pub(super) fn of<T: Real>(halves: &Halves, off: usize) -> (Self, Option<Pair>) {
         let one_sided = halves.above + halves.below;
         let triangle = match off > 0 && one_sided == off {
             true if halves.below == 0 => Some(Triangle::Upper),
@@ -57,23 +56,26 @@ impl Symmetry {
             relative: halves.relative,
             worst: halves.worst,
             relative_unconstrained: halves.unconstrained,
-            tolerance: T::EPSILON.as_f64().sqrt(),
+            tolerance: Bsr::<T>::symmetry_tolerance().as_f64(),
             triangle,
         };
         (symmetry, halves.pair)
     }
 
-    /// Whether A = Aᵀ up to half the digits of its numbers, which is enough for CG.
+    /// Whether A = Aᵀ up to [`Bsr::symmetry_tolerance`], half of the digits, which is enough for CG.
     pub fn holds(&self) -> bool {
         self.relative <= self.tolerance
     }
 
-    /// Whether A = Aᵀ up to [`SINGLE`](Self::SINGLE), or [`holds`](Self::holds).
+    /// Whether A [is symmetric](Self::holds), or A = Aᵀ up to 4 ε of `f32`, as if it was computed in `f32`.
+    ///
+    /// *Use* to decide whether to build a preconditioner of (A + Aᵀ) / 2. CG then multiplies by the given A, so that
+    /// residuals are those of the given system.
     pub fn holds_in_single(&self) -> bool {
-        self.holds() || self.relative <= Self::SINGLE
+        self.holds() || self.relative <= SINGLE
     }
 
-    pub(super) fn finding(&self, rows: &[Row], round_off: f64) -> Option<Finding> {
+    pub(super) fn finding(&self, tally: &Tally, round_off: f64) -> Option<Finding> {
         let &(i, j, ij, ji) = self.worst.as_ref()?;
         let relative = self.relative;
         if relative <= round_off {
@@ -86,8 +88,8 @@ impl Symmetry {
             return Some(Finding::OneTriangle(triangle));
         }
         if self.relative_unconstrained <= self.tolerance {
-            let alone = (0..rows.len()).filter(|&i| rows[i].is_alone());
-            return Sample::of(alone).map(Finding::OneSidedConstraints);
+            let alone = tally.fixed.clone().join(tally.diagonal_only.clone());
+            return alone.found().map(Finding::OneSidedConstraints);
         }
         Some(Finding::Unsymmetric { pair: (i, j), values: (ij, ji), relative, one_sided: self.one_sided })
     }

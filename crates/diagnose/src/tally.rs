@@ -1,49 +1,58 @@
 //! Counts over the rows.
 
+use super::Sample;
 use super::row::Row;
 
-/// Counts over the rows.
-#[derive(Clone, Copy)]
+/// Counts over the rows; the first rows, where a finding names them.
+#[derive(Clone)]
 pub(super) struct Tally {
-    pub(super) positive_diagonal: usize,
-    pub(super) negative_diagonal: usize,
-    pub(super) not_finite: usize,
-    pub(super) empty: usize,
-    /// The number of nonempty rows with a zero diagonal entry.
-    pub(super) zero_diagonal: usize,
-    pub(super) fixed: usize,
-    pub(super) diagonal_only: usize,
-    pub(super) weak: usize,
+    pub(super) positive_diagonal: Sample,
+    pub(super) negative_diagonal: Sample,
+    pub(super) not_finite: Sample,
+    pub(super) empty: Sample,
+    /// Nonempty rows with a zero diagonal entry.
+    pub(super) zero_diagonal: Sample,
+    /// Rows of the identity.
+    pub(super) fixed: Sample,
+    /// Rows whose only nonzero is a diagonal entry other than 1.
+    pub(super) diagonal_only: Sample,
+    /// Rows that are not diagonally dominant.
+    pub(super) weak: Sample,
+    /// Rows with an off-diagonal entry of the sign of the diagonal.
+    pub(super) same_sign: Sample,
     /// The number of strictly dominant rows.
     pub(super) strict: usize,
     /// The number of rows with other nonzeros whose sum vanishes.
     pub(super) vanishing: usize,
-    /// The number of off-diagonal nonzeros.
+    /// The number of off-diagonal nonzeros, and of those with the sign of the diagonal.
     pub(super) off: usize,
-    /// The number of off-diagonal nonzeros with the sign of the diagonal.
-    pub(super) same_sign: usize,
-    /// The smallest and largest absolute diagonal entry of rows with other nonzeros.
-    pub(super) range: (f64, f64),
+    pub(super) same_sign_entries: usize,
+    /// The smallest and largest absolute diagonal entry of rows with other nonzeros, and the first rows that have them.
+    pub(super) range: [(f64, usize); 2],
     /// The largest absolute diagonal entry above [`PRESCRIBED`] times the other entries of its row.
     huge: f64,
 }
 
 impl Default for Tally {
     fn default() -> Self {
+        let [positive_diagonal, negative_diagonal, not_finite, empty, zero_diagonal]: [Sample; 5] =
+            Default::default();
+        let [fixed, diagonal_only, weak, same_sign]: [Sample; 4] = Default::default();
         Self {
-            positive_diagonal: 0,
-            negative_diagonal: 0,
-            not_finite: 0,
-            empty: 0,
-            zero_diagonal: 0,
-            fixed: 0,
-            diagonal_only: 0,
-            weak: 0,
+            positive_diagonal,
+            negative_diagonal,
+            not_finite,
+            empty,
+            zero_diagonal,
+            fixed,
+            diagonal_only,
+            weak,
+            same_sign,
             strict: 0,
             vanishing: 0,
             off: 0,
-            same_sign: 0,
-            range: (f64::INFINITY, 0.0),
+            same_sign_entries: 0,
+            range: [(f64::INFINITY, 0), (0.0, 0)],
             huge: 0.0,
         }
     }
@@ -57,55 +66,66 @@ const PRESCRIBED: f64 = 1e15;
 const ABOVE_MEDIAN: f64 = 1e10;
 
 impl Tally {
-    /// Counts a row.
-    pub(super) fn add(&mut self, row: &Row, tolerance: f64) {
+    /// Counts row i, after those before it.
+    #[inline]
+    pub(super) fn add(&mut self, i: usize, row: &Row, tolerance: f64) {
         let (d, others) = (row.diagonal, row.entries > 0);
-        self.positive_diagonal += usize::from(d > 0.0);
-        self.negative_diagonal += usize::from(d < 0.0);
-        self.empty += usize::from(d == 0.0 && !others);
-        self.zero_diagonal += usize::from(d == 0.0 && others);
-        self.fixed += usize::from(d == 1.0 && !others);
-        self.diagonal_only += usize::from(row.is_alone() && d != 1.0);
         let slack = row.slack(tolerance);
-        self.not_finite += usize::from(!row.finite);
-        self.weak += usize::from(slack < 0.0);
+        for (is, rows) in [
+            (d > 0.0, &mut self.positive_diagonal),
+            (slack < 0.0, &mut self.weak),
+            (row.same_sign > 0, &mut self.same_sign),
+            (d < 0.0, &mut self.negative_diagonal),
+            (!row.finite, &mut self.not_finite),
+            (row.finite && d == 0.0 && !others, &mut self.empty),
+            (d == 0.0 && others, &mut self.zero_diagonal),
+            (d == 1.0 && !others, &mut self.fixed),
+            (row.is_alone() && d != 1.0, &mut self.diagonal_only),
+        ] {
+            if is {
+                rows.add(i);
+            }
+        }
         self.strict += usize::from(slack > 0.0);
         self.vanishing += usize::from(row.sums_vanish && others);
         self.off += row.entries as usize;
-        self.same_sign += row.same_sign as usize;
+        self.same_sign_entries += row.same_sign as usize;
         if others && d != 0.0 {
-            self.range = (self.range.0.min(d.abs()), self.range.1.max(d.abs()));
+            let [least, most] = self.range;
+            self.range = [smaller(least, (d.abs(), i)), larger(most, (d.abs(), i))];
         }
         if d.abs() > PRESCRIBED * row.off {
             self.huge = self.huge.max(d.abs());
         }
     }
 
-    pub(super) fn join(self, other: Self) -> Self {
+    pub(super) fn join(self, later: Self) -> Self {
         Self {
-            positive_diagonal: self.positive_diagonal + other.positive_diagonal,
-            negative_diagonal: self.negative_diagonal + other.negative_diagonal,
-            not_finite: self.not_finite + other.not_finite,
-            empty: self.empty + other.empty,
-            zero_diagonal: self.zero_diagonal + other.zero_diagonal,
-            fixed: self.fixed + other.fixed,
-            diagonal_only: self.diagonal_only + other.diagonal_only,
-            weak: self.weak + other.weak,
-            strict: self.strict + other.strict,
-            vanishing: self.vanishing + other.vanishing,
-            off: self.off + other.off,
-            same_sign: self.same_sign + other.same_sign,
-            range: (self.range.0.min(other.range.0), self.range.1.max(other.range.1)),
-            huge: self.huge.max(other.huge),
+            positive_diagonal: self.positive_diagonal.join(later.positive_diagonal),
+            negative_diagonal: self.negative_diagonal.join(later.negative_diagonal),
+            not_finite: self.not_finite.join(later.not_finite),
+            empty: self.empty.join(later.empty),
+            zero_diagonal: self.zero_diagonal.join(later.zero_diagonal),
+            fixed: self.fixed.join(later.fixed),
+            diagonal_only: self.diagonal_only.join(later.diagonal_only),
+            weak: self.weak.join(later.weak),
+            same_sign: self.same_sign.join(later.same_sign),
+            strict: self.strict + later.strict,
+            vanishing: self.vanishing + later.vanishing,
+            off: self.off + later.off,
+            same_sign_entries: self.same_sign_entries + later.same_sign_entries,
+            range: [smaller(self.range[0], later.range[0]), larger(self.range[1], later.range[1])],
+            huge: self.huge.max(later.huge),
         }
     }
 
-    /// The rows whose diagonal entry is above both limits, in ascending order.
-    pub(super) fn prescribed(&self, rows: &[Row]) -> Vec<usize> {
+    /// The rows whose diagonal entry is above both limits, in ascending order; `rows` computes the properties of all rows.
+    pub(super) fn prescribed(&self, rows: impl FnOnce() -> Vec<Row>) -> Vec<usize> {
         let exceeds = |row: &Row| row.diagonal.abs() > PRESCRIBED * row.off;
-        if self.huge <= ABOVE_MEDIAN * self.range.0 {
+        if self.huge <= ABOVE_MEDIAN * self.range[0].0 {
             return Vec::new();
         }
+        let rows = rows();
         let others = rows.iter().filter(|row| row.diagonal != 0.0 && !exceeds(row));
         let mut sizes: Vec<f64> = others.map(|row| row.diagonal.abs()).collect();
         if sizes.is_empty() {
@@ -119,6 +139,16 @@ impl Tally {
 
     /// Whether any diagonal entry is zero, in an empty or a nonempty row.
     pub(super) fn any_zero(&self) -> bool {
-        self.empty + self.zero_diagonal > 0
+        self.empty.count + self.zero_diagonal.count > 0
     }
+}
+
+/// The smaller of two numbers, the first if they are equal.
+fn smaller(first: (f64, usize), second: (f64, usize)) -> (f64, usize) {
+    if second.0 < first.0 { second } else { first }
+}
+
+/// The larger of two numbers, the first if they are equal.
+fn larger(first: (f64, usize), second: (f64, usize)) -> (f64, usize) {
+    if second.0 > first.0 { second } else { first }
 }

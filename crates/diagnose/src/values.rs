@@ -6,9 +6,6 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Classes};
 
 use super::facts::Facts;
-use super::halves::Halves;
-use super::row::Row;
-use super::tally::Tally;
 use super::{Definiteness, Finding, Sample, Symmetry};
 
 /// The properties of the values of a square finite matrix.
@@ -48,47 +45,39 @@ pub struct Values {
 
 impl Values {
     /// The properties of the values, and the first rows of components with vanishing row sums.
-    pub(super) fn of<T: Real>(
-        a: &Bsr<T>,
-        (facts, tally, halves): (&Facts, &Tally, Halves),
-        components: Option<&Classes>,
-    ) -> (Self, Vec<usize>) {
-        let (symmetry, pair) = Symmetry::of::<T>(halves, tally.off);
-        let definiteness = Definiteness::of(a, facts, tally, (&symmetry, pair), components);
-        let (least, most) = tally.range;
+    pub(super) fn of<T: Real>(a: &Bsr<T>, facts: &Facts, components: Option<&Classes>) -> (Self, Vec<usize>) {
+        let tally = &facts.tally;
+        let (symmetry, pair) = Symmetry::of::<T>(&facts.halves, tally.off);
+        let definiteness = Definiteness::of(a, facts, (&symmetry, pair), components);
+        let [(least, _), (most, _)] = tally.range;
         let share = |part: usize, all: usize| part as f64 / all.max(1) as f64;
-        let floating = components.map_or(vec![], |c| floating(facts, tally, c));
+        let floating = components.map_or(vec![], |c| floating(a, facts, c));
         let values = Self {
             definiteness,
             symmetry,
-            nonzeros: tally.off + tally.positive_diagonal + tally.negative_diagonal,
-            empty: tally.empty,
-            zero_diagonal: tally.zero_diagonal,
-            negative_diagonal: tally.negative_diagonal,
-            fixed: tally.fixed,
-            diagonal_only: tally.diagonal_only,
+            nonzeros: tally.off + tally.positive_diagonal.count + tally.negative_diagonal.count,
+            empty: tally.empty.count,
+            zero_diagonal: tally.zero_diagonal.count,
+            negative_diagonal: tally.negative_diagonal.count,
+            fixed: tally.fixed.count,
+            diagonal_only: tally.diagonal_only.count,
             diagonal_range: if most > 0.0 { (least, most) } else { (0.0, 0.0) },
-            not_dominant: share(tally.weak, facts.rows.len()),
-            positive_off_diagonal: share(tally.same_sign, tally.off),
+            not_dominant: share(tally.weak.count, a.shape().0),
+            positive_off_diagonal: share(tally.same_sign_entries, tally.off),
             floating: floating.len(),
-            prescribed: tally.prescribed(&facts.rows),
+            prescribed: tally.prescribed(|| facts.rows(a)),
         };
         (values, floating)
     }
 
-    pub(super) fn findings(&self, facts: &Facts, floating: &[usize]) -> Vec<Finding> {
-        let rows = &facts.rows;
-        let mut findings = Vec::from_iter(self.symmetry.finding(&facts.rows, facts.tolerance));
-        // A sample costs a pass over the rows, so it is computed only if the count is positive.
-        let sample =
-            |seen: bool, is: &(dyn Fn(&Row) -> bool + Sync)| if seen { facts.sample(is) } else { None };
-        let negative = sample(self.negative_diagonal > 0, &|row| row.diagonal < 0.0);
-        findings.extend(match negative {
-            Some(sample) if sample.count == rows.len() => Some(Finding::AllNegative),
+    pub(super) fn findings(&self, facts: &Facts, floating: &[usize], n: usize) -> Vec<Finding> {
+        let tally = &facts.tally;
+        let mut findings = Vec::from_iter(self.symmetry.finding(tally, facts.tolerance));
+        findings.extend(match tally.negative_diagonal.found() {
+            Some(rows) if rows.count == n => Some(Finding::AllNegative),
             other => other.map(Finding::NegativeDiagonal),
         });
-        let zero = sample(self.zero_diagonal > 0, &|row| row.diagonal == 0.0 && !row.is_empty());
-        findings.extend(zero.map(Finding::ZeroDiagonal));
+        findings.extend(tally.zero_diagonal.found().map(Finding::ZeroDiagonal));
         if let Definiteness::Indefinite(witness) = &self.definiteness {
             findings.push(Finding::Indefinite(witness.clone()));
         }
@@ -96,37 +85,33 @@ impl Values {
             findings.push(Finding::Floating { components: floating.len(), rows });
         }
         let prescribed = Sample::of(self.prescribed.iter().copied()).map(Finding::Prescribed);
-        let (least, most) = self.diagonal_range;
-        if most > Facts::SCALE * least && prescribed.is_none() {
-            let is = |row: &Row, size: f64| row.entries > 0 && row.diagonal.abs() == size;
-            let row = |size: f64| rows.iter().position(|row| is(row, size)).unwrap_or(0);
-            findings.push(Finding::Scale { least: (row(least), least), most: (row(most), most) });
+        let [(low, least), (high, most)] = tally.range;
+        if high > Facts::SCALE * low && prescribed.is_none() {
+            findings.push(Finding::Scale { least: (least, low), most: (most, high) });
         }
         findings.extend(prescribed);
-        let fixed = sample(self.fixed > 0, &|row| row.is_alone() && row.diagonal == 1.0);
-        findings.extend(fixed.map(Finding::Fixed));
-        let alone = sample(self.diagonal_only > 0, &|row| row.is_alone() && row.diagonal != 1.0);
-        findings.extend(alone.map(Finding::DiagonalOnly));
-        let weak = sample(self.not_dominant > 0.0, &|row| row.slack(facts.tolerance) < 0.0);
-        findings.extend(weak.map(|rows| Finding::NotDominant { share: self.not_dominant, rows }));
+        findings.extend(tally.fixed.found().map(Finding::Fixed));
+        findings.extend(tally.diagonal_only.found().map(Finding::DiagonalOnly));
+        let share = self.not_dominant;
+        findings.extend(tally.weak.found().map(|rows| Finding::NotDominant { share, rows }));
         let share = self.positive_off_diagonal;
-        let positive = sample(share > 0.0, &|row| row.same_sign > 0);
-        findings.extend(positive.map(|rows| Finding::PositiveOffDiagonal { share, rows }));
+        findings.extend(tally.same_sign.found().map(|rows| Finding::PositiveOffDiagonal { share, rows }));
         findings
     }
 }
 
 /// The first scalar row of each component that has several nodes and vanishing row sums.
-fn floating(facts: &Facts, tally: &Tally, components: &Classes) -> Vec<usize> {
+fn floating<T: Real>(a: &Bsr<T>, facts: &Facts, components: &Classes) -> Vec<usize> {
     const NONE: usize = usize::MAX;
-    if tally.vanishing == 0 || components.count() == 1 && tally.vanishing < facts.rows.len() {
-        return vec![];
+    let (n, vanishing) = (a.shape().0, facts.tally.vanishing);
+    if vanishing == 0 || components.count() == 1 {
+        return if vanishing == n && n > 0 { vec![0] } else { vec![] };
     }
-    let b = facts.rows.len() / components.of().len().max(1);
+    let (b, rows) = (a.block().0, facts.rows(a));
     let mut first = vec![NONE; components.count()];
     let mut floats = vec![true; components.count()];
     for (node, &component) in components.of().iter().enumerate() {
-        let rows = &facts.rows[node * b..(node + 1) * b];
+        let rows = &rows[node * b..(node + 1) * b];
         let vanish = rows.iter().all(|row| row.sums_vanish && row.entries > 0);
         floats[component as usize] &= vanish;
         first[component as usize] = first[component as usize].min(node * b);

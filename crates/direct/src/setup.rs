@@ -10,7 +10,7 @@ use crate::{Dense, Direct, DirectError, Factor, PseudoInverse};
 /// on the host for every backend: see [`Hosted`].
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup, UpdateExt};
+/// use coarsen_backend::{Cpu, Setup, Update};
 /// use coarsen_core::Preconditioner;
 /// use coarsen_direct::Direct;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;

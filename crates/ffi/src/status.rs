@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use coarsen::auto::AutoError;
+use coarsen::backend::SetupError;
 use coarsen::{AnyError, Error};
 
 /// How a call ended. Unless it is COARSEN_STATUS_OK, coarsen_last_error() is the message.
@@ -57,11 +57,15 @@ impl Failure {
 pub(crate) fn raise(error: impl Into<AnyError>) -> Failure {
     let error = error.into();
     let status = match &error {
-        AnyError::NotConverged(_)
-        | AnyError::Core(Error::NotConverged(_))
-        | AnyError::Auto(AutoError::NotConverged(_)) => coarsen_status::NotConverged,
+        AnyError::NotConverged(_) | AnyError::Core(Error::NotConverged(_)) | AnyError::Auto(_) => {
+            coarsen_status::NotConverged
+        }
+        AnyError::Core(error) | AnyError::Setup(SetupError::Place(error)) => match error {
+            Error::Threads { .. } | Error::Memory { .. } => coarsen_status::OutOfResources,
+            _ => coarsen_status::InvalidArgument,
+        },
+        AnyError::Setup(SetupError::Matrix(_)) => coarsen_status::InvalidArgument,
         AnyError::Setup(_) | AnyError::Direct(_) => coarsen_status::SetupFailed,
-        AnyError::Core(Error::Threads { .. } | Error::Memory { .. }) => coarsen_status::OutOfResources,
         _ => coarsen_status::InvalidArgument,
     };
     Failure { status, message: error.to_string() }

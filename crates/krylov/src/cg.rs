@@ -13,8 +13,7 @@
 //! Step numbers at line ends follow Saad 2003, Algorithm 9.1.
 
 use coarsen_core::{
-    Error, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Real, Report, RitzValues, Scalar,
-    Stop, Vector,
+    Error, LinearOperator, Monitor, Preconditioner, PreconditionerKind, Real, Report, Scalar, Stop, Vector,
 };
 use num_traits::{Float, One, Zero};
 
@@ -133,7 +132,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
                     if keeps_coefficients {
                         lanczos.push_step(positive[0].value.as_f64(), positive[1].value.as_f64());
                     }
-                    test.check_positive(rr, positive, x, Some(&*lanczos))?;
+                    test.check_positive(rr, positive, x, Some(&|| lanczos.extremes()))?;
                     if let Some(share) = self.replace_residual
                         && rr.sqrt() <= share * test.recomputed
                     {

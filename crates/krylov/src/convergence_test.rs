@@ -2,9 +2,7 @@
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use coarsen_core::{
-    Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, RitzValues, Scalar, Stop, Vector,
-};
+use coarsen_core::{Dot, Error, Iteration, LinearOperator, Monitor, Outcome, Real, Scalar, Stop, Vector};
 use num_traits::{Float, one, zero};
 
 use crate::scaling::measure;
@@ -47,7 +45,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         rr: V::Real,
         [rho, curvature]: [Dot<V::Real>; 2],
         x: &V,
-        ritz_values: Option<&dyn RitzValues>,
+        ritz_values: Option<&dyn Fn() -> Option<[f64; 2]>>,
     ) -> ControlFlow<Outcome> {
         let positive = [(Outcome::IndefinitePreconditioner, rho), (Outcome::IndefiniteOperator, curvature)];
         self.check_all(rr, &positive, Some(x), ritz_values)
@@ -58,7 +56,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         rr: V::Real,
         positive: &[(Outcome, Dot<V::Real>)],
         x: Option<&V>,
-        ritz_values: Option<&dyn RitzValues>,
+        ritz_values: Option<&dyn Fn() -> Option<[f64; 2]>>,
     ) -> ControlFlow<Outcome> {
         let residual = rr.sqrt();
         if !residual.is_finite() || positive.iter().any(|(_, dot)| !dot.value.is_finite()) {
@@ -93,7 +91,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         &mut self,
         residual: V::Real,
         x: Option<&V>,
-        ritz_values: Option<&dyn RitzValues>,
+        ritz_values: Option<&dyn Fn() -> Option<[f64; 2]>>,
     ) -> ControlFlow<Outcome> {
         let (number, relative) = (self.iterations, residual / self.scale);
         match self.monitor.observe(&Iteration { number, residual, relative, x, ritz_values }) {

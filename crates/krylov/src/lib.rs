@@ -52,8 +52,8 @@ mod spectrum;
 
 pub use coarsen_core::{
     Accepted, Dot, Error, FromFn, History, Identity, Iteration, LinearOperator, MixedPrecision, Monitor,
-    NotConverged, Outcome, Preconditioner, PreconditionerKind, Real, Report, RitzValues, Scalar, Stop,
-    Vector, every, from_fn, parallel,
+    NotConverged, Outcome, Preconditioner, PreconditionerKind, Real, Report, Scalar, Stop, Vector, every,
+    from_fn, parallel,
 };
 
 pub use bicgstab::BiCgStab;

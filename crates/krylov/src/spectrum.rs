@@ -26,9 +26,7 @@ use std::mem;
 use std::ops::Range;
 
 use coarsen_core::parallel::{LEAF, each, worth};
-use coarsen_core::{
-    Dot, Error, LinearOperator, Preconditioner, Real, RitzValues, Scalar, SplitMix64, Vector,
-};
+use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Scalar, SplitMix64, Vector};
 use num_traits::zero;
 
 use crate::convergence_test::round_off;
@@ -368,11 +366,11 @@ impl Interval {
     }
 }
 
-impl RitzValues for Tridiagonal {
+impl Tridiagonal {
     /// The smallest and the largest eigenvalue; `None` without rows, or if a row is not finite.
     ///
     /// Accurate to six digits. *Cost* 20 to 64 bisections in half as many passes of six independent divisions per row.
-    fn extremes(&self) -> Option<[f64; 2]> {
+    pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
         let n = self.rows.len();
         let couple = |j: usize| self.rows.get(j).map_or(0.0, |row| row.1.sqrt());
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -55,7 +55,7 @@ impl<'a, T: Real> Grid<'a, T> {
     }
 
     /// Returns the level at `depth` with the matrix `a`; `coarse` is the step from `depth` − 1.
-    pub(crate) fn below<X>(coarse: &'a Coarse<T, X>, a: &'a Bsr<T>, depth: usize) -> Self {
+    pub(crate) fn below<X: ?Sized>(coarse: &'a Coarse<T, X>, a: &'a Bsr<T>, depth: usize) -> Self {
         let (near_kernel, positions) = (coarse.near_kernel.as_ref(), coarse.positions.as_deref());
         Self { near_kernel, positions, links: coarse.links.as_ref(), depth, ..Self::new(a) }
     }
@@ -70,7 +70,7 @@ impl<T> Grid<'_, T> {
 
 /// The step from a grid to the next coarser grid; `X` is private data of the method.
 #[derive(Clone, Debug)]
-pub struct Coarse<T, X = ()> {
+pub struct Coarse<T, X: ?Sized = ()> {
     /// P: from coarse to fine unknowns, in blocks of b x k. Blocks are stored in full, as weights, or as
     /// identities.
     pub prolongation: Prolongation<T>,
@@ -127,9 +127,9 @@ impl<T, X> Coarse<T, X> {
 /// [`coarsen`](Self::coarsen) and [`name`](Self::name), and the other four functions only to improve on their
 /// defaults. As a template, *copy* [`Geometric`](crate::Geometric), or the crate of
 /// Ruge-Stueben coarsening, which have one file each.
-pub trait Coarsening<T: Real>: Clone {
+pub trait Coarsening<T: Real>: Clone + Send + 'static {
     /// The data stored with each step in addition to the transfers; `()` for no data.
-    type State: Clone;
+    type State: Clone + Send + 'static;
 
     /// Returns the next coarser grid, or `None` if the grid cannot be coarsened further. `above` is the state
     /// of the step to `fine`, `None` on the finest level.

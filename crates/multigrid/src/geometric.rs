@@ -103,7 +103,7 @@ impl Geometric {
         }
         let columns = coarse.iter().product::<usize>();
         let p = Prolongation::weights(
-            assembly::from_blocks(nodes, columns, (1, 1), &places, &values)?,
+            assembly::from_blocks((nodes, columns), (1, 1), &places, &values)?,
             unknowns,
         )?;
         Ok(Some((p, coarse)))

@@ -3,12 +3,13 @@
 //! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop,
 //! cycles, updates and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`. Methods are crates
 //! over this one: `coarsen-smoothed-aggregation`, `coarsen-skinning`, `coarsen-node-embedding`, `coarsen-ruge-stueben`.
+//! A program on this crate alone, or on the crate of one method, needs no other one ([`SmootherRecipe`] has an example).
 //!
 //! | file | what |
 //! |---|---|
 //! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, the data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
-//! | [`hierarchy`](Hierarchy) | the setup loop; `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
+//! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
 //! | [`narrow`](F32Hierarchy) | hierarchies in f32 for vectors in f64 |
@@ -22,6 +23,15 @@ mod multigrid;
 mod narrow;
 mod per_level;
 mod stiffen;
+
+// What a program on this crate alone needs.
+pub use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, Smoother, SmootherFacts};
+pub use coarsen_core::{
+    Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Report, Stop, from_fn,
+};
+pub use coarsen_krylov::{self as krylov, Cg, FlexibleCg};
+pub use coarsen_relax as relax;
+pub use coarsen_sparse::{self as sparse, Bsr, System, assembly};
 
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use geometric::Geometric;

@@ -1,7 +1,7 @@
 //! A finest level without a matrix, over a hierarchy with matrices.
 
-use coarsen_backend::{Backend, Reused, SetupError, Smoother, Transfer, Update};
-use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_backend::{Backend, Reused, Setup, SetupError, Smoother, Transfer, Update};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Prolongation, System, TransposePlan};
 use num_traits::zero;
 
@@ -9,21 +9,22 @@ use crate::{Coarsening, Hierarchy, Multigrid, SmootherRecipe};
 
 /// A V-cycle whose finest level is an operator, made by [`Multigrid::under`].
 ///
-/// The smoother owns the operator A. The caller provides the coarse matrix, discretised on the coarse grid or
+/// The caller provides the coarse matrix, discretised on the coarse grid or
 /// assembled from products of A with the columns of P. *Cost* of an application: two steps of the smoother,
 /// one residual with A, two transfers, and a cycle of the coarser hierarchy. *Memory*: one vector of the
 /// finest level and two vectors of the next level.
-pub struct MatrixFree<T: Real, B: Backend, M, H> {
+pub struct MatrixFree<'a, T: Real, B: Backend, M> {
+    a: &'a (dyn LinearOperator<B::Vector> + Sync),
     smoother: M,
     transfer: Box<dyn Transfer<T, B>>,
-    below: H,
+    below: Hierarchy<T, B>,
     residual: B::Vector,
     coarse_b: B::Vector,
     coarse_x: B::Vector,
 }
 
 impl<C, S> Multigrid<C, S> {
-    /// Returns a cycle whose finest level is an operator, above the hierarchy that this recipe builds for the
+    /// Returns a cycle whose finest level is the operator `a`, above the hierarchy that this recipe builds for the
     /// coarse system.
     ///
     /// `prolongation` maps from the unknowns of `coarse` to the unknowns of the operator. The cycle is
@@ -48,7 +49,7 @@ impl<C, S> Multigrid<C, S> {
     /// let entries: Vec<_> = (0..127).flat_map(line).filter(|&(i, j, _)| i.max(j) < 127).collect();
     /// let coarse = coarsen_sparse::assembly::from_triplets(127, 127, &entries)?;
     /// let (p, _) = Geometric::interpolate([255, 1, 1], 1)?.ok_or("a grid that can be coarsened")?;
-    /// let mut m = Multigrid::geometric([127, 1, 1]).under(smoother, &p, &coarse, &on)?;
+    /// let mut m = Multigrid::geometric([127, 1, 1]).under(&a, smoother, &p, &coarse, &on)?;
     /// let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x)?.converged()?;
     /// assert!(report.iterations < 12);
@@ -58,23 +59,24 @@ impl<C, S> Multigrid<C, S> {
     /// # Errors
     /// [`Error::Shape`] if P does not map from the coarse system to the operator, and the errors of the
     /// build.
-    pub fn under<'a, T, B, M>(
+    pub fn under<'a, 'c, T, B, M>(
         &self,
+        a: &'a (dyn LinearOperator<B::Vector> + Sync),
         smoother: M,
         prolongation: &Prolongation<T>,
-        coarse: impl Into<System<'a, T>>,
+        coarse: impl Into<System<'c, T>>,
         on: &B,
-    ) -> Result<MatrixFree<T, B, M, Hierarchy<T, B, C, S>>, SetupError>
+    ) -> Result<MatrixFree<'a, T, B, M>, SetupError>
     where
-        T: Real,
+        T: Real + 'c,
         B: Backend,
-        M: Smoother<T, B>,
-        C: Coarsening<T> + 'static,
-        S: SmootherRecipe<T, B> + 'static,
+        M: Smoother<B, T>,
+        C: Coarsening<T>,
+        S: SmootherRecipe<B, T>,
     {
         let system = coarse.into();
         let (fine, columns) = prolongation.shape();
-        let (rows, unknowns) = (smoother.operator().shape().0, system.matrix.shape().0);
+        let (rows, unknowns) = (a.shape().0, system.matrix.shape().0);
         for (what, expected, found) in [
             ("rows of the prolongation under an operator", rows, fine),
             ("columns of the prolongation under an operator", unknowns, columns),
@@ -86,9 +88,10 @@ impl<C, S> Multigrid<C, S> {
         let transfer = on.transfer(prolongation, &TransposePlan::new(prolongation.pattern())?)?;
         let coarse_b = on.vector(&vec![zero(); unknowns])?;
         Ok(MatrixFree {
+            a,
             smoother,
             transfer,
-            below: Hierarchy::build(self.clone(), system, on)?,
+            below: self.build_from(system, on)?,
             residual: on.vector(&vec![zero(); rows])?,
             coarse_x: coarse_b.like()?,
             coarse_b,
@@ -96,22 +99,20 @@ impl<C, S> Multigrid<C, S> {
     }
 }
 
-impl<T: Real, B: Backend, M, H> MatrixFree<T, B, M, H> {
+impl<T: Real, B: Backend, M> MatrixFree<'_, T, B, M> {
     /// Returns the hierarchy of the coarse system.
-    pub fn below(&self) -> &H {
+    pub fn below(&self) -> &Hierarchy<T, B> {
         &self.below
     }
 }
 
-impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preconditioner<B::Vector>
-    for MatrixFree<T, B, M, H>
-{
+impl<T: Real, B: Backend, M: Smoother<B, T>> Preconditioner<B::Vector> for MatrixFree<'_, T, B, M> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.smoother.pre_smooth_residual(r, z, &mut self.residual);
+        self.smoother.pre_smooth_residual(self.a, r, z, &mut self.residual);
         self.transfer.restrict(&self.residual, &mut self.coarse_b);
         self.below.apply(&self.coarse_b, &mut self.coarse_x);
         self.transfer.prolong_add(&self.coarse_x, z);
-        self.smoother.post_smooth(r, z);
+        self.smoother.post_smooth(self.a, r, z);
     }
 
     /// The weaker kind of the smoother and of the coarser levels.
@@ -125,7 +126,7 @@ impl<T: Real, B: Backend, M: Smoother<T, B>, H: Preconditioner<B::Vector>> Preco
 }
 
 /// Updates the coarse system; the caller updates the smoother of the finest level.
-impl<T: Real, B: Backend, M, H: Update<T>> Update<T> for MatrixFree<T, B, M, H> {
+impl<T: Real, B: Backend, M> Update<T> for MatrixFree<'_, T, B, M> {
     fn update_from(&mut self, coarse: System<'_, T>) -> Result<Reused, SetupError> {
         let (expected, found) = (self.coarse_b.size(), coarse.matrix.shape().0);
         if expected != found {

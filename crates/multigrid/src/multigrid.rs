@@ -1,6 +1,6 @@
 //! The recipe of a hierarchy.
 
-use coarsen_backend::{Backend, Setup, SetupError, Smoother};
+use coarsen_backend::{Backend, Cpu, Setup, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
@@ -78,6 +78,7 @@ impl<C, S> Multigrid<C, S> {
 
 /// The order in which levels are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cycle {
     /// Each visit of a level visits the next coarser level once.
     V,
@@ -113,6 +114,7 @@ pub enum Keep {
 
 /// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Coarsest {
     /// A sparse factor. For a singular matrix it is A⁺: the motions of unconstrained components, which the near-kernel
     /// gives, are deflated. If the kernel has other vectors, or A is unsymmetric, a dense pseudo-inverse is computed, in
@@ -161,6 +163,7 @@ impl Default for JacobiCg {
 
 /// The smoother of each level.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Smoothing {
     /// Symmetric block Gauss-Seidel or SSOR: forward before the coarse correction, backward after it.
     GaussSeidel(GaussSeidel),
@@ -193,19 +196,63 @@ const SECOND: Chebyshev = Chebyshev {
     symmetric: false,
 };
 
-/// A recipe for the smoothers of all levels of a hierarchy.
-pub trait SmootherRecipe<T: Real, B: Backend>: Clone {
+/// A recipe for the smoothers of all levels of a hierarchy. A closure is one, and `crates/relax/src/damped_jacobi.rs` shows
+/// a smoother that is updated in place:
+///
+/// ```
+/// use coarsen_multigrid::{Bsr, Cg, Cpu, Grid, LinearOperator, Multigrid, PreconditionerKind, Smoother, Stop, assembly};
+///
+/// struct Damped {
+///     d: Vec<f64>,
+///     r: Vec<f64>,
+/// }
+///
+/// impl Damped {
+///     fn new(a: &Bsr<f64>) -> Self {
+///         let n = a.shape().0;
+///         Self { d: (0..n).map(|i| a.get(i, i)).collect(), r: vec![0.0; n] }
+///     }
+/// }
+///
+/// impl Smoother for Damped {
+///     fn smooth(&mut self, a: &dyn LinearOperator<Vec<f64>>, b: &Vec<f64>, x: &mut Vec<f64>) {
+///         a.residual(b, x, &mut self.r);
+///         for i in 0..x.len() { x[i] += 0.7 * self.r[i] / self.d[i]; }
+///     }
+///     fn kind(&self) -> PreconditionerKind { PreconditionerKind::Symmetric }
+/// }
+///
+/// let line = (0..1023).flat_map(|i| [(i, i, 2.0), (i, i + 1, -1.0), (i + 1, i, -1.0)]); // −u″
+/// let entries: Vec<_> = line.filter(|&(i, j, _)| i.max(j) < 1023).collect();
+/// let a = assembly::from_triplets(1023, 1023, &entries)?;
+/// let m = Multigrid::geometric([1023, 1, 1]).smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
+/// let mut m = m.build(&a, &Cpu::new())?;
+/// let (b, mut x) = (vec![1.0; 1023], vec![0.0; 1023]);
+/// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+/// assert!(report.iterations < 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait SmootherRecipe<B: Backend = Cpu, T: Real = f64>: Clone + Send + 'static {
     /// Returns the smoother of a level.
     ///
     /// # Errors
     /// [`SetupError`] with the row or node that the smoother cannot use.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError>;
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError>;
 }
 
-impl<T: Real, B: Backend> SmootherRecipe<T, B> for Smoothing {
+impl<B: Backend, T: Real, M: Smoother<B, T> + 'static, F> SmootherRecipe<B, T> for F
+where
+    F: Fn(&Grid<'_, T>, &B) -> Result<M, SetupError> + Clone + Send + 'static,
+{
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
+        Ok(Box::new(self(grid, on)?))
+    }
+}
+
+impl<T: Real, B: Backend> SmootherRecipe<B, T> for Smoothing {
     /// PᵀAP is symmetric if A is, so for Chebyshev, Jacobi and SPAI-0 only the finest level is checked for
     /// symmetry. Half storage is more sensitive, so every level is checked.
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let (a, below) = (grid.a, grid.depth > 0);
         Ok(match *self {
             Self::GaussSeidel(recipe) => Box::new(recipe.build(a, on)?),

@@ -7,9 +7,9 @@ use coarsen_sparse::System;
 use crate::{Coarsening, Hierarchy, Multigrid};
 
 /// A hierarchy that is computed and applied in f32, for vectors in f64.
-pub type F32Hierarchy<C> = F32Preconditioner<Hierarchy<f32, Cpu<f32>, C>>;
+pub type F32Hierarchy = F32Preconditioner<Hierarchy<f32, Cpu<f32>>>;
 
-impl<C: Coarsening<f32> + 'static> Multigrid<C> {
+impl<C: Coarsening<f32>> Multigrid<C> {
     /// Builds the hierarchy of a system that was rounded to f32, as a preconditioner of vectors in f64.
     ///
     /// The setup, the levels and the cycle are in f32, while with `Cpu::mixed()` only the values of the levels are.
@@ -33,7 +33,7 @@ impl<C: Coarsening<f32> + 'static> Multigrid<C> {
     /// assert!(report.iterations < 20);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn build_f32(&self, system: System<'_, f32>) -> Result<F32Hierarchy<C>, SetupError> {
+    pub fn build_f32(&self, system: System<'_, f32>) -> Result<F32Hierarchy, SetupError> {
         let n = system.matrix.shape().0;
         Ok(F32Preconditioner::new(self.build_from(system, &Cpu::single())?, n)?)
     }

@@ -1,7 +1,7 @@
 //! A smoother and a number of steps for each level.
 
-use coarsen_backend::{Backend, NumericPlace, SetupError, Smoother, SmootherFacts};
-use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
+use coarsen_backend::{Backend, NumericPlace, Reused, SetupError, Smoother, SmootherFacts};
+use coarsen_core::{Error, LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use crate::{Grid, SmootherRecipe, Smoothing};
@@ -34,8 +34,8 @@ pub struct PerLevel {
     pub steps: Vec<(Smoothing, usize)>,
 }
 
-impl<T: Real, B: Backend> SmootherRecipe<T, B> for PerLevel {
-    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<T, B>>, SetupError> {
+impl<T: Real, B: Backend> SmootherRecipe<B, T> for PerLevel {
+    fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         let Some(&(smoothing, steps)) = self.steps.get(grid.depth).or(self.steps.last()) else {
             return Err(out_of_range("PerLevel::steps (levels)"));
         };
@@ -53,7 +53,7 @@ fn out_of_range(name: &'static str) -> SetupError {
 
 /// Several steps of a smoother as one smoother.
 pub(crate) struct Repeated<T: Real, B: Backend> {
-    step: Box<dyn Smoother<T, B>>,
+    step: Box<dyn Smoother<B, T>>,
     steps: usize,
     /// The number of transposed steps that follow the steps.
     back: usize,
@@ -61,52 +61,37 @@ pub(crate) struct Repeated<T: Real, B: Backend> {
 
 impl<T: Real, B: Backend> Repeated<T, B> {
     /// Returns a step followed by its transpose, before and after the coarse correction.
-    pub(crate) fn symmetric_sweep(step: impl Smoother<T, B> + 'static) -> Self {
+    pub(crate) fn symmetric_sweep(step: impl Smoother<B, T> + 'static) -> Self {
         Self { step: Box::new(step), steps: 1, back: 1 }
     }
 }
 
-impl<T: Real, B: Backend> Preconditioner<B::Vector> for Repeated<T, B> {
-    /// Applies the steps before and the steps after a coarse correction, so that a symmetric smoother stays
-    /// symmetric.
-    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.pre_smooth(r, z);
-        if self.back == 0 {
-            self.post_smooth(r, z);
-        }
+impl<T: Real, B: Backend> Smoother<B, T> for Repeated<T, B> {
+    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
+        self.step.operator()
     }
 
     fn kind(&self) -> PreconditionerKind {
         self.step.kind()
     }
 
-    fn size(&self) -> Option<usize> {
-        self.step.size()
-    }
-}
-
-impl<T: Real, B: Backend> Smoother<T, B> for Repeated<T, B> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        self.step.operator()
+    fn pre_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        self.step.pre_smooth(a, b, x);
+        (1..self.steps).for_each(|_| self.step.smooth(a, b, x));
+        (0..self.back).for_each(|_| self.step.post_smooth(a, b, x));
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.step.pre_smooth(b, x);
-        (1..self.steps).for_each(|_| self.step.smooth(b, x));
-        (0..self.back).for_each(|_| self.step.post_smooth(b, x));
+    fn smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.steps).for_each(|_| self.step.smooth(a, b, x));
+        (0..self.back).for_each(|_| self.step.post_smooth(a, b, x));
     }
 
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.steps).for_each(|_| self.step.smooth(b, x));
-        (0..self.back).for_each(|_| self.step.post_smooth(b, x));
+    fn post_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.back).for_each(|_| self.step.smooth(a, b, x)); // a step and its transpose are symmetric
+        (0..self.steps).for_each(|_| self.step.post_smooth(a, b, x));
     }
 
-    fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.back).for_each(|_| self.step.smooth(b, x)); // a step and its transpose are symmetric
-        (0..self.steps).for_each(|_| self.step.post_smooth(b, x));
-    }
-
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         self.step.prepare(a)
     }
 

@@ -2,6 +2,7 @@
 
 /// The kernel N that embeds the nodes of a grid in a grid of twice the spacing (§4.2 and §7.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kernel {
     /// Hats: weights 1, or ½ and ½ along an axis. With each level the composed weights become narrower, in
     /// units of the spacing of the level.

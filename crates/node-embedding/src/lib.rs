@@ -42,13 +42,15 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
 use cells::Cells;
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Grid, JacobiCg, Multigrid, Smoothing, stiffen};
 use coarsen_relax::GaussSeidel;
 pub use kernel::Kernel;
-pub use nodes::Nodes;
+pub use nodes::{Nodes, OffGrid};
 use product::{Product, Window};
-pub use restraints::Restraint;
 use restraints::Restraints;
+pub use restraints::{Restraint, WrongRestraint};
 use still::Still;
 
 /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020

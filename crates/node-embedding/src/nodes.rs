@@ -30,6 +30,18 @@ pub enum Nodes {
     Given(Arc<[[i32; 3]]>),
 }
 
+/// A node does not lie on the grid.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "its position {at:?} does not lie on a grid of spacing {spacing} (or lies more than a million cells from its origin); give the spacing and the origin of the finest grid, or the integers of every node"
+)]
+pub struct OffGrid {
+    /// The position of the node, or its integers.
+    pub at: [f64; 3],
+    /// The spacing of the grid.
+    pub spacing: f64,
+}
+
 impl Nodes {
     /// Returns the positions of nodes of the grid at `depth`, if the spacing is known.
     pub(super) fn positions(&self, places: &[[i32; 3]], depth: usize) -> Option<Vec<[f64; 3]>> {
@@ -42,7 +54,7 @@ impl Nodes {
     /// Returns the places of all nodes of the finest level, which has `rows` block rows.
     ///
     /// # Errors
-    /// [`SetupError::NoPositions`], [`SetupError::OffGrid`] with the first node that is not on the grid, and
+    /// [`SetupError::NoPositions`], [`OffGrid`] with the first node that is not on the grid, and
     /// an error for a spacing that is not positive or for another number of nodes.
     pub(super) fn places(
         &self,
@@ -53,7 +65,8 @@ impl Nodes {
             Self::Given(given) => {
                 let apart = |x: &[i32; 3]| x.iter().any(|k| !(-BOUND..=BOUND).contains(k));
                 if let Some(node) = given.iter().position(apart) {
-                    return Err(SetupError::OffGrid { node, at: given[node].map(f64::from), spacing: 1.0 });
+                    let off = OffGrid { at: given[node].map(f64::from), spacing: 1.0 };
+                    return Err(SetupError::of_method(node, off));
                 }
                 given.to_vec()
             }
@@ -67,7 +80,7 @@ impl Nodes {
                     let k: [f64; 3] = std::array::from_fn(|d| (x[d] - origin[d]) / spacing);
                     let near = |k: &f64| (k - k.round()).abs() <= TOLERANCE && k.abs() <= f64::from(BOUND);
                     if !k.iter().all(near) {
-                        return Err(SetupError::OffGrid { node, at: *x, spacing });
+                        return Err(SetupError::of_method(node, OffGrid { at: *x, spacing }));
                     }
                     Ok(k.map(|k| k.round() as i32))
                 };

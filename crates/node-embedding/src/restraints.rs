@@ -19,6 +19,18 @@ pub enum Restraint {
     Slides([f64; 3]),
 }
 
+/// A restraint cannot be imposed on its node.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("{what} is {found}, but must be {range}")]
+pub struct WrongRestraint {
+    /// The number that is wrong.
+    pub what: &'static str,
+    /// The number found.
+    pub found: f64,
+    /// The numbers allowed, and the cure.
+    pub range: &'static str,
+}
+
 /// The restraints of a level, by node; empty if there are none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Restraints(Vec<Option<Restraint>>);
@@ -27,7 +39,7 @@ impl Restraints {
     /// Returns the restraints of `rows` nodes with `b` unknowns each; normals get unit length.
     ///
     /// # Errors
-    /// [`SetupError::NoNode`] and [`SetupError::Restraint`].
+    /// [`SetupError::NoNode`] and [`WrongRestraint`].
     pub(super) fn new(given: &[(u32, Restraint)], rows: usize, b: usize) -> Result<Self, SetupError> {
         let mut all = vec![None; if given.is_empty() { 0 } else { rows }];
         for &(node, restraint) in given {
@@ -35,7 +47,8 @@ impl Restraints {
             let Some(place) = all.get_mut(at) else {
                 return Err(SetupError::NoNode { what: "NodeEmbedding::restraints", node: at, nodes: rows });
             };
-            let wrong = |what, found, range| Err(SetupError::Restraint { node: at, what, found, range });
+            let wrong =
+                |what, found, range| Err(SetupError::of_method(at, WrongRestraint { what, found, range }));
             if place.is_some() {
                 return wrong("the number of restraints", 2.0, "1; name every node once");
             }
@@ -48,7 +61,11 @@ impl Restraints {
                     }
                     let length = normal[..b].iter().map(|n| n * n).sum::<f64>().sqrt();
                     if !(length > 0.0 && length.is_finite()) {
-                        return wrong("the length of its normal", length, "above 0 and finite");
+                        return wrong(
+                            "the length of the normal of its restraint",
+                            length,
+                            "above 0 and finite",
+                        );
                     }
                     Restraint::Slides(std::array::from_fn(|k| if k < b { normal[k] / length } else { 0.0 }))
                 }

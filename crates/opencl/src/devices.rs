@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use coarsen_core::{Error, Real};
-use coarsen_device::{Api, Device, Driver, OnDevice};
+use coarsen_device::{Device, Driver, OnDevice};
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceType, PlatformInfo};
 
 use crate::OpenClError;
@@ -13,7 +13,6 @@ use crate::error::failed;
 use crate::loader::probe;
 
 /// An OpenCL device that can be opened.
-#[derive(Debug)]
 struct OpenClDevice {
     id: DeviceId,
     /// The context that all places on this device share; made for the first place.
@@ -22,13 +21,11 @@ struct OpenClDevice {
     programs: Arc<Programs>,
 }
 
-impl Api for OpenClDevice {
+impl OpenClDevice {
     fn open(&self, device: &Device) -> Result<Box<dyn Driver>, Error> {
         Ok(Box::new(OpenClDriver::new(self.context()?, self.programs.clone(), self.id, device)?))
     }
-}
 
-impl OpenClDevice {
     /// Returns the context that all places on this device share.
     ///
     /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
@@ -109,6 +106,7 @@ fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
         |info: DeviceInfo| core::get_device_info_raw(id, info as u32).map_err(failed("clGetDeviceInfo"));
     let text = |info| bytes(info).map(|b| String::from_utf8_lossy(&b).trim_matches(['\0', ' ']).to_owned());
     let number = |info| bytes(info).map(|b| b.iter().rev().fold(0_u64, |n, &byte| n << 8 | u64::from(byte)));
+    let opened = OpenClDevice { id, context: Mutex::default(), programs: Arc::default() };
     Ok(Device {
         name: text(DeviceInfo::Name)?,
         platform: platform.trim().to_owned(),
@@ -122,6 +120,6 @@ fn describe(id: DeviceId, platform: &str) -> Result<Device, OpenClError> {
         width: number(DeviceInfo::MaxWorkGroupSize)? as usize,
         local: number(DeviceInfo::LocalMemSize)? as usize,
         used: Arc::default(),
-        api: Arc::new(OpenClDevice { id, context: Mutex::default(), programs: Arc::default() }),
+        open: Arc::new(move |device| opened.open(device)),
     })
 }

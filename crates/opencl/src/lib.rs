@@ -31,8 +31,8 @@ mod loader;
 mod transfer;
 
 pub use coarsen_device::{
-    BlockRows, By, Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows,
-    DeviceScalar, DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed,
+    By, Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
+    DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed,
 };
 pub use devices::{default_device, devices};
 pub use error::OpenClError;

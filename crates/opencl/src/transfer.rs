@@ -185,7 +185,7 @@ mod tests {
         let Ok([device, ..]) = devices() else { return println!("skipped: no device") };
         let mut device = device.clone();
         device.shared = true;
-        let mut driver: Box<dyn Driver> = device.api.open(&device).unwrap();
+        let mut driver: Box<dyn Driver> = (device.open)(&device).unwrap();
         let x = driver.allocate(8, Some(&[3; 8])).unwrap();
         let mut panics = |_: &mut [u8]| panic!("of the closure");
         let caught =

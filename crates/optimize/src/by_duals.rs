@@ -1,8 +1,8 @@
 //! Checks of derivatives by dual numbers.
 
-use coarsen_core::{Dual, Error, LinearOperator, Objective, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Objective, Real, Vector};
 
-use crate::Disagreement;
+use crate::{Disagreement, Dual};
 
 /// Compares ∇f(x)·d, up to round-off, with the slope along d of `again`, the same function for dual numbers.
 ///

@@ -23,6 +23,7 @@
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |
 //! | [`check`](check_gradient) | checks of gradients and Hessians by finite differences |
 //! | [`by_duals`](check_gradient_by_duals) | the same checks by dual numbers, exact up to round-off |
+//! | [`dual`](Dual) | numbers that carry a derivative |
 //! | [`norm`](Norm) | the norm of gradients |
 //! | [`monitor`](DescentMonitor) | functions called while a descent runs |
 //! | [`report`](DescentReport) | how a descent ended |
@@ -37,6 +38,7 @@ mod conjugate;
 mod constant;
 mod descent;
 mod direction;
+mod dual;
 mod error;
 mod gradient;
 mod lbfgs;
@@ -57,11 +59,12 @@ pub use accelerated::AcceleratedGradient;
 pub use backtracking::Backtracking;
 pub use by_duals::{check_gradient_by_duals, check_hessian_by_duals};
 pub use check::{Disagreement, check_gradient, check_hessian};
-pub use coarsen_core::{Dual, Objective};
+pub use coarsen_core::Objective;
 pub use conjugate::{Beta, NonlinearCg};
 pub use constant::Constant;
 pub use descent::Descent;
 pub use direction::{Direction, Proposal};
+pub use dual::Dual;
 pub use error::DescentError;
 pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;

@@ -86,7 +86,7 @@ pub(crate) trait ByRows {
             Some(list) => NearKernel::rigid_body_modes_at(&self.positions(), 3, list)?,
         };
         let held = (0..nodes.count()).filter(|&k| self.held(nodes.node(k)));
-        modes.constrain(&held.flat_map(|k| 3 * k..3 * k + 3).collect::<Vec<_>>())?;
+        modes.constrain(held.flat_map(|k| 3 * k..3 * k + 3))?;
         Ok(modes)
     }
 

@@ -8,8 +8,7 @@
 use std::borrow::Cow;
 use std::f64::consts::PI;
 
-use coarsen_core::by_bucket;
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, by_bucket};
 
 use crate::by_rows::{ByRows, Nodes};
 use crate::grid::Grid;

@@ -247,11 +247,7 @@ fn step<D: Density>(mut body: Tetrahedra<D>, x: &[[f64; 3]], dt: f64) -> Result<
     let mut matrix = Bsr::zeros(body.pattern().clone(), (3, 3))?;
     body.add_hessian(x.as_flattened(), Curvature::Projected, matrix.values_mut());
     matrix.values_mut().iter_mut().for_each(|v| *v *= dt * dt);
-    for (i, mass) in body.masses(DENSITY).into_iter().enumerate() {
-        if let Some(block) = body.pattern().find(i, i) {
-            (0..3).for_each(|k| matrix.values_mut()[9 * block + 4 * k] += mass);
-        }
-    }
+    matrix.add_diagonal(&body.masses(DENSITY))?;
     Ok(matrix)
 }
 

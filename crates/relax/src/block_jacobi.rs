@@ -21,7 +21,7 @@ use crate::checks;
 /// use coarsen_backend::{Cpu, Setup};
 /// use coarsen_core::Preconditioner;
 /// use coarsen_sparse::assembly::from_blocks;
-/// let a = from_blocks(2, 2, (2, 2), &[(0, 0)], &[2.0, 1.0, 1.0, 1.0])?;
+/// let a = from_blocks((1, 1), (2, 2), &[(0, 0)], &[2.0, 1.0, 1.0, 1.0])?;
 /// let mut m = coarsen_relax::BlockJacobi::default().build(&a, &Cpu::new())?;
 /// let mut z = vec![0.0; 2];
 /// m.apply(&vec![1.0, 0.0], &mut z);
@@ -56,17 +56,9 @@ impl BlockJacobi {
             a.check_finite()?;
             inverses.invert_diagonal(a, "block-jacobi")?;
         }
-        let symmetric = (0..a.pattern().rows()).all(|i| symmetric_diagonal_block(a, i));
+        let symmetric = checks::has_symmetric_diagonal(a);
         Ok(if symmetric { inverses.kind() } else { PreconditionerKind::Linear })
     }
-}
-
-/// Whether block (i, i) of A is symmetric up to the square root of EPSILON, relative to its entries.
-fn symmetric_diagonal_block<T: Real>(a: &Bsr<T>, i: usize) -> bool {
-    let b = a.block().0;
-    let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) else { return true };
-    let allowed = T::EPSILON.sqrt() * block.iter().fold(T::zero(), |m, v| m.max(v.abs()));
-    (0..b).all(|r| (0..r).all(|c| (block[r * b + c] - block[c * b + r]).abs() <= allowed))
 }
 
 /// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks on the backend.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    Update, check_blocks, check_storable,
+    StoredBySmoother, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -28,6 +28,7 @@ use crate::{Spectrum, checks};
 
 /// The block diagonal M of a [`Chebyshev`] polynomial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scaling {
     /// The inverses of the diagonal blocks.
     #[default]
@@ -122,6 +123,28 @@ pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 1" }) }
 }
 
+/// Returns 1/θ, the factor of the first correction d = M r / θ, and the factors ω and β of the corrections d ← β d + ω M r
+/// for k = 1 to m − 1.
+///
+/// *Deviation*: the residual r is computed from x, not by its recurrence, so that a step is one pass.
+pub(crate) fn factors(
+    radius: f64,
+    ratio: f64,
+    degree: usize,
+) -> (f64, impl Iterator<Item = [f64; 2]> + use<>) {
+    let (beta, alpha) = (radius, radius / ratio);
+    let [theta, delta] = [0.5 * (beta + alpha), 0.5 * (beta - alpha)];
+    let sigma = theta / delta; // 1
+    let mut rho = 1.0 / sigma; // 2
+    let later = (1..degree).map(move |_| {
+        let next = 1.0 / (2.0 * sigma - rho); // 6
+        let factors = [2.0 * next / delta, next * rho];
+        rho = next;
+        factors
+    });
+    (1.0 / theta, later)
+}
+
 /// The preconditioner and smoother that [`Chebyshev`] builds.
 pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     recipe: Chebyshev,
@@ -180,7 +203,7 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.pre_smooth(r, z);
+        self.pre_smooth(&StoredBySmoother, r, z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -193,20 +216,6 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for ChebyshevPolynomial<T, B
 }
 
 impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
-    /// Runs steps 4 to 7 for k = 1 to m − 1. The first correction is in `d` and already added to x.
-    ///
-    /// *Deviation*: the residual is computed from x, not by its recurrence, so that a step is one pass.
-    fn iterate(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        let [theta, delta] = self.interval();
-        let sigma = theta / delta; // 1
-        let mut rho = 1.0 / sigma; // 2
-        for _ in 1..self.recipe.degree {
-            let next = 1.0 / (2.0 * sigma - rho); // 6
-            self.step(2.0 * next / delta, next * rho, b, x); // 7, 4, 5
-            rho = next;
-        }
-    }
-
     /// Computes d ← β d + ω M (b − A x), x ← x + d.
     fn step(&mut self, omega: f64, beta: f64, b: &B::Vector, x: &mut B::Vector) {
         let (omega, beta) = (B::Real::from_f64(omega), B::Real::from_f64(beta));
@@ -214,37 +223,36 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
         mem::swap(x, &mut self.ahead);
     }
 
-    /// Returns θ and δ.
-    fn interval(&self) -> [f64; 2] {
-        let (beta, alpha) = (self.radius, self.radius / self.recipe.ratio);
-        [0.5 * (beta + alpha), 0.5 * (beta - alpha)]
+    /// Returns [`factors`] of this polynomial.
+    fn factors(&self) -> (f64, impl Iterator<Item = [f64; 2]> + use<T, B>) {
+        factors(self.radius, self.recipe.ratio, self.recipe.degree)
     }
 }
 
-impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        &self.a
+impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
+    fn kind(&self) -> PreconditionerKind {
+        self.class
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
         Some(&self.a)
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        let [theta, _] = self.interval();
+    fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        let (first, later) = self.factors();
         if self.recipe.degree == 1 {
             // Only x is needed, not d.
-            return self.m.apply(B::Real::from_f64(1.0 / theta), b, zero(), x);
+            return self.m.apply(B::Real::from_f64(first), b, zero(), x);
         }
-        self.m.apply(B::Real::from_f64(1.0 / theta), b, zero(), &mut self.d); // 2
+        self.m.apply(B::Real::from_f64(first), b, zero(), &mut self.d); // 2
         x.copy(&self.d); // 4
-        self.iterate(b, x);
+        later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5
     }
 
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        let [theta, _] = self.interval();
-        self.step(1.0 / theta, 0.0, b, x); // 1, 2, 4
-        self.iterate(b, x);
+    fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        let (first, later) = self.factors();
+        self.step(first, 0.0, b, x); // 2, 4
+        later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
@@ -278,12 +286,12 @@ impl<T: Real, B: Backend> Smoother<T, B> for ChebyshevPolynomial<T, B> {
         place + blocks * size_of::<T>() + self.spectrum.bytes()
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.recipe.fill(a, &mut self.host)?;
         check_blocks::<T, B::Stored>("the block diagonal", &self.host)?;
         self.next = checks::radius_and_class(self.recipe.symmetric, &mut self.spectrum, a, &self.host)?;
-        Ok(())
+        Ok(Reused::Structure)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {

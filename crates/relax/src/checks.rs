@@ -1,9 +1,11 @@
 //! Checks that every recipe makes before it reads a matrix.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Smoother};
+use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 
@@ -34,15 +36,35 @@ pub(crate) fn same<T: Real>(a: &Bsr<T>, block: usize, pattern: &Arc<Pattern>) ->
     a.block().0 == block && Pattern::same(a.pattern(), pattern)
 }
 
-/// Whether A is symmetric up to the square root of EPSILON, that is, in half of its digits. A preconditioner
-/// of conjugate gradients requires this.
+/// Whether A is symmetric in half of its digits, as a preconditioner of conjugate gradients requires.
 pub(crate) fn symmetric<T: Real>(a: &Bsr<T>) -> bool {
     asymmetric(a).is_none()
 }
 
 /// Returns the first pair of entries that violates [`symmetric`].
 pub(crate) fn asymmetric<T: Real>(a: &Bsr<T>) -> Option<(usize, usize)> {
-    a.asymmetric_pair(T::EPSILON.sqrt())
+    a.asymmetric_pair(Bsr::<T>::symmetry_tolerance())
+}
+
+/// Whether every diagonal block is [`symmetric`], as D⁻¹ requires.
+pub(crate) fn has_symmetric_diagonal<T: Real>(a: &Bsr<T>) -> bool {
+    /// The number of block rows per task.
+    const LEAF: usize = 4096;
+    let (pattern, b) = (a.pattern(), a.block().0);
+    let tolerance = Bsr::<T>::symmetry_tolerance();
+    let is_symmetric = |i: usize| {
+        let block = pattern.find(i, i).map_or(&[][..], |k| a.value(k));
+        (0..block.len()).all(|k| {
+            let (r, s) = (k / b, k % b);
+            let [above, below, first, second] =
+                [r * b + s, s * b + r, r * b + r, s * b + s].map(|k| block[k]);
+            let size = (first.abs().sqrt() * second.abs().sqrt()).max(above.abs()).max(below.abs());
+            s <= r || (above - below).abs() <= tolerance * size
+        })
+    };
+    let leaf = |mut rows: Range<usize>| rows.all(is_symmetric);
+    let in_parallel = parallel::worth(pattern.rows() * b * b);
+    b == 1 || tree(0..pattern.rows(), LEAF, in_parallel, &leaf, &|left, right| left && right)
 }
 
 /// Returns β, a bound of ρ(M A), and the kind of a polynomial in M A: symmetric if A is.
@@ -61,9 +83,9 @@ pub(crate) fn radius_and_class<T: Real>(
     Ok((radius, class))
 }
 
-/// Updates a smoother by its two phases, or builds it again if the block size or the pattern changed.
+/// Updates a smoother that stores A by its two phases, or builds it again if the block size or the pattern changed.
 /// `prepare` checks that values are finite.
-pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<T, B>>(
+pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<B, T>>(
     method: &mut M,
     system: System<'_, T>,
     (block, pattern): (usize, &Arc<Pattern>),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    Update, check_blocks, check_storable,
+    StoredBySmoother, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -41,8 +41,8 @@ const METHOD: &str = "damped jacobi";
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::DampedJacobi::default().build(&a, &Cpu::new())?;
 /// let (b, mut x) = (vec![2.0, 4.0], vec![0.0; 2]);
-/// m.pre_smooth(&b, &mut x);
-/// m.post_smooth(&b, &mut x);
+/// m.pre_smooth(&a, &b, &mut x);
+/// m.post_smooth(&a, &b, &mut x);
 /// assert!((x[0] - 1.0).abs() < 0.5 && (x[1] - 1.0).abs() < 0.5);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -127,7 +127,7 @@ impl<T: Real, B: Backend> DampedBlockJacobi<T, B> {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for DampedBlockJacobi<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.pre_smooth(r, z);
+        self.pre_smooth(&StoredBySmoother, r, z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -139,32 +139,32 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for DampedBlockJacobi<T, B> 
     }
 }
 
-impl<T: Real, B: Backend> Smoother<T, B> for DampedBlockJacobi<T, B> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        &self.a
+impl<T: Real, B: Backend> Smoother<B, T> for DampedBlockJacobi<T, B> {
+    fn kind(&self) -> PreconditionerKind {
+        self.used.1
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
         Some(&self.a)
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.d.apply(B::Real::from_f64(self.omega()), b, zero(), x);
     }
 
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         let omega = B::Real::from_f64(self.omega());
         self.a.relax_into(&self.d, omega, zero(), b, x, &mut self.step, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.inverses.invert_diagonal(a, METHOD)?;
         self.inverses.check_positive(a, METHOD)?;
         check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
         self.next = checks::radius_and_class(self.recipe.symmetric, &mut self.spectrum, a, &self.inverses)?;
-        Ok(())
+        Ok(Reused::Structure)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {

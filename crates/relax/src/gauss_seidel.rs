@@ -8,12 +8,11 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, SYMMETRY_ROUND_OFF, Setup, SetupError,
-    Smoother, SmootherFacts, SweepDirection, Update, check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
 };
-use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
-use num_traits::zero;
 
 use crate::checks;
 
@@ -62,8 +61,7 @@ impl GaussSeidel {
     /// Tests whether A is symmetric to round-off, which half storage requires, and whether it is symmetric in
     /// half of its digits, which `Cg` requires.
     fn symmetry<T: Real>(&self, a: &Bsr<T>) -> Symmetry {
-        let to_round_off =
-            self.symmetric || a.asymmetric_pair(T::EPSILON * T::from_f64(SYMMETRY_ROUND_OFF)).is_none();
+        let to_round_off = self.symmetric || a.asymmetric_pair(Bsr::<T>::symmetry_round_off()).is_none();
         Symmetry { to_round_off, to_half_digits: to_round_off || checks::symmetric(a) }
     }
 
@@ -101,13 +99,13 @@ impl GaussSeidel {
         a: &Bsr<T>,
         symmetry: Symmetry,
         on: &B,
-    ) -> Result<Option<Box<dyn Smoother<T, B>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<B, T>>>, SetupError> {
         if symmetry.to_round_off { on.gauss_seidel(a, self.omega, self.symmetric) } else { Ok(None) }
     }
 
     fn around<T: Real, B: Backend>(
         &self,
-        sweeps: Box<dyn Smoother<T, B>>,
+        sweeps: Box<dyn Smoother<B, T>>,
         own: bool,
         symmetry: Symmetry,
         a: &Bsr<T>,
@@ -141,10 +139,10 @@ pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     pattern: Arc<Pattern>,
     block: usize,
     /// One sweep per step: [`RowGaussSeidel`], or the smoother of the place.
-    sweeps: Box<dyn Smoother<T, B>>,
+    sweeps: Box<dyn Smoother<B, T>>,
     own: bool,
     /// The smoother that replaces `sweeps` at the next commit, after a change of symmetry.
-    successor: Option<Box<dyn Smoother<T, B>>>,
+    successor: Option<Box<dyn Smoother<B, T>>>,
     symmetry: Symmetry,
     /// The symmetry of the prepared matrix.
     next: Symmetry,
@@ -170,11 +168,12 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricGaussSeidel<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.sweeps.pre_smooth(r, z);
-        self.sweeps.post_smooth(r, z);
+        let stored = &StoredBySmoother;
+        self.sweeps.pre_smooth(stored, r, z);
+        self.sweeps.post_smooth(stored, r, z);
         for _ in 1..self.recipe.sweeps {
-            self.sweeps.smooth(r, z);
-            self.sweeps.post_smooth(r, z);
+            self.sweeps.smooth(stored, r, z);
+            self.sweeps.post_smooth(stored, r, z);
         }
     }
 
@@ -183,40 +182,50 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricGaussSeidel<T, 
     }
 
     fn size(&self) -> Option<usize> {
-        self.sweeps.size()
+        Some(self.pattern.rows() * self.block)
     }
 }
 
-impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
+impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
+    fn operator(&self) -> Option<&dyn LinearOperator<B::Vector>> {
         self.sweeps.operator()
+    }
+
+    fn kind(&self) -> PreconditionerKind {
+        Preconditioner::kind(self)
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
         self.sweeps.matrix()
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.sweeps.pre_smooth(b, x);
-        (1..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(b, x));
+    fn pre_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        self.sweeps.pre_smooth(a, b, x);
+        (1..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));
     }
 
-    fn pre_smooth_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
+    fn pre_smooth_residual(
+        &mut self,
+        a: &dyn LinearOperator<B::Vector>,
+        b: &B::Vector,
+        x: &mut B::Vector,
+        r: &mut B::Vector,
+    ) {
         if self.recipe.sweeps == 1 {
-            return self.sweeps.pre_smooth_residual(b, x, r);
+            return self.sweeps.pre_smooth_residual(a, b, x, r);
         }
-        self.pre_smooth(b, x);
-        self.operator().residual(b, x, r);
+        self.pre_smooth(a, b, x);
+        self.operator().unwrap_or(a).residual(b, x, r);
     }
 
     /// Runs forward sweeps.
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(b, x));
+    fn smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));
     }
 
     /// Runs backward sweeps.
-    fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.recipe.sweeps).for_each(|_| self.sweeps.post_smooth(b, x));
+    fn post_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        (0..self.recipe.sweeps).for_each(|_| self.sweeps.post_smooth(a, b, x));
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
@@ -233,7 +242,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
         self.sweeps.update_on_device(fill)
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         self.successor = None;
         self.sweeps.prepare(a)?;
         let before = self.symmetry;
@@ -247,7 +256,7 @@ impl<T: Real, B: Backend> Smoother<T, B> for SymmetricGaussSeidel<T, B> {
         } else if next.to_round_off && !before.to_round_off {
             self.successor = self.recipe.of_place(a, next, &self.on)?;
         }
-        Ok(())
+        Ok(Reused::Structure)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
@@ -299,41 +308,21 @@ impl<T: Real, B: Backend> RowGaussSeidel<T, B> {
     }
 }
 
-impl<T: Real, B: Backend> Preconditioner<B::Vector> for RowGaussSeidel<T, B> {
-    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.pre_smooth(r, z);
-        self.post_smooth(r, z);
-    }
-
+impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
     /// Returns the kind for a symmetric A.
     fn kind(&self) -> PreconditionerKind {
         self.class
-    }
-
-    fn size(&self) -> Option<usize> {
-        Some(self.inverses.count() * self.inverses.size())
-    }
-}
-
-impl<T: Real, B: Backend> Smoother<T, B> for RowGaussSeidel<T, B> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        &self.a
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
         Some(&self.a)
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        x.fill(zero());
-        self.smooth(b, x);
-    }
-
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.a.relax(&self.rows, SweepDirection::Forward, &self.d, self.omega, b, x);
     }
 
-    fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn post_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.a.relax(&self.rows, SweepDirection::Backward, &self.d, self.omega, b, x);
     }
 
@@ -353,10 +342,11 @@ impl<T: Real, B: Backend> Smoother<T, B> for RowGaussSeidel<T, B> {
         Ok(())
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
         self.inverses.invert_diagonal(a, "gauss-seidel")?;
-        Ok(check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?)
+        check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
+        Ok(Reused::Structure)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {

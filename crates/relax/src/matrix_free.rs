@@ -8,12 +8,12 @@
 //!
 //! Step numbers at line ends are the line numbers of Saad 2003, Algorithm 12.1, with D⁻¹ r instead of r.
 
-use coarsen_backend::{Backend, SetupError, Smoother, SmootherFacts};
+use coarsen_backend::{Backend, SetupError, Smoother};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
-use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
 
+use crate::chebyshev::factors;
 use crate::checks;
 use crate::{Chebyshev, Jacobi, Scaling};
 
@@ -151,34 +151,28 @@ impl<V: Vector> MatrixFreeChebyshev<'_, V> {
 
 impl<V: Vector> MatrixFreeChebyshev<'_, V> {
     /// Applies the polynomial for A x = b, from x = 0 or from the given x.
-    fn iterate(&mut self, b: &V, x: &mut V, from_zero: bool) {
+    fn iterate(&mut self, a: &dyn LinearOperator<V>, b: &V, x: &mut V, from_zero: bool) {
         let number = |v: f64| b.scalar(V::Real::from_f64(v));
-        let (beta, alpha) = (self.radius, self.radius / self.ratio);
-        let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
-        let sigma = theta / delta; // 1
-        let (mut rho, d) = (1.0 / sigma, &mut self.d);
+        let ((first, later), d) = (factors(self.radius, self.ratio, self.degree), &mut self.d);
         if from_zero {
-            d.hadamard(&number(1.0 / theta), &self.inverse.inverse, b, &number(0.0)); // 2
+            d.hadamard(&number(first), &self.inverse.inverse, b, &number(0.0)); // 2
             x.copy(d); // 4
         } else {
-            self.a.residual(b, x, &mut self.residual);
-            d.hadamard(&number(1.0 / theta), &self.inverse.inverse, &self.residual, &number(0.0)); // 2
+            a.residual(b, x, &mut self.residual);
+            d.hadamard(&number(first), &self.inverse.inverse, &self.residual, &number(0.0)); // 2
             x.axpy(&number(1.0), d); // 4
         }
-        for _ in 1..self.degree {
-            self.a.residual(b, x, &mut self.residual); // 5, from x, not by the recurrence
-            let next = 1.0 / (2.0 * sigma - rho); // 6
-            let (omega, keep) = (number(2.0 * next / delta), number(next * rho));
-            d.hadamard(&omega, &self.inverse.inverse, &self.residual, &keep); // 7
+        for [omega, beta] in later {
+            a.residual(b, x, &mut self.residual); // 5
+            d.hadamard(&number(omega), &self.inverse.inverse, &self.residual, &number(beta)); // 7
             x.axpy(&number(1.0), d); // 4
-            rho = next;
         }
     }
 }
 
 impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
     fn apply(&mut self, r: &V, z: &mut V) {
-        self.iterate(r, z, true);
+        self.iterate(self.a, r, z, true);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -190,35 +184,18 @@ impl<V: Vector> Preconditioner<V> for MatrixFreeChebyshev<'_, V> {
     }
 }
 
-/// Uses the polynomial as the smoother of a finest level without a matrix. It cannot be updated from a
-/// matrix.
-impl<T: Real, B: Backend> Smoother<T, B> for MatrixFreeChebyshev<'_, B::Vector> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        self.a
+/// Uses the polynomial as the smoother of a finest level without a matrix.
+impl<T: Real, B: Backend> Smoother<B, T> for MatrixFreeChebyshev<'_, B::Vector> {
+    fn pre_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        self.iterate(a, b, x, true);
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.iterate(b, x, true);
+    fn smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
+        self.iterate(a, b, x, false);
     }
 
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
-        self.iterate(b, x, false);
-    }
-
-    /// Always returns an error: the operator belongs to the caller, and no matrix describes its changes.
-    ///
-    /// # Errors
-    /// [`SetupError::NotHere`], always.
-    fn prepare(&mut self, _: &Bsr<T>) -> Result<(), SetupError> {
-        Err(SetupError::NotHere { method: "chebyshev without a matrix" })
-    }
-
-    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        Smoother::<T, B>::prepare(self, a)
-    }
-
-    fn facts(&self) -> SmootherFacts<'_, T> {
-        SmootherFacts { radius: Some(self.radius), ..SmootherFacts::default() }
+    fn kind(&self) -> PreconditionerKind {
+        PreconditionerKind::Symmetric
     }
 
     fn bytes(&self) -> usize {

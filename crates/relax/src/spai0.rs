@@ -33,7 +33,7 @@ use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Spai0::default().build(&a, &Cpu::new())?;
 /// let mut x = vec![0.0; 2];
-/// m.pre_smooth(&vec![2.0, 4.0], &mut x);
+/// m.pre_smooth(&a, &vec![2.0, 4.0], &mut x);
 /// assert!(x[0] > 0.5 && x[1] > 0.5);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

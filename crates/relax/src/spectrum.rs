@@ -22,6 +22,8 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
 
+use crate::checks;
+
 /// The number of rows per task.
 const LEAF: usize = 4096;
 
@@ -90,7 +92,7 @@ impl<T: Real> Spectrum<T> {
         if a.shape().0 == 0 {
             return Ok(1.0);
         }
-        if has_unsymmetric_diagonal(a) {
+        if !checks::has_symmetric_diagonal(a) {
             let bound = self.nonnegative(a, inverses);
             if bound.is_finite() {
                 return Ok(bound);
@@ -315,26 +317,6 @@ fn row_of_nonnegative<T: Real>(a: &Bsr<T>, inverses: &DenseBlocks<T>, i: usize, 
             }
         }
     }
-}
-
-/// Whether a diagonal block is unsymmetric in more than half of its digits.
-fn has_unsymmetric_diagonal<T: Real>(a: &Bsr<T>) -> bool {
-    let (pattern, (b, _)) = (a.pattern(), a.block());
-    let tolerance = T::EPSILON.sqrt().as_f64();
-    let is_unsymmetric = |i: usize| {
-        let block = pattern.find(i, i).map_or(&[][..], |k| a.value(k));
-        (0..b * b.min(block.len())).any(|k| {
-            let (r, s) = (k / b, k % b);
-            let [above, below, first, second] =
-                [r * b + s, s * b + r, r * b + r, s * b + s].map(|k| block[k].as_f64());
-            s > r && (above - below).abs() > tolerance * (first * second).abs().sqrt().max(above.abs())
-        })
-    };
-    let leaf = |mut rows: Range<usize>| rows.any(is_unsymmetric);
-    b > 1
-        && tree(0..pattern.rows(), LEAF, parallel::worth(pattern.rows() * b * b), &leaf, &|left, right| {
-            left || right
-        })
 }
 
 /// Returns the larger of two numbers, or NaN if one of them is NaN.

@@ -12,6 +12,8 @@
 //! interpolation: Stüben 2001, "An introduction to algebraic multigrid", in: Trottenberg et al., "Multigrid",
 //! §A.7.2, eqs. (A.7.5) to (A.7.9).
 
+mod interpolation;
+
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -19,7 +21,11 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, assembly};
 
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, Multigrid};
+
+pub use interpolation::{Interpolation, interpolation, splitting};
 
 /// Returns classical algebraic multigrid with θ = 1/4 and Gauss-Seidel, forward before and backward after
 /// the coarse correction.

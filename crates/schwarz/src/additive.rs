@@ -188,7 +188,7 @@ impl AdditiveSchwarz {
         a: &Bsr<T>,
         checked: &mut Checked<T>,
     ) -> Result<PreconditionerKind, SetupError> {
-        let pair = a.asymmetric_pair(T::EPSILON.sqrt());
+        let pair = a.asymmetric_pair(Bsr::<T>::symmetry_tolerance());
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {

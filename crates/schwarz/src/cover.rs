@@ -5,9 +5,9 @@
 //! blocks of A.
 
 use coarsen_backend::SetupError;
+use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Real, by_bucket};
-use coarsen_sparse::{Bsr, Graph, Pattern, SparseError, coloring};
+use coarsen_sparse::{Bsr, Graph, Pattern, SparseError, by_bucket, coloring};
 
 use crate::domains::{Domains, NONE};
 use crate::links::Links;

@@ -17,7 +17,7 @@ use crate::packed::MOST;
 /// few connected nodes, and each domain is one node of the next level.
 ///
 /// *Use* for systems that change from step to step (implicit time steps with contact): a setup costs a few
-/// products with A, and [`patch`](coarsen_backend::UpdateExt::patch) recomputes only the domains that
+/// products with A, and [`patch`](coarsen_backend::Update::patch) recomputes only the domains that
 /// changed. The number of iterations grows with the mesh; use multigrid for one solve of a large elliptic
 /// system. A must be symmetric positive definite; only one triangle is read. *Cost* about `domain` · b / 2
 /// stored values per unknown, each read once per application; a setup takes about m³ / 2 operations per

@@ -159,7 +159,7 @@ impl<T: Real, B: Place> Damped<T, B> {
 
 impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.pre_smooth(r, z);
+        self.now.domains.apply(r, z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -171,20 +171,20 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
-    fn operator(&self) -> &dyn LinearOperator<B::Vector> {
-        &self.now.a
+impl<T: Real, B: Place> Smoother<B, T> for DomainStep<T, B> {
+    fn kind(&self) -> PreconditionerKind {
+        self.now.domains.kind()
     }
 
     fn matrix(&self) -> Option<&B::Matrix> {
         Some(&self.now.a)
     }
 
-    fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.now.domains.apply(b, x);
     }
 
-    fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+    fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.now.a.residual(b, x, &mut self.residual);
         self.now.domains.apply(&self.residual, &mut self.step);
         x.axpy(&b.scalar(one()), &self.step);
@@ -194,7 +194,7 @@ impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
         SmootherFacts { sets: Some(&self.sets), ..SmootherFacts::default() }
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         coarsen_backend::check_range::<T, B::Stored>("the matrix", a.values())?;
         let (now, system) = (&self.now, System::from(a));
         let next = match &mut self.next {
@@ -209,7 +209,8 @@ impl<T: Real, B: Place> Smoother<T, B> for DomainStep<T, B> {
                 none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
             }
         };
-        next.damp(self.recipe.factor, &mut self.spectrum, &self.start)
+        next.damp(self.recipe.factor, &mut self.spectrum, &self.start)?;
+        Ok(Reused::Structure)
     }
 
     fn commit(&mut self, _: &Bsr<T>) -> Result<(), SetupError> {

@@ -3,8 +3,8 @@
 //! Contact is not added to the matrices of the levels, because new pairs would change their patterns. A level
 //! needs only the blocks with both ends in one domain. They are sorted by domain.
 
-use coarsen_core::{Buckets as Sorted, Real};
-use coarsen_sparse::Contacts;
+use coarsen_core::Real;
+use coarsen_sparse::{Buckets as Sorted, Contacts};
 
 use crate::domains::NONE;
 use crate::plan::Plan;

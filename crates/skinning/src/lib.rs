@@ -41,6 +41,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation};
 
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, Multigrid, Smoothing, stiffen};
 pub use cut::Cut;
 use frame::Frame;
@@ -131,6 +133,20 @@ impl Default for Skinning {
             rest: None,
         }
     }
+}
+
+/// A level of skinning has fewer handles than parts that need one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the body has {parts} parts without couplings between them, but coarse level {level} has {handles} handles; give at least one handle for each part, or leave the numbers to the default"
+)]
+pub struct TooFewHandles {
+    /// The coarse level, counted from 1.
+    pub level: usize,
+    /// The number of its handles.
+    pub handles: usize,
+    /// The number of parts.
+    pub parts: usize,
 }
 
 /// The state of a level of [`Skinning`].
@@ -293,7 +309,8 @@ impl Skinning {
         for (level, &given) in self.handles.iter().enumerate() {
             let parts = handles.count(level);
             if parts > given {
-                return Err(SetupError::Handles { level: level + 1, handles: given, parts });
+                let few = TooFewHandles { level: level + 1, handles: given, parts };
+                return Err(SetupError::of_method(None, few));
             }
         }
         Ok(())

@@ -103,12 +103,24 @@ impl Aggregates {
         let mut taken = vec![false; count.min(sets.len() + 1)];
         numbered().for_each(|s| taken.get_mut(s).into_iter().for_each(|taken| *taken = true));
         if let Some(set) = taken.iter().position(|&taken| !taken) {
-            return Err(SetupError::EmptySet { set, sets: count });
+            return Err(SetupError::of_method(None, EmptySet { set, sets: count }));
         }
         let nodes = sets.iter().map(|&s| s == u32::MAX).collect();
         let special = Special { nodes, rows: special::rows(a) };
         Ok(Self { special, of: sets.to_vec(), count, spreading: Vec::new() })
     }
+}
+
+/// A set of nodes is empty, although a set with a larger number is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "set {set} of {sets} has no node, so that its coarse unknowns would have no equation; number sets 0, 1, 2, ... without gaps"
+)]
+pub struct EmptySet {
+    /// The first number without a node.
+    pub set: usize,
+    /// One more than the largest number.
+    pub sets: usize,
 }
 
 /// The connections between nodes.

@@ -42,6 +42,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Compiled, Error, Real};
 use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel};
 
+/// What a program on this crate alone needs.
+pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
 use connection::Aggregates;
 use hubs::Hubs;
@@ -51,7 +53,7 @@ use smooth::{Filter, RowPattern, Tentative, smooth};
 use special::Special;
 use tentative::{Held, tentative};
 
-pub use connection::Spreading;
+pub use connection::{EmptySet, Spreading};
 pub use plain_aggregation::{PlainAggregation, plain_aggregation};
 pub use ranks::{GhostNode, RankAggregates};
 pub use recipe::{Modes, SmoothedAggregation, Spread};
@@ -65,6 +67,19 @@ pub use thresholds::Thresholds;
 /// Use `Cpu::new()` if A is so ill-conditioned that it is indefinite after rounding to f32. A device uses
 /// a different smoother than a CPU ([`Smoothing::Fitted`]) and needs a different number of iterations. To
 /// compare backends, use [`tamstorf`].
+///
+/// ```
+/// use coarsen_smoothed_aggregation::multigrid::{Cg, Cpu, Stop, assembly};
+/// use coarsen_smoothed_aggregation::smoothed_aggregation;
+/// let line = (0..1000).flat_map(|i| [(i, i, 2.0), (i, i + 1, -1.0), (i + 1, i, -1.0)]); // −u″
+/// let entries: Vec<_> = line.filter(|&(i, j, _)| i.max(j) < 1000).collect();
+/// let a = assembly::from_triplets(1000, 1000, &entries)?;
+/// let mut m = smoothed_aggregation().build(&a, &Cpu::new())?;
+/// let (b, mut x) = (vec![1.0; 1000], vec![0.0; 1000]);
+/// let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+/// assert!(report.iterations < 40);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn smoothed_aggregation() -> Multigrid<SmoothedAggregation> {
     Multigrid {
         coarsening: SmoothedAggregation::default(),

@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use coarsen_backend::SetupError;
+use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, Pieces, each};
-use coarsen_core::{Real, by_bucket};
-use coarsen_sparse::NearKernel;
+use coarsen_sparse::{NearKernel, by_bucket};
 
 use super::thresholds::Thresholds;
 

@@ -1,6 +1,8 @@
 //! Nodes divided into classes: colours, parts or connected components.
 
-use coarsen_core::{Error, by_bucket};
+use coarsen_core::Error;
+
+use crate::by_bucket;
 
 /// A class for each node: the result of colourings, partitions and connected components.
 ///

@@ -114,6 +114,12 @@ pub enum SparseError {
         /// The object.
         what: &'static str,
     },
+    /// A diagonal block that is needed and not stored.
+    #[error("node {node} stores no diagonal block; assemble an entry there, which may be 0")]
+    NoDiagonal {
+        /// The block row.
+        node: usize,
+    },
     /// NaN or infinity.
     #[error("row {row}, column {column} is not finite; check the code that computed it")]
     NotFinite {

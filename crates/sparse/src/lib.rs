@@ -9,13 +9,14 @@
 //! | assembly | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, conversion between block sizes, parallel loops over block rows |
 //! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ, stored or applied; A B and Pᵀ A P; P as full blocks, weights or identities |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | permutations; space-filling curve, breadth-first levels, Cuthill-McKee |
-//! | classes | [`Classes`], [`coloring`], [`partition`] | colours, parts of equal size, connected components |
+//! | classes | [`Classes`], [`coloring`], [`partition`], [`Buckets`] | colours, parts of equal size, connected components; counting sort |
 //! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small set of blocks that changes between steps, alone or added to a matrix |
 //! | setup | [`Strength`], [`NearKernel`] | strength of connection, near-kernel vectors |
 //! | errors | [`SparseError`] | invalid matrices and operands that do not fit |
 
 pub mod assembly;
 mod bsr;
+mod buckets;
 mod classes;
 pub mod coloring;
 mod contacts;
@@ -40,6 +41,7 @@ mod system;
 mod transpose;
 
 pub use bsr::{Bsr, row_product};
+pub use buckets::{Buckets, by_bucket};
 pub use classes::{Classes, Members};
 pub use contacts::{Contacts, Stencil};
 pub use error::SparseError;

@@ -13,13 +13,13 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
 use cloth::Options;
 use coarsen_core::parallel;
 use coarsen_distributed::{CommError, Communicator};
 use coarsen_mpi::{MpiComm, threads_per_rank};
-use examples_common::Failure;
-use examples_common::arguments::{Unconverged, exit_code, usage};
+use examples_run::Failure;
+use examples_run::arguments::{Unconverged, exit_code, usage};
+use examples_scene::options::{self, OptionsError};
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -86,7 +86,10 @@ impl Fault {
 
 /// The options of this rank, its scene and its sheet.
 fn checked() -> Result<Options, Fault> {
-    let options = Options::try_parse().map_err(Fault::Usage)?;
+    let options: Options = options::parse(std::env::args_os()).map_err(|error| match error {
+        OptionsError::Usage(told) => Fault::Usage(told),
+        OptionsError::Scene(fault) => Fault::Check(fault.into()),
+    })?;
     match options.ranks() {
         0 => cloth::check(&options).map_err(Fault::Check)?,
         _ => {

@@ -165,7 +165,7 @@ fn a_fault_of_one_rank_ends_all() {
 fn errors_end_all_ranks() {
     let folder = Folder::new("errors");
     for (words, part) in [
-        ("--scene nowhere", "invalid value"),
+        ("--scene nowhere", "cannot be read"),
         ("--ranks 2", "--ranks is for ranks as threads"),
         ("--obstacles constraints", "obstacles as constraints"),
         ("--solver skinning", "take --solver block-jacobi, mas or sa"),

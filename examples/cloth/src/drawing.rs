@@ -1,9 +1,9 @@
 //! The files of a frame: the surface, and its picture.
 
 use coarsen::elastic::Nodes;
-use examples_common::Failure;
-use examples_common::files::{Group, Surface};
-use examples_common::stage::{BODIES, OBSTACLE, Stage};
+use examples_render::{BODIES, OBSTACLE, Stage};
+use examples_run::Failure;
+use examples_run::files::{Group, Surface};
 
 use crate::motion::{Motion, RATE};
 use crate::options::Options;

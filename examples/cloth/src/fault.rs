@@ -8,7 +8,7 @@ use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen::mesh::ReadError;
 use coarsen_contact::{ContactError, Pair};
-use examples_common::closed::MeshFault;
+use examples_scene::closed::MeshFault;
 
 use crate::material::Material;
 
@@ -23,82 +23,51 @@ pub(crate) enum SheetFault {
     Closed,
     /// A vertex outside the plane.
     #[error(
-        "vertex {vertex} (from 0) is {distance:.3e} m out of the plane of the sheet, whose longest side is 1 m, \
-         but cloth is flat at rest; pass the flat pattern"
+        "vertex {vertex} (from 0) is {distance:.3e} m out of the plane of the sheet, but cloth is flat at rest; pass the flat pattern"
     )]
-    Curved {
-        /// The vertex.
-        vertex: usize,
-        /// Its distance from the plane.
-        distance: f64,
-    },
+    Curved { vertex: usize, distance: f64 },
     /// A triangle without area.
     #[error(
         "triangle {triangle} (from 0) is degenerate, its area is {area:.3e} m² at rest ({count} triangles are); leave them out \
          with --drop-degenerate, or move their corners"
     )]
-    Degenerate {
-        /// The triangle.
-        triangle: usize,
-        /// Its area.
-        area: f64,
-        /// The number of triangles without area.
-        count: usize,
-    },
+    Degenerate { triangle: usize, area: f64, count: usize },
     /// Texture coordinates that are no pattern.
     #[error(
         "the texture coordinates are not flat pieces at one scale: triangle {triangle} (from 0) has {ratio:.3e} times the area \
          of its piece in space, as {count} triangles have less than 1/16 or more than 16 times; leave out --sewn, and the garment \
          keeps its shape in space, or export its pattern as texture coordinates"
     )]
-    Pattern {
-        /// The first of them.
-        triangle: usize,
-        /// Its area in space, relative to that of its piece.
-        ratio: f64,
-        /// Their number.
-        count: usize,
-    },
+    Pattern { triangle: usize, ratio: f64, count: usize },
     /// A triangle with another orientation than the first.
     #[error(
         "triangle {triangle} (from 0) is inverted at rest: it is oriented otherwise than triangle 0, so the sheet \
          overlaps itself; swap two of its corners, or move them apart"
     )]
-    Inverted {
-        /// The triangle.
-        triangle: usize,
-    },
+    Inverted { triangle: usize },
     /// An edge of more than two triangles.
     #[error(
         "the edge between vertices {} and {} (from 0) has more than two triangles, among them {} and {}; cloth is \
          a manifold: divide the mesh there", ends[0], ends[1], triangles[0], triangles[1]
     )]
-    Manifold {
-        /// The ends of the edge.
-        ends: [u32; 2],
-        /// Two of its triangles.
-        triangles: [usize; 2],
-    },
+    Manifold { ends: [u32; 2], triangles: [usize; 2] },
     /// Two triangles with the same corners.
     #[error(
         "triangles {} and {} (from 0) have the same corners, so that the cloth is there twice; remove one of them, or use \
          --weld", triangles[0], triangles[1]
     )]
-    Double {
-        /// The triangles.
-        triangles: [usize; 2],
-    },
+    Double { triangles: [usize; 2] },
     /// A vertex without mass.
     #[error("no triangle uses vertex {vertex} (from 0), so its mass is zero; remove it")]
-    Loose {
-        /// The vertex.
-        vertex: usize,
-    },
+    Loose { vertex: usize },
 }
 
 /// A scene that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SceneError {
+    /// A key of the scene.
+    #[error(transparent)]
+    Scene(#[from] examples_scene::SceneError),
     /// The sheet.
     #[error(transparent)]
     Sheet(#[from] SheetFault),
@@ -131,23 +100,13 @@ pub(crate) enum SceneError {
         "{} has other triangles than {}, but a body keeps its triangles from frame to frame; export the sequence again",
         file.display(), first.display()
     )]
-    Sequence {
-        /// The file.
-        file: PathBuf,
-        /// The first file.
-        first: PathBuf,
-    },
+    Sequence { file: PathBuf, first: PathBuf },
     /// A body with double triangles.
     #[error(
         "{}: triangles {} and {} (from 0) have the same corners, so that contact would count twice; remove one of them, or \
          use --weld", file.display(), triangles[0], triangles[1]
     )]
-    Double {
-        /// The file.
-        file: PathBuf,
-        /// The triangles.
-        triangles: [usize; 2],
-    },
+    Double { file: PathBuf, triangles: [usize; 2] },
     /// A flat sheet that is sewn.
     #[error(
         "--sewn is an option of the scenes garment and dressed; leave it out, since other sheets of files are flat"
@@ -164,150 +123,78 @@ pub(crate) enum SceneError {
          garment of a file with texture coordinates (--sewn)",
         material.to_possible_value().as_ref().map_or("", PossibleValue::get_name)
     )]
-    Curved {
-        /// The material.
-        material: Material,
-    },
+    Curved { material: Material },
     /// Wind without a direction.
     #[error("--wind has a component {found}, but all must be finite")]
-    Wind {
-        /// The component.
-        found: f64,
-    },
+    Wind { found: f64 },
     /// Contact that begins beyond the neighbours of a vertex.
     #[error(
         "--thickness is {thickness:.3e} m, but the edge between vertices {} and {} (from 0) is {length:.3e} m long, so \
          that the sheet would be in contact with itself at rest; take a smaller --thickness, or longer edges",
         ends[0], ends[1]
     )]
-    Thick {
-        /// The thickness.
-        thickness: f64,
-        /// The ends of the shortest edge.
-        ends: [u32; 2],
-        /// Its length.
-        length: f64,
-    },
+    Thick { thickness: f64, ends: [u32; 2], length: f64 },
     /// Contact that begins beyond the distance of parts of the sheet.
     #[error(
         "the thickness is {thickness:.3e} m, but {pair} are {distance:.3e} m apart at the start, so that the sheet would be in \
          contact with itself; take a --thickness of at most this distance, or move layers apart"
     )]
-    Near {
-        /// The thickness.
-        thickness: f64,
-        /// The nearest pair.
-        pair: Pair,
-        /// Its distance.
-        distance: f64,
-    },
+    Near { thickness: f64, pair: Pair, distance: f64 },
     /// No vertex is free.
     #[error("all {vertices} vertices are held; take more --vertices")]
-    Held {
-        /// Their number.
-        vertices: usize,
-    },
+    Held { vertices: usize },
     /// A vertex in an obstacle.
     #[error(
         "vertex {vertex} (from 0) is {depth:.3e} m inside obstacle {obstacle} (from 0) at the start; take a \
          smaller sheet, or move the obstacle"
     )]
-    Inside {
-        /// The vertex.
-        vertex: usize,
-        /// Its depth.
-        depth: f64,
-        /// The obstacle.
-        obstacle: usize,
-    },
+    Inside { vertex: usize, depth: f64, obstacle: usize },
     /// An edge in a barrier.
     #[error(
         "{} is in obstacle {obstacle} (from 0) at the start, or nearer to it than a tenth of the thickness; take shorter edges, \
          or move the obstacle", part(*ends)
     )]
-    Touches {
-        /// The ends of the edge; twice the same for a vertex.
-        ends: [u32; 2],
-        /// The obstacle.
-        obstacle: usize,
-    },
+    Touches { ends: [u32; 2], obstacle: usize },
     /// A start that intersects.
     #[error(
         "at the start, the edge between vertices {} and {} crosses the triangle of vertices {}, {} and {} \
          (from 0, the obstacle after the cloth); move the cloth away",
         edge[0], edge[1], triangle[0], triangle[1], triangle[2]
     )]
-    Crossing {
-        /// The ends of the edge.
-        edge: [u32; 2],
-        /// The corners of the triangle.
-        triangle: [u32; 3],
-    },
+    Crossing { edge: [u32; 2], triangle: [u32; 3] },
     /// More vertices than can be numbered in reasonable memory.
     #[error(
         "--subdivide would make {vertices} vertices, but {most} are the most; take fewer --vertices or divide less often"
     )]
-    Fine {
-        /// Their number.
-        vertices: usize,
-        /// The limit.
-        most: usize,
-    },
+    Fine { vertices: usize, most: usize },
     /// The state of another sheet.
     #[error(
         "the state of --start has {found} free vertices, but the sheet has {counts:?}, from not divided to --subdivide; pass the \
          options of the run that wrote it, and a --subdivide that is not smaller"
     )]
-    Start {
-        /// The vertices of the state.
-        found: usize,
-        /// Those of the sheets.
-        counts: Vec<usize>,
-    },
+    Start { found: usize, counts: Vec<usize> },
     /// The state of another scene, whose sheet has as many free vertices.
     #[error(
         "the state of --start is not of the scene {scene} with {vertices} vertices and {triangles} triangles before \
          --subdivide; pass the --scene and the options of the sheet of the run that wrote it"
     )]
-    Origin {
-        /// The scene of the options.
-        scene: String,
-        /// The vertices of its sheet.
-        vertices: usize,
-        /// Its triangles.
-        triangles: usize,
-    },
+    Origin { scene: String, vertices: usize, triangles: usize },
     /// A state that intersects.
     #[error(
         "in the state of --start, the edge between vertices {} and {} crosses the triangle of vertices {}, {} and {} \
          (from 0, the obstacle after the cloth); take an earlier checkpoint",
         edge[0], edge[1], triangle[0], triangle[1], triangle[2]
     )]
-    Refined {
-        /// The ends of the edge.
-        edge: [u32; 2],
-        /// The corners of the triangle.
-        triangle: [u32; 3],
-    },
+    Refined { edge: [u32; 2], triangle: [u32; 3] },
     /// A state in a barrier.
     #[error(
         "in the state of --start, {} is in obstacle {obstacle} (from 0), or nearer to it than a tenth of the thickness; take \
          an earlier checkpoint, a smaller --thickness, or --obstacles constraints", part(*ends)
     )]
-    Pressed {
-        /// The ends of the edge; twice the same for a vertex.
-        ends: [u32; 2],
-        /// The obstacle.
-        obstacle: usize,
-    },
+    Pressed { ends: [u32; 2], obstacle: usize },
     /// An obstacle that is not valid.
     #[error("obstacle {index} (from 0): {source}")]
-    Obstacle {
-        /// Which one.
-        index: usize,
-        /// Its fault.
-        source: ContactError,
-    },
+    Obstacle { index: usize, source: ContactError },
     /// An energy that cannot be made.
     #[error(transparent)]
     Body(#[from] BodyError),

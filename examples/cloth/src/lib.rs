@@ -1,7 +1,8 @@
 //! Simulates cloth. Copy this example to start your own.
 //!
 //! A time step minimises the sum of inertia (`step.rs`), stretching and bending (`material.rs`) and contact (`world.rs`) by
-//! Newton's method with any preconditioner. Scenes (`scene.rs`) place a sheet (`sheet.rs`) among obstacles; the
+//! Newton's method with any preconditioner. Scenes are files (`scenes/*.toml`, `scene.rs`): they place a sheet (`sheet.rs`)
+//! among obstacles; the
 //! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
 //! barriers (`solids.rs`), or constraints that let go, slide and stick (`supported.rs`, `block.rs`); pieces are sewn (`shirt.rs`, `seams.rs`);
 //! a finer sheet continues a run (`subdivide.rs`); a closed mesh has a signed distance
@@ -16,6 +17,7 @@
 //!
 //! ```text
 //! cargo run --release -p cloth                                                # a sheet droops from two sides
+//! cargo run --release -p cloth -- my.toml                                     # a scene of your own
 //! cargo run --release -p cloth -- --scene reentrant --vertices 10201 --tessellation irregular
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 40
 //! cargo run --release -p cloth -- --scene sphere --solver sa --out sphere --frames 60 --resume
@@ -33,7 +35,7 @@
 //! cargo run --release -p cloth --features opencl -- --backend opencl --solver mas --iterations 1 --fixed --inner 64
 //! ```
 //!
-//! The fourth command continues the third; the fifth takes obstacles as constraints. A run writes `frames.csv`,
+//! The fifth command continues the fourth; the sixth takes obstacles as constraints. A run writes `frames.csv`,
 //! `summary.txt`, `frame_0000.obj` and `frame_0000.png` for each frame, `cloth.gif` and, every few frames, `checkpoint.bin`; with `--systems`, also linear
 //! systems of the animation (`systems.rs`). `src/bin/drape.rs` is the program of a tutorial: a sheet without contact in
 //! one file.
@@ -81,10 +83,10 @@ mod world;
 
 use std::process::ExitCode;
 
-use coarsen::{Waits, schwarz};
+use coarsen::schwarz;
 use coarsen_distributed::Communicator;
-use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch};
+use examples_run::Failure;
+use examples_run::arguments::{Program, Unconverged, launch};
 
 pub use options::Options;
 use simulation::run;
@@ -95,7 +97,7 @@ pub fn start(options: &Options) -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::Place<Real = f64> + Waits>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
         if self.ranks > 0 {
             return ranks::as_threads(self);
         }

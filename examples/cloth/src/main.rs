@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use examples_common::arguments::parse;
+use examples_run::arguments::parse_scene;
 
 fn main() -> ExitCode {
-    parse().map_or_else(|code| code, |options| cloth::start(&options))
+    parse_scene().map_or_else(|code| code, |options| cloth::start(&options))
 }

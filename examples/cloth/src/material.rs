@@ -23,7 +23,7 @@ use coarsen::elastic::{
     Hinge, Lame, Membrane, Orthotropic, PlanarStiffness, Potential, Shell, Spring, Springs,
 };
 
-use examples_common::fields;
+use examples_scene::fields;
 
 use crate::fault::SceneError;
 use crate::sheet::Sheet;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use coarsen::mesh::vector::sub;
 use coarsen::mesh::{Mesh, read_triangles};
 use coarsen_contact::Spin;
-use examples_common::fields;
-use examples_common::files::{Field, Fingerprint};
-use examples_common::stage::Solid;
+use examples_scene::shape::unit;
+use examples_scene::{Obstacle, Phase, Scene as Setting, Shape};
 
 use crate::fault::{SceneError, SheetFault};
-use crate::sheet::welded;
+use crate::scene::spins;
+use crate::sheet::{Sheet, welded};
 
 /// The number of frames in a second.
 pub(crate) const RATE: f64 = 24.0;
@@ -45,6 +45,8 @@ pub(crate) enum Motion {
         /// The time until they are back, in s.
         period: f64,
     },
+    /// Solids move as their obstacles say.
+    Phases(Vec<Obstacle>),
     /// Seams close; nothing else moves.
     Sewing,
     /// The obstacle of triangles moves from frame to frame of a sequence of files.
@@ -54,15 +56,7 @@ pub(crate) enum Motion {
 /// The positions of the vertices of an obstacle at each frame; between frames they move along straight lines, and after
 /// the last frame they rest.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Played(Arc<Vec<Vec<[f64; 3]>>>);
-
-impl Field for Played {
-    fn add(&self, to: &mut Fingerprint) {
-        to.field("frames", &self.0);
-    }
-}
-
-fields!(enum Motion { Still, Twist { through, rate }, Walk { swing, pace, bob }, Push { reach, period }, Sewing, Played(frames) });
+pub(crate) struct Played(pub(crate) Arc<Vec<Vec<[f64; 3]>>>);
 
 impl Played {
     /// Reads the obstacle of a sequence of files, the numbers of its triangles there, and how it moves. All files need the same
@@ -107,6 +101,23 @@ const WARM: f64 = 0.5;
 const TICK: f64 = 1e-6;
 
 impl Motion {
+    /// The formula of a scene; a body of files is not yet known.
+    pub(crate) fn of(setting: &Setting, sheet: &Sheet) -> Self {
+        let solids = || setting.obstacle.iter().filter(|obstacle| obstacle.shape.is_some());
+        match setting.motion {
+            Some(examples_scene::Motion::Twist { through, rate }) => {
+                Self::Twist { through, rate: rate.to_radians() }
+            }
+            Some(examples_scene::Motion::Walk { swing, pace, bob }) => {
+                Self::Walk { swing: swing.to_radians(), pace, bob }
+            }
+            Some(examples_scene::Motion::Push { reach, period }) => Self::Push { reach, period },
+            None if !solids().all(spins) => Self::Phases(solids().cloned().collect()),
+            None if !sheet.seams.is_empty() => Self::Sewing,
+            None => Self::Still,
+        }
+    }
+
     /// The positions of all vertices at a time, given those at the start; only those of held vertices matter.
     pub(crate) fn held(&self, start: &[[f64; 3]], time: f64) -> Vec<[f64; 3]> {
         if let Self::Played(frames) = self {
@@ -115,7 +126,7 @@ impl Motion {
             return all;
         }
         let place = |p: &[f64; 3]| match *self {
-            Self::Still | Self::Push { .. } | Self::Sewing | Self::Played(_) => *p,
+            Self::Still | Self::Push { .. } | Self::Phases(_) | Self::Sewing | Self::Played(_) => *p,
             Self::Twist { through, rate } => {
                 let d = sub(*p, through);
                 let (sin, cos) = (d[0].signum() * rate * time).sin_cos();
@@ -127,57 +138,68 @@ impl Motion {
     }
 
     /// The solids at a time, given those at the start.
-    pub(crate) fn solids(&self, start: &[Solid], time: f64) -> Vec<Solid> {
+    pub(crate) fn solids(&self, start: &[Shape], time: f64) -> Vec<Shape> {
         if let Self::Push { .. } = self {
             let away = self.away(time);
-            let push = |solid: &Solid| match *solid {
-                Solid::Sphere { centre: [x, y, z], radius } => {
-                    Solid::Sphere { centre: [x, y, z - away], radius }
+            let push = |solid: &Shape| match *solid {
+                Shape::Sphere { centre: [x, y, z], radius } => {
+                    Shape::Sphere { centre: [x, y, z - away], radius }
                 }
                 other => other,
             };
             return start.iter().map(push).collect();
         }
+        if let Self::Phases(obstacles) = self {
+            return start.iter().zip(obstacles).map(|(solid, o)| solid.moved(&o.pose(time))).collect();
+        }
         let Self::Walk { .. } = self else { return start.to_vec() };
         let up = |p: [f64; 3]| [p[0], p[1] + self.rise(time), p[2]];
         let legs = start.len().saturating_sub(2);
-        let place = |(k, solid): (usize, &Solid)| match *solid {
-            Solid::Sphere { centre, radius } => Solid::Sphere { centre: up(centre), radius },
-            Solid::Capsule { from, to, radius } => {
+        let place = |(k, solid): (usize, &Shape)| match *solid {
+            Shape::Sphere { centre, radius } => Shape::Sphere { centre: up(centre), radius },
+            Shape::Capsule { from, to, radius } => {
                 let (sin, cos) = self.angle(k - legs.min(k), time).sin_cos();
                 let d = sub(to, from);
                 let turned = [d[0], cos * d[1] - sin * d[2], sin * d[1] + cos * d[2]];
                 let to = up([0, 1, 2].map(|c| from[c] + turned[c]));
-                Solid::Capsule { from: up(from), to, radius }
+                Shape::Capsule { from: up(from), to, radius }
             }
-            plane => plane,
+            other => other,
         };
         start.iter().enumerate().map(place).collect()
     }
 
     /// How the solids move at a time, given their spins at the start; those after the list do not spin.
-    pub(crate) fn spins(&self, start: &[Solid], spins: &[Spin], time: f64) -> Vec<Spin> {
+    pub(crate) fn spins(&self, start: &[Shape], spins: &[Spin], time: f64) -> Vec<Spin> {
         let of = |k: usize| spins.get(k).copied().unwrap_or_default();
         if let Self::Push { .. } = self {
             let rate = (self.away(time + TICK) - self.away(time)) / TICK;
-            let spin = |(k, solid): (usize, &Solid)| match solid {
-                Solid::Sphere { .. } => Spin { drift: [0.0, 0.0, -rate], ..of(k) },
+            let spin = |(k, solid): (usize, &Shape)| match solid {
+                Shape::Sphere { .. } => Spin { drift: [0.0, 0.0, -rate], ..of(k) },
                 _ => of(k),
             };
             return start.iter().enumerate().map(spin).collect();
         }
+        if let Self::Phases(obstacles) = self {
+            let moved = self.solids(start, time);
+            return moved
+                .iter()
+                .zip(obstacles)
+                .map(|(solid, obstacle)| turning(solid, obstacle, time))
+                .collect();
+        }
         let Self::Walk { .. } = self else { return (0..start.len()).map(of).collect() };
         let legs = start.len().saturating_sub(2);
         let rise = (self.rise(time + TICK) - self.rise(time)) / TICK;
-        let spin = |(k, solid): (usize, &Solid)| match *solid {
-            Solid::Capsule { .. } => {
+        let spin = |(k, solid): (usize, &Shape)| match *solid {
+            Shape::Capsule { .. } => {
                 let leg = k - legs.min(k);
                 let rate = (self.angle(leg, time + TICK) - self.angle(leg, time)) / TICK;
-                let Solid::Capsule { from, .. } = self.solids(start, time)[k] else { return of(k) };
+                let Shape::Capsule { from, .. } = self.solids(start, time)[k] else { return of(k) };
                 Spin { through: from, rate: [rate, 0.0, 0.0], drift: [0.0, rise, 0.0] }
             }
-            Solid::Sphere { .. } => Spin { drift: [0.0, rise, 0.0], ..of(k) },
-            Solid::Plane { .. } => of(k),
+            Shape::Sphere { .. } => Spin { drift: [0.0, rise, 0.0], ..of(k) },
+            _ => of(k),
         };
         start.iter().enumerate().map(spin).collect()
     }
@@ -217,14 +239,23 @@ impl Motion {
     }
 }
 
+/// How an obstacle moves at a time at which it is at `solid`.
+fn turning(solid: &Shape, obstacle: &Obstacle, time: f64) -> Spin {
+    let Some(Phase { velocity, rate, .. }) = obstacle.motion.iter().find(|phase| time < phase.until) else {
+        return Spin::default();
+    };
+    let axis = unit(obstacle.axis);
+    Spin { through: solid.centre(), rate: axis.map(|a| rate.to_radians() * a), drift: *velocity }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use coarsen::mesh::vector::dot;
 
-    fn body() -> Vec<Solid> {
-        let leg = |x: f64| Solid::Capsule { from: [x, 0.9, 0.0], to: [x, 0.1, 0.0], radius: 0.05 };
-        vec![Solid::Sphere { centre: [0.0, 1.0, 0.0], radius: 0.1 }, leg(-0.1), leg(0.1)]
+    fn body() -> Vec<Shape> {
+        let leg = |x: f64| Shape::Capsule { from: [x, 0.9, 0.0], to: [x, 0.1, 0.0], radius: 0.05 };
+        vec![Shape::Sphere { centre: [0.0, 1.0, 0.0], radius: 0.1 }, leg(-0.1), leg(0.1)]
     }
 
     /// The velocity that friction gets is that of the points of the solid.
@@ -232,9 +263,9 @@ mod tests {
     fn spins_are_the_velocities_of_solids() {
         let (walk, body) = (Motion::Walk { swing: 0.6, pace: 1.0, bob: 0.03 }, body());
         let foot = |time: f64, k: usize| match walk.solids(&body, time)[k] {
-            Solid::Capsule { to, .. } => to,
-            Solid::Sphere { centre, .. } => centre,
-            Solid::Plane { point, .. } => point,
+            Shape::Capsule { to, .. } => to,
+            Shape::Sphere { centre, .. } => centre,
+            other => other.centre(),
         };
         for (time, k) in [(0.1, 0), (0.3, 1), (0.8, 2), (1.3, 1)] {
             let Spin { through, rate, drift } = walk.spins(&body, &[], time)[k];
@@ -250,13 +281,36 @@ mod tests {
     fn a_ball_that_pushes_comes_back() {
         let (push, body) = (Motion::Push { reach: 0.6, period: 2.0 }, body());
         let at = |time: f64| match push.solids(&body, time)[0] {
-            Solid::Sphere { centre, .. } => centre[2],
+            Shape::Sphere { centre, .. } => centre[2],
             _ => f64::NAN,
         };
         assert!(at(0.0) == 0.0 && (at(1.0) + 0.6).abs() < 1e-12 && at(2.0).abs() < 1e-12);
         let Spin { drift, .. } = push.spins(&body, &[], 0.4)[0];
         assert!((drift[2] - (at(0.40001) - at(0.39999)) / 2e-5).abs() < 1e-4, "{drift:?}");
         assert_eq!(push.spins(&body, &[], 0.4)[1], Spin::default());
+    }
+
+    /// An obstacle of a scene file moves and turns phase by phase, and friction gets the velocities of its points.
+    #[test]
+    fn obstacles_move_by_their_phases() {
+        let bar = Shape::Capsule { from: [-0.1, 1.0, 0.0], to: [0.1, 1.0, 0.0], radius: 0.05 };
+        let phase = |until, velocity, rate| Phase { until, velocity, rate };
+        let motion = vec![phase(1.0, [0.0, 0.5, 0.0], 90.0), phase(2.0, [0.2, 0.0, 0.0], 0.0)];
+        let obstacle = Obstacle { shape: Some(bar), motion, ..Obstacle::default() };
+        let moving = Motion::Phases(vec![obstacle]);
+        let end = |time: f64| match moving.solids(&[bar], time)[0] {
+            Shape::Capsule { to, .. } => to,
+            _ => [f64::NAN; 3],
+        };
+        let far = |a: [f64; 3], b: [f64; 3]| dot(sub(a, b), sub(a, b)).sqrt();
+        assert!(far(end(0.0), [0.1, 1.0, 0.0]) < 1e-12 && far(end(1.0), [0.0, 1.5, -0.1]) < 1e-12);
+        assert!(far(end(3.0), [0.2, 1.5, -0.1]) < 1e-12);
+        for time in [0.3, 1.4, 2.5] {
+            let Spin { through, rate, drift } = moving.spins(&[bar], &[], time)[0];
+            let turned = coarsen::mesh::vector::cross(rate, sub(end(time), through));
+            let moved = sub(end(time + 1e-5), end(time - 1e-5)).map(|d| d / 2e-5);
+            assert!(far(moved, [0, 1, 2].map(|c| turned[c] + drift[c])) < 1e-6, "{time}");
+        }
     }
 
     /// Both ends of a strip turn against each other, and keep their shape.

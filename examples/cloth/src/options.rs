@@ -3,22 +3,23 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
-use examples_common::arguments::{Place, at_least_one, not_negative, positive};
-use examples_common::fields;
-use examples_common::files::Format;
-use examples_common::solver::Solver;
+use examples_run::arguments::{Place, at_least_one, not_negative, positive};
+use examples_run::files::Format;
+use examples_run::solver::Solver;
+use examples_scene::fields;
+use examples_scene::options::Choice;
 
 use crate::material::Material;
 use crate::pace::Pace;
-use crate::scene::SceneChoice;
+use crate::scene::SCENES;
 use crate::sheet::Tessellation;
 
 /// Sheets of cloth in time.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene.
-    #[arg(long, value_enum, default_value_t = SceneChoice::Drooping)]
-    pub(crate) scene: SceneChoice,
+    /// The scene.
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Number of vertices of all sheets; the nearest grid is used.
     #[arg(long, default_value_t = 2601, value_parser = clap::value_parser!(u32).range(9..=4_000_000))]
     pub(crate) vertices: u32,
@@ -90,6 +91,33 @@ pub struct Options {
     /// Width of the pictures in pixels; 0 draws none.
     #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub(crate) width: u16,
+}
+
+impl examples_scene::options::Options for Options {
+    const SCENES: &'static [(&'static str, &'static str)] = &SCENES;
+
+    const KEYS: &'static [&'static str] = &[
+        "body.mesh",
+        "body.size",
+        "body.centre",
+        "body.axes",
+        "body.above",
+        "body.rest",
+        "attachment.nodes",
+        "obstacle.shape",
+        "obstacle.mesh",
+        "obstacle.frames",
+        "obstacle.size",
+        "obstacle.solid",
+        "obstacle.boxes",
+        "obstacle.axis",
+        "obstacle.motion",
+        "motion",
+    ];
+
+    fn choice(&mut self) -> &mut Choice {
+        &mut self.choice
+    }
 }
 
 impl Options {

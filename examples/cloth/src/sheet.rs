@@ -7,8 +7,8 @@ use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{Mesh, read_texture, read_triangles};
 use coarsen_contact::{ContactError, Topology};
 use coarsen_core::SplitMix64;
-use examples_common::fields;
-use examples_common::stage::unit;
+use examples_scene::fields;
+use examples_scene::shape::unit;
 
 use crate::fault::SheetFault;
 
@@ -43,9 +43,11 @@ pub(crate) struct Sheet {
     pub(crate) seams: Vec<[[u32; 2]; 2]>,
     /// How many triangles without area were left out.
     pub(crate) dropped: usize,
+    /// Where the file of a flat sheet has it: its middle, and the directions of u and v.
+    pub(crate) place: Option<([f64; 3], [[f64; 3]; 2])>,
 }
 
-fields!(Sheet { rest, triangles, curved, layers, pattern, seams } without painted, dropped);
+fields!(Sheet { rest, triangles, curved, layers, pattern, seams } without painted, dropped, place);
 
 /// The waist and the hem of a skirt: radius and height, in m.
 pub(crate) const WAIST: [f64; 2] = [0.14, 1.0];
@@ -184,13 +186,15 @@ impl Sheet {
         Ok(Self { pattern: Some(pattern), ..garment })
     }
 
-    /// Reads a sheet from a file and scales its longest side to 1. Triangles are not checked.
+    /// Reads a sheet from a file and scales its longest side, if a size is given. Triangles are not checked.
     ///
     /// # Errors
     /// [`SheetFault::Read`], and [`SheetFault::Closed`] and [`SheetFault::Curved`] for a surface that is not flat.
-    pub(crate) fn read(file: &Path, weld: bool) -> Result<Self, SheetFault> {
-        let (mesh, kept) = welded(read_triangles(file)?, weld);
-        let mesh = mesh.scaled(1.0);
+    pub(crate) fn read(file: &Path, size: Option<f64>, weld: bool) -> Result<Self, SheetFault> {
+        let (mut mesh, kept) = welded(read_triangles(file)?, weld);
+        if let Some(size) = size {
+            mesh = mesh.scaled(size);
+        }
         let normal: [f64; 3] = mesh.triangles.iter().fold([0.0; 3], |sum, t| {
             let n = normal(&mesh, t);
             [0, 1, 2].map(|k| sum[k] + n[k])
@@ -206,12 +210,13 @@ impl Sheet {
         let t = cross(s, normal);
         let [low, high] = mesh.bounds();
         let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * (low[k] + high[k]));
+        let longest = sub(high, low).into_iter().fold(0.0, f64::max);
         let (mut rest, mut off) = (Vec::new(), None);
         for (vertex, p) in mesh.positions.iter().enumerate() {
             let d = sub(*p, middle);
             rest.push([dot(d, s) + 0.5, dot(d, t) + 0.5, 0.0]);
             let distance = dot(d, normal);
-            if distance.abs() > FLAT {
+            if distance.abs() > FLAT * longest {
                 off = off.or(Some(SheetFault::Curved { vertex, distance }));
             }
         }
@@ -219,7 +224,8 @@ impl Sheet {
             Some(fault) => Err(fault),
             None => {
                 let painted = painted(file, &kept);
-                Ok(Self { rest, triangles: mesh.triangles, layers: 1, painted, ..Self::default() })
+                let place = Some((middle, [s, t]));
+                Ok(Self { rest, triangles: mesh.triangles, layers: 1, painted, place, ..Self::default() })
             }
         }
     }
@@ -300,15 +306,10 @@ impl Sheet {
         self.without_unused()
     }
 
-    /// For each vertex, whether it is on the boundary.
-    pub(crate) fn boundary(&self) -> Vec<bool> {
-        let mut on = vec![false; self.rest.len()];
-        for same in edges_with_triangles(&self.triangles).chunk_by(|a, b| a.0 == b.0) {
-            if let [(ends, _)] = same {
-                ends.iter().for_each(|&v| on[v as usize] = true);
-            }
-        }
-        on
+    /// The vertices of the boundary.
+    #[cfg(test)]
+    pub(crate) fn boundary(&self) -> Vec<u32> {
+        examples_scene::Pick::Boundary.nodes(&self.rest, &self.rest, &self.triangles).unwrap()
     }
 
     /// The lengths and the ends of the shortest and of the longest edge at rest.
@@ -416,7 +417,7 @@ mod tests {
                 let sheet = Sheet::square(11, tessellation, cut).checked().unwrap();
                 assert!((area(&sheet) - expected).abs() < 1e-12, "{tessellation:?} {}", area(&sheet));
                 assert_eq!(sheet.rest.len(), vertices);
-                assert_eq!(sheet.boundary().iter().filter(|on| **on).count(), 40);
+                assert_eq!(sheet.boundary().len(), 40);
             }
         }
         assert!(Sheet::square(11, Tessellation::Irregular, false).edges()[0].0 < 0.09);
@@ -432,7 +433,7 @@ mod tests {
         let slant = (0.5_f64.powi(2) + 0.16_f64.powi(2)).sqrt();
         let cone = std::f64::consts::PI * (WAIST[0] + HEM[0]) * slant;
         assert!((0.99..1.0).contains(&(area / cone)), "{area} of {cone}");
-        assert_eq!(skirt.boundary().iter().filter(|on| **on).count(), 2 * (skirt.rest.len() / 32));
+        assert_eq!(skirt.boundary().len(), 2 * (skirt.rest.len() / 32));
         let strips = Sheet::strips(31, 3, 0.01).checked().unwrap();
         assert!((area_of(&strips) - 3.0 * 0.3).abs() < 1e-12, "{}", area_of(&strips));
         assert_eq!(strips.rest.len(), 3 * 31 * 10);

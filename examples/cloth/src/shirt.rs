@@ -1,7 +1,5 @@
 //! The pieces of a T-shirt: the front and the back, cut flat, with the edges that are sewn together.
 
-use examples_common::stage::Solid;
-
 use crate::sheet::{Sheet, quad};
 
 /// Half of the width of the body, the length of a sleeve, the height of the body and that of a sleeve, half of the width and
@@ -14,12 +12,6 @@ const NECK: [f64; 2] = [0.09, 0.06];
 
 /// The distance of both pieces from the plane between them.
 const APART: f64 = 0.14;
-
-/// The height of the arms of the figure, which are stretched out.
-const ARMS: f64 = 1.3;
-
-/// The height of the upper edge of the pieces.
-pub(crate) const EDGE: f64 = ARMS + 0.17;
 
 /// Both pieces, with about this number of vertices: (u, v) = (1/2, 1/2) is the middle of the upper edge, and w = ±0.14 m.
 pub(crate) fn shirt(vertices: usize) -> Sheet {
@@ -91,22 +83,6 @@ pub(crate) fn shirt(vertices: usize) -> Sheet {
     Sheet { seams, ..both.without_unused() }
 }
 
-/// A figure with its arms stretched out, of capsules and a ball.
-pub(crate) fn figure() -> Vec<Solid> {
-    let capsule = |from, to, radius| Solid::Capsule { from, to, radius };
-    let of_side = |s: f64| {
-        [
-            capsule([0.07 * s, 0.8, 0.0], [0.07 * s, ARMS - 0.04, 0.0], 0.11), // the trunk
-            capsule([0.12 * s, ARMS, 0.0], [0.6 * s, ARMS, 0.0], 0.045),       // an arm
-            capsule([0.08 * s, 0.75, 0.0], [0.1 * s, 0.08, 0.0], 0.07),        // a leg
-        ]
-    };
-    let mut all = vec![Solid::Sphere { centre: [0.0, ARMS + 0.28, 0.0], radius: 0.09 }];
-    all.push(capsule([0.0, ARMS, 0.0], [0.0, ARMS + 0.2, 0.0], 0.045));
-    all.extend([1.0, -1.0].into_iter().flat_map(of_side));
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +106,7 @@ mod tests {
             // Shoulders and sleeves above and below, and both sides.
             let expected = 2.0 * (BODY + SLEEVE - NECK[0] + SLEEVE + HEIGHT - ARMHOLE);
             assert!(vertices < 100 || (seam - expected).abs() < 0.1 * expected, "{seam} of {expected}");
-            let loose = sheet.boundary().iter().filter(|on| **on).count();
+            let loose = sheet.boundary().len();
             let sewn: std::collections::HashSet<u32> =
                 sheet.seams.iter().flatten().flatten().copied().collect();
             assert!(sewn.len() < loose && sewn.len() > loose / 2, "{} of {loose}", sewn.len());

@@ -1,34 +1,31 @@
 //! A run on one host: the sheet and the scene of the options, and their frames.
 
 use coarsen::elastic::Total;
-use coarsen::mesh::Mesh;
-use coarsen::{Waits, schwarz};
-use coarsen_contact::{ContactError, Crossing, Topology};
-use examples_common::Failure;
-use examples_common::files::{Fingerprint, read_state};
-use examples_common::frames::{Frames, Plan};
-use examples_common::scales;
+use coarsen::schwarz;
+use coarsen_contact::Crossing;
+use examples_run::Failure;
+use examples_run::files::read_state;
+use examples_run::frames::{Frames, Plan};
+use examples_run::scales;
+use examples_scene::Fingerprint;
 
 use crate::drawing::Drawing;
 use crate::fault::SceneError;
 use crate::material::Woven;
-use crate::motion::{Motion, Played, RATE};
+use crate::motion::{Motion, RATE};
 use crate::options::{Obstacles, Options};
 use crate::rows::{Row, Summary};
-use crate::scene::{Scene, SceneChoice};
-use crate::sheet::{Sheet, painted};
-use crate::shirt::shirt;
+use crate::scene::{Scene, sheet};
+use crate::sheet::Sheet;
 use crate::solids::{Pressed, Pressing};
 use crate::state::State;
-use crate::statue::Statue;
 use crate::step::Stepper;
 use crate::subdivide::{Finer, refined, subdivided};
 use crate::systems;
-use crate::thickness::thickness;
 use crate::world::{Fixed, GRAVITY, World, all};
 
 /// A scene, the solver of its steps, and how frames are drawn.
-struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
+struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     on: B,
     options: &'a Options,
     sheet: Sheet,
@@ -42,10 +39,7 @@ struct Simulation<'a, B: schwarz::Place<Real = f64> + Waits> {
 ///
 /// # Errors
 /// Those of the scene, of files and of steps.
-pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
-    on: B,
-    options: &Options,
-) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A sheet and a scene.
     options.method.solver.check(&options.method.levels)?;
     if options.systems > 0 && options.method.obstacles == Obstacles::Constraints {
@@ -69,7 +63,7 @@ pub(crate) fn run<B: schwarz::Place<Real = f64> + Waits>(
 /// # Errors
 /// [`SceneError`]
 pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
-    let (coarse, mut finer) = subdivided(generated(options)?, options.subdivide)?;
+    let (coarse, mut finer) = subdivided(sheet(options)?, options.subdivide)?;
     let scene = scenes(&coarse, &finer, options)?.swap_remove(finer.len());
     Ok((finer.pop().map_or(coarse, |finest| finest.sheet), scene))
 }
@@ -77,8 +71,11 @@ pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> 
 /// What decides the bits of a run beside the method.
 pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Fingerprint {
     let mut all = Fingerprint::of("cloth", 1);
+    let played = if let Motion::Played(played) = &scene.motion { &played.0[..] } else { &[] };
     all.field("sheet", sheet)
-        .field("scene", scene)
+        .field("scene", &options.choice.setting.source.identity())
+        .field("still", &scene.still)
+        .field("played", played)
         .field("cloth", &options.cloth)
         .field("start", &options.start);
     all
@@ -89,14 +86,14 @@ pub(crate) fn identity(sheet: &Sheet, scene: &Scene, options: &Options) -> Finge
 /// # Errors
 /// Those of the file, and [`SceneError`] for a state of another scene and for one that crosses itself.
 pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure> {
-    let sheet = generated(options)?;
+    let sheet = crate::scene::sheet(options)?;
     let origin = origin(&sheet, options);
     let Some(file) = &options.start else { return Ok(State { origin, ..State::start(fixed) }) };
     let (coarse, finer) = subdivided(sheet, options.subdivide)?;
     let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
     if state.origin != origin {
         let (vertices, triangles) = (coarse.rest.len(), coarse.triangles.len());
-        return Err(SceneError::Origin { scene: options.scene.name(), vertices, triangles }.into());
+        return Err(SceneError::Origin { scene: options.choice.name.clone(), vertices, triangles }.into());
     }
     let mut nodes = fixed.nodes.clone();
     nodes.hold(&fixed.motion.held(&fixed.positions, state.begun));
@@ -111,7 +108,7 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
 /// What a state is of: the scene, and the sheet before its triangles are divided.
 fn origin(sheet: &Sheet, options: &Options) -> u64 {
     let mut all = Fingerprint::of("cloth sheet", 1);
-    all.field("scene", options.scene.name().as_str()).field("rest", &sheet.rest);
+    all.field("scene", options.choice.name.as_str()).field("rest", &sheet.rest);
     all.field("triangles", &sheet.triangles).value()
 }
 
@@ -121,39 +118,13 @@ fn origin(sheet: &Sheet, options: &Options) -> u64 {
 /// # Errors
 /// [`SceneError`]
 fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scene>, SceneError> {
-    let mut all = vec![placed(coarse, options)?];
+    let mut all = vec![Scene::new(coarse, options)?];
     for one in finer {
-        let mut scene = placed(&one.sheet, options)?;
+        let mut scene = Scene::new(&one.sheet, options)?;
         one.release(&all[all.len() - 1].held, &mut scene.held);
         all.push(scene);
     }
     Ok(all)
-}
-
-/// The scene for a sheet.
-///
-/// # Errors
-/// [`SceneError`]
-fn placed(sheet: &Sheet, options: &Options) -> Result<Scene, SceneError> {
-    let mut scene = options.scene.scene(sheet);
-    if options.scene == SceneChoice::Statue {
-        let file = options.body.first().ok_or(SceneError::Unnamed)?;
-        let (statue, numbers) = Statue::read(file, thickness(sheet, options)?, options.weld)?;
-        scene = scene.above(statue);
-        scene.texture = painted(file, &numbers);
-    } else if let Some(file) = options.body.first() {
-        let (body, numbers, played) = Played::read(&options.body, options.weld)?;
-        (scene.still, scene.motion) = (body, Motion::Played(played));
-        scene.texture = painted(file, &numbers);
-    }
-    let Mesh { positions, triangles, .. } = &scene.still;
-    match Topology::new(triangles, &vec![true; positions.len()], positions) {
-        Ok(_) => Ok(scene),
-        Err(ContactError::Double { triangles, .. }) if !options.body.is_empty() => {
-            Err(SceneError::Double { file: options.body[0].clone(), triangles })
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// The edges that solids do not keep out, as a note: those with a held end, beside a ball or a bar.
@@ -199,52 +170,6 @@ pub(crate) fn plan(options: &Options, identity: Fingerprint, picture: Option<(us
     }
 }
 
-/// The number of strips that are twisted, if the options do not say it, and the gap between sheets in m.
-const STRIPS: usize = 3;
-const GAP: f64 = 0.01;
-
-/// The sheet, or the sheets, before their triangles are divided.
-fn generated(options: &Options) -> Result<Sheet, SceneError> {
-    let sheets = options.sheets.map_or(1, usize::from);
-    let (cut, dressed) = (options.scene.cut(), options.scene == SceneChoice::Dressed);
-    let statue = options.scene == SceneChoice::Statue;
-    let stitched = options.scene == SceneChoice::Stitching;
-    let garment = dressed || options.scene == SceneChoice::Garment;
-    let checked = |sheet: Sheet| match options.drop_degenerate {
-        true => sheet.without_degenerate().checked(),
-        false => sheet.checked(),
-    };
-    match &options.mesh {
-        Some(_) if cut => Err(SceneError::Cut),
-        Some(_) if matches!(options.scene, SceneChoice::Twist | SceneChoice::Stitching) => {
-            Err(SceneError::Strips)
-        }
-        file if sheets > 1 && (garment || stitched || file.is_some()) => Err(SceneError::Stacked),
-        file if (file.is_none() || options.body.is_empty()) && dressed => Err(SceneError::Dressed),
-        _ if statue && options.body.len() != 1 => Err(SceneError::Unnamed),
-        _ if !options.body.is_empty() && !dressed && !statue => Err(SceneError::Dressed),
-        Some(_) if options.sewn && !garment => Err(SceneError::Sewn),
-        Some(file) if options.sewn => Ok(checked(Sheet::sewn(file, !dressed, options.weld)?)?),
-        Some(file) if garment => Ok(checked(Sheet::garment(file, !dressed, options.weld)?)?),
-        Some(file) => Ok(checked(Sheet::read(file, options.weld)?)?),
-        None if stitched => Ok(shirt(options.vertices as usize)),
-        None if options.scene == SceneChoice::Garment => Ok(Sheet::skirt(options.vertices as usize)),
-        None if options.scene == SceneChoice::Twist => {
-            // A strip is three times as long as wide.
-            let strips = options.sheets.map_or(STRIPS, usize::from);
-            let along = (3.0 * f64::from(options.vertices) / strips as f64).sqrt().round() as usize;
-            Ok(Sheet::strips(along, strips, GAP))
-        }
-        None => {
-            // A cut sheet has a quarter less, and an odd number of vertices along a side.
-            let each = f64::from(options.vertices) / sheets as f64;
-            let side = (each * if cut { 4.0 / 3.0 } else { 1.0 }).sqrt().round().max(3.0) as usize;
-            Ok(Sheet::square(if cut { side | 1 } else { side }, options.tessellation, cut)
-                .stacked(sheets, GAP))
-        }
-    }
-}
-
 /// Checks that steps can converge to the tolerance, or that the weight matters if they are not to converge.
 pub(crate) fn check_scales(
     fixed: &Fixed,
@@ -257,7 +182,7 @@ pub(crate) fn check_scales(
     scales::check(fabrics, &x, &weight, tolerance)
 }
 
-impl<B: schwarz::Place<Real = f64> + Waits> Frames for Simulation<'_, B> {
+impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 

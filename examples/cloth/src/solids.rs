@@ -6,7 +6,7 @@
 use coarsen::elastic::{Barrier, BodyError, Law, Penalty};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{Friction, Obstacle, Shape};
-use examples_common::stage::Solid;
+use examples_scene::Shape as Solid;
 
 /// How often vertices that a solid would meet are looked for.
 const ROUNDS: usize = 20;
@@ -99,7 +99,7 @@ pub(crate) fn make_way(
         for (k, obstacle) in obstacles.iter().enumerate() {
             let path = |t: f64| match moving.get(k) {
                 Some(([from, to], skin)) => {
-                    between(from, to, t).shape(*skin).unwrap_or_else(|_| Box::new(Nowhere))
+                    between(from, to, t).grown(*skin).unwrap_or_else(|_| Box::new(Nowhere))
                 }
                 None => still().unwrap_or_else(|| Box::new(Nowhere)),
             };

@@ -8,14 +8,10 @@ use std::path::Path;
 
 use coarsen::mesh::Mesh;
 use coarsen_contact::{Shape, SmoothSdf};
-use examples_common::closed::{Closed, MeshFault, MeshFile};
-use examples_common::files::{Field, Fingerprint};
+use examples_scene::closed::{self, Closed, MeshFault};
 
 use crate::fault::SceneError;
 use crate::sheet::welded;
-
-/// The longest side of a statue, in m.
-const SIZE: f64 = 0.6;
 
 /// The number of samples of the distance along the longest side. They are not nearer to each other than the thickness.
 const SAMPLES: f64 = 64.0;
@@ -26,11 +22,6 @@ pub(crate) struct Statue {
     solid: SmoothSdf,
 }
 
-/// Its mesh is that of the scene, which is a field of its own.
-impl Field for Statue {
-    fn add(&self, _: &mut Fingerprint) {}
-}
-
 /// Its mesh is that of the scene.
 impl fmt::Debug for Statue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,20 +30,26 @@ impl fmt::Debug for Statue {
 }
 
 impl Statue {
-    /// Reads a file, and samples the distance for cloth of a thickness; returns also the numbers of its triangles in the file.
+    /// Reads a file, scales its longest side if a size is given, and samples the distance for cloth of a thickness; returns also the numbers of its triangles in the file.
     ///
     /// # Errors
     /// [`SceneError::Statue`] for a file that cannot be read and a mesh that is open or faces inwards,
     /// [`SceneError::Contact`] for positions that are not finite.
-    pub(crate) fn read(file: &Path, thickness: f64, weld: bool) -> Result<(Self, Vec<u32>), SceneError> {
-        let mesh = MeshFile { file: file.into(), size: Some(SIZE) }.surface().map_err(MeshFault::from)?;
+    pub(crate) fn read(
+        file: &Path,
+        size: Option<f64>,
+        thickness: f64,
+        weld: bool,
+    ) -> Result<(Self, Vec<u32>), SceneError> {
+        let mesh = closed::surface(file, size).map_err(MeshFault::from)?;
         let (mut mesh, numbers) = welded(mesh, weld);
         let [low, high] = mesh.bounds();
         let shift = [-0.5 * (low[0] + high[0]), -low[1], -0.5 * (low[2] + high[2])];
         mesh.positions.iter_mut().for_each(|p| *p = [0, 1, 2].map(|k| p[k] + shift[k]));
         let closed = Closed::new(mesh, file)?;
         let Mesh { positions, triangles, .. } = closed.mesh();
-        let spacing = (SIZE / SAMPLES).max(thickness);
+        let longest = size.unwrap_or_else(|| (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max));
+        let spacing = (longest / SAMPLES).max(thickness);
         let solid = SmoothSdf::new(positions, triangles, spacing, |x| closed.winding(x) > 0)?;
         Ok((Self { closed, solid }, numbers))
     }

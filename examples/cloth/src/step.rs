@@ -21,10 +21,10 @@ use coarsen::optimize::{DescentOutcome, Forcing};
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::{OwnedSystem, SystemAt};
-use coarsen::{ContactStepper, Identity, StepFault, Waits};
-use examples_common::Failure;
-use examples_common::frames::Failed;
-use examples_common::solver::{Clock, Solver, choose};
+use coarsen::{ContactStepper, Identity, StepFault};
+use examples_run::Failure;
+use examples_run::frames::Failed;
+use examples_run::solver::{Clock, Solver, choose};
 
 use crate::options::{Method, Obstacles};
 use crate::pace::Pace;
@@ -77,7 +77,7 @@ impl At {
     }
 }
 
-impl<B: Place<Real = f64> + Waits> Stepper<B> {
+impl<B: Place<Real = f64>> Stepper<B> {
     /// Creates the solver for the steps after `state`.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
     /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, pace) = (Instant::now(), state.frame + 1, self.pace);
-        let waits = self.on.waits();
+        let waits = self.on.transfers().waits;
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         let begun = state.begun;
@@ -239,7 +239,7 @@ impl<B: Place<Real = f64> + Waits> Stepper<B> {
         let now = self.fixed.row(&mut self.steps.f.potential, &next)?;
         *state = next;
         let Row { steps, converged, outer, inner, .. } = row;
-        let waits = self.on.waits() - waits;
+        let waits = self.on.transfers().waits - waits;
         Ok(Row { steps, converged, outer, inner, waits, setup, solve: (seconds - setup).max(0.0), ..now })
     }
 

@@ -26,8 +26,8 @@ use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 use coarsen::{AnyError, ContactStepper, Error, LinearOperator, Outcome, Report, Step};
 use coarsen_contact::{Shape, Spin};
-use examples_common::Failure;
-use examples_common::solver::Recipe;
+use examples_run::Failure;
+use examples_run::solver::Recipe;
 
 use crate::solids::way;
 use crate::world::Forces;

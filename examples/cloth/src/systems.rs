@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use coarsen::matrix_market::{self, Dense, Symmetry};
 use coarsen::sparse::OwnedSystem;
-use examples_common::Failure;
+use examples_run::Failure;
 
 /// Whether a system is written after a frame, if `count` systems are spread over all frames.
 pub(crate) fn is_due(frame: usize, frames: usize, count: usize) -> bool {

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::ValueEnum;
 use coarsen::mesh;
 use coarsen::prelude::*;
-use examples_common::Failure;
-use examples_common::arguments::{Program, exit_code};
-use examples_common::files::CheckpointError;
-use examples_common::scales::Unresolved;
-use examples_common::solver::Solver;
+use examples_run::Failure;
+use examples_run::arguments::{Program, exit_code};
+use examples_run::files::CheckpointError;
+use examples_run::scales::Unresolved;
+use examples_run::solver::Solver;
+use examples_scene::options::{OptionsError, parse};
 
 use crate::fault::{SceneError, SheetFault};
 use crate::material::Material;
@@ -17,7 +18,8 @@ use crate::motion::Motion;
 use crate::options::Options;
 use crate::rows::Row;
 use crate::run;
-use crate::scene::SceneChoice;
+use crate::scene::{SCENES, Scene};
+use crate::sheet::Sheet;
 
 mod contact;
 #[path = "../../../tests/common/data.rs"]
@@ -46,7 +48,7 @@ impl Folder {
                 all.extend(default);
             }
         }
-        run(Cpu::new(), &Options::parse_from(all.iter().chain(arguments)))
+        run(Cpu::new(), &parse(all.iter().chain(arguments))?)
     }
 
     /// The positions of cloth and obstacle after a frame.
@@ -82,9 +84,18 @@ fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
 }
 
 /// The scenes that need no file.
-fn alone() -> impl Iterator<Item = &'static SceneChoice> {
-    let of_files = |scene: &SceneChoice| matches!(scene, SceneChoice::Dressed | SceneChoice::Statue);
-    SceneChoice::value_variants().iter().filter(move |scene| !of_files(scene))
+fn alone() -> impl Iterator<Item = &'static str> {
+    SCENES.iter().map(|(name, _)| *name).filter(|name| !["dressed", "statue"].contains(name))
+}
+
+/// The options of a command line and its scene.
+pub(crate) fn parsed(words: impl IntoIterator<Item = impl Into<std::ffi::OsString>>) -> Options {
+    parse(words).unwrap()
+}
+
+/// A scene by name for a sheet.
+fn placed(name: &str, sheet: &Sheet) -> Scene {
+    Scene::new(sheet, &parsed(["cloth", "--scene", name])).unwrap()
 }
 
 fn name(of: &impl ValueEnum) -> String {
@@ -159,7 +170,7 @@ fn unconverged_steps_have_an_exit_code() {
     let folder = Folder::new("limit");
     let out = folder.0.to_str().unwrap();
     let fixed = ["cloth", "--out", out, "--vertices", "121", "--width", "0", "--frames", "1", "--dt", "0.02"];
-    let run = |more: &[&str]| Program::run(&Options::parse_from(fixed.iter().chain(more)), Cpu::new());
+    let run = |more: &[&str]| Program::run(&parsed(fixed.iter().chain(more)), Cpu::new());
     for more in [&["--iterations", "2"][..], &["--inner", "1", "--iterations", "3"]] {
         let error = run(more).unwrap_err();
         assert!(exit_code(&error) == 4 && error.to_string().contains("steps did not converge"), "{error}");
@@ -312,7 +323,7 @@ fn sheets_come_from_files() {
     let run = |file: &str, scene: &str| {
         let fixed = ["cloth", "--width", "0", "--frames", "1", "--out"];
         let own = [folder.0.to_str().unwrap(), "--mesh", file, "--scene", scene];
-        crate::run(Cpu::new(), &Options::parse_from(fixed.iter().chain(&own)))
+        crate::run(Cpu::new(), &parsed(fixed.iter().chain(&own)))
     };
     let rows = run(&write("flat.obj", 0.0), "drooping").unwrap();
     assert!(rows[1].energy < rows[0].energy);
@@ -323,6 +334,72 @@ fn sheets_come_from_files() {
     assert!(matches!(error.downcast_ref(), Some(SceneError::Strips)), "{error}");
     let error = run(&write("flat.obj", 0.0), "reentrant").unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Cut)), "{error}");
+}
+
+/// The scene of the book runs.
+#[test]
+fn the_scene_of_the_page_runs() {
+    let page = include_str!("../../../book/src/guides/scenes.md");
+    let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# cloth\n")).expect("a listing");
+    let folder = Folder::new("page");
+    let scene = folder.0.join("scene.toml");
+    std::fs::write(&scene, text).unwrap();
+    let fixed = ["cloth", scene.to_str().unwrap(), "--out", folder.0.to_str().unwrap()];
+    let rows = run(Cpu::new(), &parsed(fixed.iter().chain(&["--frames", "2", "--width", "32"]))).unwrap();
+    assert!(rows.len() == 3 && rows[2].converged == rows[2].steps && rows[2].penetrations == 0);
+}
+
+/// A sheet of a user's own, without Rust: a file that keeps its place or is placed and scaled, what holds it, an obstacle that
+/// moves, numbers of material and solver. The command line overrides these, and faults name the line and the key.
+#[test]
+fn sheets_of_a_user_are_placed_by_a_file() {
+    let folder = Folder::new("own");
+    let line = |k: usize| format!("v {} 0.7 {}\n", 0.05 * (k % 5) as f64, 0.05 * (k / 5) as f64);
+    let points: String = (0..25).map(line).collect();
+    let cell = |c: usize| {
+        let a = c / 4 * 5 + c % 4 + 1;
+        format!("f {a} {} {} {}\n", a + 5, a + 6, a + 1)
+    };
+    let faces: String = (0..16).map(cell).collect();
+    std::fs::write(folder.0.join("sheet.obj"), points + &faces).unwrap();
+    let write = |placed: &str, more: &str| {
+        let text = format!(
+            "version = 1\n[[body]]\nmesh = \"sheet.obj\"\n{placed}material = {{ name = \"springs\", density = 0.3 }}\n\n\
+             [[attachment]]\nnodes = {{ box = [[-1.0, -1.0, -1.0], [0.01, 9.0, 9.0]] }}\n\n[[obstacle]]\n\
+             shape = {{ sphere = {{ centre = [0.1, 0.6, 0.1], radius = 0.05 }} }}\n\
+             motion = [{{ until = 0.1, velocity = [0.0, 0.5, 0.0] }}]\n\n[time]\ndt = 0.005\nframes = 3\n\n\
+             [solver]\nsolver = \"direct\"\n{more}\n[output]\nwidth = 0\n"
+        );
+        let file = folder.0.join("own.toml");
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let run = |words: &[&str]| -> Result<Vec<Row>, Failure> {
+        let fixed = ["cloth", "--out", folder.0.to_str().unwrap()];
+        run(Cpu::new(), &parse(fixed.iter().chain(words))?)
+    };
+    let scene = write("", "");
+    let rows = run(&[&scene]).unwrap();
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.penetrations == 0 && row.converged == row.steps));
+    let (start, end) = (folder.surface(0), folder.surface(3));
+    let held = (0..25).filter(|k| start[*k] == end[*k]).collect::<Vec<_>>();
+    assert!(distance(&start[24..25], &[[0.2, 0.7, 0.2]]) < 1e-12 && held == [0, 5, 10, 15, 20], "{held:?}");
+    assert!(end[12][1] > 0.7, "the ball lifts the middle: {:?}", end[12]);
+    let lighter = run(&["--scene", &scene, "--density", "0.1", "--frames", "1"]).unwrap();
+    assert!(lighter.len() == 2 && lighter[0].energy < 0.5 * rows[0].energy);
+    let placed =
+        write("size = 0.4\ncentre = [0.0, 1.0, 0.2]\naxes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]\n", "");
+    run(&[&placed, "--frames", "0"]).unwrap();
+    assert!(distance(&folder.surface(0)[24..25], &[[0.2, 1.2, 0.2]]) < 1e-12, "{:?}", folder.surface(0)[24]);
+    for (placed, more, expected) in [
+        ("stretch = [1.0, 1.0, 1.0]\n", "", &["line 4", "body 0", "stretch has no effect", "body.rest"][..]),
+        ("rest = \"bent\"\n", "", &["line 4", "bent", "fitted"]),
+        ("", "tolerance = -1.0\n", &["line 19", "solver.tolerance", "expected 0 or"]),
+        ("", "iteratons = 3\n", &["line 19", "solver.iteratons", "solver.iterations"]),
+    ] {
+        let text = run(&[&write(placed, more)]).unwrap_err().to_string();
+        assert!(expected.iter().all(|word| text.contains(word)), "{text}");
+    }
 }
 
 /// Cloth whose weight is below the round-off of its forces: no step could converge.
@@ -372,13 +449,14 @@ fn arguments_without_meaning_are_refused() {
         &["--scene", "garment", "--sewn"],
     ];
     for arguments in wrong {
-        assert!(Options::try_parse_from(["cloth"].iter().chain(arguments)).is_err(), "{arguments:?}");
+        let found: Result<Options, OptionsError> = parse(["cloth"].iter().chain(arguments));
+        assert!(found.is_err(), "{arguments:?}");
     }
     let folder = Folder::new("arguments");
     let message = |arguments: &[&str]| folder.run(arguments).unwrap_err().to_string();
     assert!(message(&["--solver", "direct", "--levels", "3"]).contains("--levels"));
     assert!(message(&["--wind", "1", "inf", "2"]).contains("--wind"));
     for scene in alone() {
-        folder.run(&["--scene", &name(scene), "--frames", "0"]).unwrap();
+        folder.run(&["--scene", scene, "--frames", "0"]).unwrap();
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
 use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Friction, Obstacle, Shape, Spin};
-use examples_common::stage::Solid;
+use examples_scene::Shape as Solid;
 
 use crate::air::Air;
 use crate::block::Block;
@@ -230,7 +230,7 @@ impl Fixed {
         }
         let wind = match cloth.wind.as_deref() {
             Some(&[x, y, z]) => [x, y, z],
-            _ => scene.wind,
+            _ => [0.0; 3],
         };
         if let Some(&found) = wind.iter().find(|w| !w.is_finite()) {
             return Err(SceneError::Wind { found });
@@ -410,7 +410,7 @@ impl Fixed {
 
 /// A solid that is grown by a skin, for the number of the obstacle in errors.
 pub(crate) fn shape(index: usize, solid: &Solid, skin: f64) -> Result<Box<dyn Shape>, SceneError> {
-    solid.shape(skin).map_err(|source| SceneError::Obstacle { index, source })
+    solid.grown(skin).map_err(|source| SceneError::Obstacle { index, source })
 }
 
 /// The mass of each free node in kg: a third of each triangle at the node.

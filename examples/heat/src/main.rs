@@ -37,8 +37,8 @@ use coarsen::NotConverged;
 use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
-use examples_common::arguments::parse;
-use examples_common::picture::Animation;
+use examples_render::Animation;
+use examples_run::arguments::parse;
 
 use fem::Heat;
 use options::{Options, Place};

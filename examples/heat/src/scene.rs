@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use coarsen::mesh::{Mesh, ReadError, read};
-use examples_common::Picture;
-use examples_common::picture::{Camera, Colours, Drawing, PictureError, Projection};
+use examples_render::{Camera, Colours, Drawing, Picture, PictureError, Projection};
 
 /// The temperature of the hot side.
 pub(crate) const HOT: f64 = 100.0;

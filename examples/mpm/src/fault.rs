@@ -1,14 +1,11 @@
 //! Errors of scenes, options, steps and states.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
 use coarsen::contact::ContactError;
 use coarsen::follow::Driver;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
-use examples_common::Failure;
-use examples_common::closed::MeshFault;
+use examples_run::Failure;
+use examples_scene::closed::MeshFault;
 
 /// A step that is not possible. The state is that before the frame.
 #[derive(Debug, thiserror::Error)]
@@ -109,34 +106,9 @@ pub struct StateError {
 /// A scene that cannot be read or is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum SceneError {
-    /// A file that cannot be read.
-    #[error("{}: cannot be read ({kind}); a scene is a TOML file, or one of the names that --help lists", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// The error of the operating system.
-        kind: ErrorKind,
-    },
-    /// A file that is not a scene; the error contains the line, the column and what was expected there.
-    #[error("{}: {what}", file.display())]
-    Format {
-        /// The file.
-        file: PathBuf,
-        /// The message of the parser, with the line.
-        what: toml::de::Error,
-    },
-    /// A key that is missing, has no effect, or whose value is not possible.
-    #[error("{}: {key} {why}", row(table, *index))]
-    Key {
-        /// `scene`, `body`, `collider` or `emitter`.
-        table: &'static str,
-        /// Which one.
-        index: usize,
-        /// The key.
-        key: &'static str,
-        /// What is wrong with it, and the cure.
-        why: String,
-    },
+    /// A file that cannot be read, or a key with a fault.
+    #[error(transparent)]
+    Scene(#[from] examples_scene::SceneError),
     /// A largest time step, of the scene or of `--dt`, that is longer than a frame or too short.
     #[error(
         "the time step dt is {found:.3e} s, but must be at least {least:.3e} s and at most a frame, {frame:.3e} s"
@@ -150,9 +122,9 @@ pub enum SceneError {
         frame: f64,
     },
     /// A mesh from which no body can be seeded, or that cannot be a collider.
-    #[error("{}: {source}", row(table, *index))]
+    #[error("{table} {index} (from 0): {source}")]
     Mesh {
-        /// `body` or `collider`.
+        /// `body` or `obstacle`.
         table: &'static str,
         /// Which one.
         index: usize,
@@ -160,9 +132,9 @@ pub enum SceneError {
         source: MeshFault,
     },
     /// Numbers of a shape, or a surface that cannot be sampled.
-    #[error("{}: {source}", row(table, *index))]
+    #[error("{table} {index} (from 0): {source}")]
     Shape {
-        /// `body`, `collider` or `emitter`.
+        /// `body`, `obstacle` or `emitter`.
         table: &'static str,
         /// Which one.
         index: usize,
@@ -183,16 +155,4 @@ pub enum SceneError {
         /// The scene.
         scene: &'static str,
     },
-}
-
-impl SceneError {
-    /// The error of a row without an outline, or with two.
-    pub(crate) fn outline(table: &'static str, index: usize) -> Self {
-        Self::Key { table, index, key: "shape", why: "or mesh: give one of the two, and not both".into() }
-    }
-}
-
-/// A row of a table, as messages name it.
-fn row(table: &str, index: usize) -> String {
-    if table == "scene" { table.into() } else { format!("{table} {index} (from 0)") }
 }

@@ -2,7 +2,7 @@
 //!
 //! A time step minimises an incremental potential over increments of velocity on a grid ([`energy`]), by any
 //! descent method with any preconditioner ([`solver`]). Particles carry mass, velocity and deformation; they are
-//! transferred to the grid and back ([`grid`]). Scenes are data ([`scene`]): twelve files are built in, others are read.
+//! transferred to the grid and back ([`grid`]). Scenes are files ([`scene`]): twelve are built in, others are read.
 //!
 //! *Reference* Wang, Li, Fang, Zhang, Gao, Tang, Kaufman & Jiang 2020, "Hierarchical Optimization Time
 //! Integration for CFL-rate MPM Stepping" (HOT), ACM TOG 39(3):21. `benches/papers/hot` repeats its tables and figures.
@@ -32,8 +32,9 @@ pub mod particles;
 pub mod rows;
 pub mod scene;
 pub mod seed;
-pub mod shape;
 pub mod solver;
 pub mod state;
 pub mod step;
 pub mod weights;
+
+pub use examples_scene::shape;

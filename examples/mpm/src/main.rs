@@ -29,10 +29,10 @@
 use std::process::ExitCode;
 
 use coarsen::schwarz;
-use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch, parse};
-use examples_common::files::Fingerprint;
-use examples_common::frames::{Frames, Plan};
+use examples_run::Failure;
+use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::frames::{Frames, Plan};
+use examples_scene::Fingerprint;
 use mpm::collider::Obstacle;
 use mpm::energy::Memory;
 use mpm::fault::{StateError, StepError};
@@ -40,7 +40,7 @@ use mpm::options::Options;
 use mpm::output::Pictures;
 use mpm::particles::Particle;
 use mpm::rows::{Row, Summary};
-use mpm::scene::Setting;
+use mpm::scene::{Setting, check_options};
 use mpm::seed::Seeds;
 use mpm::solver::Minimizer;
 use mpm::state::State;
@@ -51,7 +51,7 @@ const MANY: usize = 200_000;
 
 fn main() -> ExitCode {
     let run = |options: Options| launch(options.threads, options.method.backend, Run(options));
-    parse().map_or_else(|code| code, run)
+    parse_scene().map_or_else(|code| code, run)
 }
 
 struct Run(Options);
@@ -72,10 +72,11 @@ impl Program for Run {
 /// Those of `mpm::fault`, of files, of solvers and of the backend.
 pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene, filled with particles.
-    let Options { scene, stiff, seed, data, method, .. } = options;
+    let Options { choice, stiff, seed, data, method, .. } = options;
     method.check()?;
-    scene.check_options([stiff.is_some(), seed.is_some(), data.is_some()])?;
-    let setting: Setting = scene.setting(*stiff, seed.unwrap_or(1), data.as_deref())?;
+    check_options(&choice.name, [stiff.is_some(), seed.is_some(), data.is_some()])?;
+    let (name, scene, data) = (&choice.name, choice.setting.clone(), data.as_deref());
+    let setting = Setting::new(name, scene, *stiff, seed.unwrap_or(1), data)?;
     let frames = options.frames.unwrap_or(setting.frames);
     let seeds = Seeds::new(&setting)?;
     let dx = match options.particles {
@@ -102,7 +103,13 @@ pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Re
     let surfaces: Vec<_> = obstacles.iter().filter_map(|obstacle| obstacle.surface.as_ref()).collect();
     let surfaces: Vec<_> = surfaces.iter().map(|mesh| (&mesh.positions, &mesh.triangles)).collect();
     let mut identity = Fingerprint::of("mpm", 1);
-    identity.field("scene", &setting).field("dx", &dx).field("largest", &largest).field("method", method);
+    let numbers = (stiff, seed.unwrap_or(1));
+    identity
+        .field("scene", &setting.source.identity())
+        .field("numbers", &numbers)
+        .field("dx", &dx)
+        .field("largest", &largest)
+        .field("method", method);
     identity.field("particles", &start).field("surfaces", &surfaces).field("backend", name);
 
     // 3. The frames from the start or the last checkpoint: each is one or more time steps. Then the summary and the animation.

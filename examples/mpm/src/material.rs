@@ -10,14 +10,12 @@
 //! | σ_y | `yield_stress` | yield stress |
 
 use coarsen::elastic::{Lame, Svd};
-use examples_common::fields;
-use serde::Deserialize;
+pub use examples_scene::Material;
 
 use crate::particles::{Matrix, mul_transposed};
 
 /// A material of Table 1, by name.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// 300 to 1000 kg/m³, 1e2 to 1e6 Pa.
     Tissue,
@@ -34,18 +32,22 @@ pub enum Preset {
     Ceramic,
 }
 
-fields!(
-    enum Preset {
-        Tissue,
-        Rubber,
-        Bone,
-        Pvc,
-        Metal,
-        Ceramic,
-    }
-);
-
 impl Preset {
+    /// The materials by name.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("tissue", Self::Tissue),
+        ("rubber", Self::Rubber),
+        ("bone", Self::Bone),
+        ("pvc", Self::Pvc),
+        ("metal", Self::Metal),
+        ("ceramic", Self::Ceramic),
+    ];
+
+    /// The material of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, preset)| preset)
+    }
+
     /// Its numbers.
     pub fn material(self) -> Material {
         let (density, young, poisson, yield_stress) = match self {
@@ -61,42 +63,18 @@ impl Preset {
     }
 }
 
-/// What a body consists of.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Material {
-    /// A material of Table 1; the other keys replace its numbers.
-    pub material: Option<Preset>,
-    /// kg/m³.
-    pub density: Option<f64>,
-    /// Young's modulus, Pa.
-    pub young: Option<f64>,
-    /// Poisson's ratio.
-    pub poisson: Option<f64>,
-    /// The yield stress of von Mises, Pa; not beside `granular`.
-    pub yield_stress: Option<f64>,
-    /// The bounds of the stretches of granular flow.
-    pub granular: Option<[f64; 2]>,
-    /// The number of particles in a cell, 8 by default.
-    pub per_cell: Option<u32>,
-}
-
-fields!(Material { material, density, young, poisson, yield_stress, granular, per_cell });
-
-impl Material {
-    /// The density, Young's modulus, Poisson's ratio and the plastic flow; the numbers of the preset where a
-    /// key is missing.
-    pub fn numbers(&self) -> (f64, f64, f64, Plasticity) {
-        let preset = self.material.map(Preset::material).unwrap_or_default();
-        let of = |own: Option<f64>, preset: Option<f64>| own.or(preset).unwrap_or(f64::NAN);
-        let plasticity = match (self.granular, self.yield_stress.or(preset.yield_stress)) {
-            (Some(bounds), _) => Plasticity::Granular { bounds },
-            (None, Some(yield_stress)) => Plasticity::VonMises { yield_stress },
-            (None, None) => Plasticity::Elastic,
-        };
-        let [density, young] = [of(self.density, preset.density), of(self.young, preset.young)];
-        (density, young, of(self.poisson, preset.poisson), plasticity)
-    }
+/// The density, Young's modulus, Poisson's ratio and the plastic flow of a material; the numbers of its name where a key is
+/// missing.
+pub fn numbers(of: &Material) -> (f64, f64, f64, Plasticity) {
+    let preset = of.name.as_deref().and_then(Preset::named).map(Preset::material).unwrap_or_default();
+    let either = |own: Option<f64>, preset: Option<f64>| own.or(preset).unwrap_or(f64::NAN);
+    let plasticity = match (of.granular, of.yield_stress.or(preset.yield_stress)) {
+        (Some(bounds), _) => Plasticity::Granular { bounds },
+        (None, Some(yield_stress)) => Plasticity::VonMises { yield_stress },
+        (None, None) => Plasticity::Elastic,
+    };
+    let [density, young] = [either(of.density, preset.density), either(of.young, preset.young)];
+    (density, young, either(of.poisson, preset.poisson), plasticity)
 }
 
 /// A particle with a stretch up to this one is flat or inverted, and does not flow.

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
 use coarsen::follow::Driver;
-use examples_common::arguments::{Place, at_least_one, positive};
-use examples_common::fields;
+use examples_run::arguments::{Place, at_least_one, positive};
+use examples_scene::fields;
+use examples_scene::options::Choice;
 
 use crate::fault::MethodError;
 use crate::output::Format;
-use crate::scene::SceneChoice;
+use crate::scene::BUILT_IN;
 use crate::solver::Solver;
 
 /// The implicit material point method.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// Scene: twist, boxes, donut, chain, boards, faceless, sauce, armacat, wheel, sheets, stretched, bar (files in
-    /// examples/mpm/scenes) or a TOML file.
-    #[arg(long, default_value = "twist")]
-    pub scene: SceneChoice,
+    /// The scene.
+    #[command(flatten)]
+    pub choice: Choice,
     /// About this number of particles; the spacing of the grid follows. By default that of the scene.
     #[arg(long, value_parser = at_least_one)]
     pub particles: Option<usize>,
@@ -60,6 +60,40 @@ pub struct Options {
     /// Width of the pictures in pixels; 0 draws none.
     #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub width: u16,
+}
+
+impl examples_scene::options::Options for Options {
+    const SCENES: &'static [(&'static str, &'static str)] = &BUILT_IN;
+
+    const KEYS: &'static [&'static str] = &[
+        "gravity",
+        "body.shape",
+        "body.mesh",
+        "body.size",
+        "body.turn",
+        "body.shift",
+        "body.material",
+        "body.velocity",
+        "body.stretch",
+        "body.scatter",
+        "obstacle.shape",
+        "obstacle.mesh",
+        "obstacle.size",
+        "obstacle.kind",
+        "obstacle.friction",
+        "obstacle.axis",
+        "obstacle.motion",
+        "obstacle.cells",
+        "obstacle.gone",
+        "obstacle.shown",
+        "emitter",
+        "grid.dx",
+        "time",
+    ];
+
+    fn choice(&mut self) -> &mut Choice {
+        &mut self.choice
+    }
 }
 
 /// Takes the names of solvers.

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use coarsen::mesh::vector::{dot, sub};
-use examples_common::files::{OutputError, failed, name};
-use examples_common::picture::{Balls, PictureError, Solid};
-use examples_common::stage::{self, Patch, Stage, View};
+use examples_render::{Balls, OBSTACLE, Patch, PictureError, Solid, Stage, name};
+use examples_run::files::{OutputError, failed};
+use examples_scene::View;
 
 use crate::collider::Obstacle;
 use crate::particles::{Body, Particle};
@@ -102,11 +102,10 @@ impl Pictures {
         width: usize,
     ) -> Self {
         let shown = || obstacles.iter().filter(|obstacle| obstacle.collider.shown);
-        let plane = |obstacle: &Obstacle| match obstacle.collider.shape {
-            Some(Shape::Plane { point, normal }) => Some(stage::Solid::Plane { point, normal }),
-            _ => None,
+        let plane = |obstacle: &Obstacle| {
+            obstacle.collider.shape.filter(|shape| matches!(shape, Shape::Plane { .. }))
         };
-        let solids: Vec<stage::Solid> = shown().filter_map(plane).collect();
+        let solids: Vec<Shape> = shown().filter_map(plane).collect();
         let colour = |body: &Body| {
             let level = (body.lame.at_rest().log10() - 4.5) / 7.0 * COLOURS.len() as f64;
             COLOURS[(level.max(0.0) as usize).min(COLOURS.len() - 1)]
@@ -145,7 +144,7 @@ impl Pictures {
             .filter(|obstacle| obstacle.collider.exists(time))
             .filter_map(|obstacle| patch(obstacle, time))
             .collect();
-        let solids: Vec<Solid<'_>> = patches.iter().map(|patch| patch.solid(stage::OBSTACLE)).collect();
+        let solids: Vec<Solid<'_>> = patches.iter().map(|patch| patch.solid(OBSTACLE)).collect();
         let balls = Balls { centres: &centres, radii: &radii, colours: &colours };
         let caption = format!("t = {time:.2} s");
         let picture = self.stage.balls(&solids, balls, &caption)?;
@@ -184,14 +183,7 @@ fn patch(Obstacle { collider, surface, .. }: &Obstacle, time: f64) -> Option<Pat
     let mut patch = match (&collider.shape, surface) {
         (None, None) => return None,
         (None, Some(mesh)) => Patch { positions: mesh.positions.clone(), triangles: mesh.triangles.clone() },
-        (Some(shape), _) => match *shape {
-            Shape::Plane { .. } => return None,
-            Shape::Sphere { centre, radius } => Patch::capsule(centre, centre, radius),
-            Shape::Capsule { from, to, radius } => Patch::capsule(from, to, radius),
-            Shape::Box { low, high } => Patch::cuboid(low, high),
-            Shape::Torus { centre, axis, radii } => Patch::torus(centre, axis, radii),
-            Shape::Cylinder { from, to, radius } => Patch::cylinder(from, to, radius),
-        },
+        (Some(shape), _) => Patch::of(shape)?,
     };
     let pose = collider.pose(time);
     patch.positions.iter_mut().for_each(|x| *x = pose.apply(*x));

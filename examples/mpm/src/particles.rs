@@ -9,7 +9,7 @@
 
 use coarsen::elastic::{Density, FixedCoRotated, Lame};
 
-use examples_common::fields;
+use examples_scene::fields;
 
 use crate::material::Plasticity;
 

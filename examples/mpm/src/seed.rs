@@ -4,13 +4,15 @@
 //! quarter of their distance h = Δx / n^(1/3). A particle has the volume h³. The lattice is fixed in space, so
 //! the particles of a body do not depend on other bodies.
 
+use std::path::Path;
+
 use coarsen::contact::ContactError;
 use coarsen::elastic::Lame;
 use coarsen_core::SplitMix64;
-use examples_common::closed::{Closed, MeshFault};
+use examples_scene::closed::{Closed, MeshFault};
 
 use crate::fault::SceneError;
-use crate::material::Material;
+use crate::material::{Material, numbers};
 use crate::particles::{Body, IDENTITY, Particle};
 use crate::scene::{Emitter, Setting};
 use crate::shape::{Pose, Shape, Solid};
@@ -44,7 +46,7 @@ fn spacing(of: &Material, dx: f64) -> f64 {
 
 /// The mass, volume and material of the particles of a body.
 fn body(of: &Material, dx: f64) -> Body {
-    let (density, young, poisson, plasticity) = of.numbers();
+    let (density, young, poisson, plasticity) = numbers(of);
     let volume = spacing(of, dx).powi(3);
     Body { mass: density * volume, volume, lame: Lame::new(young, poisson), plasticity }
 }
@@ -77,7 +79,7 @@ impl<'a> Seeds<'a> {
     /// Reads the meshes of a scene.
     ///
     /// # Errors
-    /// [`SceneError::Mesh`], [`SceneError::Shape`], and [`SceneError::Key`] without shape and mesh.
+    /// [`SceneError::Mesh`], [`SceneError::Shape`], and [`SceneError::Scene`] without shape and mesh.
     pub fn new(setting: &'a Setting) -> Result<Self, SceneError> {
         let mut regions = Vec::with_capacity(setting.body.len());
         for (index, body) in setting.body.iter().enumerate() {
@@ -86,8 +88,10 @@ impl<'a> Seeds<'a> {
             let shaped = |source: ContactError| SceneError::Shape { table, index, source };
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
-                (None, Some(mesh)) => Region::Closed(Box::new(Closed::read(mesh).map_err(fail)?)),
-                (None, None) => return Err(SceneError::outline(table, index)),
+                (None, Some(mesh)) => {
+                    Region::Closed(Box::new(Closed::read(Path::new(mesh), body.size).map_err(fail)?))
+                }
+                (None, None) => return Err(setting.outline(table, index)),
             };
             let about = if let Region::Shape(shape, _) = &region { shape.centre() } else { [0.0; 3] };
             let (axis, angle) = body.turn.unwrap_or(([0.0, 1.0, 0.0], 0.0));
@@ -121,7 +125,7 @@ impl<'a> Seeds<'a> {
 
     /// Calls `f` with the points of a body at which no later body is.
     fn points(&self, index: usize, dx: f64, f: &mut dyn FnMut([f64; 3])) {
-        let h = spacing(&self.setting.body[index].of, dx);
+        let h = spacing(&self.setting.body[index].material, dx);
         each_point(index, self.bounds(index), h, &mut |x| {
             let later = || (index + 1..self.regions.len()).any(|other| self.contains(other, x));
             if self.contains(index, x) && !later() {
@@ -133,10 +137,10 @@ impl<'a> Seeds<'a> {
     /// Refuses a spacing of the grid at which bodies and emitters have more than 2²⁶ points in a number of frames.
     ///
     /// # Errors
-    /// [`SceneError::Key`].
+    /// [`SceneError::Scene`].
     pub fn check(&self, dx: f64, frames: usize) -> Result<(), SceneError> {
         let mut all = 0.0;
-        let mut few = |table, index, points: f64, spacing| {
+        let mut few = |table: &'static str, index: usize, points: f64, spacing: f64| {
             all += points;
             if all <= MOST {
                 return Ok(());
@@ -145,14 +149,14 @@ impl<'a> Seeds<'a> {
                 "brings the scene to about {all:.1e} points, of which {points:.1e} are its own at a distance of \
                  {spacing:.3e} m, but at most {MOST:.1e} are allowed; take a larger --dx or fewer --particles, or check its size"
             );
-            Err(SceneError::Key { table, index, key: "shape", why })
+            Err(SceneError::from(self.setting.source.fault(format!("{table}[{index}].shape"), why)))
         };
         for (index, own) in self.setting.body.iter().enumerate() {
-            let h = spacing(&own.of, dx);
+            let h = spacing(&own.material, dx);
             few("body", index, points_in(self.bounds(index), h), h)?;
         }
         for (index, emitter) in self.setting.emitter.iter().enumerate() {
-            let h = spacing(&emitter.of, dx);
+            let h = spacing(&emitter.material, dx);
             let region = emitter.shape.bounds().map_or(0.0, |region| points_in(region, h));
             few("emitter", index, region + self.flow(emitter, frames) / h.powi(3), h)?;
         }
@@ -164,13 +168,13 @@ impl<'a> Seeds<'a> {
         for (index, emitter) in self.setting.emitter.iter().enumerate() {
             let speed = emitter.velocity.iter().map(|v| v * v).sum::<f64>().sqrt();
             let (spacing, area) =
-                (spacing(&emitter.of, dx), shadow(&emitter.shape, emitter.velocity) / speed);
+                (spacing(&emitter.material, dx), shadow(&emitter.shape, emitter.velocity) / speed);
             if speed > 0.0 && area < spacing * spacing {
                 let why = format!(
                     "has a cross-section of {area:.1e} m², less than that of a particle at a distance of {spacing:.3e} m: \
                      little or nothing flows; take a smaller --dx or more --particles, or check its shape and velocity"
                 );
-                return Err(SceneError::Key { table: "emitter", index, key: "shape", why });
+                return Err(self.setting.source.fault(format!("emitter[{index}].shape"), why).into());
             }
         }
         Ok(())
@@ -186,7 +190,7 @@ impl<'a> Seeds<'a> {
     /// their time.
     ///
     /// # Errors
-    /// [`SceneError::Key`] for too many particles.
+    /// [`SceneError::Scene`] for too many particles.
     pub fn spacing_for(&self, particles: usize) -> Result<f64, SceneError> {
         let mut dx = self.setting.dx;
         while dx.is_finite() && self.check(dx, self.setting.frames).is_err() {
@@ -201,13 +205,13 @@ impl<'a> Seeds<'a> {
     /// About the number of particles: of all bodies, and of all emitters over their time.
     ///
     /// # Errors
-    /// [`SceneError::Key`] for too many particles.
+    /// [`SceneError::Scene`] for too many particles.
     pub fn count(&self, dx: f64) -> Result<f64, SceneError> {
         self.check(dx, self.setting.frames)?;
         let mut count = 0.0;
         (0..self.regions.len()).for_each(|index| self.points(index, dx, &mut |_| count += 1.0));
         for emitter in &self.setting.emitter {
-            count += self.flow(emitter, self.setting.frames) / spacing(&emitter.of, dx).powi(3);
+            count += self.flow(emitter, self.setting.frames) / spacing(&emitter.material, dx).powi(3);
         }
         Ok(count)
     }
@@ -215,7 +219,7 @@ impl<'a> Seeds<'a> {
     /// The particles and the bodies; those of emitters are the last bodies, without particles.
     ///
     /// # Errors
-    /// [`SceneError::Key`] for a body without particles, for too many, and for an emitter that hardly emits any.
+    /// [`SceneError::Scene`] for a body without particles, for too many, and for an emitter that hardly emits any.
     pub fn fill(&self, dx: f64) -> Result<(Vec<Particle>, Vec<Body>), SceneError> {
         self.check(dx, self.setting.frames)?;
         self.check_section(dx)?;
@@ -234,9 +238,9 @@ impl<'a> Seeds<'a> {
                 let why = format!(
                     "has zero volume: no particle lies in it at a distance of {:.3e} m; take more --particles, or check it \
                      and the bodies after it",
-                    spacing(&own.of, dx)
+                    spacing(&own.material, dx)
                 );
-                return Err(SceneError::Key { table: "body", index, key: "shape", why });
+                return Err(self.setting.source.fault(format!("body[{index}].shape"), why).into());
             }
         }
         Ok((particles, self.bodies(dx)))
@@ -244,8 +248,11 @@ impl<'a> Seeds<'a> {
 
     /// The bodies.
     pub fn bodies(&self, dx: f64) -> Vec<Body> {
-        let bodies = self.setting.body.iter().map(|own| &own.of);
-        bodies.chain(self.setting.emitter.iter().map(|emitter| &emitter.of)).map(|of| body(of, dx)).collect()
+        let bodies = self.setting.body.iter().map(|own| &own.material);
+        bodies
+            .chain(self.setting.emitter.iter().map(|emitter| &emitter.material))
+            .map(|of| body(of, dx))
+            .collect()
     }
 }
 
@@ -278,7 +285,7 @@ pub fn emit(
 ) -> Result<(), ContactError> {
     let (to, solid) = (to.min(emitter.until), emitter.shape.solid()?);
     let Some([low, high]) = emitter.shape.bounds().filter(|_| to > from) else { return Ok(()) };
-    let h = spacing(&emitter.of, dx);
+    let h = spacing(&emitter.material, dx);
     let ahead = |x: [f64; 3], t: f64| std::array::from_fn(|k| x[k] + t * emitter.velocity[k]);
     let rates = emitter.swing_rate.map(f64::to_radians);
     let (v, c) = (

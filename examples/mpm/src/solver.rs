@@ -12,8 +12,8 @@ use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Criterion, DescentOutcome, DescentReport};
 use coarsen::schwarz::Place;
-use examples_common::Failure;
-use examples_common::files::{Field, Fingerprint};
+use examples_run::Failure;
+use examples_scene::{Field, Fingerprint};
 
 use crate::energy::Increment;
 use crate::fault::StepError;

@@ -1,6 +1,6 @@
 //! The state that a run passes from frame to frame.
 
-use examples_common::files::{Reader, Saved, Writer};
+use examples_run::files::{Reader, Saved, Writer};
 
 use crate::particles::Particle;
 

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use coarsen::optimize::DescentOutcome;
 use coarsen::schwarz::Place;
-use examples_common::Failure;
+use examples_run::Failure;
 
 use crate::collider::Obstacle;
 use crate::constraints::Constraints;

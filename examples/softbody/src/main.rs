@@ -2,7 +2,7 @@
 //!
 //! A time step minimises the sum of inertia (`step.rs`), elastic energies (`material.rs`), pins (`holds.rs`),
 //! obstacles and contact (`part.rs`). The minimiser is a descent method with any preconditioner
-//! (`solver.rs`). Scenes are data (`scene`): five scenes are built in, others are read from TOML files.
+//! (`examples/run`). Scenes are files (`examples/scene`): five are built in (`scenes/*.toml`), others are read.
 //!
 //! *Reference* Xian, Tong & Liu 2019, "A Scalable Galerkin Multigrid Method for Real-time Simulation of
 //! Deformable Objects", ACM TOG 38(6):162.
@@ -14,6 +14,7 @@
 //! cargo run --release -p softbody -- --mesh armadillo --young 3e4 --solver skinning --levels 1000,50
 //! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --iterations 4 --solver skinning
 //! cargo run --release -p softbody -- --scene hang --mesh sheet:201 --integrator pd --solver direct
+//! cargo run --release -p softbody -- my.toml                                       # a scene of your own
 //! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile
 //! cargo run --release -p softbody -- --scene pile --mesh bunny --dt 0.0167 --out pile --resume
 //! ```
@@ -55,23 +56,24 @@ use std::process::ExitCode;
 
 use coarsen::mesh::Mesh;
 use coarsen::schwarz;
-use examples_common::Failure;
-use examples_common::arguments::{Program, Unconverged, launch, parse};
-use examples_common::files::{Fingerprint, Group, Surface};
-use examples_common::frames::{Frames, Plan};
-use examples_common::scales;
-use examples_common::stage::{BODIES, Stage};
+use examples_render::{BODIES, Stage};
+use examples_run::Failure;
+use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::files::{Group, Surface};
+use examples_run::frames::{Frames, Plan};
+use examples_run::scales;
+use examples_scene::{EARTH, Fingerprint};
 
 use options::{Method, Options};
 use part::Part;
 use rows::{Row, Summary};
-use scene::{EARTH, Setting, World};
+use scene::{Setting, World};
 use state::State;
 use step::Stepper;
 
 fn main() -> ExitCode {
     let run = |options: Options| launch(options.threads, options.method.backend, &options);
-    parse().map_or_else(|code| code, run)
+    parse_scene().map_or_else(|code| code, run)
 }
 
 impl Program for &Options {
@@ -110,11 +112,11 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
         name: format!("body{k}"),
         colour: BODIES[k % BODIES.len()],
         triangles: triangles.clone(),
-        texture: setting.body[k].mesh.as_ref().and_then(|mesh| mesh.texture(triangles.len(), setting.weld)),
+        texture: setting.body[k].mesh.texture(triangles.len(), setting.weld),
     };
     let surface = Surface::new(bodies.iter().enumerate().map(group).collect());
     let width = usize::from(options.width);
-    let stage = Stage::new(&setting.view, &setting.obstacle, bodies, &world.positions, width);
+    let stage = Stage::new(&setting.scene.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
     println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
     let mut notes = setting.hollow(&meshes);
@@ -197,6 +199,9 @@ impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
 /// that was chosen.
 fn identity(setting: &Setting, method: &Method, meshes: &[Mesh], positions: &[[f64; 3]], place: &str) -> u64 {
     let mut all = Fingerprint::of("softbody", 1);
-    all.field("scene", setting).field("method", method).field("meshes", meshes);
+    all.field("scene", &setting.scene.source.identity())
+        .field("bodies", &setting.body)
+        .field("method", method)
+        .field("meshes", meshes);
     all.field("positions", positions).field("backend", place).value()
 }

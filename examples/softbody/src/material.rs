@@ -9,7 +9,7 @@ use coarsen::elastic::{
 };
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{cross, dot, sub};
-use examples_common::fields;
+use examples_scene::fields;
 
 /// The thickness of sheets in m.
 pub(crate) const THICKNESS: f64 = 1e-3;
@@ -18,8 +18,7 @@ pub(crate) const THICKNESS: f64 = 1e-3;
 const BENDING: f64 = 0.2;
 
 /// A material.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Material {
     /// As rigid as possible: μ ‖F − R‖².
     Arap,

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{self, Mesh, MeshError, ReadError};
-use examples_common::files::{Field, Fingerprint};
+use examples_scene::file::is_file;
+use examples_scene::{Field, Fingerprint};
 
 /// The environment variable that names the folder of test data.
 const DATA: &str = "COARSEN_DATA";
@@ -15,8 +16,7 @@ const DATA: &str = "COARSEN_DATA";
 const MOST: [usize; 2] = [100, 2000];
 
 /// A mesh by name.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum MeshChoice {
     /// The armadillo of the test data.
     Armadillo,
@@ -47,72 +47,46 @@ pub(crate) enum MeshFault {
         MOST[0],
         MOST[1]
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// The folder of test data is not known.
     #[error(
         "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 \
          or a file"
     )]
-    NoData {
-        /// The mesh.
-        name: MeshChoice,
-    },
+    NoData { name: MeshChoice },
     /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// An element that is not valid.
     #[error("{name}: {source}")]
-    Element {
-        /// The mesh.
-        name: MeshChoice,
-        /// The error of the mesh.
-        source: MeshError,
-    },
+    Element { name: MeshChoice, source: MeshError },
     /// A tetrahedron whose orientation differs from the other tetrahedra.
     #[error(
         "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
          {volume:.3e}; swap two of its corners, or repair the mesh"
     )]
-    Inverted {
-        /// The mesh.
-        name: MeshChoice,
-        /// The tetrahedron.
-        element: usize,
-        /// Its signed volume.
-        volume: f64,
-    },
+    Inverted { name: MeshChoice, element: usize, volume: f64 },
     /// A vertex without mass.
     #[error(
         "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with \
          Mesh::without_unused"
     )]
-    Unused {
-        /// The mesh.
-        name: MeshChoice,
-        /// The vertex.
-        vertex: usize,
-    },
+    Unused { name: MeshChoice, vertex: usize },
     /// A file without elements.
     #[error("{name}: has neither tetrahedra nor triangles")]
-    Empty {
-        /// The mesh.
-        name: MeshChoice,
-    },
+    Empty { name: MeshChoice },
 }
 
 impl MeshChoice {
-    /// Reads or generates the mesh and scales its longest side to 1. The mesh has tetrahedra of positive
-    /// volume or, without tetrahedra, triangles. Every vertex belongs to an element.
+    /// Reads the mesh, or generates it with a longest side of 1. The mesh has tetrahedra of positive volume or, without
+    /// tetrahedra, triangles. Every vertex belongs to an element.
     ///
     /// If all tetrahedra of a file have negative volume, the file uses the opposite orientation, which is
     /// reversed.
     pub(crate) fn load(&self) -> Result<Mesh, MeshFault> {
         let mesh = match self {
-            Self::Bar(n) => Mesh::bar([4 * n, *n, *n], 1.0),
-            Self::Sheet(n) => sheet(*n),
+            Self::Bar(n) => Mesh::bar([4 * n, *n, *n], 1.0).scaled(1.0),
+            Self::Sheet(n) => sheet(*n).scaled(1.0),
             Self::File(file) => mesh::read(file)?,
             Self::Armadillo => {
                 let mut mesh = self.data("ipc_Armadillo13K.msh.gz")?;
@@ -121,7 +95,7 @@ impl MeshChoice {
             }
             Self::Bunny => self.data("gpuipc_bunny.msh.gz")?,
         };
-        Ok(self.checked(mesh)?.scaled(1.0))
+        self.checked(mesh)
     }
 
     /// The texture coordinates of the triangles of a surface of a file, of those that welding leaves if `weld`; `None` unless
@@ -136,6 +110,11 @@ impl MeshChoice {
             all
         };
         Some(texture).filter(|texture: &Vec<_>| texture.len() == count)
+    }
+
+    /// Whether the mesh has a size of its own.
+    pub(crate) fn is_file(&self) -> bool {
+        !matches!(self, Self::Bar(_) | Self::Sheet(_))
     }
 
     /// The number of vertices along a side of a sheet.
@@ -205,17 +184,9 @@ impl FromStr for MeshChoice {
             ("bunny", _) => Ok(Self::Bunny),
             (_, Some(("bar", n))) => Ok(Self::Bar(count(n, 1, MOST[0])?)),
             (_, Some(("sheet", n))) => Ok(Self::Sheet(count(n, 2, MOST[1])?)),
-            _ if text.contains(['.', '/']) => Ok(Self::File(text.into())),
+            _ if is_file(text) => Ok(Self::File(text.into())),
             _ => Err(wrong()),
         }
-    }
-}
-
-impl TryFrom<String> for MeshChoice {
-    type Error = MeshFault;
-
-    fn try_from(text: String) -> Result<Self, MeshFault> {
-        text.parse()
     }
 }
 

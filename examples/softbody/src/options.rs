@@ -3,21 +3,21 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
-use examples_common::arguments::{Place, at_least_one, not_negative, positive};
-use examples_common::fields;
-use examples_common::files::Format;
-use examples_common::solver::Solver;
+use examples_run::arguments::{Place, at_least_one, not_negative, positive};
+use examples_run::files::Format;
+use examples_run::solver::Solver;
+use examples_scene::fields;
+use examples_scene::options::Choice;
 
 use crate::material::Material;
 use crate::meshes::MeshChoice;
-use crate::scene::SceneChoice;
 
 /// Soft bodies and cloth in time.
 #[derive(Clone, Debug, Parser)]
 pub(crate) struct Options {
-    /// Scene: swing, pile, twist, pachinko, hang, or a scene file.
-    #[arg(long, default_value = "swing", value_name = "NAME|FILE.toml")]
-    pub(crate) scene: SceneChoice,
+    /// The scene.
+    #[command(flatten)]
+    pub(crate) choice: Choice,
     /// Mesh of the bodies: armadillo or bunny (of the folder COARSEN_DATA), bar:N with N cells across,
     /// sheet:N with N vertices along a side, or a file. The default depends on the scene.
     #[arg(long, value_name = "FILE|NAME|bar:N|sheet:N")]
@@ -59,6 +59,47 @@ pub(crate) struct Options {
     /// Width of the pictures in pixels; 0 draws none.
     #[arg(long, default_value_t = 640, value_parser = clap::value_parser!(u16).range(0..=4096))]
     pub(crate) width: u16,
+}
+
+impl examples_scene::options::Options for Options {
+    const SCENES: &'static [(&'static str, &'static str)] = &[
+        ("swing", include_str!("../scenes/swing.toml")),
+        ("pile", include_str!("../scenes/pile.toml")),
+        ("twist", include_str!("../scenes/twist.toml")),
+        ("pachinko", include_str!("../scenes/pachinko.toml")),
+        ("hang", include_str!("../scenes/hang.toml")),
+    ];
+
+    const KEYS: &'static [&'static str] = &[
+        "gravity",
+        "body.mesh",
+        "body.size",
+        "body.rotate",
+        "body.centre",
+        "body.above",
+        "body.velocity",
+        "body.material",
+        "attachment",
+        "obstacle.shape",
+        "contact.bodies",
+        "contact.stiffness",
+        "contact.thickness",
+    ];
+
+    fn choice(&mut self) -> &mut Choice {
+        &mut self.choice
+    }
+
+    /// What holds a body that swings depends on its mesh.
+    fn variant(&self, name: &str) -> Option<&'static str> {
+        match self.mesh {
+            Some(MeshChoice::Armadillo) if name == "swing" => {
+                Some(include_str!("../scenes/swing_armadillo.toml"))
+            }
+            Some(MeshChoice::File(_)) if name == "swing" => Some(include_str!("../scenes/swing_file.toml")),
+            _ => None,
+        }
+    }
 }
 
 /// The options that affect the results of a run, apart from the scene.

@@ -19,7 +19,7 @@ use coarsen::follow::Built;
 use coarsen::optimize::{DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
-use examples_common::solver::Recipe;
+use examples_run::solver::Recipe;
 
 use crate::step::Step;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use examples_common::files::{Record, columns, statistics};
+use examples_run::files::{Record, columns, statistics};
 
 /// The results of a frame.
 #[derive(Clone, Debug, PartialEq)]

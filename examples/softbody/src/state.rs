@@ -1,7 +1,7 @@
 //! The state that a run passes from frame to frame.
 
 use coarsen::elastic::Total;
-use examples_common::files::{Reader, Saved, Writer};
+use examples_run::files::{Reader, Saved, Writer};
 
 use crate::part::{Depths, Part};
 use crate::rows::Row;

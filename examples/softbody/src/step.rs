@@ -30,9 +30,9 @@ use coarsen::optimize::{AcceleratedGradient, Beta, Direction, Forcing, Nonlinear
 use coarsen::prelude::*;
 use coarsen::schwarz::Place;
 use coarsen::sparse::SystemAt;
-use examples_common::Failure;
-use examples_common::frames::Failed;
-use examples_common::solver::{Clock, Recipe, Solver, choose, copied};
+use examples_run::Failure;
+use examples_run::frames::Failed;
+use examples_run::solver::{Clock, Recipe, Solver, choose, copied};
 
 use crate::holds::Holds;
 use crate::options::{Integrator, Method};

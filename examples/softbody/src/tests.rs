@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, ValueEnum};
 use coarsen::mesh;
 use coarsen::prelude::*;
-use examples_common::Failure;
-use examples_common::files::{CheckpointError, OutputError};
-use examples_common::solver::Solver;
+use examples_run::Failure;
+use examples_run::files::{CheckpointError, OutputError};
+use examples_run::solver::Solver;
+use examples_scene::options::{OptionsError, parse};
 
 use crate::material::Material;
 use crate::meshes::{MeshChoice, MeshFault};
@@ -38,12 +39,16 @@ impl Folder {
 
     /// Runs the program with this folder for its output; row k is that of frame k.
     fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
-        run(Cpu::new(), &self.options(arguments))
+        run(Cpu::new(), &self.parse(arguments)?)
     }
 
     fn options(&self, arguments: &[&str]) -> Options {
+        self.parse(arguments).unwrap()
+    }
+
+    fn parse(&self, arguments: &[&str]) -> Result<Options, OptionsError> {
         let fixed = ["softbody", "--out", self.0.to_str().expect("a temporary folder in text")];
-        Options::parse_from(fixed.iter().chain(arguments))
+        parse(fixed.iter().chain(arguments))
     }
 
     /// Writes a file with this text and returns its path.
@@ -308,18 +313,31 @@ fn faults_of_scene_files_are_named() {
     let message = |text: &str| {
         let scene = folder.write("scene.toml", text);
         let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
-        assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
+        let of_file = matches!(error.downcast_ref(), Some(OptionsError::Scene(_)));
+        assert!(of_file || error.downcast_ref::<SceneError>().is_some(), "{error}");
         error.to_string()
     };
     let body = "[[body]]\nmesh = \"bar:1\"\n";
     for (text, expected) in [
-        (format!("{body}yung = 1e5\n"), &["line 3", "yung", "young"][..]),
+        (format!("{body}material = {{ yung = 1e5 }}\n"), &["line 3", "yung", "young"][..]),
+        (format!("version = 2\n{body}"), &["line 1", "version is 2", "reads version 1"]),
+        (format!("{body}[solver]\ntolernce = 1e-3\n"), &["line 4", "solver.tolernce", "solver.tolerance"]),
+        (format!("{body}[solver]\n\ntolerance = -1.0\n"), &["line 5", "solver.tolerance", "expected 0 or"]),
+        (format!("{body}[solver]\nsolver = \"magic\"\n"), &["line 4", "solver.solver", "block-jacobi"]),
+        (
+            format!("{body}stretch = [1.0, 1.0, 1.0]\n"),
+            &["line 3", "body 0", "stretch has no effect", "body.size"],
+        ),
+        (format!("{body}[contact]\nbodies = 3\n"), &["line 4", "contact.bodies is 3", "true or false"]),
         (format!("{body}[[attachment]]\nnodes = {{ tob = 0.1 }}\n"), &["line 4", "tob", "top"]),
-        (format!("{body}[[obstacle]]\nsphere = {{ centre = [0.0, 0.0, 0.0] }}\n"), &["line 4", "radius"]),
+        (
+            format!("{body}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0] }} }}\n"),
+            &["line 4", "radius"],
+        ),
         ("[[body]]\nmesh = \"bar:0\"\n".to_owned(), &["line 2", "bar:N"]),
         ("[[body]]\nmaterial = \"jelly\"\n".to_owned(), &["line 2", "jelly", "neo-hookean"]),
-        ("gravity = [0.0, 0.0, -9.81]\n".to_owned(), &["no bodies"]),
-        (format!("{body}poisson = 0.5\n"), &["body 0", "poisson", "0.5"]),
+        ("gravity = [0.0, 0.0, -9.81]\n".to_owned(), &["needs bodies"]),
+        (format!("{body}material = {{ poisson = 0.5 }}\n"), &["line 3", "body 0", "poisson", "0.5"]),
         (format!("{body}[[attachment]]\nbody = 1\nnodes = {{ top = 0.1 }}\n"), &["attachment 0", "body 1"]),
         (
             format!("{body}[[attachment]]\nnodes = {{ list = [20] }}\n"),
@@ -330,7 +348,9 @@ fn faults_of_scene_files_are_named() {
             &["holds no nodes"],
         ),
         (
-            format!("{body}[[obstacle]]\nsphere = {{ centre = [0.0, 0.0, 0.0], radius = -1.0 }}\n"),
+            format!(
+                "{body}[[obstacle]]\nshape = {{ sphere = {{ centre = [0.0, 0.0, 0.0], radius = -1.0 }} }}\n"
+            ),
             &["obstacle 0", "radius"],
         ),
         (
@@ -345,15 +365,43 @@ fn faults_of_scene_files_are_named() {
     assert!(error.to_string().contains("nowhere.toml"), "{error}");
 }
 
-/// The example in `scene/file.rs` is a valid scene.
+/// The scene of the book runs.
 #[test]
-fn the_documented_scene_runs() {
-    let source = include_str!("scene/file.rs");
-    let text = source.split("//! ```").nth(1).expect("a listing").replace("//! ", "").replace("//!", "");
-    let folder = Folder::new("documented");
-    let scene = folder.write("scene.toml", text.trim_start_matches("toml"));
-    let rows = folder.run(&["--scene", &scene, "--frames", "1", "--width", "32"]).unwrap();
-    assert_eq!(rows.len(), 2);
+fn the_scene_of_the_page_runs() {
+    let page = include_str!("../../../book/src/guides/scenes.md");
+    let text =
+        page.split("```").find_map(|block| block.strip_prefix("toml\n# softbody\n")).expect("a listing");
+    let folder = Folder::new("page");
+    let rows = folder.run(&[&folder.write("scene.toml", text), "--frames", "2", "--width", "32"]).unwrap();
+    assert!(rows.len() == 3 && rows[2].outcome == "converged");
+}
+
+/// A sheet of a user's own: a file of triangles that keeps its place and size, or is placed and scaled on request, with an
+/// obstacle and numbers of the solver. The command line overrides these.
+#[test]
+fn sheets_of_a_user_are_placed_by_a_file() {
+    let folder = Folder::new("own");
+    let line = |k: usize| format!("v {} 0.7 {}\n", 2 * (k % 3), 2 * (k / 3));
+    let points: String = (0..9).map(line).collect();
+    folder.write("sheet.obj", &format!("{points}f 1 2 5 4\nf 2 3 6 5\nf 4 5 8 7\nf 5 6 9 8\n"));
+    let text = |placed: &str| {
+        format!(
+            "version = 1\n[[body]]\nmesh = \"sheet.obj\"\n{placed}\n[[attachment]]\nnodes = {{ sides = [\"west\"] }}\n\n\
+             [[obstacle]]\nshape = {{ sphere = {{ centre = [2.0, 0.0, 2.0], radius = 0.4 }} }}\n\n\
+             [time]\ndt = 0.01\nframes = 12\n\n[solver]\nsolver = \"gs\"\n\n[output]\nwidth = 0\nformat = \"vtk\"\n"
+        )
+    };
+    let scene = folder.write("own.toml", &text(""));
+    let rows = folder.run(&[&scene]).unwrap();
+    assert!(rows.len() == 13 && (rows[12].time - 0.12).abs() < 1e-15 && rows[12].outcome == "converged");
+    let start = folder.surface(0);
+    assert_eq!((start[0], start[8]), ([0.0, 0.7, 0.0], [4.0, 0.7, 4.0]));
+    let end = folder.surface(12);
+    assert!(end[3][1] > 0.68 && end[8][1] < 0.65, "the west side is held: {:?} {:?}", end[3], end[8]);
+    assert_eq!(folder.run(&["--scene", &scene, "--frames", "1", "--dt", "0.005"]).unwrap()[1].time, 0.005);
+    let scene = folder.write("own.toml", &text("size = 1.0\ncentre = [2.0, 1.0, 2.0]\n"));
+    folder.run(&[&scene]).unwrap();
+    assert_eq!((folder.surface(0)[0], folder.surface(0)[8]), ([1.5, 1.0, 1.5], [2.5, 1.0, 2.5]));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn files(folder: &Path) {
     std::fs::write(folder.join("seam.obj"), seam).unwrap();
     let bars = "[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 0.13, 0.0]\n\n[[body]]\nmesh = \"bar:1\"\n\
                 centre = [0.05, 0.385, 0.03]\nvelocity = [0.5, -0.5, 0.0]\n\n\
-                [[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+                [[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     std::fs::write(folder.join("bars.toml"), bars).unwrap();
 }
 

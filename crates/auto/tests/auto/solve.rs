@@ -1,8 +1,7 @@
 //! Solves of small systems: bad input, singular systems, limits, round-off, causes.
 
-use coarsen_auto::plan::NoFactor;
 use coarsen_auto::solve::relative_residual;
-use coarsen_auto::{Auto, AutoError, Ending, MEMORY, Method, Precond, attainable};
+use coarsen_auto::{Auto, Ending, MEMORY, Method, Precond, attainable};
 use coarsen_backend::SetupError;
 use coarsen_core::{Cancel, Outcome};
 use coarsen_problems::{poisson2d, random_vector};
@@ -28,7 +27,7 @@ fn tolerances_out_of_range_are_refused() {
     for tolerance in [f64::NAN, -1.0] {
         let mut x = vec![0.0; 9];
         let refused = Auto { tolerance, ..Auto::default() }.solve(&a, &[1.0; 9], &mut x);
-        assert!(matches!(refused, Err(AutoError::System(_))), "{tolerance}");
+        assert!(matches!(refused, Err(SetupError::Place(_))), "{tolerance}");
     }
 }
 
@@ -80,7 +79,7 @@ fn an_unconstrained_body_is_called_singular_in_both_precisions() {
         let solved = Auto::default().solve(&ring(n), &b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Singular(_)), "{n}: {solved}");
         assert!(solved.to_string().contains("null space"), "{solved}");
-        assert_eq!(solved.unbounded, Some(NoFactor::Unwanted));
+        assert_eq!(solved.unbounded, Some(Ending::FactorExcluded));
         let [.., first, last] = &solved.attempts[..] else { panic!("{n}: {solved}") };
         assert_eq!((first.method, first.precond, first.single), (last.method, last.precond, true), "{n}");
         let notes = solved.notes();
@@ -94,8 +93,8 @@ fn a_cost_without_a_bound_says_so() {
     let a = poisson2d(30).unwrap().matrix;
     let (b, mut x) = (random_vector(900, 1), vec![0.0; 900]);
     let solved = Auto { memory: 0, max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
-    assert!(matches!(solved.unbounded, Some(NoFactor::TooLarge { .. })), "{solved}");
-    assert!(solved.to_string().contains("the cost had no bound"), "{solved}");
+    assert!(matches!(solved.unbounded, Some(Ending::FactorTooLarge { .. })), "{solved}");
+    assert!(solved.to_string().contains("the cost has no bound"), "{solved}");
     let solved = Auto::default().solve(&a, &b, &mut vec![0.0; 900]).unwrap().converged().unwrap();
     assert_eq!(solved.unbounded, None);
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::cost::Costs;
-use crate::plan::{FactorCost, NoFactor, Plan};
+use crate::plan::{FactorCost, Plan};
 use crate::schedule::{Monitor, Next, Order, Schedule};
 use crate::{Auto, Ending, Method, Precond};
 
@@ -32,7 +32,7 @@ struct Adversary<'a> {
     plan: &'a Plan,
     factors: bool,
     /// The cost of the most expensive iteration.
-    granule: f64,
+    dearest: f64,
     /// Whether a method that began can still continue.
     alive: Vec<bool>,
     ending: Ending,
@@ -44,11 +44,11 @@ impl<'a> Adversary<'a> {
     fn new(secrets: Vec<Secret>, plan: &'a Plan, factors: bool) -> Self {
         let alive = vec![false; secrets.len()];
         let ending = Ending::Method(Outcome::Stopped);
-        Self { secrets, plan, factors, granule: 0.0, alive, ending, last: None }
+        Self { secrets, plan, factors, dearest: 0.0, alive, ending, last: None }
     }
 
     /// Runs a schedule to its end. Returns the work of iterations, of ordering and factor, and why there was no factor.
-    fn run(&mut self, order: &mut Order<'_>) -> (f64, f64, Option<NoFactor>) {
+    fn run(&mut self, order: &mut Order<'_>) -> (f64, f64, Option<Ending>) {
         let mut schedule = Schedule::new(self.plan, order);
         loop {
             match schedule.next() {
@@ -67,19 +67,19 @@ impl<'a> Adversary<'a> {
                 Next::End => break,
             }
         }
-        let why = if let FactorCost::None(why) = schedule.factor { Some(why) } else { None };
-        (schedule.iterated, schedule.direct, why)
+        let why = if let FactorCost::None(why) = &schedule.factor { Some(why.clone()) } else { None };
+        (schedule.iteration_work, schedule.factor_work, why)
     }
 
     fn iterate(&mut self, i: usize, monitor: &mut Monitor<'_, '_>) -> Ending {
         let secret = &self.secrets[i];
         monitor.built(secret.complexity);
-        self.granule = self.granule.max(self.plan.iteration(i, secret.complexity));
+        self.dearest = self.dearest.max(self.plan.iteration(i, secret.complexity));
         self.alive[i] = true;
         let condition = || secret.condition;
         for number in 0..=secret.takes {
             let shown = secret.shows[number % secret.shows.len()];
-            if monitor.see(number, shown, &condition).is_break() {
+            if monitor.observe_residual(number, shown, &condition).is_break() {
                 return Ending::Method(Outcome::Stopped);
             }
         }
@@ -111,19 +111,15 @@ fn secret() -> impl Strategy<Value = Secret> {
 fn costs() -> impl Strategy<Value = Costs> {
     let sizes = (2.5_f64..6.5, 1_usize..7, 2.0_f64..60.0, 0.0_f64..1.0, 0.0_f64..5.0);
     (sizes, -12.0_f64..0.0, 0.0_f64..6.0, any::<bool>(), any::<bool>()).prop_map(
-        |((size, block, per_row, evenness, width), quotient, jump, near_kernel, pivots)| {
+        |((size, block, per_row, uniformity, width), quotient, jump, near_kernel, pivots)| {
             let nodes = 10_f64.powf(size).round();
-            let unknowns = nodes * block as f64;
-            let stored_blocks = (nodes * per_row).round();
             Costs {
-                unknowns,
-                entries: stored_blocks * (block * block) as f64,
-                nodes,
-                stored_blocks,
+                unknowns: nodes * block as f64,
+                entries: (nodes * per_row).round() * (block * block) as f64,
                 block,
-                evenness,
-                quotient: 10_f64.powf(quotient),
-                jump: 10_f64.powf(jump),
+                uniformity,
+                rayleigh_quotient: 10_f64.powf(quotient),
+                diagonal_jump: 10_f64.powf(jump),
                 width: 10_f64.powf(width),
                 near_kernel,
                 pivots,
@@ -180,19 +176,19 @@ proptest! {
         let figures = FactorStats { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
         let plan = Plan { factor_first, ..plan(costs, of, 10_f64.powf(total), 2, single) };
         let mut adversary = Adversary::new(secrets, &plan, true);
-        let (iterated, direct, unbounded) = adversary.run(&mut || Ok(figures));
+        let (iteration_work, factor_work, unbounded) = adversary.run(&mut || Ok((figures, None)));
 
         prop_assert!(adversary.ending.converged());
         prop_assert_eq!(unbounded, None);
         let whole = costs.ordering() + costs.factor(&figures);
-        let spent = iterated + direct;
+        let spent = iteration_work + factor_work;
         // The cost of the methods tried is at least their work so far; a method that failed has infinite cost.
         let alive = adversary.alive.contains(&true);
-        let tried = if iterated > 0.0 && alive { iterated } else { f64::INFINITY };
+        let tried = if iteration_work > 0.0 && alive { iteration_work } else { f64::INFINITY };
         let best = tried.min(whole);
         prop_assert!(
-            spent <= (3.0 * best + 3.0 * adversary.granule) * (1.0 + 1e-9),
-            "{spent:e} for {best:e}: iterated {iterated:e}, factor {whole:e}"
+            spent <= (3.0 * best + 3.0 * adversary.dearest) * (1.0 + 1e-9),
+            "{spent:e} for {best:e}: iteration_work {iteration_work:e}, factor {whole:e}"
         );
     }
 
@@ -209,7 +205,7 @@ proptest! {
         let able = secrets.iter().any(|s| s.fails.is_none());
         let indefinite = of == 0 && secrets.iter().any(|s| s.fails == Some(Outcome::IndefiniteOperator));
         let mut adversary = Adversary::new(secrets, &plan, false);
-        adversary.run(&mut || if memory { Ok(figures) } else { Err(NoFactor::Failed) });
+        adversary.run(&mut || if memory { Ok((figures, None)) } else { Err(Ending::FactorExcluded) });
         prop_assert!(!able || indefinite || adversary.ending.converged(), "{:?}", adversary.alive);
         prop_assert!(adversary.last.is_some(), "there is no factor");
     }

@@ -10,7 +10,6 @@ use coarsen_sparse::Bsr;
 
 use crate::cost::Costs;
 use crate::plan::{FactorCost, Plan};
-
 use crate::{Auto, Method, Precond};
 
 /// A plan with these candidates.
@@ -30,6 +29,7 @@ fn plan_of(auto: Auto, candidates: &[(Method, Precond)], symmetric: bool) -> Pla
         negate: false,
         symmetric,
         unconstrained: false,
+        is_finite: true,
         matrix: String::new(),
     }
 }

@@ -7,9 +7,8 @@ use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::from_triplets;
 
 use crate::cost::Costs;
-use crate::plan::{FactorCost, NoFactor, Plan};
-
-use crate::{Auto, Method, Precond};
+use crate::plan::{FactorCost, Plan};
+use crate::{Auto, Ending, Method, Precond};
 
 fn plan(a: &Bsr<f64>, iterate: bool) -> Plan {
     Plan::new(Auto { iterate, ..Auto::default() }, a.into(), &diagnose(a))
@@ -54,7 +53,7 @@ fn sizes_and_structure_decide() {
     assert_eq!(begins(&poisson2d(300).unwrap().matrix), sa);
     assert_eq!(begins(&elasticity3d(30, 1.0).unwrap().matrix), sa);
     let plan = plan(&elasticity3d(6, 1.0).unwrap().matrix, true);
-    assert_eq!(plan.factor, FactorCost::None(NoFactor::Unwanted));
+    assert_eq!(plan.factor, FactorCost::None(Ending::FactorExcluded));
 }
 
 /// Compares the true size of the factor, known after the ordering, with the estimate from the width, and with the bound from below.

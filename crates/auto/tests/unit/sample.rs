@@ -6,8 +6,8 @@ use crate::sample::{is_solid, sample, width};
 
 #[test]
 fn a_sample_shows_uneven_couplings_and_jumps() {
-    let (even, quotient, jump) = sample(&poisson2d(200).unwrap().matrix);
-    assert!(even > 0.99 && jump == 1.0);
+    let (uniformity, quotient, jump) = sample(&poisson2d(200).unwrap().matrix);
+    assert!(uniformity > 0.99 && jump == 1.0);
     // 4 · 200 · 1 / (4 · 200²), from the missing neighbours outside of the boundary.
     assert!((quotient * 200.0 - 1.0).abs() < 0.3, "{quotient}");
     assert!(sample(&anisotropic2d(20).unwrap().matrix).0 < 0.7);

@@ -4,17 +4,17 @@ use coarsen_core::Outcome;
 use coarsen_direct::FactorStats;
 
 use super::plan_of;
-use crate::plan::{FactorCost, NoFactor, Plan};
-use crate::schedule::{Next, Schedule, extended, forecast};
+use crate::plan::{FactorCost, Plan};
+use crate::schedule::{Next, Schedule, extrapolated, forecast};
 use crate::{Auto, Ending, Method, Precond};
 
 #[test]
 fn a_straight_line_is_extended() {
     let logs: Vec<f64> = (0..11).map(|k| -0.5 * f64::from(k)).collect();
-    assert!((extended(&logs, -20.0) - 40.0).abs() < 1e-12);
-    assert_eq!(extended(&logs, -1.0), 10.0, "what is reached is reached");
-    assert_eq!(extended(&[0.0, 0.0, 1.0], -1.0), f64::INFINITY);
-    assert_eq!(extended(&[], -1.0), f64::INFINITY);
+    assert!((extrapolated(&logs, -20.0) - 40.0).abs() < 1e-12);
+    assert_eq!(extrapolated(&logs, -1.0), 10.0, "what is reached is reached");
+    assert_eq!(extrapolated(&[0.0, 0.0, 1.0], -1.0), f64::INFINITY);
+    assert_eq!(extrapolated(&[], -1.0), f64::INFINITY);
 }
 
 #[test]
@@ -35,7 +35,7 @@ const ESTIMATED: FactorCost = FactorCost::Estimated { ordering: 3.0, least: 4.0,
 const KNOWN: FactorCost = FactorCost::Known { factor: 8.0, total: 10.0 };
 const CANDIDATES: [(Method, Precond); 2] = [(Method::Cg, Precond::Jacobi), (Method::Cg, Precond::Ic0)];
 
-/// After an iteration, the ordering waits for half of its cost, and a factor is computed between half and twice its cost.
+/// After an iteration, the ordering is deferred until half of its cost, and a factor is computed between half and twice its cost.
 #[test]
 fn a_factor_is_computed_between_half_and_twice_its_cost() {
     let plan = plan_of(Auto::default(), &CANDIDATES, true);
@@ -57,27 +57,27 @@ fn a_factor_is_computed_between_half_and_twice_its_cost() {
         let mut ordered = 0;
         let mut order = || {
             ordered += 1;
-            Ok(figures)
+            Ok((figures, None))
         };
         let mut schedule = Schedule::new(&plan, &mut order);
-        (schedule.factor, schedule.iterated) = (factor, done);
+        (schedule.factor, schedule.iteration_work) = (factor.clone(), done);
         assert_eq!(schedule.stops_for_factor(rest), stops, "{factor:?} {done} {rest:?}");
         assert!(!schedule.stops_for_factor(None) || stops, "an ordering counts once");
-        assert_eq!(schedule.direct, if orders { 3.0 } else { 0.0 });
+        assert_eq!(schedule.factor_work, if orders { 3.0 } else { 0.0 });
         assert_eq!(ordered, usize::from(orders), "{factor:?} {done} {rest:?}");
     }
 }
 
-/// A method that was left goes on while the factor must wait, and the factor follows when all methods failed.
+/// A method that was left goes on while the factor is deferred, and the factor follows when all methods failed.
 #[test]
-fn a_factor_waits_while_a_method_can_go_on() {
+fn a_factor_is_deferred_while_a_method_can_go_on() {
     let plan = plan_of(Auto { single: false, ..Auto::default() }, &CANDIDATES, true);
-    let mut order = || Err(NoFactor::Failed);
+    let mut order = || Err(Ending::FactorExcluded);
     let mut schedule = Schedule::new(&plan, &mut order);
     // Both methods are more expensive than the factor, which costs 8 of 10.
     schedule.factor = FactorCost::Known { factor: 8.0, total: 1e9 };
     schedule.begin(0);
-    assert_eq!(schedule.next(), Next::Iterate(0), "the factor must wait");
+    assert_eq!(schedule.next(), Next::Iterate(0), "the factor is deferred");
     schedule.end(0, 1, &Ending::Method(Outcome::Breakdown));
     assert_eq!(schedule.next(), Next::Factor);
     schedule.begin_factor();
@@ -85,10 +85,10 @@ fn a_factor_waits_while_a_method_can_go_on() {
     assert_eq!(schedule.next(), Next::Iterate(1), "a factor that failed is not repeated");
 }
 
-/// An ordering waits for half of its cost, with the setup that would follow if no method can go on; a setup does not exceed twice
+/// An ordering is deferred until half of its cost, with the setup that would follow if no method can go on; a setup does not exceed twice
 /// the bound from below. What begins by the plan is what begins in the solve.
 #[test]
-fn an_ordering_waits_for_half_of_its_cost() {
+fn an_ordering_is_deferred_until_half_of_its_cost() {
     let plan = plan_of(Auto::default(), &CANDIDATES, true);
     let (setup, expected) = (plan.setup(0), plan.expected(0));
     assert!(expected < plan.expected(1), "Jacobi is first");
@@ -103,7 +103,7 @@ fn an_ordering_waits_for_half_of_its_cost() {
         let mut ordered = false;
         let mut order = || {
             ordered = true;
-            Ok(FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 })
+            Ok((FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 }, None))
         };
         let factor = FactorCost::Estimated { ordering, least, total };
         let plan = Plan { factor, ..plan.clone() };

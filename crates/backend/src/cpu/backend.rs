@@ -83,9 +83,9 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         a: &Bsr<T>,
         omega: f64,
         symmetric: bool,
-    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         let half = HalfGaussSeidel::<T, V, S>::new(None, a, omega, symmetric)?;
-        Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
+        Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<Self, T>>))
     }
 
     fn read(&self, v: &Vec<V>, host: &mut [V]) -> Result<(), Error> {
@@ -118,7 +118,7 @@ impl<V: Real, S: Real> Cpu<V, S> {
     /// let sets = RowSets::chunked(a.pattern(), 2);
     /// let mut sweeps = Cpu::new().gauss_seidel_over(&sets, &a, 1.0)?.expect("blocks of 3");
     /// let (b, mut x) = (vec![2.0; 18], vec![0.0; 18]);
-    /// sweeps.pre_smooth(&b, &mut x);
+    /// sweeps.pre_smooth(&a, &b, &mut x);
     /// assert_eq!(x, b);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -130,11 +130,11 @@ impl<V: Real, S: Real> Cpu<V, S> {
         sets: &RowSets,
         a: &Bsr<T>,
         omega: f64,
-    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         if !Pattern::same(sets.pattern(), a.pattern()) {
             return Err(Error::Pattern { what: "a matrix and the row sets of its sweeps" }.into());
         }
         let half = HalfGaussSeidel::<T, V, S>::new(Some(sets), a, omega, false)?;
-        Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<T, Self>>))
+        Ok(half.map(|half| Box::new(half) as Box<dyn Smoother<Self, T>>))
     }
 }

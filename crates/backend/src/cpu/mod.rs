@@ -17,6 +17,5 @@ mod sweep;
 mod weights;
 
 pub use blocks::CpuBlocks;
-pub use half::SYMMETRY_ROUND_OFF;
 pub use matrix::CpuMatrix;
 pub use place::Cpu;

@@ -8,8 +8,7 @@ use coarsen_sparse::{Bsr, SparseError};
 fn matrix(blocks: &[[f64; 4]]) -> Bsr<f64> {
     let places: Vec<(u32, u32)> = (0..blocks.len() as u32).map(|i| (i, i)).collect();
     coarsen_sparse::assembly::from_blocks(
-        2 * blocks.len(),
-        2 * blocks.len(),
+        (blocks.len(), blocks.len()),
         (2, 2),
         &places,
         blocks.as_flattened(),

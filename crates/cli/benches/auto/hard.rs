@@ -152,7 +152,7 @@ fn stack(seed: u64, cubes: usize, n: usize, stiffness: f64) -> Bsr<f64> {
             }
         }
     }
-    from_blocks(3 * cubes * nodes, 3 * cubes * nodes, (3, 3), &places, &values).expect("blocks of the stack")
+    from_blocks((cubes * nodes, cubes * nodes), (3, 3), &places, &values).expect("blocks of the stack")
 }
 
 /// A cube whose cells are soft or 10^10 times as hard, at random.

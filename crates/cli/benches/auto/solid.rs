@@ -52,8 +52,7 @@ impl Solid<'_> {
             }
         }
         let nodes = (nx - 1) * ny * nz;
-        from_blocks(size * nodes, size * nodes, (size, size), &places, &values)
-            .expect("elements fit their grid")
+        from_blocks((nodes, nodes), (size, size), &places, &values).expect("elements fit their grid")
     }
 
     /// The blocks of an element, (1) or (2).

@@ -22,12 +22,7 @@ impl FromStr for Wanted {
 /// As on the command line.
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            BackendChoice::Auto => f.write_str("auto"),
-            BackendChoice::Cpu => f.write_str("cpu"),
-            BackendChoice::OpenCl(None) => f.write_str("opencl"),
-            BackendChoice::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
-        }
+        self.0.fmt(f)
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use coarsen::auto::Ending;
 use coarsen::auto::solve::DIRECT;
 use coarsen::direct::Analysis;
 use coarsen::parallel;
@@ -140,7 +141,7 @@ fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<
     let figures = analysis.figures();
     let seconds = figures.flops / SPEED;
     match figures.bytes {
-        bytes if bytes > allowed => Err(Some(Ended::TooLarge { bytes, allowed })),
+        bytes if bytes > allowed => Err(Some(Ended::Solve(Ending::FactorTooLarge { bytes, allowed }))),
         _ if seconds > limit => Err(Some(Ended::TooLong { seconds })),
         _ => Ok(analysis),
     }

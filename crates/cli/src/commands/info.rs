@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 
-use coarsen::auto::plan::NoFactor;
+use coarsen::auto::Ending;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::direct::{Direct, DirectError, FactorStats, Method as Factorisation};
 use coarsen::parallel;
@@ -59,7 +59,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     }
     let mut choice = decide(options, &Backends::Cpu, &ready)?;
     if let Some(bytes) = bytes.filter(|bytes| *bytes > options.given.memory()) {
-        choice.exclude_factor(NoFactor::TooLarge { bytes, allowed: options.given.memory() });
+        choice.exclude_factor(Ending::FactorTooLarge { bytes, allowed: options.given.memory() });
     }
     say(&format!("solve would use\n  {}\n  {}\n", choice.because[0], choice.because[1]))?;
     if choice.factor_follows() {

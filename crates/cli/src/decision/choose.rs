@@ -1,7 +1,7 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
-use coarsen::auto::plan::{NoFactor, Plan};
-use coarsen::auto::{Auto, Method as AutoMethod, Precond as AutoPrecond, Solved};
+use coarsen::auto::plan::Plan;
+use coarsen::auto::{Auto, Ending, Method as AutoMethod, Precond as AutoPrecond, Solved};
 use coarsen::sparse::System;
 
 use crate::arguments::{Given, Method, Precision, Precond, name};
@@ -88,7 +88,7 @@ impl Choice {
     }
 
     /// Excludes the factor, if there is another method.
-    pub(crate) fn exclude_factor(&mut self, why: NoFactor) {
+    pub(crate) fn exclude_factor(&mut self, why: Ending) {
         self.plan.exclude_factor(why);
         self.tell();
     }

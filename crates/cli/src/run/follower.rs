@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use coarsen::auto::Precond as AutoPrecond;
-use coarsen::backend::{Cpu, Reused};
+use coarsen::backend::{Cpu, Prepared, Reused, SetupError};
 use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::Sequence;
 use coarsen::sparse::System;
@@ -98,7 +98,7 @@ impl Follower {
         parameters.named.skinning.coarsening.rest = Some(sequence.positions().into());
         let kind = Rc::new(Cell::new(precond));
         let (current, mixed) = (kind.clone(), options.precision == Precision::Mixed);
-        let build = move |system: System<'_, f64>| {
+        let build = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
             let named = Option::from(current.get()).unwrap_or(AutoPrecond::Schwarz);
             Ok(match mixed {
                 true => Cpu::mixed().build(named, &parameters, system)?.0,

@@ -7,7 +7,6 @@ use coarsen::auto::Ending;
 use coarsen::diagnose::{Definiteness, Diagnosis};
 
 use crate::arguments::Method;
-use crate::console::mib;
 use crate::words::{Rows, told};
 
 /// How a solve ended, or why it did not start.
@@ -15,14 +14,13 @@ use crate::words::{Rows, told};
 pub(crate) enum Ended {
     /// It ended as the library says.
     Solve(Ending),
-    /// The method requires a symmetric matrix. The row and the column of the largest difference, and both entries.
-    Unsymmetric { row: usize, column: usize, here: f64, there: f64 },
+    /// The method requires a symmetric matrix. The row and the column of the largest difference, both entries, and whether
+    /// the matrix is symmetric to single precision.
+    Unsymmetric { row: usize, column: usize, here: f64, there: f64, in_single: bool },
     /// The method requires a positive definite matrix, and this shows that the matrix is not.
     Indefinite { why: String },
     /// The estimated seconds exceed the time limit.
     TooLong { seconds: f64 },
-    /// The factor exceeds its memory limit.
-    TooLarge { bytes: usize, allowed: usize },
 }
 
 impl Ended {
@@ -32,7 +30,7 @@ impl Ended {
             Self::Solve(ending) => ending.name(),
             Self::Unsymmetric { .. } => "unsymmetric_matrix",
             Self::Indefinite { .. } => Outcome::IndefiniteOperator.name(),
-            Self::TooLong { .. } | Self::TooLarge { .. } => "left_out",
+            Self::TooLong { .. } => "left_out",
         }
     }
 }
@@ -42,7 +40,7 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Solve(ending) => ending.fmt(f),
-            Self::Unsymmetric { row, column, here, there } => write!(
+            Self::Unsymmetric { row, column, here, there, .. } => write!(
                 f,
                 "the matrix is not symmetric: row {row}, column {column} holds {here:.17e}, but row {column}, column {row} holds \
                  {there:.17e}, a difference of {:.1e}; use gmres, bicgstab or direct; if constraints replaced rows only, eliminate \
@@ -56,12 +54,6 @@ impl fmt::Display for Ended {
             Self::TooLong { seconds } => {
                 write!(f, "not started: it would take about {seconds:.0} s; raise the time limit")
             }
-            Self::TooLarge { bytes, allowed } => write!(
-                f,
-                "not started: its factor would take {:.0} MiB and the limit is {:.0}; raise the memory limit",
-                mib(*bytes),
-                mib(*allowed)
-            ),
         }
     }
 }
@@ -82,7 +74,8 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ended> {
     let symmetric = matches!(method, Method::Cg | Method::Fcg | Method::Minres);
     if symmetric && !values.symmetry.holds() {
         let (row, column, here, there) = values.symmetry.worst?;
-        return Some(Ended::Unsymmetric { row, column, here, there });
+        let in_single = values.symmetry.holds_in_single();
+        return Some(Ended::Unsymmetric { row, column, here, there, in_single });
     }
     let Definiteness::Indefinite(witness) = &values.definiteness else { return None };
     let why = told(witness);
@@ -107,5 +100,16 @@ mod tests {
         assert_eq!(refused(Method::Minres, [1.0, 2.0, 2.0, 1.0]), None);
         assert_eq!(refused(Method::Gmres, [2.0, 1.0, 0.0, 2.0]), None);
         assert_eq!(refused(Method::Cg, [2.0, 1.0, 1.0, 2.0]), None);
+    }
+
+    /// `--symmetrize` is advised where it takes the matrix as symmetric: the difference counts relative to the diagonal.
+    #[test]
+    fn symmetrize_is_advised_where_it_applies() {
+        for (difference, applies) in [(1.5e-6, true), (3e-6, false)] {
+            let entries = [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 1.0 + difference), (1, 1, 4.0)];
+            let ended = refuse(Method::Cg, &diagnose(&from_triplets(2, 2, &entries).unwrap())).unwrap();
+            let advice = crate::run::solution::advice(&ended, true);
+            assert_eq!(advice.contains("--symmetrize"), applies, "{advice}");
+        }
     }
 }

@@ -122,14 +122,12 @@ impl Solution {
 pub(crate) fn advice(ended: &Ended, direct: bool) -> String {
     let option = match ended {
         Ended::Solve(Ending::Singular(_)) => "; --null-space constants gives this null space",
-        Ended::Unsymmetric { here, there, .. }
-            if (here - there).abs() <= 1e-6 * here.abs().max(there.abs()) =>
-        {
-            "; if the difference is that of single precision, --symmetrize takes the matrix as symmetric"
+        Ended::Unsymmetric { in_single: true, .. } => {
+            "; the difference is that of single precision: --symmetrize takes the matrix as symmetric"
         }
         Ended::Solve(Ending::TimeLimit) | Ended::TooLong { .. } => "; see --limit",
-        Ended::TooLarge { .. } => "; see --memory",
-        Ended::Solve(Ending::NotNull { .. } | Ending::NotNullOfTranspose { .. }) => "; see --null-space",
+        Ended::Solve(Ending::FactorTooLarge { .. }) => "; see --memory",
+        Ended::Solve(Ending::NotNull { .. }) => "; see --null-space",
         Ended::Solve(Ending::Method(Outcome::Converged | Outcome::Stopped)) => "",
         Ended::Solve(Ending::Method(_) | Ending::Unstable(_) | Ending::Setup(_)) if direct => {
             "; or use --method direct"

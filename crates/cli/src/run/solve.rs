@@ -123,9 +123,7 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     notes.extend((!ready.problem.is_given()).then(|| ready.problem.to_string()));
     let reason = choice.went(&done);
     notes.extend(done.notes().iter().filter(|note| Some(*note) != reason.as_ref()).map(|note| options(note)));
-    if let Some(why) = done.unbounded.filter(|_| choice.is_auto()) {
-        notes.push(format!("no factor: {why}; the cost has no bound"));
-    }
+    notes.extend(done.no_bound().filter(|_| choice.is_auto()));
     notes.extend(done.attempts.last().into_iter().flat_map(|last| described(last, ready)));
     if history.is_empty() {
         history.push(done.true_residual);
@@ -180,16 +178,14 @@ fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
     let nodes = renumber::arranged(Some(order), 1, &given);
     let row = |row: usize| nodes.get(row / block).map_or(row, |node| node * block + row % block);
     match ending {
-        Ending::NotNull { .. }
-        | Ending::NotNullOfTranspose { .. }
-        | Ending::Setup(SetupError::Level { .. }) => {}
+        Ending::NotNull { .. } | Ending::Setup(SetupError::Level { .. }) => {}
         Ending::Setup(
             SetupError::SingularBlock { node, first_row } | SetupError::Released { node, first_row },
         ) => {
             *node = nodes[*node];
             *first_row = *node * block;
         }
-        Ending::Setup(SetupError::OffGrid { node, .. } | SetupError::Domain { node, .. }) => {
+        Ending::Setup(SetupError::Method { node: Some(node), .. } | SetupError::Domain { node, .. }) => {
             *node = nodes[*node]
         }
         other => other.rows().into_iter().for_each(|at| *at = row(*at)),

@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer};
+use coarsen_backend::{
+    Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers,
+};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
@@ -48,6 +50,14 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         }
     }
 
+    fn transfers(&self) -> Transfers {
+        match self {
+            Self::Cpu(on) => on.transfers(),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(on) => on.transfers(),
+        }
+    }
+
     fn vector(&self, host: &[V]) -> Result<AnyVector<V>, Error> {
         wrapped!(self, AnyVector, on => on.vector(host))
     }
@@ -81,11 +91,11 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
         a: &Bsr<T>,
         omega: f64,
         symmetric: bool,
-    ) -> Result<Option<Box<dyn Smoother<T, Self>>>, SetupError> {
+    ) -> Result<Option<Box<dyn Smoother<Self, T>>>, SetupError> {
         match self {
             Self::Cpu(on) => {
                 let own = on.gauss_seidel(a, omega, symmetric)?;
-                Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<T, Self>>))
+                Ok(own.map(|own| Box::new(CpuSmoother(own)) as Box<dyn Smoother<Self, T>>))
             }
             #[cfg(feature = "opencl")]
             Self::OpenCl(_) => Ok(None),

@@ -20,6 +20,7 @@ const VARIABLE: &str = "COARSEN_BACKEND";
 /// assert!("cuda".parse::<BackendChoice>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BackendChoice {
     /// The backend that `COARSEN_BACKEND` names. If the variable is not set, this is the first accelerator
     /// that supports the requested precision, otherwise the first other device that supports it. It is the
@@ -74,6 +75,18 @@ impl From<DeviceError> for Unavailable {
 impl std::fmt::Debug for Unavailable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// The name that [`FromStr`] reads.
+impl std::fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::OpenCl(None) => f.write_str("opencl"),
+            Self::OpenCl(Some(index)) => write!(f, "opencl:{index}"),
+        }
     }
 }
 

@@ -9,7 +9,6 @@
 //! | `matrix` | matrices, blocks and row sets on any backend |
 //! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any place |
 //! | `domains` | multilevel domains on any backend |
-//! | `waits` | how often the host has waited for a place, and what was moved |
 
 mod backend;
 mod choice;
@@ -19,10 +18,8 @@ mod place;
 mod smoother;
 mod transfer;
 mod vector;
-mod waits;
 
 pub use choice::{BackendChoice, Unavailable};
 pub use matrix::{AnyBlocks, AnyMatrix, AnyRows};
 pub use place::AnyBackend;
 pub use vector::{AnyScalar, AnyVector};
-pub use waits::{Transfers, Waits};

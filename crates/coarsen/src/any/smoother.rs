@@ -1,68 +1,73 @@
 //! Smoothers that only the CPU has.
 
-use coarsen_backend::{Cpu, SetupError, Smoother, SmootherFacts};
-use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real};
+use coarsen_backend::{Cpu, Reused, SetupError, Smoother, SmootherFacts, StoredBySmoother};
+use coarsen_core::{LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use super::{AnyBackend, AnyVector};
 
-/// A smoother of the CPU, applied to vectors of an [`AnyBackend`].
-pub(super) struct CpuSmoother<T: Real, V: Real, S: Real>(pub(super) Box<dyn Smoother<T, Cpu<V, S>>>);
+/// A smoother of the CPU that stores its matrix, applied to vectors of an [`AnyBackend`].
+pub(super) struct CpuSmoother<T: Real, V: Real, S: Real>(pub(super) Box<dyn Smoother<Cpu<V, S>, T>>);
 
-impl<T: Real, V: Real, S: Real> LinearOperator<AnyVector<V>> for CpuSmoother<T, V, S> {
-    fn shape(&self) -> (usize, usize) {
-        self.0.operator().shape()
-    }
-
-    fn apply(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) {
-        self.0.operator().apply(x.cpu(), y.cpu_mut());
-    }
-
-    fn residual(&self, b: &AnyVector<V>, x: &AnyVector<V>, r: &mut AnyVector<V>) {
-        self.0.operator().residual(b.cpu(), x.cpu(), r.cpu_mut());
+impl<T: Real, V: Real, S: Real> CpuSmoother<T, V, S> {
+    fn stored(&self) -> &dyn LinearOperator<Vec<V>> {
+        self.0.operator().expect("a smoother of the CPU stores its matrix")
     }
 }
 
-impl<T: Real, V: Real, S: Real> Preconditioner<AnyVector<V>> for CpuSmoother<T, V, S> {
-    fn apply(&mut self, r: &AnyVector<V>, z: &mut AnyVector<V>) {
-        self.0.apply(r.cpu(), z.cpu_mut());
+impl<T: Real, V: Real, S: Real> LinearOperator<AnyVector<V>> for CpuSmoother<T, V, S> {
+    fn shape(&self) -> (usize, usize) {
+        self.stored().shape()
+    }
+
+    fn apply(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) {
+        self.stored().apply(x.cpu(), y.cpu_mut());
+    }
+
+    fn residual(&self, b: &AnyVector<V>, x: &AnyVector<V>, r: &mut AnyVector<V>) {
+        self.stored().residual(b.cpu(), x.cpu(), r.cpu_mut());
+    }
+}
+
+/// The A that each call is given.
+type Given<'a, V> = &'a dyn LinearOperator<AnyVector<V>>;
+
+impl<T: Real, V: Real, S: Real> Smoother<AnyBackend<V, S>, T> for CpuSmoother<T, V, S> {
+    fn operator(&self) -> Option<&dyn LinearOperator<AnyVector<V>>> {
+        Some(self)
     }
 
     fn kind(&self) -> PreconditionerKind {
         self.0.kind()
     }
 
-    fn size(&self) -> Option<usize> {
-        self.0.size()
-    }
-}
-
-impl<T: Real, V: Real, S: Real> Smoother<T, AnyBackend<V, S>> for CpuSmoother<T, V, S> {
-    fn operator(&self) -> &dyn LinearOperator<AnyVector<V>> {
-        self
+    fn pre_smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
+        self.0.pre_smooth(&StoredBySmoother, b.cpu(), x.cpu_mut());
     }
 
-    fn pre_smooth(&mut self, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.pre_smooth(b.cpu(), x.cpu_mut());
+    fn pre_smooth_residual(
+        &mut self,
+        _: Given<'_, V>,
+        b: &AnyVector<V>,
+        x: &mut AnyVector<V>,
+        r: &mut AnyVector<V>,
+    ) {
+        self.0.pre_smooth_residual(&StoredBySmoother, b.cpu(), x.cpu_mut(), r.cpu_mut());
     }
 
-    fn pre_smooth_residual(&mut self, b: &AnyVector<V>, x: &mut AnyVector<V>, r: &mut AnyVector<V>) {
-        self.0.pre_smooth_residual(b.cpu(), x.cpu_mut(), r.cpu_mut());
+    fn smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
+        self.0.smooth(&StoredBySmoother, b.cpu(), x.cpu_mut());
     }
 
-    fn smooth(&mut self, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.smooth(b.cpu(), x.cpu_mut());
-    }
-
-    fn post_smooth(&mut self, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.post_smooth(b.cpu(), x.cpu_mut());
+    fn post_smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
+        self.0.post_smooth(&StoredBySmoother, b.cpu(), x.cpu_mut());
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
         self.0.facts()
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         self.0.prepare(a)
     }
 

@@ -20,6 +20,7 @@ use super::Built;
 
 /// A driver of a time step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Driver {
     /// L-BFGS with one V-cycle of node embedding as its initial inverse Hessian, built once per time step
     /// (Algorithm 3).

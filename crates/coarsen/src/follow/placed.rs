@@ -203,7 +203,7 @@ mod tests {
                 places.insert(1, (0, 1));
                 values.insert(1, 1.0);
             }
-            assembly::from_blocks(2, 2, (1, 1), &places, &values).unwrap()
+            assembly::from_blocks((2, 2), (1, 1), &places, &values).unwrap()
         };
         let (on, mut there) = (Cpu::mixed(), There::default());
         let mut product = |a: &Bsr<f64>| {

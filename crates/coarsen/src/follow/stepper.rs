@@ -287,7 +287,7 @@ pub struct Unfit {
 
 /// A hierarchy that tells the iterations of its coarsest solves after each cycle.
 struct Counted<B: Place<Real = f64>> {
-    hierarchy: Hierarchy<f64, B, NodeEmbedding>,
+    hierarchy: Hierarchy<f64, B>,
     coarsest: Rc<Cell<usize>>,
 }
 

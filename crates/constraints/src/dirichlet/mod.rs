@@ -8,6 +8,7 @@
 //! Imposing gives (S A S + I − S) x = S (b − A g) + g, which is symmetric if A is: Tamstorf et al. 2015, eq.
 //! (7), with x = y + g. Eliminating keeps only the rows and columns of free unknowns.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, LEAF, each};
@@ -90,14 +91,17 @@ pub struct Dirichlet {
 }
 
 impl Dirichlet {
-    /// Fixes some of `size` scalar unknowns. An unknown may occur twice if the values are equal.
+    /// Fixes some of `size` scalar unknowns to the values of a slice or an iterator. An unknown may occur twice if the values are equal.
     ///
     /// # Errors
     /// [`DirichletError`] for the first unknown that is out of range, has a value that is not finite, or has
     /// two different values.
-    pub fn new(size: usize, values: impl IntoIterator<Item = (usize, f64)>) -> Result<Self, DirichletError> {
+    pub fn new(
+        size: usize,
+        values: impl IntoIterator<Item: Borrow<(usize, f64)>>,
+    ) -> Result<Self, DirichletError> {
         let (mut fixed, mut given) = (vec![false; size], vec![0.0; size]);
-        for (unknown, second) in values {
+        for (unknown, second) in values.into_iter().map(|value| *value.borrow()) {
             if unknown >= size {
                 return Err(DirichletError::Unknown { unknown, size });
             }

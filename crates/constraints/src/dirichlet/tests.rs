@@ -54,7 +54,7 @@ fn threads_do_not_change_bits() {
         let mut entries: Vec<(u32, u32)> = (0..8000).map(|i| (i, i)).collect();
         (0..8000).for_each(|i| entries.extend(a.pattern().row(i).iter().map(|&j| (i as u32, j))));
         let values = random::vector(entries.len() * 9, 2);
-        assembly::from_blocks(24000, 24000, (3, 3), &entries, &values).unwrap()
+        assembly::from_blocks((8000, 8000), (3, 3), &entries, &values).unwrap()
     };
     let given = Dirichlet::new(24_000, (0..24_000).step_by(7).map(|i| (i, i as f64))).unwrap();
     let run = || {

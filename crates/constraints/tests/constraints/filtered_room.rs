@@ -49,7 +49,7 @@ fn ring(reach: u32) -> Bsr<f64> {
         false => 0.01 * (i.abs_diff(j) % 3) as f64,
     };
     let values: Vec<f64> = places.iter().flat_map(|&(i, j)| (0..9).map(move |k| value(i, j, k))).collect();
-    assembly::from_blocks(3 * NODES as usize, 3 * NODES as usize, (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((NODES as usize, NODES as usize), (3, 3), &places, &values).unwrap()
 }
 
 /// Planes for single nodes, and contacts that connect `tied` consecutive faces to one group.

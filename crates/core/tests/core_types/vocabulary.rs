@@ -3,8 +3,8 @@
 
 use coarsen_core::parallel::{self, Groups, Pieces};
 use coarsen_core::{
-    Action, Decision, Dot, Error, Identity, Iteration, LinearOperator, MixedPrecision, Objective, Outcome,
-    Preconditioner, PreconditionerKind, Report, Stop, Vector, from_fn, power_of_two,
+    Dot, Error, Identity, Iteration, LinearOperator, MixedPrecision, Objective, Outcome, Preconditioner,
+    PreconditionerKind, Report, Stop, Vector, from_fn, power_of_two,
 };
 
 /// A vector that uses the default of every provided method.
@@ -253,17 +253,6 @@ fn reports_and_their_sentences() {
     let it: Iteration<'_, Vec<f64>> =
         Iteration { number: 3, residual: 0.5, relative: 0.25, x: None, ritz_values: None };
     assert_eq!(it.to_string(), "     3  5.000e-1  2.500e-1");
-    let decision = Decision {
-        action: Action::Build,
-        decided: Action::Build,
-        first: true,
-        before: None,
-        limit: None,
-        after: None,
-    };
-    assert!(decision.to_string().ends_with(": the first"), "{decision}");
-    let unknown = Decision { first: false, ..decision };
-    assert!(unknown.to_string().ends_with("was not reported"), "{unknown}");
     let needs = |needed| {
         Error::Preconditioner { method: "Cg", needed, found: PreconditionerKind::Linear }.to_string()
     };

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use super::target::Target;
 use super::{DeviceStream, module};
 use crate::driver::Type;
-use crate::matrix::{self, BlockRows, Format, Layout, Operand, RowRange, Sealed};
+use crate::matrix::{self, Format, Layout, Operand, RowRange};
 use crate::memory::Buffer;
 use crate::{DeviceScalar, DeviceVector, OnDevice};
 
@@ -145,10 +145,14 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     }
 }
 
-impl<V: Real, S: Real> Sealed for DeviceEll<V, S> {}
+impl<'a, V: Real, S: Real> From<&'a DeviceEll<V, S>> for Operand<'a, V, S> {
+    fn from(a: &'a DeviceEll<V, S>) -> Self {
+        a.operand()
+    }
+}
 
-impl<V: Real, S: Real> BlockRows<V, S> for DeviceEll<V, S> {
-    fn operand(&self) -> Operand<'_, V> {
+impl<V: Real, S: Real> DeviceEll<V, S> {
+    fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.nodes, self.nodes));
         Operand::new(&self.on, self.product, rows, size, (self.block, self.block), 1)
     }

@@ -19,8 +19,8 @@ use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 pub use format::Format;
 pub(crate) use format::Layout;
-pub use operand::{BlockRows, Operand};
-pub(crate) use operand::{Parts, RowRange, Sealed, module};
+pub use operand::Operand;
+pub(crate) use operand::{Parts, RowRange, module};
 pub use symmetric::DeviceSymmetric;
 
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
@@ -210,10 +210,14 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 }
 
-impl<V: Real, S: Real> Sealed for DeviceMatrix<V, S> {}
+impl<'a, V: Real, S: Real> From<&'a DeviceMatrix<V, S>> for Operand<'a, V, S> {
+    fn from(a: &'a DeviceMatrix<V, S>) -> Self {
+        a.operand()
+    }
+}
 
-impl<V: Real, S: Real> BlockRows<V, S> for DeviceMatrix<V, S> {
-    fn operand(&self) -> Operand<'_, V> {
+impl<V: Real, S: Real> DeviceMatrix<V, S> {
+    pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         let size = (self.pattern.rows(), self.pattern.columns());
         Operand::new(&self.on, self.module, &self.ranges, size, self.block, self.team)
     }

@@ -1,5 +1,7 @@
 //! Block rows as arguments of launches: the rows of a matrix, alone or with a contact part.
 
+use std::marker::PhantomData;
+
 use coarsen_core::{Dot, Error, Real, Vector};
 use coarsen_sparse::Pattern;
 
@@ -116,8 +118,17 @@ impl RowRange {
     }
 }
 
-/// The block rows of an operator of a place, as arguments of launches. Only this crate can make operands.
-pub struct Operand<'a, V: Real> {
+/// The block rows of an operator of a place, stored in `S`, as arguments of launches: of a [`DeviceMatrix`](crate::DeviceMatrix),
+/// a [`DeviceSum`](crate::DeviceSum) or a [`DeviceEll`](crate::DeviceEll), with which [`DeviceJacobi`](crate::DeviceJacobi)
+/// works. Only this crate can make operands.
+///
+/// ```compile_fail,E0277
+/// use coarsen_device::{DeviceMatrix, Operand};
+/// fn narrow(a: &DeviceMatrix<f64>) -> Operand<'_, f64, f32> {
+///     a.into() // rows of f64 are no rows of f32
+/// }
+/// ```
+pub struct Operand<'a, V: Real, S: Real = V> {
     pub(crate) on: &'a OnDevice<V>,
     pub(crate) module: usize,
     /// The rows: one range, or several of a matrix that one buffer does not hold.
@@ -130,9 +141,10 @@ pub struct Operand<'a, V: Real> {
     /// The number of items per row.
     team: usize,
     contact: Option<[Arg<'a, V>; MOST - PLAIN]>,
+    of: PhantomData<S>,
 }
 
-impl<'a, V: Real> Operand<'a, V> {
+impl<'a, V: Real, S: Real> Operand<'a, V, S> {
     /// Returns the rows of `ranges`, each computed by `team` items, with the kernels of `module`.
     pub(crate) fn new(
         on: &'a OnDevice<V>,
@@ -143,7 +155,7 @@ impl<'a, V: Real> Operand<'a, V> {
         team: usize,
     ) -> Self {
         let shape = (rows * block.0, columns * block.1);
-        Self { on, module, ranges, rows, shape, block, team, contact: None }
+        Self { on, module, ranges, rows, shape, block, team, contact: None, of: PhantomData }
     }
 
     /// Adds a contact part, computed by the kernels of `module`.
@@ -215,12 +227,7 @@ impl<'a, V: Real> Operand<'a, V> {
         self.on.assert_same(&y.on);
     }
 
-    pub(super) fn assert_square<S: Real>(
-        &self,
-        d: &DeviceBlocks<V, S>,
-        vectors: &[&DeviceVector<V>],
-        method: &str,
-    ) {
+    pub(super) fn assert_square(&self, d: &DeviceBlocks<V, S>, vectors: &[&DeviceVector<V>], method: &str) {
         let (n, size) = (self.shape.0, self.block.0);
         assert!(self.shape == (n, n) && self.block == (size, size), "{method}: A is not square");
         for v in vectors {
@@ -271,7 +278,7 @@ impl<'a, V: Real> Operand<'a, V> {
 
     /// Computes s = β s + ω D (b − A x), y = x + s.
     #[allow(clippy::too_many_arguments)] // the letters of the formula
-    pub(crate) fn relax_into<S: Real>(
+    pub(crate) fn relax_into(
         &self,
         d: &DeviceBlocks<V, S>,
         [omega, beta]: [V; 2],
@@ -284,30 +291,4 @@ impl<'a, V: Real> Operand<'a, V> {
         let [d, b, x, s, y] = [&d.values, &b.memory, &x.memory, &s.memory, &y.memory].map(Arg::Memory);
         self.by_rows(Product::RelaxInto, &[d, Arg::Number(omega), Arg::Number(beta), b, x, s, y]);
     }
-}
-
-mod sealed {
-    /// Implemented only in this crate, for types whose values are stored in their `S`.
-    pub trait Sealed {}
-}
-pub(crate) use sealed::Sealed;
-
-/// Operators of a place that consist of block rows: [`DeviceMatrix`](crate::DeviceMatrix),
-/// [`DeviceSum`](crate::DeviceSum), [`DeviceEll`](crate::DeviceEll).
-///
-/// [`DeviceJacobi`](crate::DeviceJacobi) works for all of them. The trait is sealed because an [`Operand`]
-/// does not record the type of its values. A wrong implementation could pass rows of `f64` as rows of `f32`.
-///
-/// ```compile_fail,E0277
-/// use coarsen_device::{BlockRows, DeviceMatrix, Operand};
-/// struct Narrow(DeviceMatrix<f64>);
-/// impl BlockRows<f64, f32> for Narrow {
-///     fn operand(&self) -> Operand<'_, f64> {
-///         BlockRows::<f64, f64>::operand(&self.0)
-///     }
-/// }
-/// ```
-pub trait BlockRows<V: Real, S: Real>: Sealed {
-    /// Returns the block rows.
-    fn operand(&self) -> Operand<'_, V>;
 }

@@ -5,7 +5,7 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::operand::Product;
-use super::{BlockRows, DeviceMatrix, RowRange};
+use super::{DeviceMatrix, RowRange};
 use crate::error::same_length;
 use crate::queue::Arg;
 use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};

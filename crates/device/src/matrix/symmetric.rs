@@ -106,7 +106,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         Ok(self.on.queue().put(&self.rows.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
     }
 
-    fn operand(&self) -> Operand<'_, V> {
+    fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.pattern.rows(), self.pattern.rows()));
         Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.team)
     }
@@ -114,7 +114,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
 
 /// Returns an error for the first pair of entries that differ.
 fn check_symmetric<T: Real>(host: &Bsr<T>) -> Result<(), SetupError> {
-    match host.asymmetric_pair(T::EPSILON.sqrt()) {
+    match host.asymmetric_pair(Bsr::<T>::symmetry_tolerance()) {
         None => Ok(()),
         Some((row, column)) => Err(SetupError::Unsymmetric { method: "DeviceSymmetric", row, column }),
     }

@@ -48,7 +48,7 @@ pub(crate) struct Queue<T> {
 
 impl<T: Real> Queue<T> {
     pub(crate) fn new(device: &Device) -> Result<Self, Error> {
-        let mut driver = device.api.open(device)?;
+        let mut driver = (device.open)(device)?;
         let program = Program::build::<T>(&mut *driver, device)?;
         let memory = Memory::of(device);
         let slots = Slots::new();

@@ -5,7 +5,7 @@ mod contacts;
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 
 use crate::error::same_length;
-use crate::matrix::{self, BlockRows, Operand, Sealed};
+use crate::matrix::{self, Operand};
 use crate::{DeviceBlocks, DeviceMatrix, DeviceScalar, DeviceVector};
 
 pub use contacts::DeviceContacts;
@@ -78,10 +78,14 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
     }
 }
 
-impl<V: Real, S: Real> Sealed for DeviceSum<'_, V, S> {}
+impl<'a, V: Real, S: Real> From<&'a DeviceSum<'_, V, S>> for Operand<'a, V, S> {
+    fn from(a: &'a DeviceSum<'_, V, S>) -> Self {
+        a.operand()
+    }
+}
 
-impl<V: Real, S: Real> BlockRows<V, S> for DeviceSum<'_, V, S> {
-    fn operand(&self) -> Operand<'_, V> {
+impl<V: Real, S: Real> DeviceSum<'_, V, S> {
+    fn operand(&self) -> Operand<'_, V, S> {
         self.elastic.operand().with(self.module, self.contact.args())
     }
 }

@@ -114,3 +114,19 @@ fn floating_components_are_counted() {
         assert!(told.iter().any(|line| line.contains(words)), "{told:?}");
     }
 }
+
+/// In the order of a chain each node but the first has an earlier neighbour: one component, unless a link is a stored zero.
+#[test]
+fn components_follow_nonzeros_in_the_order_of_a_chain() {
+    for (link, expected) in [(-1.0, (1, 200)), (0.0, (2, 100))] {
+        let beside = |i: u32| if i == 100 { link } else { -1.0 };
+        let entries: Vec<_> = (0..200)
+            .flat_map(|i| {
+                let before = (i > 0).then(|| [(i, i - 1, beside(i)), (i - 1, i, beside(i))]);
+                [(i, i, 2.0)].into_iter().chain(before.into_iter().flatten())
+            })
+            .collect();
+        let structure = diagnose(&from_triplets(200, 200, &entries).unwrap()).structure;
+        assert_eq!((structure.components, structure.largest_component), expected, "{link}");
+    }
+}

@@ -18,7 +18,7 @@ const ROOT: usize = 0;
 const PRODUCTS: usize = 7;
 
 /// The hierarchy of the gathered levels.
-type Built = Hierarchy<f64, Cpu, SmoothedAggregation>;
+type Built = Hierarchy;
 
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered {

@@ -51,8 +51,8 @@ fn expected(n: u64, b: usize) -> Bsr<f64> {
             values.extend(block);
         }
     }
-    let size = (n * n) as usize * b;
-    assembly::from_blocks(size, size, (b, b), &places, &values).unwrap()
+    let size = (n * n) as usize;
+    assembly::from_blocks((size, size), (b, b), &places, &values).unwrap()
 }
 
 /// With consecutive elements on each rank, the bits are those of one host.

@@ -12,8 +12,8 @@ use super::coarsest::CoarsestSolve;
 use crate::Cycle;
 
 /// Computes x ≈ A⁻¹ b on the finest of `levels`, from x = 0 or from the given x.
-pub(super) fn cycle<T: Real, B: Backend, X>(
-    levels: &mut [Level<T, B, X>],
+pub(super) fn cycle<T: Real, B: Backend>(
+    levels: &mut [Level<T, B>],
     bottom: &mut dyn CoarsestSolve<T, B>,
     kind: Cycle,
     b: &B::Vector,
@@ -28,7 +28,7 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
     };
     if kind == Cycle::Additive {
         level.smoother.pre_smooth(b, x);
-        if level.smoother.facts().sets.is_none() {
+        if !level.smoother.solves_sets() {
             level.smoother.post_smooth(b, x);
         }
         level.transfer.restrict(b, &mut level.coarse_b);
@@ -69,8 +69,8 @@ pub(super) fn cycle<T: Real, B: Backend, X>(
 
 /// A V-cycle from x = 0 that also restricts the right-hand side of the finest level, `whole`, with which the coarsest
 /// solve compares its residual. Only levels of a recipe whose whole cycle is V have the vectors for it.
-fn compared<T: Real, B: Backend, X>(
-    levels: &mut [Level<T, B, X>],
+fn compared<T: Real, B: Backend>(
+    levels: &mut [Level<T, B>],
     bottom: &mut dyn CoarsestSolve<T, B>,
     (b, whole): (&B::Vector, &B::Vector),
     x: &mut B::Vector,
@@ -93,8 +93,8 @@ fn compared<T: Real, B: Backend, X>(
 ///
 /// c and d are the two directions, v = A c, w = A d. The solution is the combination of c and d with the
 /// smallest error in the energy norm.
-fn krylov<T: Real, B: Backend, X>(
-    levels: &mut [Level<T, B, X>],
+fn krylov<T: Real, B: Backend>(
+    levels: &mut [Level<T, B>],
     bottom: &mut dyn CoarsestSolve<T, B>,
     [c, v, w]: &mut [B::Vector; 3],
     b: &B::Vector,

@@ -10,6 +10,7 @@
 //! | `given` | the positions and the near-kernel of the last build |
 //! | `ended` | bounds that end the coarsening |
 //! | `free` | diagonal terms for free bodies that became one coarse node |
+//! | `method`, `smoother` | the coarsening and the smoothers behind one interface; A of a level |
 //! | `term` | terms added for smoothers, but not for Galerkin products |
 //! | `coarsest` | the coarse solve: a factor, a pseudo-inverse or conjugate gradients |
 //! | `parts` | access to the levels |
@@ -20,9 +21,11 @@ mod cycle;
 mod ended;
 mod free;
 mod given;
+mod method;
 mod numeric;
 mod parts;
 mod patch;
+mod smoother;
 mod table;
 mod term;
 mod update;
@@ -30,26 +33,30 @@ mod update;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Setup, SetupError, Smoother, SmootherFacts, Transfer, check_range};
+use coarsen_backend::{Backend, Cpu, Setup, SetupError, SmootherFacts, Transfer, check_range};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
 
-use crate::{Coarse, Coarsening, Cycle, Grid, Multigrid, SmootherRecipe, Smoothing};
+use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
 use coarsest::{CoarsestSolve, Limit};
 use ended::Ended;
 use free::Free;
 use given::Given;
+use method::{Method, State, Step};
 pub use numeric::NumericPlan;
+use smoother::LevelSmoother;
 use term::Seen;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
-/// level. The parameters are the numbers, the backend, the coarsening and the smoother.
+/// level. The parameters are the numbers and the backend.
 ///
 /// `Display` prints a table of the levels (unknowns, nonzeros, dead unknowns, bytes) and a table of the steps
 /// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
-pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
-    recipe: Multigrid<C, S>,
+pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
+    /// The recipe without its coarsening and its smoothing, which are `method`.
+    recipe: Multigrid<(), ()>,
+    method: Box<dyn Method<T, B>>,
     on: B,
     pattern: Arc<Pattern>,
     /// The pattern without contact.
@@ -57,7 +64,7 @@ pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
     block: usize,
     /// The finest matrix with contact, from the first update with contact on.
     whole: Option<Bsr<T>>,
-    levels: Vec<Level<T, B, C::State>>,
+    levels: Vec<Level<T, B>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
@@ -67,8 +74,8 @@ pub struct Hierarchy<T: Real, B: Backend, C: Coarsening<T>, S = Smoothing> {
 }
 
 /// One level above the coarsest: its smoother and the transfer to the next coarser level.
-struct Level<T: Real, B: Backend, X> {
-    smoother: Box<dyn Smoother<T, B>>,
+struct Level<T: Real, B: Backend> {
+    smoother: LevelSmoother<T, B>,
     transfer: Box<dyn Transfer<T, B>>,
     residual: B::Vector,
     coarse_b: B::Vector,
@@ -78,18 +85,18 @@ struct Level<T: Real, B: Backend, X> {
     krylov: Option<[B::Vector; 3]>,
     /// A with the term of this level, if it has one.
     seen: Seen<T>,
-    host: Host<T, X>,
+    host: Host<T>,
 }
 
 /// The data of a level on the host, for updates.
-struct Host<T: Real, X> {
-    coarse: Coarse<T, X>,
+struct Host<T: Real> {
+    coarse: Step<T>,
     galerkin: GalerkinPlan<T>,
     /// The matrix of the next coarser level.
     matrix: Bsr<T>,
     /// Whether the method made this matrix.
     own: bool,
-    next: Option<update::PreparedLevel<T, X>>,
+    next: Option<update::PreparedLevel<T>>,
     free: Free<T>,
     unknowns: usize,
     nnz: usize,
@@ -106,22 +113,22 @@ impl<C, S> Multigrid<C, S> {
         &self,
         system: impl Into<System<'a, T>>,
         on: &B,
-    ) -> Result<Hierarchy<T, B, C, S>, SetupError>
+    ) -> Result<Hierarchy<T, B>, SetupError>
     where
-        C: Coarsening<T>,
-        Self: Setup<T, B, Built = Hierarchy<T, B, C, S>>,
+        Self: Setup<T, B, Built = Hierarchy<T, B>>,
     {
         self.build_from(system.into(), on)
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T> + 'static, S: SmootherRecipe<T, B> + 'static> Setup<T, B>
-    for Multigrid<C, S>
-{
-    type Built = Hierarchy<T, B, C, S>;
+impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Setup<T, B> for Multigrid<C, S> {
+    type Built = Hierarchy<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        Hierarchy::build(self.clone(), system, on)
+        let Self { cycle, levels, coarse_size, keep, coarsest, .. } = *self;
+        let (coarsening, smoothing) = ((), ());
+        let recipe = Multigrid { coarsening, cycle, smoothing, levels, coarse_size, keep, coarsest };
+        Hierarchy::build(recipe, Box::new(self.clone()), system, on)
     }
 }
 
@@ -152,24 +159,30 @@ struct Seconds {
     bottom: Duration,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Builds all levels. Coarsening ends at a level that is small enough or cannot be coarsened further.
-    pub(crate) fn build(recipe: Multigrid<C, S>, system: System<'_, T>, on: &B) -> Result<Self, SetupError> {
+    fn build(
+        recipe: Multigrid<(), ()>,
+        method: Box<dyn Method<T, B>>,
+        system: System<'_, T>,
+        on: &B,
+    ) -> Result<Self, SetupError> {
         system.check()?;
-        let mut built = Self::build_whole(recipe, (system, &*system.whole()?), on)?;
+        let mut built = Self::build_whole(recipe, method, (system, &*system.whole()?), on)?;
         built.given.set(&system, [system.positions.is_some(), system.near_kernel.is_some()]);
         Ok(built)
     }
 
     /// As [`build`](Self::build); `finest` is the whole system matrix.
     fn build_whole(
-        recipe: Multigrid<C, S>,
+        recipe: Multigrid<(), ()>,
+        method: Box<dyn Method<T, B>>,
         (system, finest): (System<'_, T>, &Bsr<T>),
         on: &B,
     ) -> Result<Self, SetupError> {
         recipe.validate()?;
         finest.check_finite()?;
-        let mut levels: Vec<Level<T, B, C::State>> = Vec::new();
+        let mut levels: Vec<Level<T, B>> = Vec::new();
         let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
         loop {
@@ -183,28 +196,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             if depth + 1 >= recipe.levels || grid.a.shape().0 <= recipe.coarse_size {
                 break;
             }
-            let a = grid.a;
-            let here = |cause: SetupError| cause.on_level(depth);
-            let above = last.map(|host| &host.coarse);
-            let (smoother, seen) =
-                timed(&mut seconds.smoothers, || smoother(&recipe, &grid, above, on)).map_err(here)?;
-            let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
-            let grid = Grid { radius, sets, inverses, ..grid };
-            let state = above.map(|above| &above.state);
-            let coarse =
-                timed(&mut seconds.coarsening, || recipe.coarsening.coarsen(&grid, state)).map_err(here)?;
-            let Some(coarse) = coarse else { break };
-            ended = Ended::slow(coarse.prolongation.shape());
-            if ended.is_some() {
-                break;
-            }
-            if let Some(inverses) = grid.inverses {
-                inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
-            }
-            let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, &recipe.coarsening)?, (smoother, seen), &recipe, on)
-            });
-            let level = level.map_err(here)?;
+            let grid = (grid, last.map(|host| &host.coarse));
+            let coarsen = |grid: &Grid<'_, T>, above: Option<&State>, seconds: &mut Seconds| {
+                let coarse = timed(&mut seconds.coarsening, || method.coarsen(grid, above))?;
+                ended = coarse.as_ref().and_then(|coarse| Ended::slow(coarse.prolongation.shape()));
+                Ok(coarse.filter(|_| ended.is_none()))
+            };
+            let level = Level::build((&recipe, &*method), grid, on, &mut seconds, coarsen);
+            let Some(level) = level.map_err(|cause| cause.on_level(depth))? else { break };
             all += level.host.matrix.nnz();
             ended = Ended::dense(all, finest);
             if ended.is_some() {
@@ -213,12 +212,14 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
             levels.push(level);
         }
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) = timed(&mut seconds.bottom, || solver(&recipe, &levels, (&system, finest), on))
-            .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) =
+            timed(&mut seconds.bottom, || solver((&recipe, &*method), &levels, (&system, finest), on))
+                .map_err(|cause| cause.on_level(levels.len()))?;
         let (pattern, block, seen) = (finest.pattern().clone(), finest.block().0, Seen::new(seen));
         let elastic = system.matrix.pattern().clone();
         Ok(Self {
             recipe,
+            method,
             on: on.clone(),
             pattern,
             elastic,
@@ -234,34 +235,19 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     }
 }
 
-/// The smoother of a level and, if the level has a term, the matrix of this smoother.
-type Smoothed<T, B> = (Box<dyn Smoother<T, B>>, Option<Bsr<T>>);
-
-fn smoother<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>>(
-    recipe: &Multigrid<C, S>,
-    grid: &Grid<'_, T>,
-    above: Option<&Coarse<T, C::State>>,
-    on: &B,
-) -> Result<Smoothed<T, B>, SetupError> {
-    let mut seen = None;
-    term::see(&recipe.coarsening, grid, above, &mut seen)?;
-    let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..*grid };
-    Ok((recipe.smoothing.smoother(&grid, on)?, seen))
-}
-
 /// The solver of the coarsest level and, if that level has a term, the matrix of this solver.
 type Solver<T, B> = (Box<dyn CoarsestSolve<T, B>>, Option<Bsr<T>>);
 
-fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
-    recipe: &Multigrid<C, S>,
-    levels: &[Level<T, B, C::State>],
+fn solver<T: Real, B: Backend>(
+    (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+    levels: &[Level<T, B>],
     (system, finest): (&System<'_, T>, &Bsr<T>),
     on: &B,
 ) -> Result<Solver<T, B>, SetupError> {
     let last = levels.last().map(|level| &level.host);
     let grid = last.map_or_else(|| Grid::finest(system, finest), |host| host.grid(levels.len()));
     let mut seen = None;
-    term::see(&recipe.coarsening, &grid, last.map(|host| &host.coarse), &mut seen)?;
+    term::see(method, &grid, last.map(|host| &host.coarse), &mut seen)?;
     let grid = Grid { a: seen.as_ref().unwrap_or(grid.a), ..grid };
     let limit = match grid.a.shape().0 <= recipe.coarse_size {
         true => Limit::None,
@@ -271,13 +257,9 @@ fn solver<T: Real, B: Backend, C: Coarsening<T>, S>(
     Ok((coarsest::build(recipe.coarsest, &grid, limit, on)?, seen))
 }
 
-impl<T: Real, X> Host<T, X> {
+impl<T: Real> Host<T> {
     /// Returns a level. The next coarser matrix is that of the method if it made one, otherwise PᵀAP.
-    fn new<C: Coarsening<T, State = X>>(
-        a: &Bsr<T>,
-        mut coarse: Coarse<T, X>,
-        by: &C,
-    ) -> Result<Self, SetupError> {
+    fn new<B: Backend>(a: &Bsr<T>, mut coarse: Step<T>, by: &dyn Method<T, B>) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let own = coarse.matrix.take();
         let is_own = own.is_some();
@@ -334,37 +316,55 @@ fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
     }
 }
 
-impl<T: Real, B: Backend, X> Level<T, B, X> {
-    fn new<C, S>(
-        host: Host<T, X>,
-        (smoother, seen): Smoothed<T, B>,
-        recipe: &Multigrid<C, S>,
+impl<T: Real, B: Backend> Level<T, B> {
+    /// Returns the level of a grid, with the step that `coarsen` returns; `None` if it returns none. `above` is the step to
+    /// the grid.
+    fn build(
+        (recipe, method): (&Multigrid<(), ()>, &dyn Method<T, B>),
+        (grid, above): (Grid<'_, T>, Option<&Step<T>>),
         on: &B,
-    ) -> Result<Self, SetupError> {
-        let (n, coarse) = host.coarse.prolongation.shape();
-        let zeros = |n: usize| on.vector(&vec![zero(); n]);
-        let coarse_b = zeros(coarse)?;
-        let coarse_whole = recipe.compares().then(|| coarse_b.like()).transpose()?;
-        let krylov = match recipe.cycle {
-            Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
-            _ => None,
-        };
-        check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
-        Ok(Self {
-            transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
-            residual: zeros(n)?,
-            coarse_x: coarse_b.like()?,
-            coarse_b,
-            coarse_whole,
-            krylov,
-            smoother,
-            seen: Seen::new(seen),
-            host,
+        seconds: &mut Seconds,
+        coarsen: impl FnOnce(&Grid<'_, T>, Option<&State>, &mut Seconds) -> Result<Option<Step<T>>, SetupError>,
+    ) -> Result<Option<Self>, SetupError> {
+        let (a, mut seen) = (grid.a, None);
+        let smoother = timed(&mut seconds.smoothers, || {
+            term::see(method, &grid, above, &mut seen)?;
+            LevelSmoother::new(method, &Grid { a: seen.as_ref().unwrap_or(a), ..grid }, on)
+        })?;
+        let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
+        let known = Grid { radius, sets, inverses, ..grid };
+        let coarse = coarsen(&known, above.map(|above| &above.state), seconds)?;
+        let Some(coarse) = coarse else { return Ok(None) };
+        if let Some(inverses) = inverses {
+            inverses.check_positive(a, method.name())?;
+        }
+        timed(&mut seconds.products, || {
+            let host = Host::new(a, coarse, method)?;
+            let (n, coarse) = host.coarse.prolongation.shape();
+            let zeros = |n: usize| on.vector(&vec![zero(); n]);
+            let coarse_b = zeros(coarse)?;
+            let coarse_whole = recipe.compares().then(|| coarse_b.like()).transpose()?;
+            let krylov = match recipe.cycle {
+                Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
+                _ => None,
+            };
+            check_range::<T, B::Stored>("the prolongation", host.coarse.prolongation.values())?;
+            Ok(Some(Self {
+                transfer: on.transfer(&host.coarse.prolongation, host.galerkin.transpose())?,
+                residual: zeros(n)?,
+                coarse_x: coarse_b.like()?,
+                coarse_b,
+                coarse_whole,
+                krylov,
+                smoother,
+                seen: Seen::new(seen),
+                host,
+            }))
         })
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S> Preconditioner<B::Vector> for Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Preconditioner<B::Vector> for Hierarchy<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         cycle::cycle(&mut self.levels, &mut *self.bottom, self.recipe.cycle, r, z, true);
     }

@@ -4,12 +4,13 @@
 //! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level and the coarsest matrix,
 //! which it factors.
 
-use coarsen_backend::{NumericPlace, SetupError, Smoother, Transfer};
+use coarsen_backend::{NumericPlace, SetupError, Transfer};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
+use super::smoother::LevelSmoother;
 use super::{Hierarchy, term};
-use crate::{Coarsening, Grid};
+use crate::Grid;
 
 /// The data for [`Hierarchy::update_on_device`]: the list of block products of each coarse block, and memory
 /// for the coarsest matrix.
@@ -24,7 +25,7 @@ pub struct NumericPlan<T: Real, B: NumericPlace> {
     host: Bsr<T>,
 }
 
-impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
+impl<T: Real, B: NumericPlace> Hierarchy<T, B> {
     /// Returns the plan of all levels. The lists of block products are copied once to the place, with 8 bytes
     /// per product.
     ///
@@ -33,7 +34,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     /// matrix, and the errors of the place.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
         if self.levels.iter().any(|level| level.host.own) {
-            return Err(SetupError::NotHere { method: self.recipe.coarsening.name() });
+            return Err(SetupError::NotHere { method: self.method.name() });
         }
         let last = self.levels.last().map(|level| &level.host.matrix);
         let host = match last {
@@ -44,9 +45,9 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         let mut products = Vec::with_capacity(self.levels.len());
         let mut offsets = Vec::with_capacity(self.levels.len());
         for (l, level) in self.levels.iter().enumerate() {
-            let next = self.levels.get(l + 1).map(|next| whole(&*next.smoother)).transpose()?;
+            let next = self.levels.get(l + 1).map(|next| whole(&next.smoother)).transpose()?;
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
-            let matrices = [whole(&*level.smoother)?, stored(&*level.transfer)?, coarse];
+            let matrices = [whole(&level.smoother)?, stored(&*level.transfer)?, coarse];
             products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
             let fine =
                 l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.now.as_ref()));
@@ -86,7 +87,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         }
         for l in 0..levels.len() {
             let (finer, here) = levels.split_at_mut(l);
-            let above = finer.last().map(|fine| Ok((whole(&*fine.smoother)?, stored(&*fine.transfer)?)));
+            let above = finer.last().map(|fine| Ok((whole(&fine.smoother)?, stored(&*fine.transfer)?)));
             let above = above.transpose().map_err(|cause: SetupError| cause.on_level(l))?;
             let fill = &mut |to: &mut B::Matrix| match above.zip(plan.products[..l].last()) {
                 None => on.copy_values(a, to),
@@ -99,7 +100,7 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         }
         match (levels.last(), plan.products.last(), &mut plan.coarsest) {
             (Some(fine), Some(product), Some(coarsest)) => {
-                on.product(product, whole(&*fine.smoother)?, stored(&*fine.transfer)?, coarsest)?;
+                on.product(product, whole(&fine.smoother)?, stored(&*fine.transfer)?, coarsest)?;
                 let offset = plan.offsets.last().and_then(Option::as_ref);
                 offset.map_or(Ok(()), |offset| on.add(product, offset, coarsest))?;
                 on.read_values(coarsest, &mut plan.host)?;
@@ -112,8 +113,8 @@ impl<T: Real, B: NumericPlace, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
     }
 }
 
-/// Returns the matrix A that the smoother of a level stores.
-fn whole<T: Real, B: NumericPlace>(smoother: &dyn Smoother<T, B>) -> Result<&B::Matrix, SetupError> {
+/// Returns the matrix A of a level.
+fn whole<T: Real, B: NumericPlace>(smoother: &LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
     smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
 }
 

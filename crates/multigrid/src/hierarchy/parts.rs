@@ -5,9 +5,8 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Prolongation};
 
 use super::Hierarchy;
-use crate::Coarsening;
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Returns the number of levels, including the coarsest.
     pub fn levels(&self) -> usize {
         self.levels.len() + 1
@@ -50,9 +49,10 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
         self.levels.get(level)?.host.coarse.aggregates.as_deref()
     }
 
-    /// Returns the data of the method for the step from a level to the next coarser level.
-    pub fn state(&self, level: usize) -> Option<&C::State> {
-        Some(&self.levels.get(level)?.host.coarse.state)
+    /// Returns the data of the method for the step from a level to the next coarser level, if it has the type `X`, the
+    /// [`State`](crate::Coarsening::State) of the coarsening.
+    pub fn state<X: 'static>(&self, level: usize) -> Option<&X> {
+        self.levels.get(level)?.host.coarse.state.downcast_ref()
     }
 
     /// Returns the number of coarse unknowns without a basis function, over all levels.

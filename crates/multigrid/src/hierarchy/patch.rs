@@ -7,15 +7,16 @@
 //!
 //! All results are computed before the hierarchy changes, so after an error it is bitwise unchanged.
 
-use coarsen_backend::{Backend, SetupError, SmootherFacts};
+use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, System};
 
+use super::method::State;
 use super::term::Seen;
-use super::{Hierarchy, Host, Level, Seconds, smoother, solver, timed};
-use crate::{Coarsening, Grid, SmootherRecipe};
+use super::{Hierarchy, Level, Seconds, solver, timed};
+use crate::Grid;
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Whether `a` has the number of nodes and the block size of this hierarchy; the pattern may differ.
     pub(super) fn has_nodes_of(&self, a: &Bsr<T>) -> bool {
         a.block().0 == self.block && a.pattern().rows() == self.pattern.rows()
@@ -23,40 +24,34 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
 
     /// Rebuilds all levels for another pattern on the same nodes, with the existing prolongations.
     pub(super) fn reshape(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<(), SetupError> {
-        let Self { recipe, on, .. } = self;
+        let Self { recipe, method, on, .. } = self;
+        let method = &**method;
         let system = self.given.complete(system);
         let mut seconds = Seconds::default();
-        let mut levels: Vec<Level<T, B, C::State>> = Vec::with_capacity(self.levels.len());
+        let mut levels: Vec<Level<T, B>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
             SetupError::unless_cancelled(&system)?;
             let grid = match levels.last().map(|level| &level.host) {
                 Some(host) => host.grid(depth),
                 None => Grid::finest(&system, finest),
             };
-            let (a, here) = (grid.a, |cause: SetupError| cause.on_level(depth));
-            let above = levels.last().map(|level| &level.host.coarse);
-            let (smoother, seen) =
-                timed(&mut seconds.smoothers, || smoother(recipe, &grid, above, on)).map_err(here)?;
-            let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
-            let grid = Grid { radius, sets, inverses, ..grid };
-            if let Some(inverses) = grid.inverses {
-                inverses.check_positive(a, recipe.coarsening.name()).map_err(here)?;
-            }
-            let mut coarse = old.host.coarse.clone();
-            if old.host.own {
-                let (mut new, above) = (coarse.clone(), above.map(|above| &above.state));
-                timed(&mut seconds.products, || recipe.coarsening.refresh(&grid, above, &mut new))
-                    .map_err(here)?;
-                coarse.matrix = new.matrix;
-            }
-            let level = timed(&mut seconds.products, || {
-                Level::new(Host::new(a, coarse, &recipe.coarsening)?, (smoother, seen), recipe, on)
-            });
-            levels.push(level.map_err(here)?);
+            let grid = (grid, levels.last().map(|level| &level.host.coarse));
+            let coarsen = |grid: &Grid<'_, T>, above: Option<&State>, seconds: &mut Seconds| {
+                let mut coarse = old.host.coarse.clone();
+                if old.host.own {
+                    let mut new = coarse.clone();
+                    timed(&mut seconds.products, || method.refresh(grid, above, &mut new))?;
+                    coarse.matrix = new.matrix.take();
+                }
+                Ok(Some(coarse))
+            };
+            let level = Level::build((&*recipe, method), grid, on, &mut seconds, coarsen);
+            levels.extend(level.map_err(|cause| cause.on_level(depth))?);
         }
         SetupError::unless_cancelled(&system)?;
-        let (bottom, seen) = timed(&mut seconds.bottom, || solver(recipe, &levels, (&system, finest), on))
-            .map_err(|cause| cause.on_level(levels.len()))?;
+        let (bottom, seen) =
+            timed(&mut seconds.bottom, || solver((recipe, method), &levels, (&system, finest), on))
+                .map_err(|cause| cause.on_level(levels.len()))?;
         let pattern = finest.pattern().clone();
         (self.levels, self.bottom, self.seen) = (levels, bottom, Seen::new(seen));
         self.elastic = system.matrix.pattern().clone();

@@ -6,7 +6,7 @@ use coarsen_backend::Backend;
 use coarsen_core::Real;
 
 use super::{Ended, Hierarchy, Level, Seconds};
-use crate::{Coarsening, Cycle};
+use crate::Cycle;
 
 /// The bytes of one level by setup step.
 #[derive(Clone, Copy, Default)]
@@ -18,7 +18,7 @@ struct Bytes {
 
 impl Bytes {
     /// Returns the bytes of a level on the backend and on the host. Shared patterns count once.
-    fn of<T: Real, B: Backend, X: Clone>(level: &Level<T, B, X>) -> Self {
+    fn of<T: Real, B: Backend>(level: &Level<T, B>) -> Self {
         let (host, coarse) = (&level.host, &level.host.coarse);
         let kernel = coarse.near_kernel.as_ref().map_or(0, |k| 8 * k.size() * k.vectors());
         let points = coarse.positions.as_ref().map_or(0, |x| size_of_val(&x[..]));
@@ -35,7 +35,7 @@ impl Bytes {
                 + host.galerkin.bytes()
                 + host.spare_bytes()
                 + level.transfer.bytes(),
-            smoothers: level.smoother.bytes() + level.seen.bytes() + vectors * size_of::<B::Real>(),
+            smoothers: level.smoother.bytes(host.nnz) + level.seen.bytes() + vectors * size_of::<B::Real>(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Bytes {
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Returns the bytes of all levels on the host and on the backend. Shared patterns count once.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| Bytes::of(level).all()).sum::<usize>()
@@ -78,16 +78,16 @@ struct Row {
     bytes: Bytes,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S> fmt::Display for Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> fmt::Display for Hierarchy<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = |level: &Level<T, B, C::State>| {
+        let row = |level: &Level<T, B>| {
             let (host, bytes) = (&level.host, Bytes::of(level));
             let dead = host.coarse.dead.len();
             Row { unknowns: host.unknowns, nnz: host.nnz, special: host.special, dead, bytes }
         };
         let bottom = &self.bottom;
         let table = Table {
-            name: self.recipe.coarsening.name(),
+            name: self.method.name(),
             cycle: self.recipe.cycle,
             complexity: self.operator_complexity(),
             earlier: self.given.earlier,

@@ -2,11 +2,12 @@
 
 use std::mem;
 
-use coarsen_backend::SetupError;
+use coarsen_backend::{Backend, SetupError};
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation};
 
-use crate::{Coarse, Coarsening, Grid};
+use super::method::{Method, Step};
+use crate::Grid;
 
 /// A + T of a level: the matrix in use, and the matrix that an update prepares.
 pub(super) struct Seen<T: Real> {
@@ -33,10 +34,10 @@ impl<T: Real> Seen<T> {
 
 /// Writes A + T into `seen`, whose memory is reused if the pattern is the same; `None` if the level has no term.
 /// `above` is the step to this level.
-pub(super) fn see<T: Real, C: Coarsening<T>>(
-    coarsening: &C,
+pub(super) fn see<T: Real, B: Backend>(
+    method: &dyn Method<T, B>,
     grid: &Grid<'_, T>,
-    above: Option<&Coarse<T, C::State>>,
+    above: Option<&Step<T>>,
     seen: &mut Option<Bsr<T>>,
 ) -> Result<(), SetupError> {
     let Some(above) = above.filter(|above| above.has_term) else {
@@ -53,7 +54,7 @@ pub(super) fn see<T: Real, C: Coarsening<T>>(
         }
         None => grid.a.clone(),
     });
-    coarsening.add_term(sum, &above.state)?;
+    method.add_term(sum, &above.state)?;
     sum.check_finite()?;
     Ok(())
 }

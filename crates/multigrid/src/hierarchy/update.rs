@@ -19,19 +19,20 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
 
+use super::method::{Method, State, Step};
 use super::{Hierarchy, Host, Level, Seconds, checked, give_diagonal, term, timed};
-use crate::{Coarse, Coarsening, Grid, Keep, SmootherRecipe};
+use crate::{Grid, Keep};
 
 /// The spare memory of a level.
-pub(super) struct PreparedLevel<T, X> {
-    coarse: Option<Coarse<T, X>>,
+pub(super) struct PreparedLevel<T: Real> {
+    coarse: Option<Step<T>>,
     /// `None` before the first update, and after an error.
     matrix: Option<Bsr<T>>,
     /// The inverses of the diagonal blocks, if the smoother does not provide them.
     inverses: Option<DenseBlocks<T>>,
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Updates to new values of a matrix, or of anything else that converts into a [`System`]: [`Update::update_from`]
     /// without an import of the trait.
     ///
@@ -60,7 +61,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> for Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Update<T> for Hierarchy<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         self.with_whole(&system, |hierarchy, finest| hierarchy.follow(system, finest))
@@ -91,7 +92,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Update<T> f
     }
 }
 
-impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T, B, C, S> {
+impl<T: Real, B: Backend> Hierarchy<T, B> {
     /// Calls `f` with the finest matrix, which has the contact of the system.
     fn with_whole(
         &mut self,
@@ -108,7 +109,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     }
 
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.
-    fn kept_state(&self, system: &System<'_, T>) -> Option<&C::State> {
+    fn kept_state(&self, system: &System<'_, T>) -> Option<&State> {
         let keep = self.recipe.keep != Keep::Nothing;
         let first =
             self.levels.first().filter(|_| keep && Pattern::same(system.matrix.pattern(), &self.elastic));
@@ -120,21 +121,21 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
             finest.check_finite()?;
-            let mut recipe = self.recipe.clone();
-            if !Pattern::same(system.matrix.pattern(), &self.elastic) {
-                recipe.coarsening = recipe.coarsening.changed(None);
-            }
-            let method = recipe.coarsening.clone();
-            if let Some(first) = self.kept_state(&system) {
-                recipe.coarsening = method.changed(Some(first));
-            }
+            let method = match Pattern::same(system.matrix.pattern(), &self.elastic) {
+                true => self.method.copy(),
+                false => self.method.changed(None),
+            };
+            let once = match self.kept_state(&system) {
+                Some(first) => method.changed(Some(first)),
+                None => method.copy(),
+            };
             let complete = self.given.complete(system);
             let parts = [complete.positions.is_some(), complete.near_kernel.is_some()];
-            let mut built = Self::build_whole(recipe, (complete, finest), &self.on)?;
+            let mut built = Self::build_whole(self.recipe, once, (complete, finest), &self.on)?;
             built.given = mem::take(&mut self.given);
             built.given.set(&system, parts);
             *self = built;
-            self.recipe.coarsening = method;
+            self.method = method;
             return Ok(if same { Reused::Rest { redone: 1, of: 1 } } else { Reused::Nothing });
         }
         let (last, mut seconds) = (self.levels.len(), Seconds::default());
@@ -146,14 +147,13 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         for (l, level) in self.levels.iter_mut().enumerate() {
             SetupError::unless_cancelled(&system)?;
             let here = |cause: SetupError| cause.on_level(l);
-            let (coarsening, keep) = (&self.recipe.coarsening, self.recipe.keep);
-            let (next, coarse) =
-                level.prepare(coarsening, keep, (&grid, above), &mut seconds).map_err(here)?;
+            let method = (&*self.method, self.recipe.keep, &self.on);
+            let (next, coarse) = level.prepare(method, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (next, Some(coarse));
         }
         SetupError::unless_cancelled(&system)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
-            term::see(&self.recipe.coarsening, &grid, above, &mut self.seen.next)?;
+            term::see(&*self.method, &grid, above, &mut self.seen.next)?;
             self.bottom.update(&Grid { a: self.seen.next.as_ref().unwrap_or(grid.a), ..grid })
         })
         .map_err(|cause| cause.on_level(last))?;
@@ -163,7 +163,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
         for level in &mut self.levels {
             level.seen.commit();
             let seen = level.seen.now.as_ref().unwrap_or(a);
-            timed(&mut seconds.smoothers, || level.smoother.commit(seen))?;
+            timed(&mut seconds.smoothers, || level.smoother.commit(seen, &self.on))?;
             level.commit()?;
             a = &level.host.matrix;
         }
@@ -172,26 +172,26 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<T, B>> Hierarchy<T
     }
 }
 
-impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
+impl<T: Real, B: Backend> Level<T, B> {
     /// Computes the new level in spare memory. Returns the next coarser grid and the step to it.
-    fn prepare<'a, C: Coarsening<T, State = X>>(
+    fn prepare<'a>(
         &'a mut self,
-        coarsening: &C,
-        keep: Keep,
-        (fine, above): (&Grid<'_, T>, Option<&Coarse<T, X>>),
+        (method, keep, on): (&dyn Method<T, B>, Keep, &B),
+        (fine, above): (&Grid<'_, T>, Option<&Step<T>>),
         seconds: &mut Seconds,
-    ) -> Result<(Grid<'a, T>, &'a Coarse<T, X>), SetupError> {
+    ) -> Result<(Grid<'a, T>, &'a Step<T>), SetupError> {
         timed(&mut seconds.smoothers, || {
-            term::see(coarsening, fine, above, &mut self.seen.next)?;
-            self.smoother.prepare(self.seen.next.as_ref().unwrap_or(fine.a))
+            term::see(method, fine, above, &mut self.seen.next)?;
+            let grid = Grid { a: self.seen.next.as_ref().unwrap_or(fine.a), ..*fine };
+            self.smoother.prepare(method, &grid, on)
         })?;
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, ..*fine };
         let seen = self.seen.next.as_ref().unwrap_or(fine.a);
         let above = above.map(|above| &above.state);
-        let (a, coarse) = self.host.prepare(coarsening, keep, (fine, above, seen, largest), seconds)?;
+        let (a, coarse) = self.host.prepare(method, keep, (fine, above, seen, largest), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
-        Ok((Grid::below(coarse, a, fine.depth + 1), coarse))
+        Ok((Grid::below(&**coarse, a, fine.depth + 1), coarse))
     }
 
     /// Replaces the values in use by the prepared values.
@@ -207,23 +207,23 @@ impl<T: Real, B: Backend, X: Clone> Level<T, B, X> {
     }
 }
 
-impl<T: Real, X: Clone> Host<T, X> {
+impl<T: Real> Host<T> {
     /// Returns the size of the spare memory in bytes.
     pub(super) fn spare_bytes(&self) -> usize {
-        let inverses = |next: &PreparedLevel<T, X>| next.inverses.as_ref().map_or(0, |d| d.values().len());
-        let matrix = |next: &PreparedLevel<T, X>| next.matrix.as_ref().map_or(0, |a| a.values().len());
-        let values = |next: &PreparedLevel<T, X>| matrix(next) + inverses(next);
+        let inverses = |next: &PreparedLevel<T>| next.inverses.as_ref().map_or(0, |d| d.values().len());
+        let matrix = |next: &PreparedLevel<T>| next.matrix.as_ref().map_or(0, |a| a.values().len());
+        let values = |next: &PreparedLevel<T>| matrix(next) + inverses(next);
         self.next.as_ref().map_or(0, values) * size_of::<T>()
     }
 
     /// Computes the next coarser matrix and the step to it.
-    fn prepare<C: Coarsening<T, State = X>>(
+    fn prepare<B: Backend>(
         &mut self,
-        coarsening: &C,
+        method: &dyn Method<T, B>,
         keep: Keep,
-        (fine, above, seen, largest): (&Grid<'_, T>, Option<&X>, &Bsr<T>, Option<T>),
+        (fine, above, seen, largest): (&Grid<'_, T>, Option<&State>, &Bsr<T>, Option<T>),
         seconds: &mut Seconds,
-    ) -> Result<(&Bsr<T>, &Coarse<T, X>), SetupError> {
+    ) -> Result<(&Bsr<T>, &Step<T>), SetupError> {
         let next = match &mut self.next {
             Some(next) => next,
             none => none.insert(PreparedLevel { coarse: None, matrix: None, inverses: None }),
@@ -243,7 +243,7 @@ impl<T: Real, X: Clone> Host<T, X> {
         let mut own = None;
         if keep == Keep::Aggregates || self.own {
             let mut coarse = self.coarse.clone();
-            timed(&mut seconds.coarsening, || coarsening.refresh(fine, above, &mut coarse))?;
+            timed(&mut seconds.coarsening, || method.refresh(fine, above, &mut coarse))?;
             own = coarse.matrix.take();
             next.coarse = Some(coarse).filter(|_| keep == Keep::Aggregates);
         }
@@ -258,7 +258,7 @@ impl<T: Real, X: Clone> Host<T, X> {
                 return Ok(matrix);
             }
             let into = next.matrix.take().unwrap_or_else(|| self.matrix.clone());
-            let mut matrix = coarsening.product(fine.a, coarse, &mut self.galerkin, Some(into))?;
+            let mut matrix = method.product(fine.a, coarse, &mut self.galerkin, Some(into))?;
             give_diagonal(&mut matrix, &coarse.dead);
             if !coarse.has_term {
                 let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());

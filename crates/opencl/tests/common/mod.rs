@@ -98,7 +98,7 @@ pub(crate) fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
         places.extend([(i - 1, i), (i, i - 1)]);
         values.extend([-0.9, 0.1, 0.0, -0.8, -0.9, 0.0, 0.1, -0.8]);
     }
-    let a = assembly::from_blocks(2 * n, 2 * n, (2, 2), &places, &values).unwrap();
+    let a = assembly::from_blocks((n, n), (2, 2), &places, &values).unwrap();
     (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
 }
 

@@ -193,7 +193,7 @@ fn matrices_are_filled_where_they_are() {
     there.assemble(&stream, &values).unwrap();
     // The pattern of another target of the same stream has this block: every target reports its own errors.
     let corners = [(0, 0), (0, n as u32 - 1), (n as u32 - 1, n as u32 - 1)];
-    let corners = from_blocks(n, n, (1, 1), &corners, &[0.0; 3]).unwrap();
+    let corners = from_blocks((n, n), (1, 1), &corners, &[0.0; 3]).unwrap();
     let mut other = on.matrix(&corners).unwrap();
     other.check().unwrap();
     other.assemble(&stream, &values).unwrap();

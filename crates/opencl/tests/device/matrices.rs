@@ -17,14 +17,7 @@ fn wave<T: Real>(n: usize) -> Vec<T> {
 fn scattered<T: Real>(rows: usize, columns: usize, block: (usize, usize)) -> Bsr<T> {
     let places: Vec<_> =
         (0..5 * rows).map(|k| ((k / 5) as u32, ((k * k + k / 5) % columns) as u32)).collect();
-    assembly::from_blocks(
-        block.0 * rows,
-        block.1 * columns,
-        block,
-        &places,
-        &wave(places.len() * block.0 * block.1),
-    )
-    .unwrap()
+    assembly::from_blocks((rows, columns), block, &places, &wave(places.len() * block.0 * block.1)).unwrap()
 }
 
 fn close<T: Real>(host: &[T], device: &DeviceVector<T>) {
@@ -97,7 +90,7 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
             }
         }
     }
-    assembly::from_blocks(block * n, block * n, (block, block), &places, &values).unwrap()
+    assembly::from_blocks((n, n), (block, block), &places, &values).unwrap()
 }
 
 /// A product with one stored triangle equals a product with both triangles, bit for bit, on a processor and

@@ -79,7 +79,7 @@ fn graph(n: usize, b: usize) -> Bsr<f64> {
             values.extend(block(s));
         }
     }
-    assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+    assembly::from_blocks((n, n), (b, b), &places, &values).unwrap()
 }
 
 fn problem(name: &str) -> Bsr<f64> {

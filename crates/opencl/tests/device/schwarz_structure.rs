@@ -2,7 +2,7 @@
 
 use crate::common::{self, applied, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Reused, Setup, SetupError, UpdateExt};
+use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
@@ -279,7 +279,7 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
     }
     places.extend([(0, n - 1), (n - 1, 0)]);
     values.extend([1e-3; 18]);
-    let changed = assembly::from_blocks(3 * n as usize, 3 * n as usize, (3, 3), &places, &values).unwrap();
+    let changed = assembly::from_blocks((n as usize, n as usize), (3, 3), &places, &values).unwrap();
     let r = noise(3 * n as usize, 5);
     for structure in [By::Host, By::Device] {
         let recipe = DeviceSchwarz { structure, ..all() };

@@ -47,7 +47,7 @@ fn split<T: Real>(host: &Bsr<T>) -> (Bsr<T>, Contacts<T>) {
     let [(at, values), (pairs, contact)] = parts;
     let mut set = Contacts::new(n, b).unwrap();
     set.replace(&pairs, &contact).unwrap();
-    (assembly::from_blocks(b * n, b * n, (b, b), &at, &values).unwrap(), set)
+    (assembly::from_blocks((n, n), (b, b), &at, &values).unwrap(), set)
 }
 
 impl<V: Real, S: Real> Backend for Split<V, S> {

@@ -22,7 +22,7 @@ pub(crate) fn long(n: usize, b: usize) -> Bsr<f64> {
             values.extend((0..b * b).map(|e| entry(e / b, e % b)));
         }
     }
-    assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+    assembly::from_blocks((n, n), (b, b), &places, &values).unwrap()
 }
 
 fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64> {

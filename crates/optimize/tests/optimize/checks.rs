@@ -1,8 +1,8 @@
 //! Checks of derivatives by differences and by dual numbers.
 
-use coarsen_core::{Dual, Error, LinearOperator, Objective};
+use coarsen_core::{Error, LinearOperator, Objective};
 use coarsen_optimize::{
-    Rosenbrock, check_gradient, check_gradient_by_duals, check_hessian, check_hessian_by_duals,
+    Dual, Rosenbrock, check_gradient, check_gradient_by_duals, check_hessian, check_hessian_by_duals,
 };
 
 /// Rosenbrock's value with a gradient that is wrong in one entry.

@@ -441,6 +441,21 @@ fn refusals_and_reports_say_what_happened() {
 }
 
 #[test]
+fn functions_of_duals_have_their_derivatives() {
+    let x = Dual { value: 0.7_f64, slope: 1.0 };
+    let (s, c) = x.sin_cos();
+    for (found, expected) in [
+        ((s * s + c * c).slope, 0.0),
+        (x.exp().ln().slope, 1.0),
+        ((Dual::constant(1.0) / x).slope, -1.0 / 0.49),
+        ((-x - x).slope, -2.0),
+        (x.sqrt().slope, 0.5 / 0.7_f64.sqrt()),
+    ] {
+        assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+    }
+}
+
+#[test]
 fn duals_add_in_place() {
     let x = Dual::along(&[2.0, 3.0], &[0.5, -1.0]);
     let mut sum = x[0];

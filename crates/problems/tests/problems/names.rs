@@ -102,7 +102,7 @@ fn matrices_that_are_not_square_are_refused_and_any_seed_is_taken() {
     let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
     let refused = scrambled(&wide, 3).unwrap_err();
     assert!(matches!(refused, ProblemError::Core(Error::NotSquare { rows: 1, columns: 2 })), "{refused}");
-    let flat = assembly::from_blocks(2, 2, (2, 1), &[(0, 0), (0, 1)], &[1.0; 4]).unwrap();
+    let flat = assembly::from_blocks((1, 2), (2, 1), &[(0, 0), (0, 1)], &[1.0; 4]).unwrap();
     let refused = scrambled(&flat, 3).unwrap_err();
     assert!(
         matches!(refused, ProblemError::Sparse(SparseError::Shape { expected: 1, found: 2, .. })),

@@ -8,7 +8,7 @@ use coarsen_sparse::{Bsr, SparseError, assembly};
 type Single = Cpu<f32, f32>;
 
 fn dense<const N: usize>(entries: [[f64; N]; N]) -> Bsr<f64> {
-    assembly::from_blocks(N, N, (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
+    assembly::from_blocks((1, 1), (N, N), &[(0, 0)], entries.as_flattened()).unwrap()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn three(block: [[f64; 2]; 2], between: f64) -> Bsr<f64> {
     let near = [0.5, 0.0, 0.0, 0.5];
     let linked = [0.5, 0.0, between, 0.5];
     let values = [own, near, near, [p, q, r, s], linked, near, own].concat();
-    assembly::from_blocks(6, 6, (2, 2), &places, &values).unwrap()
+    assembly::from_blocks((3, 3), (2, 2), &places, &values).unwrap()
 }
 
 /// A diagonal whose inverse f32 cannot hold is refused in a build and in an update.

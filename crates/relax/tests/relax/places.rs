@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{
     Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, RowSets, Setup, SetupError, Smoother,
-    SweepDirection, UpdateExt,
+    SweepDirection, Update,
 };
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
@@ -253,8 +253,8 @@ fn smoothers_follow_a_matrix_at_its_place() {
             m.update_on_device(&mut fill).unwrap();
             assert!((m.radius() - fresh.radius()).abs() < 1e-9, "{} for {}", m.radius(), fresh.radius());
             let (mut x, mut y) = (vec![0.0; r.len()], vec![0.0; r.len()]);
-            m.pre_smooth(&r, &mut x);
-            fresh.pre_smooth(&r, &mut y);
+            m.pre_smooth(&old, &r, &mut x);
+            fresh.pre_smooth(&new, &r, &mut y);
             assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8), "chebyshev, blocks of {b}");
         }
         let mut m = GaussSeidel::default().build(&old, &on).unwrap();

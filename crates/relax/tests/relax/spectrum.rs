@@ -61,8 +61,8 @@ fn unsymmetric_blocks(scalar: &Bsr<f64>) -> Bsr<f64> {
             values.extend((0..9).map(|e| v[0] * M[e] * unit(j, e % 3)));
         }
     }
-    let n = 3 * scalar.shape().0;
-    assembly::from_blocks(n, n, (3, 3), &places, &values).unwrap()
+    let n = scalar.shape().0;
+    assembly::from_blocks((n, n), (3, 3), &places, &values).unwrap()
 }
 
 /// Lanczos ends with NaN here, since (v, D⁻¹ v) is negative.

@@ -13,11 +13,11 @@ mod plan;
 
 use std::sync::Arc;
 
+use coarsen_core::Real;
 use coarsen_core::parallel;
-use coarsen_core::{Buckets, Real};
 use rayon::prelude::*;
 
-use crate::{Bsr, Pattern, SparseError};
+use crate::{Bsr, Buckets, Pattern, SparseError};
 
 pub use plan::Assembly;
 
@@ -89,20 +89,20 @@ pub fn from_triplets_blocked<T: Real>(
 /// The matrix of a stream of dense blocks. Block k has the block position `places[k]` and the row-major
 /// values `values[k·r·c .. (k + 1)·r·c]`. Duplicates are summed in stream order.
 ///
-/// Finite elements produce such streams: one block per pair of nodes of an element. `rows` and `columns` are
-/// in scalars, as for every matrix: n nodes of three unknowns give 3 n rows. `places` are in blocks. If
-/// `rows` is n by mistake, nodes from n / 3 on lie outside the matrix.
+/// Finite elements produce such streams: one block per pair of nodes of an element. The size, `rows` and `columns`, counts
+/// blocks, as `places` do and as in [`Assembly::new`]: it is (n, n) for n nodes.
 ///
 /// # Errors
-/// [`SparseError::Length`] unless there are r·c values per place; other errors as [`from_triplets_blocked`].
+/// [`SparseError::Length`] unless there are r·c values per place, [`SparseError::BlockSize`] for an empty block; other
+/// errors as [`from_triplets`].
 pub fn from_blocks<T: Real>(
-    rows: usize,
-    columns: usize,
+    (rows, columns): (usize, usize),
     block: (usize, usize),
     places: &[(u32, u32)],
     values: &[T],
 ) -> Result<Bsr<T>, SparseError> {
-    let blocks = count_blocks((rows, columns), block)?;
+    let scalars = (rows.saturating_mul(block.0), columns.saturating_mul(block.1));
+    count_blocks(scalars, block)?;
     let size = block.0 * block.1;
     let expected = places.len().saturating_mul(size);
     if values.len() != expected {
@@ -111,14 +111,14 @@ pub fn from_blocks<T: Real>(
     let add = |k: usize, sum: &mut [T]| {
         sum.iter_mut().zip(&values[k * size..(k + 1) * size]).for_each(|(s, &v)| *s += v);
     };
-    assemble(blocks, block, places.len(), &|| places.iter().copied().enumerate(), &add)
+    assemble((rows, columns), block, places.len(), &|| places.iter().copied().enumerate(), &add)
 }
 
 /// As [`from_blocks`], for square blocks given as arrays of rows, which assembly loops usually compute.
 ///
 /// ```
 /// let spring = [[2.0, 0.5], [0.5, 1.0]];
-/// let a = coarsen_sparse::assembly::from_square_blocks(4, 4, &[(0, 0), (1, 1), (0, 0)], &[spring, spring, spring])?;
+/// let a = coarsen_sparse::assembly::from_square_blocks((2, 2), &[(0, 0), (1, 1), (0, 0)], &[spring, spring, spring])?;
 /// assert_eq!((a.get(0, 1), a.get(2, 3), a.block()), (1.0, 0.5, (2, 2)));
 /// # Ok::<(), coarsen_sparse::SparseError>(())
 /// ```
@@ -126,12 +126,11 @@ pub fn from_blocks<T: Real>(
 /// # Errors
 /// As [`from_blocks`].
 pub fn from_square_blocks<T: Real, const B: usize>(
-    rows: usize,
-    columns: usize,
+    size: (usize, usize),
     places: &[(u32, u32)],
     blocks: &[[[T; B]; B]],
 ) -> Result<Bsr<T>, SparseError> {
-    from_blocks(rows, columns, (B, B), places, blocks.as_flattened().as_flattened())
+    from_blocks(size, (B, B), places, blocks.as_flattened().as_flattened())
 }
 
 /// The numbers of block rows and block columns for sizes in scalars. Block sizes are limited to `u32`, so

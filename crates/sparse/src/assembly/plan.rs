@@ -4,14 +4,15 @@
 //! One task writes a row, in stream order. So no atomics, colours or copies of the matrix are needed, and the
 //! bits do not depend on the number of threads.
 
+use std::borrow::Borrow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, each};
-use coarsen_core::{Buckets, Real, simd};
+use coarsen_core::{Real, simd};
 
 use crate::rows::{BlockRows, LEAF};
-use crate::{Bsr, Pattern, SparseError, fits};
+use crate::{Bsr, Buckets, Pattern, SparseError, fits};
 
 /// The plan for assembling a matrix from a stream of blocks, computed once per mesh and used in every step.
 ///
@@ -59,9 +60,8 @@ const AHEAD: usize = 4;
 const LINE: usize = 64;
 
 impl Assembly {
-    /// The plan of a stream whose entry k goes to block (row, column) = `places[k]` of a matrix of `rows` x
-    /// `columns` blocks. As in a [`Pattern`], `rows` and `columns` count blocks, because a plan applies to
-    /// blocks of any size.
+    /// The plan of a stream whose entry k goes to block (row, column) = `places[k]`, of a slice or an iterator, of a matrix
+    /// of `rows` x `columns` blocks. A plan applies to blocks of any size.
     ///
     /// # Errors
     /// [`SparseError::Row`] or [`SparseError::Column`] if an entry lies outside the matrix,
@@ -69,8 +69,9 @@ impl Assembly {
     pub fn new(
         rows: usize,
         columns: usize,
-        places: impl ExactSizeIterator<Item = (u32, u32)> + Clone,
+        places: impl IntoIterator<Item: Borrow<(u32, u32)>, IntoIter: ExactSizeIterator + Clone>,
     ) -> Result<Self, SparseError> {
+        let places = places.into_iter().map(|place| *place.borrow());
         let limit = u32::MAX as usize;
         for (what, count) in [("entries", places.len()), ("block rows", rows), ("block columns", columns)] {
             if count > limit {

@@ -191,6 +191,41 @@ impl<T: Real> Bsr<T> {
         });
     }
 
+    /// Computes A ← A + diag(d) ⊗ I: adds dᵢ to each diagonal entry of the block of node i.
+    ///
+    /// ```
+    /// let mut a = coarsen_sparse::Bsr::identity(2, 3)?; // K, in blocks of 3x3
+    /// let (h, masses) = (0.1, [5.0, 7.0]);
+    /// a.values_mut().iter_mut().for_each(|k| *k *= h * h);
+    /// a.add_diagonal(&masses)?; // M + h² K
+    /// assert_eq!(a.get(5, 5), 7.01);
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SparseError::Length`] unless there is one value per block row; [`SparseError::BlockSize`] for blocks that are not
+    /// square; [`SparseError::NoDiagonal`] with the first node whose diagonal block is not stored, although its value is
+    /// not 0. A is then unchanged.
+    pub fn add_diagonal(&mut self, d: &[T]) -> Result<(), SparseError> {
+        let ((rows, columns), (b, width)) = (self.shape(), self.block);
+        if b != width {
+            return Err(SparseError::BlockSize { rows, columns, block_rows: b, block_columns: width });
+        }
+        let (expected, found) = (self.pattern.rows(), d.len());
+        if expected != found {
+            return Err(SparseError::Length { what: "the values added to the diagonal", expected, found });
+        }
+        let missing = |&node: &usize| !d[node].is_zero() && self.pattern.find(node, node).is_none();
+        if let Some(node) = (0..expected).find(missing) {
+            return Err(SparseError::NoDiagonal { node });
+        }
+        for (node, &d) in d.iter().enumerate() {
+            let block = self.pattern.find(node, node).into_iter().flat_map(|at| at * b * b..(at + 1) * b * b);
+            block.step_by(b + 1).for_each(|at| self.values[at] += d);
+        }
+        Ok(())
+    }
+
     /// The matrix in another precision; each value is rounded once.
     pub fn to<U: Real>(&self) -> Bsr<U> {
         let mut values = vec![U::zero(); self.values.len()];

@@ -6,9 +6,9 @@ mod search;
 pub use search::Levels;
 pub(crate) use search::Search;
 
-use coarsen_core::{Buckets, Error};
+use coarsen_core::Error;
 
-use crate::{Pattern, SparseError};
+use crate::{Buckets, Pattern, SparseError};
 
 /// The undirected graph of a square pattern. Nodes are block rows, and i and j are neighbours if (i, j) or
 /// (j, i) is stored.

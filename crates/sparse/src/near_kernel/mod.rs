@@ -6,6 +6,8 @@
 
 mod quality;
 
+use std::borrow::Borrow;
+
 use coarsen_core::Error;
 
 pub use quality::{ByComponent, Quality};
@@ -228,17 +230,17 @@ impl NearKernel {
         self.values.iter().skip(j).step_by(self.vectors).copied().collect()
     }
 
-    /// Sets the rows of fixed unknowns to zero. The error of a fixed unknown is zero, so a coarse correction
+    /// Sets the rows of fixed unknowns, a slice or an iterator, to zero. The error of a fixed unknown is zero, so a coarse correction
     /// must not change it.
     ///
     /// # Errors
     /// [`Error::Parameter`] for the first unknown that does not exist. On error, nothing changes.
-    pub fn constrain(&mut self, unknowns: &[usize]) -> Result<(), Error> {
-        let n = self.size();
+    pub fn constrain(&mut self, unknowns: impl IntoIterator<Item: Borrow<usize>>) -> Result<(), Error> {
+        let (n, unknowns) = (self.size(), unknowns.into_iter().map(|i| *i.borrow()).collect::<Vec<_>>());
         if let Some(&i) = unknowns.iter().find(|&&i| i >= n) {
             return Err(Error::Parameter { name: "unknown", value: i as f64, range: "below the size" });
         }
-        for &i in unknowns {
+        for i in unknowns {
             self.values[i * self.vectors..(i + 1) * self.vectors].fill(0.0);
         }
         Ok(())

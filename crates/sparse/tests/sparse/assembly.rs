@@ -32,12 +32,12 @@ fn entries_outside_are_named() {
     let column = from_triplets(2, 2, &[(1, 5, 1.0)]).unwrap_err();
     assert_eq!(column, SparseError::Column { row: 1, column: 5, columns: 2 });
     assert!(from_triplets_blocked(3, 4, (2, 2), &[(0, 0, 1.0)]).is_err());
-    assert!(from_blocks(2, 2, (2, 2), &[(0, 0)], &[1.0]).is_err());
+    assert!(from_blocks((1, 1), (2, 2), &[(0, 0)], &[1.0]).is_err());
 }
 
-/// Every kind of stream gives the same matrix for the same sizes in scalars; sizes in blocks are rejected.
+/// Streams of blocks and of their scalars give the same matrix, with the size in the unit of their positions.
 #[test]
-fn sizes_count_scalars_whatever_the_stream() {
+fn sizes_count_what_positions_count() {
     let places = [(0, 0), (1, 1), (2, 2), (3, 3), (1, 2)];
     let values: Vec<f64> = (0..45).map(|k| f64::from(k % 7)).collect();
     let scalars: Vec<(u32, u32, f64)> = places
@@ -48,12 +48,12 @@ fn sizes_count_scalars_whatever_the_stream() {
         })
         .map(|(i, j, (p, q), block)| (i, j, block[(3 * p + q) as usize]))
         .collect();
-    let blocks = from_blocks(12, 12, (3, 3), &places, &values).unwrap();
+    let blocks = from_blocks((4, 4), (3, 3), &places, &values).unwrap();
     assert_eq!(blocks, from_triplets_blocked(12, 12, (3, 3), &scalars).unwrap());
     assert_eq!(blocks.shape(), (12, 12));
-    let of_nodes = from_blocks(4, 4, (3, 3), &places, &values);
+    let of_nodes = from_triplets_blocked(4, 4, (3, 3), &scalars);
     assert!(matches!(of_nodes, Err(SparseError::BlockSize { rows: 4, .. })));
-    let of_nodes = from_blocks(6, 6, (3, 3), &places, &values);
+    let of_nodes = from_blocks((2, 2), (3, 3), &places, &values);
     assert_eq!(of_nodes, Err(SparseError::Row { entry: 2, row: 2, rows: 2 }));
 }
 
@@ -65,9 +65,9 @@ fn gigantic_blocks_are_refused() {
     let none = from_triplets_blocked(0, 0, (side, 1), &[(0, 0, 1.0)]);
     assert!(matches!(none, Err(SparseError::TooLarge { .. })));
     for block in [(usize::MAX, 2), (side, side)] {
-        assert!(matches!(from_blocks::<f64>(0, 0, block, &[], &[]), Err(SparseError::TooLarge { .. })));
+        assert!(matches!(from_blocks::<f64>((0, 0), block, &[], &[]), Err(SparseError::TooLarge { .. })));
     }
-    let wide = from_blocks::<f64>(side - 1, side - 1, (side - 1, side - 1), &[(0, 0); 3], &[]);
+    let wide = from_blocks::<f64>((1, 1), (side - 1, side - 1), &[(0, 0); 3], &[]);
     assert!(matches!(wide, Err(SparseError::Length { .. })));
 }
 

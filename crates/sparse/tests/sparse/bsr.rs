@@ -18,6 +18,31 @@ fn diagonals_are_copied_whatever_the_blocks() {
 }
 
 #[test]
+fn diagonals_are_added_to_stored_blocks() {
+    for block in [(1, 1), (3, 3)] {
+        let mut a = random::matrix(5, 5, block, 2, 5); // some diagonal blocks are missing
+        let (before, b) = (a.clone(), block.0);
+        let stored: Vec<bool> = (0..5).map(|i| a.pattern().find(i, i).is_some()).collect();
+        let d: Vec<f64> = stored.iter().zip(1..).map(|(&s, i)| if s { f64::from(i) } else { 0.0 }).collect();
+        a.add_diagonal(&d).unwrap();
+        for (i, j) in (0..5 * b).flat_map(|i| (0..5 * b).map(move |j| (i, j))) {
+            let added = if i == j { d[i / b] } else { 0.0 };
+            assert_eq!(a.get(i, j), before.get(i, j) + added);
+        }
+        let missing = stored.iter().position(|s| !s).unwrap();
+        let mut same = before.clone();
+        assert_eq!(same.add_diagonal(&[1.0; 5]), Err(SparseError::NoDiagonal { node: missing }));
+        assert!(matches!(
+            same.add_diagonal(&[1.0; 4]),
+            Err(SparseError::Length { expected: 5, found: 4, .. })
+        ));
+        assert_eq!(same, before);
+    }
+    let wide = random::matrix(4, 4, (2, 3), 2, 5);
+    assert!(matches!(wide.clone().add_diagonal(&[1.0; 4]), Err(SparseError::BlockSize { .. })));
+}
+
+#[test]
 fn parts_must_fit() {
     let p = Arc::new(Pattern::diagonal(2).unwrap());
     assert!(matches!(

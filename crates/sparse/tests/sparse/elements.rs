@@ -26,7 +26,7 @@ fn it_equals_assembly_from_blocks_bit_for_bit() {
         let mut a = plan.zeros(b).unwrap();
         a.values_mut().fill(f64::NAN);
         plan.fill(&stream, &mut a).unwrap();
-        assert_eq!(a, from_blocks(b * 50, b * 50, (b, b), &places, &stream).unwrap());
+        assert_eq!(a, from_blocks((50, 50), (b, b), &places, &stream).unwrap());
     }
 }
 
@@ -54,7 +54,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
     let mut other = Bsr::<f64>::identity(3, 1).unwrap();
     assert!(matches!(plan.fill(&[1.0; 8], &mut other), Err(SparseError::Pattern { .. })));
     assert_eq!(other, Bsr::identity(3, 1).unwrap());
-    let outside = Assembly::new(2, 3, [(0, 0), (1, 3)].into_iter()).unwrap_err();
+    let outside = Assembly::new(2, 3, [(0, 0), (1, 3)]).unwrap_err();
     assert_eq!(outside, SparseError::Column { row: 1, column: 3, columns: 3 });
     let outside = Assembly::of_elements(2, &[[0, 2]]).unwrap_err();
     assert_eq!(outside, SparseError::Column { row: 0, column: 2, columns: 2 });

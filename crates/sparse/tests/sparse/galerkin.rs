@@ -29,7 +29,7 @@ fn symmetric(n: usize, b: usize, seed: u64) -> Bsr<f64> {
             }
         }
     }
-    assembly::from_blocks(b * n, b * n, (b, b), &places, &values).unwrap()
+    assembly::from_blocks((n, n), (b, b), &places, &values).unwrap()
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn followed(a: &Bsr<f64>, coarse: usize, m: usize, seed: u64) -> Bsr<f64> {
         .flat_map(|&(i, _)| (0..m).map(move |k| (i as usize, k)))
         .map(|(i, k)| values.get(i, k))
         .collect();
-    assembly::from_blocks(a.pattern().rows(), coarse * m, (1, m), &places, &rows).unwrap()
+    assembly::from_blocks((a.pattern().rows(), coarse), (1, m), &places, &rows).unwrap()
 }
 
 /// One coarse node for each fine node, in tasks that have coarse nodes of any number.
@@ -294,7 +294,7 @@ fn weights_and_identities_make_the_matrix_of_their_blocks() {
 fn affine_weights_add_outer_products_of_positions() {
     let a = exact(random::matrix(2, 2, (3, 3), 2, 3));
     let x = [[0.5, 1.0, -2.0, 1.0], [3.0, 0.25, 1.5, 1.0]];
-    let w = assembly::from_blocks(2, 4, (1, 4), &[(0, 0), (1, 0)], &x.concat()).unwrap();
+    let w = assembly::from_blocks((2, 1), (1, 4), &[(0, 0), (1, 0)], &x.concat()).unwrap();
     let p = Prolongation::weights(w, 3).unwrap();
     let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
     for (row, column) in (0..12).flat_map(|r| (0..12).map(move |c| (r, c))) {

@@ -6,6 +6,7 @@
 mod assembly;
 mod block_tilings;
 mod bsr;
+mod buckets;
 mod classes;
 mod contacts;
 mod elements;

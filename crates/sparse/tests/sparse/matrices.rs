@@ -15,7 +15,7 @@ fn blocks<const N: usize>(rows: [[f64; N]; N], b: usize) -> Bsr<f64> {
 #[test]
 fn bytes_are_those_of_values_columns_and_offsets() {
     let places = [(0, 1), (0, 4), (2, 2)];
-    let a = assembly::from_blocks(6, 15, (2, 3), &places, &[1.5_f32; 18]).unwrap();
+    let a = assembly::from_blocks((3, 5), (2, 3), &places, &[1.5_f32; 18]).unwrap();
     assert_eq!(a.bytes(), 18 * 4 + 3 * 4 + 4 * 8);
     assert_eq!(a.to::<f64>().bytes(), 18 * 8 + 3 * 4 + 4 * 8);
 }

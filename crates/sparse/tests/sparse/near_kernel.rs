@@ -37,7 +37,7 @@ fn truss(points: &[[f64; 3]], fixed: impl Fn(usize) -> bool) -> Bsr<f64> {
             values.extend((0..9).map(|e| f64::from(u8::from(e % 4 == 0))));
         }
     }
-    assembly::from_blocks(3 * points.len(), 3 * points.len(), (3, 3), &places, &values).unwrap()
+    assembly::from_blocks((points.len(), points.len()), (3, 3), &places, &values).unwrap()
 }
 
 /// The rows of some nodes are those of all nodes, to the bit: the centroid is that of all.
@@ -120,7 +120,7 @@ fn bad_input_is_named() {
     let uneven = NearKernel::from_columns(&[&[1.0, 2.0], &[1.0]]);
     assert!(matches!(uneven, Err(Error::Shape { expected: 2, found: 1, .. })));
     let mut b = NearKernel::constants(4, 1).unwrap();
-    assert!(b.constrain(&[0, 4]).is_err() && b.row(0) == [1.0]);
+    assert!(b.constrain([0, 4]).is_err() && b.row(0) == [1.0]);
     let other = Bsr::<f64>::identity(3, 1).unwrap();
     assert!(b.quality(&other).is_err());
 }

@@ -4,7 +4,7 @@ use coarsen_sparse::{Bsr, Prolongation, TransposePlan, assembly};
 
 #[test]
 fn weights_and_identities_are_what_they_stand_for() {
-    let w = assembly::from_blocks(2, 4, (1, 2), &[(0, 0), (1, 0), (1, 1)], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let w = assembly::from_blocks((2, 2), (1, 2), &[(0, 0), (1, 0), (1, 1)], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let w = w.unwrap();
     let p = Prolongation::weights(w.clone(), 3).unwrap();
     assert_eq!((p.shape(), p.block()), ((6, 12), (3, 6)));

@@ -22,5 +22,5 @@ pub(crate) fn matrix(
     let (at, values) = numbers.split_at(2 * count);
     let places: Vec<(u32, u32)> =
         at.chunks_exact(2).map(|at| (below(rows, at[0]), below(columns, at[1]))).collect();
-    assembly::from_blocks(block.0 * rows, block.1 * columns, block, &places, values).unwrap()
+    assembly::from_blocks((rows, columns), block, &places, values).unwrap()
 }

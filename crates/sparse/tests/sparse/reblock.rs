@@ -77,7 +77,7 @@ fn a_sample_that_deceives_is_found_out() {
     let pattern = Pattern::new(n, offsets, columns).unwrap();
     assert_eq!(detect_block_size(&pattern), 1);
     let chain: Vec<(u32, u32)> = (0..(n / 3) as u32).map(|i| (i, i)).collect();
-    let blocks = assembly::from_blocks(n, n, (3, 3), &chain, &vec![1.0; chain.len() * 9]).unwrap();
+    let blocks = assembly::from_blocks((n / 3, n / 3), (3, 3), &chain, &vec![1.0; chain.len() * 9]).unwrap();
     assert_eq!(detect_block_size(blocks.reblock((1, 1), Zeros::Keep).unwrap().pattern()), 3);
 }
 
@@ -87,7 +87,7 @@ fn nodes_of_a_grid_are_found() {
         let chain: Vec<(u32, u32)> =
             (0..60_u32).flat_map(|i| [(i, i.saturating_sub(1)), (i, i), (i, (i + 1).min(59))]).collect();
         let values = vec![1.0; chain.len() * b * b];
-        let a = assembly::from_blocks(b * 60, b * 60, (b, b), &chain, &values).unwrap();
+        let a = assembly::from_blocks((60, 60), (b, b), &chain, &values).unwrap();
         let scalars = a.reblock((1, 1), Zeros::Keep).unwrap();
         assert_eq!(detect_block_size(scalars.pattern()), b);
     }

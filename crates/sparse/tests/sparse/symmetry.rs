@@ -82,8 +82,7 @@ fn one_pass_reads_the_diagonal_of_a_symmetric_matrix() {
             .map(|(i, j, e)| value(i, j, e))
             .collect();
         let a = coarsen_sparse::assembly::from_blocks(
-            (n * b) as usize,
-            (n * b) as usize,
+            (n as usize, n as usize),
             (b as usize, b as usize),
             &places,
             &values,

@@ -11,8 +11,10 @@ use coarsen::elastic::{Bending, Fabric, ImplicitEuler, Membrane, Nodes, Plus};
 use coarsen::follow::{Follower, Hosted};
 use coarsen::optimize::Forcing;
 use coarsen::prelude::*;
-use examples_common::picture::gif_of_files;
-use examples_common::stage::{GROUND, Stage, View};
+use examples_render::Stage;
+use examples_render::gif_of_files;
+use examples_scene::View;
+use examples_scene::shape::GROUND;
 
 fn main() -> Result<(), Box<dyn Error>> {
     run(51, 36, Path::new("drape-out"), 480).map(drop)

@@ -1,7 +1,7 @@
 //! Rows that are divided again where ranks differ in work.
 
 use coarsen_distributed::{Communicator, Layout, Partition, pack, unpack};
-use examples_common::Failure;
+use examples_run::Failure;
 
 /// The layout for later steps, by [`Layout::rebalanced`], and the imbalance before and after. `work` has the stored blocks of
 /// each row of this rank, or nothing before the first step. All ranks call it.

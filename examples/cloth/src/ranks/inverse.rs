@@ -23,8 +23,8 @@ use coarsen::sparse::NearKernel;
 use coarsen::{Identity, Outcome};
 use coarsen_distributed::{Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows};
 use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid, DistSchwarz, DistSubdomains};
-use examples_common::Failure;
-use examples_common::solver::Solver;
+use examples_run::Failure;
+use examples_run::solver::Solver;
 
 /// A kept hierarchy may need this many times the iterations of its first solve, and a few more.
 const GROWTH: f64 = 1.5;

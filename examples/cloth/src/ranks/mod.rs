@@ -21,10 +21,10 @@ mod tests;
 use std::time::{Duration, Instant};
 
 use coarsen_distributed::{Communicator, Counted, ThreadComm, pack, unpack};
-use examples_common::Failure;
-use examples_common::arguments::Unconverged;
-use examples_common::files::fingerprint;
-use examples_common::frames::Frames;
+use examples_run::Failure;
+use examples_run::arguments::Unconverged;
+use examples_run::frames::Frames;
+use examples_scene::identity::fingerprint;
 
 use crate::drawing::Drawing;
 use crate::options::{Method, Options};
@@ -74,7 +74,7 @@ pub(crate) fn check(options: &Options) -> Result<(), Failure> {
 /// What does not change during a run, if the numbers of its fabric can be resolved, as on one host.
 ///
 /// # Errors
-/// [`SceneError`](crate::fault::SceneError), and [`Unresolved`](examples_common::scales::Unresolved).
+/// [`SceneError`](crate::fault::SceneError), and [`Unresolved`](examples_run::scales::Unresolved).
 fn resolved(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Fixed, Failure> {
     let fixed = Fixed::new(scene, sheet, options)?;
     check_scales(&fixed, &mut fabrics(&fixed, sheet, options)?, options)?;

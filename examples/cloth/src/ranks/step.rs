@@ -44,8 +44,8 @@ use coarsen_distributed_solvers::{
     RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
     touching_rows,
 };
-use examples_common::Failure;
-use examples_common::arguments::Place;
+use examples_run::Failure;
+use examples_run::arguments::Place;
 
 use super::inverse::{Inverse, Step, has};
 use crate::fault::SceneError;

@@ -1,9 +1,8 @@
 //! Steps on ranks: the bits of one rank, no penetration, cloth that rests on the ball, and scenes that move.
 
-use clap::Parser;
 use coarsen::prelude::Stop;
 use coarsen_distributed::{Communicator, Layout, ThreadComm};
-use examples_common::scales::Unresolved;
+use examples_run::scales::Unresolved;
 
 use super::balance::divided;
 use super::step::{Done, LEAF, RankStepper};
@@ -14,18 +13,18 @@ use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::simulation::prepared;
 use crate::state::State;
+use crate::tests::parsed;
 use crate::world::{Fixed, all};
 
 /// Two sheets, one a little above the other, just above the ball.
 fn scene() -> (Scene, Sheet, Options) {
-    let options =
-        Options::parse_from(["cloth", "--scene", "sphere", "--dt", "0.005", "--self-friction", "0"]);
+    let options = parsed(["cloth", "--scene", "sphere", "--dt", "0.005", "--self-friction", "0"]);
     let mut sheet = Sheet::square(15, crate::sheet::Tessellation::Irregular, false);
     let (count, below) = (sheet.rest.len() as u32, sheet.rest.clone());
     sheet.rest.extend(below.iter().map(|&[u, v, _]| [0.9 * u + 0.05, 0.9 * v + 0.04, 3e-3]));
     sheet.triangles.extend(sheet.triangles.clone().iter().map(|t| t.map(|v| v + count)));
     sheet.layers = 2;
-    let mut scene = options.scene.scene(&sheet);
+    let mut scene = Scene::new(&sheet, &options).unwrap();
     scene.middle[1] -= 0.044;
     (scene, sheet, options)
 }
@@ -87,7 +86,7 @@ fn check_bits(ranks: &[usize], count: usize, of: &(Scene, Sheet, Options)) -> En
 
 /// A scene of the command line.
 fn of(words: &str) -> (Scene, Sheet, Options) {
-    let options = Options::parse_from(["cloth"].into_iter().chain(words.split_whitespace()));
+    let options = parsed(["cloth"].into_iter().chain(words.split_whitespace()));
     let (sheet, scene) = prepared(&options).unwrap();
     (scene, sheet, options)
 }
@@ -105,7 +104,7 @@ fn cloth_on_ranks_has_the_bits_of_one_rank() {
 fn scene_by(solver: &str) -> (Scene, Sheet, Options) {
     let (scene, sheet, mut options) = scene();
     (options.cloth.stiffness, options.cloth.air) = (20.0, 0.0);
-    options.method = Options::parse_from(["cloth", "--dt", "0.005", "--solver", solver]).method;
+    options.method = parsed(["cloth", "--dt", "0.005", "--solver", solver]).method;
     (scene, sheet, options)
 }
 
@@ -236,7 +235,7 @@ fn scales_that_cannot_be_resolved_are_refused_on_ranks() {
     for extreme in [["--density", "1e-300"], ["--stiffness", "1e100"]] {
         let fixed = ["cloth", "--vertices", "100", "--frames", "1", "--ranks", "2", "--out"];
         let folder = [out.to_str().expect("a temporary folder in text")];
-        let options = Options::parse_from(fixed.iter().chain(&folder).chain(&extreme));
+        let options = parsed(fixed.iter().chain(&folder).chain(&extreme));
         for error in [check(&options).unwrap_err(), as_threads(&options).unwrap_err()] {
             let Some(Unresolved { noise, limit, .. }) = error.downcast_ref() else { panic!("{error}") };
             assert!(noise > limit, "{error}");
@@ -286,7 +285,7 @@ fn runs_begin_from_states_of_coarser_ones() {
     let run = |out: &str, words: &str| {
         let out = folder.join(out);
         let fixed = ["cloth", "--width", "0", "--out", out.to_str().expect("a temporary folder in text")];
-        let options = Options::parse_from(fixed.into_iter().chain(words.split_whitespace()));
+        let options = parsed(fixed.into_iter().chain(words.split_whitespace()));
         match options.ranks() {
             0 => crate::simulation::run(coarsen::prelude::Cpu::new(), &options).map(drop),
             _ => as_threads(&options),

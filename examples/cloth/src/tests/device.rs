@@ -1,11 +1,10 @@
 //! Steps with linear systems solved on a device: those of the CPU, with few waits.
 
-use coarsen::Waits;
-use examples_common::device::opencl;
+use coarsen::backend::Backend;
+use examples_run::device::opencl;
 
-use super::{Folder, Options, check_balance, distance};
+use super::{Folder, check_balance, distance, parsed};
 use crate::run;
-use clap::Parser;
 
 /// The arguments of a linearised step with 64 inner iterations (Wu et al. 2022, §8).
 const FIXED: [&str; 13] = [
@@ -36,7 +35,7 @@ fn a_device_takes_the_steps_of_the_cpu() {
         let expected = here.run(&arguments).unwrap();
         let out = there.0.to_str().unwrap();
         let all = [&["cloth", "--out", out][..], &arguments].concat();
-        let found = run(on.clone(), &Options::parse_from(all)).unwrap();
+        let found = run(on.clone(), &parsed(all)).unwrap();
         assert_eq!(found.iter().map(|row| row.steps).sum::<usize>(), 83, "{scene}");
         let edge = 1.0 / 20.0;
         for frame in 1..=3 {
@@ -49,7 +48,7 @@ fn a_device_takes_the_steps_of_the_cpu() {
             assert!(row.waits > 0 && row.waits < 10 * row.steps as u64, "{scene}: {row}");
             assert_eq!(row.inner, 64 * row.outer);
         }
-        assert!(expected.iter().all(|row| row.waits == 0) && on.waits() > 0);
+        assert!(expected.iter().all(|row| row.waits == 0) && on.transfers().waits > 0);
         assert_eq!(scene == "drop-horizontal", found[3].contacts > 0, "{scene}");
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
 
 fn run(folder: &Folder, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
     let fixed = ["cloth", "--width", "32", "--out", folder.0.to_str().unwrap()];
-    crate::run(Cpu::new(), &Options::parse_from(fixed.iter().chain(arguments)))
+    crate::run(Cpu::new(), &parsed(fixed.iter().chain(arguments)))
 }
 
 /// Texture coordinates of any scale are the rest shape; others of the same area strain the cloth at the start.
@@ -108,7 +108,7 @@ fn triangles_without_area_are_left_out_on_request() {
     let texture = mesh::parse_texture(&frame.as_bytes()[..obstacle]).unwrap();
     let expected = mesh::read_texture(&file).unwrap();
     assert!(texture == expected[1..] && frame[obstacle..].contains("\nf 82 "), "{}", &frame[obstacle..]);
-    let options = Options::parse_from(["cloth"].iter().chain(&more));
+    let options = parsed(["cloth"].iter().chain(&more));
     let (sheet, scene) = prepared(&options).unwrap();
     assert_eq!((sheet.triangles.len(), sheet.dropped), (127, 1));
     assert!(described(&sheet, &scene).ends_with("127 triangles, 1 without area left out"));
@@ -121,7 +121,7 @@ fn the_supplied_shirt_has_no_pattern() {
     let Some(data) = super::data::data() else { return };
     let file = data.join("meshes/diffcloth_tshirt1900.obj.gz");
     let fixed = ["cloth", "--scene", "garment", "--mesh", file.to_str().unwrap()];
-    let with = |more: &[&str]| prepared(&Options::parse_from(fixed.iter().chain(more)));
+    let with = |more: &[&str]| prepared(&parsed(fixed.iter().chain(more)));
     for more in [&["--sewn"][..], &["--sewn", "--drop-degenerate"]] {
         let error = with(more).unwrap_err();
         assert!(matches!(error, SceneError::Sheet(SheetFault::Pattern { count: 300.., .. })), "{error}");

@@ -2,28 +2,28 @@
 
 use super::contact::is_undetected;
 use super::*;
-use crate::scene::Scene;
-use crate::sheet::{Sheet, Tessellation};
+use crate::sheet::Tessellation;
 use crate::solids::Crushed;
 use crate::state::State;
 use crate::step::Stepper;
 use crate::thickness::thickness;
 use crate::world::{World, all};
 use coarsen_contact::Shape;
-use examples_common::stage::{GROUND, Solid};
+use examples_scene::Shape as Solid;
+use examples_scene::shape::GROUND;
 
 /// The scene pushed with a small ball that moves by 0.4 m in the first step, and its place.
 fn shot(sheet: &Sheet, radius: f64) -> Scene {
     let ball = Solid::Sphere { centre: [0.0, 0.8, radius + 0.05], radius };
     let motion = Motion::Push { reach: 0.8, period: 0.16 };
-    Scene { solids: vec![GROUND, ball], motion, ..SceneChoice::Pushed.scene(sheet) }
+    Scene { solids: vec![GROUND, ball], motion, ..placed("pushed", sheet) }
 }
 
 /// A ball that moves by several of its diameters in one step does not pass through cloth unseen: the cloth goes with it, or
 /// the step fails and names an obstacle or a pair.
 #[test]
 fn solids_do_not_pass_through_cloth_in_a_long_step() {
-    let options = Options::parse_from(["cloth", "--solver", "direct", "--dt", "0.04"]);
+    let options = parsed(["cloth", "--solver", "direct", "--dt", "0.04"]);
     let sheet = Sheet::square(13, Tessellation::Regular, false);
     for radius in [0.05, 0.15] {
         let scene = shot(&sheet, radius);
@@ -62,7 +62,7 @@ fn vertices_and_edges_stay_outside_of_solids() {
             ["--scene", scene, "--vertices", vertices, "--dt", dt, "--frames", "9", "--solver", "direct"];
         let rows = folder.run(&fixed).unwrap();
         let all = ["cloth"].iter().chain(&fixed);
-        let options = Options::parse_from(all);
+        let options = parsed(all);
         let (sheet, placed) = crate::simulation::prepared(&options).unwrap();
         let kept = 0.1 * thickness(&sheet, &options).unwrap();
         assert!(rows.iter().all(|row| row.penetrations == 0), "{scene}");
@@ -71,7 +71,7 @@ fn vertices_and_edges_stay_outside_of_solids() {
         for (frame, row) in rows.iter().enumerate() {
             let at = folder.surface(frame);
             let solids = placed.motion.solids(&placed.solids, options.method.pace().time(0.0, frame));
-            let shapes: Vec<Box<dyn Shape>> = solids.iter().map(|solid| solid.shape(0.0).unwrap()).collect();
+            let shapes: Vec<Box<dyn Shape>> = solids.iter().map(|solid| solid.grown(0.0).unwrap()).collect();
             let free = |v: u32| still.nodes.slot(v).is_some();
             for [a, b] in still.crossings.edges().iter().filter(|ends| ends.iter().all(|v| free(*v))) {
                 let [p, q] = [a, b].map(|v| at[*v as usize]);
@@ -138,7 +138,7 @@ fn double_triangles_of_files_are_named() {
     };
     let (sheet, body) = (write("sheet.obj", 0.0, "f 7 1 6\n"), write("body.obj", 0.1, "f 6 1 7\n"));
     let out = ["cloth", "--width", "0", "--frames", "0", "--out", folder.0.to_str().unwrap()];
-    let run = |more: &[&str]| run(Cpu::new(), &Options::parse_from(out.iter().chain(more)));
+    let run = |more: &[&str]| run(Cpu::new(), &parsed(out.iter().chain(more)));
     let error = run(&["--mesh", &sheet]).unwrap_err();
     assert!(error.to_string().contains("triangles 0 and 32 (from 0) have the same corners"), "{error}");
     assert!(error.to_string().contains("--weld"), "{error}");
@@ -184,9 +184,9 @@ fn split_vertices_are_welded() {
     let welded = Sheet::sewn(&file, false, true).unwrap();
     assert_eq!((split.rest.len(), welded.rest.len()), (50, 45));
     assert_eq!((split.triangles.len(), &split.pattern), (welded.triangles.len(), &welded.pattern));
-    assert_eq!(welded.boundary().iter().filter(|on| **on).count(), 24);
+    assert_eq!(welded.boundary().len(), 24);
     // The sides of the seam are at distance 0 of each other.
-    let options = Options::parse_from(["cloth"]);
+    let options = parsed(["cloth"]);
     let error = thickness(&split, &options).unwrap_err();
     assert!(matches!(error, SceneError::Near { distance: 0.0, .. }), "{error}");
     assert!(thickness(&welded, &options).is_ok());
@@ -212,7 +212,7 @@ fn welded_bodies_keep_their_texture() {
     .unwrap();
     let fixed = ["cloth", "--weld", "--body", body.to_str().unwrap(), "--scene"];
     for scene in [&["dressed", "--mesh", sheet.to_str().unwrap()][..], &["statue"]] {
-        let options = Options::parse_from(fixed.iter().chain(scene));
+        let options = parsed(fixed.iter().chain(scene));
         let (_, placed) = crate::simulation::prepared(&options).unwrap();
         assert_eq!(placed.still.triangles.len(), 4);
         assert_eq!(placed.texture.as_ref(), Some(&expected), "{scene:?}");
@@ -222,10 +222,10 @@ fn welded_bodies_keep_their_texture() {
 /// The default thickness is not above the distance of layers, and of the parts of thin triangles: nothing touches at rest.
 #[test]
 fn the_default_thickness_is_below_the_distance_of_parts() {
-    let options = Options::parse_from(["cloth"]);
+    let options = parsed(["cloth"]);
     let strips = Sheet::strips(9, 3, 1.5e-3);
     assert!((thickness(&strips, &options).unwrap() - 1.5e-3).abs() < 1e-11);
-    let twist = SceneChoice::Twist.scene(&strips);
+    let twist = placed("twist", &strips);
     let World { fixed, mut forces } = World::new(&twist, &strips, &options).unwrap();
     let start = State::start(&fixed);
     assert_eq!(forces.first.second.detect(&start.x).unwrap().len(), 0);
@@ -233,7 +233,7 @@ fn the_default_thickness_is_below_the_distance_of_parts() {
     let near = Sheet::strips(9, 3, 1e-5);
     let error = thickness(&near, &options).unwrap_err();
     assert!(matches!(error, SceneError::Near { .. }) && error.to_string().contains("--thickness"), "{error}");
-    let chosen = Options::parse_from(["cloth", "--thickness", "1e-5"]);
+    let chosen = parsed(["cloth", "--thickness", "1e-5"]);
     assert!(thickness(&near, &chosen).is_ok());
     assert!((thickness(&Sheet::strips(9, 3, 0.01), &options).unwrap() - 2e-3).abs() < 1e-15);
 }

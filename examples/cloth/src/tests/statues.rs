@@ -3,7 +3,7 @@
 use super::garments::ball;
 use super::*;
 use crate::world::World;
-use examples_common::closed::MeshFault;
+use examples_scene::closed::MeshFault;
 
 /// Vertices of the cloth lie on the statue, with constraints at its skin and with barriers between that and a tenth of it: none
 /// is in it, no edge crosses it, and energy does not grow. A start inside is refused.
@@ -20,7 +20,7 @@ fn statues_carry_the_cloth() {
         assert!(rows.iter().all(|row| row.penetrations == 0), "{obstacles}");
         assert!(rows[8].contacts > 4 && rows.iter().all(|row| row.converged == row.steps), "{obstacles}");
 
-        let options = Options::parse_from(["cloth"].iter().chain(&all));
+        let options = parsed(["cloth"].iter().chain(&all));
         let (sheet, mut scene) = crate::simulation::prepared(&options).unwrap();
         let statue = scene.statue.clone().unwrap();
         let shape = statue.shape(crate::thickness::thickness(&sheet, &options).unwrap());

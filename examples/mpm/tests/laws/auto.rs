@@ -4,7 +4,7 @@ use clap::Parser;
 use coarsen::follow::Driver;
 use coarsen::optimize::DescentOutcome;
 use coarsen::prelude::*;
-use examples_common::Failure;
+use examples_run::Failure;
 use mpm::energy::{Increment, Memory};
 use mpm::fault::StepError;
 use mpm::options::Options;

@@ -1,6 +1,6 @@
 //! Files of an earlier run with faults: the error names the file and the line or number, and nothing is changed.
 
-use examples_common::files::{CheckpointError, OutputError, read, write};
+use examples_run::files::{CheckpointError, OutputError, read, write};
 use mpm::fault::{StateError, StepError};
 use mpm::state::State;
 
@@ -11,7 +11,7 @@ use super::bad_scenes::{BODY, OF};
 #[test]
 fn damaged_checkpoints_are_refused() {
     let folder = Folder::new("damaged");
-    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.1\n{BODY}{OF}"));
     let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
     start(&["2"]).unwrap();
     let (good, table) = (folder.bytes("checkpoint.bin"), folder.bytes("frames.csv"));
@@ -46,8 +46,8 @@ fn a_checkpoint_belongs_to_the_surfaces_of_colliders() {
     let folder = Folder::new("surface");
     let corners = "v 0 -1 0\nv 2 -1 0\nv 0 -1 2\nv 0 -3 0\nf 2 1 3\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
     folder.write("floor.obj", corners);
-    let mesh = "[[collider]]\nmesh = { file = \"floor.obj\" }\n";
-    let scene = folder.write("fall.toml", &format!("dx = 0.25\n{BODY}{OF}{mesh}"));
+    let mesh = "[[obstacle]]\nmesh = \"floor.obj\"\n";
+    let scene = folder.write("fall.toml", &format!("grid.dx = 0.25\n{BODY}{OF}{mesh}"));
     let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
     start(&["1"]).unwrap();
     start(&["2", "--resume"]).unwrap();
@@ -60,7 +60,7 @@ fn a_checkpoint_belongs_to_the_surfaces_of_colliders() {
 #[test]
 fn damaged_rows_are_refused() {
     let folder = Folder::new("rows");
-    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.1\n{BODY}{OF}"));
     let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
     start(&["2"]).unwrap();
     let (file, good) = (folder.0.join("frames.csv"), folder.bytes("frames.csv"));
@@ -93,7 +93,7 @@ fn damaged_rows_are_refused() {
 #[test]
 fn numbers_of_a_checkpoint_are_named() {
     let folder = Folder::new("numbers-of");
-    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.1\n{BODY}{OF}"));
     let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
     start(&["2"]).unwrap();
     let (file, good) = (folder.0.join("checkpoint.bin"), folder.bytes("checkpoint.bin"));
@@ -149,7 +149,7 @@ fn numbers_of_a_checkpoint_are_named() {
 #[test]
 fn lost_pictures_are_named() {
     let folder = Folder::new("lost");
-    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.1\n{BODY}{OF}"));
     let start = |more: &[&str]| folder.run(&[&["--scene", &scene, "--frames"], more].concat());
     start(&["2", "--width", "64"]).unwrap();
     let (picture, table) = (folder.0.join("frame_0001.png"), folder.bytes("frames.csv"));

@@ -27,7 +27,7 @@ fn particles_outside_the_domain_are_named() {
     }
     // In a run, the state before the frame stays.
     let folder = Folder::new("outside");
-    let text = format!("dx = 0.1\ncfl = 1e9\n{BODY}{OF}velocity = [1e7, 0.0, 0.0]\n");
+    let text = format!("grid.dx = 0.1\ntime.cfl = 1e9\n{BODY}{OF}velocity = [1e7, 0.0, 0.0]\n");
     let scene = folder.write("scene.toml", &text);
     let error = folder.run(&["--scene", &scene, "--frames", "3"]).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(StepError::Particle { .. })), "{error}");
@@ -37,7 +37,7 @@ fn particles_outside_the_domain_are_named() {
 #[test]
 fn steps_that_are_too_long_or_too_short_are_refused() {
     let folder = Folder::new("step");
-    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.1\n{BODY}{OF}"));
     let run = |dt: &str| folder.run(&["--scene", &scene, "--frames", "1", "--dt", dt]);
     for (dt, length) in [("0.05", 0.05), ("1e-20", 1e-20)] {
         let error = run(dt).unwrap_err();

@@ -1,7 +1,7 @@
 //! Meshes that are no solids, of bodies and of colliders.
 
-use examples_common::Failure;
-use examples_common::closed::MeshFault;
+use examples_run::Failure;
+use examples_scene::closed::MeshFault;
 use mpm::fault::SceneError;
 
 use super::Folder;
@@ -24,10 +24,10 @@ const FLAT: [&str; 3] = [
 /// The fault of a surface as that of body 0 or of collider 0.
 fn fault(folder: &Folder, table: &str, surface: &str) -> (Failure, bool) {
     folder.write("solid.obj", surface);
-    let mesh = "mesh = { file = \"solid.obj\" }\n";
+    let mesh = "mesh = \"solid.obj\"\n";
     let text = match table {
-        "body" => format!("dx = 0.1\n[[body]]\n{mesh}{OF}"),
-        _ => format!("dx = 0.1\n{BODY}{OF}[[collider]]\n{mesh}"),
+        "body" => format!("grid.dx = 0.1\n[[body]]\n{mesh}{OF}"),
+        _ => format!("grid.dx = 0.1\n{BODY}{OF}[[obstacle]]\n{mesh}"),
     };
     let scene = folder.write("scene.toml", &text);
     let error = folder.run(&["--scene", &scene, "--frames", "1"]).unwrap_err();
@@ -50,7 +50,7 @@ fn source(error: &Failure) -> &MeshFault {
 #[test]
 fn surfaces_that_are_no_solids_are_refused() {
     let folder = Folder::new("mesh");
-    for table in ["body", "collider"] {
+    for table in ["body", "obstacle"] {
         let (error, named) = fault(&folder, table, OPEN);
         let MeshFault::Open { edge, count: 1, .. } = source(&error) else { panic!("{error}") };
         assert!(named && [[0, 2], [0, 3], [2, 3]].contains(edge), "{error}");
@@ -75,7 +75,7 @@ fn surfaces_that_are_no_solids_are_refused() {
 #[test]
 fn missing_meshes_are_named() {
     let folder = Folder::new("missing-mesh");
-    let scene = folder.write("scene.toml", &format!("[[body]]\nmesh = {{ file = \"open.obj\" }}\n{OF}"));
+    let scene = folder.write("scene.toml", &format!("[[body]]\nmesh = \"open.obj\"\n{OF}"));
     let error = folder.run(&["--scene", &scene]).unwrap_err();
     assert!(
         matches!(error.downcast_ref(), Some(SceneError::Mesh { source: MeshFault::Read(_), .. })),

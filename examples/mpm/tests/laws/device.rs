@@ -1,8 +1,8 @@
 //! Steps on a device: those of the CPU, with counted transfers.
 
 use clap::Parser;
-use coarsen::Waits;
-use examples_common::device::opencl;
+use coarsen::backend::Backend;
+use examples_run::device::opencl;
 use mpm::options::Options;
 use mpm::rows::Row;
 

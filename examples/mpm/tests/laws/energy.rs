@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use coarsen::Objective;
 use coarsen::elastic::{Density, FixedCoRotated};
+use coarsen::node_embedding::Embedded;
 use coarsen::optimize::{check_gradient, check_hessian};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
@@ -261,7 +262,7 @@ fn embedded_levels_are_those_of_the_particles() {
                 }
             }
         }
-        let (found, nodes) = (m.matrix(level).unwrap(), m.state(level - 1).unwrap().nodes());
+        let (found, nodes) = (m.matrix(level).unwrap(), m.state::<Embedded>(level - 1).unwrap().nodes());
         assert_eq!(found.pattern().len(), expected.len());
         let most = found.values().iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         for row in 0..found.pattern().rows() {

@@ -9,7 +9,7 @@ use mpm::energy::Memory;
 use mpm::material::Plasticity;
 use mpm::options::Options;
 use mpm::particles::{IDENTITY, Matrix, mul};
-use mpm::scene::SceneChoice;
+use mpm::scene::Setting;
 use mpm::seed::Seeds;
 use mpm::solver::Minimizer;
 use mpm::state::State;
@@ -19,21 +19,21 @@ use super::Folder;
 
 /// Two boxes that hit a plane: one yields, one is granular.
 const CRUSHED: &str = r#"
-dx = 0.1
-dt = 0.02
-rate = 50.0
+grid.dx = 0.1
+time.dt = 0.02
+time.rate = 50.0
 
 [[body]]
 shape = { box = { low = [-0.3, 0.12, -0.2], high = [0.3, 0.4, 0.2] } }
-of = { density = 2000.0, young = 1e6, poisson = 0.4, yield_stress = 2e4 }
+material = { density = 2000.0, young = 1e6, poisson = 0.4, yield_stress = 2e4 }
 velocity = [0.0, -3.0, 0.0]
 
 [[body]]
 shape = { box = { low = [1.7, 0.12, -0.2], high = [2.3, 0.4, 0.2] } }
-of = { density = 1000.0, young = 1e5, poisson = 0.3, granular = [0.99, 1.001] }
+material = { density = 1000.0, young = 1e5, poisson = 0.3, granular = [0.99, 1.001] }
 velocity = [0.0, -3.0, 0.0]
 
-[[collider]]
+[[obstacle]]
 shape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }
 kind = "sticky"
 "#;
@@ -115,8 +115,7 @@ fn granular_stretches_are_clamped() {
 #[test]
 fn steps_end_with_the_flow_of_each_body() {
     let folder = Folder::new("flow");
-    let scene: SceneChoice = folder.write("crushed.toml", CRUSHED).parse().unwrap();
-    let setting = scene.setting(None, 1, None).unwrap();
+    let setting = Setting::read(&folder.write("crushed.toml", CRUSHED), None, 1, None).unwrap();
     let (particles, bodies) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
     let obstacles = &Obstacle::all(&setting.collider, setting.dx).unwrap()[..];
     let minimizer = Minimizer::new(&Options::parse_from(["mpm"]).method, Cpu::<f64>::new());

@@ -10,7 +10,7 @@ use mpm::constraints::Constraints;
 use mpm::energy::{Given, Increment};
 use mpm::grid::{self, Grid};
 use mpm::particles::{IDENTITY, mul};
-use mpm::scene::SceneChoice;
+use mpm::scene::Setting;
 use mpm::seed::Seeds;
 // ANCHOR_END: uses
 
@@ -19,8 +19,7 @@ use mpm::seed::Seeds;
 #[test]
 fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
     // ANCHOR: fill
-    let scene: SceneChoice = "scenes/jelly.toml".parse()?;
-    let setting = scene.setting(None, 1, None)?;
+    let setting = Setting::read("scenes/jelly.toml", None, 1, None)?;
     let (dx, gravity) = (2.0 * setting.dx, setting.gravity); // a coarse grid
     let (mut particles, bodies) = Seeds::new(&setting)?.fill(dx)?;
     let obstacles = Obstacle::all(&setting.collider, dx)?;

@@ -24,11 +24,11 @@ mod transfers;
 
 use std::path::PathBuf;
 
-use clap::Parser;
 use coarsen::elastic::Lame;
 use coarsen::prelude::*;
 use coarsen_core::SplitMix64;
-use examples_common::Failure;
+use examples_run::Failure;
+use examples_scene::options::parse;
 use mpm::material::Plasticity;
 use mpm::options::Options;
 use mpm::particles::{Body, IDENTITY, Particle};
@@ -91,7 +91,8 @@ impl Folder {
                 all.extend(default);
             }
         }
-        example::run(Cpu::new(), &Options::parse_from(all.iter().chain(arguments)))
+        let options: Options = parse(all.iter().chain(arguments))?;
+        example::run(Cpu::new(), &options)
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {

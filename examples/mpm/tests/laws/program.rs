@@ -17,7 +17,7 @@ fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn the_program_says_what_it_does_and_what_is_wrong() {
     let folder = Folder::new("program");
-    let scene = folder.write("scene.toml", &format!("dx = 0.1\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.1\n{BODY}{OF}"));
     let (code, text) = run(&folder, &["--scene", &scene, "--frames", "1"]);
     assert!(code == Some(0) && text.contains("bodies: 1, dx = 1.0000e-1 m, on cpu"), "{text}");
     let (code, text) = run(&folder, &["--scene", &scene, "--backend", "cuda"]);
@@ -48,7 +48,7 @@ fn frames_are_reported_and_unconverged_steps_have_an_exit_code() {
 #[test]
 fn many_particles_are_announced() {
     let folder = Folder::new("many");
-    let scene = folder.write("scene.toml", &format!("dx = 0.0105\n{BODY}{OF}"));
+    let scene = folder.write("scene.toml", &format!("grid.dx = 0.0105\n{BODY}{OF}"));
     let (code, text) = run(&folder, &["--scene", &scene, "--frames", "0"]);
     assert_eq!(code, Some(0), "{text}");
     let count: usize = text["particles: ".len()..].split(',').next().unwrap().parse().unwrap();

@@ -1,7 +1,7 @@
 //! Whole simulations: laws of motion, repetition, continuation.
 
 use coarsen::prelude::*;
-use examples_common::files::read_state;
+use examples_run::files::read_state;
 use mpm::rows::Row;
 use mpm::state::State;
 
@@ -10,13 +10,13 @@ use super::Folder;
 /// A soft ball and a box of another material, in the scene file of all runs here.
 const BALL: &str = r#"
 gravity = [0.0, -9.8, 0.0]
-dx = 0.1
-dt = 0.02
-frames = 4
+grid.dx = 0.1
+time.dt = 0.02
+time.frames = 4
 
 [[body]]
 shape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 0.25 } }
-of = { density = 1000.0, young = 5e4, poisson = 0.3, per_cell = 8 }
+material = { density = 1000.0, young = 5e4, poisson = 0.3, per_cell = 8 }
 velocity = [0.5, 0.0, 0.0]
 "#;
 
@@ -24,19 +24,19 @@ velocity = [0.5, 0.0, 0.0]
 const MORE: &str = r#"
 [[body]]
 shape = { box = { low = [-0.3, 0.12, -0.2], high = [0.3, 0.4, 0.2] } }
-of = { density = 2000.0, young = 1e6, poisson = 0.4, yield_stress = 2e4 }
+material = { density = 2000.0, young = 1e6, poisson = 0.4, yield_stress = 2e4 }
 
-[[collider]]
+[[obstacle]]
 shape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }
 kind = "separating"
 
-[[collider]]
+[[obstacle]]
 shape = { capsule = { from = [-0.4, 0.8, 0.0], to = [-0.4, 1.2, 0.0], radius = 0.25 } }
 motion = [{ until = 1.0, velocity = [1.0, 0.0, 0.0], rate = 90.0 }]
 
 [[emitter]]
 shape = { sphere = { centre = [0.1, 1.6, 0.1], radius = 0.12 } }
-of = { material = "tissue", granular = [0.99, 1.001] }
+material = { name = "tissue", granular = [0.99, 1.001] }
 velocity = [0.0, -1.0, 0.0]
 until = 0.1
 "#;
@@ -44,12 +44,12 @@ until = 0.1
 /// A box above the plane y = -1 cm, which moves at 1 m/s along it.
 const SLED: &str = r#"
 gravity = [0.0, -9.8, 0.0]
-dx = 0.1
-dt = 0.01
+grid.dx = 0.1
+time.dt = 0.01
 
 [[body]]
 shape = { box = { low = [0.0, 0.0, 0.0], high = [0.3, 0.2, 0.2] } }
-of = { density = 1000.0, young = 1e5, poisson = 0.2 }
+material = { density = 1000.0, young = 1e5, poisson = 0.2 }
 velocity = [1.0, 0.0, 0.0]
 
 "#;
@@ -87,8 +87,8 @@ fn bodies_fall_freely() {
 #[test]
 fn steel_does_not_hang_in_the_air() {
     let lying = "[[body]]\nshape = { box = { low = [1.0, 0.0, -0.2], high = [1.4, 0.3, 0.2] } }\n\
-                 of = { density = 1000.0, young = 5e4, poisson = 0.3 }\n\
-                 [[collider]]\nshape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }";
+                 material = { density = 1000.0, young = 5e4, poisson = 0.3 }\n\
+                 [[obstacle]]\nshape = { plane = { point = [0.0, 0.1, 0.0], normal = [0.0, 1.0, 0.0] } }";
     for (density, young) in [("7800.0", "2e11"), ("0.01", "5e4")] {
         let folder = Folder::new(&format!("steel-{young}"));
         let ball = BALL.replace("1000.0", density).replace("5e4", young);
@@ -108,9 +108,9 @@ fn steel_does_not_hang_in_the_air() {
 #[test]
 fn steps_move_what_is_held() {
     let folder = Folder::new("rod");
-    let rod = "gravity = [0.0, -9.8, 0.0]\ndx = 0.1\ndt = 0.02\n[[body]]\n\
+    let rod = "gravity = [0.0, -9.8, 0.0]\ngrid.dx = 0.1\ntime.dt = 0.02\n[[body]]\n\
                shape = { box = { low = [0.0, 0.0, 0.0], high = [0.6, 0.2, 0.2] } }\n\
-               of = { density = 7800.0, young = 2e11, poisson = 0.3 }\n[[collider]]\n\
+               material = { density = 7800.0, young = 2e11, poisson = 0.3 }\n[[obstacle]]\n\
                shape = { box = { low = [-0.1, -0.1, -0.1], high = [0.1, 0.3, 0.3] } }";
     let scene = folder.write("rod.toml", rod);
     let rows = folder.run(&["--scene", &scene, "--frames", "2", "--solver", "pn-pcg"]).unwrap();
@@ -179,10 +179,10 @@ fn steps_are_as_long_as_the_speed_allows() {
 
 /// A slab that rubs, as a mesh.
 const RUBBING: &str = r#"
-[[collider]]
+[[obstacle]]
 kind = "slip"
 friction = 0.3
-mesh = { file = "floor.obj" }
+mesh = "floor.obj"
 "#;
 
 /// A whole simulation with all kinds of colliders has the same bits with 1, 2 and 7 threads.
@@ -224,8 +224,8 @@ fn continued_runs_have_the_same_bits() {
 fn frames_and_view_may_change_in_a_run() {
     let folder = Folder::new("more-frames");
     let whole = Folder::new("all-frames");
-    let long = BALL.replace("frames = 4", "frames = 3");
-    let scene = folder.write("ball.toml", &long.replace("frames = 3", "frames = 1"));
+    let long = BALL.replace("time.frames = 4", "time.frames = 3");
+    let scene = folder.write("ball.toml", &long.replace("time.frames = 3", "time.frames = 1"));
     folder.run(&["--scene", &scene]).unwrap();
     folder.write("ball.toml", &format!("{long}[view]\nazimuth = 40.0\n"));
     assert_eq!(folder.run(&["--scene", &scene, "--resume"]).unwrap().len(), 4);
@@ -300,7 +300,7 @@ fn inner_iterations_are_those_on_the_grid() {
 #[test]
 fn steps_without_unknowns_converge() {
     let folder = Folder::new("held");
-    let held = "[[collider]]\ngone = 0.06\nshape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 2.0 } }";
+    let held = "[[obstacle]]\ngone = 0.06\nshape = { sphere = { centre = [0.0, 1.0, 0.0], radius = 2.0 } }";
     let scene = folder.write("held.toml", &format!("{BALL}{held}"));
     for solver in ["auto", "hot"] {
         let rows = folder.run(&["--scene", &scene, "--solver", solver]).unwrap();
@@ -318,7 +318,7 @@ fn friction_slows_what_slides() {
     let run = |floor: &str, collider: &str| {
         let folder = Folder::new("rub");
         folder.write("floor.obj", floor);
-        let scene = folder.write("rub.toml", &format!("{SLED}[[collider]]\nkind = \"slip\"\n{collider}"));
+        let scene = folder.write("rub.toml", &format!("{SLED}[[obstacle]]\nkind = \"slip\"\n{collider}"));
         let rows = folder.run(&["--scene", &scene, "--frames", "5", "--tolerance", "1e-6"]).unwrap();
         check_balance(&rows, 1e-2);
         let mass = rows[0].momentum[0];
@@ -333,7 +333,7 @@ fn friction_slows_what_slides() {
     let belt = format!("{plane}friction = 0.2\nmotion = [{{ until = 9.0, velocity = [2.0, 0.0, 0.0] }}]");
     let (gained, pressed) = run("", &belt);
     assert!((gained / (0.2 * pressed) - 1.0).abs() < 0.15, "{gained} {pressed}");
-    let (mesh, _) = run(FLOOR, "friction = 0.2\nmesh = { file = \"floor.obj\" }");
+    let (mesh, _) = run(FLOOR, "friction = 0.2\nmesh = \"floor.obj\"");
     assert!((mesh / slowed - 1.0).abs() < 0.05, "{mesh} {slowed}");
 }
 
@@ -357,7 +357,7 @@ fn a_body_between_two_walls_slips_along_their_edge() {
     let folder = Folder::new("walls");
     let wall = |normal: &str| {
         format!(
-            "[[collider]]\nkind = \"slip\"\nshape = {{ plane = {{ point = [0.0, 2.0, 0.0], normal = {normal} }} }}\n"
+            "[[obstacle]]\nkind = \"slip\"\nshape = {{ plane = {{ point = [0.0, 2.0, 0.0], normal = {normal} }} }}\n"
         )
     };
     let walls = wall("[0.0, 1.0, 0.0]") + &wall("[0.0, 0.0, 1.0]").replace("2.0, 0.0]", "2.0, 2.0]");
@@ -380,8 +380,9 @@ fn a_body_between_two_walls_slips_along_their_edge() {
 #[test]
 fn a_body_deep_in_a_wall_slips() {
     let folder = Folder::new("deep");
-    let wall = "[[collider]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
-    let scene = folder.write("deep.toml", &format!("{BALL}{wall}").replace("dx = 0.1", "dx = 0.05"));
+    let wall = "[[obstacle]]\nkind = \"slip\"\nshape = { plane = { point = [0.0, 1.0, 0.0], normal = [0.0, 1.0, 0.0] } }";
+    let scene =
+        folder.write("deep.toml", &format!("{BALL}{wall}").replace("grid.dx = 0.1", "grid.dx = 0.05"));
     for solver in ["hot", "hot-quadratic", "pn-mgpcg"] {
         let arguments = ["--scene", &scene, "--solver", solver, "--frames", "2", "--tolerance", "1e-9"];
         let rows = folder.run(&arguments).unwrap_or_else(|error| panic!("{solver}: {error}"));

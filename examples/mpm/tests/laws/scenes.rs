@@ -1,12 +1,12 @@
 //! Built-in scenes, and files of rows and points.
 
 use coarsen::mesh::{Format, parse};
-use examples_common::files::{Record, read, write};
+use examples_run::files::{Record, read, write};
 use mpm::collider::Obstacle;
 use mpm::material::{Material, Preset};
 use mpm::output::{ply, view, vtk};
 use mpm::rows::{Row, Summary, rises};
-use mpm::scene::SceneChoice;
+use mpm::scene::Setting;
 use mpm::seed::Seeds;
 use mpm::state::State;
 
@@ -33,8 +33,7 @@ fn scenes_have_the_size_of_the_paper() {
         if name == "armacat" && data.is_none() {
             continue;
         }
-        let scene: SceneChoice = name.parse().unwrap();
-        let setting = scene.setting(None, 1, data.as_deref()).unwrap();
+        let setting = Setting::read(name, None, 1, data.as_deref()).unwrap();
         let found = Seeds::new(&setting).unwrap().count(setting.dx).unwrap() / 1e3;
         assert!((found / thousands - 1.0).abs() < share, "{name}: {found}");
     }
@@ -103,11 +102,21 @@ fn scenes_run() {
     }
 }
 
+/// The scene of the book runs.
+#[test]
+fn the_scene_of_the_page_runs() {
+    let page = include_str!("../../../../book/src/guides/scenes.md");
+    let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# mpm\n")).expect("a listing");
+    let folder = Folder::new("page");
+    let rows = folder.run(&[&folder.write("scene.toml", text), "--frames", "2", "--width", "32"]).unwrap();
+    assert!(rows.len() == 3 && rows[2].converged == rows[2].steps);
+}
+
 /// Without a view, pictures show the particles, the colliders, and the ground onto which bodies fall.
 #[test]
 fn a_view_shows_where_bodies_fall() {
-    let scene: SceneChoice = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/jelly.toml").parse().unwrap();
-    let setting = scene.setting(None, 1, None).unwrap();
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/jelly.toml");
+    let setting = Setting::read(scene, None, 1, None).unwrap();
     let (particles, _) = Seeds::new(&setting).unwrap().fill(setting.dx).unwrap();
     let obstacles = Obstacle::all(&setting.collider, setting.dx).unwrap();
     let [low, high] = view(&setting, &obstacles, &particles).corners.unwrap();

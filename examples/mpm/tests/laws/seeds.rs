@@ -4,7 +4,7 @@ use std::path::Path;
 
 use coarsen::mesh::{Format, Mesh, parse};
 use coarsen_core::SplitMix64;
-use examples_common::closed::{Closed, MeshFault};
+use examples_scene::closed::{Closed, MeshFault};
 use mpm::material::Material;
 use mpm::scene::{Body, Emitter, Setting};
 use mpm::seed::{Seeds, emit};
@@ -15,7 +15,7 @@ fn material() -> Material {
 }
 
 fn body(shape: Shape) -> Body {
-    Body { shape: Some(shape), of: material(), ..Body::default() }
+    Body { shape: Some(shape), material: material(), ..Body::default() }
 }
 
 /// The volume of the particles is that of the shape, up to the lattice.
@@ -130,7 +130,7 @@ fn open_and_inverted_surfaces_are_refused() {
 fn emitters_flow_evenly() {
     let emitter = Emitter {
         shape: Shape::Sphere { centre: [0.0; 3], radius: 0.3 },
-        of: material(),
+        material: material(),
         velocity: [0.0, -2.0, 0.0],
         until: 0.5,
         swing: [0.0; 3],

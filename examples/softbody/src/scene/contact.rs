@@ -7,8 +7,8 @@ use coarsen_contact::{
     BodyContact, ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape as _, Spin, clearance,
 };
 
+use super::Setting;
 use super::error::SceneError;
-use super::setting::Setting;
 use super::world::Shape;
 use crate::options::{Contact, Method};
 use crate::part::{Part, Surface};
@@ -65,7 +65,7 @@ impl Touching<'_> {
         let stiffness = self.setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let mut parts = Vec::new();
         for (index, solid) in self.setting.obstacle.iter().enumerate() {
-            let make = || Obstacle::new(n, solid.shape(0.0)?, stiffness);
+            let make = || Obstacle::new(n, solid.grown(0.0)?, stiffness);
             let fault = |source| SceneError::Obstacle { index, source };
             let friction = make().and_then(|rough| self.friction(rough));
             parts.push(Part::Obstacle(make().map_err(fault)?));
@@ -105,7 +105,7 @@ impl Touching<'_> {
         let mut parts = Vec::new();
         for (index, solid) in setting.obstacle.iter().enumerate() {
             let fault = |source| SceneError::Obstacle { index, source };
-            let shape = solid.shape(0.0).map_err(fault)?;
+            let shape = solid.grown(0.0).map_err(fault)?;
             if let Some(node) = at.iter().position(|x| shape.distance(*x) <= 0.0) {
                 let depth = -shape.distance(at[node]);
                 let (body, node) = self.body(node);
@@ -113,7 +113,7 @@ impl Touching<'_> {
             }
             // An edge between nodes outside of a plane is outside.
             let list = if solid.radius().is_some() { &edges[..] } else { &[] };
-            let make = || Obstacle::with_law(n, solid.shape(0.0)?, law)?.edges(list, at.as_flattened());
+            let make = || Obstacle::with_law(n, solid.grown(0.0)?, law)?.edges(list, at.as_flattened());
             let friction = make().and_then(|rough| self.friction(rough));
             let obstacle = make().map_err(fault)?;
             if let Some([node, _]) = obstacle.inside(at.as_flattened()) {

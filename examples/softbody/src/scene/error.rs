@@ -1,8 +1,5 @@
 //! Errors of scenes.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
-
 use coarsen::AnyError;
 use coarsen::elastic::BodyError;
 use coarsen_contact::{ContactError, Pair};
@@ -12,173 +9,69 @@ use crate::meshes::{MeshChoice, MeshFault};
 /// A scene that cannot be read or is not valid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SceneError {
-    /// A file that cannot be read.
+    /// A file that cannot be read, or a key with a fault.
+    #[error(transparent)]
+    Scene(#[from] examples_scene::SceneError),
+    /// An attachment of a node that does not exist.
     #[error(
-        "{}: cannot be read ({kind}); a scene is swing, pile, twist, pachinko, hang or a TOML file",
-        file.display()
+        "attachment {index} (from 0) refers to node {found}, but there are only {count}, numbered from 0"
     )]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// The error of the operating system.
-        kind: ErrorKind,
-    },
-    /// A file that is not a scene; the error contains the line, the column and what was expected there.
-    #[error("{}: {what}", file.display())]
-    Format {
-        /// The file.
-        file: PathBuf,
-        /// The message of the parser, with the line.
-        what: toml::de::Error,
-    },
-    /// A scene without bodies.
-    #[error("the scene has no bodies; add a table [[body]]")]
-    Empty,
-    /// A number outside its range.
-    #[error("{table} {index} (from 0): {key} is {found}, but must be {range}")]
-    Value {
-        /// `body`, `attachment` or `obstacle`.
-        table: &'static str,
-        /// Which one.
-        index: usize,
-        /// The key.
-        key: &'static str,
-        /// The value.
-        found: f64,
-        /// The values allowed.
-        range: &'static str,
-    },
-    /// An attachment of a body or a node that does not exist.
-    #[error(
-        "attachment {index} (from 0) refers to {what} {found}, but there are only {count}, numbered from 0"
-    )]
-    Missing {
-        /// Which attachment.
-        index: usize,
-        /// `body` or `node`.
-        what: &'static str,
-        /// The index that was given.
-        found: usize,
-        /// The number of bodies or nodes.
-        count: usize,
-    },
+    Missing { index: usize, found: usize, count: usize },
     /// An attachment without nodes.
     #[error(
         "attachment {index} (from 0) holds no nodes; its box or list is empty, in coordinates of the scene"
     )]
-    Nothing {
-        /// Which attachment.
-        index: usize,
-    },
+    Nothing { index: usize },
     /// A node in two attachments at a time.
     #[error(
         "attachments {first} and {second} (from 0) both hold node {node} of body {body} in frame {frame}; a node \
          can have one attachment at a time: change nodes, from or until"
     )]
-    Twice {
-        /// One attachment.
-        first: usize,
-        /// The other attachment.
-        second: usize,
-        /// The body.
-        body: usize,
-        /// The node, from 0 within the body.
-        node: usize,
-        /// The first frame in which both hold the node.
-        frame: usize,
-    },
+    Twice { first: usize, second: usize, body: usize, node: usize, frame: usize },
     /// A material of solids for a mesh of triangles.
     #[error(
         "body {index} (from 0): the mesh {mesh} has no tetrahedra, which its material needs; use mass-spring"
     )]
-    Surface {
-        /// Which body.
-        index: usize,
-        /// Its mesh.
-        mesh: MeshChoice,
-    },
+    Surface { index: usize, mesh: MeshChoice },
     /// A mesh that cannot be simulated.
     #[error(transparent)]
     Mesh(#[from] MeshFault),
     /// A body whose elements or moduli are not valid.
     #[error("body {index} (from 0): {source}")]
-    Body {
-        /// Which body.
-        index: usize,
-        /// What is wrong with it.
-        source: BodyError,
-    },
+    Body { index: usize, source: BodyError },
     /// An obstacle that is not valid.
     #[error("obstacle {index} (from 0): {source}")]
-    Obstacle {
-        /// Which obstacle.
-        index: usize,
-        /// What is wrong with it.
-        source: ContactError,
-    },
+    Obstacle { index: usize, source: ContactError },
     /// A sheet in a scene with contact between bodies by penalties.
     #[error(
-        "body {index} (from 0) is a sheet, which penalties keep from no body; use --contact barrier, or set contact = \
+        "body {index} (from 0) is a sheet, which penalties keep from no body; use --contact barrier, or set contact.bodies = \
          false to let bodies pass through each other"
     )]
-    NoContact {
-        /// Which body.
-        index: usize,
-    },
+    NoContact { index: usize },
     /// A body whose parts have no distance at rest.
     #[error(
         "body {index} (from 0) touches itself at rest: {pair} are {distance:.1e} m apart, so that barriers have no room; \
-         merge nodes at the same place (--weld), move the parts apart, or set contact = false"
+         merge nodes at the same place (--weld), move the parts apart, or set contact.bodies = false"
     )]
-    Touches {
-        /// Which body.
-        index: usize,
-        /// The parts; nodes from 0 within the body.
-        pair: Pair,
-        /// Their distance.
-        distance: f64,
-    },
+    Touches { index: usize, pair: Pair, distance: f64 },
     /// A node inside an obstacle.
     #[error(
         "at the start, node {node} of body {body} (from 0) is {depth:.3e} m inside obstacle {obstacle}; move one of \
          them, or use --contact penalty"
     )]
-    Inside {
-        /// The body.
-        body: usize,
-        /// The node, from 0 within the body.
-        node: usize,
-        /// Its depth.
-        depth: f64,
-        /// The obstacle.
-        obstacle: usize,
-    },
+    Inside { body: usize, node: usize, depth: f64, obstacle: usize },
     /// An edge inside an obstacle.
     #[error(
         "at the start, an edge at node {node} of body {body} (from 0) is inside obstacle {obstacle}; move one of them, or use \
          --contact penalty"
     )]
-    Dips {
-        /// The body.
-        body: usize,
-        /// The node, from 0 within the body.
-        node: usize,
-        /// The obstacle.
-        obstacle: usize,
-    },
+    Dips { body: usize, node: usize, obstacle: usize },
     /// Bodies that intersect.
     #[error(
         "at the start, bodies {first} and {second} (from 0) intersect: node {node} of body {first} is on an edge that \
          crosses the surface, or inside body {second}; move them apart, or use --contact penalty"
     )]
-    Intersect {
-        /// One body.
-        first: usize,
-        /// The other body, or the same one.
-        second: usize,
-        /// A node of the first one.
-        node: usize,
-    },
+    Intersect { first: usize, second: usize, node: usize },
     /// Bodies that cannot touch each other.
     #[error(transparent)]
     Contact(#[from] ContactError),

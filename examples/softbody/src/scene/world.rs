@@ -7,15 +7,16 @@ use std::ops::Range;
 use coarsen::elastic::{Attachments, Total};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
-use examples_common::closed::open_edge;
-use examples_common::stage::unit;
+use examples_scene::Attachment;
+use examples_scene::closed::open_edge;
+use examples_scene::shape::unit;
 
 use super::contact::Touching;
 use super::error::SceneError;
-use super::setting::{Attachment, Body, Pick, Setting};
+use super::{Body, Setting};
 use crate::bodies::Bodies;
 use crate::holds::Hold;
-use crate::material::{Material, Moduli, THICKNESS, masses};
+use crate::material::{Material, THICKNESS, masses};
 use crate::meshes::MeshChoice;
 use crate::options::Method;
 use crate::part::Part;
@@ -60,13 +61,11 @@ impl Setting {
         let mut meshes: Vec<Mesh> = Vec::new();
         for (index, body) in self.body.iter().enumerate() {
             let known = self.body[..index].iter().position(|other| other.mesh == body.mesh);
-            let mesh = match (known, &body.mesh) {
-                (Some(known), _) => meshes[known].clone(),
-                (None, Some(choice)) if self.weld => choice.load()?.welded().0,
-                (None, Some(choice)) => choice.load()?,
-                (None, None) => MeshChoice::Bar(1).load()?,
-            };
-            meshes.push(mesh);
+            meshes.push(match known {
+                Some(known) => meshes[known].clone(),
+                None if self.weld => body.mesh.load()?.welded().0,
+                None => body.mesh.load()?,
+            });
         }
         Ok(meshes)
     }
@@ -75,7 +74,7 @@ impl Setting {
     pub(crate) fn hollow(&self, meshes: &[Mesh]) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         for (body, mesh) in self.body.iter().zip(meshes) {
-            let MeshChoice::File(file) = body.mesh.as_ref().unwrap_or(&MeshChoice::Bar(1)) else { continue };
+            let MeshChoice::File(file) = &body.mesh else { continue };
             if mesh.tetrahedra.is_empty() && open_edge(&mesh.triangles).is_none() {
                 let note = format!(
                     "{}: a closed surface of {} triangles without tetrahedra is simulated as a hollow shell of springs, {} m \
@@ -106,16 +105,12 @@ impl World {
             let mesh = placed(body, mesh.clone(), top);
             top = mesh.bounds()[1][1];
             let material = body.material.unwrap_or_else(|| Material::fitting(&mesh));
-            let moduli = Moduli { young: young(body), poisson: body.poisson.unwrap_or(0.0) };
-            let side = body.mesh.as_ref().and_then(MeshChoice::side);
-            let energy = material.energy(&mesh, side, moduli);
+            let energy = material.energy(&mesh, body.mesh.side(), body.moduli);
             let energy = energy.map_err(|source| SceneError::Body { index, source })?;
-            let none =
-                || SceneError::Surface { index, mesh: body.mesh.clone().unwrap_or(MeshChoice::Bar(1)) };
-            energies.push(energy.ok_or_else(none)?);
-            weights.extend(masses(&mesh, body.density.unwrap_or(1.0)));
-            velocities.resize(velocities.len() + mesh.positions.len(), body.velocity);
-            stiffest = stiffest.max(young(body) * thickness(&mesh, edge(&mesh)));
+            energies.push(energy.ok_or_else(|| SceneError::Surface { index, mesh: body.mesh.clone() })?);
+            weights.extend(masses(&mesh, body.density));
+            velocities.resize(velocities.len() + mesh.positions.len(), body.placed.velocity);
+            stiffest = stiffest.max(body.moduli.young * thickness(&mesh, edge(&mesh)));
 
             let first = whole.positions.len() as u32;
             let triangles = mesh.surface().into_iter().map(|t| t.map(|v| first + v)).collect();
@@ -134,12 +129,15 @@ impl World {
         parts.extend(contacts);
         let hold = |(index, attachment): (usize, &Attachment)| {
             let body = &setting.body[attachment.body];
-            let size = thickness(&meshes[attachment.body], body.size);
-            hold(index, attachment, &shapes[attachment.body], PIN * young(body) * size, &whole.positions)
+            let mesh = &meshes[attachment.body];
+            let size = thickness(mesh, body.placed.size.unwrap_or_else(|| longest(mesh)));
+            let stiffness = PIN * body.moduli.young * size;
+            hold(index, attachment, &shapes[attachment.body], stiffness, &whole.positions)
         };
-        let holds: Vec<Hold> = setting.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
+        let holds: Vec<Hold> =
+            setting.scene.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
         check_holds(&holds, setting, &shapes)?;
-        let (forces, gravity) = (Total::new(parts)?, setting.gravity.unwrap_or_default());
+        let (forces, gravity) = (Total::new(parts)?, setting.scene.gravity);
         Ok(Self {
             positions: whole.positions,
             velocities,
@@ -153,8 +151,10 @@ impl World {
     }
 }
 
-fn young(body: &Body) -> f64 {
-    body.young.unwrap_or(1.0)
+/// The longest side of a mesh.
+fn longest(mesh: &Mesh) -> f64 {
+    let [low, high] = mesh.bounds();
+    sub(high, low).into_iter().fold(0.0, f64::max)
 }
 
 /// The length of a solid, or the thickness of a sheet.
@@ -175,8 +175,15 @@ fn edge(mesh: &Mesh) -> f64 {
 /// Moves the mesh of a body to its place in the scene; `top` is the height of the highest point of the
 /// previous body.
 fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
-    let mut mesh = mesh.scaled(body.size);
-    for (axis, angle) in body.rotate.into_iter().enumerate() {
+    let Body { mesh: choice, placed, .. } = body;
+    // What is generated has a place only here; a file keeps its own unless the scene says otherwise.
+    let of_file = choice.is_file();
+    let mut mesh = match placed.size {
+        Some(size) if of_file => mesh.scaled(1.0).scaled(size),
+        None if of_file => mesh,
+        size => mesh.scaled(size.unwrap_or(1.0)),
+    };
+    for (axis, angle) in placed.rotate.into_iter().enumerate() {
         let (sin, cos) = angle.to_radians().sin_cos();
         let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
         mesh.positions
@@ -184,8 +191,11 @@ fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
             .for_each(|p| (p[a], p[b]) = (cos * p[a] - sin * p[b], sin * p[a] + cos * p[b]));
     }
     let [low, high] = mesh.bounds();
-    let mut shift: [f64; 3] = std::array::from_fn(|k| body.centre[k] - 0.5 * (low[k] + high[k]));
-    shift[1] = body.above.map_or(shift[1], |gap| top + gap - low[1]);
+    let centre = placed.centre.or((!of_file).then_some([0.0; 3]));
+    let mut shift: [f64; 3] = std::array::from_fn(|k| {
+        centre.map_or(0.0, |centre| centre[k] - 0.5 * (low[k] + high[k])) + placed.shift[k]
+    });
+    shift[1] = placed.above.map_or(shift[1], |gap| top + gap - low[1]);
     mesh.positions.iter_mut().for_each(|p| (0..3).for_each(|k| p[k] += shift[k]));
     mesh
 }
@@ -200,39 +210,9 @@ fn hold(
 ) -> Result<Hold, SceneError> {
     let Range { start, end } = shape.nodes;
     let own = &positions[start..end];
-    let numbers = 0..own.len() as u32;
-    let nodes: Vec<u32> = match &attachment.nodes {
-        Pick::Top(share) => {
-            let count = ((share * own.len() as f64).ceil() as usize).clamp(1, own.len());
-            let mut nodes: Vec<u32> = numbers.collect();
-            // Rotations cause round-off, so heights that differ by less than 1e-6 m count as equal.
-            let micro = |i: u32| own[i as usize].map(|c| (1e6 * c).round() as i64);
-            nodes.sort_by_key(|&i| (-micro(i)[1], micro(i)[0], micro(i)[2], i));
-            nodes.truncate(count);
-            nodes
-        }
-        Pick::Box([low, high]) => {
-            let inside = |i: &u32| (0..3).all(|k| (low[k]..=high[k]).contains(&own[*i as usize][k]));
-            numbers.filter(inside).collect()
-        }
-        Pick::Nearest(point) => {
-            let square = |i: u32| {
-                let d = sub(own[i as usize], *point);
-                dot(d, d)
-            };
-            numbers.min_by(|&i, &j| square(i).total_cmp(&square(j))).into_iter().collect()
-        }
-        Pick::List(list) => {
-            if let Some(&node) = list.iter().find(|&&i| i as usize >= own.len()) {
-                let (found, count) = (node as usize, own.len());
-                return Err(SceneError::Missing { index, what: "node", found, count });
-            }
-            let mut nodes = list.clone();
-            nodes.sort_unstable();
-            nodes.dedup();
-            nodes
-        }
-    };
+    let nodes = attachment.nodes.nodes(own, own, &[]);
+    let nodes =
+        nodes.map_err(|node| SceneError::Missing { index, found: node as usize, count: own.len() })?;
     if nodes.is_empty() {
         return Err(SceneError::Nothing { index });
     }
@@ -255,8 +235,9 @@ fn check_holds(holds: &[Hold], setting: &Setting, shapes: &[Shape]) -> Result<()
     for (second, hold) in holds.iter().enumerate() {
         for (first, other) in holds[..second].iter().enumerate() {
             let frame = hold.frames.start.max(other.frames.start);
-            let body = setting.attachment[second].body;
-            if frame >= hold.frames.end.min(other.frames.end) || setting.attachment[first].body != body {
+            let body = setting.scene.attachment[second].body;
+            if frame >= hold.frames.end.min(other.frames.end) || setting.scene.attachment[first].body != body
+            {
                 continue;
             }
             let known: HashSet<u32> = other.nodes.iter().copied().collect();

@@ -2,14 +2,15 @@
 
 use super::{Folder, check_balance, distance};
 use crate::scene::SceneError;
+use examples_scene::options::OptionsError;
 
-const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n";
+const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n";
 
 /// After the pins are removed in frame 3, the body falls.
 #[test]
 fn attachments_of_a_scene_file_come_and_go() {
     let folder = Folder::new("attachments");
-    let text = "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\n\n\
+    let text = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n\
                 [[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
                 [[attachment]]\nnodes = { list = [0] }\nfrom = 5\nvelocity = [0.0, 3.0, 0.0]\n";
     let scene = folder.write("scene.toml", text);
@@ -74,7 +75,7 @@ fn attachments_without_an_effect_are_refused() {
         ),
     ] {
         let error = run(&text).unwrap_err();
-        assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
+        assert!(error.is::<OptionsError>() || error.is::<SceneError>(), "{error}");
         let message = error.to_string();
         assert!(expected.iter().all(|word| message.contains(word)), "{text}\n{message}");
     }

@@ -2,7 +2,7 @@
 
 use coarsen::{StepFault, mesh};
 use coarsen_contact::Crossings;
-use examples_common::frames::Failed;
+use examples_run::frames::Failed;
 
 use super::{Folder, check_balance, distance};
 use crate::rows::Row;
@@ -12,7 +12,7 @@ use crate::scene::SceneError;
 const PRESSED: &str = "[[body]]\nmesh = \"bar:2\"\ncentre = [0.0, 0.15, 0.0]\n\n\
     [[body]]\nmesh = \"bar:2\"\ncentre = [0.05, 0.5, 0.02]\nrotate = [0.0, 80.0, 5.0]\n\
     velocity = [0.0, -3.0, 0.0]\n\n\
-    [[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+    [[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
 
 /// Two nodes with a third one between them, and one on each side.
 const SEAM: &str = "v 0 0 0\nv 1 0 0\nv 0.5 0 1\nv 0.5 0 0\nv 0.5 0 -1\n";
@@ -78,7 +78,7 @@ fn sheets_fall_on_bodies() {
     let folder = Folder::new("sheet");
     let text = "[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 0.2, 0.0]\n\n\
         [[body]]\nmesh = \"sheet:9\"\ncentre = [0.0, 0.36, 0.0]\nsize = 0.6\n\n\
-        [[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+        [[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     let (rows, counts) = crossed(&folder, text, "12", &["--dt", "0.0167"]);
     assert!(counts.iter().all(|count| *count == 0), "{counts:?}");
     assert!(rows[12].contacts > 0);
@@ -87,22 +87,25 @@ fn sheets_fall_on_bodies() {
     let error = folder.run(&["--scene", &scene, "--contact", "penalty", "--width", "0"]).unwrap_err();
     assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
     let message = error.to_string();
-    assert!(["body 1", "sheet", "contact = false"].iter().all(|word| message.contains(word)), "{message}");
+    assert!(
+        ["body 1", "sheet", "contact.bodies = false"].iter().all(|word| message.contains(word)),
+        "{message}"
+    );
 }
 
 /// Parts of a body that are near at rest do not repel: without gravity it does not move. A thickness of 0 is refused.
 #[test]
 fn a_body_at_rest_does_not_touch_itself() {
     let folder = Folder::new("alone");
-    let text = "contact = true\ngravity = [0.0, 0.0, 0.0]\n[[body]]\nmesh = \"bar:2\"\n";
+    let text = "contact.bodies = true\ngravity = [0.0, 0.0, 0.0]\n[[body]]\nmesh = \"bar:2\"\n";
     let (rows, _) = crossed(&folder, text, "2", &[]);
     assert!(rows.iter().all(|row| row.contacts == 0 && row.energy.abs() < 1e-9));
     assert!(distance(&folder.surface(0), &folder.surface(2)) < 1e-9);
-    let thick = crossed(&folder, &format!("contact_thickness = 0.13\n{text}"), "0", &[]).0;
+    let thick = crossed(&folder, &format!("contact.thickness = 0.13\n{text}"), "0", &[]).0;
     assert!(thick[0].contacts > 0 && thick[0].energy > 0.0);
-    let scene = folder.write("scene.toml", &format!("contact_thickness = 0.0\n{text}"));
+    let scene = folder.write("scene.toml", &format!("contact.thickness = 0.0\n{text}"));
     let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
-    assert!(error.to_string().contains("contact_thickness is 0"), "{error}");
+    assert!(error.to_string().contains("contact.thickness is 0"), "{error}");
 }
 
 /// Bodies whose surfaces cross, that are one inside the other, that nearly touch, or that are inside an obstacle.
@@ -121,8 +124,8 @@ fn starts_that_intersect_are_refused() {
         error.to_string()
     };
     let other = |rest: &str| format!("[[body]]\nmesh = \"bar:1\"\n{rest}\n");
-    let ball = "[[obstacle]]\nsphere = { centre = [0.5, 1.1, 0.1], radius = 0.1 }\n";
-    let between = "[[obstacle]]\nsphere = { centre = [-0.375, 1.125, 0.125], radius = 0.05 }\n";
+    let ball = "[[obstacle]]\nshape = { sphere = { centre = [0.5, 1.1, 0.1], radius = 0.1 } }\n";
+    let between = "[[obstacle]]\nshape = { sphere = { centre = [-0.375, 1.125, 0.125], radius = 0.05 } }\n";
     for (second, expected) in [
         (other("centre = [0.3, 1.2, 0.1]\nrotate = [0.0, 40.0, 0.0]"), &["bodies 0 and 1", "intersect"][..]),
         (other("centre = [0.01, 1.02, 0.01]\nsize = 0.1"), &["bodies 1 and 0", "intersect"]),
@@ -141,12 +144,12 @@ fn flat_triangles_are_accepted_without_contact() {
     let folder = Folder::new("flat");
     let mesh = folder.write("flat.obj", &format!("{SEAM}f 1 4 2\nf 1 2 3\nf 1 5 4\nf 4 5 2\n"));
     let body = format!("[[body]]\nmesh = \"{mesh}\"\nmaterial = \"mass-spring\"\ncentre = [0.0, 0.5, 0.0]\n");
-    let ground = "[[obstacle]]\nplane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+    let ground = "[[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     for text in [&body, &format!("{body}{ground}")] {
         let (rows, _) = crossed(&folder, text, "2", &[]);
         check_balance(&rows, 1e-3);
     }
-    let scene = folder.write("scene.toml", &format!("contact = true\n{body}"));
+    let scene = folder.write("scene.toml", &format!("contact.bodies = true\n{body}"));
     let error = folder.run(&["--scene", &scene, "--width", "0"]).unwrap_err();
     assert!(["body 0", "triangle 0"].iter().all(|word| error.to_string().contains(word)), "{error}");
 }
@@ -167,7 +170,7 @@ fn nodes_that_coincide_are_refused() {
     let message = error.to_string();
     let words = ["body 1", "vertex 0 and triangle 4, 3, 5", "merge nodes"];
     assert!(words.iter().all(|word| message.contains(word)), "{message}");
-    crossed(&folder, &format!("contact = false\n{text}"), "1", &[]);
+    crossed(&folder, &format!("contact.bodies = false\n{text}"), "1", &[]);
     let (rows, _) = crossed(&folder, &format!("weld = true\n{text}"), "1", &[]);
     assert!(rows[1].contacts == 0 && folder.surface(1).len() == 20 + 4);
 }

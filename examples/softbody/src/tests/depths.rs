@@ -11,8 +11,8 @@ fn friction_stops_bodies() {
     // It begins where the ground carries it: at the end of a barrier of a tenth of an edge, or at a small depth.
     let way = |contact: &str, friction: &str, height: f64| {
         let text = format!(
-            "[[body]]\nmesh = \"bar:1\"\nyoung = 1e6\ncentre = [0.0, {height}, 0.0]\nvelocity = [1.0, 0.0, 0.0]\n\n\
-             [[obstacle]]\nplane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }}\n"
+            "[[body]]\nmesh = \"bar:1\"\nmaterial = {{ young = 1e6 }}\ncentre = [0.0, {height}, 0.0]\nvelocity = [1.0, 0.0, 0.0]\n\n\
+             [[obstacle]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }} }}\n"
         );
         let scene = folder.write("slide.toml", &text);
         let fixed = ["--scene", &scene, "--frames", "20", "--dt", "0.01", "--width", "0"];
@@ -40,7 +40,7 @@ fn bodies_rub_each_other() {
     let folder = Folder::new("rub");
     let text = "[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 0.2, 0.0]\nvelocity = [1.0, 0.0, 0.0]\n\n\
         [[body]]\nmesh = \"bar:1\"\nsize = 0.5\ncentre = [0.01, 0.41, 0.01]\n\n\
-        [[obstacle]]\nplane = { point = [0.0, 0.05, 0.0], normal = [0.0, 1.0, 0.0] }\n";
+        [[obstacle]]\nshape = { plane = { point = [0.0, 0.05, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     let scene = folder.write("rub.toml", text);
     let way = |contact: &str, friction: &str| {
         let fixed = ["--scene", &scene, "--frames", "20", "--dt", "0.01", "--width", "0", "--young", "1e6"];

@@ -1,6 +1,6 @@
 //! What is said before a run, and how it ends.
 
-use examples_common::arguments::{Program, exit_code};
+use examples_run::arguments::{Program, exit_code};
 
 use super::*;
 use crate::scene::Setting;

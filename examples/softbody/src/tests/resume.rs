@@ -6,7 +6,7 @@ use crate::state::State;
 use crate::step::Stepper;
 use crate::{identity, run};
 use coarsen::prelude::*;
-use examples_common::files::{CheckpointError, OutputError};
+use examples_run::files::{CheckpointError, OutputError};
 
 /// Pictures of another size cannot be in the same animation: this is found before any frame is computed.
 #[test]

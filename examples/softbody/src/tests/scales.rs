@@ -1,6 +1,6 @@
 //! Bodies whose numbers cannot be resolved.
 
-use examples_common::scales::Unresolved;
+use examples_run::scales::Unresolved;
 
 use super::*;
 

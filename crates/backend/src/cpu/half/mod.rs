@@ -31,4 +31,3 @@ mod smoother;
 mod sweep;
 
 pub(super) use smoother::HalfGaussSeidel;
-pub use smoother::SYMMETRY_ROUND_OFF;

@@ -1,6 +1,6 @@
 //! Gauss-Seidel over half of a matrix.
 
-use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real};
+use coarsen_core::{LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
 use super::kernel::BLOCKS;
@@ -10,11 +10,9 @@ use crate::cpu::Cpu;
 use crate::cpu::backend::rows_of_chunk;
 use crate::range::{largest_storable, within};
 use crate::{
-    DenseBlocks, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks, check_storable,
+    DenseBlocks, Reused, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks,
+    check_storable,
 };
-
-/// The tolerance of the symmetry to round-off that sweeps over half of a matrix require, in units of EPSILON.
-pub const SYMMETRY_ROUND_OFF: f64 = 1024.0;
 
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
 /// backward sweep after it.
@@ -61,40 +59,34 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
     }
 }
 
-impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for HalfGaussSeidel<T, V, S> {
-    /// Applies one symmetric pair of sweeps.
-    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
-        self.pre_smooth(r, z);
-        self.post_smooth(r, z);
+impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V, S> {
+    fn operator(&self) -> Option<&dyn LinearOperator<Vec<V>>> {
+        Some(&self.half)
     }
 
     fn kind(&self) -> PreconditionerKind {
         self.class
     }
 
-    fn size(&self) -> Option<usize> {
-        Some(self.half.unknowns)
-    }
-}
-
-impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V, S> {
-    fn operator(&self) -> &dyn LinearOperator<Vec<V>> {
-        &self.half
-    }
-
-    fn pre_smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+    fn pre_smooth(&mut self, _: &dyn LinearOperator<Vec<V>>, b: &Vec<V>, x: &mut Vec<V>) {
         self.half.sweep_from_zero(self.omega, b, x);
     }
 
-    fn pre_smooth_residual(&mut self, b: &Vec<V>, x: &mut Vec<V>, r: &mut Vec<V>) {
+    fn pre_smooth_residual(
+        &mut self,
+        _: &dyn LinearOperator<Vec<V>>,
+        b: &Vec<V>,
+        x: &mut Vec<V>,
+        r: &mut Vec<V>,
+    ) {
         self.half.sweep_from_zero_residual(self.omega, b, x, r);
     }
 
-    fn smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+    fn smooth(&mut self, _: &dyn LinearOperator<Vec<V>>, b: &Vec<V>, x: &mut Vec<V>) {
         self.half.sweep(SweepDirection::Forward, self.omega, b, x);
     }
 
-    fn post_smooth(&mut self, b: &Vec<V>, x: &mut Vec<V>) {
+    fn post_smooth(&mut self, _: &dyn LinearOperator<Vec<V>>, b: &Vec<V>, x: &mut Vec<V>) {
         self.half.sweep(SweepDirection::Backward, self.omega, b, x);
     }
 
@@ -103,16 +95,16 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
         SmootherFacts { inverses, largest, ..SmootherFacts::default() }
     }
 
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
+    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         if self.symmetric {
             self.largest = Some(largest_storable::<T, S>("the matrix", a)?);
             self.inverses.invert_diagonal(a, "gauss-seidel")?;
-            return Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?);
+            check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?;
+            return Ok(Reused::Structure);
         }
         // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
-        let tolerance = T::EPSILON * T::from_f64(SYMMETRY_ROUND_OFF);
-        self.largest =
-            a.symmetric_diagonal(tolerance, self.inverses.values_mut()).filter(|most| !most.is_nan());
+        let largest = a.symmetric_diagonal(Bsr::<T>::symmetry_round_off(), self.inverses.values_mut());
+        self.largest = largest.filter(|most| !most.is_nan());
         if let Some(largest) = self.largest {
             within::<T, S>("the matrix", largest)?;
             self.inverses.invert_all("gauss-seidel")?;
@@ -120,7 +112,8 @@ impl<T: Real, V: Real, S: Real> Smoother<T, Cpu<V, S>> for HalfGaussSeidel<T, V,
             check_storable::<T, S>("the matrix", a)?;
             self.inverses.invert_diagonal(a, "gauss-seidel")?;
         }
-        Ok(check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?)
+        check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?;
+        Ok(Reused::Structure)
     }
 
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {

@@ -1,7 +1,8 @@
 //! Membrane and bending compared, up to round-off, with the same energies written for dual numbers.
 
-use coarsen_core::{Dual, LinearOperator, Objective};
+use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{Bending, Curvature, Fabric, ImplicitEuler, Membrane, Potential};
+use coarsen_optimize::Dual;
 
 pub(super) type D = Dual<f64>;
 

@@ -128,7 +128,7 @@ fn around<C: Communicator>(
             }
         }
     }
-    let n = nodes.len() * b;
-    let a = assembly::from_blocks(n, n, (b, b), &places, &values);
+    let n = nodes.len();
+    let a = assembly::from_blocks((n, n), (b, b), &places, &values);
     Ok((nodes, a))
 }

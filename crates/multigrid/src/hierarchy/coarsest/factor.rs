@@ -61,7 +61,7 @@ struct Deflated {
 impl Deflated {
     /// Returns `None` if the kernel has other vectors, or A is unsymmetric or indefinite.
     fn build<T: Real>(grid: &Grid<'_, T>) -> Result<Option<Self>, SetupError> {
-        if grid.a.asymmetric_pair(T::EPSILON.sqrt()).is_some() {
+        if grid.a.asymmetric_pair(Bsr::<T>::symmetry_tolerance()).is_some() {
             return Ok(None);
         }
         let (mut motions, mut pinned) = (Motions::default(), grid.a.to::<f64>());

@@ -1,0 +1,160 @@
+use super::*;
+
+/// The actions for a sequence of iteration counts.
+fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
+    let mut policy = RebuildPolicy::default();
+    let decide = |&its: &usize| {
+        let action = policy.decide(true);
+        policy.learn(its, Outcome::Converged);
+        action
+    };
+    (iterations.iter().map(decide).collect(), policy)
+}
+
+/// The preconditioner is kept if the loss equals the price, but not if it is larger. The loss may occur in
+/// one solve or in several.
+#[test]
+fn what_is_lost_adds_up_to_the_price() {
+    use Action::{Build, Patch, Update};
+    assert_eq!(actions(&[100, 125, 100, 101, 100, 0]).0, [Build, Patch, Patch, Patch, Update, Patch]);
+    assert_eq!(actions(&[100, 126, 100]).0, [Build, Patch, Build]);
+    assert_eq!(actions(&[100, 90, 99, 100, 50, 100]).0[1..], [Patch; 5]);
+}
+
+/// With an unlimited price, the preconditioner is kept after any loss.
+#[test]
+fn a_build_may_have_no_price() {
+    let mut policy = RebuildPolicy { price: usize::MAX, ..RebuildPolicy::default() };
+    for iterations in [10, usize::MAX, usize::MAX] {
+        policy.decide(false);
+        policy.learn(iterations, Outcome::Converged);
+    }
+    assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, 2));
+}
+
+/// If a system becomes harder, a build sets a new reference, and the builds end.
+#[test]
+fn a_harder_system_moves_the_mark() {
+    use Action::{Build, Patch};
+    let (actions, policy) = actions(&[10, 40, 40, 40, 40, 40, 40, 40]);
+    assert_eq!(actions, [Build, Patch, Build, Build, Build, Build, Patch, Patch]);
+    let text = policy.to_string();
+    assert!(text.contains("build: 40 iterations, more than 35"), "{text}");
+    assert!(text.contains("build: 40 iterations, and keeping the preconditioner failed recently"), "{text}");
+    assert!(text.contains("patch: 40 iterations, within 65"), "{text}");
+}
+
+/// If keeping always fails, almost all actions are builds. If keeping costs nothing, only the first action is
+/// a build.
+#[test]
+fn keeping_is_tried_less_often_the_more_often_it_fails() {
+    let run = |worse: usize| {
+        let (mut policy, mut stale) = (RebuildPolicy::default(), 0);
+        for _ in 0..60 {
+            stale = if policy.decide(true) == Action::Build { 0 } else { stale + 1 };
+            policy.learn(100 + worse * stale, Outcome::Converged);
+        }
+        policy.count(Action::Build)
+    };
+    assert!(run(60) >= 54, "{}", run(60));
+    assert_eq!(run(0), 1);
+}
+
+/// A run of any length takes bounded memory, and its counts stay right.
+#[test]
+fn the_log_is_bounded() {
+    let (mut policy, mut capacity) = (RebuildPolicy::default(), 0);
+    let steps = 10 * RebuildPolicy::KEPT + 3;
+    for step in 0..steps {
+        policy.decide(step % 2 == 0);
+        policy.learn(10, Outcome::Converged);
+        assert!((RebuildPolicy::KEPT.min(step + 1)..=2 * RebuildPolicy::KEPT).contains(&policy.log().len()));
+        if step == 2 * RebuildPolicy::KEPT {
+            capacity = policy.log.capacity();
+        }
+    }
+    assert_eq!(policy.log.capacity(), capacity);
+    let all = [Action::Build, Action::Update, Action::Patch, Action::Keep];
+    assert_eq!(all.map(|action| policy.count(action)).iter().sum::<usize>(), steps);
+    assert_eq!((policy.count(Action::Build), policy.count(Action::Keep)), (1, steps / 2));
+    let text = policy.to_string();
+    assert!(text.lines().last().unwrap().starts_with(&(steps - 1).to_string()), "{text}");
+}
+
+#[test]
+fn the_decision_after_a_failed_solve_is_a_build_with_its_count() {
+    let mut policy = RebuildPolicy::default();
+    let mut decide = |iterations, outcome| {
+        let action = policy.decide(true);
+        policy.learn(iterations, outcome);
+        action
+    };
+    assert_eq!(decide(10, Outcome::Converged), Action::Build);
+    assert_eq!(decide(234, Outcome::Stagnated), Action::Patch);
+    assert_eq!(decide(7, Outcome::Breakdown), Action::Build);
+    assert_eq!(decide(12, Outcome::Converged), Action::Build);
+    assert_eq!(decide(12, Outcome::Converged), Action::Patch);
+    let last = policy.log()[3];
+    assert_eq!((last.before, last.after), (Some((7, Outcome::Breakdown)), Some((12, Outcome::Converged))));
+    let text = policy.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[2], "   2  build: the previous solve ended after 234 iterations: stagnated");
+    assert_eq!(lines[3], "   3  build: the previous solve ended after 7 iterations: breakdown");
+    assert_eq!(lines[4], "   4  patch: 12 iterations, within 37");
+}
+
+#[test]
+fn a_solve_that_nobody_tells_about_counts_as_failed() {
+    let mut policy = RebuildPolicy::default();
+    policy.learn(3, Outcome::Converged);
+    assert!(policy.log().is_empty());
+    assert_eq!([policy.decide(true), policy.decide(true)], [Action::Build; 2]);
+}
+
+/// A build in place of another action sets the reference, so more iterations after it are no loss.
+#[test]
+fn builds_that_were_not_decided_set_the_reference() {
+    let mut policy = RebuildPolicy::default();
+    policy.overrule(Action::Build);
+    assert_eq!((policy.decide(false), policy.learn(10, Outcome::Converged)), (Action::Build, ()));
+    assert_eq!(policy.decide(false), Action::Keep);
+    policy.overrule(Action::Build);
+    policy.learn(90, Outcome::Converged);
+    assert_eq!(
+        (policy.decide(true), policy.count(Action::Build), policy.count(Action::Keep)),
+        (Action::Patch, 2, 0)
+    );
+    let text = policy.to_string();
+    assert_eq!(text.lines().nth(1), Some("   1  build in place of keep: 10 iterations, within 35"), "{text}");
+}
+
+/// What is lost stays lost if a decided update is not done.
+#[test]
+fn updates_that_are_not_done_forget_nothing() {
+    let mut policy = RebuildPolicy::default();
+    for iterations in [10, 24, 24] {
+        policy.decide(false);
+        policy.learn(iterations, Outcome::Converged);
+    }
+    assert_eq!(policy.decide(false), Action::Update);
+    policy.overrule(Action::Keep);
+    policy.learn(10, Outcome::Converged);
+    assert_eq!(policy.decide(false), Action::Update);
+    policy.learn(24, Outcome::Converged);
+    assert_eq!(policy.decide(false), Action::Keep);
+}
+
+#[test]
+fn decisions_tell_their_reason() {
+    let decision = Decision {
+        action: Action::Build,
+        decided: Action::Build,
+        first: true,
+        before: None,
+        limit: None,
+        after: None,
+    };
+    assert!(decision.to_string().ends_with(": the first"), "{decision}");
+    let unknown = Decision { first: false, ..decision };
+    assert!(unknown.to_string().ends_with("was not reported"), "{unknown}");
+}

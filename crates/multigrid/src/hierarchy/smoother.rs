@@ -1,0 +1,132 @@
+//! The smoother of a level, with A if the smoother stores no copy.
+
+use coarsen_backend::{Backend, Matrix, NumericPlace, Reused, SetupError, Smoother, SmootherFacts};
+use coarsen_backend::{StoredBySmoother, check_storable};
+use coarsen_core::{Error, LinearOperator, PreconditionerKind, Real};
+use coarsen_sparse::Bsr;
+
+use super::method::Method;
+use crate::Grid;
+
+pub(super) struct LevelSmoother<T: Real, B: Backend> {
+    smoother: Box<dyn Smoother<B, T>>,
+    /// A, unless the smoother stores it.
+    a: Option<B::Matrix>,
+    /// The smoother for the prepared matrix, if it was built again.
+    next: Option<Box<dyn Smoother<B, T>>>,
+}
+
+impl<T: Real, B: Backend> LevelSmoother<T, B> {
+    pub(super) fn new(method: &dyn Method<T, B>, grid: &Grid<'_, T>, on: &B) -> Result<Self, SetupError> {
+        let smoother = method.smoother(grid, on)?;
+        let a = match smoother.operator() {
+            Some(_) => None,
+            None => {
+                grid.a.check_finite()?;
+                Some(on.matrix(grid.a)?)
+            }
+        };
+        Ok(Self { smoother, a, next: None })
+    }
+
+    /// Returns the smoother and the A of its calls.
+    fn parts(&mut self) -> (&mut dyn Smoother<B, T>, &dyn LinearOperator<B::Vector>) {
+        let a = self.a.as_ref().map_or(&StoredBySmoother as &dyn LinearOperator<_>, |a| a);
+        (&mut *self.smoother, a)
+    }
+
+    pub(super) fn pre_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let (smoother, a) = self.parts();
+        smoother.pre_smooth(a, b, x);
+    }
+
+    pub(super) fn pre_smooth_residual(&mut self, b: &B::Vector, x: &mut B::Vector, r: &mut B::Vector) {
+        let (smoother, a) = self.parts();
+        smoother.pre_smooth_residual(a, b, x, r);
+    }
+
+    pub(super) fn smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let (smoother, a) = self.parts();
+        smoother.smooth(a, b, x);
+    }
+
+    pub(super) fn post_smooth(&mut self, b: &B::Vector, x: &mut B::Vector) {
+        let (smoother, a) = self.parts();
+        smoother.post_smooth(a, b, x);
+    }
+
+    /// Returns A.
+    pub(super) fn operator(&self) -> &dyn LinearOperator<B::Vector> {
+        let own = self.a.as_ref().map(|a| a as &dyn LinearOperator<_>);
+        own.or_else(|| self.smoother.operator()).expect("either the level or its smoother stores A")
+    }
+
+    /// Returns A, if it is stored as a matrix of the backend.
+    pub(super) fn matrix(&self) -> Option<&B::Matrix> {
+        self.a.as_ref().or_else(|| self.smoother.matrix())
+    }
+
+    pub(super) fn kind(&self) -> PreconditionerKind {
+        self.smoother.kind()
+    }
+
+    /// Whether the smoother solves sets of nodes, so that one step is symmetric.
+    pub(super) fn solves_sets(&self) -> bool {
+        self.smoother.facts().sets.is_some()
+    }
+
+    /// Returns the facts of the matrix of the build or of the last [`prepare`](Self::prepare).
+    pub(super) fn facts(&self) -> SmootherFacts<'_, T> {
+        self.next.as_ref().unwrap_or(&self.smoother).facts()
+    }
+
+    /// As [`Smoother::prepare`]; a smoother that cannot be updated is built again.
+    pub(super) fn prepare(
+        &mut self,
+        method: &dyn Method<T, B>,
+        grid: &Grid<'_, T>,
+        on: &B,
+    ) -> Result<(), SetupError> {
+        self.next = None;
+        if self.a.is_some() {
+            check_storable::<T, B::Stored>("the matrix", grid.a)?;
+        }
+        if self.smoother.prepare(grid.a)? == Reused::Nothing {
+            let next = method.smoother(grid, on)?;
+            if self.a.is_none() && next.operator().is_none() {
+                check_storable::<T, B::Stored>("the matrix", grid.a)?;
+            }
+            self.next = Some(next);
+        }
+        Ok(())
+    }
+
+    /// As [`Smoother::commit`].
+    pub(super) fn commit(&mut self, a: &Bsr<T>, on: &B) -> Result<(), SetupError> {
+        match self.next.take() {
+            Some(next) => self.smoother = next,
+            None => self.smoother.commit(a)?,
+        }
+        match (self.smoother.operator(), &mut self.a) {
+            (Some(_), own) => *own = None,
+            (None, Some(own)) => own.set_values(a)?,
+            (None, none) => *none = Some(on.matrix(a)?),
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of the smoother and of A, which has `nnz` scalars.
+    pub(super) fn bytes(&self, nnz: usize) -> usize {
+        self.smoother.bytes() + if self.a.is_some() { nnz * size_of::<B::Stored>() } else { 0 }
+    }
+
+    pub(super) fn update_on_device(
+        &mut self,
+        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
+    ) -> Result<(), SetupError>
+    where
+        B: NumericPlace,
+    {
+        self.smoother.update_on_device(fill)
+    }
+}

@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# The stage `python` of `.ci/full`, which sources this file: types, a wheel and a source distribution, tests of the wheel from a clean
+# environment, the pages about Python, and the notebooks. It needs Python 3.11 or newer with `venv`, and a package index.
+#
+#     source crates/python/ci.sh
+#     stage "python" python_package
+
+# The largest size of a wheel in bytes, and the most seconds that an import may take beyond NumPy and SciPy.
+PYTHON_WHEEL_BYTES=$((8 * 1024 * 1024))
+PYTHON_IMPORT_SECONDS=0.1
+
+python_package() {
+    local root build clean
+    root=$(pwd)
+    PYTHON_FOLDER=$(mktemp -d)
+    trap 'rm -rf "$PYTHON_FOLDER"' EXIT
+    build=$PYTHON_FOLDER/build/bin clean=$PYTHON_FOLDER/clean/bin
+    python3 -m venv "$PYTHON_FOLDER/build"
+    # pip writes files where it runs, so it runs outside the repository.
+    (cd "$PYTHON_FOLDER" && "$build/pip" install -q "maturin[zig]>=1.9.4,<2" mypy numpy)
+    "$build/mypy" --config-file crates/python/pyproject.toml --cache-dir "$PYTHON_FOLDER/mypy" crates/python/python/pycoarsen
+
+    # A wheel for glibc 2.17, linked by zig, and a source distribution.
+    (cd crates/python && PATH=$build:$PATH "$build/maturin" build -q --release --zig --compatibility manylinux2014 --out "$PYTHON_FOLDER/wheels")
+    (cd crates/python && "$build/maturin" sdist -q --out "$PYTHON_FOLDER/wheels")
+    ls -l "$PYTHON_FOLDER/wheels"
+    [ "$(stat -c %s "$PYTHON_FOLDER"/wheels/*.whl)" -le "$PYTHON_WHEEL_BYTES" ] || { echo "the wheel is too large"; return 1; }
+
+    python3 -m venv "$PYTHON_FOLDER/clean"
+    (
+        cd "$PYTHON_FOLDER"
+        "$clean/pip" install -q wheels/*.whl
+        [ "$("$clean/pip" list --format=freeze | grep -ciE '^(numpy|scipy|pycoarsen)=')" = 3 ] || { echo "other dependencies"; return 1; }
+        "$clean/python" "$root/crates/python/import_time.py" "$PYTHON_IMPORT_SECONDS"
+        "$clean/pip" install -q pytest nbclient ipykernel matplotlib
+        "$clean/python" -m pytest -q -p no:cacheprovider -c "$root/crates/python/pyproject.toml" --rootdir "$root/crates/python" "$root/crates/python/tests"
+        cp "$root"/crates/python/notebooks/*.ipynb .
+        for notebook in *.ipynb; do
+            echo "-- $notebook"
+            "$clean/jupyter-execute" --inplace --timeout=600 "$notebook"
+        done
+    )
+}

@@ -1,0 +1,5 @@
+"""Relaxation methods."""
+
+from . import relaxation, smoothing
+
+__all__ = ["relaxation", "smoothing"]

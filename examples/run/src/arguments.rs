@@ -1,0 +1,160 @@
+//! Arguments that several examples take, and the start of a program on the backend of its choice.
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::Parser;
+use coarsen::prelude::*;
+use coarsen::{BackendChoice, schwarz};
+use examples_scene::options::{self, Options, OptionsError};
+
+use crate::Failure;
+
+/// The available backends.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// The CPU in f64.
+    Cpu,
+    /// Vectors in f64, matrices in f32.
+    Mixed,
+    /// A backend selected by name.
+    Named(BackendChoice),
+}
+
+/// A name that no backend has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no backend `{name}`; use auto, cpu, mixed, opencl, or opencl:N for device N of the list")]
+pub struct UnknownPlace {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for Place {
+    type Err = UnknownPlace;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPlace> {
+        match name {
+            "cpu" => Ok(Self::Cpu),
+            "mixed" => Ok(Self::Mixed),
+            _ => name.parse().map(Self::Named).map_err(|_| UnknownPlace { name: name.to_owned() }),
+        }
+    }
+}
+
+/// A program that runs on any backend.
+pub trait Program: Send {
+    /// Runs the program.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure>;
+}
+
+/// Frames or steps that ended at a limit before they met the tolerance. All files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{failed} of {count} {what} did not converge, so their results depend on where they ended; take {cure}"
+)]
+pub struct Unconverged {
+    /// How many.
+    pub failed: usize,
+    /// Of how many.
+    pub count: usize,
+    /// `frames` or `steps`.
+    pub what: &'static str,
+    /// The options that help.
+    pub cure: &'static str,
+}
+
+impl Unconverged {
+    /// Returns the error of a run, if any frames or steps failed.
+    ///
+    /// # Errors
+    /// Itself, if `failed` is not 0.
+    pub fn check(self) -> Result<(), Self> {
+        if self.failed == 0 { Ok(()) } else { Err(self) }
+    }
+}
+
+/// The exit code of a program with this error: 4 for [`Unconverged`], as of the command `coarsen`, otherwise 1.
+pub fn exit_code(error: &Failure) -> u8 {
+    if error.is::<Unconverged>() { 4 } else { 1 }
+}
+
+/// Parses the command line of a program without scenes; it ends with its help, or with the fault.
+///
+/// # Errors
+/// The exit code, as of [`usage`].
+pub fn parse<O: Parser>() -> Result<O, ExitCode> {
+    O::try_parse().map_err(|told| ExitCode::from(usage(&told)))
+}
+
+/// Parses the command line of a program, with defaults of its scene; it ends with its help, or with the fault.
+///
+/// # Errors
+/// The exit code: that of [`usage`], or 1 for a fault of the scene.
+pub fn parse_scene<O: Options>() -> Result<O, ExitCode> {
+    options::parse(std::env::args_os()).map_err(|error| match error {
+        OptionsError::Usage(told) => ExitCode::from(usage(&told)),
+        OptionsError::Scene(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Prints help or a fault of the command line, and returns the exit code. Help that cannot be printed is an error.
+pub fn usage(told: &clap::Error) -> u8 {
+    match told.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("error: <stdout>: cannot be written ({})", error.kind());
+            1
+        }
+        _ => told.exit_code() as u8,
+    }
+}
+
+/// Runs a program on a backend, in one pool of threads (0: one per core), prints its error, and returns [`exit_code`].
+pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
+    // The library does not start threads: run everything inside one pool.
+    let done = threads(count, || match place {
+        Place::Cpu => program.run(Cpu::new()),
+        Place::Mixed => program.run(Cpu::mixed()),
+        Place::Named(choice) => AnyBackend::choose(choice).map_err(Box::from).and_then(|on| program.run(on)),
+    });
+    match done.map_err(Box::from).flatten() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// Parses a positive number.
+///
+/// # Errors
+/// What was expected.
+pub fn positive(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a finite number above 0")
+}
+
+/// Parses a nonnegative number.
+///
+/// # Errors
+/// What was expected.
+pub fn not_negative(text: &str) -> Result<f64, &'static str> {
+    text.parse()
+        .ok()
+        .filter(|x: &f64| *x >= 0.0 && x.is_finite())
+        .ok_or("expected 0 or a finite positive number")
+}
+
+/// Parses a count.
+///
+/// # Errors
+/// What was expected.
+pub fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
+}

@@ -1,0 +1,22 @@
+//! A run of an example: its command line, its frames from checkpoint to checkpoint, and its files.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`arguments`] | numbers and backends on the command line, and the start of a program |
+//! | [`frames`] | a run from checkpoint to checkpoint |
+//! | [`files`] | checkpoints, the table of frames, surfaces |
+//! | [`solver`] | preconditioners by name |
+//! | `factor_or` | a factor for as long as there is one |
+//! | [`scales`] | whether the numbers of a scene can be resolved |
+//! | [`device`] | a device for tests |
+
+pub mod arguments;
+pub mod device;
+mod factor_or;
+pub mod files;
+pub mod frames;
+pub mod scales;
+pub mod solver;
+
+/// The error of a run.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
