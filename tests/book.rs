@@ -117,7 +117,7 @@ fn code_says_what_it_is_and_is_run() {
         while let Some(open) = fences.next() {
             let language = open.trim_start().trim_start_matches('`');
             assert!(
-                ["rust", "rust,ignore", "sh", "text", "toml"].contains(&language),
+                ["rust", "rust,ignore", "sh", "text", "toml", "c", "cpp", "cmake"].contains(&language),
                 "{chapter}: {open} has no language, or one that the book does not use"
             );
             assert!(fences.next().is_some_and(|close| close.trim() == "```"), "{chapter}: {open} never ends");

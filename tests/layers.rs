@@ -76,22 +76,22 @@ fn members_are_listed_in_layer_order() {
     }
 }
 
-/// `cargo test` builds the default members: all packages except the benches, which need criterion, those that need
-/// an MPI library, and the Python package, which maturin builds. No other package needs these.
+/// `cargo test` builds the default members: all packages except the benches, which need criterion, those that need an MPI
+/// library, the C interface, and the Python package, which maturin builds. No other package needs these.
 #[test]
 fn all_members_but_the_benches_mpi_and_python_are_tested() {
     let metadata = metadata();
     let tested = metadata["workspace_default_members"].as_array().expect("default members");
     for package in metadata["packages"].as_array().expect("packages") {
         let name = text(&package["name"]);
-        if ["coarsen-benches", "coarsen-mpi", "cloth-mpi", "coarsen-python"].contains(&name) {
+        if ["coarsen-benches", "coarsen-mpi", "coarsen-ffi", "cloth-mpi", "coarsen-python"].contains(&name) {
             assert!(!tested.contains(&package["id"]), "{name} is a default member");
             continue;
         }
         assert!(tested.contains(&package["id"]), "{name} is missing from the default members");
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = text(&dependency["name"]);
-            let apart = ["criterion", "mpi", "pyo3", "coarsen-mpi", "cloth-mpi"].contains(&on);
+            let apart = ["criterion", "mpi", "pyo3", "coarsen-mpi", "coarsen-ffi", "cloth-mpi"].contains(&on);
             assert!(!apart, "{name} depends on {on}: every `cargo test` would build it");
         }
     }

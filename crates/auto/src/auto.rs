@@ -13,7 +13,7 @@ use crate::build::Host;
 use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::solve::{Attempt, Observer};
-use crate::{Ending, Method};
+use crate::{Ending, Method, Precond};
 
 /// The preconditioner or the factor that a solve leaves for the next system.
 type Kept = Box<dyn Prepared<Vec<f64>, f64> + Send>;
@@ -50,6 +50,8 @@ pub struct Auto {
     pub memory: usize,
     /// The method, if it is prescribed.
     pub method: Option<Method>,
+    /// The preconditioner, if it is prescribed; there is then no factor, unless the method is [`Method::Direct`].
+    pub precond: Option<Precond>,
     /// Whether a factor is excluded.
     pub iterate: bool,
     /// Whether preconditioners are first tried in f32; the default.
@@ -60,8 +62,17 @@ pub struct Auto {
 
 impl Default for Auto {
     fn default() -> Self {
-        let (method, iterate, single, varies) = (None, false, true, false);
-        Self { tolerance: 1e-8, max_iterations: 5000, memory: MEMORY, method, iterate, single, varies }
+        let (method, precond, iterate, single, varies) = (None, None, false, true, false);
+        Self {
+            tolerance: 1e-8,
+            max_iterations: 5000,
+            memory: MEMORY,
+            method,
+            precond,
+            iterate,
+            single,
+            varies,
+        }
     }
 }
 

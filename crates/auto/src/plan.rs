@@ -84,7 +84,8 @@ impl Plan {
         let sign = values.and_then(sign);
         let symmetric = diagnosis.is_symmetric();
         let unconstrained = values.is_some_and(|v| v.floating > 0);
-        let iterates = auto.iterate || auto.method.is_some_and(|m| m != Method::Direct);
+        let iterates =
+            auto.iterate || auto.precond.is_some() || auto.method.is_some_and(|m| m != Method::Direct);
         let no_factor = iterates || sign.is_some() && unconstrained && auto.method != Some(Method::Direct);
         let mut costs = Costs::of(a, !no_factor && n > SMALL);
         costs.near_kernel = system.positions.is_some() || system.near_kernel.is_some();
@@ -92,7 +93,7 @@ impl Plan {
         costs.tolerance = auto.tolerance;
         let positions = system.positions.filter(|_| system.near_kernel.is_none());
         let solid = positions.is_some_and(|positions| is_solid(a, positions));
-        let candidates = candidates(auto, solid, &costs, values);
+        let candidates = requested(auto, candidates(auto, solid, &costs, values));
         let matrix = match values {
             _ if auto.method.is_some() => "requested".to_owned(),
             Some(v) if symmetric => format!("symmetric, {}; {n} unknowns", v.definiteness),
@@ -202,6 +203,18 @@ fn sign(values: &Values) -> Option<f64> {
         Definiteness::Negative | Definiteness::MaybeNegative => Some(-1.0),
         _ => None,
     }
+}
+
+/// The prescribed preconditioner with the method that the plan has for it; otherwise with the first method that can take it.
+fn requested(auto: Auto, planned: Vec<(Method, Precond)>) -> Vec<(Method, Precond)> {
+    let (Some(precond), Some(&(first, _))) = (auto.precond, planned.first()) else { return planned };
+    let unsymmetric = matches!(precond, Precond::Ilu0 | Precond::RestrictedSchwarz);
+    let method = match (auto.method, planned.iter().find(|candidate| candidate.1 == precond)) {
+        (Some(method), _) | (None, Some(&(method, _))) => method,
+        (None, None) if unsymmetric || first == Method::BiCgStab => Method::Gmres,
+        (None, None) => first,
+    };
+    vec![(method, precond)]
 }
 
 /// The methods that may solve a system.

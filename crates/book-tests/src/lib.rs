@@ -48,6 +48,9 @@ pub mod scenes {}
 #[doc = include_str!("../../../book/src/guides/threads.md")]
 pub mod threads {}
 
+#[doc = include_str!("../../../book/src/guides/c_and_cpp.md")]
+pub mod c_and_cpp {}
+
 #[doc = include_str!("../../../book/src/guides/coming_from.md")]
 pub mod coming_from {}
 

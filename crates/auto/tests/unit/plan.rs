@@ -74,3 +74,23 @@ fn estimates_of_factors_are_within_a_factor_of_five() {
         assert!(costs.least() <= whole && costs.ordering() < costs.least());
     }
 }
+
+/// A prescribed preconditioner is the only candidate, with the method that suits it; there is no factor.
+#[test]
+fn a_prescribed_preconditioner_is_the_only_candidate() {
+    let (definite, unsymmetric) = (chain(20, -1.0, [2.0, 2.0], -1.0), chain(20, 1.0, [2.0, -2.0], 0.0));
+    for (a, precond, method, expected) in [
+        (&definite, Precond::Schwarz, None, Method::Cg),
+        (&definite, Precond::Chebyshev, None, Method::Cg),
+        (&definite, Precond::Ilu0, None, Method::Gmres),
+        (&definite, Precond::Jacobi, Some(Method::Minres), Method::Minres),
+        (&unsymmetric, Precond::Jacobi, None, Method::Gmres),
+    ] {
+        let auto = Auto { precond: Some(precond), method, ..Auto::default() };
+        let plan = Plan::new(auto, a.into(), &diagnose(a));
+        assert_eq!((&plan.candidates[..], plan.has_factor()), (&[(expected, precond)][..], false));
+        assert_eq!(plan.begins(), (expected, precond));
+    }
+    let direct = Auto { precond: Some(Precond::Jacobi), method: Some(Method::Direct), ..Auto::default() };
+    assert_eq!(Plan::new(direct, (&definite).into(), &diagnose(&definite)).begins().0, Method::Direct);
+}

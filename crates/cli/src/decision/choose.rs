@@ -34,6 +34,7 @@ pub(crate) fn choose(ready: &Ready<'_>, given: &Given, asked: Asked) -> Choice {
         max_iterations: given.max_iterations,
         memory: given.memory(),
         method: asked.method.into(),
+        precond: asked.precond.into(),
         iterate: asked.iterate,
         single: asked.precision == Precision::Auto,
         varies: given.aggregation.varies(),
@@ -44,27 +45,15 @@ pub(crate) fn choose(ready: &Ready<'_>, given: &Given, asked: Asked) -> Choice {
         ready.near_kernel.as_deref().filter(|_| positions.is_none() || given.near_kernel.is_some());
     let system = System { positions, near_kernel, ..ready.matrix().into() };
     let mut plan = ready.analysis.borrow_mut().time("forecasts", || Plan::new(auto, system, ready.seen()));
-    if !given.aggregation.words().is_empty() {
+    if asked.precond == Precond::Auto && !given.aggregation.words().is_empty() {
         plan.candidates.retain(|(_, precond)| *precond != AutoPrecond::Skinning);
     }
     Choice::new(plan, asked)
 }
 
 impl Choice {
-    fn new(mut plan: Plan, asked: Asked) -> Self {
+    fn new(plan: Plan, asked: Asked) -> Self {
         let auto = asked.precond == Precond::Auto && asked.method != Method::Direct;
-        if let (Some(&(first, _)), Some(precond)) = (plan.candidates.first(), Option::from(asked.precond)) {
-            // The method that the plan has with it; otherwise the first one, if it can take it.
-            let planned = plan.candidates.iter().find(|candidate| candidate.1 == precond);
-            let unsymmetric = matches!(precond, AutoPrecond::Ilu0 | AutoPrecond::RestrictedSchwarz);
-            let method = match (asked.method.into(), planned) {
-                (Some(method), _) => method,
-                (None, Some((method, _))) => *method,
-                (None, None) if unsymmetric || first == AutoMethod::BiCgStab => AutoMethod::Gmres,
-                (None, None) => first,
-            };
-            plan.candidates = vec![(method, precond)];
-        }
         let mut choice = Self { plan, because: Default::default(), auto };
         choice.tell();
         choice
@@ -211,7 +200,7 @@ mod tests {
     use coarsen::sparse::assembly::from_triplets;
 
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
-        let auto = Auto { method: method.into(), iterate, ..Auto::default() };
+        let auto = Auto { method: method.into(), precond: precond.into(), iterate, ..Auto::default() };
         let plan = Plan::new(auto, a.into(), &diagnose(a));
         Choice::new(plan, Asked { method, precond, iterate, precision: Precision::Auto })
     }
