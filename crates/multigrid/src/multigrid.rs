@@ -13,7 +13,8 @@ use crate::{Geometric, Grid};
 /// transpose of the steps after it. It is positive definite if the smoother converges in energy. A K-cycle is
 /// variable and needs `FlexibleCg`. *Use* for elliptic systems with more than about ten thousand unknowns.
 /// One-level methods need more iterations on larger systems. *Cost* of an application: the work of the
-/// smoother on A times the operator complexity, about 6 to 10 products with A. *Memory*: 2 to 3 times A.
+/// smoother on A times the operator complexity, about 6 to 10 products with A. *Memory* in `f64`, with what updates
+/// need: 2 to 4 times A for blocks, 4 to 6 times A for scalars with short rows.
 /// *Reference* Tamstorf, Jones, McCormick 2015, §4.
 ///
 /// ```
