@@ -125,11 +125,11 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         let complexity = m.get().operator_complexity();
         iterations(Precond::SmoothedAggregation, complexity, &mut m);
     }
-    let (ordering, figures) = fastest(|| Direct::default().estimate(a));
-    let Ok((_, figures)) = figures else { return };
+    let (ordering, stats) = fastest(|| Direct::default().estimate(a));
+    let Ok((_, stats)) = stats else { return };
     line("ordering", ordering, costs.ordering());
     line("direct by width", ordering, costs.direct());
-    if figures.flops > 2e11 {
+    if stats.flops > 2e11 {
         return;
     }
     let begun = Instant::now();
@@ -137,6 +137,6 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
     let mut x = vec![0.0; a.shape().0];
     let _ = black_box(factor.solve(&random_vector(a.shape().0, 1), &mut x));
     let seconds = begun.elapsed().as_secs_f64() - ordering;
-    line("factor", seconds, costs.factor(&figures));
-    println!("{name:<22} n {} entries {:.3e} flops {:.3e}", a.shape().0, figures.nnz as f64, figures.flops);
+    line("factor", seconds, costs.factor(&stats));
+    println!("{name:<22} n {} entries {:.3e} flops {:.3e}", a.shape().0, stats.nnz as f64, stats.flops);
 }

@@ -21,10 +21,10 @@
 #define CONTACT_PAIRS 16
 
 // Row and column of every entry.                                        Twin: Fill::count
-__kernel void coarsen_assembly_keys(const uint room, const uint count, const uint per, const uint nodes,
+__kernel void coarsen_assembly_keys(const uint capacity, const uint count, const uint per, const uint nodes,
                                     __global const uint *list, __global ulong *keys) {
     const uint k = get_global_id(0);
-    if (k >= room)
+    if (k >= capacity)
         return;
     uint row = NONE, column = NONE;
     if (k / per < count && per == 1) {
@@ -39,23 +39,23 @@ __kernel void coarsen_assembly_keys(const uint room, const uint count, const uin
 }
 
 // Whether an entry is the first of its block.                           Twin: Bucket::merge
-__kernel void coarsen_assembly_heads(const uint room, const uint nodes, __global const uint *order,
+__kernel void coarsen_assembly_heads(const uint capacity, const uint nodes, __global const uint *order,
                                      __global const ulong *keys, __global uint *heads) {
     const uint p = get_global_id(0);
-    if (p >= room)
+    if (p >= capacity)
         return;
     const ulong key = keys[order[p]];
     heads[p] = key < (ulong)nodes * nodes && (p == 0 || key != keys[order[p - 1]]);
 }
 
 // The number of blocks before each row.                                 Twin: Bucket::sort
-__kernel void coarsen_assembly_rows(const uint room, const uint nodes, __global const uint *order,
+__kernel void coarsen_assembly_rows(const uint capacity, const uint nodes, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
                                     __global uint *starts) {
     const uint i = get_global_id(0);
     if (i > nodes)
         return;
-    uint first = 0, last = room;
+    uint first = 0, last = capacity;
     while (first < last) {
         const uint mid = first + (last - first) / 2;
         if (keys[order[mid]] < (ulong)i * nodes)
@@ -86,7 +86,7 @@ void coarsen_assembly_found(const uint nodes, __global const uint *starts, __glo
 // Rows and columns of a target with room for `blocks` blocks, and `width` blocks per row; without enough room
 // only the counts are written. Slices of one row store pointers, other slices row lengths.
 // Twin: Targets::fill
-__kernel void coarsen_assembly_place(const uint room, const uint nodes, const uint blocks, const uint width,
+__kernel void coarsen_assembly_place(const uint capacity, const uint nodes, const uint blocks, const uint width,
                                      __global const uint *order, __global const ulong *keys,
                                      __global const uint *heads, __global const uint *starts,
                                      __global const uint *found, __global uint *slots, __global uint *rows,
@@ -103,7 +103,7 @@ __kernel void coarsen_assembly_place(const uint room, const uint nodes, const ui
             rows[at] = starts[at + 1] - starts[at];
 #endif
     }
-    if (at >= room || heads[at + 1] == heads[at])
+    if (at >= capacity || heads[at + 1] == heads[at])
         return;
     const ulong key = keys[order[at]];
     const uint u = heads[at], i = (uint)(key / nodes);
@@ -118,13 +118,13 @@ __kernel void coarsen_assembly_place(const uint room, const uint nodes, const ui
 }
 
 // The slots of the blocks of a stream in a matrix whose pattern has these blocks. Twin: Assembly::new
-__kernel void coarsen_assembly_find(const uint room, const uint nodes, const uint width,
+__kernel void coarsen_assembly_find(const uint capacity, const uint nodes, const uint width,
                                     __global const uint *offsets, __global const uint *lengths,
                                     __global const uint *columns, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
                                     __global uint *slots, __global uint *lacking) {
     const uint at = get_global_id(0);
-    if (at >= room || heads[at + 1] == heads[at])
+    if (at >= capacity || heads[at + 1] == heads[at])
         return;
     const ulong key = keys[order[at]];
     const uint i = (uint)(key / nodes), j = (uint)(key % nodes);
@@ -146,20 +146,20 @@ __kernel void coarsen_assembly_find(const uint room, const uint nodes, const uin
 
 // Values: each item sums one entry of the block that begins at position p.
 // Twin: Targets::fill, Assembly::fill
-__kernel void coarsen_assembly_sum(const uint room, const uint per, const uint nodes, __global const uint *order,
+__kernel void coarsen_assembly_sum(const uint capacity, const uint per, const uint nodes, __global const uint *order,
                                    __global const ulong *keys, __global const uint *heads,
                                    __global const uint *slots, __global const REAL *weights,
                                    __global const REAL *stream, __global STORED *values) {
     const size_t item = get_global_id(0);
     const uint p = (uint)(item / AREA), e = item % AREA;
-    if (item / AREA >= room || heads[p + 1] == heads[p])
+    if (item / AREA >= capacity || heads[p + 1] == heads[p])
         return;
     const uint slot = slots[heads[p]];
     if (slot == NONE)
         return;
     const ulong key = keys[order[p]];
     REAL sum = 0;
-    for (uint q = p; q < room && keys[order[q]] == key; q++) {
+    for (uint q = p; q < capacity && keys[order[q]] == key; q++) {
         const uint k = order[q];
         const REAL v = stream[(size_t)(k / per) * AREA + e];
         if (per == 1)

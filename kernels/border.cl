@@ -10,7 +10,7 @@ __kernel void coarsen_gather(const ulong n, __global const uint *nodes, __global
             to[k * SIZE + c] = x[(size_t)nodes[k] * SIZE + c];
 }
 
-// to[at + k] = x[first + k], one entry per item                                         Twin: Way::carry
+// to[at + k] = x[first + k], one entry per item                                         Twin: RedistributionPlan::carry
 __kernel void coarsen_shift(const ulong n, const ulong first, const ulong at, __global const REAL *x, __global REAL *to) {
     const size_t k = get_global_id(0);
     if (k < n)

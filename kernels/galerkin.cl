@@ -63,9 +63,9 @@ __kernel void coarsen_galerkin_left(const ulong count, __global const uint *star
 }
 
 // Diagonal entries of unknowns without a basis function: the largest entry of the diagonal of their node, or
-// 1. One node per item; its unknowns are dead[k], starts[i] <= k < starts[i + 1], its block is slots[i].
+// 1. One node per item; its unknowns are without_basis[k], starts[i] <= k < starts[i + 1], its block is slots[i].
 // Twin: hierarchy::give_diagonal
-__kernel void coarsen_galerkin_dead(const ulong count, __global const uint *starts, __global const uint *dead,
+__kernel void coarsen_galerkin_without_basis(const ulong count, __global const uint *starts, __global const uint *without_basis,
                                     __global const uint *slots, __global STORED *coarse) {
     const size_t i = get_global_id(0);
     if (i >= count)
@@ -74,7 +74,7 @@ __kernel void coarsen_galerkin_dead(const ulong count, __global const uint *star
     for (uint r = 0; r < K; r++)
         largest = fmax(largest, coarse[PLACE(slots[i], r * (K + 1), K * K, CSLICE)]);
     for (uint k = starts[i]; k < starts[i + 1]; k++)
-        coarse[PLACE(slots[i], dead[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
+        coarse[PLACE(slots[i], without_basis[k] * (K + 1), K * K, CSLICE)] = largest > 0 ? largest : 1;
 }
 
 // A_c = A_c + D, stored values in their order.                         Twin: term::offset

@@ -1,12 +1,12 @@
 // Block sparse rows in slices: SLICE rows are stored side by side, lane by lane, padded to the longest of the
 // slice (or of all rows). Slot k of row i is column (base + k) SLICE + lane, and entry e = r COLS + c of its
 // block is value ((base + k) ROWS COLS + e) SLICE + lane, with lane = i mod SLICE and base the slots of
-// earlier slices. A slice of one row is plain block CSR. One block row per item, or per group of TEAM items:
-// item t then sums blocks t, t + TEAM, ... of the row. Build options define
+// earlier slices. A slice of one row is plain block CSR. One block row per item, or per group of ITEMS_PER_ROW items:
+// item t then sums blocks t, t + ITEMS_PER_ROW, ... of the row. Build options define
 //   STORED  the type of values
 //   ROWS, COLS  the numbers of rows and columns of a block
 //   SLICE   the number of rows in a slice
-//   TEAM    the number of items per row, a power of two; with 1 a group has many rows
+//   ITEMS_PER_ROW    the number of items per row, a power of two; with 1 a group has many rows
 //   DSLICE  the number of blocks in a slice of D, see blocks.cl
 //   HALF    if only the blocks on and above the diagonal of a symmetric matrix are stored, in separate slots:
 //           a slot of `columns` is then a column, and twice the slot of the block, plus one for its transpose
@@ -19,12 +19,12 @@
 
 #define AREA (ROWS * COLS)
 
-#if TEAM > 1
+#if ITEMS_PER_ROW > 1
 #define LINE get_group_id(0)
 #define SELF get_local_id(0)
 #define IS_ONE_OF(count) 1 // there are as many groups, and barriers stand in no branch
 // The memory of a group, at the beginning of a kernel.
-#define MEET __local REAL shared[TEAM * ROWS];
+#define MEET __local REAL shared[ITEMS_PER_ROW * ROWS];
 #define MEETING , __local REAL *shared
 #define MEETING_GIVEN , shared
 #else
@@ -109,7 +109,7 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
 #endif
     for (uint r = 0; r < ROWS; r++)
         s[r] = 0;
-    for (uint k = SELF; k < count; k += TEAM) {
+    for (uint k = SELF; k < count; k += ITEMS_PER_ROW) {
 #ifdef HALF
         const uint slot = place[1] / 2, mirrored = place[1] % 2;
         const uint down = mirrored ? 1 : COLS, across = mirrored ? COLS : 1;
@@ -120,7 +120,7 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
             for (uint r = 0; r < ROWS; r++)
                 s[r] += (REAL)block[(r * down + c * across) * SLICE] * xc;
         }
-        place += 2 * SLICE * TEAM;
+        place += 2 * SLICE * ITEMS_PER_ROW;
 #else
         __global const REAL *xk = x + (size_t)column[k * SLICE] * COLS;
         for (uint c = 0; c < COLS; c++) {
@@ -128,12 +128,12 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
             for (uint r = 0; r < ROWS; r++)
                 s[r] += (REAL)a[(r * COLS + c) * SLICE] * xc;
         }
-        a += AREA * SLICE * TEAM;
+        a += AREA * SLICE * ITEMS_PER_ROW;
 #endif
     }
 #ifdef CONTACT
     const size_t i = row_offset + l;
-    for (uint k = starts[i] + SELF; k < starts[i + 1]; k += TEAM) {
+    for (uint k = starts[i] + SELF; k < starts[i + 1]; k += ITEMS_PER_ROW) {
         __global const REAL *xk = x + (size_t)places[k] * COLS;
         __global const STORED *block = contact + (size_t)k * AREA;
         for (uint c = 0; c < COLS; c++)
@@ -141,14 +141,14 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
                 s[r] += (REAL)block[r * COLS + c] * xk[c];
     }
 #endif
-#if TEAM > 1
+#if ITEMS_PER_ROW > 1
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint r = 0; r < ROWS; r++)
         shared[SELF * ROWS + r] = s[r];
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint r = 0; r < ROWS; r++) {
         s[r] = shared[r];
-        for (uint t = 1; t < TEAM; t++)
+        for (uint t = 1; t < ITEMS_PER_ROW; t++)
             s[r] += shared[t * ROWS + r];
     }
 #endif
@@ -265,14 +265,14 @@ __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint firs
             if (SELF == 0)
                 for (uint r = 0; r < ROWS; r++)
                     x[i * ROWS + r] += omega * step[r];
-#if TEAM > 1
+#if ITEMS_PER_ROW > 1
             barrier(CLK_GLOBAL_MEM_FENCE); // the next row of the chunk reads it
 #endif
         }
     }
 }
 
-#if TEAM == 1
+#if ITEMS_PER_ROW == 1
 
 // y = A x, x·y and the sum of |x y|, for a matrix of one range         Twin: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))

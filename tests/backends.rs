@@ -88,8 +88,8 @@ fn with_backend(name: &str, value: &str) {
 fn the_environment_decides() {
     with_backend("auto_is_the_cpu", "cpu");
     with_backend("auto_is_a_device_or_an_error", "opencl");
-    with_backend("auto_is_an_error", "cuda");
-    with_backend("auto_lacks_that_device", "opencl:99");
+    with_backend("auto_with_an_unknown_name_is_an_error", "cuda");
+    with_backend("auto_with_a_missing_device_is_an_error", "opencl:99");
 }
 
 #[test]
@@ -118,13 +118,13 @@ fn auto_is_a_device_or_an_error() {
 
 #[test]
 #[ignore = "run by the_environment_decides"]
-fn auto_is_an_error() {
+fn auto_with_an_unknown_name_is_an_error() {
     assert_eq!(AnyBackend::auto().unwrap_err(), Unavailable::Unknown { found: "cuda".to_owned() });
 }
 
 #[test]
 #[ignore = "run by the_environment_decides"]
-fn auto_lacks_that_device() {
+fn auto_with_a_missing_device_is_an_error() {
     assert!(AnyBackend::auto().is_err());
 }
 

@@ -2,8 +2,8 @@
 //! features occur only in allowed crates, test builds do not contain dependencies of the benches, and every
 //! unit test runs.
 
-#[path = "layers/circles.rs"]
-mod circles;
+#[path = "layers/cycles.rs"]
+mod cycles;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -174,20 +174,20 @@ fn conditions_on_features_are_found_wherever_they_stand() {
 }
 
 /// The maximum number of files in an import cycle.
-const CIRCLE: usize = 3;
+const CYCLE: usize = 3;
 
 #[test]
-fn no_circle_of_imports_has_more_than_three_files() {
+fn no_import_cycle_has_more_than_three_files() {
     let mut large = Vec::new();
     let metadata = metadata();
     for package in metadata["packages"].as_array().expect("packages") {
         let manifest = Path::new(text(&package["manifest_path"]));
         let folder = manifest.parent().expect("a folder").join("src");
-        let circles = circles::Crate::read(&folder, &sources(&folder)).circles();
-        large.extend(circles.into_iter().filter(|circle| circle.len() > CIRCLE));
+        let cycles = cycles::Crate::read(&folder, &sources(&folder)).cycles();
+        large.extend(cycles.into_iter().filter(|cycle| cycle.len() > CYCLE));
     }
-    let lines = |circle: &Vec<PathBuf>| {
-        let files = circle.iter().map(|file| file.strip_prefix(root()).unwrap_or(file).display().to_string());
+    let lines = |cycle: &Vec<PathBuf>| {
+        let files = cycle.iter().map(|file| file.strip_prefix(root()).unwrap_or(file).display().to_string());
         files.collect::<Vec<_>>().join("\n  ")
     };
     let large: Vec<_> = large.iter().map(lines).collect();

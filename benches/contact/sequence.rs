@@ -71,7 +71,7 @@ fn run(method: &str, spec: &str, policy: bool) -> Outcome<Sums> {
     let mut step = Step::new(s.system(), move |system| build(&recipe, system))?;
     loop {
         let begun = Instant::now();
-        let _ = step.follow_as(|decided| if policy { decided } else { Action::Build })?;
+        let _ = step.update_as(|decided| if policy { decided } else { Action::Build })?;
         sums.setup += begun.elapsed().as_secs_f64();
         let (mut x, begun) = (vec![0.0; b.len()], Instant::now());
         let report = step.solve(&mut cg, &b, &mut x)?.converged()?;

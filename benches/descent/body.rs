@@ -1,24 +1,24 @@
 //! A body, its Hessian, and descent directions whose preconditioners follow it.
 
+use coarsen::descent::{Built, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::elastic::{Curvature, ImplicitEuler, StableNeoHookean, Tetrahedra};
-use coarsen::follow::{Built, Follower, Hosted, following};
 use coarsen::optimize::{AcceleratedGradient, Beta, Constant, Direction, Gradient, LineSearch, NonlinearCg};
 use coarsen::prelude::*;
 use coarsen::smoothed_aggregation::SmoothedAggregation;
 
 type Energy = Tetrahedra<StableNeoHookean>;
 pub(crate) type Body = ImplicitEuler<Energy>;
-pub(crate) type Soft = Hosted<Body>;
-type Way = Box<dyn Direction<Vec<f64>, Soft>>;
+pub(crate) type Soft = HostObjective<Body>;
+type BoxedDirection = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// The tolerance of the linear solves with the constant matrix.
 const INNER: f64 = 1e-2;
 
 /// A preconditioner of the Hessian at x, by name. All are stored in `f32` except `tamstorf-contrast`: contrasts in
 /// stiffness require full precision and small blocks of P.
-pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> Follower {
+pub(crate) fn inverse(name: &str, body: &mut Body, x: &[f64]) -> CachedPreconditioner {
     let (on, name) = (Cpu::mixed(), name.to_owned());
-    let built = Follower::build(body, x, move |system| {
+    let built = CachedPreconditioner::build(body, x, move |system| {
         let built: Built = match name.as_str() {
             "jacobi" => Box::new(Jacobi::default().build_from(system, &on)?),
             "block-jacobi" => Box::new(BlockJacobi::default().build_from(system, &on)?),
@@ -42,7 +42,7 @@ pub(crate) fn method(
     precond: &str,
     mut body: Body,
     x: &[f64],
-) -> (Soft, Way, Box<dyn LineSearch<f64>>) {
+) -> (Soft, BoxedDirection, Box<dyn LineSearch<f64>>) {
     let armijo: Box<dyn LineSearch<f64>> = Box::new(Backtracking::default());
     let tight: Box<dyn LineSearch<f64>> = Box::new(MoreThuente::tight());
     if name.ends_with("constant") {
@@ -50,27 +50,27 @@ pub(crate) fn method(
     }
     let m = inverse(precond, &mut body, x);
     // In Newton's method the objective owns the preconditioner; in all other methods the direction owns it.
-    let newton: Option<Way> = match name {
+    let newton: Option<BoxedDirection> = match name {
         "newton-32" => Some(Box::new(Newton::fixed(32))),
         "newton-inexact" => Some(Box::new(Newton::inexact())),
         "newton-on-demand" => Some(Box::new(Newton::inexact())),
         _ => None,
     };
     if let Some(newton) = newton {
-        let f = Hosted::new(body, m);
+        let f = HostObjective::new(body, m);
         return (if name == "newton-on-demand" { f.projecting_on_demand() } else { f }, newton, armijo);
     }
-    let (direction, search): (Way, _) = match name {
-        "gradient" => (Box::new(following(Gradient::scaled(m))), armijo),
-        "agd" => (Box::new(following(AcceleratedGradient::new(0.99, m))), armijo),
-        "lbfgs" | "lbfgs-constant" => (Box::new(following(Lbfgs::new(8, m))), armijo),
-        "ncg" => (Box::new(following(NonlinearCg::new(Beta::DaiKou, m))), tight),
-        "ncg+" => (Box::new(following(NonlinearCg::new(Beta::PolakRibierePlus, m))), tight),
+    let (direction, search): (BoxedDirection, _) = match name {
+        "gradient" => (Box::new(refreshed(Gradient::scaled(m))), armijo),
+        "agd" => (Box::new(refreshed(AcceleratedGradient::new(0.99, m))), armijo),
+        "lbfgs" | "lbfgs-constant" => (Box::new(refreshed(Lbfgs::new(8, m))), armijo),
+        "ncg" => (Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, m))), tight),
+        "ncg+" => (Box::new(refreshed(NonlinearCg::new(Beta::PolakRibierePlus, m))), tight),
         "constant" => {
             let a = body.last_hessian().clone();
             (Box::new(Constant::new(a, m, Cg::new(Stop::relative(INNER)))), armijo)
         }
         other => unreachable!("no method {other}"),
     };
-    (Hosted::bare(body), direction, search)
+    (HostObjective::bare(body), direction, search)
 }

@@ -1,6 +1,6 @@
 //! A bar whose middle differs in stiffness from its ends: the experiment of HOT on meshes.
 
-use coarsen::follow::Hosted;
+use coarsen::descent::HostObjective;
 use coarsen::optimize::{DescentReport, Forcing, Newton, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
@@ -47,7 +47,7 @@ pub(crate) fn run() {
             let mut descent = Descent::new(Backtracking::default(), Stop::absolute(TOLERANCE));
             descent.norm = norm;
             descent.refresh = Refresh::Every(1);
-            let report = descent.minimize(&mut Hosted::new(body, m), &mut newton, &mut x, &mut ());
+            let report = descent.minimize(&mut HostObjective::new(body, m), &mut newton, &mut x, &mut ());
             let report = report.expect("a Hessian");
             format!("{}, {}", steps(&report), report.inner)
         });

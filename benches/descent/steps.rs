@@ -44,7 +44,7 @@ pub(crate) fn run(names: &[&str]) {
     let file = data.join("meshes/ipc_Armadillo13K.msh.gz");
     let names = if names.is_empty() { &METHODS[..] } else { names };
     println!(
-        "\n| driver | s | iterations | values | retreats | gap to the first, m |\n|---|---:|---:|---:|---:|---:|"
+        "\n| driver | s | iterations | values | fallbacks | gap to the first, m |\n|---|---:|---:|---:|---:|---:|"
     );
     let (mut reference, mut unfinished): (Option<Vec<f64>>, Vec<&str>) = (None, Vec::new());
     for name in names {
@@ -79,7 +79,7 @@ pub(crate) fn run(names: &[&str]) {
             let report = descent.minimize(&mut f, &mut direction, &mut x, &mut falling).expect("a Hessian");
             counts[0] += report.iterations;
             counts[1] += report.values;
-            counts[2] += report.retreats;
+            counts[2] += report.fallbacks;
             if report.outcome == DescentOutcome::Stopped {
                 break;
             }
@@ -88,17 +88,17 @@ pub(crate) fn run(names: &[&str]) {
             v.iter_mut().zip(x.iter().zip(&before)).for_each(|(v, (x, x0))| *v = (x - x0) / STEP);
         }
         let seconds = begin.elapsed().as_secs_f64();
-        let [iterations, values, retreats] = counts;
+        let [iterations, values, fallbacks] = counts;
         if reached < STEPS {
             println!(
-                "| {name} | {seconds:.1} | {iterations} | {values} | {retreats} | {reached} steps only |"
+                "| {name} | {seconds:.1} | {iterations} | {values} | {fallbacks} | {reached} steps only |"
             );
             unfinished.push(name);
             continue;
         }
         let first = reference.get_or_insert_with(|| x.clone());
         let gap = first.iter().zip(&x).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        println!("| {name} | {seconds:.1} | {iterations} | {values} | {retreats} | {gap:.1e} |");
+        println!("| {name} | {seconds:.1} | {iterations} | {values} | {fallbacks} | {gap:.1e} |");
         assert!(gap < GAP, "{name} ends {gap:e} m away");
     }
     assert!(unfinished.is_empty(), "{unfinished:?} had no time for {STEPS} steps");

@@ -1,4 +1,4 @@
-"""The system of a bench by others on the same card: cuSPARSE's product, and CuPy's conjugate gradients.
+"""The system of a bench by others on the same GPU: cuSPARSE's product, and CuPy's conjugate gradients.
 
     python3 other.py FOLDER
 
@@ -17,7 +17,7 @@ def main(folder):
         import cupyx.scipy.sparse as sparse
         from cupyx.scipy.sparse.linalg import cg
         cupy.cuda.runtime.getDeviceCount()
-    except Exception as why:  # a missing package, driver or card: each has an exception of its own
+    except Exception as why:  # a missing package, driver or GPU: each has an exception of its own
         return print(f"cuSPARSE and CuPy: skipped ({type(why).__name__}: {why})")
     a = read(folder, cupy, sparse)
     # The relative tolerance has another name in older versions.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that `benches/gpu/run.sh` takes to a machine with a graphics card, built here, in one folder.
+# Everything that `benches/gpu/run.sh` takes to a machine with a GPU, built here, in one folder.
 #
 #   benches/gpu/pack.sh FOLDER
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Device kernels on a machine with a graphics card: no compiler, no network, one call, one table.
+# Device kernels on a machine with a GPU: no compiler, no network, one call, one table.
 #
 #   benches/gpu/run.sh TABLE FOLDER
 #
@@ -27,7 +27,7 @@ library() {
     true
 }
 
-# Drivers of other vendors may be registered beside a card that is not: the card is what is measured.
+# Drivers of other vendors may be registered beside a GPU that is not: the GPU is what is measured.
 registered() {
     grep -qsi "$1" /etc/OpenCL/vendors/*.icd
 }
@@ -78,7 +78,7 @@ bench() {
     echo >>"$work/table.md"
 }
 
-# The theoretical peak of the memory in GB/s, by the data sheet of the cards that are lent; for others COARSEN_PEAK says it.
+# The theoretical peak of the memory in GB/s, by the data sheet of the GPUs that are lent; for others COARSEN_PEAK says it.
 if [ -z "${COARSEN_PEAK:-}" ] && command -v nvidia-smi >/dev/null 2>&1; then
     case "$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)" in
     "NVIDIA H200"*) export COARSEN_PEAK=4800 ;;

@@ -20,9 +20,9 @@ use std::time::Instant;
 use coarsen_backend::{Backend, Cpu, Setup, Update};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
-use coarsen_opencl::{By, DeviceSchwarz, OpenCl, default_device};
+use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource, default_device};
 use coarsen_problems::{Options, Problem};
-use coarsen_schwarz::{Coarse, Place, Schwarz};
+use coarsen_schwarz::{Coarse, Schwarz, SchwarzBackend};
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
@@ -74,7 +74,7 @@ fn main() -> Outcome {
     let double = default_device::<f64>().ok();
     println!("{}\n", single.device());
     println!(
-        "| problem | place | scalar | build ms | update ms | apply ms | GB/s | of read | product ms | GB/s | of read | iteration ms | iterations |"
+        "| problem | backend | scalar | build ms | update ms | apply ms | GB/s | of read | product ms | GB/s | of read | iteration ms | iterations |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for (k, name) in arguments.problems.iter().enumerate() {
@@ -138,7 +138,7 @@ fn recipe() -> Schwarz {
 }
 
 /// Measures with inverses computed on the host, for any backend.
-fn on_host<B: Place>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
+fn on_host<B: SchwarzBackend>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
     let recipe = recipe();
     let mut m = recipe.build(p.system(), on)?;
     let build = least(3, || recipe.build(p.system(), on).map(drop))?;
@@ -155,19 +155,23 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
     let a = on.matrix(&p.matrix)?;
     let flat: Vec<T> = p.positions.iter().flatten().map(|&c| T::from_f64(c)).collect();
     let positions = on.vector(&flat)?;
-    for (structure, place) in [(By::Host, "opencl here"), (By::Device, "opencl all")] {
+    for (structure, backend) in
+        [(StructureSource::Host, "opencl here"), (StructureSource::Device, "opencl all")]
+    {
         let recipe = DeviceSchwarz { recipe: recipe(), structure, ..DeviceSchwarz::default() };
         let mut m = recipe.build(p.system(), on)?;
         let build = match structure {
-            By::Host => least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
-            By::Device => least(3, || m.restructure_on_device(&a, &positions).and_then(|()| on.sync()))?,
+            StructureSource::Host => least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
+            StructureSource::Device => {
+                least(3, || m.restructure_on_device(&a, &positions).and_then(|()| on.sync()))?
+            }
         };
         let update = least(3, || m.update_on_device(&a).and_then(|()| on.sync()))?;
         let values = match structure {
-            By::Host => m.values(),
-            By::Device => values(&m.nodes()?, recipe.recipe.domain, p.matrix.block().0),
+            StructureSource::Host => m.values(),
+            StructureSource::Device => values(&m.nodes()?, recipe.recipe.domain, p.matrix.block().0),
         };
-        row(p, on, place, [build, update, read], values, &mut m)?;
+        row(p, on, backend, [build, update, read], values, &mut m)?;
     }
     Ok(())
 }
@@ -182,10 +186,10 @@ fn values(nodes: &[usize], domain: usize, block: usize) -> usize {
     nodes.iter().map(|n| n / domain * of(domain) + of(n % domain)).sum()
 }
 
-fn row<B: Place>(
+fn row<B: SchwarzBackend>(
     p: &Problem,
     on: &B,
-    place: &str,
+    backend: &str,
     [build, update, read]: [f64; 3],
     values: usize,
     m: &mut dyn Preconditioner<B::Vector>,
@@ -217,12 +221,12 @@ fn row<B: Place>(
         let rate = bytes as f64 / seconds;
         let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
         let of_peak = peak
-            .filter(|_| place != "cpu")
+            .filter(|_| backend != "cpu")
             .map_or(String::new(), |peak| format!(" ({:.0} % of peak)", rate / peak * 1e-7));
         format!("{:.3} | {:.1} | {:.0} %{of_peak}", 1e3 * seconds, rate / 1e9, 100.0 * rate / read)
     };
     println!(
-        "| {} ({n}) | {place} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",
+        "| {} ({n}) | {backend} | {} | {:.2} | {:.2} | {} | {} | {:.3} | {iterations} |",
         p.name.split('/').next_back().unwrap_or(""),
         B::Real::NAME,
         1e3 * build,

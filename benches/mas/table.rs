@@ -27,7 +27,7 @@ const AGE: f64 = 10.0;
 const CALLS: usize = 3;
 
 /// The garments, how often they are divided, and the numbers of the paper for its T-shirt and party dress on a graphics
-/// card: vertices, condition number, C1, C2 and C_solver in ms.
+/// GPU: vertices, condition number, C1, C2 and C_solver in ms.
 const GARMENTS: [(&str, &str, usize, [f64; 5]); 2] = [
     ("shirt", "diffcloth_tshirt1900.obj.gz", 3, [260e3, 3.34e6, 8.292, 0.331, 0.544]),
     ("dress", "diffcloth_dress-v5k-f10k.obj.gz", 2, [76e3, 1.52e6, 2.519, 0.114, 0.143]),

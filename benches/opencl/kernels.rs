@@ -8,7 +8,7 @@ use coarsen::opencl::{DeviceMatrix, DeviceSymmetric, Format, OpenCl};
 use coarsen::sparse::Bsr;
 use coarsen::{LinearOperator, Real, Vector};
 
-use crate::place::least;
+use crate::timing::least;
 
 /// The reference kernel for each precision.
 const YARDSTICK: &str = "x·y";
@@ -44,7 +44,7 @@ impl Row {
     }
 }
 
-/// The percentage of the theoretical memory bandwidth, if `benches/gpu/run.sh` has a value for the card.
+/// The percentage of the theoretical memory bandwidth, if `benches/gpu/run.sh` has a value for the GPU.
 fn of_peak(gigabytes: f64) -> String {
     let peak = std::env::var("COARSEN_PEAK").ok().and_then(|peak| peak.parse::<f64>().ok());
     peak.map_or(String::new(), |peak| format!(" ({} of peak)", percent(gigabytes / peak)))
@@ -115,7 +115,7 @@ pub(crate) fn matrices<V: Real>(
         add(format!("A x ({format:?}{chosen})"), matrix + 2 * word * n, seconds, product);
     }
     let half = DeviceSymmetric::new(on, host).map_err(|e| match e {
-        SetupError::Place(error) => error,
+        SetupError::Core(error) => error,
         other => unreachable!("gallery matrices are symmetric: {other}"),
     })?;
     let seconds = least(|| half.apply(&dx, &mut dy), wait);

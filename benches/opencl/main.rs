@@ -19,7 +19,7 @@
 
 mod iterations;
 mod kernels;
-mod place;
+mod timing;
 
 use std::error::Error;
 use std::fmt::Write;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use coarsen_contact::{Aabb, Broad, ClothContact, Pair, Topology};
+use coarsen_contact::{Aabb, BroadPhase, ClothContact, Pair, Topology};
 use coarsen_core::{SplitMix64, parallel};
 use coarsen_distributed::simulation::{self, Machine, SimComm};
 use coarsen_distributed::{Communicator, GlobalRows, Layout, Partition};
@@ -70,7 +70,7 @@ fn folded(n: u32, gap: f64) -> Sheet {
 fn stages(sheet: &Sheet) -> Outcome<u64> {
     let held = vec![false; sheet.rest.len()];
     let parts = Topology::new(&sheet.triangles, &held, &sheet.rest)?;
-    let (mut broad, at) = (Broad::default(), sheet.x.as_chunks::<3>().0);
+    let (mut broad, at) = (BroadPhase::default(), sheet.x.as_chunks::<3>().0);
     let of = |node: u32| Aabb::of([at[node as usize]]).grown(sheet.thickness);
     let mut begun = processor()?;
     let mut lap = || -> Outcome<f64> {

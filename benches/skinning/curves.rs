@@ -12,8 +12,8 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use coarsen::backend::Componentwise;
+use coarsen::descent::{CachedPreconditioner, HostObjective};
 use coarsen::elastic::{Curvature, Potential};
-use coarsen::follow::{Follower, Hosted};
 use coarsen::optimize::{DescentOutcome, Iterate, Verdict};
 use coarsen::prelude::*;
 use coarsen_core::Objective;
@@ -203,9 +203,10 @@ fn newton<P: Potential + 'static>(
     body.f.curvature = Curvature::Projected;
     let rest: Vec<f64> = body.mesh.positions.as_flattened().to_vec();
     let on = Cpu::mixed();
-    let m =
-        Follower::build(&mut body.f, &rest, move |system| Ok(Box::new(skinning().build_from(system, &on)?)))?;
-    let mut f = Hosted::new(body.f, m).projecting_on_demand();
+    let m = CachedPreconditioner::build(&mut body.f, &rest, move |system| {
+        Ok(Box::new(skinning().build_from(system, &on)?))
+    })?;
+    let mut f = HostObjective::new(body.f, m).projecting_on_demand();
     let mut points = Vec::new();
     let begin = Instant::now();
     let [first, least] = moment.values;

@@ -119,12 +119,12 @@ fn built(system: System<'_, f64>, method: &str) -> Result<Setups, SetupError> {
             (Box::new(m), 9 * 4 * system.matrix.pattern().rows())
         }
         _ => {
-            let figures = Direct::default().estimate(system.matrix)?.1;
-            if figures.bytes > FACTOR {
-                return Err(SetupError::Factor { why: format!("a factor of {} MiB", figures.bytes >> 20) });
+            let stats = Direct::default().estimate(system.matrix)?.1;
+            if stats.bytes > FACTOR {
+                return Err(SetupError::Factor { why: format!("a factor of {} MiB", stats.bytes >> 20) });
             }
             let m = Direct::default().build_from(system, &Cpu::new())?;
-            (Box::new(m), figures.bytes)
+            (Box::new(m), stats.bytes)
         }
     })
 }

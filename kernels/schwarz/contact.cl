@@ -12,7 +12,7 @@
 #define NONE UINT_MAX
 
 // Clears all positions.                                                 Twin: Plan::couplings
-__kernel void coarsen_schwarz_nowhere(const uint nodes, __global uint *position) {
+__kernel void coarsen_schwarz_clear_positions(const uint nodes, __global uint *position) {
     const uint i = get_global_id(0);
     if (i < nodes)
         position[i] = NONE;
@@ -30,14 +30,14 @@ __kernel void coarsen_schwarz_locate(const uint domains, __global const uint *ra
     }
 }
 
-// Clears all entries: those of blocks that do not exist stay so.        Twin: Touching::sort
-__kernel void coarsen_schwarz_unmet(const uint entries, const uint nodes, __global ulong *keys) {
+// Clears all entries: those of blocks that do not exist stay so.        Twin: DomainContacts::sort
+__kernel void coarsen_schwarz_clear_keys(const uint entries, const uint nodes, __global ulong *keys) {
     const uint e = get_global_id(0);
     if (e < entries)
         keys[e] = nodes;
 }
 
-// The entries of the contact blocks of a row of the finest level.       Twin: Touching::sort
+// The entries of the contact blocks of a row of the finest level.       Twin: DomainContacts::sort
 __kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const uint levels,
                                    __global const uint *touch_starts, __global const uint *touch_places,
                                    __global const uint *parent, __global const uint *home,
@@ -68,7 +68,7 @@ __kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const u
     met_own[i] = own;
 }
 
-// The entries of each position, and where they begin.                   Twin: Touching::sort
+// The entries of each position, and where they begin.                   Twin: DomainContacts::sort
 __kernel void coarsen_schwarz_gather(const uint entries, const uint capacity, const uint nodes,
                                      __global const uint *sorted, __global const ulong *keys,
                                      __global const uint *other, __global uint *met_starts, __global uint *met) {

@@ -16,7 +16,7 @@
 // but in no node of a coarse level.
 
 #define LEVEL \
-    const uint level, const uint first, const uint room, __global const uint *counts
+    const uint level, const uint first, const uint capacity, __global const uint *counts
 
 // The smallest and largest coordinates of the points of a group.        Twin: morton::codes
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
@@ -224,8 +224,8 @@ void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uin
         position[first + i] = p;
         parts[p] = coupled ? part : NONE;
     }
-    if (t == 0 && d * NODES < room)
-        tally[2 * room + d] = all_parts;
+    if (t == 0 && d * NODES < capacity)
+        tally[2 * capacity + d] = all_parts;
 }
 
 // The number of couplings of every node with earlier positions of its domain, and with nodes out of its
@@ -234,7 +234,7 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
                                     __global const uint *begins, __global const uint *ends,
                                     __global uint *tally) {
     const uint k = get_global_id(0);
-    if (k >= room)
+    if (k >= capacity)
         return;
     uint inside = 0, out = 0;
     if (k < counts[level]) {
@@ -246,16 +246,16 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
         }
     }
     tally[k] = inside;
-    tally[room + k] = out;
+    tally[capacity + k] = out;
 }
 
 // Whether there is a next level: it needs several domains, couplings between them, and room for all their
-// parts. A level that is not requested has no room, and is not reported as lacking. Twin: Plan::new
-__kernel void coarsen_schwarz_decide(const uint level, const uint room, const uint domains, const uint next_room,
+// parts. A level that is not requested has no capacity, and is not reported as lacking. Twin: Plan::new
+__kernel void coarsen_schwarz_decide(const uint level, const uint capacity, const uint domains, const uint next_room,
                                      __global const uint *tally, __global uint *counts,
                                      __global uint *totals, __global uint *lacking) {
-    const uint inside = tally[room], out = tally[2 * room] - inside;
-    const uint parts = tally[2 * room + domains] - tally[2 * room];
+    const uint inside = tally[capacity], out = tally[2 * capacity] - inside;
+    const uint parts = tally[2 * capacity + domains] - tally[2 * capacity];
     totals[level + 1] = totals[level] + inside;
     const uint coarser = out > 0 && parts < counts[level];
     counts[level + 1] = coarser && parts <= next_room ? parts : 0;
@@ -276,13 +276,13 @@ __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fi
                                    __global uint *inner, __global uint *next_begins,
                                    __global uint *next_ends) {
     const uint k = get_global_id(0);
-    if (k >= room)
+    if (k >= capacity)
         return;
     const uint n = counts[level], next = counts[level + 1], before = totals[level];
     const uint d = k / NODES, side = (NODES * BLOCK + SIDE - 1) / SIDE;
     starts[first + k] = before + tally[k];
-    if (k + 1 == room)
-        starts[first + room] = before + tally[room];
+    if (k + 1 == capacity)
+        starts[first + capacity] = before + tally[capacity];
     if (k % NODES == 0) {
         ranges[2 * (first_domain + d)] = k < n ? first + k : 0;
         ranges[2 * (first_domain + d) + 1] = k < n ? first + min(n, k + NODES) : 0;
@@ -291,7 +291,7 @@ __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fi
     if (k >= n)
         return;
     const uint p = first + k, i = order[p] - first, part = parts[p];
-    const uint parts_before = tally[2 * room + d] - tally[2 * room];
+    const uint parts_before = tally[2 * capacity + d] - tally[2 * capacity];
     const uint s = parts_before + part;
     if (next && part != NONE) {
         parent[first + i] = above + s;
@@ -301,12 +301,12 @@ __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fi
                 end++;
             children[2 * (above + s - fine)] = p;
             children[2 * (above + s - fine) + 1] = first + end;
-            next_begins[s] = tally[room + k] - tally[room];
+            next_begins[s] = tally[capacity + k] - tally[capacity];
             if (s + 1 == next)
-                next_begins[next] = tally[2 * room] - tally[room];
+                next_begins[next] = tally[2 * capacity] - tally[capacity];
         }
     }
-    uint at = before + tally[k], out = tally[room + k] - tally[room];
+    uint at = before + tally[k], out = tally[capacity + k] - tally[capacity];
     for (uint e = begins[i]; e < begins[i + 1]; e++) {
         const uint slot = ends[2 * e], q = position[first + ends[2 * e + 1]], other = q - first;
         if (other / NODES == d && other < k && slot != NONE) {
@@ -315,7 +315,7 @@ __kernel void coarsen_schwarz_link(LEVEL, const uint first_domain, const uint fi
             at++;
         } else if (other / NODES != d && next) {
             next_ends[2 * out] = slot;
-            next_ends[2 * out + 1] = tally[2 * room + other / NODES] - tally[2 * room] + parts[q];
+            next_ends[2 * out + 1] = tally[2 * capacity + other / NODES] - tally[2 * capacity] + parts[q];
             out++;
         }
     }

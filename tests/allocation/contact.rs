@@ -6,7 +6,7 @@ mod common;
 
 use coarsen_contact::{Aabb, Obstacle, Penetration, SpatialHash, Sphere};
 use coarsen_core::parallel;
-use coarsen_elastic::{Curvature, Potential, Touching};
+use coarsen_elastic::{ContactHessian, Curvature, Potential};
 use coarsen_mesh::Mesh;
 use common::{contact, moved, noise, placed, together};
 
@@ -50,7 +50,7 @@ fn evaluations(threads: usize) {
     let n = mesh.positions.len();
     let x = mesh.positions.as_flattened();
     let shaken = moved(x, 1e-3, &noise(x.len(), 2));
-    let (mut touching, mut g) = (Touching::default(), vec![0.0; x.len()]);
+    let (mut touching, mut g) = (ContactHessian::default(), vec![0.0; x.len()]);
     let mut bodies = contact(&mesh, 10.0);
     let list: Vec<[u32; 2]> = mesh.tetrahedra.iter().map(|t| [t[0], t[1]]).collect();
     let mut ball =

@@ -1,8 +1,8 @@
 //! From the second call on, solves, updates and descents do not allocate, with one thread and with two
 //! threads.
 
+use coarsen::descent::{CachedPreconditioner, HostObjective, refreshed};
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
-use coarsen::follow::{Follower, Hosted, following};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::multigrid::Smoothing;
 use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
@@ -100,11 +100,11 @@ fn contact_that_lasts(threads: usize) {
         updates();
         assert_eq!(bytes(updates), 0, "{name} with contact at {threads} threads");
         let mut step = coarsen::Step::new(systems[0], build).unwrap();
-        step.follow().unwrap();
+        step.update().unwrap();
         let mut steps = || {
             for system in [systems[1], systems[0]] {
                 step.set(system).unwrap();
-                step.follow_as(|_| coarsen::Action::Update).unwrap();
+                step.update_as(|_| coarsen::Action::Update).unwrap();
             }
         };
         steps();
@@ -206,9 +206,9 @@ pub(crate) fn from_outside() {
 /// Descents on an elastic body, with updates of the preconditioner, as in a time step: values, gradients,
 /// Hessians and updates do not allocate.
 fn bodies(threads: usize) {
-    type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
+    type Soft = HostObjective<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
     let jacobi = |scene: &mut Scene| {
-        Follower::build(&mut scene.body, &scene.start, move |system| {
+        CachedPreconditioner::build(&mut scene.body, &scene.start, move |system| {
             Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?))
         })
         .unwrap()
@@ -217,8 +217,8 @@ fn bodies(threads: usize) {
     let mut around = scene();
     let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
     let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
-        ("l-bfgs", Box::new(following(Lbfgs::new(4, jacobi(&mut around))))),
-        ("gradient", Box::new(following(Gradient::scaled(jacobi(&mut around))))),
+        ("l-bfgs", Box::new(refreshed(Lbfgs::new(4, jacobi(&mut around))))),
+        ("gradient", Box::new(refreshed(Gradient::scaled(jacobi(&mut around))))),
         ("newton", Box::new(Newton::inexact())),
         ("newton, preconditioned forcing", Box::new(preconditioned)),
     ];
@@ -227,7 +227,7 @@ fn bodies(threads: usize) {
         let m = jacobi(&mut scene);
         let Scene { body, start, .. } = scene;
         let weights = node_weights(&body.characteristic(), 3).unwrap();
-        let (mut f, mut x) = (Hosted::new(body, m).projecting_on_demand(), start.clone());
+        let (mut f, mut x) = (HostObjective::new(body, m).projecting_on_demand(), start.clone());
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(0.0));
         descent.norm = Norm::weighted(weights).unwrap();
         descent.stop.max_iterations = 6;

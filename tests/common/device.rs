@@ -42,7 +42,7 @@ impl<V: Real> Update<f64> for Moved<V> {
 }
 
 /// One device for all tests, or `None` after printing the reason.
-fn place<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static OpenCl<V>> {
+fn backend<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static OpenCl<V>> {
     kept.get_or_init(|| match default_device() {
         Ok(on) => Some(on),
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
@@ -56,13 +56,13 @@ fn place<V: Real>(kept: &'static OnceLock<Option<OpenCl<V>>>) -> Option<&'static
 }
 
 fn double() -> Option<&'static OpenCl<f64>> {
-    static PLACE: OnceLock<Option<OpenCl<f64>>> = OnceLock::new();
-    place(&PLACE)
+    static BACKEND: OnceLock<Option<OpenCl<f64>>> = OnceLock::new();
+    backend(&BACKEND)
 }
 
 fn single() -> Option<&'static OpenCl<f32>> {
-    static PLACE: OnceLock<Option<OpenCl<f32>>> = OnceLock::new();
-    place(&PLACE)
+    static BACKEND: OnceLock<Option<OpenCl<f32>>> = OnceLock::new();
+    backend(&BACKEND)
 }
 
 fn build<R, V: Real, S: Real>(recipe: R, a: &Bsr<f64>, on: OpenCl<V, S>) -> Box<dyn Prepared<Vec<V>, f64>>

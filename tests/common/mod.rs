@@ -154,7 +154,7 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
 }
 
 /// Skinning with several levels of handles. The rest positions are invented points of a lattice, because the
-/// laws hold for any positions.
+/// invariants hold for any positions.
 pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
     let nodes = a.pattern().rows();
     let at = |i: usize| [i % 7, i / 7 % 7, i / 49].map(|c| c as f64);
@@ -167,7 +167,7 @@ pub(crate) fn small_skinning(a: &Bsr<f64>) -> Multigrid<Skinning> {
 }
 
 /// Node embedding with a fixed operator, for nodes in the rows of a square. These are the places of a Poisson
-/// problem; the laws hold for any places.
+/// problem; the invariants hold for any places.
 pub(crate) fn small_embedding(a: &Bsr<f64>) -> Multigrid<NodeEmbedding> {
     let nodes = a.pattern().rows() as i32;
     let side = nodes.isqrt().max(1);

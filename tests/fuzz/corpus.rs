@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 /// A folder in the repository, and folders of the test data.
-pub(crate) type Place = (&'static str, &'static [&'static str]);
+pub(crate) type Corpus = (&'static str, &'static [&'static str]);
 
-pub(crate) const MESHES: Place = ("crates/mesh/tests/corpus", &["meshes"]);
-pub(crate) const MATRICES: Place = ("crates/matrix-market/tests/corpus", &["mm-parser", "matrices"]);
+pub(crate) const MESHES: Corpus = ("crates/mesh/tests/corpus", &["meshes"]);
+pub(crate) const MATRICES: Corpus = ("crates/matrix-market/tests/corpus", &["mm-parser", "matrices"]);
 
 /// The separator between the two files of a pair.
 pub(crate) const PAIR: &[u8] = b"\n#=====\n";
@@ -19,9 +19,9 @@ pub(crate) const PAIR: &[u8] = b"\n#=====\n";
 const LARGEST: usize = 1 << 18;
 
 /// The files with one of these extensions, in alphabetical order.
-pub(crate) fn files(place: &Place, kinds: &[&str]) -> Vec<Vec<u8>> {
-    let found: Vec<Vec<u8>> = paths(place, kinds).iter().filter_map(|path| plain(path)).collect();
-    assert!(found.len() > 1, "{}: no files", place.0);
+pub(crate) fn files(corpus: &Corpus, kinds: &[&str]) -> Vec<Vec<u8>> {
+    let found: Vec<Vec<u8>> = paths(corpus, kinds).iter().filter_map(|path| plain(path)).collect();
+    assert!(found.len() > 1, "{}: no files", corpus.0);
     found
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn pairs() -> Vec<Vec<u8>> {
     pairs.collect()
 }
 
-fn paths((folder, data): &Place, kinds: &[&str]) -> Vec<PathBuf> {
+fn paths((folder, data): &Corpus, kinds: &[&str]) -> Vec<PathBuf> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     if let Some(root) = std::env::var_os("COARSEN_DATA") {
         folders.extend(data.iter().map(|folder| Path::new(&root).join(folder)));

@@ -36,14 +36,14 @@ fn run(a: &Bsr<f64>) -> (Vec<u32>, usize) {
 }
 
 #[test]
-fn a_chain_falls_apart_evenly() {
+fn a_chain_is_aggregated_evenly() {
     let (of, count) = run(&chain(9));
     assert_eq!((of, count), (vec![0, 0, 0, 0, 0, 1, 1, 1, 1], 2));
 }
 
 /// The couplings of node 5 are small relative to its diagonal, so that relaxation solves it.
 #[test]
-fn special_nodes_separate_and_nobody_is_lost() {
+fn decoupled_nodes_have_no_aggregate_and_others_have_one() {
     let mut a = chain(12);
     let own = a.pattern().find(5, 5).unwrap();
     a.values_mut()[own] = 1e6;
@@ -107,14 +107,16 @@ fn space_fills_planes_do_not() {
         ("anisotropic2d:60", 0.1..0.45, false),
     ] {
         let a = problem(spec).matrix;
-        let at = |full: f64| is_wide(&a, Thresholds { full, even: 0.0, ..Default::default() });
+        let at = |fill_fraction: f64| {
+            is_wide(&a, Thresholds { fill_fraction, strength_fraction: 0.0, ..Default::default() })
+        };
         assert_eq!((at(range.start), at(range.end)), (true, false), "{spec}");
         assert_eq!(is_wide(&a, Thresholds::default()), wide, "{spec}");
     }
 }
 
 #[test]
-fn the_recipe_follows_on_scalars() {
+fn fitted_spreading_coarsens_scalars_faster() {
     for (spec, fewer) in [("poisson3d:24", true), ("poisson2d:40", false), ("elasticity3d:6", false)] {
         let a = problem(spec).matrix;
         let coarse = |spread: Spread| {

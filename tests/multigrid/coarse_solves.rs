@@ -1,10 +1,12 @@
-//! The coarsest level on the host and at a remote place, free motions, patches, and reported sizes.
+//! The coarsest level on the host and at a remote backend, free motions, patches, and reported sizes.
 
 use coarsen_smoothed_aggregation::tamstorf;
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, NumericPlace, Reference, Reused, RowSets};
+use coarsen_backend::{
+    Backend, Blocks, Cpu, DenseBlocks, Matrix, NumericBackend, Reference, Reused, RowSets,
+};
 use coarsen_backend::{ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, SweepDirection};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::Direct;
@@ -13,7 +15,7 @@ use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, times};
 
-/// The reference backend, which reports to be a remote place.
+/// The reference backend, which reports to be a remote backend.
 #[derive(Clone)]
 struct Far;
 struct FarMatrix(ReferenceMatrix);
@@ -97,7 +99,7 @@ impl Blocks<Far> for FarBlocks {
 }
 
 /// Galerkin products are not needed, because the hierarchies here have one level.
-impl NumericPlace for Far {
+impl NumericBackend for Far {
     type Galerkin = ();
     fn galerkin(&self, _: [&FarMatrix; 3], _: &[u32]) -> Result<(), Error> {
         Ok(())
@@ -152,7 +154,7 @@ fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
 }
 
 /// Updates alternate between regular and singular values of one pattern, symmetric or not. Solves are as good
-/// as after a build, on the host and at a remote place.
+/// as after a build, on the host and at a remote backend.
 #[test]
 fn coarse_solves_follow_their_values() {
     let (n, recipe) = (14, given(vec![], 1));
@@ -192,7 +194,7 @@ fn coarse_solves_follow_their_values() {
                     if skew == 0.0 { PreconditionerKind::Symmetric } else { PreconditionerKind::Linear };
                 assert_eq!(here.kind(), class);
                 if at == first {
-                    let factor = Direct::default().factor(a).unwrap().figures().bytes;
+                    let factor = Direct::default().factor(a).unwrap().stats().bytes;
                     assert_eq!(recipe.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
                 }
             }
@@ -214,7 +216,7 @@ fn the_finest_matrix_decides_the_class() {
 
 /// A matrix on the backend updates only the hierarchy that made the plan.
 #[test]
-fn a_hierarchy_of_one_level_follows_at_its_place() {
+fn one_level_is_updated_only_by_its_own_plan() {
     let (n, r) = (14, noise(14, 4));
     let [a, other] = [path(n, 0.3, 0.0, 1.0), path(n, 0.4, 0.2, 3.0)];
     let mut m = given(vec![], 1).build(&a, &Far).unwrap();
@@ -290,7 +292,7 @@ fn a_patch_keeps_prolongations() {
     entries.extend([(5, 5, 2.0), (5, 100, -2.0), (100, 5, -2.0), (100, 100, 2.0)]);
     let other = assembly::from_triplets(144, 144, &entries).unwrap();
     let refused = m.patch(&other, &[5, 144]).unwrap_err();
-    let SetupError::Place(Error::Shape { expected: 144, found: 145, .. }) = refused else {
+    let SetupError::Core(Error::Shape { expected: 144, found: 145, .. }) = refused else {
         panic!("{refused}")
     };
     let parts = Reused::Rest { redone: levels, of: 2 * levels - 1 };
@@ -324,7 +326,7 @@ fn bytes_are_those_of_the_parts() {
         let products = coarse.bytes() + galerkin.bytes() + 2 * 4 * p.values().len();
         let smoother = SSOR.build(a, &Cpu::mixed()).unwrap();
         let smoothers = smoother.bytes() + 8 * (3 * nodes + vectors * unknowns);
-        let bottom = Direct::default().factor(coarse).unwrap().figures().bytes + 2 * 8 * unknowns;
+        let bottom = Direct::default().factor(coarse).unwrap().stats().bytes + 2 * 8 * unknowns;
         let all = kept + products + smoothers + bottom;
         let given = nodes * 24 + 8 * a.shape().0 * problem.near_kernel.vectors();
         assert_eq!(m.bytes(), all + given);
@@ -335,13 +337,14 @@ fn bytes_are_those_of_the_parts() {
         let title =
             format!("smoothed aggregation, {cycle:?}-cycle, 2 levels, operator complexity {complexity:.2}");
         assert_eq!(text.lines().next(), Some(&title[..]));
-        let special = m.aggregates(0).unwrap().iter().filter(|&&g| g == u32::MAX).count();
+        let decoupled = m.aggregates(0).unwrap().iter().filter(|&&g| g == u32::MAX).count();
         let row = |l: usize, a: &Bsr<f64>| {
             let (n, nnz) = (a.shape().0, a.nnz());
             [l.to_string(), n.to_string(), nnz.to_string(), format!("{:.1}", nnz as f64 / n as f64)]
         };
         let finest =
-            [&row(0, a)[..], &[special, m.dead()].map(|v| v.to_string()), &[mib(all - bottom)]].concat();
+            [&row(0, a)[..], &[decoupled, m.without_basis()].map(|v| v.to_string()), &[mib(all - bottom)]]
+                .concat();
         let coarsest = [&row(1, coarse)[..], &["a", "factor"].map(String::from), &[mib(bottom)]].concat();
         assert_eq!(
             (&lines[2], &lines[3]),

@@ -187,7 +187,7 @@ fn prolongations_are_their_formula() {
             let found = dense(coarse.prolongation.matrix().unwrap());
             assert!(off(&found, &p) < 1e-12, "blocks of {b} x {k}: {:.1e}", off(&found, &p));
             assert!(off(&rows(coarse.near_kernel.as_ref().unwrap()), &r) < 1e-12, "blocks of {b} x {k}: R");
-            assert_eq!((coarse.dead.len(), coarse.aggregates.as_ref()), (0, Some(&sets)));
+            assert_eq!((coarse.without_basis.len(), coarse.aggregates.as_ref()), (0, Some(&sets)));
             for (g, centre) in coarse.positions.unwrap().iter().enumerate() {
                 let of: Vec<usize> = (0..nodes).filter(|&i| sets[i] == g as u32).collect();
                 for d in 0..3 {

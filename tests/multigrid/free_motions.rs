@@ -12,7 +12,7 @@ fn held(block: [f64; 9]) -> Vec<f64> {
     let mut coarse = a.clone();
     let p = Prolongation::from(Bsr::identity(1, 3).unwrap());
     let transpose = TransposePlan::new(p.pattern()).unwrap();
-    free::Free::new(&a, &coarse).hold(&mut coarse, &a, &p, &transpose);
+    free::Free::new(&a, &coarse).regularise(&mut coarse, &a, &p, &transpose);
     coarse.values().to_vec()
 }
 
@@ -34,7 +34,7 @@ fn free_motions_get_a_diagonal_and_others_keep_theirs() {
 /// A block that passes the quick test has full rank by complete pivoting. Clearly regular blocks pass the
 /// test.
 #[test]
-fn a_quick_look_agrees_with_complete_pivoting() {
+fn the_quick_rank_test_agrees_with_complete_pivoting() {
     for (k, seed) in (1..=free::LARGEST).flat_map(|k| (0..40).map(move |seed| (k, seed))) {
         let x = coarsen_krylov::start_vector::<f64>(k * k * (seed + 2));
         let x = &x[k * k * seed..k * k * (seed + 1)];
@@ -100,7 +100,7 @@ fn a_bound_of_all_values_agrees_with_complete_pivoting() {
             let [first, again] = [0, 1].map(|_| free.is_regular(&a, 1.0, &p, &transpose));
             assert_eq!(first, again);
             let mut coarse = a.clone();
-            free.hold(&mut coarse, &a, &p, &transpose);
+            free.regularise(&mut coarse, &a, &p, &transpose);
             assert!(!first || coarse == a, "{k} {s}");
             accepted.push(first);
         }

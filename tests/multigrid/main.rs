@@ -13,7 +13,7 @@ mod filter;
 mod free_motions;
 mod handles;
 mod hierarchy;
-mod hubs;
+mod high_degree;
 mod methods;
 mod near_kernel;
 mod node_embedding;

@@ -229,15 +229,15 @@ fn cycles_are_symmetric_and_positive() {
         assert_eq!(m.update(a).unwrap(), Reused::Structure);
         assert_eq!(apply(&mut m, &u), mu, "{m}");
     }
-    fn law<C: Coarsening<f64> + Coarsening<f32> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
+    fn invariant<C: Coarsening<f64> + Coarsening<f32> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
         holds(&recipe, a, Cpu::new(), 1e-12);
         holds(&recipe, a, Cpu::mixed(), 1e-5);
         holds(&recipe, &a.to::<f32>(), Cpu::single(), 1e-5);
     }
     let a = problem("poisson2d:31").matrix;
-    law(Multigrid::geometric([31, 31, 1]), &a);
-    law(ruge_stueben(), &a);
-    law(Multigrid::of(PlainAggregation::default()), &a);
+    invariant(Multigrid::geometric([31, 31, 1]), &a);
+    invariant(ruge_stueben(), &a);
+    invariant(Multigrid::of(PlainAggregation::default()), &a);
 }
 
 /// Returns `a` with some stronger and some weaker couplings and a dominant diagonal, for which Ruge-Stueben
@@ -333,8 +333,8 @@ fn a_coarsening_without_a_refresh_is_asked_again() {
 
 /// A build and an update report a negative diagonal entry with its row.
 #[test]
-fn what_is_not_positive_is_named() {
-    fn law<C: Coarsening<f64> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
+fn negative_diagonals_are_named() {
+    fn invariant<C: Coarsening<f64> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
         let mut bad = a.clone();
         bad.values_mut()[a.pattern().find(100, 100).unwrap()] = -4.0;
         let named = |refused: SetupError| {
@@ -344,9 +344,9 @@ fn what_is_not_positive_is_named() {
         named(recipe.build(a, &Cpu::new()).unwrap().update(&bad).unwrap_err());
     }
     let a = problem("poisson2d:31").matrix;
-    law(Multigrid::geometric([31, 31, 1]), &a);
-    law(ruge_stueben(), &a);
-    law(plain_aggregation(), &a);
+    invariant(Multigrid::geometric([31, 31, 1]), &a);
+    invariant(ruge_stueben(), &a);
+    invariant(plain_aggregation(), &a);
 }
 
 /// Held rows have no couplings and are in no aggregate. No aggregate contains two nodes that are coupled but
@@ -376,10 +376,10 @@ fn plain_aggregates_leave_out_what_is_held_or_tied() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn coarsenings_of_another_shape_are_refused() {
     let (grid, blocks) = (problem("poisson2d:30").matrix, problem("elasticity3d:6").matrix);
     let shape = |refused: Option<SetupError>, expected: usize, found: usize| match refused {
-        Some(SetupError::Place(Error::Shape { expected: e, found: f, .. })) => {
+        Some(SetupError::Core(Error::Shape { expected: e, found: f, .. })) => {
             assert_eq!((e, f), (expected, found))
         }
         other => panic!("{other:?}"),

@@ -43,7 +43,7 @@ fn vectors(modes: &NearKernel, b: usize, positions: Option<&[[f64; 3]]>) -> usiz
     SmoothedAggregation::default().coarsen(&fine, None).unwrap().unwrap().prolongation.block().1
 }
 
-/// Checks that K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I except for dead columns. Returns the number of these.
+/// Checks that K = P̂ R on aggregated nodes, and P̂ᵀP̂ = I except for columns without a basis function. Returns the number of these.
 fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> usize {
     let coarse = given(&full(aggregates.len(), block), modes, aggregates);
     let (p, k) = (coarse.prolongation.to_matrix().unwrap(), modes.vectors());
@@ -61,27 +61,27 @@ fn check(modes: &NearKernel, block: usize, aggregates: &[u32], count: usize) -> 
     }
     for (g, q, c) in (0..count).flat_map(|g| (0..k * k).map(move |pc| (g, pc / k, pc % k))) {
         let dot: f64 = (0..modes.size()).map(|row| p.get(row, g * k + q) * p.get(row, g * k + c)).sum();
-        let dead = coarse.dead.contains(&((g * k + c) as u32));
-        let expected = if q == c && !dead { 1.0 } else { 0.0 };
+        let without_basis = coarse.without_basis.contains(&((g * k + c) as u32));
+        let expected = if q == c && !without_basis { 1.0 } else { 0.0 };
         assert!((dot - expected).abs() < 1e-12, "aggregate {g}: ({q}, {c}) is {dot}");
     }
-    coarse.dead.len()
+    coarse.without_basis.len()
 }
 
 #[test]
-fn rigid_modes_of_points_lines_and_bodies() {
+fn rigid_modes_of_points_and_lines_are_dependent() {
     let line = |n: usize| (0..n).map(|i| [i as f64, 2.0 * i as f64, 0.0]).collect::<Vec<_>>();
-    // A single node has no rotation (3 dead), nodes on a line have two rotations (1 dead), and four nodes
+    // A single node has no rotation (3 without), nodes on a line have two rotations (1 without), and four nodes
     // in space have three.
-    for (positions, dead) in [
+    for (positions, without_basis) in [
         (line(1), 3),
         (line(2), 1),
         (line(5), 1),
         (vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 0),
     ] {
         let modes = NearKernel::rigid_body_modes(&positions, 3).unwrap();
-        let dead_columns = check(&modes, 3, &vec![0; positions.len()], 1);
-        assert_eq!(dead_columns, dead, "{positions:?}");
+        let columns_without_basis = check(&modes, 3, &vec![0; positions.len()], 1);
+        assert_eq!(columns_without_basis, without_basis, "{positions:?}");
     }
 }
 
@@ -93,12 +93,12 @@ fn noise_of_the_precision_is_no_basis_function() {
     let modes = NearKernel::from_columns(&[&ones, &other]).unwrap();
     let aggregates = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1];
     let a = full(12, 1);
-    assert_eq!(given(&a.to::<f32>(), &modes, &aggregates).dead, [1, 3]);
-    assert!(given(&a, &modes, &aggregates).dead.is_empty());
+    assert_eq!(given(&a.to::<f32>(), &modes, &aggregates).without_basis, [1, 3]);
+    assert!(given(&a, &modes, &aggregates).without_basis.is_empty());
 }
 
 #[test]
-fn special_nodes_have_no_rows() {
+fn decoupled_nodes_have_no_rows() {
     let positions: Vec<[f64; 3]> =
         (0..9).map(|i| [f64::from(i % 3), f64::from(i / 3), 0.3 * f64::from(i * i % 5)]).collect();
     let modes = NearKernel::rigid_body_modes(&positions, 3).unwrap();

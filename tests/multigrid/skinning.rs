@@ -119,7 +119,7 @@ fn a_cut_needs_few_new_handles() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn bad_options_of_skinning_are_named() {
     let p = softcube(3, 0.03, Material::Linear, &|_, _| 1.0).unwrap();
     let on = Cpu::<f64>::new();
     let alone = Multigrid { coarse_size: 10, ..skinning() };

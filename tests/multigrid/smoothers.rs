@@ -12,7 +12,7 @@ use coarsen_smoothed_aggregation::{smoothed_aggregation, tamstorf};
 use coarsen_sparse::{Bsr, Contacts, Permutation, Stencil, System};
 
 #[test]
-fn what_is_fitted_halves_blocks_for_half_as_many_iterations_more() {
+fn fitted_spreading_halves_the_blocks() {
     for (spec, halved) in [("cloth:61", true), ("elasticity3d:10", true), ("poisson2d:60", false)] {
         let p = Problem::parse(spec, &Default::default()).unwrap();
         let b = p.right_hand_side(1);
@@ -32,7 +32,7 @@ fn what_is_fitted_halves_blocks_for_half_as_many_iterations_more() {
 /// Gauss-Seidel over half of A fits neither a shuffled sheet, which couples all chunks, nor a matrix that
 /// is not symmetric. Both get Chebyshev.
 #[test]
-fn what_does_not_fit_is_left_to_chebyshev() {
+fn chebyshev_replaces_half_storage_that_does_not_fit() {
     let p = Problem::parse("cloth:121", &Default::default()).unwrap();
     let n = p.matrix.pattern().rows();
     let order = Permutation::new((0..n).map(|i| (i * 7919 % n) as u32).collect()).unwrap();

@@ -111,7 +111,7 @@ fn a_mechanism_has_a_pseudo_inverse() {
 
 /// A free body with more unknowns than a pseudo-inverse takes.
 #[test]
-fn a_large_free_body_is_deflated() {
+fn a_large_unconstrained_body_is_deflated() {
     let points = lattice(11, 0.0);
     let a = truss(&points, |_, _| false, &[], 1.0);
     let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use coarsen::PreconditionerKind;
 use coarsen::backend::{SetupError, Update};
+use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::elastic::{
     Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
 };
-use coarsen::follow::{Follower, Hosted, Placed, following};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 
@@ -39,15 +39,17 @@ fn sheet() -> (ImplicitEuler<impl Potential + use<>>, Vec<f64>) {
     (ImplicitEuler::new(all, &masses, STEP).unwrap(), positions.into_flattened())
 }
 
-fn block_jacobi<F: SystemAt>(f: &mut F, x: &[f64]) -> Follower {
-    Follower::build(f, x, |system| Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?)))
-        .unwrap()
+fn block_jacobi<F: SystemAt>(f: &mut F, x: &[f64]) -> CachedPreconditioner {
+    CachedPreconditioner::build(f, x, |system| {
+        Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?))
+    })
+    .unwrap()
 }
 
 /// Newton's method, on host vectors and on a backend, and L-BFGS take the same steps onto the floor.
 /// Preconditioners get contact separately from the matrix.
 #[test]
-fn every_driver_lands_on_the_floor() {
+fn every_driver_takes_the_same_steps_onto_the_ground() {
     let mut ends: Vec<Vec<f64>> = Vec::new();
     for way in ["newton", "placed", "l-bfgs"] {
         let (mut body, mut x) = sheet();
@@ -61,18 +63,18 @@ fn every_driver_lands_on_the_floor() {
             descent.refresh = Refresh::Every(2);
             let report = match way {
                 "newton" => {
-                    let mut f = Hosted::new(body, m).projecting_on_demand();
+                    let mut f = HostObjective::new(body, m).projecting_on_demand();
                     let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
                     body = f.objective;
                     report
                 }
                 "placed" => {
-                    let mut f = Placed::new(body, &x, m, &Cpu::new()).projecting_on_demand();
+                    let mut f = BackendObjective::new(body, &x, m, &Cpu::new()).projecting_on_demand();
                     let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
                     body = f.objective;
                     report
                 }
-                _ => descent.minimize(&mut body, &mut following(Lbfgs::new(8, m)), &mut x, &mut ()),
+                _ => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()),
             };
             let report = report.unwrap();
             println!("{way}, step {step}: {report}");
@@ -92,7 +94,7 @@ fn every_driver_lands_on_the_floor() {
 
 /// Rebuilds the preconditioner for a new pattern, and updates it for an old pattern.
 #[test]
-fn a_follower_takes_a_new_pattern() {
+fn a_cached_preconditioner_is_rebuilt_for_a_new_pattern() {
     let rope = |pairs: &[[u32; 2]]| {
         let spring = |&ends: &[u32; 2]| Spring { ends, stiffness: 1e3, length: 1.0 };
         let springs = Springs::new(pairs.iter().map(spring).collect(), &[false; 3], &[[0.0; 3]; 3]).unwrap();
@@ -101,16 +103,16 @@ fn a_follower_takes_a_new_pattern() {
     let x = vec![0.0, 0.0, 0.0, 1.1, 0.0, 0.0, 1.9, 0.2, 0.0];
     let mut one = rope(&[[0, 1]]);
     let recipe = |system: System<'_, f64>| Ok(Box::new(Ic0::default().build_from(system, &Cpu::new())?) as _);
-    let mut m: Follower = Follower::build(&mut one, &x, recipe).unwrap();
+    let mut m: CachedPreconditioner = CachedPreconditioner::build(&mut one, &x, recipe).unwrap();
     let mut other = rope(&[[0, 1], [1, 2]]);
-    assert!(!m.follow(&mut one, &x).unwrap()); // the same pattern: not rebuilt
-    assert!(m.follow(&mut other, &x).unwrap());
-    let mut fresh: Follower = Follower::build(&mut other, &x, recipe).unwrap();
+    assert!(!m.refresh(&mut one, &x).unwrap()); // the same pattern: not rebuilt
+    assert!(m.refresh(&mut other, &x).unwrap());
+    let mut fresh: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, recipe).unwrap();
     let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);
     m.apply(&x, &mut z);
     fresh.apply(&x, &mut expected);
     assert_eq!(z, expected);
-    assert!(!Follower::<Vec<f64>>::constant(Box::new(Identity)).follow(&mut other, &x).unwrap());
+    assert!(!CachedPreconditioner::<Vec<f64>>::constant(Box::new(Identity)).refresh(&mut other, &x).unwrap());
 }
 
 /// The identity, which notes how it is updated.
@@ -146,12 +148,13 @@ fn new_pairs_are_patched() {
     let (mut body, x) = sheet();
     let notes = Rc::new(RefCell::new(Vec::new()));
     let own = notes.clone();
-    let mut m: Follower = Follower::build(&mut body, &x, move |_| Ok(Box::new(Notes(own.clone())))).unwrap();
+    let mut m: CachedPreconditioner =
+        CachedPreconditioner::build(&mut body, &x, move |_| Ok(Box::new(Notes(own.clone())))).unwrap();
     let at = |height: f64| -> Vec<f64> {
         x.iter().enumerate().map(|(k, x)| if k % 3 == 2 { x + height } else { 1.01 * x }).collect()
     };
     for height in [0.0, -0.03, -0.031, -0.2, 0.0, 0.01] {
-        assert!(m.follow(&mut body, &at(height)).unwrap());
+        assert!(m.refresh(&mut body, &at(height)).unwrap());
     }
     assert_eq!(*notes.borrow(), ["update", "patch", "update", "patch", "patch", "update"]);
 }

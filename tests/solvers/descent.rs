@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use crate::common::{self, noise};
+use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::elastic::{
     BodyError, CoRotational, Curvature, Density, ImplicitEuler, Lame, Potential, Spring, Springs,
     StableNeoHookean, Tetrahedra,
 };
-use coarsen::follow::{Follower, Hosted, Placed, following};
 use coarsen::mesh::Mesh;
 use coarsen::optimize::{
     AcceleratedGradient, Beta, Constant, DescentMonitor, Direction, Gradient, Iterate, NonlinearCg, Norm,
@@ -17,36 +17,37 @@ use coarsen::prelude::*;
 use coarsen::problems::Scene;
 
 type Body = ImplicitEuler<Tetrahedra<StableNeoHookean>>;
-type Soft = Hosted<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
-type Way = Box<dyn Direction<Vec<f64>, Soft>>;
+type Soft = HostObjective<ImplicitEuler<Tetrahedra<StableNeoHookean>>>;
+type BoxedDirection = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// Smoothed aggregation with rigid-body modes of the points.
-fn sa(body: &mut Body, x: &[f64]) -> Follower {
+fn sa(body: &mut Body, x: &[f64]) -> CachedPreconditioner {
     let recipe = Multigrid { coarse_size: 100, ..tamstorf() };
-    Follower::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?))).unwrap()
+    CachedPreconditioner::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))
+        .unwrap()
 }
 
 /// A driver: its name, whether it uses the line search of Moré and Thuente, and how it is built.
-type Driver = (&'static str, bool, fn(&mut Body, &[f64]) -> Way);
+type Driver = (&'static str, bool, fn(&mut Body, &[f64]) -> BoxedDirection);
 
 const DRIVERS: [Driver; 9] = [
     ("newton", false, |_, _| Box::new(Newton::inexact())),
     ("newton, 32 inner iterations", false, |_, _| Box::new(Newton::fixed(32))),
-    ("l-bfgs", false, |b, x| Box::new(following(Lbfgs::new(8, sa(b, x))))),
-    ("ncg+", true, |b, x| Box::new(following(NonlinearCg::new(Beta::PolakRibierePlus, sa(b, x))))),
-    ("ncg", true, |b, x| Box::new(following(NonlinearCg::new(Beta::DaiKou, sa(b, x))))),
-    ("accelerated", false, |b, x| Box::new(following(AcceleratedGradient::new(0.9, sa(b, x))))),
-    ("gradient", false, |b, x| Box::new(following(Gradient::scaled(sa(b, x))))),
-    ("chain", false, |b, x| Box::new(OrElse::new(Newton::inexact(), following(Lbfgs::new(4, sa(b, x)))))),
+    ("l-bfgs", false, |b, x| Box::new(refreshed(Lbfgs::new(8, sa(b, x))))),
+    ("ncg+", true, |b, x| Box::new(refreshed(NonlinearCg::new(Beta::PolakRibierePlus, sa(b, x))))),
+    ("ncg", true, |b, x| Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, sa(b, x))))),
+    ("accelerated", false, |b, x| Box::new(refreshed(AcceleratedGradient::new(0.9, sa(b, x))))),
+    ("gradient", false, |b, x| Box::new(refreshed(Gradient::scaled(sa(b, x))))),
+    ("chain", false, |b, x| Box::new(OrElse::new(Newton::inexact(), refreshed(Lbfgs::new(4, sa(b, x)))))),
     ("constant matrix", false, constant),
 ];
 
-fn on_demand(body: Body, m: Follower) -> Soft {
-    Hosted::new(body, m).projecting_on_demand()
+fn on_demand(body: Body, m: CachedPreconditioner) -> Soft {
+    HostObjective::new(body, m).projecting_on_demand()
 }
 
 /// The global step of Projective Dynamics.
-fn constant(body: &mut Body, x: &[f64]) -> Way {
+fn constant(body: &mut Body, x: &[f64]) -> BoxedDirection {
     body.curvature = Curvature::Constant;
     let (m, a) = (sa(body, x), body.last_hessian().clone());
     body.curvature = Curvature::Projected;
@@ -64,7 +65,14 @@ impl DescentMonitor<Vec<f64>> for Falling {
     }
 }
 
-fn minimize(name: &str, tight: bool, direction: &mut Way, f: &mut Soft, x: &mut Vec<f64>, stop: Stop<f64>) {
+fn minimize(
+    name: &str,
+    tight: bool,
+    direction: &mut BoxedDirection,
+    f: &mut Soft,
+    x: &mut Vec<f64>,
+    stop: Stop<f64>,
+) {
     let stop = Stop { max_iterations: 10_000, ..stop };
     let falling = &mut Falling(f64::INFINITY);
     let report = if tight {
@@ -147,7 +155,7 @@ fn a_placed_body_is_the_same_body() {
     let stop = Stop::relative(1e-6);
     for newton in [true, false] {
         let Scene { mut body, start, .. } = Scene::bar_twist(3).unwrap();
-        let (m, idle) = (sa(&mut body, &start), || Follower::constant(Box::new(Identity)));
+        let (m, idle) = (sa(&mut body, &start), || CachedPreconditioner::constant(Box::new(Identity)));
         let mut descent = Descent::new(Backtracking::default(), stop);
         descent.refresh = Refresh::Every(4);
         let (mut x, mut y) = (start.clone(), start.clone());
@@ -156,14 +164,14 @@ fn a_placed_body_is_the_same_body() {
             let mut f = on_demand(body, m);
             let here = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ()).unwrap();
             let m = sa(&mut again, &start);
-            let mut f = Placed::new(again, &start, m, &Cpu::new()).projecting_on_demand();
+            let mut f = BackendObjective::new(again, &start, m, &Cpu::new()).projecting_on_demand();
             (here, descent.minimize(&mut f, &mut Newton::inexact(), &mut y, &mut ()).unwrap())
         } else {
             let mut f = on_demand(body, idle());
-            let here = descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut x, &mut ()).unwrap();
+            let here = descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()).unwrap();
             let m = sa(&mut again, &start);
-            let mut f = Placed::new(again, &start, idle(), &Cpu::new());
-            (here, descent.minimize(&mut f, &mut following(Lbfgs::new(8, m)), &mut y, &mut ()).unwrap())
+            let mut f = BackendObjective::new(again, &start, idle(), &Cpu::new());
+            (here, descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut y, &mut ()).unwrap())
         };
         assert_eq!((here.iterations, here.refreshes), (there.iterations, there.refreshes));
         assert_eq!(x, y);
@@ -175,8 +183,8 @@ fn a_placed_body_is_the_same_body() {
 #[test]
 fn a_gradient_that_is_not_written_is_not_a_number() {
     let Scene { body, start, .. } = Scene::bar_twist(2).unwrap();
-    let idle = Follower::constant(Box::new(Identity));
-    let mut f = Placed::new(body, &start, idle, &Cpu::new());
+    let idle = CachedPreconditioner::constant(Box::new(Identity));
+    let mut f = BackendObjective::new(body, &start, idle, &Cpu::new());
     let mut g = vec![1.0; start.len()];
     f.gradient(&start, &mut g);
     assert!(g.iter().all(|v| v.is_finite()));
@@ -194,14 +202,14 @@ fn stiff_parts_cost_few_iterations() {
         let Scene { mut body, start: mut x, .. } = Scene::bar_step(12, [1e5, middle], 1.0 / 30.0).unwrap();
         let mut recipe = tamstorf();
         recipe.coarsening.prune = 1e-3;
-        let m = Follower::build(&mut body, &x, move |system| {
+        let m = CachedPreconditioner::build(&mut body, &x, move |system| {
             Ok(Box::new(recipe.build_from(system, &Cpu::new())?))
         })
         .unwrap();
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-7));
         descent.norm = Norm::weighted(node_weights(&body.characteristic(), 3).unwrap()).unwrap();
         descent.refresh = Refresh::WhenSlower(1);
-        let mut lbfgs = following(Lbfgs::new(8, m));
+        let mut lbfgs = refreshed(Lbfgs::new(8, m));
         let report = descent.minimize(&mut body, &mut lbfgs, &mut x, &mut ()).unwrap();
         println!("{middle:e} Pa: {report}");
         report.converged().unwrap().iterations
@@ -293,7 +301,7 @@ fn every_energy_is_minimised() {
         let stop = Stop::relative(1e-8);
         for method in ["newton", "l-bfgs", "ncg"] {
             let mut body = ImplicitEuler::equilibrium(potential()).unwrap();
-            let m = Follower::build(&mut body, start, move |system| {
+            let m = CachedPreconditioner::build(&mut body, start, move |system| {
                 Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?))
             });
             let (mut x, m) = (start.to_vec(), m.unwrap());
@@ -302,12 +310,12 @@ fn every_energy_is_minimised() {
             descent.stop.max_iterations = 5000;
             let report = match method {
                 "newton" => {
-                    let mut f = Hosted::new(body, m).projecting_on_demand();
+                    let mut f = HostObjective::new(body, m).projecting_on_demand();
                     descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ())
                 }
-                "l-bfgs" => descent.minimize(&mut body, &mut following(Lbfgs::new(8, m)), &mut x, &mut ()),
+                "l-bfgs" => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()),
                 _ => {
-                    let mut ncg = following(NonlinearCg::new(Beta::DaiKou, m));
+                    let mut ncg = refreshed(NonlinearCg::new(Beta::DaiKou, m));
                     descent.minimize(&mut body, &mut ncg, &mut x, &mut ())
                 }
             };

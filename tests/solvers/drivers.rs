@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use coarsen::descent::{CachedPreconditioner, Driver, HostObjective, Needs, TimeStepper, Unfit};
 use coarsen::elastic::{FixedCoRotated, ImplicitEuler, Lame, Tetrahedra};
-use coarsen::follow::{Driver, Follower, Hosted, Needs, TimeStepper, Unfit};
 use coarsen::mesh::Mesh;
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{DescentError, DescentReport, node_weights};
@@ -44,8 +44,8 @@ fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentRep
             driver.minimize_with(&mut body, recipe, &mut x, weights, &mut ())
         }
         Needs::Products => {
-            let m = Follower::build(&mut body, &x, move |system| recipe(system, &grid)).unwrap();
-            driver.minimize_free(&mut Hosted::new(body, m), &mut x, weights, &mut ())
+            let m = CachedPreconditioner::build(&mut body, &x, move |system| recipe(system, &grid)).unwrap();
+            driver.minimize_free(&mut HostObjective::new(body, m), &mut x, weights, &mut ())
         }
     };
     (*report.unwrap().converged().unwrap(), x)
@@ -157,7 +157,7 @@ fn drivers_whose_needs_are_not_met_are_refused() {
         };
         let found = stepper.minimize_with(&mut body, recipe, &mut x, None, &mut ());
         assert_eq!(refused(found, driver), driver.needs() == Needs::Products, "{driver}");
-        let mut free = Hosted::bare(bar([2, 1, 1], 1e5).0);
+        let mut free = HostObjective::bare(bar([2, 1, 1], 1e5).0);
         let found = stepper.minimize_free(&mut free, &mut x, None, &mut ());
         assert_eq!(refused(found, driver), driver.needs() != Needs::Products, "{driver}");
     }

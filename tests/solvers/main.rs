@@ -11,7 +11,7 @@ mod convergence;
 mod descent;
 mod drivers;
 mod inside;
-mod laws;
+mod invariants;
 mod mixed_precision;
 mod multigrid;
 mod pyamg;

@@ -21,7 +21,7 @@ fn products_in_f32_cost_hardly_an_iteration() {
         [("cloth:61", Some(0.01)), ("cloth:41", None), ("elasticity3d:12", None), ("jump3d:24", None)]
     {
         let p = Problem::parse(spec, &Options { dt, ..Options::default() }).unwrap();
-        let (b, narrow) = (p.right_hand_side(1), p.matrix.to::<f32>());
+        let (b, a32) = (p.right_hand_side(1), p.matrix.to::<f32>());
         let mut m = tamstorf().build_from(p.system(), &Cpu::mixed()).unwrap();
         let mut count = |a: &dyn LinearOperator<Vec<f64>>, cg: &mut Cg<Vec<f64>>| {
             let mut x = vec![0.0; b.len()];
@@ -34,7 +34,7 @@ fn products_in_f32_cost_hardly_an_iteration() {
             (report.iterations, x)
         };
         let exact = count(&p.matrix, &mut Cg::new(Stop::relative(1e-10))).0;
-        let a = MixedPrecision::new::<Vec<f64>>(&p.matrix, &narrow).unwrap();
+        let a = MixedPrecision::new::<Vec<f64>>(&p.matrix, &a32).unwrap();
         let (rounded, x) = count(&a, &mut replacing(1e-10));
         assert!(10 * rounded <= 11 * exact + 20, "{spec}: {rounded} of {exact}");
         let again = parallel::threads(1, || count(&a, &mut replacing(1e-10)));
@@ -56,13 +56,13 @@ fn the_condition_decides_how_many_iterations_rounding_costs() {
         });
         let entries: Vec<_> = entries.collect();
         let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
-        let (b, narrow): (Vec<f64>, _) = ((0..n).map(|i| f64::from(i).sin()).collect(), a.to::<f32>());
+        let (b, a32): (Vec<f64>, _) = ((0..n).map(|i| f64::from(i).sin()).collect(), a.to::<f32>());
         let count = |a: &dyn LinearOperator<Vec<f64>>, mut cg: Cg<Vec<f64>>| {
             let mut x = vec![0.0; b.len()];
             cg.solve(a, &mut Identity, &b, &mut x).unwrap().converged().unwrap().iterations
         };
         let exact = count(&a, Cg::new(Stop::relative(1e-8)));
-        let rounded = count(&MixedPrecision::new::<Vec<f64>>(&a, &narrow).unwrap(), replacing(1e-8));
+        let rounded = count(&MixedPrecision::new::<Vec<f64>>(&a, &a32).unwrap(), replacing(1e-8));
         println!("{k:e}: {rounded} iterations, {exact} with the exact matrix");
         assert!(rounded as f64 <= most * exact as f64 + 2.0, "{k:e}: {rounded} of {exact}");
     }
@@ -70,19 +70,19 @@ fn the_condition_decides_how_many_iterations_rounding_costs() {
 
 /// A matrix that becomes singular by rounding is never reported as solved.
 #[test]
-fn what_needs_more_digits_is_refused_or_said_not_to_converge() {
+fn matrices_singular_by_rounding_are_never_reported_solved() {
     let near = 1.0 - 1e-9;
     let a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, near), (1, 0, near), (1, 1, 1.0)]).unwrap();
-    let narrow = a.to::<f32>();
+    let a32 = a.to::<f32>();
     let (b, mut x) = (vec![1.0, -1.0], vec![0.0; 2]);
-    let rounded = MixedPrecision::new::<Vec<f64>>(&a, &narrow).unwrap();
+    let rounded = MixedPrecision::new::<Vec<f64>>(&a, &a32).unwrap();
     let report = replacing(1e-8).solve(&rounded, &mut Identity, &b, &mut x).unwrap();
     assert!(report.converged().is_err() && x.iter().all(|x| x.is_finite()));
     assert!(replacing(1e-8).solve(&a, &mut Identity, &b, &mut x).unwrap().converged().is_ok());
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn operands_of_another_size_are_named() {
     let [two, three] = [2, 3].map(|n| coarsen::sparse::Bsr::<f64>::identity(n, 1).unwrap());
     assert!(matches!(
         MixedPrecision::new::<Vec<f64>>(&two, &three),

@@ -93,11 +93,11 @@ fn cycles_are_as_symmetric_as_they_say() {
     }
 }
 
-/// Scaling the matrix does not change which unknowns count as dead.
+/// Scaling the matrix does not change which unknowns have no basis function.
 #[test]
 fn units_do_not_matter() {
     let p = problem("elasticity3d:6");
-    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // rotations are dead
+    let line: Vec<[f64; 3]> = p.positions.iter().map(|x| [x[0], 0.0, 0.0]).collect(); // rotations have no basis function
     let b = noise(p.matrix.shape().0, 1);
     let counts = [0, -100, 100].map(|power| {
         let mut a = p.matrix.clone();
@@ -106,7 +106,7 @@ fn units_do_not_matter() {
         let mut m = small_sa(Cycle::V).build(system, &Cpu::new()).unwrap();
         let mut x = vec![0.0; b.len()];
         let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap().converged();
-        (m.levels(), m.dead(), report.unwrap().iterations)
+        (m.levels(), m.without_basis(), report.unwrap().iterations)
     });
     assert!(counts[0].1 > 0 && counts.iter().all(|c| *c == counts[0]), "{counts:?}");
 }
@@ -121,7 +121,7 @@ fn parameters_out_of_range_are_named() {
         SmoothedAggregation { dominance: -1.0, ..sa.coarsening },
     ] {
         let built = Multigrid { coarsening, ..sa }.build(&a, &Cpu::new());
-        assert!(matches!(built, Err(SetupError::Place(Error::Parameter { .. }))));
+        assert!(matches!(built, Err(SetupError::Core(Error::Parameter { .. }))));
     }
 }
 
@@ -158,7 +158,7 @@ fn twice(a: &Bsr<f64>) -> Bsr<f64> {
 }
 
 #[test]
-fn awkward_systems_are_solved() {
+fn tiny_empty_and_disjoint_systems_are_solved() {
     let sa = small_sa(Cycle::V);
     let tiny = Multigrid { coarse_size: 1, ..sa };
     assert_eq!(solved(&Bsr::identity(1, 1).unwrap(), tiny, "a single unknown"), 1);
@@ -220,7 +220,7 @@ fn springs(held: bool) -> (Bsr<f64>, Vec<[f64; 3]>) {
 }
 
 #[test]
-fn bodies_held_at_points_and_free_bodies() {
+fn bodies_held_at_points_and_unconstrained_bodies_are_solved() {
     let (a, positions) = springs(true);
     let system = System { positions: Some(&positions), ..System::from(&a) };
     let b = noise(a.shape().0, 5);
@@ -247,7 +247,7 @@ fn bodies_held_at_points_and_free_bodies() {
 
 /// Free chains that become one coarse node each. There pᵀAp is round-off, which must not stop the setup.
 #[test]
-fn free_bodies_beside_others_become_points() {
+fn unconstrained_bodies_that_become_one_node_are_solved() {
     for lengths in [vec![3; 400], vec![2; 400], [vec![3000], vec![2; 50]].concat()] {
         let (mut entries, mut at) = (Vec::new(), 0);
         for length in lengths {

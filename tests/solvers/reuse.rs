@@ -78,7 +78,7 @@ fn assert_triple(coarse: &Bsr<f64>, a: &Bsr<f64>, p: &Prolongation<f64>, what: &
 /// An update rebuilds the parts that cannot be kept, or returns an error. After an error, the old cycle gives
 /// the same bits as before.
 #[test]
-fn updates_that_do_not_fit() {
+fn updates_that_do_not_fit_rebuild_or_fail_safely() {
     let p = problem("elasticity3d:6");
     let r = noise(p.matrix.shape().0, 3);
     let (mut before, mut after) = (vec![0.0; r.len()], vec![0.0; r.len()]);
@@ -87,7 +87,7 @@ fn updates_that_do_not_fit() {
     let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
     m.apply(&r, &mut before);
     let more_modes = m.update(p.system()); // 3 constants are replaced by 6 rigid-body modes
-    assert!(matches!(more_modes, Err(SetupError::Place(Error::Shape { expected: 3, found: 6, .. }))));
+    assert!(matches!(more_modes, Err(SetupError::Core(Error::Shape { expected: 3, found: 6, .. }))));
     m.apply(&r, &mut after);
     assert_eq!(before, after);
 
@@ -158,7 +158,7 @@ fn a_patch_keeps_transfers_while_couplings_come() {
         let again = again.unwrap().converged().unwrap().iterations;
         assert!(10 * again <= 11 * first, "{keep:?}: {again} iterations after {first}");
         let outside = m.patch(s.system(), &[u32::MAX]).unwrap_err();
-        assert!(matches!(outside, SetupError::Place(Error::Shape { .. })));
+        assert!(matches!(outside, SetupError::Core(Error::Shape { .. })));
         assert_eq!(m.update(s.elastic()).unwrap(), Reused::Nothing);
     }
 }
@@ -259,7 +259,7 @@ fn a_failure_on_a_coarse_level_changes_no_bit() {
         let before = applied(&mut m, &r);
         let error = m.update(&bad).unwrap_err();
         let SetupError::Level { level: 1, cause } = error else { panic!("{keep:?}: {error}") };
-        assert!(matches!(*cause, SetupError::Place(Error::Parameter { .. })), "{keep:?}: {cause}");
+        assert!(matches!(*cause, SetupError::Core(Error::Parameter { .. })), "{keep:?}: {cause}");
         assert_eq!(applied(&mut m, &r), before, "{keep:?}");
         m.update(&good).unwrap();
         assert_eq!(applied(&mut m, &r), before, "{keep:?}: the old values again");
@@ -286,7 +286,7 @@ fn values_that_storage_cannot_hold_change_no_bit() {
                 let mut m = recipe.build(p.system(), &Cpu::mixed()).unwrap();
                 let before = applied(&mut m, &r);
                 let error = m.update(System { matrix: &a, ..p.system() }).unwrap_err();
-                assert!(matches!(error, SetupError::Place(Error::Range { .. })), "{power} {keep:?}: {error}");
+                assert!(matches!(error, SetupError::Core(Error::Range { .. })), "{power} {keep:?}: {error}");
                 assert_eq!(applied(&mut m, &r), before, "{power} {keep:?}");
             }
         }
@@ -299,7 +299,7 @@ fn values_that_storage_cannot_hold_change_no_bit() {
             let mut m = build(&p.matrix);
             let before = applied(&mut *m, &r);
             let error = m.update_from((&a).into()).expect_err(name);
-            assert!(matches!(error, SetupError::Place(Error::Range { .. })), "{name} {power}: {error}");
+            assert!(matches!(error, SetupError::Core(Error::Range { .. })), "{name} {power}: {error}");
             assert_eq!(applied(&mut *m, &r), before, "{name} {power}");
         }
     }
@@ -308,7 +308,7 @@ fn values_that_storage_cannot_hold_change_no_bit() {
 /// A Laplacian that is fixed at one node, then free, then fixed again: the coarse solve changes from a factor
 /// to a deflated one and back.
 #[test]
-fn a_bottom_follows_a_matrix_that_becomes_singular() {
+fn coarsest_solve_changes_when_the_matrix_becomes_singular() {
     let n = 1000_u32;
     let laplacian = |held: f64| {
         let edges =

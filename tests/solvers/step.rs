@@ -3,11 +3,11 @@
 use crate::common::{noise, problem};
 use coarsen::backend::SetupError;
 use coarsen::constraints::{ConstraintError, Filtered};
-use coarsen::follow::Built;
+use coarsen::descent::Built;
 use coarsen::prelude::*;
 use coarsen::problems::{Options, Problem, Sequence};
 use coarsen::sparse::{Contacts, Stencil};
-use coarsen::{Action, Followed, Step};
+use coarsen::{Action, Step, StepUpdate};
 
 /// Springs between opposite nodes of a sheet, other ones in each step. The stiffness of a pair is constant.
 fn springs(p: &Problem, step: usize) -> Contacts<f64> {
@@ -96,7 +96,7 @@ fn every_action_solves_the_constrained_system() {
                 if constrained {
                     hold(&mut step.constraints, s.step(), true);
                 }
-                let Followed { action, .. } = step.follow_as(|decided| forced.unwrap_or(decided)).unwrap();
+                let StepUpdate { action, .. } = step.update_as(|decided| forced.unwrap_or(decided)).unwrap();
                 assert!(forced.is_none_or(|forced| action == forced || s.step() == 0), "{action:?}");
                 count += check(&mut step, &b);
                 if !s.advance().unwrap() {
@@ -129,26 +129,26 @@ fn rows_are_found_and_errors_lead_to_builds() {
     let mut touched = Vec::new();
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
     step.set(System { contact: Some(&second), ..p.system() }).unwrap();
-    assert_eq!(step.follow().unwrap().action, Action::Patch);
+    assert_eq!(step.update().unwrap().action, Action::Patch);
     second.touched_since(&first, &mut touched);
     assert_eq!(step.touched(), touched);
     step.set(p.system()).unwrap(); // no contact
-    assert_eq!(step.follow().unwrap().action, Action::Build); // the solve after the last decision is unknown
+    assert_eq!(step.update().unwrap().action, Action::Build); // the solve after the last decision is unknown
     Contacts::new(256, 3).unwrap().touched_since(&second, &mut touched);
     assert_eq!(step.touched(), touched);
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
-    assert_eq!(step.follow().unwrap().action, Action::Keep);
+    assert_eq!(step.update().unwrap().action, Action::Keep);
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
 
     step.constraints.plane(7, &[0.0, 0.0, 1.0], 0.0).unwrap();
     step.constraints.plane(7, &[0.0, 0.0, 1.0], 1.0).unwrap();
-    let error = step.follow().unwrap_err();
+    let error = step.update().unwrap_err();
     assert!(matches!(error, AnyError::Constraint(ConstraintError::Contradiction { .. })), "{error}");
     hold(&mut step.constraints, 0, true);
-    assert_eq!(step.follow().unwrap().action, Action::Build);
+    assert_eq!(step.update().unwrap().action, Action::Build);
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
     hold(&mut step.constraints, 1, true);
-    assert_eq!(step.follow().unwrap().action, Action::Patch);
+    assert_eq!(step.update().unwrap().action, Action::Patch);
     let rows: Vec<usize> = step.touched().iter().map(|&i| i as usize).collect();
     assert!([20, 21, 43, 44].iter().all(|i| rows.contains(i)) && !rows.contains(&0), "{rows:?}");
 }
@@ -192,13 +192,13 @@ fn other_patterns_and_sizes_are_built() {
                 step.constraints.clear();
                 step.constraints.plane(7, &[0.3, -0.2, 1.0], 0.01).unwrap();
             }
-            let Followed { action, .. } = step.follow_as(|_| Action::Keep).unwrap();
+            let StepUpdate { action, .. } = step.update_as(|_| Action::Keep).unwrap();
             assert_eq!(action, if k == 3 { Action::Keep } else { Action::Build }, "{k}, {constrained}");
             let iterations = check(&mut step, &vec![1.0; system.matrix.shape().0]);
             assert!(iterations <= 2, "{k}, {constrained}: {iterations} iterations");
         }
         assert_eq!((step.policy.count(Action::Build), step.policy.count(Action::Keep)), (4, 1));
-        assert!(step.follow().unwrap().action != Action::Build);
+        assert!(step.update().unwrap().action != Action::Build);
     }
 }
 
@@ -223,7 +223,7 @@ fn groups_of_several_nodes_are_patched_or_built() {
                     .vertex_face(v, [face, face + 1, face + 17], [0.2, 0.3, 0.5], &normal, 0.01)
                     .unwrap();
             }
-            let Followed { action, .. } = step.follow_as(|_| asked).unwrap();
+            let StepUpdate { action, .. } = step.update_as(|_| asked).unwrap();
             assert_eq!(action, if [0, 1, 4].contains(&k) { Action::Build } else { asked }, "{k}");
             counts.push(check(&mut step, &vec![1.0; 768]));
         }
@@ -248,5 +248,5 @@ fn a_step_keeps_positions_and_near_kernel() {
     assert!(step.system.positions.is_empty() && step.system.near_kernel.is_none());
     step.set(smaller.system()).unwrap();
     assert_eq!(step.system.near_kernel.as_ref(), Some(&smaller.near_kernel));
-    step.follow().unwrap();
+    step.update().unwrap();
 }

@@ -85,7 +85,7 @@ impl Cuda {
         let cuda = unsafe {
             let initialise: unsafe extern "C" fn(u32) -> i32 = symbol(driver, "cuInit")?;
             if initialise(0) != 0 {
-                return Err("a CUDA driver without a card");
+                return Err("a CUDA driver without a GPU");
             }
             Self {
                 device_count: symbol(driver, "cuDeviceGetCount")?,
@@ -116,7 +116,7 @@ impl Cuda {
                 },
             }
         };
-        if cuda.devices() == 0 { Err("a CUDA driver without a card") } else { Ok(cuda) }
+        if cuda.devices() == 0 { Err("a CUDA driver without a GPU") } else { Ok(cuda) }
     }
 
     pub(crate) fn devices(&self) -> usize {

@@ -1,5 +1,5 @@
-// A card of the test: the functions of libcuda and libnvrtc that opencl_on_cuda calls, on the host. A program is compiled by g++; items of a group
-// are fibers that meet at barriers, groups run one after the other. Slow, and without a card of its own.
+// A GPU of the test: the functions of libcuda and libnvrtc that opencl_on_cuda calls, on the host. A program is compiled by g++; items of a group
+// are fibers that meet at barriers, groups run one after the other. Slow, and without a GPU of its own.
 //
 //   g++ -std=c++17 -O1 -shared -fPIC -o libcuda.so.1 fake.cpp -ldl && cp libcuda.so.1 libnvrtc.so.12
 

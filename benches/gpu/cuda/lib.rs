@@ -1,5 +1,5 @@
 //! The part of OpenCL that coarsen calls, implemented with a CUDA driver and NVRTC, for benchmarks on
-//! machines whose card has no OpenCL driver.
+//! machines whose GPU has no OpenCL driver.
 //!
 //! ```text
 //! cargo build --release -p coarsen-opencl --example opencl_on_cuda
@@ -17,7 +17,7 @@
 //! | `program` | programs, kernels, launches |
 //! | `cuda` | the two libraries, loaded at run time |
 //! | `opencl.cuh` | OpenCL C in CUDA |
-//! | `fake.cpp` | a fake card for the test: kernels compiled for the host, work items as fibers |
+//! | `fake.cpp` | a fake GPU for the test: kernels compiled for the host, work items as fibers |
 
 #![allow(non_snake_case, reason = "the names of OpenCL")]
 

@@ -1,7 +1,7 @@
 // OpenCL C in CUDA: what the kernels of coarsen use of it, and nothing else. The library beside this file puts it before every program and
 // spells `__local T *` as `T *`, since CUDA has no such pointers; what remains of `__local` are arrays of a group.
 //
-// Meant for cards, whose items run in step: packs of one entry (LANES = 1), a group a domain (WIDE = 0). There are no vectors of eight.
+// Meant for GPUs, whose items run in step: packs of one entry (LANES = 1), a group a domain (WIDE = 0). There are no vectors of eight.
 
 typedef unsigned int uint;
 typedef unsigned long ulong;

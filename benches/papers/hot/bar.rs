@@ -1,6 +1,6 @@
 //! Fig. 20: a bar with soft ends and a middle of 1e5 to 1e10 Pa is twisted. Iterations and time of five methods.
 
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 
 use crate::plot::{Axis, Curve, Panel, draw};
 use crate::rows::{Results, Row};

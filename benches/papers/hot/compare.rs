@@ -1,6 +1,6 @@
 //! The tables of methods on scenes.
 
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use coarsen::multigrid::{Coarsest, JacobiCg, ResidualReference, Smoothing};
 use coarsen::node_embedding::Kernel;
 use coarsen::prelude::*;
@@ -55,8 +55,8 @@ fn tables() -> [Table; 9] {
         ("from particles", How::Driver(Driver::LbfgsGmg)),
     ];
     let cg = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
-    let compares = ResidualReference::RightHandSide;
-    let of_b = Coarsest::Iterative(JacobiCg { compares, ..JacobiCg::default() });
+    let reference = ResidualReference::RightHandSide;
+    let of_b = Coarsest::Iterative(JacobiCg { reference, ..JacobiCg::default() });
     let coarsest = [
         ("CG to 0.5", cg(0.5)),
         ("CG to 0.5 of b", of_b),

@@ -1,6 +1,6 @@
 //! Fig. 11, and the largest ratio of a frame in Fig. 1: the time of one step after each state of a run.
 
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 
 use crate::full::{CAP, HOT, Line, measure, text};
 use crate::plot::{Axis, Curve, Panel, draw};

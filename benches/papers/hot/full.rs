@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use mpm::state::State;
 
 use crate::method;

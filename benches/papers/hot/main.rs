@@ -60,7 +60,7 @@
 //! | `plot` | curves in two panels; bars |
 //! | `spy` | pictures of matrices |
 //! | `stretched` | norms of nodes |
-//! | `transfers` | counts of a place |
+//! | `transfers` | counts of a backend |
 
 mod asked;
 mod bar;

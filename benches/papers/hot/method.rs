@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coarsen::Iteration;
 use coarsen::backend::Cpu;
-use coarsen::follow::{Driver, Follower, Needs, TimeStepper, following};
+use coarsen::descent::{CachedPreconditioner, Driver, Needs, TimeStepper, refreshed};
 use coarsen::multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
 use coarsen::node_embedding::{Kernel, NodeEmbedding, Nodes};
 use coarsen::optimize::{Backtracking, Descent, DescentOutcome, Iterate, Lbfgs, Norm, Refresh, Verdict};
@@ -150,8 +150,8 @@ impl Hot {
         let start = Instant::now();
         f.project(true);
         let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
-        let built = Follower::build(f, &z, build)?;
-        let mut direction = following(Lbfgs::new(self.window, built));
+        let built = CachedPreconditioner::build(f, &z, build)?;
+        let mut direction = refreshed(Lbfgs::new(self.window, built));
         let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
         let mut descent = Descent::new(Backtracking::default(), stop);
         (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use examples_run::files;
 use examples_scene::identity::fingerprint;
 use mpm::collider::Obstacle;

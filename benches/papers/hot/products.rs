@@ -13,7 +13,7 @@ use coarsen::prelude::*;
 use coarsen::sparse::{Pattern, SparseError};
 use coarsen::{LinearOperator, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
-use mpm::constraints::Hold;
+use mpm::constraints::NodeConstraint;
 use mpm::energy::{Given, Increment, Stiffness};
 use mpm::grid::{Add, TILE, Tile, Tiles, each_block, gradient, load, places, spread};
 use mpm::particles::{IDENTITY, Matrix, apply, mul};
@@ -90,7 +90,7 @@ impl<'b, 'a> Products<'b, 'a> {
             if let Some(rub) = hessian.rubs.get(slot) {
                 (0..9).for_each(|e| h[e / 3][e % 3] += rub[e / 3][e % 3]);
             }
-            if let Hold::Slip { free, .. } = &constraints.holds[node as usize] {
+            if let NodeConstraint::Slip { free, .. } = &constraints.by_node[node as usize] {
                 let mean = (h[0][0] + h[1][1] + h[2][2]) / 3.0;
                 hessian.held[slot] = mean;
                 h = mul(free, &mul(&h, free));
@@ -117,10 +117,10 @@ impl LinearOperator<Vec<f64>> for Operator<'_> {
         directions.resize(nodes.len(), [0.0; 3]);
         for (node, d) in directions.iter_mut().enumerate() {
             let at = 3 * constraints.slot[node] as usize;
-            *d = match &constraints.holds[node] {
-                Hold::Free => [x[at], x[at + 1], x[at + 2]],
-                Hold::Slip { free, .. } => apply(free, [x[at], x[at + 1], x[at + 2]]),
-                Hold::Fixed(_) => [0.0; 3],
+            *d = match &constraints.by_node[node] {
+                NodeConstraint::Free => [x[at], x[at + 1], x[at + 2]],
+                NodeConstraint::Slip { free, .. } => apply(free, [x[at], x[at + 1], x[at + 2]]),
+                NodeConstraint::Fixed(_) => [0.0; 3],
             };
         }
         forces.resize(self.stiffness.len(), IDENTITY);
@@ -144,8 +144,8 @@ impl LinearOperator<Vec<f64>> for Operator<'_> {
                     (0..3).for_each(|k| force[k] += rubbed[k]);
                 }
                 let x = [x[3 * slot], x[3 * slot + 1], x[3 * slot + 2]];
-                let mut sum = match &constraints.holds[node] {
-                    Hold::Slip { free, .. } => {
+                let mut sum = match &constraints.by_node[node] {
+                    NodeConstraint::Slip { free, .. } => {
                         let (force, along) = (apply(free, force), directions[node]);
                         std::array::from_fn(|k| force[k] + self.held[slot] * (x[k] - along[k]))
                     }

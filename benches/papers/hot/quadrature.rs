@@ -16,7 +16,7 @@ use coarsen::prelude::GaussSeidel;
 use coarsen::sparse::{Bsr, OwnedSystem, Pattern, Prolongation, SparseError, SystemAt};
 
 use mpm::collider::Obstacle;
-use mpm::constraints::{Constraints, Hold};
+use mpm::constraints::{Constraints, NodeConstraint};
 use mpm::energy::{Given, Hessian, Increment, Stiffness};
 use mpm::fault::StepError;
 use mpm::grid::{Grid, Nodes};
@@ -162,10 +162,10 @@ fn transfer(
     let slots = on_coarse.free.iter().zip(0..);
     let known: HashMap<[i32; 3], u32> =
         slots.map(|(&node, slot)| (place(coarse.positions[node as usize], 2.0 * dx), slot)).collect();
-    let free = |constraints: &Constraints, slot: u32| match &constraints.holds
+    let free = |constraints: &Constraints, slot: u32| match &constraints.by_node
         [constraints.free[slot as usize] as usize]
     {
-        Hold::Slip { free, .. } => *free,
+        NodeConstraint::Slip { free, .. } => *free,
         _ => IDENTITY,
     };
     let slips = on_fine.slips || on_coarse.slips;
@@ -204,7 +204,7 @@ impl Quadrature {
         let matrices = self.matrices.lock().unwrap_or_else(PoisonError::into_inner);
         let (what, expected) = ("the number of coarser grids of the last system", level + 1);
         let missing = coarsen::Error::Shape { what, expected, found: matrices.len() };
-        matrices.get(level).cloned().ok_or(SetupError::Place(missing))
+        matrices.get(level).cloned().ok_or(SetupError::Core(missing))
     }
 }
 

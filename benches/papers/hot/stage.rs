@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use coarsen::backend::Cpu;
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use mpm::collider::Obstacle;
 use mpm::energy::Memory;
 use mpm::options::Method;

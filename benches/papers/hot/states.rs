@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use examples_run::files::{self, read_state};
 use examples_scene::identity::fingerprint;
 use mpm::state::State;

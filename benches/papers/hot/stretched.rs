@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use coarsen::follow::{Driver, TimeStepper};
+use coarsen::descent::{Driver, TimeStepper};
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::Iterate;
 use examples_render::{Balls, Colours, Picture, Stage as Shown};

@@ -16,7 +16,7 @@ use std::path::Path;
 use asked::{ArgumentError, Asked};
 use coarsen::Objective;
 use coarsen::backend::Cpu;
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use coarsen::optimize::Linearize;
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;

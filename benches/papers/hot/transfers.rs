@@ -1,7 +1,7 @@
 //! What does a time step move to a device and back? Needs `--features opencl` and an OpenCL device.
 
 use coarsen::Transfers;
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
 use mpm::solver::Minimizer;
@@ -21,7 +21,9 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
     let on: AnyBackend<f64> = AnyBackend::choose("opencl".parse()?)?;
     let (particles, frames) = (asked.particles(), asked.frames.unwrap_or(FRAMES));
     println!("\n`transfers`: one time step after {frames} frames, {particles} particles, on {}\n", on.name());
-    println!("| scene | nodes | what | iterations | of CG | waits | uploads | MB | downloads | MB |");
+    println!(
+        "| scene | nodes | what | iterations | of CG | synchronisations | uploads | MB | downloads | MB |"
+    );
     println!("|---|---:|---|---:|---:|---:|---:|---:|---:|---:|");
     let own: Vec<String> = SOME.iter().map(|scene| (*scene).to_owned()).collect();
     for scene in asked.scenes.as_ref().unwrap_or(&own) {
@@ -51,7 +53,7 @@ pub(crate) fn run(asked: &Asked) -> Outcome<()> {
 }
 
 fn text(moved: Transfers) -> String {
-    let Transfers { waits, uploads, sent, downloads, received } = moved;
+    let Transfers { synchronisations, uploads, sent, downloads, received } = moved;
     let [sent, received] = [sent, received].map(|bytes| bytes as f64 / 1e6);
-    format!("{waits} | {uploads} | {sent:.2} | {downloads} | {received:.2} |")
+    format!("{synchronisations} | {uploads} | {sent:.2} | {downloads} | {received:.2} |")
 }

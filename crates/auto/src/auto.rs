@@ -82,7 +82,7 @@ impl Auto {
     /// *Cost*: a diagnosis of the matrix, and breadth-first searches in its graph.
     ///
     /// # Errors
-    /// [`SetupError::Place`] and [`SetupError::Matrix`] if sizes do not match.
+    /// [`SetupError::Core`] and [`SetupError::Matrix`] if sizes do not match.
     pub fn plan<'a>(&self, system: impl Into<System<'a, f64>>) -> Result<Plan, SetupError> {
         let system = system.into();
         system.check()?;
@@ -103,7 +103,7 @@ impl Auto {
     /// For every ending, x is the best x so far, and [`Solved::true_residual`] is computed from it.
     ///
     /// # Errors
-    /// [`SetupError::Place`] and [`SetupError::Matrix`] for shapes that do not match and for NaN in A or b, before x is changed.
+    /// [`SetupError::Core`] and [`SetupError::Matrix`] for shapes that do not match and for NaN in A or b, before x is changed.
     pub fn solve<'a>(
         &self,
         system: impl Into<System<'a, f64>>,

@@ -174,8 +174,8 @@ impl Costs {
     }
 
     /// The cost F of computing a factor and solving with it.
-    pub fn factor(&self, figures: &FactorStats) -> f64 {
-        self.sized(figures.nnz as f64, figures.flops)
+    pub fn factor(&self, stats: &FactorStats) -> f64 {
+        self.sized(stats.nnz as f64, stats.flops)
     }
 
     /// The lower bound C₀ of the cost of ordering and factor: the cost without fill-in.

@@ -256,9 +256,9 @@ impl<'a> Schedule<'a> {
             Ok((FactorStats { bytes, .. }, _)) if bytes > allowed => {
                 FactorCost::None(Ending::FactorTooLarge { bytes, allowed })
             }
-            Ok((figures, analysis)) => {
-                (self.ordered, self.analysis) = (Some(figures), analysis);
-                let factor = self.plan.costs.factor(&figures);
+            Ok((stats, analysis)) => {
+                (self.ordered, self.analysis) = (Some(stats), analysis);
+                let factor = self.plan.costs.factor(&stats);
                 FactorCost::Known { factor, total: ordering + factor }
             }
         };

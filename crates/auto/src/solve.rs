@@ -125,7 +125,7 @@ impl Plan {
         let mut order = || -> Result<_, Ending> {
             let analysis =
                 known.take().map_or_else(|| DIRECT.analyse(&operator), Ok).map_err(Ending::Factor)?;
-            Ok((analysis.figures(), Some(analysis)))
+            Ok((analysis.stats(), Some(analysis)))
         };
         let mut schedule = Schedule::new(self, &mut order);
         let mut solve = Solve {
@@ -280,7 +280,7 @@ impl<B: Builder> Solve<'_, '_, B> {
         let (method, precond) = self.plan.candidates[i];
         let mut attempt = Attempt { method, precond, single: schedule.single(i), ..Attempt::default() };
         attempt.ending = match self.run(&mut attempt, &mut schedule.begin(i)) {
-            Err(Ending::Setup(SetupError::Place(error)) | Ending::Unsuitable(error)) if of_device(&error) => {
+            Err(Ending::Setup(SetupError::Core(error)) | Ending::Unsuitable(error)) if of_device(&error) => {
                 return Err(error);
             }
             Ok(ending) | Err(ending) => ending,

@@ -1,4 +1,4 @@
-//! The interface of a place.
+//! The interface of a backend.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use crate::{DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers};
 
-/// A place that stores vectors, matrices and small inverses and computes with them.
+/// A backend that stores vectors, matrices and small inverses and computes with them.
 ///
-/// A place has two precisions: `Real` for vectors and all sums, and `Stored` for matrices and blocks, which
-/// are rounded once when they are copied to the place. A backend is a value that is cheap to clone, such as a
+/// A backend has two precisions: `Real` for vectors and all sums, and `Stored` for matrices and blocks, which
+/// are rounded once when they are copied to the backend. A backend is a value that is cheap to clone, such as a
 /// device handle. Cargo features only decide which backend types exist.
 ///
 /// ```
@@ -30,13 +30,13 @@ pub trait Backend: Clone + Send + 'static {
     type Real: Real;
     /// The scalars of matrices and blocks.
     type Stored: Real;
-    /// Vectors of this place.
+    /// Vectors of this backend.
     type Vector: Vector<Real = Self::Real> + Send;
-    /// Matrices of this place.
+    /// Matrices of this backend.
     type Matrix: Matrix<Self>;
-    /// Block-diagonal inverses of this place.
+    /// Block-diagonal inverses of this backend.
     type Blocks: Blocks<Self>;
-    /// Row sets of this place.
+    /// Row sets of this backend.
     type Rows: Send;
 
     /// Returns the name in reports: `cpu`, `opencl`.
@@ -82,16 +82,16 @@ pub trait Backend: Clone + Send + 'static {
         Ok(Box::new(MatrixTransfer::new(self, p, transpose)?))
     }
 
-    /// Returns the row sets that suit this place: a few coloured chunks on a CPU, colours of single rows on a
+    /// Returns the row sets that suit this backend: a few coloured chunks on a CPU, colours of single rows on a
     /// device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
 
-    /// Returns a Gauss-Seidel smoother specific to this place, with one sweep per step, for a symmetric A;
+    /// Returns a Gauss-Seidel smoother specific to this backend, with one sweep per step, for a symmetric A;
     /// `None` if sweeps over whole rows are better.
     ///
-    /// The CPU returns a smoother that stores half of A. A [`NumericPlace`] returns `None`, because it writes
+    /// The CPU returns a smoother that stores half of A. A [`NumericBackend`] returns `None`, because it writes
     /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
-    /// and 2; the place does not check again. With `symmetric` the caller knows that later values are symmetric too,
+    /// and 2; the backend does not check again. With `symmetric` the caller knows that later values are symmetric too,
     /// and [`prepare`](Smoother::prepare) does not check it. The smoother stores its A and is never built again. *Cost* two passes over the pattern and one pass over half
     /// of A.
     ///
@@ -129,7 +129,7 @@ pub enum SweepDirection {
     Backward,
 }
 
-/// A matrix of a place.
+/// A matrix of a backend.
 pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     /// Computes y = a A x + b y; if b = 0, the old y is not read.
     fn apply_add(&self, a: B::Real, x: &B::Vector, b: B::Real, y: &mut B::Vector);
@@ -196,27 +196,27 @@ pub trait Blocks<B: Backend>: Send {
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
-/// A place that computes the numeric phase of a setup itself: the matrix changes on the backend, and only
+/// A backend that computes the numeric phase of a setup itself: the matrix changes on the backend, and only
 /// scalars and the coarsest matrix are copied to the host.
 ///
 /// The host computes and keeps the structure. *Implement* if copying values costs more than computing with
 /// them, as on a device.
-pub trait NumericPlace: Backend {
+pub trait NumericBackend: Backend {
     /// The plan of a product Pᵀ A P for given patterns: the blocks of A and P that contribute to each block.
     type Galerkin;
 
-    /// Returns the plan for the patterns of A, P and A_c = Pᵀ A P; `dead` are scalar unknowns of A_c without
+    /// Returns the plan for the patterns of A, P and A_c = Pᵀ A P; `without_basis` are scalar unknowns of A_c without
     /// a basis function, sorted.
     ///
     /// # Errors
     /// [`Error::Shape`] and [`Error::Pattern`] if the matrices do not match, and [`Error::Device`].
-    fn galerkin(&self, matrices: [&Self::Matrix; 3], dead: &[u32]) -> Result<Self::Galerkin, Error>;
+    fn galerkin(&self, matrices: [&Self::Matrix; 3], without_basis: &[u32]) -> Result<Self::Galerkin, Error>;
 
-    /// Computes A_c = Pᵀ A P for the matrices of the plan. The diagonal entry of a dead unknown becomes the
-    /// largest diagonal entry of its node, or 1 if all unknowns of the node are dead.
+    /// Computes A_c = Pᵀ A P for the matrices of the plan. The diagonal entry of an unknown without a basis function becomes the
+    /// largest diagonal entry of its node, or 1 if no unknown of the node has a basis function.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     fn product(
         &self,
         plan: &Self::Galerkin,
@@ -225,16 +225,16 @@ pub trait NumericPlace: Backend {
         coarse: &mut Self::Matrix,
     ) -> Result<(), Error>;
 
-    /// Computes A_c ← A_c + D for a matrix D that was made at this place and has the pattern of A_c.
+    /// Computes A_c ← A_c + D for a matrix D that was made at this backend and has the pattern of A_c.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another matrix, [`Error::Device`] when the place has failed.
+    /// [`Error::Pattern`] for another matrix, [`Error::Device`] when the backend has failed.
     fn add(&self, plan: &Self::Galerkin, d: &Self::Matrix, coarse: &mut Self::Matrix) -> Result<(), Error>;
 
     /// Copies the values of one matrix to another of the same pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the backend has failed.
     fn copy_values(&self, from: &Self::Matrix, to: &mut Self::Matrix) -> Result<(), Error>;
 
     /// Copies the values of a matrix to a host matrix of the same pattern.

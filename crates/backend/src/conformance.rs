@@ -1,7 +1,7 @@
 //! Conformance tests of a backend: every primitive equals the plain loops of [`Reference`].
 //!
 //! `coarsen_backend::conformance!(Cpu::mixed(), 1e-6);` in a test file defines one test per group of
-//! primitives. The second argument is the tolerance for the precision of the place. It is relative to the
+//! primitives. The second argument is the tolerance for the precision of the backend. It is relative to the
 //! magnitude of the terms of a sum.
 
 use std::sync::Arc;
@@ -74,12 +74,23 @@ fn real<T: Real>(x: &[f64]) -> Vec<T> {
     x.iter().map(|&v| T::from_f64(v)).collect()
 }
 
-fn close<B: Backend>(on: &B, found: &B::Vector, expected: &[f64], scale: f64, tolerance: f64, law: &str) {
+fn close<B: Backend>(
+    on: &B,
+    found: &B::Vector,
+    expected: &[f64],
+    scale: f64,
+    tolerance: f64,
+    invariant: &str,
+) {
     let mut host = vec![B::Real::default(); expected.len()];
     on.read(found, &mut host).expect("a vector is readable");
     for (i, (f, e)) in host.iter().zip(expected).enumerate() {
         let error = (f.as_f64() - e).abs();
-        assert!(error <= tolerance * scale, "{law}: entry {i} of {} is {f}, expected {e}", expected.len());
+        assert!(
+            error <= tolerance * scale,
+            "{invariant}: entry {i} of {} is {f}, expected {e}",
+            expected.len()
+        );
     }
 }
 
@@ -205,7 +216,7 @@ pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
     }
 }
 
-/// Tests relaxation in the order of the place, in small chunks and in natural order.
+/// Tests relaxation in the order of the backend, in small chunks and in natural order.
 pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);

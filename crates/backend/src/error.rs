@@ -109,9 +109,9 @@ pub enum SetupError {
     },
     /// A method that can only be updated on the host.
     #[error(
-        "{method} cannot follow a matrix of a device; update it with the matrix of the host, or take Chebyshev or Gauss-Seidel"
+        "{method} cannot be updated from a matrix of a device; update it with the matrix of the host, or take Chebyshev or Gauss-Seidel"
     )]
-    NotHere {
+    HostOnly {
         /// The method.
         method: &'static str,
     },
@@ -228,9 +228,9 @@ pub enum SetupError {
     /// The matrix is invalid.
     #[error(transparent)]
     Matrix(#[from] SparseError),
-    /// The place failed, values do not fit, or a parameter is out of range.
+    /// The backend failed, values do not fit, or a parameter is out of range.
     #[error(transparent)]
-    Place(#[from] Error),
+    Core(#[from] Error),
 }
 
 /// An error of one method, see [`SetupError::Method`]. Two are equal if their messages are.

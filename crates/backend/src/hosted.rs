@@ -6,14 +6,14 @@ use num_traits::{Float, zero};
 
 use crate::{Backend, Reused, SetupError, Update};
 
-/// A preconditioner of host vectors, applied to vectors of a place: it reads r, applies the method and writes
+/// A preconditioner of host vectors, applied to vectors of a backend: it reads r, applies the method and writes
 /// z.
 ///
 /// *Use* for methods that exist only on the host, such as sparse factors. *Not* if the host would wait often
 /// ([`Backend::is_remote`]): each application waits for r. *Cost* two copies of a vector in addition to the
-/// application, across the bus if the place is remote, without allocation. *Memory* two host vectors.
+/// application, across the bus if the backend is remote, without allocation. *Memory* two host vectors.
 ///
-/// If the place fails while numbers are read or written, z is filled with NaN, which ends a solve.
+/// If the backend fails while numbers are read or written, z is filled with NaN, which ends a solve.
 ///
 /// ```
 /// use coarsen_backend::{Cpu, Hosted};
@@ -43,7 +43,7 @@ pub struct Hosted<B: Backend, M> {
 }
 
 impl<B: Backend, M> Hosted<B, M> {
-    /// Wraps `method`, which takes vectors of `size` numbers, for the place `on`.
+    /// Wraps `method`, which takes vectors of `size` numbers, for the backend `on`.
     pub fn new(method: M, size: usize, on: &B) -> Self {
         Self { on: on.clone(), method, r: vec![zero(); size], z: vec![zero(); size] }
     }

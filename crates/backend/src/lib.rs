@@ -1,4 +1,4 @@
-//! Backends: the places at which solves run, with copies of the objects that were built on the host.
+//! Backends: where solves run, with copies of the objects that were built on the host.
 //!
 //! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. Setup works on host matrices
 //! ([`Setup`]) and copies its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`backend`](Backend) | the interface: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericPlace`] |
+//! | [`backend`](Backend) | the interface: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericBackend`] |
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
 //! | [`setup`](Setup) | recipes and built objects: build, update |
 //! | [`reused`](Reused) | what an update keeps |
@@ -39,7 +39,7 @@ mod smoother;
 mod transfer;
 mod transfers;
 
-pub use backend::{Backend, Blocks, Matrix, NumericPlace, SweepDirection};
+pub use backend::{Backend, Blocks, Matrix, NumericBackend, SweepDirection};
 pub use componentwise::{Components, Componentwise};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;

@@ -9,7 +9,7 @@ use crate::{DenseBlocks, SetupError};
 /// Returns an error if the largest value is finite, but becomes infinite or zero in storage. Values that are
 /// not finite are left to other checks.
 ///
-/// A place calls this function before it stores values. A method that stores several parts checks all of them
+/// A backend calls this function before it stores values. A method that stores several parts checks all of them
 /// before it stores the first.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Pattern};
 use crate::range::same_length;
 use crate::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SweepDirection};
 
-/// The reference place: `Vec<f64>`, matrices as lists of scalar entries, serial loops.
+/// The reference backend: `Vec<f64>`, matrices as lists of scalar entries, serial loops.
 ///
 /// *Use* in tests only.
 #[derive(Clone, Copy, Debug, Default)]

@@ -118,15 +118,15 @@ impl<T: Real> Update<T> for Identity {
 /// use coarsen_backend::{Prepared, Update};
 /// use coarsen_core::{Identity, Preconditioner};
 /// use coarsen_sparse::Bsr;
-/// fn follow(mut m: impl Prepared<Vec<f64>, f64>, a: &Bsr<f64>) -> Result<(), coarsen_backend::SetupError> {
+/// fn refresh(mut m: impl Prepared<Vec<f64>, f64>, a: &Bsr<f64>) -> Result<(), coarsen_backend::SetupError> {
 ///     m.update(a)?;
 ///     m.apply(&vec![1.0; 2], &mut vec![0.0; 2]);
 ///     Ok(())
 /// }
 /// let (a, mut m): (_, Box<dyn Prepared<Vec<f64>, f64> + Send>) = (Bsr::identity(2, 1)?, Box::new(Identity));
 /// m.update(&a)?;
-/// follow(&mut m, &a)?;
-/// follow(m, &a)?;
+/// refresh(&mut m, &a)?;
+/// refresh(m, &a)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Prepared<V: Vector, T: Real>: Preconditioner<V> + Update<T> {}

@@ -4,7 +4,7 @@ use coarsen_core::{Error, LinearOperator, PreconditionerKind, Real, Vector};
 use coarsen_sparse::Bsr;
 use num_traits::zero;
 
-use crate::{Backend, Cpu, DenseBlocks, NumericPlace, Reused, SetupError};
+use crate::{Backend, Cpu, DenseBlocks, NumericBackend, Reused, SetupError};
 
 /// A smoother of A x = b for one level of a hierarchy: x ← x + N (b − A x) before the coarse correction, x ←
 /// x + Nᵀ (b − A x) after it.
@@ -85,7 +85,7 @@ pub trait Smoother<B: Backend = Cpu, T: Real = f64>: Send {
     ///
     /// # Errors
     /// The errors of the build; also if an entry of A is not finite, which a hierarchy does not check again
-    /// (see [`check_storable`](crate::check_storable)). [`SetupError::NotHere`] if the smoother has no matrix.
+    /// (see [`check_storable`](crate::check_storable)). [`SetupError::HostOnly`] if the smoother has no matrix.
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         let _ = a;
         Ok(Reused::Nothing)
@@ -118,17 +118,17 @@ pub trait Smoother<B: Backend = Cpu, T: Real = f64>: Send {
     /// holds for the new values.
     ///
     /// # Errors
-    /// The errors of the build, and [`SetupError::NotHere`] if the smoother can only be updated on the host.
+    /// The errors of the build, and [`SetupError::HostOnly`] if the smoother can only be updated on the host.
     /// After an error the smoother must be updated again before use.
     fn update_on_device(
         &mut self,
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         let _ = fill;
-        Err(SetupError::NotHere { method: "this smoother" })
+        Err(SetupError::HostOnly { method: "this smoother" })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{Backend, Matrix, SetupError};
 
 /// P and Pᵀ on a backend: the transfer between a fine and a coarse level.
 ///
-/// *Implement* if a place has kernels for weights or identities; [`MatrixTransfer`] works at every place.
+/// *Implement* if a backend has kernels for weights or identities; [`MatrixTransfer`] works at every backend.
 /// *Panics* on vectors of another length.
 pub trait Transfer<T: Real, B: Backend>: Send {
     /// Computes x ← x + P x_c.
@@ -17,7 +17,7 @@ pub trait Transfer<T: Real, B: Backend>: Send {
     /// Computes r_c = Pᵀ r.
     fn restrict(&self, r: &B::Vector, coarse: &mut B::Vector);
 
-    /// Returns P, if it is stored as a matrix of the place.
+    /// Returns P, if it is stored as a matrix of the backend.
     fn matrix(&self) -> Option<&B::Matrix> {
         None
     }
@@ -25,7 +25,7 @@ pub trait Transfer<T: Real, B: Backend>: Send {
     /// Replaces the numbers; the structure stays the same. `transpose` is the transpose plan of P's pattern.
     ///
     /// # Errors
-    /// [`SetupError::Matrix`] or [`SetupError::Place`] for a prolongation of another structure or numbers
+    /// [`SetupError::Matrix`] or [`SetupError::Core`] for a prolongation of another structure or numbers
     /// that storage cannot hold. After an error the numbers must be replaced before the transfer is used.
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError>;
 
@@ -33,7 +33,7 @@ pub trait Transfer<T: Real, B: Backend>: Send {
     fn bytes(&self) -> usize;
 }
 
-/// P and Pᵀ as two matrices of the place, for any form of P on the host.
+/// P and Pᵀ as two matrices of the backend, for any form of P on the host.
 ///
 /// *Cost* one pass over P per use. *Memory* all entries of P, twice.
 pub struct MatrixTransfer<B: Backend> {
@@ -43,7 +43,7 @@ pub struct MatrixTransfer<B: Backend> {
 }
 
 impl<B: Backend> MatrixTransfer<B> {
-    /// Copies P and its transpose to the place.
+    /// Copies P and its transpose to the backend.
     ///
     /// # Errors
     /// The errors of [`Backend::matrix`].

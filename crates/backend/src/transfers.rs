@@ -5,8 +5,8 @@ use std::ops::Sub;
 /// The transfers between host and backend since the backend was made, or between two counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// Waits of the host: each transfer that ends a queue of commands, and each number that is read.
-    pub waits: u64,
+    /// Synchronisations of the host with the backend: each transfer that ends a queue of commands, and each number that is read.
+    pub synchronisations: u64,
     /// Transfers to the backend, also those that fill new memory.
     pub uploads: u64,
     /// Their bytes.
@@ -23,7 +23,7 @@ impl Sub for Transfers {
     /// What was counted after `earlier`.
     fn sub(self, earlier: Self) -> Self {
         Self {
-            waits: self.waits - earlier.waits,
+            synchronisations: self.synchronisations - earlier.synchronisations,
             uploads: self.uploads - earlier.uploads,
             sent: self.sent - earlier.sent,
             downloads: self.downloads - earlier.downloads,

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::arguments::place::{Named, is_standard};
+use crate::arguments::files::{Named, is_standard};
 use crate::error::Failure;
 
 /// Prints to the standard output. A closed pipe is not an error.

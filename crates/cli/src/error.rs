@@ -105,7 +105,7 @@ pub(crate) enum Failure {
     NotPng { file: PathBuf },
     /// A thread pool that could not be started, a device that failed, or sizes that do not match.
     #[error(transparent)]
-    Place(#[from] Error),
+    Core(#[from] Error),
     /// A reordering that does not match the matrix.
     #[error(transparent)]
     Sparse(#[from] SparseError),
@@ -178,7 +178,7 @@ impl Rows for Failure {
         match self {
             Self::Setup(error) => error.rows(),
             Self::Step(error) => error.rows(),
-            Self::Place(error) => error.rows(),
+            Self::Core(error) => error.rows(),
             Self::Sparse(error) => error.rows(),
             Self::Unsolvable { finding, .. } => finding.rows(),
             _ => Vec::new(),
@@ -203,8 +203,8 @@ impl Failure {
                 _ => 2,
             },
             Self::BlockSize { .. } | Self::Direct { .. } | Self::NoMesh | Self::UnusedMesh => 2,
-            Self::Setup(SetupError::Place(error))
-            | Self::Step(AnyError::Setup(SetupError::Place(error)) | AnyError::Core(error))
+            Self::Setup(SetupError::Core(error))
+            | Self::Step(AnyError::Setup(SetupError::Core(error)) | AnyError::Core(error))
             | Self::Descent(DescentError::Core(error))
                 if of_device(error) =>
             {
@@ -232,9 +232,9 @@ impl Failure {
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } | Self::Extent { .. } => 3,
             Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,
-            Self::Place(error) if of_device(error) => 5,
-            Self::Place(Error::Threads { .. }) => 5,
-            Self::Place(_) => 3,
+            Self::Core(error) if of_device(error) => 5,
+            Self::Core(Error::Threads { .. }) => 5,
+            Self::Core(_) => 3,
         }
     }
 

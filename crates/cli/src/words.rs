@@ -115,7 +115,7 @@ impl Rows for SetupError {
             Self::Unsymmetric { row, column, .. } | Self::Coupled { row, column } => vec![row, column],
             Self::Level { cause, .. } => cause.rows(),
             Self::Matrix(error) => error.rows(),
-            Self::Place(error) => error.rows(),
+            Self::Core(error) => error.rows(),
             _ => Vec::new(),
         }
     }

@@ -28,7 +28,7 @@ use coarsen_optimize::{
 /// ```
 /// use coarsen::contact::ClothContact;
 /// use coarsen::elastic::{ImplicitEuler, Plus, Spring, Springs};
-/// use coarsen::follow::{Follower, NewtonAt};
+/// use coarsen::descent::{CachedPreconditioner, BackendNewton};
 /// use coarsen::{ContactStepper, Identity, prelude::*};
 /// // A triangle of springs falls on a larger one, which is held.
 /// let x = [[-5.0, 0.0, -5.0], [0.0, 0.0, 9.0], [9.0, 0.0, -5.0], [0.1, 0.1, 0.0], [0.2, 0.1, 0.5], [0.6, 0.1, 0.1]];
@@ -37,7 +37,7 @@ use coarsen_optimize::{
 /// let springs = [(3, 4, 0.51), (4, 5, 0.57), (5, 3, 0.51)].map(spring).to_vec();
 /// let contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &held, &x, 0.02, 1e3)?;
 /// let f = ImplicitEuler::new(Plus::new(Springs::new(springs, &held, &x)?, contact)?, &[0.1; 3], 0.01)?;
-/// let newton = NewtonAt::new(Newton::inexact(), Follower::constant(Box::new(Identity)), &Cpu::new(), 9)?;
+/// let newton = BackendNewton::new(Newton::inexact(), CachedPreconditioner::constant(Box::new(Identity)), &Cpu::new(), 9)?;
 /// let mut stepper = ContactStepper::new(f, &[0.1; 3], 1e-3, newton, |sum| Some(&mut sum.second))?;
 /// let (mut x, mut v) = (x.as_flattened()[9..].to_vec(), vec![0.0; 9]);
 /// for _ in 0..40 {

@@ -53,19 +53,19 @@
 //! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
 //! | [`solve`], [`Solver`] | one line for a program: the method is chosen, and kept for the next system |
-//! | [`Step`] | the linear system of a time step, with a preconditioner that follows it |
+//! | [`Step`] | the linear system of a time step, with a preconditioner that is updated to it |
 //! | [`RebuildPolicy`] | when to rebuild, update, patch or keep a preconditioner |
 //! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |
-//! | [`follow`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
+//! | [`descent`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 mod any;
 #[cfg(feature = "contact")]
 mod contact_stepper;
-mod error;
 #[cfg(feature = "optimize")]
-pub mod follow;
+pub mod descent;
+mod error;
 mod over_domains;
 mod rebuild_policy;
 mod solver;
@@ -76,7 +76,7 @@ pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, B
 pub use contact_stepper::{ContactStepper, StepFault};
 pub use error::AnyError;
 pub use solver::{Solver, solve};
-pub use step::{Followed, Step};
+pub use step::{Step, StepUpdate};
 
 pub use coarsen_core::{
     Accepted, Cancel, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity, Iteration,

@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Setup, SetupError, Smoother};
 use coarsen_core::Real;
-use coarsen_schwarz::{DampedDomains, Place, Schwarz};
+use coarsen_schwarz::{DampedDomains, Schwarz, SchwarzBackend};
 use coarsen_sparse::System;
 
 use coarsen_multigrid::{Cycle, Grid, Multigrid, SmootherRecipe, Smoothing};
@@ -38,7 +38,7 @@ pub struct OverDomains {
     pub below: Smoothing,
 }
 
-impl<T: Real, B: Place> SmootherRecipe<B, T> for OverDomains {
+impl<T: Real, B: SchwarzBackend> SmootherRecipe<B, T> for OverDomains {
     fn smoother(&self, grid: &Grid<'_, T>, on: &B) -> Result<Box<dyn Smoother<B, T>>, SetupError> {
         if grid.depth >= self.levels {
             return self.below.smoother(grid, on);

@@ -213,7 +213,7 @@ impl Following {
         let negative = negated.then(|| coarsen_auto::solve::negated(system.matrix));
         let system = System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system };
         let mut step = Step::new(system, recipe)?;
-        step.follow()?; // takes what is built
+        step.update()?; // takes what is built
         step.policy.learn(last.iterations, Outcome::Converged);
         let (b, x) = (Vec::new(), Vec::new());
         Ok(Self { method, precond, single, negated, step, krylov, is_new: false, b, x })
@@ -254,11 +254,11 @@ impl Following {
         let mut attempt = Attempt { method, precond, single, ..Attempt::default() };
         let begun = Instant::now();
         let is_new = std::mem::replace(&mut self.is_new, false);
-        let followed = self.step.follow_as(|decided| if is_new { decided } else { Action::Keep });
+        let updated = self.step.update_as(|decided| if is_new { decided } else { Action::Keep });
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
         let mut watched = Watched { method: &mut *self.krylov, observer, is_ended: false };
-        let report = followed.and_then(|_| self.step.solve(&mut watched, &self.b, &mut self.x));
+        let report = updated.and_then(|_| self.step.solve(&mut watched, &self.b, &mut self.x));
         let is_ended = watched.is_ended;
         attempt.solve_seconds = begun.elapsed().as_secs_f64();
         let mut solved =
@@ -365,7 +365,7 @@ mod tests {
 
     /// A negative definite E with contact, and prescribed values in a later system, are not solved by what was kept.
     #[test]
-    fn what_is_kept_solves_the_system_that_is_given() {
+    fn a_kept_method_is_used_only_if_it_fits_the_system() {
         let n = 900;
         let mut e = poisson2d(30).unwrap().matrix;
         e.values_mut().iter_mut().for_each(|v| *v *= -1.0);

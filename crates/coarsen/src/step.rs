@@ -1,4 +1,4 @@
-//! A linear system that changes from step to step, with the preconditioner that follows it.
+//! A linear system that changes from step to step, with a preconditioner that is updated to it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 /// The function that builds it.
 type Recipe = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
 
-/// The linear system of a time step, its constraints, and a preconditioner that follows them.
+/// The linear system of a time step, its constraints, and a preconditioner that is updated to them.
 ///
 /// > A = E + C,  A x = b,  subject to the constraints
 ///
@@ -28,7 +28,7 @@ type Recipe = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
 /// built again for another pattern of E or of the filtered E, for example if constraints tie other nodes together.
 /// Nodes that were held when multilevel Schwarz was built have no domain, so it is built again when they are released.
 ///
-/// *Use* for sequences of linear systems on the host. For Newton's method use [`follow`](crate::follow).
+/// *Use* for sequences of linear systems on the host. For Newton's method use [`descent`](crate::descent).
 /// *Cost* in addition to the solve and the preconditioner: a pass over the contact of two steps. With
 /// constraints a pass over E, and two with a patch. *Memory* a copy of E; with constraints three more.
 /// *Reference* Wu, Wang & Wang 2022, §4.2, §5.3; Tamstorf, Jones & McCormick 2015, §8.
@@ -60,7 +60,7 @@ pub struct Step {
     pub system: OwnedSystem<f64>,
     /// The constraints of this step; none at first.
     pub constraints: Constraints,
-    /// Decides how the preconditioner follows.
+    /// Decides how the preconditioner is updated.
     pub policy: RebuildPolicy,
     /// A flag that cancels builds and updates from another thread; none at first.
     pub cancel: Option<Arc<Cancel>>,
@@ -70,8 +70,8 @@ pub struct Step {
     is_built: bool,
     /// The pattern of E at the last build, with constraints that of the filtered E.
     pattern: Arc<Pattern>,
-    /// Whether the preconditioner has followed the system since the last solve.
-    followed: bool,
+    /// Whether the preconditioner was updated after the last solve.
+    is_current: bool,
     /// E of the last build or update: a patch requires that E is the same in other rows.
     elastic: Bsr<f64>,
     /// C of the last step.
@@ -83,9 +83,9 @@ pub struct Step {
     patched: Option<Filtered<f64>>,
 }
 
-/// How a preconditioner followed a system.
+/// What an update of the preconditioner did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Followed {
+pub struct StepUpdate {
     /// What was done.
     pub action: Action,
     /// The part of the preconditioner that was kept; all of it for [`Action::Keep`].
@@ -119,7 +119,7 @@ impl Step {
             built: Box::new(Identity),
             is_built: false,
             pattern: system.matrix.pattern().clone(),
-            followed: false,
+            is_current: false,
             elastic: system.matrix.clone(),
             before: none,
             touched: Vec::new(),
@@ -162,28 +162,28 @@ impl Step {
             (own, Some(given)) => *own = Some(given.clone()),
             (own, None) => _ = own.take_if(|own| own.size() != nodes * b),
         }
-        self.followed = false;
+        self.is_current = false;
         Ok(())
     }
 
-    /// Lets the preconditioner follow the system and the constraints as the policy decides.
+    /// Updates the preconditioner to the system and the constraints as the policy decides.
     /// [`solve`](Self::solve) calls this unless it was called after the last solve.
     ///
     /// # Errors
     /// The errors of the recipe and of the update; [`AnyError::Constraint`] for contradictory constraints.
     /// After an error, the next action is a build.
-    pub fn follow(&mut self) -> Result<Followed, AnyError> {
-        self.follow_as(|decided| decided)
+    pub fn update(&mut self) -> Result<StepUpdate, AnyError> {
+        self.update_as(|decided| decided)
     }
 
-    /// As [`follow`](Self::follow); `choose` replaces the decision of the policy. Where a build is required, before the
+    /// As [`update`](Self::update); `choose` replaces the decision of the policy. Where a build is required, before the
     /// first one, after an error and with another pattern, the action is a build.
     ///
     /// # Errors
-    /// As [`follow`](Self::follow).
-    pub fn follow_as(&mut self, choose: impl FnOnce(Action) -> Action) -> Result<Followed, AnyError> {
+    /// As [`update`](Self::update).
+    pub fn update_as(&mut self, choose: impl FnOnce(Action) -> Action) -> Result<StepUpdate, AnyError> {
         let was_built = std::mem::replace(&mut self.is_built, false); // until nothing has failed
-        self.followed = false;
+        self.is_current = false;
         self.find_touched()?;
         let decided = self.policy.decide(!self.touched.is_empty());
         let chosen = choose(decided);
@@ -227,24 +227,24 @@ impl Step {
         if matches!(action, Action::Build | Action::Update) {
             copy(&system.matrix, elastic);
         }
-        (self.is_built, self.followed) = (true, true);
-        Ok(Followed { action, reused })
+        (self.is_built, self.is_current) = (true, true);
+        Ok(StepUpdate { action, reused })
     }
 
     /// Solves A x = b under the constraints, from the guess x, and tells the policy how long it took and how it ended.
     ///
     /// # Errors
-    /// As [`follow`](Self::follow), and as [`Krylov::solve_with`].
+    /// As [`update`](Self::update), and as [`Krylov::solve_with`].
     pub fn solve(
         &mut self,
         method: &mut dyn Krylov<Vec<f64>>,
         b: &Vec<f64>,
         x: &mut Vec<f64>,
     ) -> Result<Report<f64>, AnyError> {
-        if !self.followed {
-            self.follow()?;
+        if !self.is_current {
+            self.update()?;
         }
-        self.followed = false;
+        self.is_current = false;
         let m = &mut self.built;
         let report = match &mut self.filtered {
             Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, &mut ()))??,
@@ -254,12 +254,12 @@ impl Step {
         Ok(report)
     }
 
-    /// The rows whose contact pairs or constraints came or went with the last call of [`follow`](Self::follow).
+    /// The rows whose contact pairs or constraints came or went with the last call of [`update`](Self::update).
     pub fn touched(&self) -> &[u32] {
         &self.touched
     }
 
-    /// The filtered system of the last call of [`follow`](Self::follow); `None` if there never were constraints for this
+    /// The filtered system of the last call of [`update`](Self::update); `None` if there never were constraints for this
     /// number of nodes.
     pub fn filtered(&self) -> Option<&Filtered<f64>> {
         self.filtered.as_ref()

@@ -57,11 +57,11 @@ impl Prefilter {
         system.check()?;
         let (pattern, b) = (system.matrix.pattern(), system.matrix.block().0);
         let none = Constraints::new(pattern.rows(), b)?;
-        let nowhere = Arc::new(Pattern::diagonal(0)?);
+        let empty_pattern = Arc::new(Pattern::diagonal(0)?);
         let mut filtered = Filtered {
             projector: Projector::new(&none, self.largest_group)?,
-            matrix: Bsr::zeros(nowhere.clone(), (b, b))?,
-            nowhere,
+            matrix: Bsr::zeros(empty_pattern.clone(), (b, b))?,
+            empty_pattern,
             source: pattern.clone(),
             kernel: NearKernel::constants(0, b)?,
             origin: Origin::Default,
@@ -155,7 +155,7 @@ pub struct Filtered<T> {
     /// S E S + σ (I − S).
     matrix: Bsr<T>,
     /// The empty pattern of the placeholder for `matrix` while an update moves out the parts of `matrix`.
-    nowhere: Arc<Pattern>,
+    empty_pattern: Arc<Pattern>,
     /// The pattern of E.
     source: Arc<Pattern>,
     /// The near-kernel K without constraints.
@@ -226,7 +226,7 @@ impl<T: Real> Filtered<T> {
         self.contact.prepare(system.contact, &self.projector.next)?;
         // The structure is recomputed unless it is known. A placeholder replaces the matrix while its parts
         // are moved out. Even after an error the parts form a valid matrix.
-        let empty = Bsr::new(self.nowhere.clone(), (b, b), Vec::new())?;
+        let empty = Bsr::new(self.empty_pattern.clone(), (b, b), Vec::new())?;
         let (mut place, block, mut values) = std::mem::replace(&mut self.matrix, empty).into_parts();
         let known =
             || groups.same_nodes(&self.projector.factors.groups) && Pattern::same(&self.source, a.pattern());

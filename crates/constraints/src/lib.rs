@@ -44,4 +44,4 @@ pub use dirichlet::{Dirichlet, DirichletError, Eliminated};
 pub use error::ConstraintError;
 pub use filtered::{Filtered, Prefilter, prefilter};
 pub use project::Projector;
-pub use supports::{Hold, Supports};
+pub use supports::{ContactState, Supports};

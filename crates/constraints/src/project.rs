@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_an_orthogonal_projector_onto_the_kernel_of_c() {
+    fn projection_is_orthogonal_onto_the_kernel_of_c() {
         let c = all_kinds(13);
         let s = Projector::new(&c, 64).unwrap();
         assert_eq!((s.filtered(), s.groups(), s.largest(), s.rank()), (10, 4, 7, 9));

@@ -30,7 +30,7 @@ const SMALL: f64 = 1e-9;
 
 /// How a node is held by its obstacle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum ContactState {
     /// Not at all: it may leave.
     Free,
     /// It stays on the plane and may move along it.
@@ -47,7 +47,7 @@ struct Support {
     offset: f64,
     point: [f64; 3],
     friction: f64,
-    hold: Hold,
+    state: ContactState,
     /// The force of friction while the node slides.
     drag: [f64; 3],
 }
@@ -68,7 +68,7 @@ struct Support {
 /// random systems with four obstacles without friction settle within four. *Cost* of a review: a pass over the nodes.
 ///
 /// ```
-/// use coarsen_constraints::{Constraints, Hold, Supports, prefilter};
+/// use coarsen_constraints::{Constraints, ContactState, Supports, prefilter};
 /// use coarsen_core::LinearOperator;
 /// use coarsen_sparse::Bsr;
 /// // A node of stiffness 1 above the ground y = 0, pulled down and aside.
@@ -87,7 +87,7 @@ struct Support {
 ///         break;
 ///     }
 /// }
-/// assert_eq!(supports.hold(0), Hold::Slide); // 5 · 0.1 is not enough to hold 1
+/// assert_eq!(supports.state(0), ContactState::Slide); // 5 · 0.1 is not enough to hold 1
 /// assert!((x[0] - 0.5).abs() < 1e-12 && x[1].abs() < 1e-12);
 /// # Ok::<(), coarsen_constraints::ConstraintError>(())
 /// ```
@@ -166,11 +166,12 @@ impl Supports {
         if !normal.iter().chain(&point).chain([&offset]).all(|v| v.is_finite()) {
             return Err(ConstraintError::NotFinite { constraint, nodes: vec![node as u32] });
         }
-        let new = Support { node, normal, offset, point, friction, hold: Hold::Free, drag: [0.0; 3] };
+        let new =
+            Support { node, normal, offset, point, friction, state: ContactState::Free, drag: [0.0; 3] };
         match self.all.get_mut(of as usize) {
             Some(old) => {
                 let drag = if friction > 0.0 { across(old.drag, normal) } else { [0.0; 3] };
-                *old = Support { hold: old.hold, drag, ..new };
+                *old = Support { state: old.state, drag, ..new };
             }
             None => {
                 self.of[node] = constraint as u32;
@@ -196,8 +197,8 @@ impl Supports {
     }
 
     /// The state of obstacle k. *Panics* if there is none.
-    pub fn hold(&self, k: usize) -> Hold {
-        self.all[k].hold
+    pub fn state(&self, k: usize) -> ContactState {
+        self.all[k].state
     }
 
     /// Keeps friction as it is from now on, or lets it follow again: while it is frozen, [`review`](Self::review) holds and
@@ -213,10 +214,10 @@ impl Supports {
     /// The errors of [`Constraints::point`] for constraints of another number of nodes or unknowns.
     pub fn constrain(&self, constraints: &mut Constraints) -> Result<(), ConstraintError> {
         for support in &self.all {
-            match support.hold {
-                Hold::Free => {}
-                Hold::Slide => constraints.plane(support.node, &support.normal, support.offset)?,
-                Hold::Stick => constraints.point(support.node, &support.point)?,
+            match support.state {
+                ContactState::Free => {}
+                ContactState::Slide => constraints.plane(support.node, &support.normal, support.offset)?,
+                ContactState::Stick => constraints.point(support.node, &support.point)?,
             }
         }
         Ok(())
@@ -225,7 +226,7 @@ impl Supports {
     /// Adds the forces of friction of the nodes that slide, as of the last review. *Panics* on a wrong length.
     pub fn add_friction(&self, b: &mut [f64]) {
         self.check(b.len());
-        for support in self.all.iter().filter(|support| support.hold == Hold::Slide) {
+        for support in self.all.iter().filter(|support| support.state == ContactState::Slide) {
             (0..3).for_each(|k| b[3 * support.node + k] += support.drag[k]);
         }
     }
@@ -246,7 +247,7 @@ impl Supports {
         let mut changed = 0;
         for support in &mut self.all {
             let (x, force) = (of(x, support.node), of(force, support.node));
-            changed += usize::from(support.follow(x, force, deep, weak, self.frozen));
+            changed += usize::from(support.next_state(x, force, deep, weak, self.frozen));
         }
         changed
     }
@@ -259,26 +260,26 @@ impl Supports {
 
 impl Support {
     /// Takes the next state, and returns whether it or the friction differs.
-    fn follow(&mut self, x: [f64; 3], force: [f64; 3], deep: f64, weak: f64, frozen: bool) -> bool {
+    fn next_state(&mut self, x: [f64; 3], force: [f64; 3], deep: f64, weak: f64, frozen: bool) -> bool {
         let (n, before) = (self.normal, *self);
         let push = dot(n, force); // λ
-        match self.hold {
-            Hold::Free if dot(n, x) < self.offset - deep => self.hold = Hold::Slide,
-            Hold::Slide | Hold::Stick if push < -weak => self.hold = Hold::Free,
-            Hold::Stick if !frozen => {
+        match self.state {
+            ContactState::Free if dot(n, x) < self.offset - deep => self.state = ContactState::Slide,
+            ContactState::Slide | ContactState::Stick if push < -weak => self.state = ContactState::Free,
+            ContactState::Stick if !frozen => {
                 let rest = across(force, n); // τ
                 let (size, most) = (dot(rest, rest).sqrt(), self.friction * push.max(0.0));
                 if size > most + weak {
-                    self.hold = Hold::Slide;
+                    self.state = ContactState::Slide;
                     self.drag = rest.map(|t| t * most / size);
                     return true;
                 }
             }
-            Hold::Slide if self.friction > 0.0 && !frozen => {
+            ContactState::Slide if self.friction > 0.0 && !frozen => {
                 let slip = across([0, 1, 2].map(|k| x[k] - self.point[k]), n);
                 let (size, most) = (dot(slip, slip).sqrt(), self.friction * push.max(0.0));
                 if dot(slip, self.drag) > 0.0 {
-                    self.hold = Hold::Stick; // friction would pull the node along
+                    self.state = ContactState::Stick; // friction would pull the node along
                 } else {
                     if size > 0.0 {
                         self.drag = slip.map(|s| -s * most / size);
@@ -289,10 +290,10 @@ impl Support {
             }
             _ => {}
         }
-        if self.hold != Hold::Slide {
+        if self.state != ContactState::Slide {
             self.drag = [0.0; 3];
         }
-        self.hold != before.hold
+        self.state != before.state
     }
 }
 

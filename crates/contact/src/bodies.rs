@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Curvature, Energy, Nodes, Potential, Touching};
+use coarsen_elastic::{BodyError, ContactHessian, Curvature, Energy, Nodes, Potential};
 use coarsen_mesh::Mesh;
 use coarsen_sparse::{Pattern, Stencil};
 
@@ -137,7 +137,7 @@ impl BodyContact {
     /// Returns the number of contacts at x and the largest depth. Contacts that are [`frozen`](Self::frozen)
     /// are not detected again. *Panics* on a wrong length.
     pub fn penetration(&mut self, x: &[f64]) -> Penetration {
-        if self.look("penetration", x) {
+        if self.find_at("penetration", x) {
             let depth = |contact: &Contact| Penetration::of(contact.gap(|node| self.nodes.at(node, x)));
             self.found.iter().map(depth).fold(Penetration::default(), Penetration::and)
         } else {
@@ -167,7 +167,7 @@ impl BodyContact {
 
     /// Detects contacts unless they are frozen or belong to this x already. Returns whether positions are
     /// finite.
-    fn look(&mut self, what: &str, x: &[f64]) -> bool {
+    fn find_at(&mut self, what: &str, x: &[f64]) -> bool {
         self.check(what, x);
         if self.frozen {
             // Nodes without a contact would hide a position that is not finite.
@@ -190,7 +190,7 @@ impl Potential for BodyContact {
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
-        if !self.look("energy", x) {
+        if !self.find_at("energy", x) {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         let Self { nodes, found, stiffness, .. } = self;
@@ -209,7 +209,7 @@ impl Potential for BodyContact {
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
         self.check("add_gradient", g);
-        if !self.look("add_gradient", x) {
+        if !self.find_at("add_gradient", x) {
             return g.fill(f64::NAN);
         }
         for contact in &self.found {
@@ -228,8 +228,8 @@ impl Potential for BodyContact {
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
     /// Adds the same contacts for each kind of curvature.
-    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
-        if !self.look("add_contacts", x) {
+    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut ContactHessian) {
+        if !self.find_at("add_contacts", x) {
             return;
         }
         let at = |node: u32| self.nodes.at(node, x);

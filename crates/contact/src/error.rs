@@ -56,14 +56,14 @@ pub enum ContactError {
     Intersects(Crossing),
     /// A pair that touches at the start.
     #[error(
-        "at the start, {pair} are nearer than {floor:.3e} m, a tenth of the thickness; move them apart, or take a \
+        "at the start, {pair} are nearer than {min_distance:.3e} m, a tenth of the thickness; move them apart, or take a \
          smaller thickness"
     )]
     Close {
         /// The pair.
         pair: Pair,
         /// The distance that is kept.
-        floor: f64,
+        min_distance: f64,
     },
     /// A pair in the way of held nodes.
     #[error(

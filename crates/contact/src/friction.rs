@@ -5,7 +5,7 @@
 //! | x_n, n, λ | `Grip` | position at the start of the step, normal there, and normal force there: \|φ'\| ‖∇d‖ of the obstacle |
 //! | u | `Spin` | the velocity of the solid at x_n |
 //! | s | `slip` | P (x − x_n − h u) with P = I − n nᵀ: how far the point slides on the solid in the step |
-//! | ε_v, ε | [`STICK`], h ε_v | sticking speed, and the slip below which friction is softer than Coulomb's |
+//! | ε_v, ε | [`STICKING_SPEED`], h ε_v | sticking speed, and the slip below which friction is softer than Coulomb's |
 //!
 //! > D = Σ μ λ φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂x = μ λ φ' s/‖s‖    (1)
 //! > ∂²D/∂x² = μ λ (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖    (2)
@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use coarsen_elastic::{BodyError, Curvature, Energy, Law, Penalty, Potential, Touching};
+use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Curvature, Energy, Penalty, Potential};
 use coarsen_mesh::vector::{cross, dot, sub};
 use coarsen_sparse::Pattern;
 
@@ -32,7 +32,7 @@ use crate::shape::{norm, size};
 use crate::{ContactError, Obstacle, Shape};
 
 /// The default sticking speed ε_v in m/s, below which friction fades: a node at rest on a slope creeps by less than this.
-pub const STICK: f64 = 1e-3;
+pub const STICKING_SPEED: f64 = 1e-3;
 
 /// The motion of a solid: a rotation about an axis through a point, and a drift.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,7 +84,7 @@ pub struct Friction<S, L = Penalty> {
     grips: Vec<Grip>,
 }
 
-impl<S: Shape, L: Law + Sync> Friction<S, L> {
+impl<S: Shape, L: ContactPotential + Sync> Friction<S, L> {
     /// Returns the friction with an obstacle that turns, with the coefficient μ, for steps of `h` seconds. Nothing touches
     /// before the first step.
     ///
@@ -95,11 +95,11 @@ impl<S: Shape, L: Law + Sync> Friction<S, L> {
         finite("the rate of a solid", spin.rate)?;
         finite("the velocity of a solid", spin.drift)?;
         let coefficient = self::coefficient(coefficient)?;
-        let soft = softness(h, STICK)?;
+        let soft = softness(h, STICKING_SPEED)?;
         Ok(Self { obstacle, spin, coefficient, h, soft, grips: Vec::new() })
     }
 
-    /// The same with another sticking speed than [`STICK`], in m/s.
+    /// The same with another sticking speed than [`STICKING_SPEED`], in m/s.
     ///
     /// # Errors
     /// [`ContactError::Value`] for a speed that is not positive and finite.
@@ -191,7 +191,7 @@ pub(crate) fn coefficient(found: f64) -> Result<f64, ContactError> {
     Err(ContactError::Value { what, found, range })
 }
 
-impl<S: Shape, L: Law + Sync> Potential for Friction<S, L> {
+impl<S: Shape, L: ContactPotential + Sync> Potential for Friction<S, L> {
     fn nodes(&self) -> usize {
         self.obstacle.nodes()
     }
@@ -223,7 +223,7 @@ impl<S: Shape, L: Law + Sync> Potential for Friction<S, L> {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         self.check("add_contacts", x);
         for grip in &self.grips {
             let k = curved(Self::slip(grip, x), grip.pressed.normal, grip.force, self.soft, curvature);

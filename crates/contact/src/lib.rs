@@ -18,8 +18,8 @@
 //! | [`hash`](SpatialHash) | a spatial hash of boxes |
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
-//! | [`sampled`](SdfGrid) | a closed surface of triangles as a shape |
-//! | [`smoothed`](SmoothSdf) | the same with a continuous gradient, for forces |
+//! | [`sdf_grid`](SdfGrid) | a closed surface of triangles as a shape |
+//! | [`smooth_sdf`](SmoothSdf) | the same with a continuous gradient, for forces |
 //! | [`obstacle`](Obstacle) | contact of nodes and edges with a shape, also one that moves |
 //! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
 //! | [`mod@friction`] | friction with an obstacle that may turn: [`Friction`]; its law |
@@ -46,9 +46,9 @@ mod obstacle;
 mod penetration;
 mod plane;
 mod rest_surface;
-mod sampled;
+mod sdf_grid;
 mod shape;
-mod smoothed;
+mod smooth_sdf;
 mod sphere;
 mod triangle;
 
@@ -56,8 +56,8 @@ pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
 pub use cloth::{
-    Broad, ClothContact, ClothFriction, Crossing, Crossings, Fresh, Impact, Near, Pair, Search, Topology,
-    Touch, Zones, clearance, time_of_impact,
+    BroadPhase, ClothContact, ClothFriction, Crossing, Crossings, Impact, ImpactZones, IncrementalBroadPhase,
+    LocalBroadPhase, Pair, Search, Topology, Touch, clearance, time_of_impact,
 };
 pub use contact::Contact;
 pub use error::ContactError;
@@ -66,7 +66,7 @@ pub use hash::SpatialHash;
 pub use obstacle::Obstacle;
 pub use penetration::Penetration;
 pub use plane::Plane;
-pub use sampled::SdfGrid;
+pub use sdf_grid::SdfGrid;
 pub use shape::Shape;
-pub use smoothed::SmoothSdf;
+pub use smooth_sdf::SmoothSdf;
 pub use sphere::Sphere;

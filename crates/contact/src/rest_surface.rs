@@ -39,7 +39,7 @@ pub(crate) struct RestSurface {
 
 /// A triangle and its nearest point to a given point.
 #[derive(Clone, Copy)]
-struct Near {
+struct NearestPoint {
     triangle: [u32; 3],
     weights: [f64; 3],
     /// The square of the distance.
@@ -77,14 +77,14 @@ impl RestSurface {
         }
         let place = at[vertex as usize];
         let reach = REACH * REACH * first.distance;
-        let mut best: Option<(Near, [f64; 3])> = None;
+        let mut best: Option<(NearestPoint, [f64; 3])> = None;
         self.hash.query(&Aabb::of([x]).grown(REACH * first.distance.sqrt()), |i| {
             let triangle = self.triangles[i as usize];
             let far = best.is_some_and(|(best, _)| is_farther(triangle, place, at, best.distance));
             if far || triangle.contains(&vertex) || self.hash.get(i).square_distance(x) > reach {
                 return;
             }
-            let near = Near::new(triangle, place, at);
+            let near = NearestPoint::new(triangle, place, at);
             if best.is_some_and(|(best, _)| near.distance >= best.distance) {
                 return;
             }
@@ -92,7 +92,7 @@ impl RestSurface {
                 best = Some((near, normal));
             }
         });
-        best.map(|(Near { triangle, weights, .. }, normal)| Contact {
+        best.map(|(NearestPoint { triangle, weights, .. }, normal)| Contact {
             vertex,
             face: triangle,
             weights,
@@ -101,15 +101,15 @@ impl RestSurface {
     }
 
     /// Returns the triangle nearest to x at rest; `None` if there are no triangles.
-    fn nearest(&self, x: [f64; 3], rest: &[[f64; 3]]) -> Option<Near> {
+    fn nearest(&self, x: [f64; 3], rest: &[[f64; 3]]) -> Option<NearestPoint> {
         let mut radius = FIRST * self.hash.cell();
         loop {
-            let mut best: Option<Near> = None;
+            let mut best: Option<NearestPoint> = None;
             self.hash.query(&Aabb::of([x]).grown(radius), |i| {
                 if best.is_some_and(|best| self.hash.get(i).square_distance(x) >= best.distance) {
                     return;
                 }
-                let near = Near::new(self.triangles[i as usize], x, rest);
+                let near = NearestPoint::new(self.triangles[i as usize], x, rest);
                 if best.is_none_or(|best| near.distance < best.distance) {
                     best = Some(near);
                 }
@@ -135,7 +135,7 @@ fn is_farther(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]], square: f64) -> 
     to_x > 2.0 * (1.0 + EQUAL) * (square + to_b.max(to_c)) // (p + q)² ≤ 2 (p² + q²)
 }
 
-impl Near {
+impl NearestPoint {
     fn new(triangle: [u32; 3], x: [f64; 3], at: &[[f64; 3]]) -> Self {
         let corners = triangle.map(|v| at[v as usize]);
         let weights = nearest(x, corners);

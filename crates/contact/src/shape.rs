@@ -6,7 +6,7 @@ use crate::error::{finite, positive};
 /// A solid shape, given by its signed distance d(x) in m. For a position with NaN, d is NaN.
 pub trait Shape: Send + Sync {
     /// d(x): positive outside, negative inside. Along a way of the length l it changes by at most l times the
-    /// [`steepness`](Self::steepness).
+    /// [`lipschitz`](Self::lipschitz).
     fn distance(&self, x: [f64; 3]) -> f64;
 
     /// The direction of ∇d, the outward unit normal at the nearest point of the surface. If several points are nearest, as for
@@ -31,7 +31,7 @@ pub trait Shape: Send + Sync {
 
     /// A bound s on the slope of d: |d(x) − d(y)| ≤ s ‖x − y‖. 1 by default, as for exact distances; an approximation
     /// may be steeper. Steps before a barrier rely on it for solids that are not convex or that move.
-    fn steepness(&self) -> f64 {
+    fn lipschitz(&self) -> f64 {
         1.0
     }
 }
@@ -62,8 +62,8 @@ impl<S: Shape + ?Sized> Shape for &S {
         (**self).is_convex()
     }
 
-    fn steepness(&self) -> f64 {
-        (**self).steepness()
+    fn lipschitz(&self) -> f64 {
+        (**self).lipschitz()
     }
 }
 
@@ -93,8 +93,8 @@ impl<S: Shape + ?Sized> Shape for Box<S> {
         (**self).is_convex()
     }
 
-    fn steepness(&self) -> f64 {
-        (**self).steepness()
+    fn lipschitz(&self) -> f64 {
+        (**self).lipschitz()
     }
 }
 

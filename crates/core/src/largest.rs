@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_is_seen() {
+    fn every_position_is_searched() {
         for n in [1, 15, 16, 17, 100, 3 * parallel::LEAF + 5] {
             for at in [0, n / 2, n - 1] {
                 let mut x: Vec<f64> = (0..n).map(|i| (i % 7) as f64 - 3.0).collect();

@@ -13,7 +13,7 @@
 //! | [`mixed_precision`](MixedPrecision) | rounded operator for products, exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | a function f(x) to be minimised |
-//! | `narrow` | a preconditioner applied in f32 to vectors in f64 |
+//! | `f32_preconditioner` | a preconditioner applied in f32 to vectors in f64 |
 //! | [`stop`](Stop) | the stopping rule |
 //! | [`monitor`](Monitor) | functions called while a solve runs |
 //! | [`cancel`](Cancel) | cancelling a setup from another thread |
@@ -28,10 +28,10 @@
 mod cancel;
 mod compiled;
 mod error;
+mod f32_preconditioner;
 mod largest;
 mod mixed_precision;
 mod monitor;
-mod narrow;
 mod numbers;
 mod objective;
 mod operator;
@@ -49,10 +49,10 @@ mod vector_loops;
 pub use cancel::Cancel;
 pub use compiled::Compiled;
 pub use error::Error;
+pub use f32_preconditioner::F32Preconditioner;
 pub use largest::largest;
 pub use mixed_precision::MixedPrecision;
 pub use monitor::{Every, History, Iteration, Monitor, every};
-pub use narrow::F32Preconditioner;
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Identity, Preconditioner, PreconditionerKind};

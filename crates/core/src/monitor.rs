@@ -38,8 +38,8 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 /// use coarsen_core::{Iteration, Monitor};
 /// use std::ops::ControlFlow;
 /// let mut twenty = |it: &Iteration<'_, Vec<f64>>| if it.number < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-/// let look = Iteration { number: 20, residual: 1.0, relative: 1.0, x: None, ritz_values: None };
-/// assert!(twenty.observe(&look).is_break());
+/// let iteration = Iteration { number: 20, residual: 1.0, relative: 1.0, x: None, ritz_values: None };
+/// assert!(twenty.observe(&iteration).is_break());
 /// ```
 pub trait Monitor<V: Vector> {
     /// Receives the current state.

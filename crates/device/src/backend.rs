@@ -1,4 +1,4 @@
-//! A device as a [`Backend`], which copies data to it and back, for methods that are generic over a place.
+//! A device as a [`Backend`], which copies data to it and back, for methods that are generic over a backend.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
     }
 
     fn transfers(&self) -> Transfers {
-        let Counters { waits, uploads, sent, downloads, received, .. } = self.counters();
-        Transfers { waits, uploads, sent, downloads, received }
+        let Counters { synchronisations, uploads, sent, downloads, received, .. } = self.counters();
+        Transfers { synchronisations, uploads, sent, downloads, received }
     }
 
     fn vector(&self, host: &[V]) -> Result<DeviceVector<V>, Error> {

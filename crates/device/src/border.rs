@@ -2,7 +2,7 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | x, y | | vectors of this place, such as those of a product y = A x |
+//! | x, y | | vectors of this backend, such as those of a product y = A x |
 //! | s | `sent` | the nodes of x that other ranks need, rank by rank |
 //! | i | `rows` | the nodes of y with couplings to nodes of other ranks |
 
@@ -28,7 +28,7 @@ const SHIFT: usize = 2;
 /// *Use* in a product over ranks: [`begin`](Self::begin), the product with the own entries, [`end`](Self::end), messages,
 /// [`receive`](Self::receive), the product with the entries of other ranks, [`add`](Self::add). The transfers of
 /// both directions run on a second queue, at the same time as the first product. A border has memory and event of its read,
-/// so several borders of a place, also of several threads, have reads under way at once. *Cost* two launches; one wait of
+/// so several borders of a backend, also of several threads, have reads under way at once. *Cost* two launches; one wait of
 /// the host, and one for each `receive`.
 ///
 /// ```
@@ -78,7 +78,7 @@ impl<V: Real> DeviceBorder<V> {
     ///
     /// # Errors
     /// [`Error::Shape`] for nodes outside the vector and rows that do not increase; [`Error::Build`],
-    /// [`Error::Memory`] and [`Error::Device`] of the place.
+    /// [`Error::Memory`] and [`Error::Device`] of the backend.
     pub fn new(
         on: &OnDevice<V>,
         sizes: [usize; 2],
@@ -125,7 +125,7 @@ impl<V: Real> DeviceBorder<V> {
     /// Begins to read the entries of x that are sent. Does not wait, except for a read of this border that was not ended.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place fails. *Panics* if x has another length or place.
+    /// [`Error::Device`] if the backend fails. *Panics* if x has another length or place.
     pub fn begin(&mut self, x: &DeviceVector<V>) -> Result<(), Error> {
         self.assert_fits(x, self.nodes[0] * self.sizes[0]);
         self.launch(GATHER, &self.sent, [x, &self.outgoing]);
@@ -135,11 +135,11 @@ impl<V: Real> DeviceBorder<V> {
     /// Waits for the entries that [`begin`](Self::begin) reads, node after node.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another length, [`Error::Device`] if the place fails. *Panics* before any `begin`.
+    /// [`Error::Shape`] for another length, [`Error::Device`] if the backend fails. *Panics* before any `begin`.
     pub fn end(&mut self, host: &mut [V]) -> Result<(), Error> {
         same_length("entries that are sent", self.outgoing.n, host.len())?;
         let mut queue = self.on.queue();
-        queue.state()?; // if the place has failed, there may be no read
+        queue.state()?; // if the backend has failed, there may be no read
         queue.end_aside(self.read.as_mut().expect("a read that has begun"), host)
     }
 
@@ -147,7 +147,7 @@ impl<V: Real> DeviceBorder<V> {
     /// [`begin`](Self::begin); none of them may use `ghosts`. Waits for the transfer.
     ///
     /// # Errors
-    /// [`Error::Shape`] if there are fewer entries, [`Error::Device`] if the place fails. *Panics* for another place.
+    /// [`Error::Shape`] if there are fewer entries, [`Error::Device`] if the backend fails. *Panics* for another backend.
     pub fn receive(&self, ghosts: &mut DeviceVector<V>, first: usize, host: &[V]) -> Result<(), Error> {
         self.on.assert_same(&ghosts.on);
         self.on.queue().write_aside(&ghosts.memory, first, host)

@@ -1,7 +1,7 @@
-//! Tests that every driver must pass, in addition to the tests of a place
+//! Tests that every driver must pass, in addition to the tests of a backend
 //! ([`conformance`](mod@coarsen_backend::conformance)).
 //!
-//! Each function takes a device that supports `f32`, makes places on it, and panics if the contract of
+//! Each function takes a device that supports `f32`, makes backends on it, and panics if the contract of
 //! [`Driver`](crate::Driver) is violated.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,7 +15,7 @@ use crate::program::{Kernel, Module};
 use crate::queue::{Arg, Items};
 use crate::{Device, DeviceBorder, OnDevice};
 
-fn place<T: Real>(device: &Device) -> OnDevice<T> {
+fn backend<T: Real>(device: &Device) -> OnDevice<T> {
     OnDevice::on(device).expect("a place on the device")
 }
 
@@ -23,7 +23,7 @@ fn vector(on: &OnDevice<f32>, host: &[f32]) -> crate::DeviceVector<f32> {
     on.vector(host).expect("a vector")
 }
 
-/// Checks that a place can still be used.
+/// Checks that a backend can still be used.
 fn goes_on(on: &OnDevice<f32>) {
     assert_eq!(vector(on, &[3.0, 4.0]).norm(), 5.0);
 }
@@ -31,7 +31,7 @@ fn goes_on(on: &OnDevice<f32>) {
 /// After a launch that the driver rejects, numbers read are NaN, and every method with a `Result` returns the
 /// error of that launch. This function returns it too.
 pub fn the_first_failure_is_kept(device: &Device) -> Error {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
     let bad = vector(&on, &[f32::NAN]);
     assert_eq!(bad.first_not_finite(), Some(0));
@@ -57,7 +57,7 @@ pub fn the_first_failure_is_kept(device: &Device) -> Error {
 
 /// A count that does not fit an index is an error; it is not truncated.
 pub fn counts_beyond_an_index_are_refused(device: &Device) {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let set = |count| [Arg::Slots, Arg::Count(count), Arg::Number(1.0)];
     on.queue().launch(Kernel::Set, Items::One, &set(200));
     on.sync().expect("a slot is set");
@@ -68,11 +68,11 @@ pub fn counts_beyond_an_index_are_refused(device: &Device) {
 }
 
 /// If the types or the number of arguments differ from the declaration of a kernel, the launch panics before
-/// the driver is called, and the place still works.
+/// the driver is called, and the backend still works.
 ///
 /// Returns `false` without a test if the driver does not report the types of parameters.
 pub fn launches_of_other_types_panic(device: &Device) -> bool {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let types = on.queue().parameters(Kernel::Set.into()).to_vec();
     if types != [Type::Single, Type::Index, Type::Single].map(Some) {
         return false;
@@ -97,9 +97,9 @@ pub fn launches_of_other_types_panic(device: &Device) -> bool {
     true
 }
 
-/// A compiler error is returned with its log, and the place still works.
+/// A compiler error is returned with its log, and the backend still works.
 pub fn a_build_failure_has_a_log(device: &Device) {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let broken = Module {
         sources: &["__kernel void broken(__global float *x) { x[0] = nobody_knows; }"],
         kernels: &["broken"],
@@ -114,9 +114,9 @@ pub fn a_build_failure_has_a_log(device: &Device) {
     goes_on(&on);
 }
 
-/// After a panic in a closure that fills a buffer, the place can still be used.
+/// After a panic in a closure that fills a buffer, the backend can still be used.
 pub fn a_panic_gives_a_buffer_back(device: &Device) {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let mut x = vector(&on, &[3.0, 4.0]);
     let panics = |_: &mut [f32]| panic!("of the closure");
     let caught = catch_unwind(AssertUnwindSafe(|| on.queue().put(&x.memory, 2, panics)));
@@ -132,9 +132,9 @@ pub fn lengths_that_differ_are_refused(device: &Device) {
         Err(Error::Shape { expected: e, found: f, .. }) => assert_eq!((e, f), (expected, length)),
         other => panic!("{other:?}"),
     };
-    // A failed place cannot be used again, so each case needs a new place.
+    // A failed backend cannot be used again, so each case needs a new backend.
     for case in 0..6 {
-        let on = place::<f32>(device);
+        let on = backend::<f32>(device);
         let [x, y] = [4, 8].map(|n| vector(&on, &vec![1.0; n]));
         let mut queue = on.queue();
         match case {
@@ -153,7 +153,7 @@ pub fn lengths_that_differ_are_refused(device: &Device) {
 
 /// A list of one entry is padded with 0, not with the entry that follows on the host.
 pub fn short_lists_are_padded(device: &Device) {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let (host, mut found) = ([3, 4], [7; 2]);
     let mut queue = on.queue();
     let there = queue.list(&host[..1]).expect("a list");
@@ -161,10 +161,10 @@ pub fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// Borders of clones of a place have reads under way at once, in one thread and in several, and a record begins meanwhile:
+/// Borders of clones of a backend have reads under way at once, in one thread and in several, and a record begins meanwhile:
 /// each border has the entries of its own vector.
-pub fn borders_of_a_place_do_not_mix(device: &Device) {
-    let on = place::<f32>(device);
+pub fn borders_of_a_backend_do_not_mix(device: &Device) {
+    let on = backend::<f32>(device);
     let of = |on: &OnDevice<f32>| DeviceBorder::new(on, [1; 2], [3; 2], [&[2, 0], &[]]).expect("a border");
     let mut borders = [0, 1, 2].map(|k| (k as f32, of(&on.clone())));
     for order in [[0, 1, 2], [2, 0, 1]] {
@@ -198,7 +198,7 @@ pub fn borders_of_a_place_do_not_mix(device: &Device) {
 /// The number of groups of a product depends on the number of values of the matrix, not on its block rows.
 /// Requires a device with `f64`.
 pub fn groups_of_a_product_follow_its_values(device: &Device) {
-    let on = place::<f64>(device);
+    let on = backend::<f64>(device);
     for (block, groups) in [(1, 26), (3, 229)] {
         let a = on.matrix(&Bsr::<f64>::identity(52_000, block).expect("a matrix")).expect("a matrix");
         assert_eq!(on.queue().groups(a.operand().work()), groups);
@@ -213,7 +213,7 @@ pub fn groups_of_a_product_follow_its_values(device: &Device) {
 /// Entries at a border go to the host and come from it beside other kernels, also if a read is not waited for; records
 /// have what ran, in order.
 pub fn transfers_run_beside_kernels(device: &Device) {
-    let on = place::<f32>(device);
+    let on = backend::<f32>(device);
     let mut border = DeviceBorder::new(&on, [2; 2], [3; 2], [&[2, 0, 2], &[1]]).expect("a border");
     let mut ghosts = on.zeros(4).expect("a vector");
     for round in 0..6 {

@@ -17,13 +17,13 @@ pub struct Device {
     pub platform: String,
     /// The version of its driver.
     pub driver: String,
-    /// The number of compute units: cores of a processor, multiprocessors of a graphics card.
+    /// The number of compute units: cores of a processor, multiprocessors of a GPU.
     pub units: u32,
     /// The size of its global memory in bytes.
     pub memory: u64,
     /// Whether it computes in `f64`.
     pub double: bool,
-    /// Whether it is a graphics card or another accelerator, not the host's processor.
+    /// Whether it is a GPU or another accelerator, not the host's processor.
     pub accelerator: bool,
     /// Whether it uses the host's memory. Buffers are then mapped instead of copied.
     pub shared: bool,
@@ -33,7 +33,7 @@ pub struct Device {
     pub width: usize,
     /// The size of the local memory of a work group in bytes.
     pub local: usize,
-    /// The size in bytes of the buffers of all places on it in this process.
+    /// The size in bytes of the buffers of all backends on it in this process.
     pub used: Arc<AtomicU64>,
     /// Opens a queue on it.
     pub open: Arc<Open>,

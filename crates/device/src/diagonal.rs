@@ -20,7 +20,7 @@ const FAULTS: u32 = 2;
 /// The largest number of rows for which all fault numbers are below [`SOUND`].
 const MOST: usize = (SOUND / FAULTS) as usize;
 
-/// z = ω D⁻¹ r, where D is the block diagonal of a matrix of a place, inverted on the device. The matrix may
+/// z = ω D⁻¹ r, where D is the block diagonal of a matrix of a backend, inverted on the device. The matrix may
 /// have a contact part.
 ///
 /// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) does not wait.
@@ -58,12 +58,12 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
 
     /// Computes the inverses for another matrix of the same size. Does not wait.
     ///
-    /// *Cost* the kernels for `a` are compiled unless the place has compiled them before. Other kernels than
+    /// *Cost* the kernels for `a` are compiled unless the backend has compiled them before. Other kernels than
     /// before are needed if `a` has another layout than the previous matrix, or only one of them has a
     /// contact part.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another size, [`Error::Build`] of the driver, [`Error::Device`] if the place has
+    /// [`Error::Shape`] for another size, [`Error::Build`] of the driver, [`Error::Device`] if the backend has
     /// failed.
     pub fn update_on_device<'a>(&mut self, a: impl Into<Operand<'a, V, S>>) -> Result<(), Error> {
         self.inversion.run(&a.into(), &self.blocks)
@@ -74,7 +74,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
     ///
     /// # Errors
     /// [`SetupError::ZeroDiagonal`], [`SetupError::SingularBlock`] or [`SetupError::NotPositive`] for the
-    /// first block that fails; [`Error::Device`] if the place has failed.
+    /// first block that fails; [`Error::Device`] if the backend has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         self.inversion.check(&self.blocks, "block-jacobi")
     }

@@ -180,7 +180,7 @@ pub enum Argument<'a> {
 pub struct Built {
     /// The kernels in the order in which they were requested.
     pub kernels: Vec<Kernel>,
-    /// Whether the compiler ran; `false` if the program was in a cache or is shared with another place.
+    /// Whether the compiler ran; `false` if the program was in a cache or is shared with another backend.
     pub fresh: bool,
 }
 

@@ -1,8 +1,8 @@
-//! The errors of making a place, and a check of lengths.
+//! The errors of making a backend, and a check of lengths.
 
 use coarsen_core::Error;
 
-/// An error of making a place on a device.
+/// An error of making a backend on a device.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {

@@ -71,7 +71,7 @@ impl<V: Real> DeviceFilter<V> {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] from 2³² nodes on, [`Error::Memory`] if it does not
-    /// fit, [`Error::Device`] if the place has failed.
+    /// fit, [`Error::Device`] if the backend has failed.
     pub fn new<S>(on: &OnDevice<V, S>, nodes: usize, block: usize) -> Result<Self, Error> {
         if block == 0 {
             return Err(Error::Parameter { name: "DeviceFilter::block", value: 0.0, range: "1 or more" });
@@ -96,7 +96,7 @@ impl<V: Real> DeviceFilter<V> {
     ///
     /// # Errors
     /// The old constraints are kept after [`ConstraintError::Tied`] for constraints that tie nodes together and
-    /// [`Error::Shape`] for another number of nodes or unknowns. [`Error::Device`] if the place has failed.
+    /// [`Error::Shape`] for another number of nodes or unknowns. [`Error::Device`] if the backend has failed.
     pub fn replace(&mut self, constraints: &Projector) -> Result<(), ConstraintError> {
         let (b, [groups, list], rows) = (self.block, &mut self.staging, &mut self.rows);
         same_length("unknowns of the constraints", self.nodes * b, constraints.size())?;
@@ -130,7 +130,7 @@ impl<V: Real> DeviceFilter<V> {
     /// # Errors
     /// [`ConstraintError::NoDiagonal`] for a constrained node whose diagonal block is not stored, where σ would be. In
     /// [`ConstraintError::Fit`]: [`Error::Pattern`] and [`Error::Shape`] unless both matrices have the same pattern, block
-    /// size and layout, and the size of the filter; [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    /// size and layout, and the size of the filter; [`Error::Build`] of the driver, [`Error::Device`] if the backend has failed.
     pub fn matrix<S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,
@@ -181,7 +181,7 @@ impl<V: Real> DeviceFilter<V> {
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of nodes or unknowns, [`Error::Capacity`] if `filtered` has less room than C;
-    /// [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    /// [`Error::Build`] of the driver, [`Error::Device`] if the backend has failed.
     pub fn contact<S: Real>(
         &self,
         c: &DeviceContacts<V, S>,
@@ -211,7 +211,7 @@ impl<V: Real> DeviceFilter<V> {
     /// x ← S x. Does not wait. *Panics* on a wrong length.
     ///
     /// # Errors
-    /// [`Error::Build`] of the driver, [`Error::Device`] if the place has failed.
+    /// [`Error::Build`] of the driver, [`Error::Device`] if the backend has failed.
     pub fn project(&self, x: &mut DeviceVector<V>) -> Result<(), Error> {
         assert_eq!(x.n, self.nodes * self.block, "project: a filter met a vector of another length");
         self.on.assert_same(&x.on);
@@ -226,7 +226,7 @@ impl<V: Real> DeviceFilter<V> {
         queue.state()
     }
 
-    /// The kernels for values stored in `S`, in slices of `slice` rows, compiled if the place does not have them yet.
+    /// The kernels for values stored in `S`, in slices of `slice` rows, compiled if the backend does not have them yet.
     fn entry<S: Real>(&self, slice: usize) -> Result<impl Fn(Step) -> Entry, Error> {
         let options = format!("-D STORED={} -D SIZE={} -D SLICE={slice}", Type::of::<S>(), self.block);
         let module = self.on.queue().module(&Module {

@@ -22,17 +22,21 @@ use crate::{DeviceMatrix, Format, OnDevice};
 enum Step {
     Right,
     Left,
-    Dead,
+    WithoutBasis,
     Add,
 }
 
-const NAMES: [&str; 4] =
-    ["coarsen_galerkin_right", "coarsen_galerkin_left", "coarsen_galerkin_dead", "coarsen_galerkin_add"];
+const NAMES: [&str; 4] = [
+    "coarsen_galerkin_right",
+    "coarsen_galerkin_left",
+    "coarsen_galerkin_without_basis",
+    "coarsen_galerkin_add",
+];
 
 /// A_c = Pᵀ A P for fixed patterns, in device memory: the counterpart of
 /// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
 ///
-/// Made by [`NumericPlace::galerkin`](coarsen_backend::NumericPlace::galerkin). *Memory* 8 bytes per block
+/// Made by [`NumericBackend::galerkin`](coarsen_backend::NumericBackend::galerkin). *Memory* 8 bytes per block
 /// product, and the values of A P in the precision of vectors. *Cost* as on the host; in addition the two
 /// slot numbers of every block product are read.
 pub struct DeviceGalerkin<V: Real> {
@@ -44,8 +48,8 @@ pub struct DeviceGalerkin<V: Real> {
     left: List,
     slots: Buffer,
     /// The unknowns without a basis function, grouped by node.
-    dead: List,
-    dead_slots: Buffer,
+    without_basis: List,
+    slots_without_basis: Buffer,
     /// The numbers of rows and columns of a block of P.
     block: (usize, usize),
     /// The values of A P.
@@ -79,7 +83,7 @@ impl List {
 }
 
 impl<V: Real> DeviceGalerkin<V> {
-    /// Returns the plan for the patterns, layouts and block sizes of A, P and A_c. `dead` lists the scalar
+    /// Returns the plan for the patterns, layouts and block sizes of A, P and A_c. `without_basis` lists the scalar
     /// unknowns of A_c without a basis function, sorted.
     ///
     /// # Errors
@@ -89,7 +93,7 @@ impl<V: Real> DeviceGalerkin<V> {
     pub(crate) fn new<S: Real>(
         on: &OnDevice<V, S>,
         [a, p, coarse]: [&DeviceMatrix<V, S>; 3],
-        dead: &[u32],
+        without_basis: &[u32],
     ) -> Result<Self, Error> {
         let ((b, k), pattern) = (p.block(), p.pattern());
         for (what, expected, found) in [
@@ -104,7 +108,9 @@ impl<V: Real> DeviceGalerkin<V> {
             same_length(what, expected, found)?;
         }
         let unknowns = coarse.pattern().rows() * k;
-        if let Some(found) = dead.iter().map(|&unknown| unknown as usize + 1).find(|&end| end > unknowns) {
+        if let Some(found) =
+            without_basis.iter().map(|&unknown| unknown as usize + 1).find(|&end| end > unknowns)
+        {
             let what = "Galerkin product, unknowns without a basis function";
             return Err(Error::Shape { what, expected: unknowns, found });
         }
@@ -116,14 +122,14 @@ impl<V: Real> DeviceGalerkin<V> {
             return Err(Error::Pattern { what: "the coarse matrix of a Galerkin product" });
         }
         let layout = &coarse.whole()?.layout;
-        let (mut starts, mut unknowns, mut dead_slots) = (vec![0], Vec::new(), Vec::new());
-        for node in dead.chunk_by(|x, y| *x as usize / k == *y as usize / k) {
+        let (mut starts, mut unknowns, mut slots_without_basis) = (vec![0], Vec::new(), Vec::new());
+        for node in without_basis.chunk_by(|x, y| *x as usize / k == *y as usize / k) {
             let row = node[0] as usize / k;
             let at = coarse.pattern().find(row, row).map(|at| at - coarse.pattern().range(row).start);
             if let Some(at) = at {
                 unknowns.extend(node.iter().map(|unknown| unknown % k as u32));
                 starts.push(unknowns.len() as u32);
-                dead_slots.push(layout.slot(row, at) as u32);
+                slots_without_basis.push(layout.slot(row, at) as u32);
             }
         }
         let options = format!(
@@ -147,8 +153,8 @@ impl<V: Real> DeviceGalerkin<V> {
             right: List::of(&mut queue, &lists.right, [&of_a, &of_p])?,
             left: List::of(&mut queue, &lists.left, [&of_p, &|block| block])?,
             slots: queue.list(&coarse.slots()?)?,
-            dead: List::new(&mut queue, &starts, &unknowns)?,
-            dead_slots: queue.list(&dead_slots)?,
+            without_basis: List::new(&mut queue, &starts, &unknowns)?,
+            slots_without_basis: queue.list(&slots_without_basis)?,
             block: (b, k),
             q: queue.allocate(Type::of::<V>(), bytes, None)?,
         })
@@ -157,7 +163,7 @@ impl<V: Real> DeviceGalerkin<V> {
     /// Computes new values of the coarse matrix. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] if the place has
+    /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] if the backend has
     /// failed.
     pub(crate) fn run<S: Real>(
         &self,
@@ -165,7 +171,7 @@ impl<V: Real> DeviceGalerkin<V> {
         p: &DeviceMatrix<V, S>,
         coarse: &DeviceMatrix<V, S>,
     ) -> Result<(), Error> {
-        let Self { right, left, dead, .. } = self;
+        let Self { right, left, without_basis, .. } = self;
         for ((pattern, format), m) in self.of.iter().zip([a, p, coarse]) {
             self.on.assert_same(m.on());
             if !Pattern::same(pattern, m.pattern()) || *format != m.format() {
@@ -174,7 +180,8 @@ impl<V: Real> DeviceGalerkin<V> {
         }
         let [a, p, coarse] =
             [a.whole()?, p.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
-        let [q, slots, dead_slots] = [&self.q, &self.slots, &self.dead_slots].map(Arg::Memory);
+        let [q, slots, slots_without_basis] =
+            [&self.q, &self.slots, &self.slots_without_basis].map(Arg::Memory);
         let mut queue = self.on.queue();
         let mut launch = |step: Step, list: &List, rows: usize, more: &[Arg<'_, V>]| {
             let mut all = [Arg::Length(list.count); 8];
@@ -185,7 +192,7 @@ impl<V: Real> DeviceGalerkin<V> {
         };
         launch(Step::Right, right, self.block.0, &[a, p, q]);
         launch(Step::Left, left, self.block.1, &[slots, p, q, coarse]);
-        launch(Step::Dead, dead, 1, &[dead_slots, coarse]);
+        launch(Step::WithoutBasis, without_basis, 1, &[slots_without_basis, coarse]);
         queue.state()
     }
 

@@ -1,7 +1,7 @@
 //! Vectors, matrices and preconditioners in the memory of a device, for the same Krylov methods as on the
 //! host.
 //!
-//! [`OnDevice`] is the place: a device, an in-order queue, and the compiled kernels. Operations enqueue work
+//! [`OnDevice`] is the backend: a device, an in-order queue, and the compiled kernels. Operations enqueue work
 //! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. The host
 //! waits only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these waits.
 //!
@@ -12,7 +12,7 @@
 //! Operations without a `Result` cannot report a driver error directly. The queue keeps the first failure and
 //! launches nothing more. Numbers read afterwards are NaN, which ends every solve. `sync`, `like` and the
 //! methods of [`OnDevice`] return this failure as [`Error::Device`](coarsen_core::Error::Device). A failed
-//! place cannot be used again; make a new one.
+//! backend cannot be used again; make a new one.
 //!
 //! [`Backend`](coarsen_backend::Backend) makes matrices, blocks and row sets. So a method that is generic
 //! over a backend is set up on the host and applied on the device.
@@ -21,7 +21,7 @@
 //! |---|---|
 //! | [`driver`](Driver) | the traits that an API implements |
 //! | [`device`](Device) | the properties of a device |
-//! | [`place`](OnDevice) | the place; `backend` implements [`Backend`](coarsen_backend::Backend) for it |
+//! | [`on_device`](OnDevice) | the backend; `backend` implements [`Backend`](coarsen_backend::Backend) for it |
 //! | `queue` | launches, waits, the first failure, transfers |
 //! | `memory`, `slots` | buffers; the slots of scalars |
 //! | `program` | kernels by name, compiled and checked |
@@ -39,7 +39,7 @@
 //! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
 //! | [`schwarz`](DeviceSchwarz) | multilevel domains |
 //! | [`conformance`] | tests that every driver passes |
-//! | [`error`](DeviceError) | errors of making a place |
+//! | [`error`](DeviceError) | errors of making a backend |
 
 mod assembly;
 mod backend;
@@ -55,7 +55,7 @@ mod galerkin;
 mod matrix;
 mod memory;
 mod numeric;
-mod place;
+mod on_device;
 mod program;
 mod queue;
 mod rows;
@@ -77,10 +77,10 @@ pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;
 pub use matrix::{DeviceMatrix, DeviceSymmetric, Format, Operand};
-pub use place::OnDevice;
+pub use on_device::OnDevice;
 pub use queue::Counters;
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
-pub use schwarz::{By, DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed};
+pub use schwarz::{DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed, StructureSource};
 pub use sum::{DeviceContacts, DeviceSum};
 pub use vector::DeviceVector;

@@ -11,7 +11,7 @@ use crate::driver::{Driver, Object, Type};
 /// The size of the smallest buffer in bytes; drivers reject buffers of 0 bytes.
 const LEAST: usize = 8;
 
-/// The memory of a device: total bytes, and bytes in use by this place and by all places.
+/// The memory of a device: total bytes, and bytes in use by this backend and by all backends.
 ///
 /// A driver may accept an allocation that does not fit and fail only when the buffer is first used. So each
 /// request is first compared with the memory that the device reports.
@@ -53,7 +53,7 @@ struct Used {
     of_device: Arc<AtomicU64>,
 }
 
-/// The part of the memory of a place and of its device that a buffer uses.
+/// The part of the memory of a backend and of its device that a buffer uses.
 struct Share {
     bytes: u64,
     of: Arc<Used>,
@@ -73,7 +73,7 @@ impl Memory {
         Self { all: *memory, most: *most, used: Arc::new(used), shared: *shared }
     }
 
-    /// Returns the total size in bytes of all buffers of the place that exist now.
+    /// Returns the total size in bytes of all buffers of the backend that exist now.
     pub(crate) fn taken(&self) -> u64 {
         self.used.by_place.load(Ordering::Relaxed)
     }

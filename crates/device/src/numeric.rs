@@ -1,6 +1,6 @@
 //! The numeric phase of a setup, on the device.
 
-use coarsen_backend::{NumericPlace, SetupError};
+use coarsen_backend::{NumericBackend, SetupError};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
@@ -8,11 +8,15 @@ use crate::diagonal::Inversion;
 use crate::galerkin::DeviceGalerkin;
 use crate::{DeviceBlocks, DeviceMatrix, OnDevice};
 
-impl<V: Real, S: Real> NumericPlace for OnDevice<V, S> {
+impl<V: Real, S: Real> NumericBackend for OnDevice<V, S> {
     type Galerkin = DeviceGalerkin<V>;
 
-    fn galerkin(&self, matrices: [&DeviceMatrix<V, S>; 3], dead: &[u32]) -> Result<DeviceGalerkin<V>, Error> {
-        DeviceGalerkin::new(self, matrices, dead)
+    fn galerkin(
+        &self,
+        matrices: [&DeviceMatrix<V, S>; 3],
+        without_basis: &[u32],
+    ) -> Result<DeviceGalerkin<V>, Error> {
+        DeviceGalerkin::new(self, matrices, without_basis)
     }
 
     fn product(

@@ -35,18 +35,18 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Module {
     pub(crate) sources: &'static [&'static str],
     pub(crate) kernels: &'static [&'static str],
-    /// The definitions `-D NAME=VALUE` in addition to the definitions of the place.
+    /// The definitions `-D NAME=VALUE` in addition to the definitions of the backend.
     pub(crate) options: String,
 }
 
-/// A kernel of a module that a place has compiled.
+/// A kernel of a module that a backend has compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) module: usize,
     pub(crate) kernel: usize,
 }
 
-/// The kernels that every place has, in the order of their names.
+/// The kernels that every backend has, in the order of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     Set,
@@ -90,7 +90,7 @@ impl From<Kernel> for Entry {
     }
 }
 
-/// All modules that a place has compiled so far.
+/// All modules that a backend has compiled so far.
 pub(crate) struct Program {
     device: Device,
     /// The definitions used in every module.
@@ -106,7 +106,7 @@ pub(crate) struct Program {
     pub(crate) slice: usize,
     /// The type of partial sums.
     pub(crate) sum: Type,
-    /// The number of modules that were compiled, not loaded from the cache or shared with another place.
+    /// The number of modules that were compiled, not loaded from the cache or shared with another backend.
     pub(crate) compiled: u64,
 }
 
@@ -117,7 +117,7 @@ struct Compiled {
 }
 
 impl Program {
-    /// Compiles the kernels that every place has.
+    /// Compiles the kernels that every backend has.
     pub(crate) fn build<T: Real>(driver: &mut dyn Driver, device: &Device) -> Result<Self, Error> {
         let (most, lanes, slice) =
             if device.accelerator { (WIDTH, 1, SLICE) } else { (WIDTH_OF_A_CORE, 8, 1) };
@@ -143,12 +143,12 @@ impl Program {
         std::iter::successors(Some(LOCALS[0]), |n| Some(2 * n)).take_while(move |&n| n <= most)
     }
 
-    /// Stores the work-group size for later places.
+    /// Stores the work-group size for later backends.
     pub(crate) fn keep_local(&self, driver: &mut dyn Driver) {
         driver.keep_local(&self.options, self.local);
     }
 
-    /// Returns the number of a module and compiles it if the place does not have it yet.
+    /// Returns the number of a module and compiles it if the backend does not have it yet.
     pub(crate) fn module(&mut self, driver: &mut dyn Driver, wanted: &Module) -> Result<usize, Error> {
         let same =
             |have: &Compiled| std::ptr::eq(have.sources, wanted.sources) && have.options == wanted.options;

@@ -15,7 +15,7 @@ use crate::slots::{MINUS_ONE, ONE, ZERO};
 /// Arithmetic enqueues a kernel of one item that writes a new slot, without a wait. Slots are
 /// reference-counted and reused, so a running recurrence allocates nothing. Reading a scalar waits for the
 /// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with one wait. After a
-/// failure of the place every scalar reads as NaN.
+/// failure of the backend every scalar reads as NaN.
 pub struct DeviceScalar<T: Real> {
     pub(crate) on: OnDevice<T>,
     pub(crate) slot: u32,
@@ -67,7 +67,7 @@ impl<T: Real> Scalar for DeviceScalar<T> {
     type Real = T;
 
     fn read(&self) -> T {
-        let [v] = self.on.queue().look([self.slot]);
+        let [v] = self.on.queue().read_slots([self.slot]);
         v
     }
 

@@ -23,7 +23,7 @@ const CALLS: usize = 7;
 
 impl<V: Real> OnDevice<V> {
     /// Finds the work-group size for which a vector operation and a product together are fastest. The size is
-    /// used from now on, stored in the cache for later places, and returned.
+    /// used from now on, stored in the cache for later backends, and returned.
     ///
     /// *Cost* some seconds the first time, most of them in the compiler of the device. *Use* once on a new
     /// device.

@@ -20,7 +20,7 @@ const PAIRS: usize = SUMS / 2;
 /// A vector in device memory, made by [`Backend::vector`](coarsen_backend::Backend::vector).
 ///
 /// Operations enqueue kernels and return at once. Entry-wise operations give the same bits as `Vec<T>`. Sums
-/// are computed in another order than on the host. The place keeps the first failure; see the documentation
+/// are computed in another order than on the host. The backend keeps the first failure; see the documentation
 /// of this crate.
 pub struct DeviceVector<T: Real> {
     pub(crate) on: OnDevice<T>,
@@ -32,7 +32,7 @@ impl<V: Real, S> OnDevice<V, S> {
     /// Returns a vector of n zeros.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not enough, [`Error::Device`] if the place has failed.
+    /// [`Error::Memory`] if there is not enough, [`Error::Device`] if the backend has failed.
     pub fn zeros(&self, n: usize) -> Result<DeviceVector<V>, Error> {
         let memory = self.queue().allocate(Type::of::<V>(), n * size_of::<V>(), None)?;
         let mut zeros = DeviceVector { on: self.plain(), memory, n };
@@ -43,7 +43,7 @@ impl<V: Real, S> OnDevice<V, S> {
 }
 
 impl<T: Real> DeviceVector<T> {
-    /// Returns the place of the vector.
+    /// Returns the backend of the vector.
     pub fn on(&self) -> &OnDevice<T> {
         &self.on
     }
@@ -77,7 +77,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         self.on.zeros(self.n)
     }
 
-    /// Takes a new buffer if this one is too small, or at another place. The buffer never becomes smaller.
+    /// Takes a new buffer if this one is too small, or at another backend. The buffer never becomes smaller.
     fn renew_like(&mut self, other: &Self) -> Result<(), Error> {
         let (on, n) = (&other.on, other.n);
         if !on.is_same(&self.on) || self.memory.check(0, n * size_of::<T>()).is_err() {
@@ -182,7 +182,7 @@ impl<T: Real> Vector for DeviceVector<T> {
             return [T::nan(); N];
         };
         s.iter().for_each(|s| first.on.assert_same(&s.on));
-        first.on.queue().look(s.map(|s| s.slot))
+        first.on.queue().read_slots(s.map(|s| s.slot))
     }
 
     fn sync(&self) -> Result<(), Error> {

@@ -109,14 +109,14 @@ fn floating<T: Real>(a: &Bsr<T>, facts: &Facts, components: &Classes) -> Vec<usi
     }
     let (b, rows) = (a.block().0, facts.rows(a));
     let mut first = vec![NONE; components.count()];
-    let mut floats = vec![true; components.count()];
+    let mut unconstrained = vec![true; components.count()];
     for (node, &component) in components.of().iter().enumerate() {
         let rows = &rows[node * b..(node + 1) * b];
         let vanish = rows.iter().all(|row| row.sums_vanish && row.entries > 0);
-        floats[component as usize] &= vanish;
+        unconstrained[component as usize] &= vanish;
         first[component as usize] = first[component as usize].min(node * b);
     }
-    (0..first.len()).filter(|&c| floats[c]).map(|c| first[c]).collect()
+    (0..first.len()).filter(|&c| unconstrained[c]).map(|c| first[c]).collect()
 }
 
 impl fmt::Display for Values {

@@ -18,7 +18,7 @@ use crate::{Direct, DirectError, Factor, FactorStats, Method};
 /// use coarsen_direct::Direct;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
 /// let analysis = Direct::default().analyse(&a)?;
-/// assert_eq!(analysis.figures().nnz, 3);
+/// assert_eq!(analysis.stats().nnz, 3);
 /// let mut x = [0.0; 2];
 /// analysis.factor(&a)?.solve(&[3.0, 3.0], &mut x)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,8 +50,8 @@ impl Analysis {
 
     /// The size of that factorisation; an upper bound for LU, whose fill depends on pivots. LDLᵀ may take more where
     /// columns without a sufficient pivot are delayed.
-    pub fn figures(&self) -> FactorStats {
-        self.factors.figures()
+    pub fn stats(&self) -> FactorStats {
+        self.factors.stats()
     }
 
     /// Factors `a`: the analysed matrix, or other values on its pattern.

@@ -85,7 +85,7 @@ impl Direct {
     /// As [`analyse`](Self::analyse).
     pub fn estimate<T: Real>(&self, a: &Bsr<T>) -> Result<(Method, FactorStats), DirectError> {
         let analysis = self.analyse(a)?;
-        Ok((analysis.method(), analysis.figures()))
+        Ok((analysis.method(), analysis.stats()))
     }
 
     /// What follows from the examination of a factor by `method`.

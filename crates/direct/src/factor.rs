@@ -14,7 +14,7 @@ use crate::{Analysis, Direct, DirectError, Method};
 /// one pair of triangular solves without refinement and without allocation. It is linear, and symmetric for
 /// symmetric positive definite matrices. [`refactor`](Self::refactor) factors new values.
 ///
-/// *Memory* see [`figures`](Self::figures), which include two copies of the matrix and four vectors.
+/// *Memory* see [`stats`](Self::stats), which include two copies of the matrix and four vectors.
 pub struct Factor {
     method: Method,
     fallback: Option<DirectError>,
@@ -78,10 +78,10 @@ impl Factor {
     }
 
     /// The numbers of entries, bytes and operations of the factorisation.
-    pub fn figures(&self) -> FactorStats {
-        let figures = self.factors.figures();
+    pub fn stats(&self) -> FactorStats {
+        let stats = self.factors.stats();
         let copies = size_of_val(self.matrix.values()) + size_of_val(self.spare.values());
-        FactorStats { bytes: figures.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..figures }
+        FactorStats { bytes: stats.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..stats }
     }
 
     /// The numbers of positive and negative eigenvalues; unknown for LU.

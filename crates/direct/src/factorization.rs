@@ -16,7 +16,7 @@ pub(crate) trait Factorization: Send + Sync {
         self.solve(x);
     }
     /// The sizes of the factorisation, as far as they are known.
-    fn figures(&self) -> FactorStats;
+    fn stats(&self) -> FactorStats;
 }
 
 /// Properties of the pivots.

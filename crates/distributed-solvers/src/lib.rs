@@ -18,6 +18,6 @@ pub use contact::{
     share_moved, touching_rows,
 };
 #[cfg(feature = "device")]
-pub use device::{DeviceRelayout, DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
+pub use device::{DeviceRedistribution, DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector, RankDevice};
 pub use schwarz::{DistSchwarz, DistSubdomains};
 pub use smoothed_aggregation::{DistHierarchy, DistMultigrid};

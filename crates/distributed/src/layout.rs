@@ -131,7 +131,7 @@ impl Layout {
     /// There is a weight for each block row. The number of ranks, the block and the leaf stay.
     ///
     /// *Use* whenever work has moved, such as that of contact: each move of rows costs messages, and a layout that
-    /// is nearly balanced gains little. Follow with a [`Relayout`](crate::Relayout). *Cost* two passes over the weights, and a third if rows are divided.
+    /// is nearly balanced gains little. Follow with a [`Redistribution`](crate::Redistribution). *Cost* two passes over the weights, and a third if rows are divided.
     ///
     /// ```
     /// use coarsen_distributed::Layout;

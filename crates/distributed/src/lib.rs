@@ -13,9 +13,9 @@
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
 //! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
 //! | [`fetch`](Partition::fetch) | data of rows of other ranks |
-//! | [`relayout`](Relayout) | vectors between two divisions of the same rows |
+//! | [`redistribution`](Redistribution) | vectors between two divisions of the same rows |
 //! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
-//! | [`place`](RankBackend) | where a rank keeps its share: the host, or a place of another crate |
+//! | [`rank_backend`](RankBackend) | where a rank keeps its share: the host, or a backend of another crate |
 //! | [`simulation`] | a communicator with a virtual clock; topologies, also from measured links; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
 //! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
@@ -33,10 +33,10 @@ mod fetch;
 mod layout;
 mod matrix;
 mod partition;
-mod place;
 mod preconditioner;
+mod rank_backend;
+mod redistribution;
 mod reduction;
-mod relayout;
 mod scalar;
 mod schedule;
 mod self_comm;
@@ -54,10 +54,10 @@ pub use error::{CommError, DistError};
 pub use layout::Layout;
 pub use matrix::{Border, BorderMessages, DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
-pub use place::{Host, RankBackend};
 pub use preconditioner::{DistBlockJacobi, DistJacobi};
+pub use rank_backend::{Host, RankBackend};
+pub use redistribution::{Redistribution, RedistributionPlan};
 pub use reduction::{Reduction, Tickets};
-pub use relayout::{Relayout, Way};
 pub use scalar::DistScalar;
 pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;

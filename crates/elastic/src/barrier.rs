@@ -5,7 +5,7 @@
 //! φ is infinite for d ≤ 0, and twice continuously differentiable at r.
 
 use crate::BodyError;
-use crate::half_space::{Law, positive};
+use crate::half_space::{ContactPotential, positive};
 
 /// Steps are limited to this fraction of the step to the obstacle.
 const SHARE: f64 = 0.9;
@@ -21,7 +21,7 @@ pub struct Barrier {
     pub reach: f64,
 }
 
-impl Law for Barrier {
+impl ContactPotential for Barrier {
     fn at(&self, distance: f64) -> [f64; 3] {
         let (k, r, d) = (self.stiffness, self.reach, distance / self.reach);
         if d >= 1.0 {

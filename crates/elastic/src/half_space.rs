@@ -11,14 +11,14 @@ use coarsen_sparse::{Pattern, Stencil};
 
 use crate::BodyError;
 use crate::nodes::pattern_of;
-use crate::potential::{Curvature, Energy, Potential, Touching};
+use crate::potential::{ContactHessian, Curvature, Energy, Potential};
 
 /// An energy φ of the distance to an obstacle in m, positive outside.
-pub trait Law {
+pub trait ContactPotential {
     /// φ, φ' and φ'' at a distance. All are 0 without contact.
     fn at(&self, distance: f64) -> [f64; 3];
 
-    /// Checks the parameters of the law.
+    /// Checks the parameters of the potential.
     ///
     /// # Errors
     /// [`BodyError::Value`] for the first one outside its range.
@@ -31,7 +31,7 @@ pub trait Law {
     }
 }
 
-/// Returns an error for a parameter of a law that is not positive and finite.
+/// Returns an error for a parameter of a potential that is not positive and finite.
 pub(crate) fn positive(what: &'static str, found: f64) -> Result<(), BodyError> {
     if found.is_finite() && found > 0.0 {
         Ok(())
@@ -53,21 +53,21 @@ pub(crate) fn positive(what: &'static str, found: f64) -> Result<(), BodyError> 
 /// ```
 #[derive(Clone, Debug)]
 pub struct HalfSpace<L> {
-    law: L,
+    potential: L,
     normal: [f64; 3],
     offset: f64,
     pattern: Arc<Pattern>,
 }
 
-impl<L: Law> HalfSpace<L> {
+impl<L: ContactPotential> HalfSpace<L> {
     /// Returns the half-space n · x ≥ `offset` for `nodes` free nodes, with `offset` in m and n = `normal` /
     /// ‖`normal`‖.
     ///
     /// # Errors
-    /// [`BodyError::Value`] for a normal of length 0, numbers that are not finite, and a law whose parameters
+    /// [`BodyError::Value`] for a normal of length 0, numbers that are not finite, and a potential whose parameters
     /// are out of range.
-    pub fn new(nodes: usize, normal: [f64; 3], offset: f64, law: L) -> Result<Self, BodyError> {
-        law.check()?;
+    pub fn new(nodes: usize, normal: [f64; 3], offset: f64, potential: L) -> Result<Self, BodyError> {
+        potential.check()?;
         let length = normal.iter().map(|n| n * n).sum::<f64>().sqrt();
         if !(length.is_finite() && length > 0.0) {
             let (what, range) = ("the length of the normal of a plane", "positive and finite");
@@ -78,12 +78,12 @@ impl<L: Law> HalfSpace<L> {
             return Err(BodyError::Value { what, found: offset, range });
         }
         let pattern = pattern_of(nodes, (0..nodes as u32).map(|i| (i, i)))?;
-        Ok(Self { law, normal: normal.map(|n| n / length), offset, pattern })
+        Ok(Self { potential, normal: normal.map(|n| n / length), offset, pattern })
     }
 
-    /// The law φ.
-    pub fn law(&self) -> &L {
-        &self.law
+    /// The potential φ.
+    pub fn potential(&self) -> &L {
+        &self.potential
     }
 
     fn check(&self, what: &str, x: &[f64]) {
@@ -100,7 +100,7 @@ impl<L: Law> HalfSpace<L> {
     }
 }
 
-impl<L: Law> Potential for HalfSpace<L> {
+impl<L: ContactPotential> Potential for HalfSpace<L> {
     fn nodes(&self) -> usize {
         self.pattern.rows()
     }
@@ -112,7 +112,7 @@ impl<L: Law> Potential for HalfSpace<L> {
     fn energy(&mut self, x: &[f64]) -> Energy {
         self.check("energy", x);
         let energy = |x: &[f64]| {
-            let [value, slope, _] = self.law.at(self.distance(x));
+            let [value, slope, _] = self.potential.at(self.distance(x));
             let terms = (0..3).map(|k| (self.normal[k] * x[k]).abs()).sum::<f64>() + self.offset.abs();
             Energy { value, magnitude: slope.abs() * terms }
         };
@@ -123,17 +123,17 @@ impl<L: Law> Potential for HalfSpace<L> {
         self.check("add_gradient", x);
         self.check("add_gradient", g);
         for (x, g) in x.chunks_exact(3).zip(g.chunks_exact_mut(3)) {
-            let slope = self.law.at(self.distance(x))[1];
+            let slope = self.potential.at(self.distance(x))[1];
             (0..3).for_each(|k| g[k] += slope * self.normal[k]);
         }
     }
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], _: Curvature, contacts: &mut ContactHessian) {
         self.check("add_contacts", x);
         for (i, x) in x.chunks_exact(3).enumerate() {
-            let stiffness = self.law.at(self.distance(x))[2];
+            let stiffness = self.potential.at(self.distance(x))[2];
             if stiffness > 0.0 {
                 contacts.push(
                     Stencil::point(i as u32),
@@ -150,7 +150,7 @@ impl<L: Law> Potential for HalfSpace<L> {
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", x);
         self.check("max_step", d);
-        let step = |(x, d): (&[f64], &[f64])| self.law.max_step(self.distance(x), self.along(d));
+        let step = |(x, d): (&[f64], &[f64])| self.potential.max_step(self.distance(x), self.along(d));
         x.chunks_exact(3).zip(d.chunks_exact(3)).map(step).fold(f64::INFINITY, f64::min)
     }
 }

@@ -11,7 +11,7 @@ use coarsen_core::{Objective, parallel};
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, SparseError, SystemAt};
 
 use crate::BodyError;
-use crate::potential::{Curvature, Energy, Potential, Touching};
+use crate::potential::{ContactHessian, Curvature, Energy, Potential};
 
 /// The objective (2) of one time step, or the potential E without inertia.
 ///
@@ -38,7 +38,7 @@ pub struct ImplicitEuler<P> {
     magnitude: f64,
     target: Vec<f64>,
     parts: OwnedSystem<f64>,
-    touching: Touching,
+    touching: ContactHessian,
 }
 
 impl<P: Potential> ImplicitEuler<P> {
@@ -88,7 +88,7 @@ impl<P: Potential> ImplicitEuler<P> {
             magnitude: 0.0,
             target: vec![0.0; 3 * n],
             parts,
-            touching: Touching::default(),
+            touching: ContactHessian::default(),
         })
     }
 

@@ -3,7 +3,7 @@
 //! > φ(d) = k/2 min(d, 0)²
 
 use crate::BodyError;
-use crate::half_space::{Law, positive};
+use crate::half_space::{ContactPotential, positive};
 
 /// The energy k/2 times the square of the penetration depth. Nodes penetrate by about load / k.
 ///
@@ -14,7 +14,7 @@ pub struct Penalty {
     pub stiffness: f64,
 }
 
-impl Law for Penalty {
+impl ContactPotential for Penalty {
     fn at(&self, distance: f64) -> [f64; 3] {
         if distance >= 0.0 {
             return [0.0; 3];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_sparse::Pattern;
 
 use crate::BodyError;
-use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
+use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
 
 /// The sum A + B of two energies of any types. Sums of three parts are nested: `Plus::new(Plus::new(a, b)?,
@@ -83,7 +83,7 @@ impl<A: Potential, B: Potential> Potential for Plus<A, B> {
         add_hessian(&mut self.second, b.as_mut(), x, curvature, values);
     }
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         self.first.add_contacts(x, curvature, contacts);
         self.second.add_contacts(x, curvature, contacts);
     }

@@ -59,14 +59,14 @@ impl Mul<Energy> for f64 {
 
 /// Contacts and their stiffness, the input of [`Contacts::assemble`](coarsen_sparse::Contacts::assemble).
 #[derive(Clone, Debug, Default)]
-pub struct Touching {
+pub struct ContactHessian {
     stencils: Vec<Stencil>,
     stiffness: Vec<f64>,
     places: Vec<(u32, u32)>,
     blocks: Vec<f64>,
 }
 
-impl Touching {
+impl ContactHessian {
     /// Adds a contact between free nodes with the stiffness K = ∂²E/∂g², where g is its gap.
     pub fn push(&mut self, stencil: Stencil, k: [[f64; 3]; 3]) {
         self.stencils.push(stencil);
@@ -150,7 +150,7 @@ pub trait Potential {
     /// with x.
     ///
     /// [`ImplicitEuler`](crate::ImplicitEuler) passes contacts and matrix separately to the preconditioner.
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         let _ = (x, curvature, contacts);
     }
 
@@ -206,7 +206,7 @@ impl<P: Potential + ?Sized> Potential for Box<P> {
         (**self).add_hessian(x, curvature, values);
     }
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         (**self).add_contacts(x, curvature, contacts);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use coarsen_sparse::Pattern;
 
 use crate::BodyError;
-use crate::potential::{Curvature, Energy, Potential, Touching, shorter};
+use crate::potential::{ContactHessian, Curvature, Energy, Potential, shorter};
 use crate::union::{Map, add_hessian, union};
 
 /// The sum Σ E_k of one or more energies of the same nodes; all parts have the same type or are boxed.
@@ -93,7 +93,7 @@ impl<P: Potential> Potential for Total<P> {
         }
     }
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         self.parts.iter_mut().for_each(|part| part.add_contacts(x, curvature, contacts));
     }
 

@@ -60,7 +60,7 @@ pub(crate) fn raise(error: impl Into<AnyError>) -> Failure {
         AnyError::NotConverged(_) | AnyError::Core(Error::NotConverged(_)) | AnyError::Auto(_) => {
             coarsen_status::NotConverged
         }
-        AnyError::Core(error) | AnyError::Setup(SetupError::Place(error)) => match error {
+        AnyError::Core(error) | AnyError::Setup(SetupError::Core(error)) => match error {
             Error::Threads { .. } | Error::Memory { .. } => coarsen_status::OutOfResources,
             _ => coarsen_status::InvalidArgument,
         },

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_columns_by_hand() {
+    fn least_squares_of_two_columns_by_hand() {
         // H = [3 1; 4 2; 0 2], right-hand side (5, 0, 0)
         let mut problem = LeastSquares::default();
         problem.start(5.0, 2);

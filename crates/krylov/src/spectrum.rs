@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn second_differences() {
+    fn eigenvalues_of_second_differences_are_found() {
         let mut t = Tridiagonal::default();
         let n = 50;
         for _ in 0..n {
@@ -429,7 +429,7 @@ mod tests {
 
     /// The eigenvalues of [[a, b], [b, c]]: of either sign, clustered, and of very different sizes.
     #[test]
-    fn two_rows() {
+    fn eigenvalues_of_two_rows_are_exact() {
         for (a, b, c) in
             [(2.0, 1.0, 2.0), (-2.0, 1.0, -3.0), (1.0, 1e-9, 1.0), (1e-12, 0.0, 1.0), (0.0, 0.0, 0.0)]
         {
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_infinity_give_nothing() {
+    fn empty_and_infinite_tridiagonals_have_no_extremes() {
         let mut t = Tridiagonal::default();
         assert_eq!(t.extremes(), None);
         t.push(3.0, 9.0);

@@ -6,19 +6,19 @@ use std::path::PathBuf;
 
 /// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// A line of a text file, numbered from 1.
     Line(usize),
     /// A byte of a binary file, numbered from 0.
     Byte(usize),
 }
 
-/// An error in a mesh file, printed as `file:place: the problem, what was expected, and the remedy`.
+/// An error in a mesh file, printed as `file:location: the problem, what was expected, and the remedy`.
 ///
 /// ```
-/// use coarsen_mesh::{Format, Place, Problem, parse};
+/// use coarsen_mesh::{Format, Location, Problem, parse};
 /// let error = parse(Format::Obj, b"v 0 0 0\nv 1 zero 0\n").unwrap_err();
-/// assert_eq!(error.place, Some(Place::Line(2)));
+/// assert_eq!(error.location, Some(Location::Line(2)));
 /// assert_eq!(error.problem, Problem::Number { what: "a coordinate", found: "zero".into() });
 /// ```
 #[derive(Clone, PartialEq)]
@@ -26,7 +26,7 @@ pub struct ReadError {
     /// The given path; `<bytes>`, `<node>` or `<ele>` if the file was given as bytes.
     pub file: PathBuf,
     /// The place; `None` if the file could not be opened, or if the error concerns the whole mesh.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// The problem.
     pub problem: Problem,
 }
@@ -41,16 +41,16 @@ impl std::fmt::Debug for ReadError {
 impl ReadError {
     /// An error that concerns the whole mesh and has no place.
     pub fn of_whole(file: impl Into<PathBuf>, problem: impl Into<Problem>) -> Self {
-        Self { file: file.into(), place: None, problem: problem.into() }
+        Self { file: file.into(), location: None, problem: problem.into() }
     }
 }
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.file.display())?;
-        match self.place {
-            Some(Place::Line(line)) => write!(f, "{line}:")?,
-            Some(Place::Byte(byte)) => write!(f, "byte {byte}:")?,
+        match self.location {
+            Some(Location::Line(line)) => write!(f, "{line}:")?,
+            Some(Location::Byte(byte)) => write!(f, "byte {byte}:")?,
             None => {}
         }
         write!(f, " {}", self.problem)

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Place, Problem, repeated};
+use super::{Location, Problem, repeated};
 
 /// The maximum length of a quotation in a message, in characters.
 const QUOTED: usize = 40;
@@ -10,7 +10,7 @@ const QUOTED: usize = 40;
 /// A problem and its place; [`ReadError`](super::ReadError) adds the file.
 #[derive(Debug)]
 pub(super) struct Fault {
-    pub(super) place: Option<Place>,
+    pub(super) location: Option<Location>,
     pub(super) problem: Problem,
 }
 
@@ -62,8 +62,9 @@ impl<'a> Fields<'a> {
     #[cold]
     pub(super) fn fault_at(&self, at: usize, problem: Problem) -> Fault {
         let line = || 1 + self.bytes[..at].iter().filter(|&&byte| byte == self.line_end).count();
-        let place = if self.encoding == Encoding::Text { Place::Line(line()) } else { Place::Byte(at) };
-        Fault { place: Some(place), problem }
+        let location =
+            if self.encoding == Encoding::Text { Location::Line(line()) } else { Location::Byte(at) };
+        Fault { location: Some(location), problem }
     }
 
     /// The position of the next byte.

@@ -64,7 +64,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
         }
         _ => {
             let problem = Problem::Extension { found: extension };
-            return Err(ReadError { file: path.into(), place: None, problem });
+            return Err(ReadError { file: path.into(), location: None, problem });
         }
     };
     parse_as(format, path, &bytes(path)?)
@@ -92,7 +92,7 @@ pub fn read_texture(path: impl AsRef<Path>) -> Result<Vec<[[f64; 2]; 3]>, ReadEr
     let name = path.to_string_lossy().to_ascii_lowercase();
     if !name.trim_end_matches(".gz").ends_with(".obj") {
         let found = path.extension().unwrap_or_default().to_string_lossy().into_owned();
-        return Err(ReadError { file: path.into(), place: None, problem: Problem::Extension { found } });
+        return Err(ReadError { file: path.into(), location: None, problem: Problem::Extension { found } });
     }
     texture_of(path, &bytes(path)?)
 }
@@ -161,7 +161,7 @@ fn tetgen_of(node: &Path, nodes: &[u8], ele: &Path, elements: &[u8]) -> Result<M
 }
 
 fn blame(file: &Path, fault: Fault) -> ReadError {
-    ReadError { file: file.into(), place: fault.place, problem: fault.problem }
+    ReadError { file: file.into(), location: fault.location, problem: fault.problem }
 }
 
 /// A file without the byte order mark of UTF-8. UTF-16 is an error: with its mark, or without, where a zero is one of
@@ -178,13 +178,13 @@ fn unmarked<'a>(file: &Path, bytes: &'a [u8]) -> Result<&'a [u8], ReadError> {
 fn finish(mesh: Mesh, file: &Path) -> Result<Mesh, ReadError> {
     match mesh.check() {
         Ok(()) => Ok(mesh),
-        Err(error) => Err(ReadError { file: file.into(), place: None, problem: error.into() }),
+        Err(error) => Err(ReadError { file: file.into(), location: None, problem: error.into() }),
     }
 }
 
 /// All bytes of a file, decompressed.
 fn bytes(file: &Path) -> Result<Vec<u8>, ReadError> {
-    let fail = |problem| ReadError { file: PathBuf::from(file), place: None, problem };
+    let fail = |problem| ReadError { file: PathBuf::from(file), location: None, problem };
     let open = |error: std::io::Error| fail(Problem::Open { kind: error.kind() });
     let mut raw = Vec::new();
     File::open(file).and_then(|f| f.take(LIMIT + 1).read_to_end(&mut raw)).map_err(open)?;

@@ -38,7 +38,7 @@ pub mod vector;
 mod voxels;
 mod vtk;
 
-pub use error::{MeshError, Place, Problem, ReadError};
+pub use error::{Location, MeshError, Problem, ReadError};
 use vector::{cross, dot, sub};
 
 pub use format::{

@@ -82,7 +82,7 @@ pub struct Coarse<T, X: ?Sized = ()> {
     pub links: Option<Pattern>,
     /// The coarse scalar unknowns without a basis function, sorted. Their columns of P are zero; the
     /// hierarchy gives them a diagonal entry of the size of the other diagonal entries of the node.
-    pub dead: Vec<u32>,
+    pub without_basis: Vec<u32>,
     /// The aggregate of each fine node, `u32::MAX` for nodes that only relaxation solves; `None` for methods
     /// without aggregates.
     pub aggregates: Option<Vec<u32>>,
@@ -111,7 +111,7 @@ impl<T, X> Coarse<T, X> {
             near_kernel: None,
             positions: None,
             links: None,
-            dead: Vec::new(),
+            without_basis: Vec::new(),
             aggregates: None,
             matrix: None,
             has_term: false,

@@ -12,15 +12,15 @@
 //! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
-//! | [`narrow`](F32Hierarchy) | hierarchies in f32 for vectors in f64 |
+//! | [`f32_hierarchy`](F32Hierarchy) | hierarchies in f32 for vectors in f64 |
 //! | [`geometric`](Geometric) | grids of points: one file, the template for a new method |
 
 mod coarsening;
+mod f32_hierarchy;
 mod geometric;
 mod hierarchy;
 mod matrix_free;
 mod multigrid;
-mod narrow;
 mod per_level;
 mod stiffen;
 
@@ -34,12 +34,12 @@ pub use coarsen_relax as relax;
 pub use coarsen_sparse::{self as sparse, Bsr, System, assembly};
 
 pub use coarsening::{Coarse, Coarsening, Grid};
+pub use f32_hierarchy::F32Hierarchy;
 pub use geometric::Geometric;
 pub use hierarchy::{Hierarchy, NumericPlan, regularise_rigid_modes};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{
     Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherRecipe, Smoothing,
 };
-pub use narrow::F32Hierarchy;
 pub use per_level::PerLevel;
 pub use stiffen::stiffen;

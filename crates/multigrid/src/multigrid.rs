@@ -150,7 +150,7 @@ pub struct JacobiCg {
     /// The solve stops once ‖r‖ ≤ `reduction` ‖b‖ in the norm of D⁻¹; above 0 and below 1.
     pub reduction: f64,
     /// The b of this test.
-    pub compares: ResidualReference,
+    pub reference: ResidualReference,
     /// The maximal number of iterations, at least 1.
     pub max_iterations: usize,
 }
@@ -158,7 +158,7 @@ pub struct JacobiCg {
 impl Default for JacobiCg {
     /// Returns a reduction of one half, as in the paper, and at most 10,000 iterations.
     fn default() -> Self {
-        Self { reduction: 0.5, compares: ResidualReference::LevelRhs, max_iterations: 10_000 }
+        Self { reduction: 0.5, reference: ResidualReference::LevelRhs, max_iterations: 10_000 }
     }
 }
 
@@ -291,10 +291,10 @@ impl<T: Real, B: Backend> SmootherRecipe<B, T> for Smoothing {
 
 impl<C, S> Multigrid<C, S> {
     /// Whether the coarsest solve compares its residual with the right-hand side of the cycle.
-    pub(crate) fn compares(&self) -> bool {
+    pub(crate) fn compares_finest_rhs(&self) -> bool {
         let compared = ResidualReference::RightHandSide;
         self.cycle == Cycle::V
-            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { compares, .. }) if compares == compared)
+            && matches!(self.coarsest, Coarsest::Iterative(JacobiCg { reference, .. }) if reference == compared)
     }
 
     pub(crate) fn validate(&self) -> Result<(), Error> {

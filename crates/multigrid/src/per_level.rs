@@ -1,6 +1,6 @@
 //! A smoother and a number of steps for each level.
 
-use coarsen_backend::{Backend, NumericPlace, Reused, SetupError, Smoother, SmootherFacts};
+use coarsen_backend::{Backend, NumericBackend, Reused, SetupError, Smoother, SmootherFacts};
 use coarsen_core::{Error, LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
@@ -116,7 +116,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for Repeated<T, B> {
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         self.step.update_on_device(fill)
     }

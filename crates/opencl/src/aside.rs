@@ -53,7 +53,7 @@ impl Aside {
     }
 
     /// Lets later commands of this queue wait for all commands that `main` has now.
-    fn follow(&self, main: &CommandQueue) -> Result<(), Error> {
+    fn wait_for(&self, main: &CommandQueue) -> Result<(), Error> {
         let marker = Event::of("clEnqueueMarkerWithWaitList", |event| {
             // SAFETY: the queue is alive, and `event` has room for an event.
             unsafe { ffi::clEnqueueMarkerWithWaitList(main.as_ptr(), 0, ptr::null(), event) }
@@ -77,7 +77,7 @@ impl Aside {
         let read = Read::of(read.get_or_insert_with(|| Box::new(Read::default())));
         read.wait()?; // one that nobody has ended
         read.landing.resize(bytes, 0);
-        self.follow(main)?;
+        self.wait_for(main)?;
         if bytes > 0 {
             let (queue, to) = (self.0.as_ptr(), read.landing.as_mut_ptr().cast());
             let begin = |event| {

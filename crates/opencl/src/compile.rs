@@ -1,4 +1,4 @@
-//! Programs, compiled by the driver, read from disk or shared with another place, and the parameters of their kernels.
+//! Programs, compiled by the driver, read from disk or shared with another backend, and the parameters of their kernels.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,8 +20,8 @@ use crate::handle::Handle;
 /// needed for the type check of launches.
 const OPTIONS: &str = "-cl-std=CL1.2 -cl-kernel-arg-info";
 
-/// The programs of a context by their keys, so that its places compile and load each of them once. As the context, they are
-/// kept until the process ends. Locked while one is compiled, so that two places do not compile the same one.
+/// The programs of a context by their keys, so that its backends compile and load each of them once. As the context, they are
+/// kept until the process ends. Locked while one is compiled, so that two backends do not compile the same one.
 pub(crate) type Programs = Mutex<HashMap<u64, Handle<core::Program>>>;
 
 /// The compiler of a device, its programs on disk, and those of its context.

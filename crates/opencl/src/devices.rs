@@ -15,7 +15,7 @@ use crate::loader::probe;
 /// An OpenCL device that can be opened.
 struct OpenClDevice {
     id: DeviceId,
-    /// The context that all places on this device share; made for the first place.
+    /// The context that all backends on this device share; made for the first backend.
     context: Mutex<Option<core::Context>>,
     /// The programs of this context.
     programs: Arc<Programs>,
@@ -26,7 +26,7 @@ impl OpenClDevice {
         Ok(Box::new(OpenClDriver::new(self.context()?, self.programs.clone(), self.id, device)?))
     }
 
-    /// Returns the context that all places on this device share.
+    /// Returns the context that all backends on this device share.
     ///
     /// The list of devices keeps the context until the process ends, because PoCL 3.1 releases its devices
     /// with the last context, and a thread that queries a device at that time crashes.
@@ -61,13 +61,13 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
     DEVICES.get_or_init(ask).as_deref().map_err(Clone::clone)
 }
 
-/// Returns a place on the first accelerator that computes in `T`, or on the first device that does if there
+/// Returns a backend on the first accelerator that computes in `T`, or on the first device that does if there
 /// is no such accelerator.
 ///
-/// *Cost* a new place compiles the kernels of vectors, and the first matrix of a block size compiles the
+/// *Cost* a new backend compiles the kernels of vectors, and the first matrix of a block size compiles the
 /// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
 /// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
-/// Places on the same device share programs.
+/// Backends on the same device share programs.
 ///
 /// ```
 /// use coarsen_backend::Backend;

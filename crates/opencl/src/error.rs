@@ -1,11 +1,11 @@
-//! The errors of making a place on an OpenCL device.
+//! The errors of making a backend on an OpenCL device.
 
 use coarsen_core::Error;
 use coarsen_device::DeviceError;
 
 use crate::loader::Absent;
 
-/// The reason why a place cannot be made.
+/// The reason why a backend cannot be made.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenClError {

@@ -1,4 +1,4 @@
-//! OpenCL devices as places: [`coarsen_device`] over OpenCL.
+//! OpenCL devices as backends: [`coarsen_device`] over OpenCL.
 //!
 //! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
 //! devices. Vectors, matrices and preconditioners are those of `coarsen_device`, and this crate implements
@@ -15,7 +15,7 @@
 //! | `event` | waits for commands, and records of their times |
 //! | `compile`, `cache` | programs: compiled, read from disk or shared |
 //! | `handle` | objects of the driver and their release |
-//! | [`error`](OpenClError) | the errors of making a place |
+//! | [`error`](OpenClError) | the errors of making a backend |
 
 mod aside;
 mod cache;
@@ -31,14 +31,14 @@ mod loader;
 mod transfer;
 
 pub use coarsen_device::{
-    By, Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
-    DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed,
+    Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
+    DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed, StructureSource,
 };
 pub use devices::{default_device, devices};
 pub use error::OpenClError;
 pub use loader::Absent;
 
-/// An OpenCL device as a place.
+/// An OpenCL device as a backend.
 ///
 /// ```
 /// use coarsen_opencl::{OpenCl, devices};
@@ -154,12 +154,12 @@ pub use coarsen_device::DeviceSchwarz;
 
 /// ```
 /// use coarsen_backend::{Backend, Setup};
-/// use coarsen_opencl::{By, DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
+/// use coarsen_opencl::{StructureSource, DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
 /// use coarsen_sparse::{Contacts, Stencil};
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let p = coarsen_problems::cloth(20, 0.01)?;
 /// let n = p.matrix.pattern().rows();
-/// let recipe = DeviceSchwarz { structure: By::Device, contacts: 100, ..DeviceSchwarz::default() };
+/// let recipe = DeviceSchwarz { structure: StructureSource::Device, contacts: 100, ..DeviceSchwarz::default() };
 /// let mut m = recipe.build(p.system(), &on)?;
 /// let (a, positions) = (on.matrix(&p.matrix)?, on.vector(&p.positions.concat())?);
 /// let (mut contact, mut touched) = (DeviceContacts::new(&on, n, 3, 100)?, DeviceTouched::new(&on, n)?);
@@ -170,7 +170,7 @@ pub use coarsen_device::DeviceSchwarz;
 ///     touched.mark(&contact)?; // the pairs that go
 ///     contact.replace(&host)?; // or `assemble`, without a wait
 ///     touched.mark(&contact)?; // the pairs that come
-///     m.follow_on_device(&DeviceSum::new(&a, &contact)?, &positions, &touched)?;
+///     m.patch_or_restructure_on_device(&DeviceSum::new(&a, &contact)?, &positions, &touched)?;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

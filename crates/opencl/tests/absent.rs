@@ -84,10 +84,10 @@ fn threads_ask_at_once() {
     assert!(answers.iter().all(|answer| *answer == answers[0]));
 }
 
-/// PoCL can show the processor as two devices; each is a separate place.
+/// PoCL can show the processor as two devices; each is a separate backend.
 #[test]
-fn two_devices_are_two_places() {
-    if common::place::<f32>().is_some_and(|on| on.device().platform.contains("Portable Computing")) {
+fn each_device_is_a_backend_of_its_own() {
+    if common::backend::<f32>().is_some_and(|on| on.device().platform.contains("Portable Computing")) {
         common::child("both_devices_compute", "POCL_DEVICES", "pthread pthread");
     } else {
         println!("skipped: the first platform is not PoCL");
@@ -95,7 +95,7 @@ fn two_devices_are_two_places() {
 }
 
 #[test]
-#[ignore = "run by two_devices_are_two_places"]
+#[ignore = "run by each_device_is_a_backend_of_its_own"]
 fn both_devices_compute() {
     let devices = devices().unwrap();
     assert!(devices.len() >= 2);

@@ -16,7 +16,7 @@ fn compiled(folder: &Path) -> u64 {
     tail.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
-/// Multiplies noise by the matrix of a ring of n blocks of 3 on these places, one after the other, and compares.
+/// Multiplies noise by the matrix of a ring of n blocks of 3 on these backends, one after the other, and compares.
 fn multiply(places: &[(&OpenCl<f64>, usize)]) {
     let operands = places.iter().map(|&(on, n)| {
         let (a, x) = (conformance::ring(n, 3), conformance::noise(3 * n, 1));
@@ -40,7 +40,7 @@ fn multiply(places: &[(&OpenCl<f64>, usize)]) {
 #[test]
 #[ignore = "run by a_second_process_compiles_nothing"]
 fn a_process() {
-    let on = common::place::<f64>().expect("asked before");
+    let on = common::backend::<f64>().expect("asked before");
     multiply(&[(&on, 40)]);
     println!("compiled {} programs", on.counters().compiled);
 }
@@ -48,31 +48,31 @@ fn a_process() {
 #[test]
 #[ignore = "run by a_second_process_compiles_nothing"]
 fn a_process_that_tunes() {
-    let on = common::place::<f64>().expect("asked before");
+    let on = common::backend::<f64>().expect("asked before");
     let local = on.tune().unwrap();
     assert!(local.is_power_of_two() && (32..=1024).contains(&local), "{local}");
     println!("groups of {local}");
 }
 
 #[test]
-#[ignore = "run by places_of_a_device_share_programs"]
-fn two_places() {
-    let [one, two] = [1, 2].map(|_| common::place::<f64>().expect("asked before"));
+#[ignore = "run by backends_of_a_device_share_programs"]
+fn a_second_backend_compiles_nothing() {
+    let [one, two] = [1, 2].map(|_| common::backend::<f64>().expect("asked before"));
     multiply(&[(&one, 40), (&two, 70), (&one, 30)]); // other arguments each time
     assert_eq!([&one, &two].map(|on| on.counters().compiled), [2, 0]);
 }
 
 #[test]
-fn places_of_a_device_share_programs() {
-    if common::place::<f64>().is_none() {
+fn backends_of_a_device_share_programs() {
+    if common::backend::<f64>().is_none() {
         return;
     }
-    common::child("two_places", "COARSEN_CACHE", "");
+    common::child("a_second_backend_compiles_nothing", "COARSEN_CACHE", "");
 }
 
 #[test]
 fn a_second_process_compiles_nothing() {
-    if common::place::<f64>().is_none() {
+    if common::backend::<f64>().is_none() {
         return;
     }
     let folder = std::env::temp_dir().join(format!("coarsen-cache-{}", std::process::id()));

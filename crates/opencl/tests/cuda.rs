@@ -1,5 +1,5 @@
-//! The kernels as CUDA (`benches/gpu/cuda`). Without a card an error with a reason is returned at once. On a
-//! card simulated with g++, the results equal those of the CPU.
+//! The kernels as CUDA (`benches/gpu/cuda`). Without a GPU an error with a reason is returned at once. On a
+//! GPU simulated with g++, the results equal those of the CPU.
 
 use coarsen_smoothed_aggregation::tamstorf;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use coarsen_core::{Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::Multigrid;
 use coarsen_opencl::{
-    By, DeviceJacobi, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl, OpenClError, default_device, devices,
+    DeviceJacobi, DeviceSchwarz, DeviceStream, DeviceVector, OpenCl, OpenClError, StructureSource,
+    default_device, devices,
 };
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Coarse, Schwarz};
@@ -45,19 +46,19 @@ fn passed(done: &Output) {
 #[test]
 fn without_cuda_it_says_what_is_missing() {
     let Some(library) = library() else { return };
-    let done = over_cuda(&library, Path::new("/nonexistent"), "there_is_no_place");
+    let done = over_cuda(&library, Path::new("/nonexistent"), "without_a_platform_there_is_no_backend");
     passed(&done);
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(said.contains("opencl_on_cuda: ") || said.contains("a card"), "{said}");
+    assert!(said.contains("opencl_on_cuda: ") || said.contains("a GPU"), "{said}");
 }
 
 #[test]
 #[ignore = "run by without_cuda_it_says_what_is_missing"]
-fn there_is_no_place() {
+fn without_a_platform_there_is_no_backend() {
     match default_device::<f64>() {
         Err(OpenClError::Absent(why)) => assert!(why.to_string().contains("no platform"), "{why}"),
         Err(why) => panic!("{why}"),
-        Ok(on) => eprintln!("a card: {}", on.device()),
+        Ok(on) => eprintln!("a GPU: {}", on.device()),
     }
 }
 
@@ -79,12 +80,12 @@ fn kernels_are_cuda_too() {
         Err(why) => return println!("skipped: g++ ({why})"),
     }
     std::fs::copy(&driver, folder.join("libnvrtc.so.13")).unwrap();
-    let done = over_cuda(&library, &folder, "a_played_card_does_what_the_cpu_does");
+    let done = over_cuda(&library, &folder, "a_simulated_gpu_equals_the_cpu");
     std::fs::remove_dir_all(&folder).unwrap();
     passed(&done);
 }
 
-/// Tests a matrix that is assembled on the card from a stream of blocks. Also tests the diagonal inverses and
+/// Tests a matrix that is assembled on the GPU from a stream of blocks. Also tests the diagonal inverses and
 /// the Galerkin products of a hierarchy, which are computed from this matrix.
 fn assembled_there(on: &OpenCl<f64>) {
     let p = Problem::parse("poisson2d:12", &Options::default()).unwrap();
@@ -123,10 +124,10 @@ fn assembled_there(on: &OpenCl<f64>) {
 }
 
 /// Tests vectors, products, assembly and updates from the assembled matrix. Also tests conjugate gradients
-/// with domains whose structure and inverses are computed on the card.
+/// with domains whose structure and inverses are computed on the GPU.
 #[test]
 #[ignore = "run by kernels_are_cuda_too"]
-fn a_played_card_does_what_the_cpu_does() {
+fn a_simulated_gpu_equals_the_cpu() {
     let device = &devices().unwrap()[0];
     assert!(device.accelerator && device.platform.contains("CUDA through NVRTC"), "{device}");
     let on = OpenCl::<f64>::on(device).unwrap();
@@ -139,7 +140,7 @@ fn a_played_card_does_what_the_cpu_does() {
     let mut x = vec![0.0; b.len()];
     let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
     let here = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
-    for structure in [By::Host, By::Device] {
+    for structure in [StructureSource::Host, StructureSource::Device] {
         let mut m =
             DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() }.build(p.system(), &on).unwrap();
         let (a, b, mut y) =
@@ -150,7 +151,7 @@ fn a_played_card_does_what_the_cpu_does() {
         let size = x.norm();
         let gap: f64 = x.iter().zip(&found).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
         assert!(gap <= 1e-6 * size, "{structure:?}: {gap:e} of {size:e}");
-        if structure == By::Host {
+        if structure == StructureSource::Host {
             assert!(here.iterations.abs_diff(there.iterations) <= 1, "{here}, {there}");
         }
     }

@@ -1,4 +1,4 @@
-//! Several devices of one platform: each is a separate place and passes the conformance tests.
+//! Several devices of one platform: each is a separate backend and passes the conformance tests.
 //!
 //! PoCL shows the processor as two devices if `POCL_DEVICES` says so, and reads this variable only once.
 //! Tests with two devices therefore run in a separate process.
@@ -17,7 +17,7 @@ use coarsen_relax::BlockJacobi;
 /// Runs the ignored tests of this file with two devices.
 #[test]
 fn two_devices_of_a_platform() {
-    if common::place::<f64>().is_none() {
+    if common::backend::<f64>().is_none() {
         return;
     }
     let done = Command::new(std::env::current_exe().unwrap())
@@ -46,7 +46,7 @@ fn two() -> Option<[&'static Device; 2]> {
 
 #[test]
 #[ignore = "run by two_devices_of_a_platform"]
-fn each_obeys_the_laws() {
+fn each_device_passes_the_conformance_tests() {
     for device in two().into_iter().flatten() {
         let on = OpenCl::<f64>::on(device).unwrap();
         conformance::vectors(&on, 1e-14);
@@ -87,7 +87,7 @@ fn both_solve_at_once() {
 
 #[test]
 #[ignore = "run by two_devices_of_a_platform"]
-fn their_vectors_do_not_meet() {
+fn vectors_of_two_devices_do_not_mix() {
     let Some(devices) = two() else { return };
     let [mut x, y] = devices.map(|device| OpenCl::<f64>::on(device).unwrap().vector(&[1.0, 2.0]).unwrap());
     let one = x.scalar(1.0);

@@ -130,7 +130,7 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
     }
 
     /// A step of another direction restarts the acceleration and does not change α.
-    fn observe(&mut self, _: &V, _: &V) {
+    fn learn_from_other(&mut self, _: &V, _: &V) {
         self.omega = Omega::First;
     }
 

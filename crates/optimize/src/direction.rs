@@ -41,7 +41,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// preconditioner. A direction that cannot be used is not an error but a [`Proposal::Refused`].
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError>;
 
-    /// Allocates vectors for steps from x, and undoes the retreats of the last descent. A descent calls this
+    /// Allocates vectors for steps from x, and undoes the fallbacks of the last descent. A descent calls this
     /// function before its first step.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ pub trait Direction<V: Vector, F: ?Sized> {
     /// Records that another direction took the step s, which changed the gradient by y.
     ///
     /// Data about the last proposal of this direction are then invalid. The default drops all data.
-    fn observe(&mut self, s: &V, y: &V) {
+    fn learn_from_other(&mut self, s: &V, y: &V) {
         let _ = (s, y);
         self.forget();
     }
@@ -100,8 +100,8 @@ impl<V: Vector, F: ?Sized, D: Direction<V, F> + ?Sized> Direction<V, F> for Box<
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         (**self).learn(s, y, alpha);
     }
-    fn observe(&mut self, s: &V, y: &V) {
-        (**self).observe(s, y);
+    fn learn_from_other(&mut self, s: &V, y: &V) {
+        (**self).learn_from_other(s, y);
     }
     fn forget(&mut self) {
         (**self).forget();

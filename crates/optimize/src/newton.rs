@@ -231,11 +231,11 @@ impl<V: Vector, F: Linearize<V> + ?Sized, K: Krylov<V>> Direction<V, F> for Newt
     }
 
     fn learn(&mut self, s: &V, y: &V, _: V::Real) {
-        <Self as Direction<V, F>>::observe(self, s, y);
+        <Self as Direction<V, F>>::learn_from_other(self, s, y);
     }
 
     /// A step of another direction has the same effect as an own step, because it changes x.
-    fn observe(&mut self, _: &V, _: &V) {
+    fn learn_from_other(&mut self, _: &V, _: &V) {
         self.hessian = Hessian::Given;
         self.chosen = false;
     }

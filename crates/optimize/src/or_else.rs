@@ -48,18 +48,18 @@ impl<V: Vector, F: ?Sized, A: Direction<V, F>, B: Direction<V, F>> Direction<V, 
 
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         if std::mem::take(&mut self.fallen) {
-            self.first.observe(s, y);
+            self.first.learn_from_other(s, y);
             self.second.learn(s, y, alpha);
         } else {
             self.first.learn(s, y, alpha);
-            self.second.observe(s, y);
+            self.second.learn_from_other(s, y);
         }
     }
 
-    fn observe(&mut self, s: &V, y: &V) {
+    fn learn_from_other(&mut self, s: &V, y: &V) {
         self.fallen = false;
-        self.first.observe(s, y);
-        self.second.observe(s, y);
+        self.first.learn_from_other(s, y);
+        self.second.learn_from_other(s, y);
     }
 
     fn forget(&mut self) {

@@ -148,8 +148,8 @@ where
     fn learn(&mut self, s: &V, y: &V, alpha: V::Real) {
         self.direction.learn(s, y, alpha);
     }
-    fn observe(&mut self, s: &V, y: &V) {
-        self.direction.observe(s, y);
+    fn learn_from_other(&mut self, s: &V, y: &V) {
+        self.direction.learn_from_other(s, y);
     }
     fn forget(&mut self) {
         self.direction.forget();

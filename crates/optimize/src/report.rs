@@ -146,7 +146,7 @@ pub struct DescentReport<T> {
     /// The number of evaluations of ∇f.
     pub gradients: usize,
     /// The number of changes to a safer direction: pairs dropped, momentum stopped, or fallback used.
-    pub retreats: usize,
+    pub fallbacks: usize,
     /// The number of rebuilds of the preconditioner.
     pub refreshes: usize,
     /// f at the start.

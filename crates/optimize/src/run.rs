@@ -22,7 +22,7 @@ const PROGRESS: f64 = 0.9;
 
 /// The maximal number of failures at one x. In a chain each direction fails at most twice, and the chain
 /// starts again after a refresh. So the limit allows all attempts of a chain of eight directions. It also
-/// stops a direction that always retreats.
+/// stops a direction that always falls back.
 const RECOVERIES: usize = 32;
 
 /// The largest factor between the predicted first step and the step with the same first-order decrease as the
@@ -54,7 +54,7 @@ struct Last<T> {
 pub(crate) struct DescentState<T> {
     pub(crate) evaluations: [usize; 2],
     iterations: usize,
-    retreats: usize,
+    fallbacks: usize,
     refreshes: usize,
     initial: [T; 2],
     value: T,
@@ -88,7 +88,7 @@ impl<T: Real> DescentState<T> {
         Self {
             evaluations: [1, 1],
             iterations: 0,
-            retreats: 0,
+            fallbacks: 0,
             refreshes: 0,
             initial: [value, norm],
             value,
@@ -235,10 +235,10 @@ impl<T: Real> DescentState<T> {
         if self.failures > RECOVERIES {
             return Ok(false);
         }
-        let retreats = direction.fall_back();
-        self.retreats += usize::from(retreats);
-        if retreats || !self.pace.stale(self.iterations) || !direction.refresh(f, x)? {
-            return Ok(retreats);
+        let fallbacks = direction.fall_back();
+        self.fallbacks += usize::from(fallbacks);
+        if fallbacks || !self.pace.stale(self.iterations) || !direction.refresh(f, x)? {
+            return Ok(fallbacks);
         }
         self.pace.renewed(self.iterations, self.norm);
         self.refreshes += 1;
@@ -279,7 +279,7 @@ impl<T: Real> DescentState<T> {
             inner,
             values: self.evaluations[0],
             gradients: self.evaluations[1],
-            retreats: self.retreats,
+            fallbacks: self.fallbacks,
             refreshes: self.refreshes,
             initial_value,
             value: self.value,

@@ -15,7 +15,7 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
     StoredBySmoother, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
@@ -267,14 +267,14 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         if self.recipe.scaling == Scaling::Spai0 {
-            return Err(SetupError::NotHere { method: "spai0" });
+            return Err(SetupError::HostOnly { method: "spai0" });
         }
         fill(&mut self.a)?;
         let there = (&self.on, &self.a, &mut self.m);
-        self.radius = DeviceSpectrum::follow(&mut self.on_device, &self.spectrum, there, "chebyshev")?;
+        self.radius = DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, "chebyshev")?;
         Ok(())
     }
 

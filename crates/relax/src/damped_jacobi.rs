@@ -10,7 +10,7 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
     StoredBySmoother, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
@@ -189,11 +189,11 @@ impl<T: Real, B: Backend> Smoother<B, T> for DampedBlockJacobi<T, B> {
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         fill(&mut self.a)?;
         let there = (&self.on, &self.a, &mut self.d);
-        self.used.0 = DeviceSpectrum::follow(&mut self.on_device, &self.spectrum, there, METHOD)?;
+        self.used.0 = DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, METHOD)?;
         Ok(())
     }
 }

@@ -3,12 +3,12 @@
 //! | symbol | field |
 //! |---|---|
 //! | ω | `omega` |
-//! | A = L + D + U | in the order of the row sets of the place |
+//! | A = L + D + U | in the order of the row sets of the backend |
 
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericPlace, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
     StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
@@ -23,7 +23,7 @@ use crate::checks;
 /// result is the same, to the last bit, with any number of threads, and the convergence is close to that of
 /// the natural order. *Use* for symmetric positive definite systems. It is stronger than block Jacobi, weaker
 /// than [`Ic0`](crate::Ic0), and cannot break down. *Memory* b² values per node on the host; on the backend a
-/// copy of A and b² values per node. *Cost* one pass over A per sweep. If A is symmetric and the place has [a
+/// copy of A and b² values per node. *Cost* one pass over A per sweep. If A is symmetric and the backend has [a
 /// smoother](Backend::gauss_seidel) that stores half of A, the copy and the passes are half as large, and the
 /// residual after the first sweep from zero has no extra cost. *Reference* Saad 2003, §4.1 and §10.2,
 /// (10.10).
@@ -76,8 +76,8 @@ impl GaussSeidel {
         Ok(())
     }
 
-    /// Returns the smoother of the place ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to
-    /// round-off or the place has no such smoother for A.
+    /// Returns the smoother of the backend ([`Backend::gauss_seidel`]), or `None` if A is not symmetric to
+    /// round-off or the backend has no such smoother for A.
     ///
     /// # Errors
     /// The errors of the build.
@@ -93,7 +93,7 @@ impl GaussSeidel {
         Ok(own.map(|own| self.around(own, true, symmetry, a, on)))
     }
 
-    /// Returns the smoother of the place, if A is symmetric to round-off and the place has one.
+    /// Returns the smoother of the backend, if A is symmetric to round-off and the backend has one.
     fn of_place<T: Real, B: Backend>(
         &self,
         a: &Bsr<T>,
@@ -138,7 +138,7 @@ pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     on: B,
     pattern: Arc<Pattern>,
     block: usize,
-    /// One sweep per step: [`RowGaussSeidel`], or the smoother of the place.
+    /// One sweep per step: [`RowGaussSeidel`], or the smoother of the backend.
     sweeps: Box<dyn Smoother<B, T>>,
     own: bool,
     /// The smoother that replaces `sweeps` at the next commit, after a change of symmetry.
@@ -237,7 +237,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         self.sweeps.update_on_device(fill)
     }
@@ -335,7 +335,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         fill(&mut self.a)?;
         self.on.invert_diagonal(&self.a, &mut self.d, "gauss-seidel")?;

@@ -83,7 +83,7 @@ impl Jacobi {
     }
 }
 
-/// The preconditioner that [`Jacobi`] builds: ω D⁻¹ as a vector of the place.
+/// The preconditioner that [`Jacobi`] builds: ω D⁻¹ as a vector of the backend.
 pub struct Diagonal<B: Backend> {
     recipe: Jacobi,
     on: B,

@@ -109,7 +109,7 @@ impl Chebyshev {
     ///
     /// # Errors
     /// The errors of [`Jacobi::matrix_free`] and of [`SpectralRadius::estimate`]; [`Error::Shape`] for a
-    /// diagonal of another length; [`SetupError::NotHere`] for SPAI-0, which requires the entries of A.
+    /// diagonal of another length; [`SetupError::HostOnly`] for SPAI-0, which requires the entries of A.
     pub fn matrix_free<'a, B: Backend>(
         &self,
         a: &'a (dyn LinearOperator<B::Vector> + Sync),
@@ -118,7 +118,7 @@ impl Chebyshev {
     ) -> Result<MatrixFreeChebyshev<'a, B::Vector>, SetupError> {
         self.validate()?;
         if self.scaling == Scaling::Spai0 {
-            return Err(SetupError::NotHere { method: "spai0" });
+            return Err(SetupError::HostOnly { method: "spai0" });
         }
         let (rows, columns) = a.shape();
         if rows != columns {

@@ -15,7 +15,7 @@
 use std::mem;
 use std::ops::Range;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericPlace, SetupError};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericBackend, SetupError};
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Compiled, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
@@ -234,10 +234,10 @@ pub(crate) struct DeviceSpectrum<B: Backend> {
     start: B::Vector,
 }
 
-impl<B: NumericPlace> DeviceSpectrum<B> {
+impl<B: NumericBackend> DeviceSpectrum<B> {
     /// Computes D, the inverses of the diagonal blocks of A, and returns the bound of ρ(D⁻¹A). Unlike
     /// [`Spectrum::bound`] it does not try a part of A first. The first call allocates.
-    pub(crate) fn follow<T: Real>(
+    pub(crate) fn update<T: Real>(
         there: &mut Option<Self>,
         of: &Spectrum<T>,
         (on, a, d): (&B, &B::Matrix, &mut B::Blocks),

@@ -276,7 +276,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
         system.check()?;
         let mut room = self.whole.take();
         let done = match system.whole_in(&mut room, &self.pattern) {
-            Ok(whole) => self.follow(System { contact: None, matrix: whole, ..system }),
+            Ok(whole) => self.recompute(System { contact: None, matrix: whole, ..system }),
             Err(error) => Err(error.into()),
         };
         self.whole = room;
@@ -286,7 +286,7 @@ impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
 
 impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
     /// Updates to a system without contact, or builds again.
-    fn follow(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+    fn recompute(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let a = system.matrix;
         if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
             *self = self.recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;

@@ -8,9 +8,9 @@ use coarsen_core::parallel::{self, Groups, Shared, each};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Error, Real};
 
+use crate::backend::{Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
 use crate::packed::{MOST, SIDE, multiply};
-use crate::place::{Changed, Domains, Inverses, Packed, Place, Top};
-use crate::plan::{Floor, Plan};
+use crate::plan::{DomainLevel, Plan};
 
 /// The number of domains per leaf of a parallel loop.
 const DOMAINS: usize = 32;
@@ -23,7 +23,7 @@ struct CpuDomains<V> {
     coarse: Vec<[Vec<V>; 2]>,
 }
 
-impl<V: Real, S: Real> Place for Cpu<V, S> {
+impl<V: Real, S: Real> SchwarzBackend for Cpu<V, S> {
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Vec<V>>>, Error> {
         let zeros = |level| vec![V::zero(); plan.nodes(level) * plan.block()];
         let levels = if plan.top_nodes() > 0 { plan.levels() + 1 } else { plan.levels() };
@@ -83,7 +83,7 @@ impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
 
 /// Sums the values of the nodes of each domain.
 fn restrict<V: Real>(plan: &Plan, level: usize, fine: &[V], coarse: &mut [V]) {
-    let (b, domains) = (plan.block(), &plan.floors[level].domains);
+    let (b, domains) = (plan.block(), &plan.domain_levels[level].domains);
     let leaf = |(range, coarse): (Range<usize>, Groups<&mut [V]>)| {
         for (d, sum) in range.zip(coarse.0.chunks_exact_mut(b)) {
             sum.fill(V::zero());
@@ -105,17 +105,17 @@ fn solve<V: Real>(
     coarser: Option<&[V]>,
     z: &mut [V],
 ) {
-    let (floor, b) = (&plan.floors[level], plan.block());
+    let (domain_level, b) = (&plan.domain_levels[level], plan.block());
     let weight = V::from_f64(inverses.weights[level]);
     let whole = Shared::new(z);
     match &inverses.packed[level] {
         Packed::Single(packed) => {
-            let step = Step { floor, b, packed, weight, r, coarser, z: whole };
-            each(0..floor.domains.count(), DOMAINS, plan.worth(level), &|range| step.domains(range));
+            let step = Step { domain_level, b, packed, weight, r, coarser, z: whole };
+            each(0..domain_level.domains.count(), DOMAINS, plan.worth(level), &|range| step.domains(range));
         }
         Packed::Double(packed) => {
-            let step = Step { floor, b, packed, weight, r, coarser, z: whole };
-            each(0..floor.domains.count(), DOMAINS, plan.worth(level), &|range| step.domains(range));
+            let step = Step { domain_level, b, packed, weight, r, coarser, z: whole };
+            each(0..domain_level.domains.count(), DOMAINS, plan.worth(level), &|range| step.domains(range));
         }
     }
 }
@@ -123,7 +123,7 @@ fn solve<V: Real>(
 /// The data to solve domains. Tasks write z in parallel, each only at the nodes of its domains. No two tasks
 /// write the same node: a node is in one domain (`Domains::grow`), and a domain is in one task.
 struct Step<'a, V, S> {
-    floor: &'a Floor,
+    domain_level: &'a DomainLevel,
     b: usize,
     packed: &'a [S],
     weight: V,
@@ -175,14 +175,14 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
         // stores of the other.
         let mut room = [V::zero(); 2 * MOST];
         for d in self.range {
-            let nodes = step.floor.domains.nodes(d);
+            let nodes = step.domain_level.domains.nodes(d);
             let m = (nodes.len() * b).next_multiple_of(SIDE);
             let (x, y) = room[..2 * m].split_at_mut(m);
             for (x, &i) in x.chunks_exact_mut(b).zip(nodes) {
                 x.copy_from_slice(&step.r[i as usize * b..(i as usize + 1) * b]);
             }
             x[nodes.len() * b..].fill(V::zero());
-            multiply(set, &step.packed[step.floor.offsets[d]..step.floor.offsets[d + 1]], x, y);
+            multiply(set, &step.packed[step.domain_level.offsets[d]..step.domain_level.offsets[d + 1]], x, y);
             for (y, &i) in y.chunks_exact(b).zip(nodes) {
                 let first = i as usize * b;
                 debug_assert!(first + b <= step.z.size());

@@ -11,10 +11,10 @@
 //! gives supernodes of half the size if the curve jumps. Growth gives full domains. A pocket that remains
 //! between full domains is joined with a neighbour, and the union is divided again.
 //!
-//! A hub is a node with very many couplings, such as a common reference or a rigid body. Each division of its
-//! domain reads all of them, and mostly fails, because the neighbours of the hub are not coupled to each other.
-//! So the domain of a hub is divided a few times only. Pockets beside it then join another neighbour, or share
-//! domains: all nodes of such a domain are coupled to the domain of the hub, but not to each other.
+//! A high-degree node is a node with very many couplings, such as a common reference or a rigid body. Each division of its
+//! domain reads all of them, and mostly fails, because the neighbours of the high-degree node are not coupled to each other.
+//! So the domain of a high-degree node is divided a few times only. Pockets beside it then join another neighbour, or share
+//! domains: all nodes of such a domain are coupled to the domain of the high-degree node, but not to each other.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ struct Growth<'a> {
     frontier: Vec<u32>,
     /// The couplings of a domain to each other domain, or 0.
     sums: Vec<f32>,
-    /// The number of divisions of the domain of each hub.
+    /// The number of divisions of the domain of each high-degree node.
     divisions: BTreeMap<u32, usize>,
 }
 
@@ -116,7 +116,7 @@ struct Growth<'a> {
 /// more than elements give.
 const LONG: usize = 16;
 
-/// The largest number of divisions of the domain of a hub.
+/// The largest number of divisions of the domain of a high-degree node.
 const DIVISIONS: usize = 8;
 
 const NEEDS_NONE: u32 = NONE - 1;
@@ -247,11 +247,11 @@ impl<'a> Growth<'a> {
         let nodes = || self.lists[d].iter().chain(&self.lists[e]);
         let couplings = |i: u32| self.links.columns(i as usize).len();
         let longest = nodes().copied().max_by_key(|&i| couplings(i));
-        let Some(hub) = longest.filter(|&i| couplings(i) > LONG * self.most) else { return true };
+        let Some(center) = longest.filter(|&i| couplings(i) > LONG * self.most) else { return true };
         if nodes().count() <= self.most {
             return true;
         }
-        let divisions = self.divisions.entry(hub).or_insert(0);
+        let divisions = self.divisions.entry(center).or_insert(0);
         *divisions += 1;
         *divisions <= DIVISIONS
     }

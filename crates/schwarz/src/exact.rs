@@ -97,12 +97,12 @@ impl Exact {
 
     /// Returns the number of values that a solve reads: the factor, forward and backward.
     pub(crate) fn values(&self) -> usize {
-        2 * self.factor.figures().nnz
+        2 * self.factor.stats().nnz
     }
 
     /// Returns the size in bytes of the factor and its copies of the matrix.
     pub(crate) fn bytes(&self) -> usize {
-        self.factor.figures().bytes
+        self.factor.stats().bytes
     }
 }
 

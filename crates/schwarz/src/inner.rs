@@ -50,7 +50,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// Factors the matrix of the domain again; after an error the old factor is kept.
-    fn follow(&mut self) -> Result<(), DirectError> {
+    fn recompute(&mut self) -> Result<(), DirectError> {
         if self.factor.refactor(&self.matrix).is_err() {
             self.factor = Direct::default().factor(&self.matrix)?;
         }
@@ -142,7 +142,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
         restricted: &Bsr<T>,
     ) -> Result<(), SetupError> {
         match self {
-            Self::Inverses(domains) => domains.follow(System::from(restricted), None),
+            Self::Inverses(domains) => domains.recompute(System::from(restricted), None),
             Self::Sweeps { matrix, inverses, of_places, .. } => {
                 coarsen_backend::check_range::<T, S>("the matrix", a.values())?;
                 inverses.invert_diagonal(a, METHOD)?;
@@ -155,12 +155,12 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
                     let part = &mut parts[d];
                     part.before.copy_from_slice(part.matrix.values());
                     cover.values(d, restricted, &mut part.matrix);
-                    if let Err(why) = part.follow() {
+                    if let Err(why) = part.recompute() {
                         let refused = cover.refused(d, part.x.len(), why);
                         // After an error all domains keep their old factors.
                         for part in &mut parts[..=d] {
                             part.matrix.values_mut().copy_from_slice(&part.before);
-                            let _ = part.follow();
+                            let _ = part.recompute();
                         }
                         return Err(refused);
                     }
@@ -214,7 +214,7 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
             }
             Self::Factors(parts) => {
                 let vectors = |part: &Part| size_of_val(&part.before[..]) + 2 * size_of_val(&part.x[..]);
-                parts.iter().map(|p| p.factor.figures().bytes + p.matrix.bytes() + vectors(p)).sum()
+                parts.iter().map(|p| p.factor.stats().bytes + p.matrix.bytes() + vectors(p)).sum()
             }
         }
     }

@@ -14,12 +14,12 @@ use coarsen_backend::{Cpu, SetupError};
 use coarsen_core::{Error, Preconditioner, Real, Vector};
 use coarsen_sparse::{Pattern, System};
 
+use crate::backend::SchwarzBackend;
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::links::Links;
 use crate::options::{Coarse, Weights};
 use crate::order::Order;
-use crate::place::Place;
 use crate::plan::{Limits, Plan};
 use crate::schwarz::Schwarz;
 use crate::source::Source;
@@ -69,7 +69,7 @@ impl Schwarz {
     /// # Errors
     /// The errors of a build, with rows of this matrix; [`Error::Shape`] if `coupled` or `sizes` has another length.
     /// On a coarse level only nodes in no domain need positive diagonal entries.
-    pub fn build_level<T: Real, B: Place>(
+    pub fn build_level<T: Real, B: SchwarzBackend>(
         &self,
         level: &Level<'_, T>,
         on: &B,
@@ -103,7 +103,7 @@ impl Schwarz {
     }
 
     /// Builds the levels from a coarse one on; if the coarsest cannot be factored, it is divided into domains.
-    fn levels_or_domains<T: Real, B: Place>(
+    fn levels_or_domains<T: Real, B: SchwarzBackend>(
         &self,
         level: &Level<'_, T>,
         on: &B,
@@ -114,7 +114,7 @@ impl Schwarz {
         }
     }
 
-    fn levels_from<T: Real, B: Place>(
+    fn levels_from<T: Real, B: SchwarzBackend>(
         &self,
         level: &Level<'_, T>,
         levels: usize,
@@ -152,7 +152,7 @@ fn check_level<T: Real>(
     check::check_left_out(source, left_out, recipe.storage, checked)
 }
 
-impl<T: Real, B: Place> Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Whether a level has the pattern and the nodes in domains of the level that [`Schwarz::build_level`] has built.
     pub fn serves_level(&self, level: &Level<'_, T>) -> bool {
         let left_out = self.plan.left_out();
@@ -193,10 +193,10 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// with another number of sizes.
     ///
     /// # Errors
-    /// Errors of the place.
+    /// Errors of the backend.
     pub fn renew_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
         self.numbers.first.copy_from_slice(level.sizes);
-        self.follow(System::from(level.matrix), None)
+        self.recompute(System::from(level.matrix), None)
     }
 
     /// Sums r over the domains of the finest level: the residual of the next level of the caller. *Panics* if a
@@ -254,7 +254,7 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
             }
             Solver::Domains(domains) => match domains.update_level(level) {
                 Err(SetupError::Coarsest { .. }) => {
-                    **domains = domains.recipe.levels_or_domains(level, domains.place())?;
+                    **domains = domains.recipe.levels_or_domains(level, domains.backend())?;
                     Ok(())
                 }
                 done => done,

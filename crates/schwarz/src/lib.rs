@@ -15,7 +15,7 @@
 //! | `dense` | conversion of a domain matrix between blocks and tiles |
 //! | `eliminate` | one-way Gauss-Jordan elimination (§6.2) |
 //! | `packed` | packed symmetric matrices and their product (§7.1) |
-//! | [`place`](Place) | the operations that a place implements; `cpu` and `reference` implement them on the host |
+//! | [`backend`](SchwarzBackend) | the operations that a backend implements; `cpu` and `reference` implement them on the host |
 //! | `exact` | the coarsest level as one system |
 //! | [`step`](DampedDomains) | one level of domains as the smoother of a hierarchy |
 //! | `structure` | the plan and the checks, without inverses |
@@ -27,10 +27,12 @@
 //! | `table` | the table of levels that `Display` prints |
 
 mod additive;
+mod backend;
 mod check;
 mod cover;
 mod cpu;
 mod dense;
+mod domain_contacts;
 mod domains;
 mod eliminate;
 mod exact;
@@ -42,7 +44,6 @@ mod numbers;
 mod options;
 mod order;
 mod packed;
-mod place;
 mod plan;
 mod precompute;
 mod reference;
@@ -54,17 +55,16 @@ mod subdomains;
 mod sweep;
 mod table;
 mod tasks;
-mod touching;
 mod update;
 mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
+pub use backend::{Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
 pub use inner::Inner;
 pub use level::{Level, LevelSolver};
 pub use links::Coupling;
 pub use options::{Arithmetic, Coarse, Repair, Storage, Weights};
 pub use order::Order;
-pub use place::{Changed, Domains, Inverses, Packed, Place, Top};
 pub use plan::{Couplings, Numbering, Plan};
 pub use schwarz::Schwarz;
 pub use step::{DampedDomains, DomainStep};

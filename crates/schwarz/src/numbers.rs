@@ -4,16 +4,16 @@ use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Contacts, System};
 
+use crate::backend::Inverses;
 use crate::check::Checked;
+use crate::domain_contacts::{Buckets, DomainContacts};
 use crate::exact::Exact;
 use crate::options::Repair;
-use crate::place::Inverses;
 use crate::plan::Plan;
 use crate::precompute::{Next, Stage};
 use crate::schwarz::Schwarz;
 use crate::source::Source;
 use crate::tasks::Room;
-use crate::touching::{Buckets, Touching};
 
 /// The host data of the numeric phase.
 pub(crate) struct Numbers<T> {
@@ -26,7 +26,7 @@ pub(crate) struct Numbers<T> {
     pub(crate) sizes: Vec<Vec<T>>,
     /// The repair of each domain of each level.
     pub(crate) repairs: Vec<Vec<Option<Repair>>>,
-    pub(crate) touching: Vec<Touching>,
+    pub(crate) touching: Vec<DomainContacts>,
     pub(crate) starts: Vec<u32>,
     pub(crate) checked: Checked<T>,
     pub(crate) rooms: Vec<Room<T>>,
@@ -40,15 +40,21 @@ impl<T: Real> Numbers<T> {
         first: &[T],
     ) -> Result<Self, SetupError> {
         let (b, last) = (plan.block(), plan.levels() - 1);
-        let floors = plan.floors.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
-        let coarse: Vec<Bsr<T>> =
-            floors.map(|(_, floor)| Bsr::zeros(floor.coarse.clone(), (b, b))).collect::<Result<_, _>>()?;
+        let domain_levels =
+            plan.domain_levels.iter().enumerate().filter(|(l, _)| *l < last || plan.top_nodes() > 0);
+        let coarse: Vec<Bsr<T>> = domain_levels
+            .map(|(_, domain_level)| Bsr::zeros(domain_level.coarse.clone(), (b, b)))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             first: first.to_vec(),
             sizes: coarse.iter().map(|a| vec![T::zero(); a.shape().0]).collect(),
             coarse,
-            repairs: plan.floors.iter().map(|floor| vec![None; floor.domains.count()]).collect(),
-            touching: vec![Touching::default(); plan.levels()],
+            repairs: plan
+                .domain_levels
+                .iter()
+                .map(|domain_level| vec![None; domain_level.domains.count()])
+                .collect(),
+            touching: vec![DomainContacts::default(); plan.levels()],
             starts: Vec::new(),
             checked,
             rooms: Room::of(plan, recipe.arithmetic),
@@ -85,7 +91,7 @@ impl<T: Real> Numbers<T> {
                 contact,
                 arithmetic: recipe.arithmetic,
             };
-            let which = which.map_or(&plan.floors[level].all, |which| &which[level]);
+            let which = which.map_or(&plan.domain_levels[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());
             let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
             stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);

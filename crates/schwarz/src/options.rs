@@ -118,10 +118,10 @@ const OPERATIONS: f64 = 40.0;
 /// elimination of the inverses.
 fn is_small(pattern: &Arc<Pattern>, block: usize, values: usize) -> bool {
     let ones = vec![1.0_f32; pattern.len() * block * block];
-    let figures = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {
+    let stats = Bsr::new(pattern.clone(), (block, block), ones).ok().and_then(|a| {
         let direct = Direct { method: Method::Cholesky, ..Direct::default() };
         direct.estimate(&a).ok()
     });
-    let Some((_, figures)) = figures else { return false };
-    4 * figures.nnz <= values && figures.flops <= OPERATIONS * values as f64
+    let Some((_, stats)) = stats else { return false };
+    4 * stats.nnz <= values && stats.flops <= OPERATIONS * values as f64
 }

@@ -16,7 +16,7 @@ pub enum Order {
     /// Along a Morton curve through the positions: 2²⁰ cubic cells per axis, 60-bit codes, a radix sort.
     /// Without positions, as `Graph`.
     Curve,
-    /// The Cuthill-McKee order of the pattern, without the couplings of hubs: nodes with more than 64 neighbours,
+    /// The Cuthill-McKee order of the pattern, without the couplings of high-degree nodes: nodes with more than 64 neighbours,
     /// and 8 times the mean. By such a node all nodes are close to each other. *Cost* a few breadth-first searches
     /// and a sort of each row.
     Graph,
@@ -58,23 +58,23 @@ impl Order {
     }
 }
 
-/// A node with more neighbours than this, and than the multiple below of the mean, is a hub.
+/// A node with more neighbours than this, and than the multiple below of the mean, is a high-degree node.
 const HUB_LEAST: usize = 64;
 
 const HUB_RATIO: usize = 8;
 
-/// Returns the Cuthill-McKee order of a graph without the edges of hubs.
+/// Returns the Cuthill-McKee order of a graph without the edges of high-degree nodes.
 fn by_graph(graph: &Graph) -> Result<Vec<u32>, SetupError> {
     let nodes = graph.nodes() as u32;
-    let is_hub = |i: u32| {
+    let is_high_degree = |i: u32| {
         let degree = graph.degree(i as usize);
         degree > HUB_LEAST && degree * graph.nodes() > HUB_RATIO * 2 * graph.edges()
     };
-    if !(0..nodes).any(is_hub) {
+    if !(0..nodes).any(is_high_degree) {
         return Ok(graph.cuthill_mckee());
     }
-    let edges = (0..nodes).filter(|&i| !is_hub(i)).flat_map(|i| {
-        let later = graph.neighbours(i as usize).iter().filter(move |&&j| j > i && !is_hub(j));
+    let edges = (0..nodes).filter(|&i| !is_high_degree(i)).flat_map(|i| {
+        let later = graph.neighbours(i as usize).iter().filter(move |&&j| j > i && !is_high_degree(j));
         later.map(move |&j| (i, j))
     });
     Ok(Graph::from_edges(graph.nodes(), &edges.collect::<Vec<_>>())?.cuthill_mckee())

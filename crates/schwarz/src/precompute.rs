@@ -12,16 +12,16 @@
 use coarsen_core::parallel::each;
 use coarsen_core::{Compiled, Real};
 
+use crate::backend::Packed;
 use crate::dense::{add, block_diagonal, mirror, raise, trusted, write};
+use crate::domain_contacts::Buckets;
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
 use crate::options::{Arithmetic, Repair, Storage};
 use crate::packed::{AREA, SIDE, entry, side, tile};
-use crate::place::Packed;
 use crate::plan::Plan;
 use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
-use crate::touching::Buckets;
 
 /// The shifts, as multiples of the smallest trusted pivot; each is a fraction of the diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
@@ -99,11 +99,11 @@ impl<T: Real> Stage<'_, T> {
         next: Next<'_, T>,
         rooms: &mut [Room<T>],
     ) {
-        let (floor, block) = (&self.plan.floors[self.level], self.source.block());
+        let (domain_level, block) = (&self.plan.domain_levels[self.level], self.source.block());
         let targets = Targets {
             which,
             base: 0,
-            floor,
+            domain_level,
             area: block * block,
             block,
             packed,
@@ -111,22 +111,24 @@ impl<T: Real> Stage<'_, T> {
             coarse: next.values,
             sizes: next.sizes,
         };
-        let share = which.len() as f64 / floor.domains.count().max(1) as f64;
+        let share = which.len() as f64 / domain_level.domains.count().max(1) as f64;
         let worth = share > 0.01 && self.plan.worth(self.level);
         each(Tasks { targets, rooms }, 1, worth, &|tasks: Tasks<'_, T, S>| self.leaf(tasks));
     }
 
     fn leaf<S: Real>(&self, tasks: Tasks<'_, T, S>) {
-        let Targets { which, base, floor, area, block, packed, repairs, coarse, sizes } = tasks.targets;
+        let Targets { which, base, domain_level, area, block, packed, repairs, coarse, sizes } =
+            tasks.targets;
         let Some(room) = tasks.rooms.first_mut() else { return };
-        let (first_value, first_block) = (floor.offsets[base], floor.coarse.offsets()[base]);
+        let (first_value, first_block) = (domain_level.offsets[base], domain_level.coarse.offsets()[base]);
         for &d in which {
             let d = d as usize;
             self.scales(d, room);
-            let out = &mut packed[floor.offsets[d] - first_value..floor.offsets[d + 1] - first_value];
+            let out =
+                &mut packed[domain_level.offsets[d] - first_value..domain_level.offsets[d + 1] - first_value];
             repairs[d - base] = self.domain(d, room, out);
             if !coarse.is_empty() {
-                let row = floor.coarse.range(d);
+                let row = domain_level.coarse.range(d);
                 let row = (row.start - first_block) * area..(row.end - first_block) * area;
                 self.coarse_row(d, &mut coarse[row]);
                 let sums = &mut sizes[(d - base) * block..(d - base + 1) * block];
@@ -139,7 +141,7 @@ impl<T: Real> Stage<'_, T> {
     fn scales(&self, d: usize, room: &mut Room<T>) {
         let Room { scale, diagonal, .. } = room;
         let b = self.source.block();
-        let domains = &self.plan.floors[self.level].domains;
+        let domains = &self.plan.domain_levels[self.level].domains;
         scale.fill(0.0);
         for (a, &i) in domains.nodes(d).iter().enumerate() {
             diagonal.fill(T::zero());
@@ -166,7 +168,7 @@ impl<T: Real> Stage<'_, T> {
     fn domain<S: Real>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
         let Room { single, double, scale, .. } = room;
         let trust = Storage::of::<S>().least_pivot();
-        let n = side(self.plan.floors[self.level].domains.nodes(d).len() * self.source.block());
+        let n = side(self.plan.domain_levels[self.level].domains.nodes(d).len() * self.source.block());
         if self.arithmetic == Arithmetic::Single && S::NAME == f32::NAME {
             self.assemble(d, scale, 0.0, single);
             let least = single.invert(n);
@@ -192,7 +194,7 @@ impl<T: Real> Stage<'_, T> {
     /// Computes S (A_d + shift diag(A_d)) S with S = diag(`scale`). If a scale is 0, the row is that of the
     /// unit matrix.
     fn assemble<E: Real>(&self, d: usize, scale: &[f64], shift: f64, w: &mut Workspace<E>) {
-        let (domains, b) = (&self.plan.floors[self.level].domains, self.source.block());
+        let (domains, b) = (&self.plan.domain_levels[self.level].domains, self.source.block());
         let nodes = domains.nodes(d);
         let n = side(nodes.len() * b);
         w.clear(n);
@@ -227,14 +229,14 @@ impl<T: Real> Stage<'_, T> {
 
     /// Computes row d of C A Cᵀ, without contact.
     fn coarse_row(&self, d: usize, row: &mut [T]) {
-        let floor = &self.plan.floors[self.level];
-        let (columns, area) = (floor.coarse.row(d), row.len() / floor.coarse.row(d).len());
+        let domain_level = &self.plan.domain_levels[self.level];
+        let (columns, area) = (domain_level.coarse.row(d), row.len() / domain_level.coarse.row(d).len());
         row.fill(T::zero());
         let mut at = 0;
-        for &i in floor.domains.nodes(d) {
+        for &i in domain_level.domains.nodes(d) {
             let i = i as usize;
             for (&j, k) in self.source.pattern().row(i).iter().zip(self.source.pattern().range(i)) {
-                let e = floor.domains.of(j as usize);
+                let e = domain_level.domains.of(j as usize);
                 if e == NONE {
                     continue;
                 }
@@ -251,7 +253,7 @@ impl<T: Real> Stage<'_, T> {
     fn coarse_sizes(&self, d: usize, diagonal: &mut [T], sums: &mut [T]) {
         let b = sums.len();
         sums.fill(T::zero());
-        for &i in self.plan.floors[self.level].domains.nodes(d) {
+        for &i in self.plan.domain_levels[self.level].domains.nodes(d) {
             let i = i as usize;
             if !self.sizes.is_empty() {
                 sums.iter_mut().zip(&self.sizes[i * b..]).for_each(|(s, &v)| *s += v);

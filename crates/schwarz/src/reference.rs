@@ -5,8 +5,8 @@ use std::sync::Arc;
 use coarsen_backend::Reference;
 use coarsen_core::Error;
 
+use crate::backend::{Changed, Domains, Inverses, SchwarzBackend, Top};
 use crate::packed::{SIDE, entry, side, tile};
-use crate::place::{Changed, Domains, Inverses, Place, Top};
 use crate::plan::Plan;
 
 /// Multilevel domains as loops over entries.
@@ -15,7 +15,7 @@ struct ReferenceDomains {
     inverses: Inverses,
 }
 
-impl Place for Reference {
+impl SchwarzBackend for Reference {
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Vec<f64>>>, Error> {
         Ok(Box::new(ReferenceDomains { plan: plan.clone(), inverses }))
     }
@@ -23,7 +23,7 @@ impl Place for Reference {
 
 impl ReferenceDomains {
     /// Returns the correction of a level and all coarser levels.
-    #[allow(clippy::ptr_arg)] // `top` takes vectors of the place
+    #[allow(clippy::ptr_arg)] // `top` takes vectors of the backend
     fn correction(&self, level: usize, r: &Vec<f64>, top: &mut Top<'_, f64>) -> Vec<f64> {
         let (plan, b) = (&self.plan, self.plan.block());
         let mut z = vec![0.0; r.len()];

@@ -15,9 +15,9 @@ use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
 use num_traits::one;
 
+use crate::backend::{Changed, SchwarzBackend};
 use crate::options::Coarse;
 use crate::options::Weights;
-use crate::place::{Changed, Place};
 use crate::schwarz::Schwarz;
 use crate::subdomains::Subdomains;
 
@@ -61,7 +61,7 @@ impl Default for DampedDomains {
 }
 
 /// The smoother that [`DampedDomains`] builds.
-pub struct DomainStep<T: Real, B: Place> {
+pub struct DomainStep<T: Real, B: SchwarzBackend> {
     recipe: DampedDomains,
     now: Damped<T, B>,
     /// The memory in which updates prepare.
@@ -78,13 +78,13 @@ pub struct DomainStep<T: Real, B: Place> {
 }
 
 /// Domains with the weight ω, and A on the backend.
-struct Damped<T: Real, B: Place> {
+struct Damped<T: Real, B: SchwarzBackend> {
     domains: Subdomains<T, B>,
     a: B::Matrix,
     radius: f64,
 }
 
-impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
+impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
     type Built = DomainStep<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<DomainStep<T, B>, SetupError> {
@@ -125,7 +125,7 @@ impl<T: Real, B: Place> Setup<T, B> for DampedDomains {
     }
 }
 
-impl<T: Real, B: Place> DomainStep<T, B> {
+impl<T: Real, B: SchwarzBackend> DomainStep<T, B> {
     /// Returns ρ, an estimate of the spectral radius of M A.
     pub fn radius(&self) -> f64 {
         self.now.radius
@@ -137,7 +137,7 @@ impl<T: Real, B: Place> DomainStep<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Damped<T, B> {
+impl<T: Real, B: SchwarzBackend> Damped<T, B> {
     /// Estimates ρ and sets ω.
     fn damp(
         &mut self,
@@ -157,7 +157,7 @@ impl<T: Real, B: Place> Damped<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
+impl<T: Real, B: SchwarzBackend> Preconditioner<B::Vector> for DomainStep<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.now.domains.apply(r, z);
     }
@@ -171,7 +171,7 @@ impl<T: Real, B: Place> Preconditioner<B::Vector> for DomainStep<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Smoother<B, T> for DomainStep<T, B> {
+impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
     fn kind(&self) -> PreconditionerKind {
         self.now.domains.kind()
     }
@@ -200,12 +200,12 @@ impl<T: Real, B: Place> Smoother<B, T> for DomainStep<T, B> {
         let next = match &mut self.next {
             Some(next) => {
                 next.domains.check(&system)?;
-                next.domains.follow(system, None)?;
+                next.domains.recompute(system, None)?;
                 next.a.set_values(a)?;
                 next
             }
             none => {
-                let (domains, on) = (now.domains.again(system)?, now.domains.place());
+                let (domains, on) = (now.domains.again(system)?, now.domains.backend());
                 none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
             }
         };
@@ -231,12 +231,12 @@ impl<T: Real, B: Place> Smoother<B, T> for DomainStep<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
+impl<T: Real, B: SchwarzBackend> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         let mut room = self.whole.take();
         let done = match system.whole_in(&mut room, self.now.domains.pattern()) {
-            Ok(whole) => self.follow(System { contact: None, matrix: whole, ..system }),
+            Ok(whole) => self.recompute(System { contact: None, matrix: whole, ..system }),
             Err(error) => Err(error.into()),
         };
         self.whole = room;
@@ -244,13 +244,13 @@ impl<T: Real, B: Place> Update<T> for DomainStep<T, B> {
     }
 }
 
-impl<T: Real, B: Place> DomainStep<T, B> {
+impl<T: Real, B: SchwarzBackend> DomainStep<T, B> {
     /// Updates to a system without contact, or builds again.
-    fn follow(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
+    fn recompute(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let domains = &self.now.domains;
         if !domains.serves(&system) {
             let complete = system.with_kept(&domains.positions, None);
-            let mut built = self.recipe.build_from(complete, domains.place())?;
+            let mut built = self.recipe.build_from(complete, domains.backend())?;
             built.now.domains.earlier = system.positions.is_none() && complete.positions.is_some();
             *self = built;
             return Ok(Reused::Nothing);

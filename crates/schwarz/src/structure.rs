@@ -1,4 +1,4 @@
-//! The plan and the checks, without inverses. A build begins with them; if a place computes the inverses, the
+//! The plan and the checks, without inverses. A build begins with them; if a backend computes the inverses, the
 //! host does nothing else.
 
 use std::sync::Arc;

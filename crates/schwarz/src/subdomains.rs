@@ -8,11 +8,11 @@ use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::One;
 
+use crate::backend::{Changed, Domains, Inverses, Packed, SchwarzBackend};
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::numbers::Numbers;
 use crate::options::{Coarse, Repair};
-use crate::place::{Changed, Domains, Inverses, Packed, Place};
 use crate::plan::Plan;
 use crate::schwarz::Schwarz;
 use crate::source::Source;
@@ -21,7 +21,7 @@ use crate::source::Source;
 ///
 /// `Display` prints a table of the levels: nodes, domains, repairs, bytes and weights of the levels, the age
 /// of order and domains, and seconds.
-pub struct Subdomains<T: Real, B: Place> {
+pub struct Subdomains<T: Real, B: SchwarzBackend> {
     pub(crate) recipe: Schwarz,
     pub(crate) on: B,
     pattern: Arc<Pattern>,
@@ -50,7 +50,7 @@ pub(crate) struct Seconds {
     pub(crate) top: Duration,
 }
 
-impl<T: Real, B: Place> Setup<T, B> for Schwarz {
+impl<T: Real, B: SchwarzBackend> Setup<T, B> for Schwarz {
     type Built = Subdomains<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
@@ -64,7 +64,7 @@ impl<T: Real, B: Place> Setup<T, B> for Schwarz {
     }
 }
 
-impl<T: Real, B: Place> Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
         let begun = Instant::now();
         let (plan, checked) = recipe.structure(system, top)?;
@@ -90,9 +90,11 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         numbers.checked.accept();
         let mut inverses = Inverses {
             packed: plan
-                .floors
+                .domain_levels
                 .iter()
-                .map(|floor| Packed::zeros(recipe.storage, floor.offsets[floor.offsets.len() - 1]))
+                .map(|domain_level| {
+                    Packed::zeros(recipe.storage, domain_level.offsets[domain_level.offsets.len() - 1])
+                })
                 .collect(),
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
@@ -152,8 +154,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         &self.pattern
     }
 
-    /// Returns the place of the inverses.
-    pub(crate) fn place(&self) -> &B {
+    /// Returns the backend of the inverses.
+    pub(crate) fn backend(&self) -> &B {
         &self.on
     }
 
@@ -211,7 +213,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     /// # Errors
     /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and
     /// the factor is old, and the caller divides that level into domains.
-    pub(crate) fn follow(
+    pub(crate) fn recompute(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
@@ -237,7 +239,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Preconditioner<B::Vector> for Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Preconditioner<B::Vector> for Subdomains<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         let (top, weight) = (&mut self.top, B::Real::from_f64(self.weights[self.weights.len() - 1]));
         self.domains.apply(

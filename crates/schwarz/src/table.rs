@@ -4,8 +4,8 @@ use std::fmt;
 
 use coarsen_core::Real;
 
+use crate::backend::SchwarzBackend;
 use crate::options::Repair;
-use crate::place::Place;
 use crate::plan::Plan;
 use crate::schwarz::Schwarz;
 use crate::subdomains::{Seconds, Subdomains};
@@ -24,7 +24,7 @@ struct Table<'a> {
     seconds: Seconds,
 }
 
-impl<T: Real, B: Place> fmt::Display for Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> fmt::Display for Subdomains<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = Table {
             recipe: self.recipe(),

@@ -5,13 +5,13 @@ use coarsen_core::parallel::Pieces;
 
 use crate::eliminate::Workspace;
 use crate::options::{Arithmetic, Repair};
-use crate::plan::{Floor, Plan};
+use crate::plan::{DomainLevel, Plan};
 
 /// The output for a range of domains.
 pub(crate) struct Targets<'a, T, S> {
     pub(crate) which: &'a [u32],
     pub(crate) base: usize,
-    pub(crate) floor: &'a Floor,
+    pub(crate) domain_level: &'a DomainLevel,
     pub(crate) area: usize,
     pub(crate) block: usize,
     pub(crate) packed: &'a mut [S],
@@ -28,20 +28,21 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
     fn cut(self, mid: usize) -> (Self, Self) {
         let (left, right) = self.which.split_at(mid);
         let cut = right.first().map_or(self.base + self.repairs.len(), |&d| d as usize);
-        let (floor, area, block, base) = (self.floor, self.area, self.block, self.base);
-        let (packed, packed_right) = self.packed.split_at_mut(floor.offsets[cut] - floor.offsets[base]);
+        let (domain_level, area, block, base) = (self.domain_level, self.area, self.block, self.base);
+        let (packed, packed_right) =
+            self.packed.split_at_mut(domain_level.offsets[cut] - domain_level.offsets[base]);
         let (repairs, repairs_right) = self.repairs.split_at_mut(cut - base);
-        let blocks = floor.coarse.offsets();
+        let blocks = domain_level.coarse.offsets();
         let none = self.coarse.is_empty();
         let (coarse, coarse_right) =
             self.coarse.split_at_mut(if none { 0 } else { (blocks[cut] - blocks[base]) * area });
         let (sizes, sizes_right) = self.sizes.split_at_mut(if none { 0 } else { (cut - base) * block });
         (
-            Targets { which: left, base, floor, area, block, packed, repairs, coarse, sizes },
+            Targets { which: left, base, domain_level, area, block, packed, repairs, coarse, sizes },
             Targets {
                 which: right,
                 base: cut,
-                floor,
+                domain_level,
                 area,
                 block,
                 packed: packed_right,
@@ -71,7 +72,8 @@ impl<T: Real> Room<T> {
     /// Returns workspaces for the largest domains of a plan.
     pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
         let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
-        let domains = plan.floors.iter().map(|floor| floor.domains.count()).max().unwrap_or(0);
+        let domains =
+            plan.domain_levels.iter().map(|domain_level| domain_level.domains.count()).max().unwrap_or(0);
         let single = if arithmetic == Arithmetic::Single { rows } else { 0 };
         let room = |_| Self {
             single: Workspace::new(single),

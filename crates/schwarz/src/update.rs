@@ -4,12 +4,12 @@ use coarsen_backend::{Reused, Setup, SetupError, Update};
 use coarsen_core::Real;
 use coarsen_sparse::System;
 
+use crate::backend::SchwarzBackend;
 use crate::check;
-use crate::place::Place;
 use crate::source::Source;
 use crate::subdomains::Subdomains;
 
-impl<T: Real, B: Place> Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
     fn rebuild(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         let whole = system.with_kept(&self.positions, None);
@@ -24,8 +24,8 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     ///
     /// # Errors
     /// Errors with a position are found before anything changes. The build that then follows a failed factor finds no
-    /// error in the same values and cannot be cancelled; only the place can fail.
-    fn follow_or_rebuild(
+    /// error in the same values and cannot be cancelled; only the backend can fail.
+    fn recompute_or_rebuild(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
@@ -33,7 +33,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         if self.top.is_some() {
             system.check_positions()?;
         }
-        match self.follow(system, which) {
+        match self.recompute(system, which) {
             Err(SetupError::Coarsest { .. }) => {
                 self.rebuild(System { cancel: None, ..system })?;
                 Ok(false)
@@ -43,7 +43,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Update<T> for Subdomains<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
         if !self.serves(&system) {
@@ -55,7 +55,7 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
             return Ok(Reused::Rest { redone: 1, of: 1 });
         }
         self.check(&system)?;
-        if !self.follow_or_rebuild(system, None)? {
+        if !self.recompute_or_rebuild(system, None)? {
             return Ok(Reused::Nothing);
         }
         self.weigh(system)?;
@@ -74,7 +74,7 @@ impl<T: Real, B: Place> Update<T> for Subdomains<T, B> {
     }
 }
 
-impl<T: Real, B: Place> Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Recomputes the domains of touched rows, which are listed in `which`.
     fn patch_touched(
         &mut self,
@@ -87,10 +87,10 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         let Self { recipe, plan, numbers, .. } = &mut *self;
         let source = Source::of(&system, &mut numbers.starts);
         check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
-        if !self.follow_or_rebuild(system, Some(which))? {
+        if !self.recompute_or_rebuild(system, Some(which))? {
             return Ok(Reused::Nothing);
         }
-        let of = self.plan.floors.iter().map(|floor| floor.domains.count()).sum();
+        let of = self.plan.domain_levels.iter().map(|domain_level| domain_level.domains.count()).sum();
         Ok(Reused::Rest { redone, of })
     }
 }

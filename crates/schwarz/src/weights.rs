@@ -15,12 +15,12 @@ use coarsen_krylov::start_vector;
 use coarsen_sparse::{Sum, System};
 use num_traits::zero;
 
+use crate::backend::{Changed, SchwarzBackend};
 use crate::least_energy::least_energy;
 use crate::options::Weights;
-use crate::place::{Changed, Place};
 use crate::subdomains::Subdomains;
 
-impl<T: Real, B: Place> Subdomains<T, B> {
+impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Sets the weights of the recipe.
     pub(crate) fn weigh(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         if self.recipe().weights == Weights::Ones {
@@ -45,7 +45,7 @@ impl<T: Real, B: Place> Subdomains<T, B> {
         for &i in self.plan().left_out() {
             probe[i as usize * b..(i as usize + 1) * b].fill(zero()); // no level corrects these rows
         }
-        let on = self.place().clone();
+        let on = self.backend().clone();
         let (r, mut z) = (on.vector(&probe)?, on.vector(&probe)?);
         let (mut said, mut product) = (Vec::new(), vec![zero(); n]);
         for level in 0..count {

@@ -5,7 +5,7 @@
 //! chunks follow in order. Pass 2 is the alternative to Algorithm 2 in the same paper: each left-over node
 //! joins the aggregate to which it is most strongly connected. Pass 3 merges aggregates of one or two nodes
 //! into a neighbouring aggregate, because they cannot represent the rotations of a rigid body. Chunks depend
-//! only on the number of nodes, so the aggregates are the same for any number of threads. A hub is an
+//! only on the number of nodes, so the aggregates are the same for any number of threads. A high-degree node is an
 //! aggregate before pass 2; other nodes join it only by strong couplings, or if they have no other neighbours.
 //!
 //! Until aggregates are numbered, they are identified by their root, the node from which they grew.
@@ -17,7 +17,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, each};
 use coarsen_sparse::Pattern;
 
-use super::hubs::Hubs;
+use super::high_degree::HighDegree;
 
 const NONE: u32 = u32::MAX;
 
@@ -29,7 +29,7 @@ pub(super) struct Couplings<'a> {
     pub(super) pattern: &'a Pattern,
     pub(super) weights: &'a [f32],
     pub(super) strong: &'a [bool],
-    pub(super) hubs: &'a Hubs,
+    pub(super) high_degree: &'a HighDegree,
 }
 
 impl Couplings<'_> {
@@ -41,9 +41,9 @@ impl Couplings<'_> {
         stored.map(|((&weight, &strong), &j)| (j as usize, weight, strong)).filter(move |&(j, ..)| j != i)
     }
 
-    /// Whether a node may join the aggregate with the given root by a coupling: that of a hub only by a strong one.
+    /// Whether a node may join the aggregate with the given root by a coupling: that of a high-degree node only by a strong one.
     fn opens(&self, root: u32, strong: bool) -> bool {
-        strong || !self.hubs.contains(root as usize)
+        strong || !self.high_degree.contains(root as usize)
     }
 
     /// Whether a pass over all couplings is worth several threads.
@@ -52,19 +52,19 @@ impl Couplings<'_> {
     }
 }
 
-/// Returns the aggregate of each node, `u32::MAX` for special nodes, and the number of aggregates. Aggregates
+/// Returns the aggregate of each node, `u32::MAX` for decoupled nodes, and the number of aggregates. Aggregates
 /// are numbered in the order of their roots. An aggregate with a neighbour has at least `smallest` nodes, unless
-/// it is that of a hub or its only neighbours are hubs. If `twice`, aggregates contain second neighbours.
+/// it is that of a high-degree node or its only neighbours are high-degree nodes. If `twice`, aggregates contain second neighbours.
 pub(super) fn aggregate(
     a: &Couplings<'_>,
-    special: &[bool],
+    decoupled: &[bool],
     twice: bool,
     smallest: usize,
 ) -> (Vec<u32>, usize) {
-    let n = special.len();
-    let hubs = || a.hubs.rows().filter(|&i| !special[i]);
-    let mut apart = Cow::Borrowed(special); // the nodes that pass 1 leaves out
-    hubs().for_each(|hub| apart.to_mut()[hub] = true);
+    let n = decoupled.len();
+    let high_degree = || a.high_degree.rows().filter(|&i| !decoupled[i]);
+    let mut apart = Cow::Borrowed(decoupled); // the nodes that pass 1 leaves out
+    high_degree().for_each(|node| apart.to_mut()[node] = true);
     let mut root = vec![NONE; n]; // 2
     let mut border = vec![false; n];
     let pieces = (0..n, &mut root[..], &mut border[..]);
@@ -80,20 +80,20 @@ pub(super) fn aggregate(
     for i in (0..n).filter(|&i| border[i]) {
         grow(a, &apart, twice, i, 0, &mut root);
     }
-    hubs().for_each(|hub| root[hub] = hub as u32);
+    high_degree().for_each(|node| root[node] = node as u32);
     // Pass 2 reads only the result of pass 1, so that chains do not grow in one direction.
     let mut of = root.clone();
     each((0..n, &mut of[..]), CHUNK, a.worth(), &|(chunk, of): (Range<usize>, &mut [u32])| {
-        for (i, of) in chunk.zip(of).filter(|(i, of)| **of == NONE && !special[*i]) {
+        for (i, of) in chunk.zip(of).filter(|(i, of)| **of == NONE && !decoupled[*i]) {
             *of = strongest(a, i, |j, strong| strong && root[j] != NONE).map_or(NONE, |j| root[j]);
         }
     });
-    // A node whose strong neighbours are all special joins an aggregate by any coupling, or becomes an
+    // A node whose strong neighbours are all decoupled joins an aggregate by any coupling, or becomes an
     // aggregate.
-    for i in (0..n).filter(|&i| !special[i]) {
+    for i in (0..n).filter(|&i| !decoupled[i]) {
         if of[i] == NONE {
-            // A node with no neighbours but hubs has nothing else to join.
-            let alone = a.of(i).all(|(j, ..)| special[j] || a.hubs.contains(j));
+            // A node with no neighbours but high-degree nodes has nothing else to join.
+            let alone = a.of(i).all(|(j, ..)| decoupled[j] || a.high_degree.contains(j));
             let open = |j: usize, strong| of[j] != NONE && (alone || a.opens(of[j], strong));
             of[i] = strongest(a, i, open).map_or(i as u32, |j| of[j]);
         }
@@ -140,14 +140,14 @@ fn strongest(a: &Couplings<'_>, i: usize, eligible: impl Fn(usize, bool) -> bool
 }
 
 /// Pass 3: an aggregate of fewer than `smallest` nodes is merged into the aggregate at the other end of its
-/// strongest outward coupling, unless it has a hub.
+/// strongest outward coupling, unless it has a high-degree node.
 ///
 /// `sizes[i]` is the number of nodes of the aggregate with root i.
 fn dissolve_small(a: &Couplings<'_>, smallest: usize, of: &mut [u32], sizes: &mut [u32]) {
     let small = |size: u32| (1..smallest as u32).contains(&size);
     let mut members = BTreeMap::<u32, Vec<usize>>::new();
     for (i, &g) in of.iter().enumerate() {
-        if g != NONE && small(sizes[g as usize]) && !a.hubs.contains(g as usize) {
+        if g != NONE && small(sizes[g as usize]) && !a.high_degree.contains(g as usize) {
             members.entry(g).or_default().push(i);
         }
     }

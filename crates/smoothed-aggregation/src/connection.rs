@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | whole | the strength of the recipe | all couplings | few couplings are weak, many nodes are tied, or filtering is off |
 //! | filtered | norms of couplings | strong couplings | many couplings are weak: sheets, rotated layers |
-//! | filtered, stiff | the strength of the recipe | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be special |
+//! | filtered, stiff | the strength of the recipe | strong couplings | many couplings are weak, and contact holds nodes in one direction; by norms these nodes would be decoupled |
 //!
 //! For scalars, both weights are the strength of the recipe. Levels below a whole level are whole. A level
 //! below a filtered level is whole only if many nodes are tied.
@@ -16,11 +16,11 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::aggregate::{Couplings, aggregate};
-use super::hubs::Hubs;
+use super::decoupled::{self, Decoupled};
+use super::high_degree::HighDegree;
 use super::reach::too_full;
 use super::recipe::{SmoothedAggregation, Spread};
 use super::share::Share;
-use super::special::{self, Special};
 use super::{filter, links};
 use coarsen_multigrid::Grid;
 
@@ -43,7 +43,7 @@ impl Spreading {
     }
 
     /// Becomes that of another pattern, whose new couplings spread.
-    pub(super) fn follow(&mut self, after: &Arc<Pattern>) {
+    pub(super) fn move_to(&mut self, after: &Arc<Pattern>) {
         let before = std::mem::replace(&mut self.pattern, after.clone());
         if !self.of.is_empty() && !Arc::ptr_eq(&before, after) {
             let places = (0..after.rows()).flat_map(|i| after.row(i).iter().map(move |&j| (i, j as usize)));
@@ -54,8 +54,8 @@ impl Spreading {
 
 /// The aggregates of a level, which are its coarse nodes.
 pub(super) struct Aggregates {
-    pub(super) special: Special,
-    /// The aggregate of each node, `u32::MAX` for special nodes.
+    pub(super) decoupled: Decoupled,
+    /// The aggregate of each node, `u32::MAX` for decoupled nodes.
     pub(super) of: Vec<u32>,
     pub(super) count: usize,
     pub(super) spreading: Vec<bool>,
@@ -68,19 +68,19 @@ impl Aggregates {
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
         filtered: bool,
-        hubs: &Hubs,
+        high_degree: &HighDegree,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let pattern = fine.a.pattern();
-        let found = Connection::find(recipe, fine, filtered, hubs, share)?;
-        let Connection { mut weights, mut special, spreading } = found;
+        let found = Connection::find(recipe, fine, filtered, high_degree, share)?;
+        let Connection { mut weights, mut decoupled, spreading } = found;
         if let Some(links) = fine.links {
             links::keep(links, pattern, &mut weights);
         }
-        let mut strong = recipe.strength.strong_beside(pattern, &weights, hubs.flags()); // 5
-        share.cut(pattern, &mut weights, &mut strong, &mut special.nodes);
-        let couplings = Couplings { pattern, weights: &weights, strong: &strong, hubs };
-        let grown = |twice| aggregate(&couplings, &special.nodes, twice, recipe.thresholds.smallest); // 6
+        let mut strong = recipe.strength.strong_beside(pattern, &weights, high_degree.flags()); // 5
+        share.cut(pattern, &mut weights, &mut strong, &mut decoupled.nodes);
+        let couplings = Couplings { pattern, weights: &weights, strong: &strong, high_degree };
+        let grown = |twice| aggregate(&couplings, &decoupled.nodes, twice, recipe.thresholds.smallest); // 6
         let (of, count) = match recipe.spread {
             Spread::Second => grown(true),
             Spread::Neighbours => grown(false),
@@ -91,7 +91,7 @@ impl Aggregates {
                 if widen { grown(true) } else { (of, count) }
             }
         };
-        Ok(Self { special, of, count, spreading })
+        Ok(Self { decoupled, of, count, spreading })
     }
 
     /// Uses the sets of a smoother as aggregates. Each set must contain a node, because an empty set would
@@ -106,8 +106,8 @@ impl Aggregates {
             return Err(SetupError::of_method(None, EmptySet { set, sets: count }));
         }
         let nodes = sets.iter().map(|&s| s == u32::MAX).collect();
-        let special = Special { nodes, rows: special::rows(a) };
-        Ok(Self { special, of: sets.to_vec(), count, spreading: Vec::new() })
+        let decoupled = Decoupled { nodes, rows: decoupled::rows(a) };
+        Ok(Self { decoupled, of: sets.to_vec(), count, spreading: Vec::new() })
     }
 }
 
@@ -127,7 +127,7 @@ pub struct EmptySet {
 struct Connection {
     /// The weight of each stored coupling.
     weights: Vec<f32>,
-    special: Special,
+    decoupled: Decoupled,
     spreading: Vec<bool>,
 }
 
@@ -137,17 +137,17 @@ impl Connection {
         recipe: &SmoothedAggregation,
         fine: &Grid<'_, T>,
         filtered: bool,
-        hubs: &Hubs,
+        high_degree: &HighDegree,
         share: &Share<'_>,
     ) -> Result<Self, SetupError> {
         let (a, at) = (fine.a, &recipe.thresholds);
         if recipe.filter && recipe.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
             let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
-            if let Some(strong) = filter::strong(at, fine, (norms, &weights), hubs, share) {
+            if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
                 if scalars(a)
-                    || !share.any(filtered.special.coupled(a.pattern(), &filtered.weights, &share.own))
+                    || !share.any(filtered.decoupled.coupled(a.pattern(), &filtered.weights, &share.own))
                 {
                     return Ok(filtered);
                 }
@@ -166,8 +166,8 @@ impl Connection {
         weights: Vec<f32>,
         spreading: Vec<bool>,
     ) -> Self {
-        let special = Special::find(a, &weights, recipe.dominance);
-        Self { weights, special, spreading }
+        let decoupled = Decoupled::find(a, &weights, recipe.dominance);
+        Self { weights, decoupled, spreading }
     }
 }
 

@@ -16,7 +16,7 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, each, tree};
 use coarsen_sparse::{Pattern, Strength};
 
-use super::hubs::Hubs;
+use super::high_degree::HighDegree;
 use super::share::Share;
 use super::tentative::Held;
 use super::thresholds::Thresholds;
@@ -36,13 +36,14 @@ pub(super) fn strong<T: Real>(
     at: &Thresholds,
     fine: &Grid<'_, T>,
     (norms, weights): (Strength, &[f32]),
-    hubs: &Hubs,
+    high_degree: &HighDegree,
     share: &Share<'_>,
 ) -> Option<Vec<bool>> {
     let (pattern, scalars) = (fine.a.pattern(), fine.a.block() == (1, 1));
     let mut strong = norms.strong(pattern, weights);
     let few_tied = scalars || keep_tied(at, pattern, weights, &mut strong, share);
-    let filtered = few_tied && (fine.depth > 0 || many_weak(at, pattern, (weights, &strong), hubs, share));
+    let filtered =
+        few_tied && (fine.depth > 0 || many_weak(at, pattern, (weights, &strong), high_degree, share));
     filtered.then_some(strong)
 }
 
@@ -58,8 +59,9 @@ fn keep_tied(
     share: &Share<'_>,
 ) -> bool {
     let columns = pattern.indices();
-    let is_tied =
-        |i: usize| pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > at.tied);
+    let is_tied = |i: usize| {
+        pattern.range(i).any(|k| columns[k] as usize != i && f64::from(weights[k]) > at.strength_tied)
+    };
     let mut tied = vec![false; pattern.rows()];
     let pieces = (0..pattern.rows(), &mut tied[..]);
     each(pieces, LEAF, parallel::worth(weights.len()), &|(rows, tied): (Range<usize>, &mut [bool])| {
@@ -70,7 +72,7 @@ fn keep_tied(
     if ties == 0.0 {
         return true;
     }
-    if ties > at.many_tied * nodes {
+    if ties > at.strength_many_tied * nodes {
         return false;
     }
     share.of_owners(&mut tied); // a node behind a ghost may tie it
@@ -84,21 +86,22 @@ fn keep_tied(
 }
 
 /// Whether so many couplings are weak that they are dropped. Rows without a strong coupling, as in a stencil
-/// of many equal neighbours, and couplings of hubs are not counted.
+/// of many equal neighbours, and couplings of high-degree nodes are not counted.
 fn many_weak(
     at: &Thresholds,
     pattern: &Pattern,
     (weights, strong): (&[f32], &[bool]),
-    hubs: &Hubs,
+    high_degree: &HighDegree,
     share: &Share<'_>,
 ) -> bool {
     let count = |rows: Range<usize>| {
         let (mut coupled, mut weak) = (0, 0);
-        for i in rows.filter(|&i| !hubs.contains(i)) {
+        for i in rows.filter(|&i| !high_degree.contains(i)) {
             let range = pattern.range(i);
             let stored = weights[range.clone()].iter().zip(&strong[range]).zip(pattern.row(i));
-            let others = stored
-                .filter(|&((&weight, _), &j)| weight > 0.0 && j as usize != i && !hubs.contains(j as usize));
+            let others = stored.filter(|&((&weight, _), &j)| {
+                weight > 0.0 && j as usize != i && !high_degree.contains(j as usize)
+            });
             let (all, kept) =
                 others.fold((0_usize, 0), |(all, kept), ((_, &s), _)| (all + 1, kept + usize::from(s)));
             coupled += all;

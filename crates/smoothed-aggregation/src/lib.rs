@@ -3,10 +3,10 @@
 //! | symbol | here | file |
 //! |---|---|---|
 //! | K | near-kernel, n x κ | `near_kernel`, `scaled` |
-//! | 𝒮 | special nodes, solved by relaxation only | `special` |
+//! | 𝒮 | decoupled nodes, solved by relaxation only | `decoupled` |
 //! | S | strength of connection | `coarsen_sparse::Strength`, chosen in `connection` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
-//! | | nodes with very many neighbours, each an aggregate | `hubs` |
+//! | | nodes with very many neighbours, each an aggregate | `high_degree` |
 //! | | nodes that may share an aggregate | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation; Kᵢ = Qᵢ Rᵢ, a QR factorisation per aggregate; Rᵢ is the coarse near-kernel | `tentative` |
 //! | | reach of aggregates | `reach` |
@@ -20,8 +20,9 @@
 
 mod aggregate;
 mod connection;
+mod decoupled;
 mod filter;
-mod hubs;
+mod high_degree;
 mod links;
 mod near_kernel;
 mod parts;
@@ -32,7 +33,6 @@ mod recipe;
 mod scaled;
 mod share;
 mod smooth;
-mod special;
 mod tentative;
 mod thresholds;
 
@@ -46,11 +46,11 @@ use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel};
 pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Cycle, Grid, Keep, Multigrid, Smoothing};
 use connection::Aggregates;
-use hubs::Hubs;
+use decoupled::Decoupled;
+use high_degree::HighDegree;
 use parts::Parts;
 use share::Share;
 use smooth::{Filter, RowPattern, Tentative, smooth};
-use special::Special;
 use tentative::{Held, tentative};
 
 pub use connection::{EmptySet, Spreading};
@@ -151,7 +151,7 @@ impl<T: Real> Coarsening<T> for SmoothedAggregation {
         into: Option<Bsr<T>>,
     ) -> Result<Bsr<T>, SetupError> {
         let Some(mut made) = into else {
-            coarse.state.follow(a.pattern());
+            coarse.state.move_to(a.pattern());
             coarse.state_bytes = coarse.state.of.len();
             return Ok(plan.build(a, &coarse.prolongation)?);
         };
@@ -173,26 +173,27 @@ impl SmoothedAggregation {
         self.validate()?;
         let (a, share) = (fine.a, Share::whole(fine.a.pattern().rows()));
         let filtered = above.is_none_or(|above| !above.of.is_empty());
-        let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
+        let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
         let found = match fine.sets {
             Some(sets) => Aggregates::given(a, sets)?,
-            None => Aggregates::find(self, fine, filtered, &hubs, &share)?, // 5, 6
+            None => Aggregates::find(self, fine, filtered, &high_degree, &share)?, // 5, 6
         };
-        let Aggregates { special, of: aggregates, count, mut spreading } = found;
+        let Aggregates { decoupled, of: aggregates, count, mut spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&aggregates, count, &share);
-        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
-        let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
+        let (modes, vectors) = self.kernel(fine, &decoupled, &parts, small, &share)?; // 4
+        let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
         let basis = tentative::<T>(&self.thresholds, modes, a.block().0, &aggregates, count); // 7, 11
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.prune) };
         let filter = self.filter(&spreading, modes, a.block().0);
-        let tentative = Tentative { basis: &basis, aggregates: &aggregates, count, hubs: &hubs };
+        let tentative =
+            Tentative { basis: &basis, aggregates: &aggregates, count, high_degree: &high_degree };
         let (prolongation, plain) = smooth(a, &parts, tentative, reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {
             near_kernel: Some(basis.near_kernel()?),
             positions: fine.positions.map(|x| centroids(x, &aggregates, count)),
-            dead: basis.dead,
+            without_basis: basis.without_basis,
             links: fine.links.map(|links| links::coarsen(links, &aggregates, count)).transpose()?,
             aggregates: Some(aggregates),
             state_bytes: spreading.len(),
@@ -208,29 +209,31 @@ impl SmoothedAggregation {
             return Err(Error::Pattern { what: "the couplings of an aggregation" }.into());
         }
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
-        let special =
-            Special { nodes: aggregates.iter().map(|&g| g == u32::MAX).collect(), rows: special::rows(a) };
+        let decoupled = Decoupled {
+            nodes: aggregates.iter().map(|&g| g == u32::MAX).collect(),
+            rows: decoupled::rows(a),
+        };
         let count = coarse.prolongation.pattern().columns();
         let share = Share::whole(a.pattern().rows());
         let small = self.small(aggregates, count, &share);
-        let (modes, vectors) = self.kernel(fine, &special, &parts, small, &share)?; // 4
+        let (modes, vectors) = self.kernel(fine, &decoupled, &parts, small, &share)?; // 4
         let (expected, found) = (coarse.prolongation.block().1, vectors);
         if expected != found {
             let what = "near-kernel vectors (an update on kept aggregates keeps their number)";
             return Err(Error::Shape { what, expected, found }.into());
         }
-        let modes = Held { modes: &modes, vectors, rows: special.held(fine.inherits()) };
+        let modes = Held { modes: &modes, vectors, rows: decoupled.held(fine.inherits()) };
         let basis = tentative::<T>(&self.thresholds, modes, a.block().0, aggregates, count); // 7, 11
         let pattern = coarse.prolongation.pattern().clone();
         let filter = self.filter(spreading, modes, a.block().0);
-        let hubs = Hubs::find(&self.thresholds, a.pattern(), &share);
-        let tentative = Tentative { basis: &basis, aggregates, count, hubs: &hubs };
+        let high_degree = HighDegree::find(&self.thresholds, a.pattern(), &share);
+        let tentative = Tentative { basis: &basis, aggregates, count, high_degree: &high_degree };
         let (values, _) = smooth(a, &parts, tentative, RowPattern::Pattern(&pattern), filter.as_ref())?; // 8, 9
         let positions = fine.positions.map(|x| centroids(x, aggregates, count));
         coarse.near_kernel = Some(basis.near_kernel()?);
         coarse.prolongation.values_mut().copy_from_slice(values.values());
         coarse.positions = positions;
-        coarse.dead = basis.dead;
+        coarse.without_basis = basis.without_basis;
         Ok(())
     }
 }
@@ -243,9 +246,14 @@ impl SmoothedAggregation {
         modes: Held<'_>,
         block: usize,
     ) -> Option<Filter<'a, T>> {
-        let Thresholds { pull, growth, .. } = self.thresholds;
+        let Thresholds { strength_pull, prolongation_growth, .. } = self.thresholds;
         let filtered = !strong.is_empty() && modes.vectors > 0;
-        filtered.then(|| Filter { strong, sizes: filter::sizes(modes, block), pull, growth })
+        filtered.then(|| Filter {
+            strong,
+            sizes: filter::sizes(modes, block),
+            strength_pull,
+            prolongation_growth,
+        })
     }
 
     /// Whether aggregates have too few nodes for rotations.
@@ -260,14 +268,14 @@ impl SmoothedAggregation {
     fn kernel<'a, T: Real>(
         &self,
         fine: &Grid<'a, T>,
-        special: &Special,
+        decoupled: &Decoupled,
         parts: &Parts<'_, T>,
         small: bool,
         share: &Share<'_>,
     ) -> Result<(Cow<'a, NearKernel>, usize), SetupError> {
         match fine.near_kernel.filter(|_| fine.inherits()) {
             Some(inherited) => Ok((Cow::Borrowed(inherited), inherited.vectors())),
-            None => near_kernel::choose(self, fine, special, parts, small, share),
+            None => near_kernel::choose(self, fine, decoupled, parts, small, share),
         }
     }
 }

@@ -10,11 +10,11 @@ use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_krylov::start_vector;
 use coarsen_sparse::{Bsr, NearKernel};
 
+use super::decoupled::Decoupled;
 use super::parts::Parts;
 use super::recipe::{Modes, SmoothedAggregation};
 use super::scaled::scaled_to_diagonal;
 use super::share::Share;
-use super::special::Special;
 use coarsen_multigrid::Grid;
 
 /// The number of nodes per task.
@@ -25,7 +25,7 @@ const LEAF: usize = 1024;
 pub(super) fn choose<'a, T: Real>(
     recipe: &SmoothedAggregation,
     fine: &Grid<'a, T>,
-    special: &Special,
+    decoupled: &Decoupled,
     parts: &Parts<'_, T>,
     small: bool,
     share: &Share<'_>,
@@ -51,7 +51,7 @@ pub(super) fn choose<'a, T: Real>(
         Cow::Owned(scaled_to_diagonal(&recipe.thresholds, fine.a, modes.into_owned())?)
     };
     let modes =
-        if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &special.rows)?) };
+        if parts.sweeps == 0 { modes } else { Cow::Owned(relax(fine.a, parts, &modes, &decoupled.rows)?) };
     let vectors = modes.vectors();
     Ok((modes, vectors))
 }

@@ -12,7 +12,7 @@ use coarsen_core::Real;
 use coarsen_sparse::{Bsr, NearKernel};
 
 use super::connection::Aggregates;
-use super::hubs::Hubs;
+use super::high_degree::HighDegree;
 use super::parts::Parts;
 use super::recipe::SmoothedAggregation;
 use super::share::{Exchange, Share};
@@ -31,7 +31,7 @@ pub struct RankAggregates<T: Real> {
     modes: NearKernel,
     vectors: usize,
     held: Vec<bool>,
-    hubs: Hubs,
+    high_degree: HighDegree,
     basis: Basis<T>,
 }
 
@@ -68,13 +68,13 @@ impl SmoothedAggregation {
             Parts::new(self, fine, false) // 2, 3
         };
         let Some(parts) = share.agree(checked())? else { return Ok(None) };
-        let hubs = Hubs::find(&self.thresholds, fine.a.pattern(), &share);
-        let found = Aggregates::find(self, fine, filtered, &hubs, &share)?; // 5, 6
-        let Aggregates { special, of, count, spreading } = found;
+        let high_degree = HighDegree::find(&self.thresholds, fine.a.pattern(), &share);
+        let found = Aggregates::find(self, fine, filtered, &high_degree, &share)?; // 5, 6
+        let Aggregates { decoupled, of, count, spreading } = found;
         let small = self.small(&of, count, &share);
-        let kernel = share.agree(self.kernel(fine, &special, &parts, small, &share))?; // 4
+        let kernel = share.agree(self.kernel(fine, &decoupled, &parts, small, &share))?; // 4
         let Some((modes, vectors)) = kernel else { return Ok(None) };
-        let (modes, mut held) = (modes.into_owned(), special.held(fine.inherits()).to_vec());
+        let (modes, mut held) = (modes.into_owned(), decoupled.held(fine.inherits()).to_vec());
         if !fine.inherits() {
             share.of_owners(&mut held);
         }
@@ -82,7 +82,18 @@ impl SmoothedAggregation {
         let basis = tentative::<T>(&self.thresholds, rows, fine.a.block().0, &of, count); // 7, 11
         let filtered = share.any(!spreading.is_empty());
         let recipe = *self;
-        Ok(Some(RankAggregates { recipe, of, count, spreading, filtered, modes, vectors, held, hubs, basis }))
+        Ok(Some(RankAggregates {
+            recipe,
+            of,
+            count,
+            spreading,
+            filtered,
+            modes,
+            vectors,
+            held,
+            high_degree,
+            basis,
+        }))
     }
 }
 
@@ -108,8 +119,8 @@ impl<T: Real> RankAggregates<T> {
     }
 
     /// The coarse scalar unknowns of this rank without a basis function, sorted.
-    pub fn dead(&self) -> &[u32] {
-        &self.basis.dead
+    pub fn without_basis(&self) -> &[u32] {
+        &self.basis.without_basis
     }
 
     /// The near-kernel of the coarse nodes of this rank.
@@ -141,8 +152,12 @@ impl<T: Real> RankAggregates<T> {
         let held = Held { modes: &self.modes, vectors: self.vectors, rows: &self.held };
         let filter = self.recipe.filter(&self.spreading, held, fine.a.block().0);
         let reach = if parts.omega == 0.0 { RowPattern::Own } else { RowPattern::Pruned(self.recipe.prune) };
-        let tentative =
-            Tentative { basis: &self.basis, aggregates: &self.of, count: columns, hubs: &self.hubs };
+        let tentative = Tentative {
+            basis: &self.basis,
+            aggregates: &self.of,
+            count: columns,
+            high_degree: &self.high_degree,
+        };
         Ok(smooth(fine.a, &parts, tentative, reach, filter.as_ref())?.0) // 8, 9
     }
 }

@@ -31,25 +31,25 @@ pub(super) fn too_full(
     share: &Share<'_>,
 ) -> bool {
     let look = |rows: Range<usize>| {
-        let rows = rows.filter(|&i| !a.hubs.contains(i));
-        let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.hubs.contains(j));
+        let rows = rows.filter(|&i| !a.high_degree.contains(i));
+        let couplings = rows.flat_map(|i| a.of(i)).filter(|&(j, ..)| !a.high_degree.contains(j));
         couplings.fold([0_usize; 2], |[strong, all], (_, _, s)| [strong + usize::from(s), all + 1])
     };
     let add = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [strong, all] = share.sums(tree(share.own.clone(), LEAF, a.worth(), &look, &add));
-    if strong <= at.even * all {
+    if strong <= at.strength_fraction * all {
         return false;
     }
-    let of_hubs: usize = a.hubs.rows().map(|hub| a.pattern.range(hub).len()).sum();
-    let own = a.pattern.len().saturating_sub(2 * of_hubs); // without the rows and columns of hubs
+    let of_high_degree: usize = a.high_degree.rows().map(|node| a.pattern.range(node).len()).sum();
+    let own = a.pattern.len().saturating_sub(2 * of_high_degree); // without the rows and columns of high-degree nodes
     let [coarse, fine] = share.sums_of([entries(a, aggregates, count), own as f64]);
-    coarse / fine.max(1.0) > at.full
+    coarse / fine.max(1.0) > at.fill_fraction
 }
 
-/// Estimates the entries of PᵀAP from a few coarse rows. Hubs, whose rows of P are not smoothed, couple no two
+/// Estimates the entries of PᵀAP from a few coarse rows. High-degree nodes, whose rows of P are not smoothed, couple no two
 /// others.
 fn entries(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> f64 {
-    let ordinary = |i: u32| aggregates[i as usize] != u32::MAX && !a.hubs.contains(i as usize);
+    let ordinary = |i: u32| aggregates[i as usize] != u32::MAX && !a.high_degree.contains(i as usize);
     let step = count.div_ceil(SAMPLES).max(1);
     let mut samples = vec![Vec::new(); count.div_ceil(step)];
     for (i, &g) in (0..).zip(aggregates).filter(|&(i, g)| *g % step as u32 == 0 && ordinary(i)) {
@@ -60,7 +60,7 @@ fn entries(a: &Couplings<'_>, aggregates: &[u32], count: usize) -> f64 {
     for mut nodes in samples {
         for _ in 0..3 {
             nodes = nodes.iter().flat_map(|&i| a.pattern.row(i as usize).iter().copied()).collect();
-            nodes.retain(|&i| ordinary(i)); // the row of a special node in P is empty
+            nodes.retain(|&i| ordinary(i)); // the row of a decoupled node in P is empty
             nodes.sort_unstable();
             nodes.dedup();
         }

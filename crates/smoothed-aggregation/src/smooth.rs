@@ -1,10 +1,10 @@
 //! P = (I − ω D⁻¹A) P̂ (Tamstorf 2015, §5).
 //!
-//! Row i of P has blocks for the aggregates of i and of its neighbours. Rows of special nodes are empty, so
+//! Row i of P has blocks for the aggregates of i and of its neighbours. Rows of decoupled nodes are empty, so
 //! coarse corrections do not change these nodes. D is the block diagonal: D⁻¹ keeps the sparsity pattern of A
 //! P̂ and respects the couplings inside a node. Blocks that are small relative to the largest block of their
 //! row are pruned when P is built; an update keeps the pattern. If A_F replaces A (`filter`), D is the block
-//! diagonal of A_F. Rows of hubs are those of P̂ (`hubs`).
+//! diagonal of A_F. Rows of high-degree nodes are those of P̂ (`high_degree`).
 
 use std::mem;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use coarsen_core::{Compiled, Real, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
-use super::hubs::Hubs;
+use super::high_degree::HighDegree;
 use super::parts::Parts;
 use super::tentative::Basis;
 
@@ -41,11 +41,11 @@ const FEW: usize = 12;
 #[derive(Clone, Copy)]
 pub(super) struct Tentative<'a, T> {
     pub(super) basis: &'a Basis<T>,
-    /// The aggregate of each node; `u32::MAX` for special nodes.
+    /// The aggregate of each node; `u32::MAX` for decoupled nodes.
     pub(super) aggregates: &'a [u32],
     /// The number of aggregates.
     pub(super) count: usize,
-    pub(super) hubs: &'a Hubs,
+    pub(super) high_degree: &'a HighDegree,
 }
 
 /// Returns the smoothed prolongation in blocks of b x κ, and the rows that were computed with A although some of
@@ -80,9 +80,9 @@ fn smooth_prolongation<T: Real>(
     reach: RowPattern<'_>,
     filter: Option<&Filter<'_, T>>,
 ) -> SmoothedProlongation<T> {
-    let Tentative { basis, aggregates, count, hubs } = tentative;
+    let Tentative { basis, aggregates, count, high_degree } = tentative;
     let (n, b, k) = (a.pattern().rows(), a.block().0, basis.columns);
-    let smoother = ProlongationSmoother { a, parts, basis, aggregates, hubs, reach, filter };
+    let smoother = ProlongationSmoother { a, parts, basis, aggregates, high_degree, reach, filter };
     let part = |c: usize| {
         let (smoother, range) = (&smoother, c * ROWS..((c + 1) * ROWS).min(n));
         match (b, k) {
@@ -147,10 +147,10 @@ pub(super) struct Filter<'a, T> {
     pub(super) strong: &'a [bool],
     /// s of each node.
     pub(super) sizes: Vec<T>,
-    /// [`Thresholds::pull`](super::Thresholds::pull).
-    pub(super) pull: f64,
-    /// [`Thresholds::growth`](super::Thresholds::growth).
-    pub(super) growth: f64,
+    /// [`Thresholds::strength_pull`](super::Thresholds::strength_pull).
+    pub(super) strength_pull: f64,
+    /// [`Thresholds::prolongation_growth`](super::Thresholds::prolongation_growth).
+    pub(super) prolongation_growth: f64,
 }
 
 /// The inputs common to all rows.
@@ -159,7 +159,7 @@ struct ProlongationSmoother<'a, T: Real> {
     parts: &'a Parts<'a, T>,
     basis: &'a Basis<T>,
     aggregates: &'a [u32],
-    hubs: &'a Hubs,
+    high_degree: &'a HighDegree,
     reach: RowPattern<'a>,
     filter: Option<&'a Filter<'a, T>>,
 }
@@ -220,7 +220,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     #[inline(always)]
     fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
-        if self.hubs.contains(i) {
+        if self.high_degree.contains(i) {
             self.begin(i, b * k, row);
             self.add_own(i, b * k, row);
             return true;
@@ -257,13 +257,13 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         row.lumped.clear();
         row.lumped.resize(b * b, T::zero());
         let trace = |block: &[T]| (0..b).fold(T::zero(), |sum, d| sum + block[d * (b + 1)]);
-        let mut pull = T::zero();
+        let mut strength_pull = T::zero();
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
             let block = &block[..b * b];
             let share = match (j == i, strong[at]) {
                 (true, _) => T::one(),
                 (false, true) => {
-                    pull += trace(block).abs();
+                    strength_pull += trace(block).abs();
                     continue;
                 }
                 (false, false) if sizes[i] > T::zero() => sizes[j] / sizes[i],
@@ -272,7 +272,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
             row.lumped[..b * b].iter_mut().zip(block).for_each(|(sum, &v)| *sum += share * v);
         }
         row.inverse.resize(b * b, T::zero());
-        let held = pull > T::zero() && pull <= T::from_f64(filter.pull) * trace(&row.lumped);
+        let held = strength_pull > T::zero()
+            && strength_pull <= T::from_f64(filter.strength_pull) * trace(&row.lumped);
         let regular = held && DenseBlocks::invert_one(&row.lumped, &mut row.inverse, b);
         if !regular || !row.inverse.iter().step_by(b + 1).all(|&d| d > T::zero()) {
             return false;
@@ -288,7 +289,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
         matches!(self.reach, RowPattern::Pattern(_))
-            || largest(&row.values) <= T::from_f64(filter.growth) * own
+            || largest(&row.values) <= T::from_f64(filter.prolongation_growth) * own
     }
 
     /// Resets a row to its initial columns.
@@ -305,7 +306,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     }
 
     /// Computes (A P̂)ᵢ from the index, column and value of each stored block in `of`. The row is empty for a
-    /// special node.
+    /// decoupled node.
     #[inline(always)]
     fn product<'s>(
         &'s self,

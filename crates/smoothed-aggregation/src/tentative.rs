@@ -1,8 +1,8 @@
 //! The tentative prolongation: a rank-revealing QR factorisation of the near-kernel on each aggregate.
 //!
 //! Kᵢ = Qᵢ Rᵢ is computed by modified Gram-Schmidt, done twice. A column that is almost spanned by the
-//! columns before it gets a zero column of Q and is marked dead. This happens on aggregates of one or two
-//! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of the dead column
+//! columns before it gets a zero column of Q and is marked as without a basis function. This happens on aggregates of one or two
+//! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of that column
 //! in the other columns, so K = P̂ R on every aggregate up to the threshold `spanned`.
 
 use std::ops::Range;
@@ -39,20 +39,20 @@ impl Held<'_> {
 pub(super) struct Basis<T> {
     /// The rows of Q: one for each scalar unknown of the aggregated nodes, aggregate by aggregate.
     q: Vec<T>,
-    /// For each node, its index among the aggregated nodes; `u32::MAX` for special nodes.
+    /// For each node, its index among the aggregated nodes; `u32::MAX` for decoupled nodes.
     at: Vec<u32>,
     /// The number of unknowns of a node.
     block: usize,
     /// κ, the number of columns.
     pub(super) columns: usize,
     /// The coarse scalar unknowns without a basis function.
-    pub(super) dead: Vec<u32>,
+    pub(super) without_basis: Vec<u32>,
     /// R of each aggregate. Together these are the near-kernel of the coarse level.
     r: Vec<f64>,
 }
 
 impl<T: Real> Basis<T> {
-    /// Returns the b x κ rows of Q of a node; `None` for special nodes.
+    /// Returns the b x κ rows of Q of a node; `None` for decoupled nodes.
     #[inline(always)]
     pub(super) fn rows(&self, node: usize) -> Option<&[T]> {
         let size = self.block * self.columns;
@@ -102,11 +102,11 @@ pub(super) fn tentative<T: Real>(
     if k > 0 {
         each(pieces, LEAF, parallel::worth(4 * members.len() * block * k * k), &leaf);
     }
-    let dead = (0..live.len()).filter(|&c| !live[c]).map(|c| c as u32).collect();
-    Basis { q, at: places, block, columns: k, dead, r }
+    let without_basis = (0..live.len()).filter(|&c| !live[c]).map(|c| c as u32).collect();
+    Basis { q, at: places, block, columns: k, without_basis, r }
 }
 
-/// Computes Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate. A column is dead if at most the fraction `spanned` of
+/// Computes Kᵢ = Qᵢ Rᵢ on the nodes of one aggregate. A column has no basis function if at most the fraction `spanned` of
 /// its length is left; `local` is scratch.
 fn factor<T: Real>(
     (modes, spanned): (Held<'_>, f64),

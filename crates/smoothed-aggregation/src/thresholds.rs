@@ -15,29 +15,29 @@ pub struct Thresholds {
     pub many_weak: f64,
     /// A coupling with ‖A_ij‖ / (‖A_ii‖ ‖A_jj‖)^½ above this value, as in stiff contact, ties its two nodes.
     /// All couplings of tied nodes are strong.
-    pub tied: f64,
+    pub strength_tied: f64,
     /// The fraction of tied nodes above which no coupling is dropped.
-    pub many_tied: f64,
+    pub strength_many_tied: f64,
     /// The largest sum of |trace| over strong couplings, relative to the trace of D_F. This ratio is 1 if all
     /// couplings are attractive and nothing else holds the node. Rows above this limit use A.
-    pub pull: f64,
+    pub strength_pull: f64,
     /// The largest ratio of entries of P, computed with A_F, to entries of P̂. Rows above this limit use A.
-    pub growth: f64,
+    pub prolongation_growth: f64,
     /// Aggregates with fewer nodes are merged into a neighbouring aggregate. Three nodes can represent six
     /// rigid-body modes.
     pub smallest: usize,
-    /// A node is a hub if its row of A, without the columns of other such nodes, has more than this multiple
-    /// of the mean number of blocks, and more than `hub_least`.
-    pub hub_ratio: f64,
-    /// The number of blocks in a row of A up to which a node is no hub.
-    pub hub_least: usize,
+    /// A node is a high-degree node if its row of A, without the columns of other such nodes, has more than this multiple
+    /// of the mean number of blocks, and more than `high_degree_least`.
+    pub high_degree_ratio: f64,
+    /// The number of blocks in a row of A up to which a node is no high-degree node.
+    pub high_degree_least: usize,
     /// With `Spread::Fitted`, aggregates contain second neighbours if the coarse matrix would have more than
     /// this fraction of the entries of the finer matrix.
-    pub full: f64,
+    pub fill_fraction: f64,
     /// With `Spread::Fitted`, aggregates contain second neighbours only if more than this fraction of the
     /// couplings are strong. If couplings are strong in one direction only, such aggregates would be long and
     /// thin.
-    pub even: f64,
+    pub strength_fraction: f64,
     /// The number of damped Jacobi sweeps that compute a near-kernel from random vectors (`Modes::Found`).
     /// *Source*: Brezina et al. 2004, who use 15 to 20.
     pub finding_sweeps: usize,
@@ -64,15 +64,15 @@ impl Default for Thresholds {
         Self {
             weak: 0.08,
             many_weak: 0.45,
-            tied: 0.75,
-            many_tied: 0.005,
-            pull: 1.25,
-            growth: 4.0,
+            strength_tied: 0.75,
+            strength_many_tied: 0.005,
+            strength_pull: 1.25,
+            prolongation_growth: 4.0,
             smallest: 3,
-            hub_ratio: 8.0,
-            hub_least: 64,
-            full: 0.45,
-            even: 0.8,
+            high_degree_ratio: 8.0,
+            high_degree_least: 64,
+            fill_fraction: 0.45,
+            strength_fraction: 0.8,
             finding_sweeps: 20,
             finding_omega: 4.0 / 3.0,
             scaled_energy: 0.5,

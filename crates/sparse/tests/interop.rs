@@ -57,7 +57,7 @@ fn parts_of_sprs_matrices_are_matrices() {
 }
 
 #[test]
-fn through_sprs() {
+fn sprs_round_trip_keeps_the_matrix() {
     for a in matrices() {
         let csr = sprs::into_csr(a.clone()).unwrap();
         assert!(csr.is_csr() && csr.shape() == a.shape());
@@ -99,7 +99,7 @@ fn sprs_views_and_moves_copy_nothing() {
 }
 
 #[test]
-fn through_nalgebra_sparse() {
+fn nalgebra_sparse_round_trip_keeps_the_matrix() {
     for a in matrices() {
         let csr = nalgebra_sparse::into_csr(a.clone()).unwrap();
         assert_eq!(nalgebra_sparse::from_csr(&csr).unwrap(), scalar(&a));
@@ -114,7 +114,7 @@ fn through_nalgebra_sparse() {
 }
 
 #[test]
-fn through_faer() {
+fn faer_round_trip_keeps_the_matrix() {
     for a in matrices() {
         let rows = faer::into_row_mat(a.clone()).unwrap();
         assert_eq!(faer::from_row_mat(rows.as_ref()).unwrap(), scalar(&a));

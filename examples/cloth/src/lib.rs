@@ -97,7 +97,7 @@ pub fn start(options: &Options) -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure> {
         if self.ranks > 0 {
             return ranks::as_threads(self);
         }

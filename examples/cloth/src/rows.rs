@@ -23,7 +23,7 @@ pub(crate) struct Row {
     /// The number of edges that cross a triangle or a solid at the end.
     pub(crate) penetrations: usize,
     /// How often the host has waited for the place.
-    pub(crate) waits: u64,
+    pub(crate) synchronisations: u64,
     /// The seconds for building and updating preconditioners.
     pub(crate) setup: f64,
     /// The other seconds.
@@ -41,7 +41,7 @@ pub(crate) struct Row {
 }
 
 impl Record for Row {
-    const HEADER: &'static str = "frame,steps,converged,outer,inner,contacts,penetrations,waits,setup_s,solve_s,energy,\
+    const HEADER: &'static str = "frame,steps,converged,outer,inner,contacts,penetrations,synchronisations,setup_s,solve_s,energy,\
                                   kinetic,elastic,work,momentum_x,momentum_y,momentum_z";
 
     fn frame(&self) -> usize {
@@ -58,7 +58,7 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [self.frame, self.steps, self.converged, self.outer, self.inner, self.contacts];
         counts.iter().try_for_each(|count| write!(f, "{count},"))?;
-        write!(f, "{},{}", self.penetrations, self.waits)?;
+        write!(f, "{},{}", self.penetrations, self.synchronisations)?;
         let numbers = [self.setup, self.solve, self.energy, self.kinetic, self.elastic, self.work];
         numbers.iter().chain(&self.momentum).try_for_each(|number| write!(f, ",{number:e}"))
     }
@@ -74,7 +74,8 @@ impl FromStr for Row {
             counts.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
         let numbers: Vec<f64> =
             numbers.iter().map(|text| text.parse().map_err(drop)).collect::<Result<_, _>>()?;
-        let &[frame, steps, converged, outer, inner, contacts, penetrations, waits] = &counts[..] else {
+        let &[frame, steps, converged, outer, inner, contacts, penetrations, synchronisations] = &counts[..]
+        else {
             return Err(());
         };
         let &[setup, solve, energy, kinetic, elastic, work, ref momentum @ ..] = &numbers[..] else {
@@ -82,8 +83,8 @@ impl FromStr for Row {
         };
         let momentum = momentum.try_into().map_err(drop)?;
         let row = Self { frame, steps, converged, outer, inner, contacts, penetrations, ..Self::default() };
-        let waits = waits as u64;
-        Ok(Self { waits, setup, solve, energy, kinetic, elastic, work, momentum, ..row })
+        let synchronisations = synchronisations as u64;
+        Ok(Self { synchronisations, setup, solve, energy, kinetic, elastic, work, momentum, ..row })
     }
 }
 
@@ -98,7 +99,7 @@ impl fmt::Display for Summary<'_> {
         let lines: [(&str, &dyn Fn(&Row) -> f64); 8] = [
             ("Newton per step", &|row| per_step(row, row.outer)),
             ("inner per step", &|row| per_step(row, row.inner)),
-            ("waits per step", &|row| per_step(row, row.waits as usize)),
+            ("synchronisations per step", &|row| per_step(row, row.synchronisations as usize)),
             ("setup, s", &|row| row.setup),
             ("solve, s", &|row| row.solve),
             ("contacts", &|row| row.contacts as f64),
@@ -123,7 +124,7 @@ mod tests {
             frame: 3,
             steps: 21,
             contacts: 7,
-            waits: 5,
+            synchronisations: 5,
             energy: 1.0 / 3.0,
             momentum: [0.1, -1e-9, 5.0],
             ..Row::default()

@@ -427,7 +427,7 @@ mod tests {
 
     /// A skirt has the area of its cone, up to its corners; strips have theirs, and are apart.
     #[test]
-    fn skirts_and_strips() {
+    fn skirts_and_strips_have_their_area() {
         let skirt = Sheet::skirt(2500).checked().unwrap();
         let area: f64 = (0..skirt.triangles.len()).map(|t| skirt.area(t)).sum();
         let slant = (0.5_f64.powi(2) + 0.16_f64.powi(2)).sqrt();

@@ -25,7 +25,7 @@ use crate::systems;
 use crate::world::{Fixed, GRAVITY, World, all};
 
 /// A scene, the solver of its steps, and how frames are drawn.
-struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     on: B,
     options: &'a Options,
     sheet: Sheet,
@@ -39,7 +39,10 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
 ///
 /// # Errors
 /// Those of the scene, of files and of steps.
-pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
+    on: B,
+    options: &Options,
+) -> Result<Vec<Row>, Failure> {
     // 1. A sheet and a scene.
     options.method.solver.check(&options.method.levels)?;
     if options.systems > 0 && options.method.obstacles == Obstacles::Constraints {
@@ -134,7 +137,7 @@ fn bare_edges(scene: &Scene, fixed: &Fixed) -> Vec<String> {
         of_cloth && ends.iter().any(|v| fixed.held[*v as usize])
     };
     let count = fixed.crossings.edges().iter().filter(bare).count();
-    let round = matches!(fixed.law, Pressing::Barrier(_))
+    let round = matches!(fixed.potential, Pressing::Barrier(_))
         && fixed.start.iter().any(|(solid, _)| solid.radius().is_some());
     let note = format!(
         "{count} edges with a held end have no contact with balls and bars; penetrations counts those that are inside"
@@ -182,7 +185,7 @@ pub(crate) fn check_scales(
     scales::check(fabrics, &x, &weight, tolerance)
 }
 
-impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 

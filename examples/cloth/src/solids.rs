@@ -3,7 +3,7 @@
 //! A solid moves in a step along a straight way: its centre, or the ends of its axis. Vertices and edges that it would meet
 //! go along with it, until it meets none.
 
-use coarsen::elastic::{Barrier, BodyError, Law, Penalty};
+use coarsen::elastic::{Barrier, BodyError, ContactPotential, Penalty};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{Friction, Obstacle, Shape};
 use examples_scene::Shape as Solid;
@@ -20,25 +20,25 @@ pub(crate) enum Pressing {
     Penalty(Penalty),
 }
 
-impl Law for Pressing {
+impl ContactPotential for Pressing {
     fn at(&self, distance: f64) -> [f64; 3] {
         match self {
-            Self::Barrier(law) => law.at(distance),
-            Self::Penalty(law) => law.at(distance),
+            Self::Barrier(potential) => potential.at(distance),
+            Self::Penalty(potential) => potential.at(distance),
         }
     }
 
     fn check(&self) -> Result<(), BodyError> {
         match self {
-            Self::Barrier(law) => law.check(),
-            Self::Penalty(law) => law.check(),
+            Self::Barrier(potential) => potential.check(),
+            Self::Penalty(potential) => potential.check(),
         }
     }
 
     fn max_step(&self, distance: f64, rate: f64) -> f64 {
         match self {
-            Self::Barrier(law) => law.max_step(distance, rate),
-            Self::Penalty(law) => law.max_step(distance, rate),
+            Self::Barrier(potential) => potential.max_step(distance, rate),
+            Self::Penalty(potential) => potential.max_step(distance, rate),
         }
     }
 }
@@ -62,7 +62,7 @@ pub(crate) struct Crushed {
     obstacle: usize,
 }
 
-/// The law of barriers that begin at `reach`, with the stiffness k of contact.
+/// The potential of barriers that begin at `reach`, with the stiffness k of contact.
 pub(crate) fn barrier(reach: f64, stiffness: f64) -> Pressing {
     Pressing::Barrier(Barrier { stiffness: stiffness * reach * reach, reach })
 }

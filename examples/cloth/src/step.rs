@@ -15,11 +15,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use coarsen::descent::{BackendNewton, CachedPreconditioner};
 use coarsen::elastic::{ImplicitEuler, Potential};
-use coarsen::follow::{Follower, NewtonAt};
 use coarsen::optimize::{DescentOutcome, Forcing};
 use coarsen::prelude::*;
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::{OwnedSystem, SystemAt};
 use coarsen::{ContactStepper, Identity, StepFault};
 use examples_run::Failure;
@@ -42,9 +42,9 @@ const INNER: f64 = 0.1;
 const MORE: usize = 10;
 
 /// A scene and the solver for its steps.
-pub(crate) struct Stepper<B: Place<Real = f64>> {
+pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
     on: B,
-    steps: ContactStepper<Forces, NewtonAt<B, Cg<B::Vector>>>,
+    steps: ContactStepper<Forces, BackendNewton<B, Cg<B::Vector>>>,
     clock: Clock,
     pace: Pace,
     pub(crate) fixed: Fixed,
@@ -77,11 +77,11 @@ impl At {
     }
 }
 
-impl<B: Place<Real = f64>> Stepper<B> {
+impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     /// Creates the solver for the steps after `state`.
     ///
     /// # Errors
-    /// Errors of potentials, of preconditioners and of the place.
+    /// Errors of potentials, of preconditioners and of the backend.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { mut fixed, mut forces } = world;
         let pace = method.pace();
@@ -95,16 +95,18 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
         let constrained = method.obstacles == Obstacles::Constraints;
         let inverse = match constrained {
-            false => {
-                Follower::build(&mut f, &state.x, solver.recipe(&method.levels, rest.clone(), on, &clock))?
-            }
-            true => Follower::constant(Box::new(Identity)),
+            false => CachedPreconditioner::build(
+                &mut f,
+                &state.x,
+                solver.recipe(&method.levels, rest.clone(), on, &clock),
+            )?,
+            true => CachedPreconditioner::constant(Box::new(Identity)),
         };
 
         let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
         let inner = Stop { max_iterations: method.inner, check_every, ..Stop::relative(relative) };
         let newton = Newton::with(Cg::new(inner), Forcing::AsGiven);
-        let newton = NewtonAt::new(newton, inverse, on, state.x.len())?;
+        let newton = BackendNewton::new(newton, inverse, on, state.x.len())?;
         // A fixed number of iterations is spent on the positive definite Hessian, and not to find negative curvature.
         let newton = if method.fixed { newton } else { newton.projecting_on_demand() };
         let mut steps = ContactStepper::new(f, &fixed.masses, method.tolerance, newton, |forces| {
@@ -215,11 +217,11 @@ impl<B: Place<Real = f64>> Stepper<B> {
     /// Computes the next frame.
     ///
     /// # Errors
-    /// An error if new positions are not finite, if contacts cannot be detected, or if the place fails. The state,
+    /// An error if new positions are not finite, if contacts cannot be detected, or if the backend fails. The state,
     /// held vertices, solids and what obstacles hold are then those before the frame.
     pub(crate) fn frame(&mut self, state: &mut State) -> Result<Row, Failure> {
         let (start, frame, pace) = (Instant::now(), state.frame + 1, self.pace);
-        let waits = self.on.transfers().waits;
+        let synchronisations = self.on.transfers().synchronisations;
         let (mut next, mut row) = (State { frame, ..state.clone() }, Row::default());
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         let begun = state.begun;
@@ -239,8 +241,17 @@ impl<B: Place<Real = f64>> Stepper<B> {
         let now = self.fixed.row(&mut self.steps.f.potential, &next)?;
         *state = next;
         let Row { steps, converged, outer, inner, .. } = row;
-        let waits = self.on.transfers().waits - waits;
-        Ok(Row { steps, converged, outer, inner, waits, setup, solve: (seconds - setup).max(0.0), ..now })
+        let synchronisations = self.on.transfers().synchronisations - synchronisations;
+        Ok(Row {
+            steps,
+            converged,
+            outer,
+            inner,
+            synchronisations,
+            setup,
+            solve: (seconds - setup).max(0.0),
+            ..now
+        })
     }
 
     /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and

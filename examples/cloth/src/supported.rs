@@ -18,7 +18,7 @@
 //! Tamstorf, Jones & McCormick 2015, §8. The merit function: Nocedal & Wright 2006, §18.3.
 
 use coarsen::backend::SetupError;
-use coarsen::constraints::{Hold, Supports};
+use coarsen::constraints::{ContactState, Supports};
 use coarsen::elastic::ImplicitEuler;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::optimize::{Criterion, DescentOutcome, LineSearchFailure, Norm, node_weights};
@@ -210,13 +210,15 @@ impl Supported {
     /// The vertices that stick.
     fn stuck(&self) -> impl Iterator<Item = usize> {
         let all = 0..self.states.supports.len();
-        all.filter(|&k| self.states.supports.hold(k) == Hold::Stick).map(|k| self.states.supports.node(k))
+        all.filter(|&k| self.states.supports.state(k) == ContactState::Stick)
+            .map(|k| self.states.supports.node(k))
     }
 
     /// The vertices that obstacles hold.
     fn held(&self) -> impl Iterator<Item = usize> {
         let all = 0..self.states.supports.len();
-        all.filter(|&k| self.states.supports.hold(k) != Hold::Free).map(|k| self.states.supports.node(k))
+        all.filter(|&k| self.states.supports.state(k) != ContactState::Free)
+            .map(|k| self.states.supports.node(k))
     }
 
     /// The distance of a vertex from the nearest obstacle; 0 inside.
@@ -283,12 +285,12 @@ impl Supported {
     fn residual(&mut self, g: &[f64], drag: &[f64], x: &[f64], obstacles: &[Obstruction]) -> f64 {
         let mut rest: Vec<f64> = g.iter().zip(drag).map(|(g, d)| d - g).collect();
         for k in 0..self.states.supports.len() {
-            let (node, hold) = (self.states.supports.node(k), self.states.supports.hold(k));
+            let (node, state) = (self.states.supports.node(k), self.states.supports.state(k));
             let own = 3 * node..3 * node + 3;
-            match hold {
-                Hold::Free => {}
-                Hold::Stick => rest[own].fill(0.0),
-                Hold::Slide => {
+            match state {
+                ContactState::Free => {}
+                ContactState::Stick => rest[own].fill(0.0),
+                ContactState::Slide => {
                     let at = point(x, node);
                     let Some((obstacle, _)) = nearest(obstacles, at) else { continue };
                     let n = obstacle.shape.normal(at);
@@ -372,7 +374,7 @@ mod tests {
     /// For a solid whose distance has slopes below 1, places of vertices and (2) end on the surface but for terms of second
     /// order.
     #[test]
-    fn ways_to_approximate_distances_end_on_the_surface() {
+    fn projections_by_approximate_distances_end_on_the_surface() {
         let corners: Vec<[f64; 3]> = (0..8).map(|v| [0, 1, 2].map(|k| f64::from(v >> k & 1))).collect();
         let sides = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
         let triangles: Vec<[u32; 3]> =

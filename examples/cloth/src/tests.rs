@@ -211,7 +211,7 @@ fn the_wind_does_work() {
 
 /// The air takes the motion of a sheet that hangs, and without air it swings on.
 #[test]
-fn what_hangs_comes_to_rest_in_air() {
+fn a_hanging_sheet_comes_to_rest_in_air() {
     let folder = Folder::new("rest");
     let swing = |more: &[&str]| {
         let fixed = ["--vertices", "81", "--dt", "0.01", "--frames", "40", "--format", "none"];
@@ -428,7 +428,7 @@ fn scales_that_cannot_be_resolved_are_refused() {
 }
 
 #[test]
-fn arguments_without_meaning_are_refused() {
+fn arguments_out_of_range_are_refused() {
     let wrong = [
         &["--dt", "0.05"][..],
         &["--friction", "-0.1"],

@@ -81,7 +81,7 @@ pub(crate) struct Fixed {
     pub(crate) statue: Option<Arc<Statue>>,
     pub(crate) skin: f64,
     /// How solids press.
-    pub(crate) law: Pressing,
+    pub(crate) potential: Pressing,
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
@@ -157,7 +157,7 @@ pub(crate) fn solids(
 ) -> Result<(Vec<Pressed>, Vec<Rubbed>), SceneError> {
     let (mu, h) = (options.cloth.friction, options.method.dt);
     let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
-    let barrier = matches!(fixed.law, Pressing::Barrier(_));
+    let barrier = matches!(fixed.potential, Pressing::Barrier(_));
     let (mut edges, mut rest) = (Vec::new(), Vec::new());
     if barrier {
         rest = fixed.nodes.gather(&fixed.positions);
@@ -171,7 +171,7 @@ pub(crate) fn solids(
         // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
         let round = fixed.start.get(index).is_some_and(|(solid, _)| solid.radius().is_some());
         let make = |shape: Box<dyn Shape>| {
-            let obstacle = Obstacle::with_law(nodes, shape, fixed.law)?;
+            let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential)?;
             if barrier && round { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
         };
         let fault = |source| SceneError::Obstacle { index, source };
@@ -208,7 +208,7 @@ impl Fixed {
         let constrained = options.method.obstacles == Obstacles::Constraints;
         let lift = if constrained { LIFT * thickness } else { 0.0 };
         let skin = if constrained { thickness - lift } else { FLOOR * thickness };
-        let law = match constrained {
+        let potential = match constrained {
             true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
             false => barrier(thickness - skin, contact_stiffness(options)),
         };
@@ -257,7 +257,7 @@ impl Fixed {
             spins,
             statue,
             skin,
-            law,
+            potential,
             lift,
             blocks,
             frictions,
@@ -273,8 +273,8 @@ impl Fixed {
         let [_, (longest, _)] = sheet.edges();
         let skin = self.thickness;
         self.start.iter_mut().for_each(|(solid, grown)| *grown = skin + sag(solid, longest));
-        let law = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
-        Self { skin, law, ..self }
+        let potential = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
+        Self { skin, potential, ..self }
     }
 
     /// The solids at a time, each grown as its contact is, and the statue; or bare and without it, since its triangles
@@ -398,7 +398,7 @@ impl Fixed {
             let on = |block: &Block| block.distance(**p) < 1e-3 * block.skin;
             obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
         };
-        let touching = match self.law {
+        let touching = match self.potential {
             Pressing::Barrier(_) => obstacles.iter().map(|part| part.penetration(&state.x).contacts).sum(),
             Pressing::Penalty(_) => points.iter().filter(touches).count(),
         };

@@ -41,7 +41,7 @@ use examples_render::Animation;
 use examples_run::arguments::parse;
 
 use fem::Heat;
-use options::{Options, Place};
+use options::{BackendOption, Options};
 use scene::{COLD, HOT, Scene};
 
 /// A line of the table.
@@ -104,10 +104,10 @@ fn main() -> ExitCode {
     };
     // The library does not start threads: run everything inside one pool.
     let done = threads(options.threads, || match options.backend {
-        Place::Named(choice) => {
+        BackendOption::Named(choice) => {
             AnyBackend::choose(choice).map_err(Box::from).and_then(|on| run(on, &options))
         }
-        Place::Mixed => run(Cpu::mixed(), &options),
+        BackendOption::Mixed => run(Cpu::mixed(), &options),
     });
     let done = done.map_err(Box::from).flatten();
     match done.and_then(|rows| match options.steady {

@@ -38,19 +38,19 @@ pub(crate) struct Options {
     pub(crate) threads: usize,
     /// Backend of the solves: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
-    pub(crate) backend: Place,
+    pub(crate) backend: BackendOption,
 }
 
 /// The available backends.
 #[derive(Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum BackendOption {
     /// A backend selected by name.
     Named(BackendChoice),
     /// Vectors in f64, matrices in f32.
     Mixed,
 }
 
-impl FromStr for Place {
+impl FromStr for BackendOption {
     type Err = Unavailable;
 
     fn from_str(text: &str) -> Result<Self, Unavailable> {

@@ -217,7 +217,7 @@ fn real_meshes_conduct() {
 }
 
 #[test]
-fn arguments_without_meaning_are_refused() {
+fn arguments_out_of_range_are_refused() {
     let wrong = [["--dt", "0"], ["--dt", "inf"], ["--beta", "nan"], ["--grid", "0"], ["--grid", "70000"]];
     for [name, value] in wrong {
         assert!(Options::try_parse_from(["heat", name, value]).is_err(), "{name} {value}");

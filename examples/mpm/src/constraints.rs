@@ -13,7 +13,7 @@ use crate::shape::Pose;
 
 /// The motion of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Hold {
+pub enum NodeConstraint {
     /// All directions are free.
     Free,
     /// Some directions are free: Δv = S z + `given`.
@@ -49,7 +49,7 @@ pub struct Grip {
 #[derive(Clone, Debug, Default)]
 pub struct Constraints {
     /// The motion of each node.
-    pub holds: Vec<Hold>,
+    pub by_node: Vec<NodeConstraint>,
     /// The nodes with unknowns, layer by layer along the longest axis, and in their order in a layer.
     pub free: Vec<u32>,
     /// The number of each node among those; [`NONE`] for a fixed node.
@@ -75,7 +75,7 @@ impl Constraints {
             let pose = |time| obstacle.collider.pose(time);
             moved.push(Moved { obstacle, before: pose(time), after: pose(time + dt) });
         }
-        let mut met = vec![(Hold::Free, None); nodes.len()];
+        let mut met = vec![(NodeConstraint::Free, None); nodes.len()];
         let leaf = |(positions, (velocities, met)): (&[[f64; 3]], (&[[f64; 3]], &mut [Met]))| {
             for ((x, v), met) in positions.iter().zip(velocities).zip(met) {
                 *met = meet(&moved, *x, *v, dt, gravity);
@@ -86,14 +86,16 @@ impl Constraints {
         parallel::each(data, 1024, many, &leaf);
         let grip = |(node, (_, rough)): (u32, &Met)| rough.map(|grip| Grip { node, ..grip });
         let grips = (0..).zip(&met).filter_map(grip).collect();
-        let holds: Vec<Hold> = met.into_iter().map(|(hold, _)| hold).collect();
-        let moves = |(node, hold): (u32, &Hold)| (!matches!(hold, Hold::Fixed(_))).then_some(node);
-        let mut free: Vec<u32> = (0..).zip(&holds).filter_map(moves).collect();
+        let by_node: Vec<NodeConstraint> = met.into_iter().map(|(constraint, _)| constraint).collect();
+        let moves = |(node, constraint): (u32, &NodeConstraint)| {
+            (!matches!(constraint, NodeConstraint::Fixed(_))).then_some(node)
+        };
+        let mut free: Vec<u32> = (0..).zip(&by_node).filter_map(moves).collect();
         in_layers(&mut free, &nodes.positions);
-        let mut slot = vec![NONE; holds.len()];
+        let mut slot = vec![NONE; by_node.len()];
         (0..).zip(&free).for_each(|(number, &node)| slot[node as usize] = number);
-        let slips = holds.iter().any(|hold| matches!(hold, Hold::Slip { .. }));
-        Self { holds, free, slot, slips, grips }
+        let slips = by_node.iter().any(|constraint| matches!(constraint, NodeConstraint::Slip { .. }));
+        Self { by_node, free, slot, slips, grips }
     }
 
     /// The places among the unknowns of some nodes; [`NONE`] where there is no node, or a fixed one.
@@ -146,25 +148,25 @@ fn share(n: [f64; 3], k: [f64; 3]) -> [f64; 3] {
 }
 
 /// The motion of a node, and its grip if it slips on a collider with friction.
-type Met = (Hold, Option<Grip>);
+type Met = (NodeConstraint, Option<Grip>);
 
 /// The motion that colliders prescribe at a node, and the grip on the first collider with friction among those that hold
 /// it. The grip has no number of a node yet.
 fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3]) -> Met {
-    let (mut hold, mut grip, mut first) = (Hold::Free, None::<Grip>, None::<[f64; 3]>);
+    let (mut constraint, mut grip, mut first) = (NodeConstraint::Free, None::<Grip>, None::<[f64; 3]>);
     for moved in moved {
         let collider = &moved.obstacle.collider;
         let Some((velocity, normal)) = moved.touch(x, dt) else { continue };
         if collider.kind == Kind::Sticky {
-            return (Hold::Fixed(velocity), None);
+            return (NodeConstraint::Fixed(velocity), None);
         }
         let normal = normal();
         let leaves: f64 = (0..3).map(|k| (v[k] + dt * gravity[k] - velocity[k]) * normal[k]).sum();
         if collider.kind == Kind::Separating && leaves > 0.0 {
             continue;
         }
-        let (mut free, mut given) = match hold {
-            Hold::Slip { free, given } => (free, given),
+        let (mut free, mut given) = match constraint {
+            NodeConstraint::Slip { free, given } => (free, given),
             _ => (IDENTITY, [0.0; 3]),
         };
         // Only the part of the normal that no earlier collider holds.
@@ -180,7 +182,7 @@ fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3
             given[i] += jump * n[i];
             (0..3).for_each(|j| free[i][j] -= n[i] * n[j]);
         }
-        hold = Hold::Slip { free, given };
+        constraint = NodeConstraint::Slip { free, given };
         let friction = collider.friction;
         if friction > 0.0 && grip.is_none() {
             let share = first.map_or(normal, |other| share(normal, other));
@@ -191,8 +193,8 @@ fn meet(moved: &[Moved<'_>], x: [f64; 3], v: [f64; 3], dt: f64, gravity: [f64; 3
         first = first.or(Some(normal));
         let left = free[0][0] + free[1][1] + free[2][2];
         if left < 0.5 {
-            return (Hold::Fixed(std::array::from_fn(|k| v[k] + given[k])), None);
+            return (NodeConstraint::Fixed(std::array::from_fn(|k| v[k] + given[k])), None);
         }
     }
-    (hold, grip)
+    (constraint, grip)
 }

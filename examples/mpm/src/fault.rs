@@ -1,7 +1,7 @@
 //! Errors of scenes, options, steps and states.
 
 use coarsen::contact::ContactError;
-use coarsen::follow::Driver;
+use coarsen::descent::Driver;
 use coarsen::optimize::DescentError;
 use coarsen::sparse::SparseError;
 use examples_run::Failure;

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 struct Run(Options);
 
 impl Program for Run {
-    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure> {
         let rows = run(on, &self.0)?;
         let sum = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
         let [count, converged] = [sum(|row| row.steps), sum(|row| row.converged)];
@@ -70,7 +70,10 @@ impl Program for Run {
 ///
 /// # Errors
 /// Those of `mpm::fault`, of files, of solvers and of the backend.
-pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
+    on: B,
+    options: &Options,
+) -> Result<Vec<Row>, Failure> {
     // 1. A scene, filled with particles.
     let Options { choice, stiff, seed, data, method, .. } = options;
     method.check()?;
@@ -131,14 +134,14 @@ pub(crate) fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Re
 }
 
 /// A scene, the method of its steps, and how frames are drawn.
-struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     options: &'a Options,
     pictures: Pictures,
     start: Vec<Particle>,
     stepper: Stepper<'a, B>,
 }
 
-impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 

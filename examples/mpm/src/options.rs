@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
-use coarsen::follow::Driver;
-use examples_run::arguments::{Place, at_least_one, positive};
+use coarsen::descent::Driver;
+use examples_run::arguments::{BackendOption, at_least_one, positive};
 use examples_scene::fields;
 use examples_scene::options::Choice;
 
@@ -122,7 +122,7 @@ pub struct Method {
     pub checkpoint: usize,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
-    pub backend: Place,
+    pub backend: BackendOption,
 }
 
 // The name of the chosen backend is a field of its own.

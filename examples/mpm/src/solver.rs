@@ -8,10 +8,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use coarsen::Objective;
-use coarsen::follow::{Driver, Needs, TimeStepper, UnknownDriver};
+use coarsen::descent::{Driver, Needs, TimeStepper, UnknownDriver};
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::optimize::{Criterion, DescentOutcome, DescentReport};
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use examples_run::Failure;
 use examples_scene::{Field, Fingerprint};
 
@@ -115,14 +115,14 @@ impl Solved {
 }
 
 /// A solver with its vectors, kept between the steps.
-pub struct Minimizer<B: Place<Real = f64>> {
+pub struct Minimizer<B: SchwarzBackend<Real = f64>> {
     on: B,
     method: Method,
     /// The drivers that have run.
     steppers: Vec<TimeStepper<B>>,
 }
 
-impl<B: Place<Real = f64>> Minimizer<B> {
+impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
     /// Returns the solver of a method on a backend.
     pub fn new(method: &Method, on: B) -> Self {
         Self { on, method: method.clone(), steppers: Vec::new() }

@@ -13,7 +13,7 @@
 use std::time::Instant;
 
 use coarsen::optimize::DescentOutcome;
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use examples_run::Failure;
 
 use crate::collider::Obstacle;
@@ -68,7 +68,7 @@ impl Begun {
 }
 
 /// A scene and the method for its steps. The solver and the memory of a step are kept from step to step.
-pub struct Stepper<'a, B: Place<Real = f64>> {
+pub struct Stepper<'a, B: SchwarzBackend<Real = f64>> {
     /// The scene.
     pub setting: &'a Setting,
     /// Its colliders.
@@ -85,7 +85,7 @@ pub struct Stepper<'a, B: Place<Real = f64>> {
     pub memory: Memory,
 }
 
-impl<B: Place<Real = f64>> Stepper<'_, B> {
+impl<B: SchwarzBackend<Real = f64>> Stepper<'_, B> {
     /// Computes the next frame.
     ///
     /// # Errors

@@ -180,7 +180,7 @@ fn fields_stand_on_their_first_row() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_named() {
+fn drawings_with_bad_values_are_refused() {
     let drawing = small();
     let mesh = |values: &[f64], t: [u32; 3]| drawing.mesh(&SQUARE, &[t], values).unwrap_err();
     assert_eq!(mesh(&[0.0; 3], [0, 1, 2]), PictureError::Values { expected: 4, found: 3 });

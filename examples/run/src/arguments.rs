@@ -13,7 +13,7 @@ use crate::Failure;
 
 /// The available backends.
 #[derive(Clone, Copy, Debug)]
-pub enum Place {
+pub enum BackendOption {
     /// The CPU in f64.
     Cpu,
     /// Vectors in f64, matrices in f32.
@@ -25,19 +25,19 @@ pub enum Place {
 /// A name that no backend has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no backend `{name}`; use auto, cpu, mixed, opencl, or opencl:N for device N of the list")]
-pub struct UnknownPlace {
+pub struct UnknownBackend {
     /// The name.
     pub name: String,
 }
 
-impl FromStr for Place {
-    type Err = UnknownPlace;
+impl FromStr for BackendOption {
+    type Err = UnknownBackend;
 
-    fn from_str(name: &str) -> Result<Self, UnknownPlace> {
+    fn from_str(name: &str) -> Result<Self, UnknownBackend> {
         match name {
             "cpu" => Ok(Self::Cpu),
             "mixed" => Ok(Self::Mixed),
-            _ => name.parse().map(Self::Named).map_err(|_| UnknownPlace { name: name.to_owned() }),
+            _ => name.parse().map(Self::Named).map_err(|_| UnknownBackend { name: name.to_owned() }),
         }
     }
 }
@@ -48,7 +48,7 @@ pub trait Program: Send {
     ///
     /// # Errors
     /// Whatever fails.
-    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure>;
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure>;
 }
 
 /// Frames or steps that ended at a limit before they met the tolerance. All files are written.
@@ -116,12 +116,14 @@ pub fn usage(told: &clap::Error) -> u8 {
 }
 
 /// Runs a program on a backend, in one pool of threads (0: one per core), prints its error, and returns [`exit_code`].
-pub fn launch(count: usize, place: Place, program: impl Program) -> ExitCode {
+pub fn launch(count: usize, backend: BackendOption, program: impl Program) -> ExitCode {
     // The library does not start threads: run everything inside one pool.
-    let done = threads(count, || match place {
-        Place::Cpu => program.run(Cpu::new()),
-        Place::Mixed => program.run(Cpu::mixed()),
-        Place::Named(choice) => AnyBackend::choose(choice).map_err(Box::from).and_then(|on| program.run(on)),
+    let done = threads(count, || match backend {
+        BackendOption::Cpu => program.run(Cpu::new()),
+        BackendOption::Mixed => program.run(Cpu::mixed()),
+        BackendOption::Named(choice) => {
+            AnyBackend::choose(choice).map_err(Box::from).and_then(|on| program.run(on))
+        }
     });
     match done.map_err(Box::from).flatten() {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,10 +1,10 @@
 //! A factor for as long as there is one.
 
 use coarsen::backend::{SetupError, Update};
+use coarsen::descent::Built;
 use coarsen::direct::{Direct, Method};
-use coarsen::follow::Built;
 use coarsen::prelude::*;
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use coarsen::{Dot, Vector};
 
 /// A Cholesky factor, and from the first matrix that has none, smoothed aggregation.
@@ -12,13 +12,13 @@ use coarsen::{Dot, Vector};
 /// Contact that is 1e14 times as stiff as inertia leaves a factor no correct digit along soft directions, which conjugate
 /// gradients find, or no positive pivot. The hierarchy then stays until the solver is built again, at the next checkpoint,
 /// and the reason is printed.
-pub(crate) struct FactorOr<B: Place<Real = f64>> {
+pub(crate) struct FactorOr<B: SchwarzBackend<Real = f64>> {
     inner: Built<B::Vector>,
     is_factor: bool,
     on: B,
 }
 
-impl<B: Place<Real = f64>> FactorOr<B> {
+impl<B: SchwarzBackend<Real = f64>> FactorOr<B> {
     /// Factors the matrix of a system, or builds the hierarchy.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl<B: Place<Real = f64>> FactorOr<B> {
     }
 }
 
-fn hierarchy<B: Place<Real = f64>>(
+fn hierarchy<B: SchwarzBackend<Real = f64>>(
     system: System<'_, f64>,
     on: &B,
     refused: &SetupError,
@@ -63,7 +63,7 @@ fn hierarchy<B: Place<Real = f64>>(
     Ok(Box::new(smoothed_aggregation().build_from(system, on)?))
 }
 
-impl<B: Place<Real = f64>> Preconditioner<B::Vector> for FactorOr<B> {
+impl<B: SchwarzBackend<Real = f64>> Preconditioner<B::Vector> for FactorOr<B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.inner.apply(r, z);
     }
@@ -81,7 +81,7 @@ impl<B: Place<Real = f64>> Preconditioner<B::Vector> for FactorOr<B> {
     }
 }
 
-impl<B: Place<Real = f64>> Update<f64> for FactorOr<B> {
+impl<B: SchwarzBackend<Real = f64>> Update<f64> for FactorOr<B> {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
         let updated = self.inner.update_from(system);
         self.or_else(updated, system)
@@ -101,7 +101,7 @@ mod tests {
 
     /// An indefinite matrix with positive diagonal blocks has no Cholesky factor, but a hierarchy.
     #[test]
-    fn a_hierarchy_follows_where_there_is_no_factor() {
+    fn a_hierarchy_replaces_a_factor_that_fails() {
         let p = cloth(12, 0.01).unwrap();
         let n = p.matrix.shape().0;
         let mut m = FactorOr::build(p.system(), &Cpu::new()).unwrap();

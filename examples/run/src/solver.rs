@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use coarsen::auto::{Method, Precond};
 use coarsen::backend::{SetupError, Update};
-use coarsen::follow::Built;
+use coarsen::descent::Built;
 use coarsen::prelude::*;
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use coarsen::{Dot, Vector};
 
 use crate::factor_or::FactorOr;
@@ -105,7 +105,7 @@ impl Solver {
     }
 
     /// Returns the function that builds the preconditioner; `rest` has the rest positions.
-    pub fn recipe<B: Place<Real = f64>>(
+    pub fn recipe<B: SchwarzBackend<Real = f64>>(
         self,
         levels: &[usize],
         rest: Arc<[[f64; 3]]>,
@@ -129,7 +129,7 @@ fn timed<V: Vector>(
     })
 }
 
-fn build<B: Place<Real = f64>>(
+fn build<B: SchwarzBackend<Real = f64>>(
     solver: Solver,
     levels: &[usize],
     rest: &Arc<[[f64; 3]]>,
@@ -181,7 +181,7 @@ pub fn choose(system: System<'_, f64>) -> Result<Solver, SetupError> {
     })
 }
 
-/// The same preconditioners for vectors on the host, which are copied to the place and back.
+/// The same preconditioners for vectors on the host, which are copied to the backend and back.
 pub fn copied<B: Backend<Real = f64>>(mut recipe: Recipe<B::Vector>, on: &B) -> Recipe<Vec<f64>> {
     let on = on.clone();
     Box::new(move |system| {
@@ -191,7 +191,7 @@ pub fn copied<B: Backend<Real = f64>>(mut recipe: Recipe<B::Vector>, on: &B) -> 
     })
 }
 
-/// A preconditioner on a backend, for vectors on the host. If the place fails, z is NaN, which ends a descent.
+/// A preconditioner on a backend, for vectors on the host. If the backend fails, z is NaN, which ends a descent.
 struct Copied<B: Backend> {
     on: B,
     inner: Built<B::Vector>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::AnyError;
-use coarsen::elastic::{BodyError, Curvature, Energy, Potential, Touching};
+use coarsen::elastic::{BodyError, ContactHessian, Curvature, Energy, Potential};
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::sparse::Pattern;
 
@@ -96,7 +96,7 @@ impl Potential for Bodies {
         most
     }
 
-    fn add_contacts(&mut self, _: &[f64], _: Curvature, _: &mut Touching) {}
+    fn add_contacts(&mut self, _: &[f64], _: Curvature, _: &mut ContactHessian) {}
 
     fn renew(&mut self, _: &[f64]) -> Result<bool, BodyError> {
         Ok(false)

@@ -1,6 +1,6 @@
 //! Simulates soft bodies and cloth. Copy this example to start your own.
 //!
-//! A time step minimises the sum of inertia (`step.rs`), elastic energies (`material.rs`), pins (`holds.rs`),
+//! A time step minimises the sum of inertia (`step.rs`), elastic energies (`material.rs`), pins (`timed_attachments.rs`),
 //! obstacles and contact (`part.rs`). The minimiser is a descent method with any preconditioner
 //! (`examples/run`). Scenes are files (`examples/scene`): five are built in (`scenes/*.toml`), others are read.
 //!
@@ -39,7 +39,6 @@
 //! ```
 
 mod bodies;
-mod holds;
 mod material;
 mod meshes;
 mod options;
@@ -51,6 +50,7 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod timed_attachments;
 
 use std::process::ExitCode;
 
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 impl Program for &Options {
-    fn run<B: schwarz::Place<Real = f64>>(self, on: B) -> Result<(), Failure> {
+    fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure> {
         let rows = run(on, self)?;
         let failed = rows.iter().filter(|row| row.frame > 0 && row.outcome != "converged").count();
         let cure = "more --iterations or --inner, or a smaller --dt";
@@ -88,7 +88,7 @@ impl Program for &Options {
 }
 
 /// A scene, the solver of its steps, and how frames are drawn.
-struct Simulation<'a, B: schwarz::Place<Real = f64>> {
+struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     on: B,
     options: &'a Options,
     setting: Setting,
@@ -101,7 +101,7 @@ struct Simulation<'a, B: schwarz::Place<Real = f64>> {
     stepper: Option<Stepper>,
 }
 
-fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
+fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Failure> {
     // 1. A scene: bodies, attachments, obstacles.
     options.method.solver.check(&options.method.levels)?;
     let setting = Setting::of(options)?;
@@ -141,7 +141,7 @@ fn run<B: schwarz::Place<Real = f64>>(on: B, options: &Options) -> Result<Vec<Ro
     .run(&mut simulation)
 }
 
-impl<B: schwarz::Place<Real = f64>> Simulation<'_, B> {
+impl<B: schwarz::SchwarzBackend<Real = f64>> Simulation<'_, B> {
     fn world(&mut self) -> Result<World, Failure> {
         Ok(self
             .world
@@ -150,7 +150,7 @@ impl<B: schwarz::Place<Real = f64>> Simulation<'_, B> {
     }
 }
 
-impl<B: schwarz::Place<Real = f64>> Frames for Simulation<'_, B> {
+impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
     type State = State;
     type Row = Row;
 

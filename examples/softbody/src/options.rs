@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
-use examples_run::arguments::{Place, at_least_one, not_negative, positive};
+use examples_run::arguments::{BackendOption, at_least_one, not_negative, positive};
 use examples_run::files::Format;
 use examples_run::solver::Solver;
 use examples_scene::fields;
@@ -141,7 +141,7 @@ pub(crate) struct Method {
     pub(crate) contact: Contact,
     /// Backend: auto, cpu, mixed (the CPU in f64 over f32), opencl, opencl:N.
     #[arg(long, default_value = "cpu")]
-    pub(crate) backend: Place,
+    pub(crate) backend: BackendOption,
 }
 
 // The name of the chosen backend is a field of its own.

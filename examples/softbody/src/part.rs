@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::elastic::{
-    Attachments, Barrier, BodyError, Curvature, Energy, Plus, Potential, Total, Touching,
+    Attachments, Barrier, BodyError, ContactHessian, Curvature, Energy, Plus, Potential, Total,
 };
 use coarsen::sparse::Pattern;
 use coarsen_contact::{
@@ -21,7 +21,7 @@ pub(crate) enum Part {
     /// Contact of nodes with an obstacle, by a penalty.
     Obstacle(Obstacle<Box<dyn Shape>>),
     /// The same, by a barrier; of edges too.
-    Fence(Obstacle<Box<dyn Shape>, Barrier>),
+    BarrierObstacle(Obstacle<Box<dyn Shape>, Barrier>),
     /// Friction with an obstacle, which is no energy of the scene.
     Friction(Box<dyn Potential>),
     /// Contact of bodies of tetrahedra with each other and with themselves, by a penalty, and their friction.
@@ -82,7 +82,7 @@ impl Part {
             depths.contacts += match part {
                 Self::Bodies(_) | Self::Pins(_) | Self::Friction(_) => 0,
                 Self::Obstacle(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
-                Self::Fence(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
+                Self::BarrierObstacle(obstacle) => deeper(&mut depths.obstacles, obstacle.penetration(x)),
                 Self::Contact(contact) => deeper(&mut depths.bodies, contact.first.penetration(x)),
                 Self::Surface(surface) => {
                     let found = surface.penetration(x)?;
@@ -124,7 +124,7 @@ impl Part {
             Self::Bodies(part) => part,
             Self::Pins(part) => part,
             Self::Obstacle(part) => part,
-            Self::Fence(part) => part,
+            Self::BarrierObstacle(part) => part,
             Self::Friction(part) => &**part,
             Self::Contact(part) => &**part,
             Self::Surface(part) => &part.contact,
@@ -136,7 +136,7 @@ impl Part {
             Self::Bodies(part) => part,
             Self::Pins(part) => part,
             Self::Obstacle(part) => part,
-            Self::Fence(part) => part,
+            Self::BarrierObstacle(part) => part,
             Self::Friction(part) => &mut **part,
             Self::Contact(part) => &mut **part,
             Self::Surface(part) => &mut part.contact,
@@ -165,7 +165,7 @@ impl Potential for Part {
         self.any_mut().add_hessian(x, curvature, values);
     }
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         self.any_mut().add_contacts(x, curvature, contacts);
     }
 

@@ -14,8 +14,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use coarsen::backend::Matrix;
-use coarsen::elastic::{Curvature, Potential, Touching};
-use coarsen::follow::Built;
+use coarsen::descent::Built;
+use coarsen::elastic::{ContactHessian, Curvature, Potential};
 use coarsen::optimize::{DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
@@ -32,7 +32,7 @@ pub(crate) struct Projective<B: Backend> {
     /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
     system: Option<OwnedSystem<f64>>,
-    touching: Touching,
+    touching: ContactHessian,
     /// Storage for the next set of contacts.
     spare: Option<Contacts<f64>>,
     global: Option<Global<B>>,
@@ -69,7 +69,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
             inner: Cg::new(stop),
             stale,
             system: None,
-            touching: Touching::default(),
+            touching: ContactHessian::default(),
             spare: None,
             global: None,
             vectors: None,

@@ -30,7 +30,7 @@ impl State {
         Self {
             x: world.positions.as_flattened().to_vec(),
             v: world.velocities.as_flattened().to_vec(),
-            anchors: vec![Vec::new(); world.holds.len()],
+            anchors: vec![Vec::new(); world.timed_attachments.len()],
             ..Self::default()
         }
     }

@@ -24,23 +24,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen::ContactStepper;
+use coarsen::descent::{BackendNewton, CachedPreconditioner, refreshed};
 use coarsen::elastic::{Attachments, ImplicitEuler, Potential, Total};
-use coarsen::follow::{Follower, NewtonAt, following};
 use coarsen::optimize::{AcceleratedGradient, Beta, Direction, Forcing, NonlinearCg};
 use coarsen::prelude::*;
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::SystemAt;
 use examples_run::Failure;
 use examples_run::frames::Failed;
 use examples_run::solver::{Clock, Recipe, Solver, choose, copied};
 
-use crate::holds::Holds;
 use crate::options::{Integrator, Method};
 use crate::part::Part;
 use crate::projective::Projective;
 use crate::rows::Row;
 use crate::scene::World;
 use crate::state::State;
+use crate::timed_attachments::TimedAttachments;
 
 /// The objective of a step.
 pub(crate) type Step = ImplicitEuler<Total<Part>>;
@@ -63,7 +63,7 @@ const GLOBAL: f64 = 0.1;
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper {
     steps: ContactStepper<Total<Part>, Rule>,
-    holds: Holds,
+    timed_attachments: TimedAttachments,
     /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
     clock: Clock,
@@ -79,18 +79,18 @@ impl Stepper {
     ///
     /// # Errors
     /// Errors of potentials, of preconditioners and of the place.
-    pub(crate) fn new<B: Place<Real = f64>>(
+    pub(crate) fn new<B: SchwarzBackend<Real = f64>>(
         world: World,
         state: &State,
         method: &Method,
         on: &B,
     ) -> Result<Self, Failure> {
-        let World { positions, masses, holds, forces, gravity, .. } = world;
+        let World { positions, masses, timed_attachments, forces, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
         let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
-        let mut holds = Holds::new(holds);
+        let mut timed_attachments = TimedAttachments::new(timed_attachments);
         let mut anchors = state.anchors.clone(); // those of the next frame, which `step` finds again
-        holds.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
+        timed_attachments.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
 
         let start = Instant::now();
         let solver = match method.solver {
@@ -115,7 +115,7 @@ impl Stepper {
             _ => Refresh::AtStart,
         };
         let built = (choice + clock.take()).as_secs_f64();
-        Ok(Self { steps, holds, stale, clock, built, masses, gravity })
+        Ok(Self { steps, timed_attachments, stale, clock, built, masses, gravity })
     }
 
     /// Computes the next frame.
@@ -124,11 +124,11 @@ impl Stepper {
     /// An error if the new positions are not finite, if contacts cannot be detected, or if the place fails. The state
     /// is then that before the step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
-        let Self { steps, holds, .. } = self;
+        let Self { steps, timed_attachments, .. } = self;
         let (start, h, frame) = (Instant::now(), steps.f.step(), state.frame + 1);
         let pins = pins(&mut steps.f.potential);
         let mut anchors = state.anchors.clone();
-        let changed = holds.set(frame, h, &state.x, &mut anchors, pins)?; // 1
+        let changed = timed_attachments.set(frame, h, &state.x, &mut anchors, pins)?; // 1
         if changed {
             self.stale.set(true);
         }
@@ -149,9 +149,9 @@ impl Stepper {
         state.work += if changed {
             moved
         } else {
-            holds.set(frame - 1, h, &state.x, &mut anchors, pins)?;
+            timed_attachments.set(frame - 1, h, &state.x, &mut anchors, pins)?;
             let before = pins.energy(&state.x).value;
-            holds.set(frame, h, &state.x, &mut anchors, pins)?;
+            timed_attachments.set(frame, h, &state.x, &mut anchors, pins)?;
             0.5 * (moved + pinned - before)
         };
         (state.pinned, state.anchors) = (pinned, anchors);
@@ -173,7 +173,7 @@ fn pins(forces: &mut Total<Part>) -> &mut Attachments {
 }
 
 /// Creates the descent direction, with the preconditioner that it needs on the backend.
-fn rule<B: Place<Real = f64>>(
+fn rule<B: SchwarzBackend<Real = f64>>(
     f: &mut Step,
     method: &Method,
     recipe: Recipe<B::Vector>,
@@ -185,16 +185,16 @@ fn rule<B: Place<Real = f64>>(
     Ok(match method.integrator {
         Integrator::Pd => Box::new(Projective::new(on, f, x, recipe, inner(GLOBAL), stale)?),
         Integrator::Newton => {
-            let inverse = Follower::build(f, x, recipe)?;
+            let inverse = CachedPreconditioner::build(f, x, recipe)?;
             let newton = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
-            Box::new(NewtonAt::new(newton, inverse, on, x.len())?.projecting_on_demand())
+            Box::new(BackendNewton::new(newton, inverse, on, x.len())?.projecting_on_demand())
         }
         other => {
-            let inverse = Follower::build(f, x, copied(recipe, on))?;
+            let inverse = CachedPreconditioner::build(f, x, copied(recipe, on))?;
             match other {
-                Integrator::Lbfgs => Box::new(following(Lbfgs::new(WINDOW, inverse))),
-                Integrator::Ncg => Box::new(following(NonlinearCg::new(Beta::DaiKou, inverse))),
-                _ => Box::new(following(AcceleratedGradient::new(RADIUS, inverse))),
+                Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse))),
+                Integrator::Ncg => Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, inverse))),
+                _ => Box::new(refreshed(AcceleratedGradient::new(RADIUS, inverse))),
             }
         }
     })

@@ -270,7 +270,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn what_cannot_continue_is_refused_and_kept() {
+fn checkpoints_of_another_run_are_refused_and_kept() {
     let folder = Folder::new("refused");
     let fixed = ["--mesh", "bar:1", "--frames", "4", "--width", "32", "--checkpoint", "2"];
     let resume = |more: &[&str]| folder.run(&[&fixed[..], &["--resume"], more].concat()).unwrap_err();
@@ -435,7 +435,7 @@ fn faults_of_meshes_are_named() {
 }
 
 #[test]
-fn arguments_without_meaning_are_refused() {
+fn arguments_out_of_range_are_refused() {
     let wrong = [
         ["--dt", "0"],
         ["--young", "nan"],
@@ -474,7 +474,7 @@ fn meshes_of_the_test_data_are_read() {
 
 /// With matrices in f32 the iterations may differ, but the result is the same.
 #[test]
-fn places_agree() {
+fn backends_agree() {
     let folder = Folder::new("places");
     let fixed = ["--mesh", "bar:2", "--frames", "2", "--width", "0", "--tolerance", "1e-5"];
     folder.run(&fixed).unwrap();

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::mutant::{CRATES, Mutant};
 use crate::refuse::{Files, Refused};
-use crate::{files, place, schema};
+use crate::{edit, files, schema};
 
 /// Packages whose tests are run on mutants, in addition to the tests of the crates of the sample.
 const JUDGES: [&str; 7] = [
@@ -217,7 +217,7 @@ fn mutate(
     for (file, source) in sources {
         let viable = |m: &&Mutant| &m.file == file && !left_out.unviable.contains(&m.number);
         let of_file: Vec<&Mutant> = mutants.iter().filter(viable).collect();
-        let (edits, without) = place::edits(file, source, &of_file)?;
+        let (edits, without) = edit::edits(file, source, &of_file)?;
         left_out.alone.extend(without);
         let (mut text, marks) = schema::render(source, edits);
         if let Some(name) = CRATES.iter().find(|name| *file == format!("crates/{name}/src/lib.rs")) {

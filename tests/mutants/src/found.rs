@@ -13,7 +13,7 @@ use crate::lines::Lines;
 pub(crate) struct Found {
     pub(crate) lines: Lines,
     /// Operators and their operands, by the byte of the operator.
-    pub(crate) expressions: HashMap<usize, Place>,
+    pub(crate) expressions: HashMap<usize, Expression>,
     /// Match arms without a guard, and the ends of their patterns.
     pub(crate) arms: HashMap<usize, usize>,
     pub(crate) guards: HashSet<usize>,
@@ -26,7 +26,7 @@ pub(crate) struct Found {
 }
 
 /// An operator and its operands.
-pub(crate) enum Place {
+pub(crate) enum Expression {
     Binary { whole: Range<usize>, left: Range<usize>, right: Range<usize>, assigns: bool },
     Unary { whole: Range<usize>, operand: Range<usize> },
 }
@@ -111,21 +111,22 @@ impl Visit<'_> for Found {
 
     fn visit_expr_binary(&mut self, e: &ExprBinary) {
         if !(self.constant || has_let(&e.left) || has_let(&e.right)) {
-            let place = Place::Binary {
+            let expression = Expression::Binary {
                 whole: self.lines.range(e),
                 left: self.lines.range(&e.left),
                 right: self.lines.range(&e.right),
                 assigns: assigns(&e.op),
             };
-            self.expressions.insert(self.lines.range(&e.op).start, place);
+            self.expressions.insert(self.lines.range(&e.op).start, expression);
         }
         visit::visit_expr_binary(self, e);
     }
 
     fn visit_expr_unary(&mut self, e: &ExprUnary) {
         if !self.constant {
-            let place = Place::Unary { whole: self.lines.range(e), operand: self.lines.range(&e.expr) };
-            self.expressions.insert(self.lines.range(&e.op).start, place);
+            let expression =
+                Expression::Unary { whole: self.lines.range(e), operand: self.lines.range(&e.expr) };
+            self.expressions.insert(self.lines.range(&e.op).start, expression);
         }
         visit::visit_expr_unary(self, e);
     }

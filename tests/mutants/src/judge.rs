@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_no_time_out() {
+    fn a_failure_is_not_a_time_out() {
         let sh = |script| run(Command::new("sh").args(["-c", script]), Duration::from_millis(500));
         assert!(matches!(sh("exit 0"), Ok(Ended::Passed(_))));
         assert!(matches!(sh("exit 1"), Ok(Ended::Failed)));

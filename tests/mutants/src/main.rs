@@ -36,13 +36,13 @@
 
 mod alone;
 mod build;
+mod edit;
 mod error;
 mod files;
 mod found;
 mod judge;
 mod lines;
 mod mutant;
-mod place;
 mod refuse;
 mod report;
 mod sample;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::place::Edit;
+use crate::edit::Edit;
 
 /// The bytes of the new file that belong to one mutant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ mod tests {
 
     /// At the start of a block, `unsafe { .. } - b` is parsed as a statement followed by `-b`.
     #[test]
-    fn what_begins_with_a_block_stays_one_expression() {
+    fn an_expression_that_starts_with_a_block_stays_whole() {
         for source in ["unsafe { *a } - b", "match a { _ => 1 } - b", "if a { 1 } else { 2 } - b"] {
             let at = source.find(" - b").unwrap();
             let text = format!("({}) + (b)", &source[..at]);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_its_own_crate_did_not_catch_is_asked_again() {
+    fn mutants_that_their_crate_misses_run_the_workspace() {
         use Verdict::{Own, Survives, Workspace};
         let asked = |commit: &str, limit, own| Asked { commit: commit.into(), limit, own };
         let all = asked("a", 60, false);

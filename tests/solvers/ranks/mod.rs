@@ -7,9 +7,9 @@
 //! | `vector` | shares of vectors, and sums over them |
 //! | `matrix` | rows, halo exchange, relaxation by one rank at a time |
 //! | `mod` | the backend |
-//! | `laws` | the tests |
+//! | `invariants` | the tests |
 
-mod laws;
+mod invariants;
 mod matrix;
 mod vector;
 mod world;

@@ -8,7 +8,7 @@ use coarsen::multigrid::{Coarsest, JacobiCg, Keep, Multigrid, Smoothing};
 use coarsen::node_embedding::{NodeEmbedding, Nodes};
 use coarsen::prelude::*;
 use coarsen::relax::{BlockJacobi, GaussSeidel};
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::{OwnedSystem, SystemAt};
 use coarsen::{LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_core::parallel;
@@ -20,7 +20,7 @@ use crate::{Outcome, fastest};
 /// The iterations of CG that are measured together.
 const ITERATIONS: usize = 20;
 
-/// Prints milliseconds, and the commands and waits of each part on a device.
+/// Prints milliseconds, and the commands and synchronisations of each part on a device.
 pub(crate) fn run(stage: &Stage) -> Outcome<()> {
     let cores = std::thread::available_parallelism()?.get();
     on(stage, 1)?;
@@ -35,7 +35,7 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
         let z = f.start();
         let (mut moved, mut gradient) = (z.clone(), vec![0.0; z.len()]);
         println!(
-            "\n| parts of a step of HOT, {threads} threads | ms | commands | waits |\n|---|---:|---:|---:|"
+            "\n| parts of a step of HOT, {threads} threads | ms | commands | synchronisations |\n|---|---:|---:|---:|"
         );
         let evaluate = fastest(|| {
             moved[0] += 1e-9; // an energy is not computed twice at a point
@@ -53,14 +53,14 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
         #[cfg(feature = "opencl")]
         if threads > 1 {
             let on = coarsen::opencl::default_device::<f64>()?;
-            let counts = || [on.counters().launches, on.counters().waits];
+            let counts = || [on.counters().launches, on.counters().synchronisations];
             parts(&on.device().to_string(), &on, system, &recipe, counts)?;
         }
         Ok(())
     })?
 }
 
-fn parts<B: Place<Real = f64>>(
+fn parts<B: SchwarzBackend<Real = f64>>(
     name: &str,
     on: &B,
     system: &OwnedSystem<f64>,
@@ -72,8 +72,8 @@ fn parts<B: Place<Real = f64>>(
         let before = counts();
         call();
         let after = counts();
-        let [commands, waits] = [0, 1].map(|k| after[k] - before[k]);
-        println!("| {what}, {name} | {ms:.2} | {commands} | {waits} |");
+        let [commands, synchronisations] = [0, 1].map(|k| after[k] - before[k]);
+        println!("| {what}, {name} | {ms:.2} | {commands} | {synchronisations} |");
     };
     let host = &system.matrix;
     let mut a = on.matrix(host)?;

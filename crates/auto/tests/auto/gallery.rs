@@ -62,8 +62,8 @@ fn iterated(
 
 /// Returns the smallest work among a factor and three preconditioners.
 fn best(a: &Bsr<f64>, b: &Vec<f64>, costs: &Costs) -> f64 {
-    let (_, figures) = Direct::default().estimate(a).unwrap();
-    let mut best = costs.ordering() + costs.factor(&figures);
+    let (_, stats) = Direct::default().estimate(a).unwrap();
+    let mut best = costs.ordering() + costs.factor(&stats);
     let (system, on) = (System::from(a), Cpu::new());
     let mut rival = |precond, complexity, m: &mut dyn Preconditioner<Vec<f64>>| {
         best = best.min(iterated(a, b, costs, precond, complexity, m));

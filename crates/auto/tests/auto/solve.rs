@@ -9,7 +9,7 @@ use coarsen_sparse::assembly::from_triplets;
 use coarsen_sparse::{Bsr, System};
 
 #[test]
-fn a_factor_follows_where_iterations_are_spent() {
+fn a_factor_replaces_a_method_that_has_spent_its_iterations() {
     let a = poisson2d(25).unwrap().matrix;
     let (b, mut x) = (random_vector(625, 1), vec![0.0; 625]);
     let solved = Auto { max_iterations: 2, ..Auto::default() }.solve(&a, &b, &mut x).unwrap();
@@ -27,7 +27,7 @@ fn tolerances_out_of_range_are_refused() {
     for tolerance in [f64::NAN, -1.0] {
         let mut x = vec![0.0; 9];
         let refused = Auto { tolerance, ..Auto::default() }.solve(&a, &[1.0; 9], &mut x);
-        assert!(matches!(refused, Err(SetupError::Place(_))), "{tolerance}");
+        assert!(matches!(refused, Err(SetupError::Core(_))), "{tolerance}");
     }
 }
 
@@ -212,7 +212,7 @@ fn a_solution_that_overflows_is_not_converged() {
 }
 
 #[test]
-fn what_is_attainable_grows_with_the_solution_alone() {
+fn the_attainable_residual_grows_with_the_solution_alone() {
     let a = from_triplets(2, 2, &[(0, 0, 1.0), (1, 1, -1e-12)]).unwrap();
     let bound = attainable(&a, &[1.0, 1.0], &[1.0, -1e12]);
     assert!((bound / f64::EPSILON - 2.0).abs() < 1e-9, "A x = b row by row: {bound}");

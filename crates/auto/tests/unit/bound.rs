@@ -173,14 +173,14 @@ proptest! {
         factor_first in prop::bool::weighted(0.1),
     ) {
         let nnz = (0.5 * costs.entries * 10_f64.powf(fill)).ceil() as usize;
-        let figures = FactorStats { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
+        let stats = FactorStats { nnz, bytes: 1, products: 0, flops: 10_f64.powf(flops) };
         let plan = Plan { factor_first, ..plan(costs, of, 10_f64.powf(total), 2, single) };
         let mut adversary = Adversary::new(secrets, &plan, true);
-        let (iteration_work, factor_work, unbounded) = adversary.run(&mut || Ok((figures, None)));
+        let (iteration_work, factor_work, unbounded) = adversary.run(&mut || Ok((stats, None)));
 
         prop_assert!(adversary.ending.converged());
         prop_assert_eq!(unbounded, None);
-        let whole = costs.ordering() + costs.factor(&figures);
+        let whole = costs.ordering() + costs.factor(&stats);
         let spent = iteration_work + factor_work;
         // The cost of the methods tried is at least their work so far; a method that failed has infinite cost.
         let alive = adversary.alive.contains(&true);
@@ -201,11 +201,11 @@ proptest! {
         memory in any::<bool>(),
     ) {
         let plan = plan(costs, of, 1e14, 1, false);
-        let figures = FactorStats { nnz: 1 << 40, bytes: 2, products: 0, flops: 1e9 };
+        let stats = FactorStats { nnz: 1 << 40, bytes: 2, products: 0, flops: 1e9 };
         let able = secrets.iter().any(|s| s.fails.is_none());
         let indefinite = of == 0 && secrets.iter().any(|s| s.fails == Some(Outcome::IndefiniteOperator));
         let mut adversary = Adversary::new(secrets, &plan, false);
-        adversary.run(&mut || if memory { Ok((figures, None)) } else { Err(Ending::FactorExcluded) });
+        adversary.run(&mut || if memory { Ok((stats, None)) } else { Err(Ending::FactorExcluded) });
         prop_assert!(!able || indefinite || adversary.ending.converged(), "{:?}", adversary.alive);
         prop_assert!(adversary.last.is_some(), "there is no factor");
     }

@@ -67,8 +67,8 @@ fn estimates_of_factors_are_within_a_factor_of_five() {
         elasticity3d(6, 1.0).unwrap().matrix,
     ] {
         let costs = Costs::of(&a, true);
-        let (_, figures) = Direct::default().estimate(&a).unwrap();
-        let whole = costs.ordering() + costs.factor(&figures);
+        let (_, stats) = Direct::default().estimate(&a).unwrap();
+        let whole = costs.ordering() + costs.factor(&stats);
         let ratio = costs.direct() / whole;
         assert!((0.2..5.0).contains(&ratio), "{ratio}");
         assert!(costs.least() <= whole && costs.ordering() < costs.least());

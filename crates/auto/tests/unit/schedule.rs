@@ -53,11 +53,11 @@ fn a_factor_is_computed_between_half_and_twice_its_cost() {
         (KNOWN, 10.0, Some(3.9), false, false),
         (KNOWN, 20.0, Some(0.1), false, true),
     ] {
-        let figures = FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 };
+        let stats = FactorStats { nnz: 1 << 20, bytes: 1, products: 0, flops: 1e9 };
         let mut ordered = 0;
         let mut order = || {
             ordered += 1;
-            Ok((figures, None))
+            Ok((stats, None))
         };
         let mut schedule = Schedule::new(&plan, &mut order);
         (schedule.factor, schedule.iteration_work) = (factor.clone(), done);

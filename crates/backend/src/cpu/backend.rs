@@ -1,4 +1,4 @@
-//! The operations of a place, on the CPU.
+//! The operations of a backend, on the CPU.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! The CPU as a place.
+//! The CPU as a backend.
 //!
 //! | file | what |
 //! |---|---|
-//! | `place` | the type [`Cpu`] |
-//! | `backend` | the operations of a place |
+//! | `precisions` | the type [`Cpu`] |
+//! | `backend` | the operations of a backend |
 //! | `blocks`, `matrix`, `weights` | block diagonals, matrices, transfers by weights |
 //! | `sweep` | Gauss-Seidel sweeps over whole rows |
 //! | `half` | Gauss-Seidel that stores half of a symmetric matrix |
@@ -12,10 +12,10 @@ mod backend;
 mod blocks;
 mod half;
 mod matrix;
-mod place;
+mod precisions;
 mod sweep;
 mod weights;
 
 pub use blocks::CpuBlocks;
 pub use matrix::CpuMatrix;
-pub use place::Cpu;
+pub use precisions::Cpu;

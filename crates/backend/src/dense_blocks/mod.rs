@@ -88,7 +88,7 @@ impl<T: Real> DenseBlocks<T> {
     /// # Errors
     /// The errors of [`inverse_diagonal`](Self::inverse_diagonal), and [`SparseError::Length`] if A has
     /// another number or size of diagonal blocks. After an error some blocks may already be overwritten, so
-    /// an update copies blocks to a place only after success.
+    /// an update copies blocks to a backend only after success.
     pub fn invert_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
         INVERT.of::<Invert<T>>()(self, a, method)
     }

@@ -1,4 +1,4 @@
-//! Tests of places: conformance of the CPU, inverses of blocks, row sets, sweeps over half of a matrix.
+//! Tests of backends: conformance of the CPU, inverses of blocks, row sets, sweeps over half of a matrix.
 
 mod cpu;
 mod dense_blocks;

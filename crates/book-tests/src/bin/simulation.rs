@@ -4,8 +4,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use coarsen::descent::{CachedPreconditioner, HostObjective};
 use coarsen::elastic::{Attachments, ImplicitEuler, Lame, Plus, StableNeoHookean, Tetrahedra};
-use coarsen::follow::{Follower, Hosted};
 use coarsen::mesh::Mesh;
 use coarsen::prelude::*;
 use coarsen_contact::{Obstacle, Plane};
@@ -61,14 +61,14 @@ fn run(
 
     // ANCHOR: driver
     let rest: Arc<[[f64; 3]]> = rest.into();
-    let inverse = Follower::build(&mut step, &x, move |system| {
+    let inverse = CachedPreconditioner::build(&mut step, &x, move |system| {
         let mut recipe = skinning();
         recipe.coarsening.rest = Some(rest.clone());
         let hierarchy = recipe.build_from(system, &Cpu::new())?;
         println!("built {} levels", hierarchy.levels());
         Ok(Box::new(hierarchy))
     })?;
-    let mut f = Hosted::new(step, inverse).projecting_on_demand();
+    let mut f = HostObjective::new(step, inverse).projecting_on_demand();
     let mut newton = Newton::inexact();
     let weight = 9.81 * masses.norm();
     let stop = Stop { max_iterations: 20, ..Stop::absolute(1e-3 * weight) };

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_the_default_of_the_library() {
+    fn without_options_the_library_default_is_used() {
         assert_eq!(Aggregation::default().recipe(), smoothed_aggregation());
         assert!(Aggregation::default().words().is_empty());
     }

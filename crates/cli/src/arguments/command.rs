@@ -9,10 +9,10 @@ use serde::Serialize;
 use super::aggregation::Aggregation;
 use super::domains::Domains;
 use super::minimize::Minimize;
-use super::names::{Follow, Method, Precision, Precond, Reorder};
+use super::names::{Method, Precision, Precond, Reorder, UpdatePolicy};
 use super::overlap::Overlap;
 use super::skinning::Sampled;
-use super::value::{NullSpace, Rhs, Wanted, seconds, svg, tolerance};
+use super::value::{BackendOption, NullSpace, Rhs, seconds, svg, tolerance};
 use crate::error::Failure;
 
 /// Exit codes, as `--help` prints them.
@@ -160,7 +160,7 @@ pub(crate) struct Solve {
     /// Where to solve: `auto` takes a device if there is one, or the backend named by the variable
     /// COARSEN_BACKEND
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
-    pub(crate) backend: Wanted,
+    pub(crate) backend: BackendOption,
     /// Precision; `mixed` stores the preconditioner in f32
     #[arg(long, value_enum, default_value_t = Precision::Auto)]
     pub(crate) precision: Precision,
@@ -168,8 +168,8 @@ pub(crate) struct Solve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps: Option<u32>,
     /// When to rebuild the preconditioner in a sequence, --problem cloth-contact:N or stack:N
-    #[arg(long, value_enum, default_value_t = Follow::Policy)]
-    pub(crate) follow: Follow,
+    #[arg(long, value_enum, default_value_t = UpdatePolicy::Policy)]
+    pub(crate) update: UpdatePolicy,
     /// Write the solution to a file; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
@@ -195,7 +195,7 @@ pub(crate) struct Compare {
     pub(crate) given: Given,
     /// Where to solve; several backends, separated by commas, are compared
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu", value_delimiter = ',')]
-    pub(crate) backend: Vec<Wanted>,
+    pub(crate) backend: Vec<BackendOption>,
     /// Time limit for each method in seconds, setup included
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) limit: f64,

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_the_default_of_the_library() {
+    fn without_options_the_library_default_is_used() {
         assert_eq!(Domains::default().recipe(false), Form::Additive(Schwarz::multilevel()));
         assert_eq!(Domains::over(false), Form::Multiplicative(Box::new(OverDomains::multiplicative())));
         assert!(Domains::default().words().is_empty());

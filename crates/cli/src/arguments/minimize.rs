@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::value::{Wanted, svg, tolerance};
+use super::value::{BackendOption, svg, tolerance};
 
 #[derive(Debug, Args)]
 pub(crate) struct Minimize {
@@ -18,14 +18,14 @@ pub(crate) struct Minimize {
     #[arg(long, value_name = "FILE")]
     pub(crate) mesh: Option<PathBuf>,
     /// Descent direction
-    #[arg(long, value_enum, default_value_t = Way::Lbfgs)]
-    pub(crate) direction: Way,
+    #[arg(long, value_enum, default_value_t = DirectionOption::Lbfgs)]
+    pub(crate) direction: DirectionOption,
     /// Preconditioner of the Hessian
     #[arg(long, value_enum, default_value_t = Inverse::Sa)]
     pub(crate) precond: Inverse,
     /// Where vectors and preconditioner are; energy, gradient and Hessian are computed on the CPU
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu")]
-    pub(crate) backend: Wanted,
+    pub(crate) backend: BackendOption,
     /// Update the preconditioner every N iterations; 0 means at the start only
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub(crate) refresh: usize,
@@ -65,7 +65,7 @@ impl FromStr for Body {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
+pub(crate) enum DirectionOption {
     /// Newton's method with inexact conjugate gradients
     Newton,
     /// Limited-memory BFGS with the preconditioner as initial matrix

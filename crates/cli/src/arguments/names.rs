@@ -74,7 +74,7 @@ pub(crate) enum Precision {
 /// When a preconditioner is rebuilt in a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Follow {
+pub(crate) enum UpdatePolicy {
     /// Keep or patch until the additional iterations cost more than a build; then update or build
     Policy,
     /// Build in every step

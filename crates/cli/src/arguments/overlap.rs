@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_the_default_of_the_library() {
+    fn without_options_the_library_default_is_used() {
         assert_eq!(Overlap::default().recipe(false, false), AdditiveSchwarz::overlapping());
         assert_eq!(Overlap::default().recipe(true, false), AdditiveSchwarz::restricted());
         assert!(Overlap::default().words().is_empty());

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 /// A backend by name.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted(pub(crate) BackendChoice);
+pub(crate) struct BackendOption(pub(crate) BackendChoice);
 
-impl FromStr for Wanted {
+impl FromStr for BackendOption {
     type Err = Unavailable;
 
     fn from_str(text: &str) -> Result<Self, Unavailable> {
@@ -20,13 +20,13 @@ impl FromStr for Wanted {
 }
 
 /// As on the command line.
-impl fmt::Display for Wanted {
+impl fmt::Display for BackendOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl Serialize for Wanted {
+impl Serialize for BackendOption {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }

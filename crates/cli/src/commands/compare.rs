@@ -10,7 +10,7 @@ use coarsen::direct::Analysis;
 use coarsen::parallel;
 use coarsen::sparse::Bsr;
 
-use crate::arguments::place::{check_files, outputs};
+use crate::arguments::files::{check_files, outputs};
 use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
 use crate::console::report;
 use crate::decision::backends::Backends;
@@ -138,9 +138,9 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
 /// would exceed the memory limit, or take longer than `limit` seconds. A running factorisation cannot be interrupted.
 fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<Ended>> {
     let analysis = DIRECT.analyse(a).map_err(|_| None)?;
-    let figures = analysis.figures();
-    let seconds = figures.flops / SPEED;
-    match figures.bytes {
+    let stats = analysis.stats();
+    let seconds = stats.flops / SPEED;
+    match stats.bytes {
         bytes if bytes > allowed => Err(Some(Ended::Solve(Ending::FactorTooLarge { bytes, allowed }))),
         _ if seconds > limit => Err(Some(Ended::TooLong { seconds })),
         _ => Ok(analysis),

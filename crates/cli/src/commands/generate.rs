@@ -7,7 +7,7 @@ use coarsen::matrix_market::{self, Symmetry};
 use coarsen::problems::Options;
 
 use crate::arguments::Generate;
-use crate::arguments::place::check_folder;
+use crate::arguments::files::check_folder;
 use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::system::problem;

@@ -8,7 +8,7 @@ use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::direct::{Direct, DirectError, FactorStats, Method as Factorisation};
 use coarsen::parallel;
 
-use crate::arguments::place::check_files;
+use crate::arguments::files::check_files;
 use crate::arguments::{Info, MAX_ITERATIONS, NullSpace, Solve};
 use crate::console::{count, say};
 use crate::decision::backends::Backends;
@@ -52,7 +52,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     input.read_beside(&options.given)?;
     let ready = Ready::new(&options.given, &input, true)?;
     let estimate = Direct::default().estimate(ready.problem.matrix());
-    let bytes = estimate.as_ref().ok().map(|(_, figures)| figures.bytes);
+    let bytes = estimate.as_ref().ok().map(|(_, stats)| stats.bytes);
     say(&format!("{}{}\n", described(diagnosis), factor(estimate)))?;
     for warning in &ready.warnings {
         say(&format!("warning: {warning}\n"))?;
@@ -85,9 +85,9 @@ fn described(mut diagnosis: Diagnosis) -> String {
 fn factor(estimate: Result<(Factorisation, FactorStats), DirectError>) -> String {
     match estimate {
         Ok((Factorisation::Lu, _)) => "direct: LU; its fill-in depends on the pivots".to_owned(),
-        Ok((method, figures)) => {
-            let mib = figures.bytes as f64 / f64::from(1 << 20);
-            let (entries, flops) = (figures.nnz, figures.flops);
+        Ok((method, stats)) => {
+            let mib = stats.bytes as f64 / f64::from(1 << 20);
+            let (entries, flops) = (stats.nnz, stats.flops);
             format!(
                 "direct: {method:?}, {mib:.1} MiB, {entries} entries in the factor, {flops:.1e} operations"
             )

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use coarsen::backend::Backend;
-use coarsen::follow::{Follower, following};
+use coarsen::descent::{CachedPreconditioner, refreshed};
 use coarsen::optimize::{
     AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
     Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,
@@ -14,9 +14,9 @@ use coarsen::optimize::{
 use coarsen::problems::Scene;
 use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
 
-use crate::arguments::minimize::{Body, Inverse, Minimize, Way};
+use crate::arguments::files::{check_files, outputs};
+use crate::arguments::minimize::{Body, DirectionOption, Inverse, Minimize};
 use crate::arguments::name;
-use crate::arguments::place::{check_files, outputs};
 use crate::console::{complain, count, say};
 use crate::error::Failure;
 use crate::report::plot::{self, Curve};
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
             count(report.values, "value"),
             count(report.gradients, "gradient"),
             count(report.refreshes, "refresh"),
-            count(report.retreats, "retreat")
+            count(report.fallbacks, "fallback")
         ))?;
         say(&format!(
             "outcome   {}, relative gradient {:.2e} (asked {:.0e}), value {:.8e}\n",
@@ -97,12 +97,12 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
     let inverse = build(options.precond, &mut body, &start, &rest, on)?;
     // In Newton's method the objective owns the preconditioner; all other directions own their
     // preconditioner.
-    let (own, of_objective) = if options.direction == Way::Newton {
-        (Follower::constant(Box::new(Identity)), inverse)
+    let (own, of_objective) = if options.direction == DirectionOption::Newton {
+        (CachedPreconditioner::constant(Box::new(Identity)), inverse)
     } else {
-        (inverse, Follower::constant(Box::new(Identity)))
+        (inverse, CachedPreconditioner::constant(Box::new(Identity)))
     };
-    let (mut direction, search) = way(options.direction, options.precond, own);
+    let (mut direction, search) = direction(options.direction, options.precond, own);
     let (mut f, mut x) =
         (Soft::new(body, &start, of_objective, on).projecting_on_demand(), on.vector(&start)?);
     let mut descent =
@@ -125,22 +125,22 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
 }
 
 /// Returns a direction with a preconditioner that is updated to the body, and a suitable line search.
-fn way(
-    way: Way,
+fn direction(
+    direction: DirectionOption,
     precond: Inverse,
-    inverse: Follower<AnyVector>,
+    inverse: CachedPreconditioner<AnyVector>,
 ) -> (Box<dyn Direction<AnyVector, Soft>>, Box<dyn LineSearch<f64>>) {
     let armijo = Box::new(Backtracking::default());
-    match way {
-        Way::Newton => (Box::new(Newton::inexact()), armijo),
-        Way::Lbfgs if precond == Inverse::None => {
+    match direction {
+        DirectionOption::Newton => (Box::new(Newton::inexact()), armijo),
+        DirectionOption::Lbfgs if precond == Inverse::None => {
             (Box::new(Lbfgs::scaled(WINDOW)), Box::new(MoreThuente::default()))
         }
-        Way::Lbfgs => (Box::new(following(Lbfgs::new(WINDOW, inverse))), armijo),
-        Way::Ncg => {
-            (Box::new(following(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
+        DirectionOption::Lbfgs => (Box::new(refreshed(Lbfgs::new(WINDOW, inverse))), armijo),
+        DirectionOption::Ncg => {
+            (Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
         }
-        Way::Agd => (Box::new(following(AcceleratedGradient::new(RADIUS, inverse))), armijo),
-        Way::Gradient => (Box::new(following(Gradient::scaled(inverse))), armijo),
+        DirectionOption::Agd => (Box::new(refreshed(AcceleratedGradient::new(RADIUS, inverse))), armijo),
+        DirectionOption::Gradient => (Box::new(refreshed(Gradient::scaled(inverse))), armijo),
     }
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use coarsen::matrix_market;
 use coarsen::parallel;
 
-use crate::arguments::place::{check_files, check_folder, is_standard, outputs};
-use crate::arguments::{Follow, Method, Solve};
+use crate::arguments::files::{check_files, check_folder, is_standard, outputs};
+use crate::arguments::{Method, Solve, UpdatePolicy};
 use crate::console::{self, complain};
 use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
@@ -29,8 +29,8 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
         check_folder("--dump", folder)?;
         dump::check(folder, &options.given, &outputs)?;
     }
-    if options.follow != Follow::Policy {
-        return Err(Failure::NotSequence { option: "--follow" });
+    if options.update != UpdatePolicy::Policy {
+        return Err(Failure::NotSequence { option: "--update" });
     }
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);

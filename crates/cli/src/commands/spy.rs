@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use coarsen::sparse::{Bsr, Graph, Permutation, morton, partition};
 
-use crate::arguments::place::check_files;
+use crate::arguments::files::check_files;
 use crate::arguments::{Reorder, Spy};
 use crate::console::{count, say};
 use crate::error::Failure;

@@ -53,8 +53,8 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
         with(Method::Gmres, &factors);
         with(Method::Bicgstab, &factors);
     }
-    let floats = values.is_some_and(|v| v.floating > 0);
-    with(Method::Direct, &[(Precond::None, !floats && given.null_space == NullSpace::None)]);
+    let unconstrained = values.is_some_and(|v| v.floating > 0);
+    with(Method::Direct, &[(Precond::None, !unconstrained && given.null_space == NullSpace::None)]);
     pairs
 }
 

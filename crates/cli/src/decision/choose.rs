@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_done() {
+    fn a_requested_method_is_used() {
         let a = from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)]).unwrap();
         let choice = choose(&a, Method::Minres, Precond::Jacobi, true);
         assert_eq!((choice.method(), choice.preconds()), (Method::Minres, vec![Precond::Jacobi]));

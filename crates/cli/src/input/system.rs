@@ -7,7 +7,7 @@ use coarsen::matrix_market::{ReadError, Source};
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros};
 
-use crate::arguments::place::is_standard;
+use crate::arguments::files::is_standard;
 use crate::arguments::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
 

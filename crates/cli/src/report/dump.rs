@@ -13,7 +13,7 @@ use coarsen::sparse::NearKernel;
 use serde::Serialize;
 
 use super::json::{Versions, write_json};
-use crate::arguments::place::{Named, check_files};
+use crate::arguments::files::{Named, check_files};
 use crate::arguments::{Given, NullSpace, Solve};
 use crate::decision::backends::Backends;
 use crate::error::Failure;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::arguments::place::is_standard;
+use crate::arguments::files::is_standard;
 use crate::console::say;
 use crate::error::Failure;
 

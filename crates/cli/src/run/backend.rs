@@ -3,7 +3,7 @@
 use coarsen::auto::Precond;
 use coarsen::auto::build::{self, Built, Levels};
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
-use coarsen::schwarz::Place;
+use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::{Bsr, System};
 use coarsen::{Error, LinearOperator, Real};
 
@@ -71,7 +71,7 @@ impl<V: Real, S: Real> SolveBackend for Cpu<V, S> {
 }
 
 /// Multilevel domains whose inverses are computed on the host.
-pub(crate) fn domains<B: Place>(
+pub(crate) fn domains<B: SchwarzBackend>(
     form: &Form,
     system: System<'_, f64>,
     on: &B,

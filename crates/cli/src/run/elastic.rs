@@ -5,8 +5,8 @@ use coarsen::smoothed_aggregation::smoothed_aggregation;
 use std::sync::Arc;
 
 use coarsen::backend::{Setup, SetupError};
+use coarsen::descent::{BackendObjective, Built, CachedPreconditioner};
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
-use coarsen::follow::{Built, Follower, Placed};
 use coarsen::relax::{BlockJacobi, Jacobi};
 use coarsen::schwarz::Schwarz;
 use coarsen::{AnyBackend, AnyVector, Identity};
@@ -17,7 +17,7 @@ use crate::arguments::minimize::Inverse;
 pub(crate) type Energy = Tetrahedra<StableNeoHookean>;
 
 /// The body of a scene, as an objective for all methods including Newton's.
-pub(crate) type Soft = Placed<ImplicitEuler<Energy>, AnyBackend>;
+pub(crate) type Soft = BackendObjective<ImplicitEuler<Energy>, AnyBackend>;
 
 /// The preconditioner of the Hessian at x; `rest` has the rest positions of the free nodes.
 pub(crate) fn build(
@@ -26,12 +26,12 @@ pub(crate) fn build(
     x: &[f64],
     rest: &[f64],
     on: &AnyBackend,
-) -> Result<Follower<AnyVector>, SetupError> {
+) -> Result<CachedPreconditioner<AnyVector>, SetupError> {
     if inverse == Inverse::None {
-        return Ok(Follower::constant(Box::new(Identity)));
+        return Ok(CachedPreconditioner::constant(Box::new(Identity)));
     }
     let (on, rest): (_, Arc<[[f64; 3]]>) = (on.clone(), rest.as_chunks().0.into());
-    Follower::build(body, x, move |system| {
+    CachedPreconditioner::build(body, x, move |system| {
         let built: Built<AnyVector> = match inverse {
             Inverse::None => Box::new(Identity),
             Inverse::Jacobi => Box::new(Jacobi::default().build_from(system, &on)?),

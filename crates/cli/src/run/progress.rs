@@ -54,7 +54,7 @@ impl Progress {
     }
 
     /// Shows a residual.
-    pub(crate) fn look(&self, iteration: usize, relative: f64) {
+    pub(crate) fn update(&self, iteration: usize, relative: f64) {
         if !self.bar.is_hidden() {
             self.bar.set_position((-relative.log10() * DECADE).max(0.0) as u64);
             self.tell(&format!("iteration {iteration}, residual {relative:.1e}"));

@@ -104,7 +104,7 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
             times.push(run.begun.elapsed().as_secs_f64());
             at = Some(iteration);
         }
-        progress.look(iteration, relative);
+        progress.update(iteration, relative);
         match deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

@@ -42,7 +42,7 @@ fn scales_do_not_hide_the_near_kernel() {
 
 /// Without a factor the cost of a wrong forecast has no bound, and the report states this.
 #[test]
-fn where_no_bound_is_claimed_the_report_says_so() {
+fn the_report_states_a_missing_cost_bound() {
     const N: usize = 20_100;
     let folder = Folder::new();
     let file = folder.path("curl.mtx");

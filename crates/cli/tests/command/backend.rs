@@ -65,7 +65,7 @@ fn a_device_solves_what_the_cpu_solves() {
     }
     let folder = Folder::new();
     for words in [
-        "--problem elasticity3d:6 --precond sa --sa-smoother chebyshev", // the default smoother depends on the place
+        "--problem elasticity3d:6 --precond sa --sa-smoother chebyshev", // the default smoother depends on the backend
         "--problem elasticity3d:6 --precond sa --sa-smoother jacobi",
         "--problem poisson2d:40 --precond chebyshev --precision f64",
         "--problem cloth:20 --precond gs --precision mixed",
@@ -131,7 +131,7 @@ fn a_device_is_taken_by_its_number() {
 }
 
 #[test]
-fn what_only_the_cpu_can_do_is_said() {
+fn methods_of_the_cpu_alone_are_refused_on_devices() {
     if !has_device() {
         return;
     }

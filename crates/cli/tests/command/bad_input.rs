@@ -3,7 +3,7 @@
 use crate::common::{Folder, coarsen};
 
 #[test]
-fn wrong_usage() {
+fn wrong_usage_exits_with_its_code() {
     let folder = Folder::new();
     let a = folder.matrix("a.mtx", 2, &[(1, 1, 1.0), (2, 2, 1.0)]);
     for words in [

@@ -127,7 +127,7 @@ fn options_of_methods_that_do_not_run_are_refused() {
 
 /// A right-hand side of zeros ends every method before its first iteration.
 #[test]
-fn nothing_to_solve_is_drawn() {
+fn a_zero_right_hand_side_is_drawn() {
     let folder = Folder::new();
     let (b, plot) = (folder.vector("b.mtx", &[0.0; 9]), folder.path("p.svg"));
     let done = coarsen(&format!("compare --problem poisson2d:3 --rhs {b} --plot {}", plot.display()));

@@ -174,7 +174,7 @@ const SOLVE: [Case; 17] = [
         "@ --problem stack:5 --steps 2",
         "solve --threads 2 --report r.json --problem stack:5 --steps 3",
     ),
-    ("follow", "@ --problem stack:5 --steps 3", "--follow build"),
+    ("update", "@ --problem stack:5 --steps 3", "--update build"),
     ("out", "@ a.mtx", "--out x.mtx"),
     ("report", "solve a.mtx", "--report r.json"),
     ("plot", "@ a.mtx", "--plot p.svg"),

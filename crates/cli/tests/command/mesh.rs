@@ -101,7 +101,7 @@ fn curved_elements_are_read_by_their_corners() {
 
 /// Errors name file, line or element, cause and remedy; exit code 3.
 #[test]
-fn what_is_wrong_with_a_mesh_is_named() {
+fn errors_of_a_mesh_are_located() {
     let folder = Folder::new();
     let flat_tetrahedron = folder.file(
         "flat.mesh",

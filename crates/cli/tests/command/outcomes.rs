@@ -221,7 +221,7 @@ fn tiny_and_huge_right_hand_sides_are_solved() {
 /// A curl-curl matrix with a tiny mass term. x is ten orders of magnitude larger than b, so the round-off of
 /// the residual is above the tolerance.
 #[test]
-fn what_cannot_be_had_is_said_before_the_iterations_are_spent() {
+fn an_unattainable_tolerance_is_reported_early() {
     let folder = Folder::new();
     let a = curl(1, 11, 1e-10);
     let n = a.shape().0;

@@ -3,14 +3,14 @@
 use crate::common::{Folder, coarsen, json};
 
 #[test]
-fn every_preconditioner_follows_in_every_way() {
+fn every_preconditioner_works_with_every_update_policy() {
     for precond in ["auto", "block-jacobi", "gs", "ic0", "sa", "mas", "as"] {
-        for follow in ["policy", "build", "update"] {
+        for update in ["policy", "build", "update"] {
             let done = coarsen(&format!(
-                "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --follow {follow}"
+                "solve --problem cloth-contact:12 --steps 4 --tol 1e-4 --precond {precond} --update {update}"
             ));
-            assert!(done.code == 0, "{precond} {follow}: {}{}", done.out, done.err);
-            assert!(follow == "policy" || done.out.contains(&format!("{follow}: requested")), "{}", done.out);
+            assert!(done.code == 0, "{precond} {update}: {}{}", done.out, done.err);
+            assert!(update == "policy" || done.out.contains(&format!("{update}: requested")), "{}", done.out);
         }
     }
     // With stiff springs the eigenvectors of the largest eigenvalues are concentrated on few nodes.
@@ -87,7 +87,7 @@ fn a_kind_that_fails_gives_way_to_the_next() {
 }
 
 #[test]
-fn what_a_sequence_ignores_is_refused() {
+fn options_that_a_sequence_ignores_are_refused() {
     for (words, cause) in [
         ("--problem cloth-contact:12 --out x.mtx", "--out"),
         ("--problem stack:5 --method minres", "--method"),
@@ -97,7 +97,7 @@ fn what_a_sequence_ignores_is_refused() {
         ("--problem cloth-contact:12 --precond mas --sa-theta 0.3", "--sa-theta"),
         ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
         ("--problem cloth-contact:12 --backend opencl", "--backend"),
-        ("--problem cloth:9 --follow build", "--follow"),
+        ("--problem cloth:9 --update build", "--update"),
         ("--steps 3", "--problem"),
         ("--problem cloth:9 --steps 3", "single system"),
         ("--problem stack:2", "at least 3"),

@@ -9,8 +9,8 @@ use coarsen_backend::{
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
+use super::any_backend::AnyBackend;
 use super::matrix::{AnyBlocks, AnyMatrix, AnyRows};
-use super::place::AnyBackend;
 use super::smoother::CpuSmoother;
 use super::transfer::HostTransfer;
 use super::vector::AnyVector;

@@ -7,7 +7,7 @@ use coarsen_core::Real;
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceError, OpenCl, OpenClError, default_device, devices};
 
-use super::place::AnyBackend;
+use super::any_backend::AnyBackend;
 
 /// The environment variable that [`BackendChoice::Auto`] reads.
 const VARIABLE: &str = "COARSEN_BACKEND";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::DeviceVector;
-use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Place, Plan, Top};
+use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Plan, SchwarzBackend, Top};
 
-use super::place::AnyBackend;
+use super::any_backend::AnyBackend;
 use super::vector::AnyVector;
 
 /// Multilevel domains of an [`AnyBackend`].
@@ -17,7 +17,7 @@ enum AnyDomains<V: Real> {
     OpenCl(Box<dyn Domains<DeviceVector<V>>>),
 }
 
-impl<V: Real, S: Real> Place for AnyBackend<V, S> {
+impl<V: Real, S: Real> SchwarzBackend for AnyBackend<V, S> {
     fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<AnyVector<V>>>, Error> {
         Ok(Box::new(match self {
             Self::Cpu(on) => AnyDomains::Cpu(on.domains(plan, inverses)?),

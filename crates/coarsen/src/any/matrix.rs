@@ -8,7 +8,7 @@ use coarsen_core::{Dot, Error, LinearOperator, Real};
 use coarsen_opencl::{DeviceBlocks, DeviceMatrix, DeviceRows, OpenCl};
 use coarsen_sparse::Bsr;
 
-use super::place::AnyBackend;
+use super::any_backend::AnyBackend;
 use super::vector::{AnyScalar, AnyVector, dot};
 
 /// A matrix of an [`AnyBackend`].
@@ -45,7 +45,7 @@ pub enum AnyRows<V: Real = f64> {
     OpenCl(DeviceRows<V>),
 }
 
-/// The message of a panic for operands at different places.
+/// The message of a panic for operands at different backends.
 #[cfg(feature = "opencl")]
 const MEET: &str = "operands live in different backends";
 

@@ -2,24 +2,24 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `place` | the place |
-//! | `backend` | the operations of the place as a backend |
-//! | `choice` | the choice of the place, by name, machine and environment |
+//! | `any_backend` | the backend |
+//! | `backend` | the operations of the backend as a backend |
+//! | `choice` | the choice of the backend, by name, machine and environment |
 //! | `vector` | vectors and scalars on any backend |
 //! | `matrix` | matrices, blocks and row sets on any backend |
-//! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any place |
+//! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any backend |
 //! | `domains` | multilevel domains on any backend |
 
+mod any_backend;
 mod backend;
 mod choice;
 mod domains;
 mod matrix;
-mod place;
 mod smoother;
 mod transfer;
 mod vector;
 
+pub use any_backend::AnyBackend;
 pub use choice::{BackendChoice, Unavailable};
 pub use matrix::{AnyBlocks, AnyMatrix, AnyRows};
-pub use place::AnyBackend;
 pub use vector::{AnyScalar, AnyVector};

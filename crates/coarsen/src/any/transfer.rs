@@ -4,7 +4,7 @@ use coarsen_backend::{Cpu, SetupError, Transfer};
 use coarsen_core::Real;
 use coarsen_sparse::{Prolongation, TransposePlan};
 
-use super::place::AnyBackend;
+use super::any_backend::AnyBackend;
 use super::vector::AnyVector;
 
 /// A transfer of the CPU, applied to vectors of an [`AnyBackend`].

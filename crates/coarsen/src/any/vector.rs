@@ -6,7 +6,7 @@ use coarsen_core::{Dot, Error, Real, Scalar, Vector};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceScalar, DeviceVector};
 
-/// The message of a panic for operands at different places.
+/// The message of a panic for operands at different backends.
 #[cfg(feature = "opencl")]
 const MEET: &str = "operands live in different backends";
 

@@ -7,7 +7,7 @@ use coarsen_krylov::Cg;
 use coarsen_optimize::{Forcing, LineSearchFailure, Newton};
 
 use super::*;
-use crate::follow::{Follower, NewtonAt};
+use crate::descent::{BackendNewton, CachedPreconditioner};
 
 const H: f64 = 0.01;
 const MASS: f64 = 0.1;
@@ -38,9 +38,9 @@ where
     (stepper, x.as_flattened()[9..].to_vec(), vec![0.0; 9])
 }
 
-fn newton() -> NewtonAt<Cpu, Cg<Vec<f64>>> {
+fn newton() -> BackendNewton<Cpu, Cg<Vec<f64>>> {
     let newton = Newton::with(Cg::new(Stop::relative(1e-3)), Forcing::AsGiven);
-    NewtonAt::new(newton, Follower::constant(Box::new(Identity)), &Cpu::new(), 9).unwrap()
+    BackendNewton::new(newton, CachedPreconditioner::constant(Box::new(Identity)), &Cpu::new(), 9).unwrap()
 }
 
 fn lowest(x: &[f64]) -> f64 {

@@ -72,9 +72,9 @@ impl fmt::Display for Decision {
 /// Keeps a preconditioner until the extra iterations cost more than a build, and records its decisions.
 ///
 /// The reference is the number of iterations of the first solve after a build. Later solves add their excess
-/// over this number to a sum of lost iterations. While the sum is at most `price`, the preconditioner is
-/// kept, or patched if rows changed. Above `price`, all values are updated. This schedule is the cheapest if
-/// the loss grows steadily from step to step. If a single solve loses more than `price`, keeping the
+/// over this number to a sum of lost iterations. While the sum is at most `rebuild_cost`, the preconditioner is
+/// kept, or patched if rows changed. Above `rebuild_cost`, all values are updated. This schedule is the cheapest if
+/// the loss grows steadily from step to step. If a single solve loses more than `rebuild_cost`, keeping the
 /// preconditioner does not pay. The next four decisions are then builds, and afterwards keeping is tried
 /// again. Each further failure in a row doubles the number of builds, up to sixteen. So a run costs little
 /// more than a run that builds in every step. Decisions depend on iteration counts, not on time, so they are
@@ -88,7 +88,7 @@ impl fmt::Display for Decision {
 /// ```
 /// use coarsen::{Action, Outcome, RebuildPolicy};
 /// let mut policy = RebuildPolicy::default();
-/// policy.price = 10;
+/// policy.rebuild_cost = 10;
 /// let mut decide = |touched, iterations| {
 ///     let action = policy.decide(touched);
 ///     policy.learn(iterations, Outcome::Converged); // after the solve
@@ -105,7 +105,7 @@ impl fmt::Display for Decision {
 pub struct RebuildPolicy {
     /// Extra cost of a build over a patch, in iterations: seconds of setup divided by seconds of an
     /// iteration. The default is 25; for cloth, smoothed aggregation needs 20 and multilevel Schwarz 33.
-    pub price: usize,
+    pub rebuild_cost: usize,
     /// The reference: the number of iterations of the first solve after a build.
     mark: Option<usize>,
     /// The iterations above `mark`, summed since the last build or update.
@@ -133,7 +133,7 @@ const MOST: usize = 16;
 impl Default for RebuildPolicy {
     fn default() -> Self {
         Self {
-            price: 25,
+            rebuild_cost: 25,
             mark: None,
             lost: 0,
             dropped: 0,
@@ -156,7 +156,7 @@ impl RebuildPolicy {
     pub fn decide(&mut self, touched: bool) -> Action {
         let last = self.log.last().copied();
         let before = last.and_then(|last| last.after);
-        let limit = self.mark.map(|mark| mark.saturating_add(self.price.saturating_sub(self.lost)));
+        let limit = self.mark.map(|mark| mark.saturating_add(self.rebuild_cost.saturating_sub(self.lost)));
         let action = match (last, before, self.mark) {
             (Some(last), Some((before, Outcome::Converged)), Some(mark)) => {
                 self.judge(last.action, before.saturating_sub(mark), touched)
@@ -194,7 +194,7 @@ impl RebuildPolicy {
     fn judge(&mut self, last: Action, lost: usize, touched: bool) -> Action {
         self.lost = self.lost.saturating_add(lost);
         if last != Action::Build {
-            if lost > self.price {
+            if lost > self.rebuild_cost {
                 self.waiting = self.patience;
                 self.patience = (2 * self.patience).min(MOST);
             } else {
@@ -205,7 +205,7 @@ impl RebuildPolicy {
             self.waiting -= 1;
             return Action::Build;
         }
-        match self.lost > self.price {
+        match self.lost > self.rebuild_cost {
             true => Action::Update,
             false if touched => Action::Patch,
             false => Action::Keep,

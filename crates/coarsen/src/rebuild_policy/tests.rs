@@ -11,20 +11,20 @@ fn actions(iterations: &[usize]) -> (Vec<Action>, RebuildPolicy) {
     (iterations.iter().map(decide).collect(), policy)
 }
 
-/// The preconditioner is kept if the loss equals the price, but not if it is larger. The loss may occur in
+/// The preconditioner is kept if the loss equals the rebuild cost, but not if it is larger. The loss may occur in
 /// one solve or in several.
 #[test]
-fn what_is_lost_adds_up_to_the_price() {
+fn lost_iterations_add_up_to_the_rebuild_cost() {
     use Action::{Build, Patch, Update};
     assert_eq!(actions(&[100, 125, 100, 101, 100, 0]).0, [Build, Patch, Patch, Patch, Update, Patch]);
     assert_eq!(actions(&[100, 126, 100]).0, [Build, Patch, Build]);
     assert_eq!(actions(&[100, 90, 99, 100, 50, 100]).0[1..], [Patch; 5]);
 }
 
-/// With an unlimited price, the preconditioner is kept after any loss.
+/// With an unlimited rebuild cost, the preconditioner is kept after any loss.
 #[test]
-fn a_build_may_have_no_price() {
-    let mut policy = RebuildPolicy { price: usize::MAX, ..RebuildPolicy::default() };
+fn unlimited_rebuild_cost_keeps_the_preconditioner() {
+    let mut policy = RebuildPolicy { rebuild_cost: usize::MAX, ..RebuildPolicy::default() };
     for iterations in [10, usize::MAX, usize::MAX] {
         policy.decide(false);
         policy.learn(iterations, Outcome::Converged);

@@ -299,7 +299,7 @@ fn patterns_stay_while_nodes_do() {
 }
 
 #[test]
-fn what_cannot_be_is_named_and_leaves_the_rest() {
+fn bad_constraints_are_named_and_change_nothing() {
     use ConstraintError as E;
     let (a, mut c) = (system(12, 3, 3), constraints(12, 3, 3, &mut Numbers(8)));
     let mut filtered = prefilter(&a, &c).unwrap();

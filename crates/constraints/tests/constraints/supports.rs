@@ -2,7 +2,7 @@
 
 use crate::dense::{Dense, dot};
 use crate::projector::{Numbers, system};
-use coarsen_constraints::{ConstraintError, Constraints, Hold, Supports, prefilter};
+use coarsen_constraints::{ConstraintError, Constraints, ContactState, Supports, prefilter};
 use coarsen_sparse::Bsr;
 
 /// Solves until the states stay, and returns x and the forces of the obstacles.
@@ -53,7 +53,7 @@ fn without_friction_x_is_the_minimum() {
         };
         for (k, plane) in planes.iter().enumerate() {
             let push = dot(&plane.1, &force[3 * plane.0..3 * plane.0 + 3]);
-            let free = supports.hold(k) == Hold::Free;
+            let free = supports.state(k) == ContactState::Free;
             touched += usize::from(!free);
             assert!(gap(&x, plane) > -1e-7 && push > -1e-7, "{seed}: {} {push}", gap(&x, plane));
             assert!(if free { push.abs() < 1e-7 } else { gap(&x, plane).abs() < 1e-7 }, "{seed}");
@@ -80,9 +80,12 @@ fn nodes_stick_and_slide() {
     let a = system(1, 3, 5);
     let stiffness = a.get(0, 0);
     assert!(stiffness > 0.0);
-    for (tangent, friction, expected) in
-        [(0.3, 0.5, Hold::Stick), (0.8, 0.5, Hold::Slide), (0.8, 0.0, Hold::Slide), (-0.8, 0.5, Hold::Slide)]
-    {
+    for (tangent, friction, expected) in [
+        (0.3, 0.5, ContactState::Stick),
+        (0.8, 0.5, ContactState::Slide),
+        (0.8, 0.0, ContactState::Slide),
+        (-0.8, 0.5, ContactState::Slide),
+    ] {
         let mut supports = Supports::new(1);
         supports.add(0, [0.0, 2.0, 0.0], 0.2, [0.3, 0.1, 0.4], friction).unwrap();
         let at = [0.3, 0.1, 0.4];
@@ -91,10 +94,10 @@ fn nodes_stick_and_slide() {
         let b: Vec<f64> =
             (0..3).map(|i| push[i] + (0..3).map(|j| a.get(i, j) * at[j]).sum::<f64>()).collect();
         let (x, force) = settle(&a, &b, &mut supports, 10);
-        assert_eq!(supports.hold(0), expected, "{tangent} {friction}");
+        assert_eq!(supports.state(0), expected, "{tangent} {friction}");
         assert!((x[1] - 0.1).abs() < 1e-12, "{x:?}");
         match expected {
-            Hold::Stick => assert_eq!(x, at),
+            ContactState::Stick => assert_eq!(x, at),
             _ => {
                 let slip = [x[0] - at[0], x[2] - at[2]];
                 assert!(slip[0] * tangent > 0.0);
@@ -105,7 +108,9 @@ fn nodes_stick_and_slide() {
         }
         let lifted: Vec<f64> = b.iter().zip([0.0, 20.0, 0.0]).map(|(b, up)| b + up).collect();
         let (x, force) = settle(&a, &lifted, &mut supports, 10);
-        assert!(supports.hold(0) == Hold::Free && x[1] > 0.1 && force.iter().all(|f| f.abs() < 1e-9));
+        assert!(
+            supports.state(0) == ContactState::Free && x[1] > 0.1 && force.iter().all(|f| f.abs() < 1e-9)
+        );
     }
 }
 
@@ -151,11 +156,11 @@ fn obstacles_move_and_keep_states() {
     let b = [10.0, -20.0, 0.0];
     supports.add(0, [0.0, 1.0, 0.0], 0.1, [0.0, 0.1, 0.0], 0.1).unwrap();
     settle(&a, &b, &mut supports, 10);
-    assert_eq!((supports.hold(0), supports.node(0)), (Hold::Slide, 0));
+    assert_eq!((supports.state(0), supports.node(0)), (ContactState::Slide, 0));
     supports.put(0, [0.1, 1.0, 0.0], 0.2, [0.0, 0.2, 0.0], 0.1).unwrap();
     let mut drag = vec![0.0; 3];
     supports.add_friction(&mut drag);
-    assert!(supports.len() == 1 && supports.hold(0) == Hold::Slide && drag[0] < 0.0);
+    assert!(supports.len() == 1 && supports.state(0) == ContactState::Slide && drag[0] < 0.0);
     assert!((0.1 * drag[0] + drag[1]).abs() < 1e-12 * drag[0].abs(), "{drag:?}");
     let (x, _) = settle(&a, &b, &mut supports, 10);
     assert!((0.1 * x[0] + x[1] - 0.2).abs() < 1e-12, "{x:?}");
@@ -180,7 +185,7 @@ fn obstacles_that_become_smooth_have_no_friction() {
         let (x, force) = settle(&a, &b, &mut supports, 10);
         let mut drag = vec![0.0; 3];
         supports.add_friction(&mut drag);
-        assert!(supports.hold(0) == Hold::Slide && drag == [0.0; 3] && (x[1] - 0.1).abs() < 1e-12);
+        assert!(supports.state(0) == ContactState::Slide && drag == [0.0; 3] && (x[1] - 0.1).abs() < 1e-12);
         assert!(force[0].abs() + force[2].abs() < 1e-9 * force[1], "{force:?}");
     }
 }
@@ -195,7 +200,7 @@ fn frozen_friction_stays() {
     let (x, _) = settle(&a, &[10.0, -20.0, 0.0], &mut supports, 10);
     let mut drag = vec![0.0; 3];
     supports.add_friction(&mut drag);
-    assert!(supports.hold(0) == Hold::Slide && drag == [0.0; 3] && (x[1] - 0.1).abs() < 1e-12);
+    assert!(supports.state(0) == ContactState::Slide && drag == [0.0; 3] && (x[1] - 0.1).abs() < 1e-12);
     supports.freeze_friction(false);
     settle(&a, &[10.0, -20.0, 0.0], &mut supports, 10);
     supports.add_friction(&mut drag);
@@ -206,7 +211,7 @@ fn frozen_friction_stays() {
     supports.add_friction(&mut drag);
     assert!(before[0] < 0.0 && drag == before);
     settle(&a, &[0.0, 20.0, 0.0], &mut supports, 10);
-    assert_eq!(supports.hold(0), Hold::Free);
+    assert_eq!(supports.state(0), ContactState::Free);
 }
 
 /// A solve that failed does not look like states that have settled, and leaves them as they are.
@@ -220,7 +225,7 @@ fn numbers_that_are_not_finite_settle_nothing() {
         let mut v = good.clone();
         v[at] = bad;
         assert_eq!((supports.review(&v, &zero), supports.review(&good, &v)), (1, 1), "{at}");
-        assert_eq!(supports.hold(0), Hold::Free);
+        assert_eq!(supports.state(0), ContactState::Free);
     }
 }
 

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | x, p | `x`, `p` | positions of the four nodes, and their displacements |
 //! | l_p | `speed` | a bound on the rate at which the distance shrinks |
-//! | ξ | `floor` | the distance that is kept |
+//! | ξ | `min_distance` | the distance that is kept |
 //! | d − ξ | `start`, at the start | |
 //! | s | `SHARE` | the share of d − ξ that is kept |
 
@@ -14,7 +14,7 @@ use super::distance::gap;
 use crate::Pair;
 use crate::shape::norm;
 
-/// Pairs near the floor keep this share of their distance on the way, so that they have room to part and slide.
+/// Pairs near the minimum distance keep this share of their distance on the way, so that they have room to part and slide.
 const KEPT: f64 = 0.9;
 
 /// The share of its distance that such a pair may lose by round-off.
@@ -30,14 +30,14 @@ const BOLD: f64 = 0.9;
 const MOST: usize = 10_000;
 
 /// Returns a time t up to `end` until which the nodes of a pair may move from x along p, such that their
-/// distance stays above `floor`; `None` if they may move until `end`.
+/// distance stays above `min_distance`; `None` if they may move until `end`.
 ///
-/// At t, at least a tenth of the distance above the floor at the start is left. No impact is missed, whatever
+/// At t, at least a tenth of the distance above the minimum distance at the start is left. No impact is missed, whatever
 /// the displacements, because each advance is shorter than the distance divided by a bound on its rate.
 ///
-/// A pair that starts near the floor or below it may part, slide and move as one. On the way it keeps nine tenths
-/// of its distance; at t it is not nearer than at the start or than the floor, whichever is less, but for a
-/// share of 1e-9. So a pair that is pressed together in many steps does not sink below the floor. Parts that
+/// A pair that starts near the minimum distance or below it may part, slide and move as one. On the way it keeps nine tenths
+/// of its distance; at t it is not nearer than at the start or than the minimum distance, whichever is less, but for a
+/// share of 1e-9. So a pair that is pressed together in many steps does not sink below the minimum distance. Parts that
 /// touch and shapes that are not finite may not move: t = 0. *Cost* a few distances; many if the parts slide
 /// along each other.
 ///
@@ -54,10 +54,10 @@ pub fn time_of_impact(
     pair: &Pair,
     x: &[[f64; 3]; 4],
     p: &[[f64; 3]; 4],
-    floor: f64,
+    min_distance: f64,
     end: f64,
 ) -> Option<f64> {
-    impact_before(pair, x, p, [floor, f64::INFINITY], [end; 2])
+    impact_before(pair, x, p, [min_distance, f64::INFINITY], [end; 2])
 }
 
 /// [`time_of_impact`] with `last` in place of `end`, if it is before `end`, which is not above `last`. So the least
@@ -67,11 +67,11 @@ pub(super) fn impact_before(
     pair: &Pair,
     x: &[[f64; 3]; 4],
     p: &[[f64; 3]; 4],
-    [floor, clear]: [f64; 2],
+    [min_distance, clear]: [f64; 2],
     [last, end]: [f64; 2],
 ) -> Option<f64> {
     let (p, speed) = relative(pair, p);
-    if beyond(pair, x, floor + speed * last) {
+    if beyond(pair, x, min_distance + speed * last) {
         return None; // as `until` would find with the distance
     }
     let distance_at = |t: f64| {
@@ -80,9 +80,9 @@ pub(super) fn impact_before(
     };
     let distance = distance_at(0.0);
     // Until distances fall below `least`. The first advance is safe by its length; only `strict` checks its end.
-    let until = |floor: f64, least: f64, strict: bool| {
-        let start = distance - floor;
-        // The first advance ends at a share of the way to the floor, and no time before it is returned unless `strict`.
+    let until = |min_distance: f64, least: f64, strict: bool| {
+        let start = distance - min_distance;
+        // The first advance ends at a share of the way to the minimum distance, and no time before it is returned unless `strict`.
         if start > speed * last || (!strict && (1.0 - SHARE) * start > speed * end) {
             return None;
         }
@@ -104,31 +104,31 @@ pub(super) fn impact_before(
             if t > end {
                 return None;
             }
-            advance = BOLD * (ahead - floor) / speed;
+            advance = BOLD * (ahead - min_distance) / speed;
             if advance.is_nan() || advance <= f64::EPSILON * t {
                 return Some(t);
             }
         }
         Some(t)
     };
-    let first = until(floor, (floor + SHARE * (distance - floor)).min(clear), false);
+    let first = until(min_distance, (min_distance + SHARE * (distance - min_distance)).min(clear), false);
     let low = KEPT * distance;
     match first {
-        Some(t) if low < floor => {
-            until(low, (1.0 - LOST) * floor.min(distance), true).map(|other| t.max(other))
+        Some(t) if low < min_distance => {
+            until(low, (1.0 - LOST) * min_distance.min(distance), true).map(|other| t.max(other))
         }
         _ => first,
     }
 }
 
-/// Whether a pair can come to the distance `floor` until the time 1, by the bound on its rate alone.
+/// Whether a pair can come to the distance `min_distance` until the time 1, by the bound on its rate alone.
 #[inline]
-pub(super) fn approaches(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], floor: f64) -> bool {
+pub(super) fn approaches(pair: &Pair, x: &[[f64; 3]; 4], p: &[[f64; 3]; 4], min_distance: f64) -> bool {
     let speed = relative(pair, p).1;
-    if beyond(pair, x, floor + speed) {
+    if beyond(pair, x, min_distance + speed) {
         return false;
     }
-    let start = gap(pair, x).distance - floor;
+    let start = gap(pair, x).distance - min_distance;
     start <= speed || start.is_nan() || speed.is_nan()
 }
 

@@ -8,7 +8,7 @@
 //! > min_B x − max_A x + min(0, min_B p − max_A p) > r  along an axis    (1)
 //!
 //! for a time t from 0 to 1, B is above A by the left side at least, so that no points of both are nearer than r; or
-//! A above B. Neighbours in a sheet move alike: the boxes of their whole ways overlap, but (1) tells them apart
+//! A above B. Neighbours in a sheet move alike: the boxes of their whole displacements overlap, but (1) tells them apart
 //! without a distance.
 
 use coarsen_mesh::vector::{cross, dot, sub};

@@ -2,7 +2,7 @@
 
 use coarsen_core::parallel;
 
-use super::broad::Broad;
+use super::broad_phase::BroadPhase;
 use super::distance::gap;
 use super::topology::Topology;
 use crate::error::positive;
@@ -37,7 +37,7 @@ pub fn clearance(
     let parts = Topology::new(triangles, &vec![false; positions.len()], positions)?;
     let distance = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance;
     let mut near = Vec::new();
-    Broad::default().find(
+    BroadPhase::default().find(
         &parts,
         |node| Aabb::of([positions[node as usize]]).grown(0.5 * most),
         |pair| distance(pair) < most,

@@ -15,13 +15,13 @@
 
 use std::sync::Arc;
 
-use coarsen_elastic::{Curvature, Energy, Nodes, Potential, Touching};
+use coarsen_elastic::{ContactHessian, Curvature, Energy, Nodes, Potential};
 use coarsen_mesh::vector::sub;
 use coarsen_sparse::Pattern;
 
 use super::contact::ClothContact;
-use super::narrow::Touch;
-use crate::friction::{STICK, across, coefficient, curved, friction_terms, softness};
+use super::narrow_phase::Touch;
+use crate::friction::{STICKING_SPEED, across, coefficient, curved, friction_terms, softness};
 use crate::shape::size;
 use crate::{BodyContact, ContactError, Search};
 
@@ -90,12 +90,12 @@ impl ClothFriction {
 
     fn with(nodes: &Nodes, pattern: &Arc<Pattern>, coefficient: f64, h: f64) -> Result<Self, ContactError> {
         let coefficient = self::coefficient(coefficient)?;
-        let soft = softness(h, STICK)?;
+        let soft = softness(h, STICKING_SPEED)?;
         let (nodes, pattern) = (nodes.clone(), pattern.clone());
         Ok(Self { coefficient, h, soft, nodes, pattern, grips: Vec::new() })
     }
 
-    /// The same with another sticking speed than [`STICK`], in m/s.
+    /// The same with another sticking speed than [`STICKING_SPEED`], in m/s.
     ///
     /// # Errors
     /// [`ContactError::Value`] for a speed that is not positive and finite.
@@ -222,7 +222,7 @@ impl Potential for ClothFriction {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         self.check("add_contacts", x);
         for grip in &self.grips {
             let k = curved(self.slip(grip, x), grip.touch.normal, grip.force, self.soft, curvature);

@@ -1,10 +1,10 @@
 //! Who looks for the pairs of a surface: one host, or ranks that share the work.
 
-use super::narrow::touches;
+use super::narrow_phase::touches;
 use super::sweep::first_impact;
-use crate::{Aabb, Broad, ContactError, Impact, Pair, Topology, Touch};
+use crate::{Aabb, BroadPhase, ContactError, Impact, Pair, Topology, Touch};
 
-/// The three searches of [`ClothContact`](crate::ClothContact). [`Broad`] makes them on one host.
+/// The three searches of [`ClothContact`](crate::ClothContact). [`BroadPhase`] makes them on one host.
 ///
 /// Touches and impacts are functions of all pairs, to the last bit, whoever shares the work.
 pub trait Search {
@@ -66,7 +66,7 @@ pub trait Search {
     }
 }
 
-impl Search for Broad {
+impl Search for BroadPhase {
     fn pairs(
         &mut self,
         parts: &Topology,

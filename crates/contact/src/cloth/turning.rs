@@ -20,7 +20,7 @@
 
 use coarsen_mesh::vector::{cross, dot, sub};
 
-use super::narrow::Touch;
+use super::narrow_phase::Touch;
 use crate::Pair;
 
 /// Below this share of the Gram determinant of orthogonal tangents, two freedoms count as one.
@@ -29,7 +29,7 @@ const FLAT: f64 = 1e-12;
 /// A matrix of 3x3 blocks for pairs of the four nodes.
 pub(super) type Blocks = [[[[f64; 3]; 3]; 4]; 4];
 
-/// ∇²E of a pair with nodes at x and the law [φ, φ', φ''].
+/// ∇²E of a pair with nodes at x and the potential [φ, φ', φ''].
 pub(super) fn hessian(touch: &Touch, x: &[[f64; 3]; 4], [value, slope, bend]: [f64; 3]) -> Blocks {
     let Touch { weights: w, normal: n, distance, share, .. } = *touch;
     let (frees, count) = freedoms(touch, x);

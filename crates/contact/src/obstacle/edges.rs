@@ -20,7 +20,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Energy, Law, Touching};
+use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Energy};
 use coarsen_mesh::vector::{dot, sub};
 
 use super::motion::LONG;
@@ -62,7 +62,7 @@ struct Dip {
     turning: [[f64; 3]; 2],
 }
 
-impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
+impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
     /// Adds contact of edges between free nodes; `rest` has the positions of all free nodes at rest. So an edge whose ends
     /// are outside of a ball does not dip into it; a plane needs none. *Cost*: a distance for each edge, and a search along those that are near.
     ///
@@ -97,11 +97,11 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         self.edges.iter().map(|edge| edge.ends)
     }
 
-    /// Whether the law may act on an edge, by a lower bound of its distance.
+    /// Whether the potential may act on an edge, by a lower bound of its distance.
     fn is_near(&self, [a, b]: [[f64; 3]; 2]) -> bool {
         let middle = std::array::from_fn(|k| 0.5 * (a[k] + b[k]));
-        let least = self.shape.distance(middle) - 0.5 * self.shape.steepness() * norm(sub(b, a));
-        let [value, slope, _] = self.law.at(least);
+        let least = self.shape.distance(middle) - 0.5 * self.shape.lipschitz() * norm(sub(b, a));
+        let [value, slope, _] = self.potential.at(least);
         value != 0.0 || slope != 0.0
     }
 
@@ -137,7 +137,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     pub(super) fn edge_energy(&self, x: &[f64]) -> Energy {
         let energy = |edge: &Edge| {
             let Some(Dip { pressed, gap, share, .. }) = self.dip(edge, x) else { return Energy::default() };
-            let [value, slope, _] = self.law.at(gap);
+            let [value, slope, _] = self.potential.at(gap);
             share * Energy { value, magnitude: slope.abs() * self.shape.magnitude(pressed.at(x)) } // (2)
         };
         let leaf = |range: Range<usize>| self.edges[range].iter().map(energy).sum::<Energy>();
@@ -148,7 +148,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// Adds the gradient of E of the edges.
     pub(super) fn add_edge_gradient(&self, x: &[f64], g: &mut [f64]) {
         for Dip { pressed, gap, share, turning } in self.edges.iter().filter_map(|edge| self.dip(edge, x)) {
-            let [value, slope, _] = self.law.at(gap);
+            let [value, slope, _] = self.potential.at(gap);
             if value == 0.0 && slope == 0.0 {
                 continue;
             }
@@ -161,9 +161,9 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     }
 
     /// Adds the contacts of the edges, the same for each kind of curvature.
-    pub(super) fn add_edge_contacts(&self, x: &[f64], contacts: &mut Touching) {
+    pub(super) fn add_edge_contacts(&self, x: &[f64], contacts: &mut ContactHessian) {
         for Dip { pressed, gap, share, .. } in self.edges.iter().filter_map(|edge| self.dip(edge, x)) {
-            let bend = share * self.law.at(gap)[2];
+            let bend = share * self.potential.at(gap)[2];
             if bend > 0.0 {
                 let n = self.shape.gradient(pressed.at(x));
                 contacts.push(pressed.stencil(), n.map(|p| n.map(|q| bend * (p * q)))); // (2)
@@ -171,22 +171,22 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         }
     }
 
-    /// The largest α that the law allows for the points of edges, by (3).
+    /// The largest α that the potential allows for the points of edges, by (3).
     pub(super) fn edge_step(&self, x: &[f64], d: &[f64]) -> f64 {
         let step = |edge: &Edge| {
-            let [ends, by] = [x, d].map(|of| edge.ends.map(|node| at(node as usize, of)));
+            let [ends, dx] = [x, d].map(|of| edge.ends.map(|node| at(node as usize, of)));
             let middle = std::array::from_fn(|k| 0.5 * (ends[0][k] + ends[1][k]));
-            let steepness = self.shape.steepness();
-            let far = self.shape.distance(middle) - 0.5 * steepness * norm(sub(ends[1], ends[0]));
-            let rate = -steepness * norm(by[0]).max(norm(by[1]));
-            let rough = if far > 0.0 { self.law.max_step(far, rate) } else { 0.0 };
+            let lipschitz = self.shape.lipschitz();
+            let far = self.shape.distance(middle) - 0.5 * lipschitz * norm(sub(ends[1], ends[0]));
+            let rate = -lipschitz * norm(dx[0]).max(norm(dx[1]));
+            let rough = if far > 0.0 { self.potential.max_step(far, rate) } else { 0.0 };
             if rough >= LONG {
                 return rough;
             }
             let Nearest { point, gap, .. } = nearest(&self.shape, ends);
             let n = self.shape.gradient(point);
             let above = ends.map(|x| gap + dot(n, sub(x, point)).max(0.0));
-            let [a, b] = [0, 1].map(|k| self.law.max_step(above[k], dot(n, by[k])));
+            let [a, b] = [0, 1].map(|k| self.potential.max_step(above[k], dot(n, dx[k])));
             least(a, b)
         };
         let leaf = |range: Range<usize>| self.edges[range].iter().map(step).fold(f64::INFINITY, least);
@@ -198,7 +198,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     pub(super) fn edge_penetration(&self, x: &[f64]) -> Penetration {
         let of = |edge: &Edge| {
             let Some(Dip { gap, .. }) = self.dip(edge, x) else { return Penetration::default() };
-            let contacts = usize::from(self.law.at(gap)[1] != 0.0);
+            let contacts = usize::from(self.potential.at(gap)[1] != 0.0);
             Penetration { contacts, ..Penetration::of(gap) }
         };
         self.edges.iter().map(of).fold(Penetration::default(), Penetration::and)
@@ -207,7 +207,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// Calls `each` for the points of edges with a force m |φ'| ‖∇d‖, in N.
     pub(super) fn each_pressed_edge(&self, x: &[f64], each: &mut impl FnMut(Pressed, f64)) {
         for Dip { pressed, gap, share, .. } in self.edges.iter().filter_map(|edge| self.dip(edge, x)) {
-            let force = share * self.law.at(gap)[1].abs() * norm(self.shape.gradient(pressed.at(x)));
+            let force = share * self.potential.at(gap)[1].abs() * norm(self.shape.gradient(pressed.at(x)));
             if force > 0.0 {
                 each(pressed, force);
             }

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | g | `gap` | signed distance of a node to the surface: (x − t) · n for the nearest point t |
 //! | n | `gradient` | ∇g, the outward normal at t |
-//! | φ | `law` | the energy of a gap: k/2 min(g, 0)² of a [`Penalty`], or a [`Barrier`](coarsen_elastic::Barrier) |
+//! | φ | `potential` | the energy of a gap: k/2 min(g, 0)² of a [`Penalty`], or a [`Barrier`](coarsen_elastic::Barrier) |
 //!
 //! > E = Σ φ(g),  ∇E = φ' n,  ∇²E = φ'' n nᵀ + φ' ∇²g    (1)
 //!
@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Curvature, Energy, Law, Penalty, Potential, Touching};
+use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Curvature, Energy, Penalty, Potential};
 use coarsen_mesh::vector::dot;
 use coarsen_sparse::{Pattern, Stencil};
 
@@ -39,7 +39,7 @@ const LEAF: usize = 1024;
 /// The number of scalar operations per node, used to decide whether threads pay off.
 const WORK: usize = 24;
 
-/// Contact of free nodes with a solid shape, by a quadratic penalty or any other law φ of the gap, and of edges if they are
+/// Contact of free nodes with a solid shape, by a quadratic penalty or any other potential φ of the gap, and of edges if they are
 /// given ([`edges`](Self::edges)).
 ///
 /// A [`Penalty`] pushes nodes that are inside: nodes enter by their load divided by k. With a
@@ -62,15 +62,15 @@ const WORK: usize = 24;
 /// assert_eq!(ball.penetration(&[0.5, 0.0, 0.0, 3.0, 0.0, 0.0]).deepest, 0.5);
 ///
 /// // A barrier of 0.1: the node may move to a tenth of its distance.
-/// let law = Barrier { stiffness: 2.0, reach: 0.1 };
-/// let mut ball = Obstacle::with_law(1, Sphere::new([0.0; 3], 1.0)?, law)?;
+/// let potential = Barrier { stiffness: 2.0, reach: 0.1 };
+/// let mut ball = Obstacle::with_potential(1, Sphere::new([0.0; 3], 1.0)?, potential)?;
 /// assert!((ball.max_step(&[1.5, 0.0, 0.0], &[-1.0, 0.0, 0.0]) - 0.45).abs() < 1e-12);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Obstacle<S, L = Penalty> {
     shape: S,
-    law: L,
+    potential: L,
     /// For each free node, whether it can touch the shape.
     active: Vec<bool>,
     edges: Vec<Edge>,
@@ -125,20 +125,20 @@ impl<S: Shape> Obstacle<S> {
     /// nodes than the rows that a matrix may have.
     pub fn new(nodes: usize, shape: S, stiffness: f64) -> Result<Self, ContactError> {
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
-        Self::with_law(nodes, shape, Penalty { stiffness })
+        Self::with_potential(nodes, shape, Penalty { stiffness })
     }
 }
 
-impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
-    /// Returns the contact of `nodes` free nodes with a shape by a law φ of the gap.
+impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
+    /// Returns the contact of `nodes` free nodes with a shape by a potential φ of the gap.
     ///
     /// # Errors
-    /// [`ContactError::Body`] for a law whose parameters are out of range, [`ContactError::Sparse`] for more nodes
+    /// [`ContactError::Body`] for a potential whose parameters are out of range, [`ContactError::Sparse`] for more nodes
     /// than the rows that a matrix may have.
-    pub fn with_law(nodes: usize, shape: S, law: L) -> Result<Self, ContactError> {
-        law.check()?;
+    pub fn with_potential(nodes: usize, shape: S, potential: L) -> Result<Self, ContactError> {
+        potential.check()?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
-        Ok(Self { shape, law, active: vec![true; nodes], edges: Vec::new(), pattern })
+        Ok(Self { shape, potential, active: vec![true; nodes], edges: Vec::new(), pattern })
     }
 
     /// Restricts the contact of nodes, not that of edges, to the free nodes of a list, which may have any order.
@@ -175,7 +175,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
         self.check("penetration", x);
         let of = |i: usize| {
             let gap = self.gap(i, x);
-            let contacts = usize::from(self.law.at(gap)[1] != 0.0);
+            let contacts = usize::from(self.potential.at(gap)[1] != 0.0);
             Penetration { contacts, ..Penetration::of(gap) }
         };
         let leaf = |nodes: Range<usize>| {
@@ -189,7 +189,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// Calls `each` for the nodes and the points of edges that the shape presses, with the normal force |φ'| ‖∇d‖ in N.
     pub(crate) fn each_pressed(&self, x: &[f64], mut each: impl FnMut(Pressed, f64)) {
         for i in (0..self.active.len()).filter(|&i| self.active[i]) {
-            let force = self.law.at(self.gap(i, x))[1].abs();
+            let force = self.potential.at(self.gap(i, x))[1].abs();
             if force > 0.0 {
                 let x = at(i, x);
                 each(Pressed::node(i, self.shape.normal(x)), force * norm(self.shape.gradient(x)));
@@ -224,7 +224,7 @@ fn at(i: usize, x: &[f64]) -> [f64; 3] {
     [x[3 * i], x[3 * i + 1], x[3 * i + 2]]
 }
 
-impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
+impl<S: Shape, L: ContactPotential + Sync> Potential for Obstacle<S, L> {
     fn nodes(&self) -> usize {
         self.active.len()
     }
@@ -236,7 +236,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
     fn energy(&mut self, x: &[f64]) -> Energy {
         self.check("energy", x);
         let energy = |i: usize| {
-            let [value, slope, _] = self.law.at(self.gap(i, x));
+            let [value, slope, _] = self.potential.at(self.gap(i, x));
             if value == 0.0 {
                 return Energy::default();
             }
@@ -252,7 +252,7 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
         self.check("add_gradient", g);
         let add = |(nodes, g): (Range<usize>, parallel::Groups<&mut [f64]>)| {
             for (i, g) in nodes.zip(g.0.chunks_exact_mut(3)).filter(|(i, _)| self.active[*i]) {
-                let slope = self.law.at(self.gap(i, x))[1];
+                let slope = self.potential.at(self.gap(i, x))[1];
                 if slope == 0.0 {
                     continue;
                 }
@@ -266,13 +266,13 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
 
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
         self.check("add_contacts", x);
         let exact = curvature == Curvature::Exact;
         for i in (0..self.active.len()).filter(|&i| self.active[i]) {
-            let law = self.law.at(self.gap(i, x));
-            if law[2] > 0.0 {
-                contacts.push(Stencil::point(i as u32), self.stiffness(at(i, x), law, exact));
+            let potential = self.potential.at(self.gap(i, x));
+            if potential[2] > 0.0 {
+                contacts.push(Stencil::point(i as u32), self.stiffness(at(i, x), potential, exact));
             }
         }
         self.add_edge_contacts(x, contacts);
@@ -282,19 +282,19 @@ impl<S: Shape, L: Law + Sync> Potential for Obstacle<S, L> {
         true
     }
 
-    /// The largest α that the law allows: from the rate at which gaps shrink at x if the shape is convex, and by
-    /// conservative advancement with its steepness if not.
+    /// The largest α that the potential allows: from the rate at which gaps shrink at x if the shape is convex, and by
+    /// conservative advancement with its Lipschitz constant if not.
     fn max_step(&mut self, x: &[f64], d: &[f64]) -> f64 {
         self.check("max_step", x);
         self.check("max_step", d);
-        let steepness = self.shape.steepness();
+        let lipschitz = self.shape.lipschitz();
         let step = |i: usize| {
-            let (x, by) = (at(i, x), at(i, d));
+            let (x, dx) = (at(i, x), at(i, d));
             if self.shape.is_convex() {
-                return self.law.max_step(self.shape.distance(x), dot(self.shape.gradient(x), by));
+                return self.potential.max_step(self.shape.distance(x), dot(self.shape.gradient(x), dx));
             }
-            let gap = |t: f64| self.shape.distance([0, 1, 2].map(|k| x[k] + t * by[k]));
-            self.advance(gap, steepness * norm(by), motion::LONG)
+            let gap = |t: f64| self.shape.distance([0, 1, 2].map(|k| x[k] + t * dx[k]));
+            self.advance(gap, lipschitz * norm(dx), motion::LONG)
         };
         let leaf =
             |nodes: Range<usize>| nodes.filter(|&i| self.active[i]).map(step).fold(f64::INFINITY, least);

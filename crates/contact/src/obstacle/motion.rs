@@ -3,21 +3,21 @@
 //! > t ← t + (g − s g₀) / r    (4)
 //!
 //! for the gap g at the time t, that at the start g₀, and a bound r of the rate at which it shrinks. So a share s of the
-//! first gap is left at the end. The law decides whether gaps may close: for a penalty there is no end.
+//! first gap is left at the end. The potential decides whether gaps may close: for a penalty there is no end.
 //!
 //! Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", ACM TOG 40(4), Algorithm 1.
 
-use coarsen_elastic::{Law, Potential};
+use coarsen_elastic::{ContactPotential, Potential};
 
 use super::edges::nearest;
 use super::{Obstacle, at};
 use crate::Shape;
 use crate::shape::norm;
 
-/// s: that of [`Law::max_step`] of a barrier.
+/// s: that of [`ContactPotential::max_step`] of a barrier.
 const KEPT: f64 = 0.1;
 
-/// A way ends where this share of the first gap is left.
+/// A displacement ends where this share of the first gap is left.
 const NEAR: f64 = 0.2;
 
 /// The largest number of advances.
@@ -26,13 +26,13 @@ const MOST: usize = 200;
 /// The longest step that is looked for.
 pub(super) const LONG: f64 = 16.0;
 
-impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
+impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
     /// A time until which a gap stays open, by (4), that is not before `end` if it stays open until then.
     pub(super) fn advance(&self, gap: impl Fn(f64) -> f64, rate: f64, end: f64) -> f64 {
         let first = gap(0.0);
         let (mut t, mut now) = (0.0, first);
         for _ in 0..MOST {
-            t += self.law.max_step((now - KEPT * first) / (1.0 - KEPT), -rate);
+            t += self.potential.max_step((now - KEPT * first) / (1.0 - KEPT), -rate);
             if t >= end || t.is_nan() || t <= 0.0 {
                 return t;
             }
@@ -50,7 +50,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// ```
     /// use coarsen_contact::{Obstacle, Sphere};
     /// use coarsen_elastic::Barrier;
-    /// let ball = Obstacle::with_law(2, Sphere::new([0.0; 3], 0.1)?, Barrier { stiffness: 1.0, reach: 0.01 })?;
+    /// let ball = Obstacle::with_potential(2, Sphere::new([0.0; 3], 0.1)?, Barrier { stiffness: 1.0, reach: 0.01 })?;
     /// let x = [-0.5, 0.0, 0.0, 0.5, 0.0, 0.0];
     /// assert_eq!(ball.inside(&x), None);
     /// assert_eq!(ball.edges(&[[0, 1]], &x)?.inside(&x), Some([0, 1]));
@@ -58,7 +58,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// ```
     pub fn inside(&self, x: &[f64]) -> Option<[u32; 2]> {
         self.check("inside", x);
-        let bad = |gap: f64| !self.law.at(gap)[0].is_finite();
+        let bad = |gap: f64| !self.potential.at(gap)[0].is_finite();
         let mut nodes = (0..self.nodes()).filter(|&i| self.active[i]);
         let node = nodes.find(|&i| bad(self.gap(i, x))).map(|i| [i as u32; 2]);
         let dips = |ends: &[u32; 2]| bad(nearest(&self.shape, ends.map(|node| at(node as usize, x))).gap);
@@ -75,7 +75,7 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     /// use coarsen_contact::{Obstacle, Sphere};
     /// use coarsen_elastic::Barrier;
     /// let at = |y: f64| Sphere::new([0.0, y, 0.0], 0.1).expect("a radius");
-    /// let ball = Obstacle::with_law(2, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 })?;
+    /// let ball = Obstacle::with_potential(2, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 })?;
     /// // The ball passes by node 0 and goes on for five times its radius.
     /// let x = [0.0, 0.3, 0.0, 0.5, 0.3, 0.0];
     /// let found = ball.impacts(&x, &[0.0; 6], |t| at(0.6 * t), ([0.0, 0.6, 0.0], 0.0));
@@ -91,28 +91,35 @@ impl<S: Shape, L: Law + Sync> Obstacle<S, L> {
     ) -> Vec<(f64, [u32; 2])> {
         self.check("impacts", x);
         self.check("impacts", d);
-        let steepness = self.shape.steepness();
+        let lipschitz = self.shape.lipschitz();
         let place = |node: u32, t: f64| {
-            let (x, by) = (at(node as usize, x), at(node as usize, d));
-            [0, 1, 2].map(|k| x[k] + t * by[k])
+            let (x, dx) = (at(node as usize, x), at(node as usize, d));
+            [0, 1, 2].map(|k| x[k] + t * dx[k])
         };
-        let way = |node: u32| {
-            let by = at(node as usize, d);
-            norm([0, 1, 2].map(|k| by[k] - drift[k]))
+        let displacement = |node: u32| {
+            let dx = at(node as usize, d);
+            norm([0, 1, 2].map(|k| dx[k] - drift[k]))
         };
         let nodes = (0..self.nodes() as u32).filter(|&i| self.active[i as usize]).map(|i| {
             let gap = |t: f64| match t {
                 0.0 => self.shape.distance(place(i, 0.0)),
                 t => path(t).distance(place(i, t)),
             };
-            (self.advance(gap, steepness * (way(i) + speed), 1.0), [i; 2])
+            (self.advance(gap, lipschitz * (displacement(i) + speed), 1.0), [i; 2])
         });
         let edges = self.edge_ends().map(|ends| {
             let gap = |t: f64| {
                 let points = ends.map(|node| place(node, t));
                 if t == 0.0 { nearest(&self.shape, points).gap } else { nearest(&path(t), points).gap }
             };
-            (self.advance(gap, steepness * (way(ends[0]).max(way(ends[1])) + speed), 1.0), ends)
+            (
+                self.advance(
+                    gap,
+                    lipschitz * (displacement(ends[0]).max(displacement(ends[1])) + speed),
+                    1.0,
+                ),
+                ends,
+            )
         });
         // What is in the shape may not move, and neither may what is not finite.
         nodes.chain(edges).map(|(t, ends)| (t.max(0.0), ends)).filter(|(t, _)| *t < 1.0).collect()

@@ -2,7 +2,7 @@
 
 use coarsen_contact::{BodyContact, Contact, ContactError, Pair, Penetration};
 use coarsen_core::parallel::threads;
-use coarsen_elastic::{Curvature, Potential, Touching};
+use coarsen_elastic::{ContactHessian, Curvature, Potential};
 use coarsen_mesh::Mesh;
 
 use crate::cloth::distance;
@@ -63,7 +63,7 @@ fn open_gaps_do_not_pull() {
             .collect()
     };
     assert_eq!(contact.detect(&lifted(0.0)).unwrap().len(), 9);
-    let mut touching = Touching::default();
+    let mut touching = ContactHessian::default();
     for (by, open) in [(0.129, false), (0.131, true)] {
         let x = lifted(by);
         touching.clear();
@@ -227,7 +227,7 @@ fn tetrahedra_that_share_a_node_are_one_body() {
 /// to the concave corner, to concave edges, or to faces of the notch. If the box is held, the gradient and
 /// the Hessian of the detected energy are exact.
 #[test]
-fn tips_behind_inner_edges_and_corners() {
+fn tips_are_pushed_to_concave_edges_and_corners() {
     let mut notched = Mesh::bar([4, 4, 4], 0.5);
     let positions = notched.positions.clone();
     let middle =

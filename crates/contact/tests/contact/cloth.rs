@@ -3,7 +3,7 @@
 
 use coarsen_contact::{ClothContact, ContactError, Pair, clearance, time_of_impact};
 use coarsen_core::parallel::threads;
-use coarsen_elastic::{BodyError, Curvature, Potential, Touching};
+use coarsen_elastic::{BodyError, ContactHessian, Curvature, Potential};
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::common::{check_gradient, gradient, moved, noise};
@@ -183,7 +183,7 @@ fn the_hessian_is_that_of_springs() {
         ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[true, false, false, false, false, false], &x, 0.3, 50.0)
             .unwrap();
     let free = x[1..].as_flattened();
-    let mut touching = Touching::default();
+    let mut touching = ContactHessian::default();
     contact.add_contacts(free, Curvature::Projected, &mut touching);
     let (stencil, k) = (touching.stencils()[0], touching.stiffness());
     assert_eq!((touching.stencils().len(), stencil.nodes()), (1, &[2, 0, 1][..]));
@@ -199,9 +199,9 @@ fn the_hessian_is_that_of_springs() {
     }
 }
 
-/// Until the time that continuous detection returns, no sample of a random motion is nearer than the floor, or
+/// Until the time that continuous detection returns, no sample of a random motion is nearer than the minimum distance, or
 /// than nine tenths of the distance at the start if that is less; and there is an impact or a near miss soon
-/// after. Near the floor or below it, the motion ends where it is not nearer than at the start.
+/// after. Near the minimum distance or below it, the motion ends where it is not nearer than at the start.
 #[test]
 fn no_impact_is_missed() {
     let (mut impacts, mut misses, mut below) = (0, 0, 0);
@@ -220,22 +220,22 @@ fn no_impact_is_missed() {
             (0..=400).map(|k| distance_at(from + (to - from) * f64::from(k) / 400.0)).fold(9.0, f64::min)
         };
         below += usize::from(distance_at(0.0) < wanted);
-        let floor = wanted.min(0.9 * distance_at(0.0));
-        let start = distance_at(0.0) - floor;
+        let min_distance = wanted.min(0.9 * distance_at(0.0));
+        let start = distance_at(0.0) - min_distance;
         match time_of_impact(&pair, &x, &p, wanted, 1.0) {
             None => {
                 misses += 1;
-                assert!(least(0.0, 1.0) > floor, "{seed} {pair}");
+                assert!(least(0.0, 1.0) > min_distance, "{seed} {pair}");
             }
             Some(t) => {
                 impacts += 1;
-                if wanted > floor {
+                if wanted > min_distance {
                     let end = wanted.min(distance_at(0.0));
-                    assert!(t >= 0.0 && least(0.0, t) > floor, "{seed} {pair}");
+                    assert!(t >= 0.0 && least(0.0, t) > min_distance, "{seed} {pair}");
                     assert!(distance_at(t) > (1.0 - 1e-8) * end, "{seed} {pair}: {t}");
                 } else {
-                    assert!(t >= 0.0 && least(0.0, t) - floor >= 0.1 * start - 1e-12, "{seed} {pair}");
-                    assert!(least(t, t + 0.1) - floor < 0.12 * start + 1e-3, "{seed} {pair}: {t}");
+                    assert!(t >= 0.0 && least(0.0, t) - min_distance >= 0.1 * start - 1e-12, "{seed} {pair}");
+                    assert!(least(t, t + 0.1) - min_distance < 0.12 * start + 1e-3, "{seed} {pair}: {t}");
                 }
             }
         }
@@ -243,7 +243,7 @@ fn no_impact_is_missed() {
     assert!(impacts > 100 && misses > 1000 && below > 500, "{impacts} {misses} {below}");
 }
 
-/// A triangle 0.002 above another, and contact whose floor is 0.003.
+/// A triangle 0.002 above another, and contact whose minimum distance is 0.003.
 fn below_the_floor() -> (ClothContact, Vec<f64>) {
     let low = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     let high = |z: f64| [[0.2, 0.2, z], [1.2, 0.3, z], [0.3, 1.2, z]];
@@ -253,9 +253,9 @@ fn below_the_floor() -> (ClothContact, Vec<f64>) {
     (contact, at(0.002).into_flattened())
 }
 
-/// A pair that is nearer than the floor may part, but not approach.
+/// A pair that is nearer than the minimum distance may part, but not approach.
 #[test]
-fn a_pair_below_the_floor_may_part() {
+fn a_pair_below_the_minimum_distance_may_separate() {
     let (mut contact, x) = below_the_floor();
     let up: Vec<f64> = (0..18).map(|k| if k > 9 && k % 3 == 2 { 0.1 } else { 0.0 }).collect();
     assert!(contact.max_step(&x, &up) >= 1.0 && contact.blocking().is_none());
@@ -263,9 +263,9 @@ fn a_pair_below_the_floor_may_part() {
     assert_eq!(contact.max_step(&x, &down), 0.0);
 }
 
-/// A pair that is pressed together in a thousand steps, also with a slide, stays at the floor, or where it is.
+/// A pair that is pressed together in a thousand steps, also with a slide, stays at the minimum distance, or where it is.
 #[test]
-fn many_steps_do_not_wear_the_floor_down() {
+fn many_steps_keep_the_minimum_distance() {
     for (start, kept) in [(0.02, 0.003), (0.0031, 0.003), (0.002, 0.002)] {
         let (mut contact, mut x) = below_the_floor();
         (3..6).for_each(|node| x[3 * node + 2] = start);
@@ -283,9 +283,9 @@ fn many_steps_do_not_wear_the_floor_down() {
     }
 }
 
-/// A pair that is nearer than the floor moves as one, however far.
+/// A pair that is nearer than the minimum distance moves as one, however far.
 #[test]
-fn a_pair_below_the_floor_may_move_as_one() {
+fn a_pair_below_the_minimum_distance_may_move_rigidly() {
     let (mut contact, x) = below_the_floor();
     let along: Vec<f64> = [3.7, -1.3, 0.9].repeat(6);
     assert!(contact.max_step(&x, &along) >= 1.0 && contact.blocking().is_none());
@@ -384,7 +384,7 @@ fn the_clearance_is_the_smallest_distance() {
 
 /// The error of a search along a step: positions that are finite, and a way that is not.
 #[test]
-fn ways_that_are_too_long_are_refused() {
+fn displacements_that_overflow_are_refused() {
     let (mut contact, x) = below_the_floor();
     let far: Vec<f64> = x.iter().map(|x| x + 1e308).collect();
     assert!(contact.max_step(&far, &[1e308; 18]).is_nan());

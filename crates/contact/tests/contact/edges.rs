@@ -5,7 +5,7 @@ use coarsen_elastic::{Barrier, Curvature, Penalty, Potential};
 
 use crate::common::{check_gradient, gradient, moved, noise};
 
-const LAW: Barrier = Barrier { stiffness: 3.0, reach: 0.3 };
+const BARRIER: Barrier = Barrier { stiffness: 3.0, reach: 0.3 };
 
 fn shapes() -> [(&'static str, Box<dyn Shape>); 2] {
     let ball = Sphere::new([0.1, -0.2, 0.0], 0.5).unwrap();
@@ -39,8 +39,9 @@ fn derivatives_of_edges() {
     for (name, shape) in shapes() {
         let (list, x) = outside(&shape, 31);
         let nodes = x.len() / 3;
-        let only = |law| Obstacle::with_law(nodes, &*shape, law).unwrap().only(&[]).unwrap();
-        let mut edges = only(LAW).edges(&list, &x).unwrap();
+        let only =
+            |potential| Obstacle::with_potential(nodes, &*shape, potential).unwrap().only(&[]).unwrap();
+        let mut edges = only(BARRIER).edges(&list, &x).unwrap();
         let found = edges.penetration(&x);
         assert!(
             found.contacts > 10 && found.contacts < list.len() && found.deepest == 0.0,
@@ -56,9 +57,13 @@ fn derivatives_of_edges() {
         // Edges through the shape, by a penalty.
         let through = noise(600, 33);
         let list: Vec<[u32; 2]> = (0..100).map(|e| [2 * e, 2 * e + 1]).collect();
-        let law = Penalty { stiffness: 5.0 };
-        let mut edges =
-            Obstacle::with_law(200, &*shape, law).unwrap().only(&[]).unwrap().edges(&list, &through).unwrap();
+        let potential = Penalty { stiffness: 5.0 };
+        let mut edges = Obstacle::with_potential(200, &*shape, potential)
+            .unwrap()
+            .only(&[])
+            .unwrap()
+            .edges(&list, &through)
+            .unwrap();
         assert!(edges.penetration(&through).deepest > 0.1, "{name}");
         check_gradient(&mut edges, &through, 1e-7, 1e-5);
     }
@@ -83,7 +88,7 @@ fn jump<S: Shape>(edge: &mut Obstacle<S, Barrier>, way: &dyn Fn(f64) -> [f64; 6]
 fn forces_of_edges_are_continuous() {
     let rest = [-0.5, 0.0, 0.0, 0.5, 0.0, 0.0];
     let only = |shape: Box<dyn Shape>| {
-        let edge = Obstacle::with_law(2, shape, LAW).unwrap().only(&[]).unwrap();
+        let edge = Obstacle::with_potential(2, shape, BARRIER).unwrap().only(&[]).unwrap();
         edge.edges(&[[0, 1]], &rest).unwrap()
     };
     let ball = || Box::new(Sphere::new([0.0, -1.0, 0.0], 1.0).unwrap());
@@ -124,7 +129,7 @@ fn steps_end_before_edges_dip() {
         for seed in 0..20 {
             let (list, x) = outside(&shape, 100 + seed);
             let d = noise(x.len(), 200 + seed);
-            let mut wall = Obstacle::with_law(x.len() / 3, &*shape, LAW).unwrap();
+            let mut wall = Obstacle::with_potential(x.len() / 3, &*shape, BARRIER).unwrap();
             let of_nodes = wall.max_step(&x, &d);
             let mut wall = wall.edges(&list, &x).unwrap();
             let most = wall.max_step(&x, &d);
@@ -141,7 +146,7 @@ fn steps_end_before_edges_dip() {
     }
     let ball = Sphere::new([0.0; 3], 0.5).unwrap();
     let x = [-1.0, 0.6, 0.0, 1.0, 0.6, 0.0];
-    let mut wall = Obstacle::with_law(2, ball, LAW).unwrap().edges(&[[0, 1]], &x).unwrap();
+    let mut wall = Obstacle::with_potential(2, ball, BARRIER).unwrap().edges(&[[0, 1]], &x).unwrap();
     let down = [0.0, -1.0, 0.0, 0.0, -1.0, 0.0];
     assert!((wall.max_step(&x, &down) - 0.09).abs() < 1e-9);
     assert!(wall.max_step(&x, &down.map(|d| -d)) > 1e9);
@@ -150,7 +155,7 @@ fn steps_end_before_edges_dip() {
 
 #[test]
 fn edges_without_meaning_are_refused() {
-    let ball = || Obstacle::with_law(2, Sphere::new([0.0; 3], 0.5).unwrap(), LAW).unwrap();
+    let ball = || Obstacle::with_potential(2, Sphere::new([0.0; 3], 0.5).unwrap(), BARRIER).unwrap();
     let x = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0];
     assert!(ball().edges(&[[1, 0]], &x).is_ok());
     for (list, x) in [([0, 2], &x[..]), ([0, 0], &x), ([0, 1], &x[..3])] {
@@ -161,8 +166,10 @@ fn edges_without_meaning_are_refused() {
     let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
     let solid =
         SdfGrid::new(&corners, &faces, 0.1, |x| x.iter().all(|x| *x > 0.0) && x.iter().sum::<f64>() < 1.0);
-    let error =
-        Obstacle::with_law(2, solid.unwrap(), LAW).unwrap().edges(&[[0, 1]], &x).expect_err("an error");
+    let error = Obstacle::with_potential(2, solid.unwrap(), BARRIER)
+        .unwrap()
+        .edges(&[[0, 1]], &x)
+        .expect_err("an error");
     assert!(matches!(error, ContactError::Concave), "{error}");
 }
 
@@ -172,7 +179,7 @@ fn edges_without_meaning_are_refused() {
 fn shapes_that_move_meet_what_is_in_their_way() {
     let at = |y: f64| Sphere::new([0.0, y, 0.0], 0.05).unwrap();
     let x = [-0.3, 0.2, 0.0, 0.3, 0.2, 0.0, 0.01, 0.25, 0.0, 0.1, 0.2, 0.0];
-    let ball = || Obstacle::with_law(4, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 }).unwrap();
+    let ball = || Obstacle::with_potential(4, at(0.0), Barrier { stiffness: 1.0, reach: 0.01 }).unwrap();
     let still = [0.0; 12];
     let along = |y: f64| move |t: f64| at(y * t);
     let mut found = ball().edges(&[[0, 1]], &x).unwrap().impacts(&x, &still, along(0.6), ([0.0; 3], 0.6));
@@ -187,9 +194,9 @@ fn shapes_that_move_meet_what_is_in_their_way() {
 
 /// What goes along with a shape is not met, however near and far it goes.
 #[test]
-fn nodes_that_are_carried_are_not_met() {
+fn nodes_that_move_with_a_shape_do_not_touch_it() {
     let ball = |y: f64| Sphere::new([0.0, y, 0.0], 0.1).unwrap();
-    let obstacle = Obstacle::with_law(2, ball(0.0), LAW)
+    let obstacle = Obstacle::with_potential(2, ball(0.0), BARRIER)
         .unwrap()
         .edges(&[[0, 1]], &[0.0, 0.0, 0.0, 0.05, 0.0, 0.0])
         .unwrap();

@@ -1,8 +1,8 @@
 //! Friction: derivatives, nodes on slopes, and what a turning solid drags along.
 
-use coarsen_contact::friction::{STICK, across, friction_terms, majoriser, stiffness};
+use coarsen_contact::friction::{STICKING_SPEED, across, friction_terms, majoriser, stiffness};
 use coarsen_contact::{ContactError, Friction, Obstacle, Plane, Shape, Sphere, Spin};
-use coarsen_elastic::{Barrier, ImplicitEuler, Law, Penalty, Plus, Potential};
+use coarsen_elastic::{Barrier, ContactPotential, ImplicitEuler, Penalty, Plus, Potential};
 
 use crate::common::{check_gradient, check_hessian, gradient, noise};
 use crate::steps::minimize;
@@ -31,7 +31,7 @@ fn derivatives_of_friction() {
 #[test]
 fn a_parabola_lies_above_friction() {
     let (n, force) = ([0.6, 0.0, 0.8], 3.0);
-    const SOFT: f64 = 0.01 * STICK;
+    const SOFT: f64 = 0.01 * STICKING_SPEED;
     let product = |k: [[f64; 3]; 3], s: [f64; 3]| -> f64 {
         (0..3).map(|p| (0..3).map(|q| s[p] * k[p][q] * s[q]).sum::<f64>()).sum()
     };
@@ -60,11 +60,16 @@ fn a_parabola_lies_above_friction() {
 }
 
 /// The velocity down a slope of a node of 2 kg after half a second. It begins at a height.
-fn slides(law: impl Law + Copy + Sync, height: f64, tangent: f64, coefficient: f64) -> f64 {
+fn slides(
+    potential: impl ContactPotential + Copy + Sync,
+    height: f64,
+    tangent: f64,
+    coefficient: f64,
+) -> f64 {
     let (cosine, h) = ((1.0 + tangent * tangent).sqrt().recip(), 0.01);
     let gravity = [10.0 * tangent * cosine, -10.0 * cosine, 0.0];
     let slope = Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap();
-    let floor = Obstacle::with_law(1, slope, law).unwrap();
+    let floor = Obstacle::with_potential(1, slope, potential).unwrap();
     let friction = Friction::new(floor.clone(), NONE, coefficient, h).unwrap();
     let mut step = ImplicitEuler::new(Plus::new(floor, friction).unwrap(), &[2.0], h).unwrap();
     let (mut x, mut v) = (vec![0.0, height, 0.0], vec![0.0; 3]);
@@ -93,20 +98,20 @@ fn nodes_stay_on_gentle_slopes() {
         }
         high
     };
-    for law in
+    for potential in
         [&|tangent: f64, mu: f64| slides(penalty, depth(tangent), tangent, mu), &|tangent: f64, mu: f64| {
             slides(barrier, height(tangent), tangent, mu)
         }] as [&dyn Fn(f64, f64) -> f64; 2]
     {
-        let gentle = law(0.3, 0.5);
+        let gentle = potential(0.3, 0.5);
         assert!(gentle.abs() < 1e-3, "{gentle}");
         let expected = 0.5 * 10.0 * (0.3 - 0.2) / 1.09_f64.sqrt();
-        let found = law(0.3, 0.2);
+        let found = potential(0.3, 0.2);
         assert!((found / expected - 1.0).abs() < 2e-3, "{found} for {expected}");
     }
 }
 
-/// Friction takes the law, the nodes and the edges of its obstacle: the force of a point that slides is μ times that which
+/// Friction takes the potential, the nodes and the edges of its obstacle: the force of a point that slides is μ times that which
 /// presses it, and other nodes have none.
 #[test]
 fn friction_takes_what_its_obstacle_takes() {
@@ -114,7 +119,7 @@ fn friction_takes_what_its_obstacle_takes() {
     let ball = Sphere::new([0.0, -1.0, 0.0], 1.0).unwrap();
     // Two nodes near the top of the ball, a free one that is not listed, and an edge across the top.
     let x = [0.0, 0.03, 0.0, 0.02, 0.05, 0.0, 0.0, 0.04, 0.0, -0.5, 0.02, 0.0, 0.5, 0.02, 0.0];
-    let obstacle = Obstacle::with_law(5, ball, barrier).unwrap().only(&[0, 1]).unwrap();
+    let obstacle = Obstacle::with_potential(5, ball, barrier).unwrap().only(&[0, 1]).unwrap();
     let mut obstacle = obstacle.edges(&[[3, 4]], &x).unwrap();
     let mut friction = Friction::new(obstacle.clone(), NONE, 0.5, 0.01).unwrap();
     friction.renew(&x).unwrap();

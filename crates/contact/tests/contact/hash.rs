@@ -98,7 +98,7 @@ fn no_pair_is_found_twice() {
 }
 
 #[test]
-fn what_is_not_finite_is_named() {
+fn boxes_that_are_not_finite_are_named() {
     let good = Aabb::of([[0.0; 3], [1.0; 3]]);
     let bad = [
         Aabb { low: [0.0, f64::NAN, 0.0], ..good },

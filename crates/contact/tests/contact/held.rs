@@ -2,7 +2,7 @@
 
 use coarsen_contact::BodyContact;
 use coarsen_core::LinearOperator;
-use coarsen_elastic::{Curvature, Potential, Touching};
+use coarsen_elastic::{ContactHessian, Curvature, Potential};
 
 use crate::common::{check_gradient, check_hessian, contact, crossing, gradient};
 
@@ -25,7 +25,7 @@ fn rows_of_free_nodes_stay() {
         let g = check_gradient(&mut some, &at, 1e-7, 1e-6);
         let expected: Vec<f64> = free.iter().flat_map(|&i| whole[3 * i..3 * i + 3].to_vec()).collect();
         assert_eq!(g, expected);
-        let mut touching = Touching::default();
+        let mut touching = ContactHessian::default();
         some.add_contacts(&at, Curvature::Projected, &mut touching);
         assert!(touching.stencils().iter().all(|s| s.nodes().iter().all(|&i| (i as usize) < free.len())));
         some.frozen = true;

@@ -1,6 +1,6 @@
 //! Impacts of a step: only pairs that meet, and none after zones have parted them.
 
-use coarsen_contact::{ClothContact, Pair, Zones, time_of_impact};
+use coarsen_contact::{ClothContact, ImpactZones, Pair, time_of_impact};
 
 /// A vertex that slides above a large triangle and ends above half of the thickness, 1, does not meet it, from whatever
 /// distance it comes.
@@ -21,7 +21,7 @@ fn a_pair_that_would_meet_after_the_end_does_not_meet() {
 /// A triangle falls and slides with one corner above a large one. One round of zones parts them, from a small or a large
 /// distance, so that no later round finds them again; and the corner goes along the large triangle as far as it would.
 #[test]
-fn pairs_that_zones_have_parted_meet_no_more() {
+fn separated_pairs_do_not_touch_again() {
     for start in [2.0, 3.0, 5.0, 10.0] {
         for slide in [0.0, 2.0, 6.0] {
             let x = [
@@ -35,11 +35,11 @@ fn pairs_that_zones_have_parted_meet_no_more() {
             let mut contact = ClothContact::new(&[[0, 1, 2], [3, 4, 5]], &[false; 6], &x, 1.0, 50.0).unwrap();
             let mut by = [[0.0; 3]; 6];
             by[3..].fill([slide, 0.0, -start - 1.0]);
-            let mut zones = Zones::default();
+            let mut zones = ImpactZones::default();
             let met = contact.impacts(x.as_flattened(), &by).unwrap();
             assert!(met.len() == 1 && met[0].0 < 1.0, "{start}, {slide}: {met:?}");
-            zones.meet(&contact, met[0], &by);
-            zones.part(|_| 1.0, contact.thickness(), &mut by);
+            zones.add_impact(&contact, met[0], &by);
+            zones.separate(|_| 1.0, contact.thickness(), &mut by);
             let met = contact.impacts(x.as_flattened(), &by).unwrap();
             assert!(met.is_empty(), "{start}, {slide}: {met:?}");
             assert!((by[3][0] - slide).abs() < 1e-9, "{by:?}");
@@ -52,9 +52,9 @@ fn pairs_that_zones_have_parted_meet_no_more() {
 /// `part` finds.
 #[test]
 fn a_round_of_impulses_meets_limits_that_share_no_node() {
-    let mut apart = Zones::default();
+    let mut apart = ImpactZones::default();
     let mut by = [[0.0, 0.0, -3.0]; 4];
-    (0..4).for_each(|node| apart.stop(node, [0.0, 0.0, 1.0], -f64::from(node)));
+    (0..4).for_each(|node| apart.add_limit(node, [0.0, 0.0, 1.0], -f64::from(node)));
     assert!(apart.round(|_| 2.0, &mut by) > 1.0);
     assert_eq!(by.map(|u| u[2]), [0.0, -1.0, -2.0, -3.0]);
     assert_eq!(apart.round(|_| 2.0, &mut by), 0.0);
@@ -72,8 +72,8 @@ fn a_round_of_impulses_meets_limits_that_share_no_node() {
         by[corner][2] = -2.0;
     }
     let met = contact.impacts(x.as_flattened(), &by).unwrap();
-    let mut zones = Zones::default();
-    met.iter().for_each(|impact| zones.meet(&contact, *impact, &by));
+    let mut zones = ImpactZones::default();
+    met.iter().for_each(|impact| zones.add_impact(&contact, *impact, &by));
     assert!(met.len() == 2 && zones.round(|_| 1.0, &mut by) > 0.5, "{met:?}");
     assert!(zones.round(|_| 1.0, &mut by) < 1e-12);
 
@@ -85,11 +85,11 @@ fn a_round_of_impulses_meets_limits_that_share_no_node() {
     start[9..].fill([0.0, 0.0, -4.0]);
     start[6..9].fill([0.0, 0.0, -2.0]);
     let met = contact.impacts(x.as_flattened(), &start).unwrap();
-    let mut zones = Zones::default();
-    met.iter().for_each(|impact| zones.meet(&contact, *impact, &start));
+    let mut zones = ImpactZones::default();
+    met.iter().for_each(|impact| zones.add_impact(&contact, *impact, &start));
     let momentum = |by: &[[f64; 3]]| by.iter().map(|u| u[2]).sum::<f64>();
     let (mut together, mut by) = (zones.clone(), start.clone());
-    together.part(|_| 1.0, 1e-9, &mut by);
+    together.separate(|_| 1.0, 1e-9, &mut by);
     let mut rounds = 0;
     let mut own = start.clone();
     while zones.round(|_| 1.0, &mut own) > 1e-11 {

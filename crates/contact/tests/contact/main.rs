@@ -16,7 +16,7 @@ mod meshes;
 mod nearest;
 mod obstacles;
 mod searches;
-mod smoothed;
+mod smooth_sdf;
 mod steps;
 mod surfaces;
 mod turning;

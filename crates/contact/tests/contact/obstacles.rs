@@ -2,7 +2,7 @@
 
 use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, SdfGrid, Shape, Sphere};
 use coarsen_core::parallel::threads;
-use coarsen_elastic::{Barrier, Curvature, ImplicitEuler, Law, Potential};
+use coarsen_elastic::{Barrier, ContactPotential, Curvature, ImplicitEuler, Potential};
 use coarsen_sparse::SystemAt;
 
 use crate::common::{check_gradient, check_hessian, gradient, moved, noise};
@@ -190,13 +190,13 @@ fn outside(shape: &dyn Shape, seed: u64) -> Vec<f64> {
 /// reach.
 #[test]
 fn derivatives_of_barriers() {
-    let law = Barrier { stiffness: 3.0, reach: 0.3 };
+    let potential = Barrier { stiffness: 3.0, reach: 0.3 };
     for (name, shape) in shapes() {
         let x = outside(&shape, 13);
         let distances: Vec<f64> = x.as_chunks::<3>().0.iter().map(|x| shape.distance(*x)).collect();
         let near = distances.iter().filter(|d| **d < 0.3).count();
         assert!(near > 5 && near < distances.len(), "{name}");
-        let mut wall = Obstacle::with_law(distances.len(), shape, law).unwrap();
+        let mut wall = Obstacle::with_potential(distances.len(), shape, potential).unwrap();
         assert_eq!(wall.penetration(&x), Penetration { contacts: near, deepest: 0.0 });
         let energy = wall.energy(&x);
         assert!(energy.value > 0.0 && energy.magnitude >= energy.value);
@@ -205,7 +205,7 @@ fn derivatives_of_barriers() {
         wall.add_contacts(&x, Curvature::Projected, &mut contacts);
         let blocks = contacts.stiffness().as_chunks::<9>().0;
         let traces = blocks.iter().map(|k| k[0] + k[4] + k[8]).sum::<f64>();
-        let bends = distances.iter().map(|d| law.at(*d)[2]).sum::<f64>();
+        let bends = distances.iter().map(|d| potential.at(*d)[2]).sum::<f64>();
         assert!((traces - bends).abs() < 1e-12 * bends && contacts.stencils().len() == near, "{name}");
         check_hessian(wall, &x, 1e-7, 1e-3);
     }
@@ -215,7 +215,7 @@ fn derivatives_of_barriers() {
 /// also where its distance is not steepest. Nodes that go along the surface of a solid that is not convex go far.
 #[test]
 fn steps_end_before_a_barrier() {
-    let law = Barrier { stiffness: 3.0, reach: 0.3 };
+    let potential = Barrier { stiffness: 3.0, reach: 0.3 };
     let (corners, triangles) = cuboid([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2]);
     let inside = |x: [f64; 3]| to_cuboid([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2], x) < 0.0;
     let sampled = SdfGrid::new(&corners, &triangles, 0.05, inside).unwrap();
@@ -225,7 +225,7 @@ fn steps_end_before_a_barrier() {
         for seed in 0..20 {
             let x = outside(&shape, 100 + seed);
             let d = noise(x.len(), 200 + seed);
-            let mut wall = Obstacle::with_law(x.len() / 3, &*shape, law).unwrap();
+            let mut wall = Obstacle::with_potential(x.len() / 3, &*shape, potential).unwrap();
             let most = wall.max_step(&x, &d);
             assert!(most > 0.0 && most.is_finite(), "{name}");
             for k in 0..=50 {
@@ -235,15 +235,18 @@ fn steps_end_before_a_barrier() {
         }
         let x = [0.9, 0.8, 0.7];
         let (n, far) = (shape.normal(x), shape.distance(x));
-        let mut wall = Obstacle::with_law(1, &*shape, law).unwrap();
-        let (most, found) = (0.9 * far / shape.steepness(), wall.max_step(&x, &n.map(|n| -n)));
+        let mut wall = Obstacle::with_potential(1, &*shape, potential).unwrap();
+        let (most, found) = (0.9 * far / shape.lipschitz(), wall.max_step(&x, &n.map(|n| -n)));
         let left = shape.distance([0, 1, 2].map(|k| x[k] - found * n[k]));
         assert!(found > most - 1e-9 && left > 0.1 * far - 1e-9 && left < 0.2 * far, "{name}: {found}");
         let away = wall.max_step(&x, &n);
         assert!(if shape.is_convex() { away.is_infinite() } else { away > 1.0 }, "{name}: {away}");
     }
-    let refused =
-        Obstacle::with_law(1, Sphere::new([0.0; 3], 1.0).unwrap(), Barrier { stiffness: 1.0, reach: 0.0 });
+    let refused = Obstacle::with_potential(
+        1,
+        Sphere::new([0.0; 3], 1.0).unwrap(),
+        Barrier { stiffness: 1.0, reach: 0.0 },
+    );
     assert!(refused.err().unwrap().to_string().contains("reach"));
 }
 
@@ -254,7 +257,7 @@ fn steps_end_before_the_corners_of_sampled_surfaces() {
     let (low, high) = ([-0.3, -0.3, -0.3], [0.4, 0.3, 0.2]);
     let (corners, triangles) = cuboid(low, high);
     let solid = SdfGrid::new(&corners, &triangles, 0.05, |x| to_cuboid(low, high, x) < 0.0).unwrap();
-    let most = solid.steepness();
+    let most = solid.lipschitz();
     assert!((most - 3.0_f64.sqrt()).abs() < 1e-6, "{most}");
     let slope = |x: [f64; 3], y: [f64; 3]| {
         let way = (0..3).map(|k| (x[k] - y[k]).powi(2)).sum::<f64>().sqrt();
@@ -268,8 +271,8 @@ fn steps_end_before_the_corners_of_sampled_surfaces() {
     }
     let before = low.map(|x| x - 0.005);
     assert!(slope(low, before) > 1.5, "{}", slope(low, before));
-    let law = Barrier { stiffness: 3.0, reach: 0.3 };
-    let step = Obstacle::with_law(1, &solid, law).unwrap().max_step(&before, &[1.0; 3]);
+    let potential = Barrier { stiffness: 3.0, reach: 0.3 };
+    let step = Obstacle::with_potential(1, &solid, potential).unwrap().max_step(&before, &[1.0; 3]);
     assert!(step > 0.003 && step < 0.005, "{step}");
 }
 

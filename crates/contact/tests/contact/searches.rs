@@ -3,17 +3,18 @@
 use std::sync::Mutex;
 
 use coarsen_contact::{
-    Aabb, Broad, ClothContact, ContactError, Fresh, Impact, Pair, Search, Topology, Touch,
+    Aabb, BroadPhase, ClothContact, ContactError, Impact, IncrementalBroadPhase, Pair, Search, Topology,
+    Touch,
 };
 use coarsen_core::SplitMix64;
 use coarsen_elastic::Potential;
 
 use crate::cloth::{grid, rolled};
 
-/// [`Broad`] that counts its searches for all pairs, and those for the pairs of some nodes.
+/// [`BroadPhase`] that counts its searches for all pairs, and those for the pairs of some nodes.
 #[derive(Default)]
 struct Counted {
-    broad: Broad,
+    broad: BroadPhase,
     whole: usize,
     some: usize,
     /// The nodes of the last search for the pairs of some.
@@ -172,7 +173,7 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
     let of = |node: u32| Aabb::of([x[node as usize]]).grown(0.02);
     let keep = |pair: &Pair| pair.nodes().iter().sum::<u32>() % 3 != 0;
     let mut all = Vec::new();
-    Broad::default().find(&parts, of, keep, &mut all).unwrap();
+    BroadPhase::default().find(&parts, of, keep, &mut all).unwrap();
     let mut random = SplitMix64::new(4);
     for case in 0..8 {
         let some = |v: usize, random: &mut SplitMix64| match case {
@@ -187,7 +188,7 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
         expected.retain(|pair| pair.nodes().iter().any(|&node| fresh[node as usize]));
         assert_eq!(expected.is_empty(), case == 0, "{case}");
         for shares in [1, 2, 5] {
-            let (mut search, mut together) = (Fresh::default(), Vec::new());
+            let (mut search, mut together) = (IncrementalBroadPhase::default(), Vec::new());
             for share in 0..shares {
                 let mut found = Vec::new();
                 search.find(&parts, &fresh, [share, shares], of, keep, &mut found).unwrap();
@@ -285,7 +286,7 @@ fn translations_need_no_search() {
 /// A bound on a step searches along its way. Positions near any share of the way, and ways that stay near it, need no other
 /// search.
 #[test]
-fn one_search_serves_along_a_way() {
+fn one_search_serves_a_whole_displacement() {
     let way = both([8.0, 0.0, -1.0], [0.0, 0.0, 7.0]);
     let searches = |look: &dyn Fn(&mut ClothContact<Counted>) -> f64| {
         let mut contact = apart();
@@ -353,7 +354,7 @@ fn only_nodes_that_turn_aside_are_searched_for() {
 /// A search for several steps has boxes around the ways of nodes, and those of a node that is much faster than the others
 /// are not as long as all these steps.
 #[test]
-fn ways_of_fast_nodes_are_limited() {
+fn boxes_of_fast_nodes_are_limited() {
     let (n, thickness) = (14_u32, 0.03);
     let flat: Vec<[f64; 3]> = (0..n * n).map(|v| [f64::from(v % n), f64::from(v / n), 0.0]).collect();
     let held = vec![false; flat.len()];

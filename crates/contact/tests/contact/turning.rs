@@ -1,7 +1,7 @@
 //! The exact Hessian of contact of surfaces, against differences of gradients.
 
 use coarsen_contact::{ClothContact, Pair};
-use coarsen_elastic::{Curvature, Potential, Touching};
+use coarsen_elastic::{ContactHessian, Curvature, Potential};
 use coarsen_mesh::vector::{cross, dot, sub};
 
 use crate::common::{check_hessian, noise};
@@ -82,7 +82,7 @@ fn the_exact_hessian_is_symmetric() {
         (0..60).map(|seed| near(seed, 0.08)).find(|x| apart(x).is_some_and(|own| !own.found().is_empty()));
     let x = x.expect("a start without a crossing");
     let mut contact = apart(&x).unwrap();
-    let mut touching = Touching::default();
+    let mut touching = ContactHessian::default();
     contact.add_contacts(x.as_flattened(), Curvature::Exact, &mut touching);
     assert!(touching.blocks().0.is_empty() && !touching.stencils().is_empty());
     touching.clear();

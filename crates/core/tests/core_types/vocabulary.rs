@@ -198,7 +198,7 @@ fn pieces_are_cut_between_groups() {
 }
 
 #[test]
-fn tolerances() {
+fn tolerances_are_checked() {
     let stop = Stop { absolute: 3.0, ..Stop::relative(0.5) };
     assert_eq!((stop.relative, stop.max_iterations, stop.check_every), (0.5, 5000, 1));
     assert_eq!((stop.threshold(10.0), stop.threshold(4.0)), (5.0, 3.0));

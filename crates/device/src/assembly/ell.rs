@@ -60,8 +60,8 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
         let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
         on.check_room(bytes as u64)?;
-        let place = on.plain();
-        let assembly = module::<V, S>(&place, block, slice)?;
+        let backend = on.plain();
+        let assembly = module::<V, S>(&backend, block, slice)?;
         let zeros = vec![0; nodes];
         let mut queue = on.queue();
         let product =
@@ -74,7 +74,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         drop(queue);
         let layout = Layout::even(nodes, longest);
         let rows = RowRange { layout, offsets, lengths, columns, values };
-        let (on, width, of) = (place, longest, PhantomData);
+        let (on, width, of) = (backend, longest, PhantomData);
         Ok(Self { on, nodes, block, width, assembly, product, rows, status, of })
     }
 
@@ -85,7 +85,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// Values are not checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the place has failed.
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the backend has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.on.assert_same(&stream.on);
         let target = Target {
@@ -106,7 +106,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     ///
     /// # Errors
     /// [`Error::Capacity`] with the number of blocks that the longest row needs; [`Error::Device`] if the
-    /// place has failed.
+    /// backend has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         self.on.queue().read_list(&self.status, &mut found)?;
@@ -120,7 +120,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     /// Copies the matrix to the host. Waits three times.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     pub fn read(&self) -> Result<Bsr<S>, Error> {
         let (area, &Layout { slice, slots, .. }) = (self.block * self.block, &self.rows.layout);
         let (mut lengths, mut columns) = (vec![0; self.nodes], vec![0; slots]);

@@ -1,10 +1,10 @@
 //! Layouts of the rows of a matrix in device memory.
 //!
-//! On a graphics card one item computes one row, and items run in lockstep. So values that they read at the
+//! On a GPU one item computes one row, and items run in lockstep. So values that they read at the
 //! same time should be adjacent. Rows are therefore grouped in slices, in which the k-th blocks of all rows
 //! are adjacent. Rows are padded to the longest row of the slice (sliced ELLPACK), or to the longest row of
 //! the matrix (ELLPACK), which needs no table of slices. A processor core runs its items one after the other,
-//! so rows are stored one after the other. So are long rows on a card, each of which a team of items computes:
+//! so rows are stored one after the other. So are long rows on a GPU, each of which several items compute:
 //! adjacent items read adjacent blocks of the row.
 //!
 //! *Reference* Tang, Wang, Liu, Tong, Manocha 2020 (P-Cloth), §3.2.2 (block ELL); Monakov, Lokhmotov,
@@ -22,11 +22,11 @@ use crate::memory::convert;
 /// The number of rows in a slice, which is the number of items that run in lockstep.
 const SLICE: usize = 32;
 
-/// The number of items of a team.
-const TEAM: usize = 32;
+/// The number of items for a long row.
+const ITEMS_PER_ROW: usize = 32;
 
-/// The mean number of blocks from which rows are long. Measured on a card with 25 blocks, where slices are faster, and
-/// with 96, where teams are.
+/// The mean number of blocks from which rows are long. Measured on a GPU with 25 blocks, where slices are faster, and
+/// with 96, where several items for a row are.
 const LONG: usize = 32;
 
 /// The largest padding of ELLPACK relative to the stored blocks; with more padding, rows are stored as sliced
@@ -50,12 +50,14 @@ pub enum Format {
 
 impl Format {
     /// Returns the layout for a pattern on a device. It is [`Rows`](Self::Rows) on a processor, for rows of 32 blocks or
-    /// more on average, which teams compute, and where slices would have more padding than blocks. Otherwise it is
+    /// more on average, which several items compute, and where slices would have more padding than blocks. Otherwise it is
     /// [`Ell`](Self::Ell) if that has at most 5 % of padding, and [`Sliced`](Self::Sliced) if not.
     pub fn suiting(pattern: &Pattern, device: &Device) -> Self {
         let stored = pattern.len() as f64;
         let padding = |format| Layout::slots(pattern, format) as f64 - stored;
-        if !device.accelerator || Self::has_teams(pattern, device) || padding(Self::Sliced) > UNEVEN * stored
+        if !device.accelerator
+            || Self::takes_several_items(pattern, device)
+            || padding(Self::Sliced) > UNEVEN * stored
         {
             Self::Rows
         } else if padding(Self::Ell) <= EVEN * stored {
@@ -65,15 +67,15 @@ impl Format {
         }
     }
 
-    /// Whether the rows of a pattern are long and groups of a device are large enough for a team.
-    fn has_teams(pattern: &Pattern, device: &Device) -> bool {
+    /// Whether the rows of a pattern are long and groups of a device are large enough for several items a row.
+    fn takes_several_items(pattern: &Pattern, device: &Device) -> bool {
         let long = pattern.rows() > 0 && pattern.len() >= LONG * pattern.rows();
-        long && device.accelerator && device.width >= TEAM
+        long && device.accelerator && device.width >= ITEMS_PER_ROW
     }
 
     /// Returns the number of items that compute a row together.
-    pub(crate) fn team(self, pattern: &Pattern, device: &Device) -> usize {
-        if self == Self::Rows && Self::has_teams(pattern, device) { TEAM } else { 1 }
+    pub(crate) fn items_per_row(self, pattern: &Pattern, device: &Device) -> usize {
+        if self == Self::Rows && Self::takes_several_items(pattern, device) { ITEMS_PER_ROW } else { 1 }
     }
 
     /// Returns the number of rows in a slice.

@@ -26,7 +26,7 @@ pub use symmetric::DeviceSymmetric;
 /// A sparse matrix of dense blocks in device memory, stored in `S`, applied to vectors of `V`.
 ///
 /// Made by [`Backend::matrix`](coarsen_backend::Backend::matrix), or in a given layout by
-/// [`DeviceMatrix::new`]. One item computes one block row; long rows on a card have teams of items. The block size is a constant of the kernels, which
+/// [`DeviceMatrix::new`]. One item computes one block row; long rows on a GPU have several items. The block size is a constant of the kernels, which
 /// are compiled for the first matrix of each block size. If the values exceed the largest single allocation of the
 /// device ([`Device::most`](crate::Device::most)), they are stored as several ranges of rows: each operation then launches a
 /// kernel for each range, [`apply_dot`](LinearOperator::apply_dot) takes a second pass, and setups on the device refuse the
@@ -39,7 +39,7 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     pattern: Arc<Pattern>,
     format: Format,
     /// The number of items that compute a row.
-    team: usize,
+    items_per_row: usize,
     /// The number of the module with its kernels.
     module: usize,
     /// The rows: one range, or several if one buffer does not hold the values.
@@ -71,8 +71,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             Layout::ranges(pattern, format, area * size_of::<S>(), limit).map_err(|(row, needed)| {
                 Error::Allocation { what: "row", row: Some(row * block.0), needed, limit }
             })?;
-        let team = format.team(pattern, on.device());
-        let (slices, count) = ((format.slice(), team), layouts.len());
+        let items_per_row = format.items_per_row(pattern, on.device());
+        let (slices, count) = ((format.slice(), items_per_row), layouts.len());
         let module = operand::module::<V, S>(&mut queue, block, slices, count, Parts::Whole)?;
         let mut ranges = Vec::with_capacity(layouts.len());
         for layout in layouts {
@@ -87,7 +87,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
             });
         }
         let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
-        Ok(Self { on, shape, block, pattern, format, team, module, ranges, places, of })
+        Ok(Self { on, shape, block, pattern, format, items_per_row, module, ranges, places, of })
     }
 
     /// Returns the numbers of rows and columns of a block.
@@ -136,7 +136,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// Copies the values to a host matrix with the same pattern and block size. Waits once for each range of rows.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the backend has failed.
     pub fn read_values<T: Real>(&self, host: &mut Bsr<T>) -> Result<(), Error> {
         self.check_same(host.pattern(), host.block())?;
         let mut values = Vec::new();
@@ -148,11 +148,11 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         Ok(())
     }
 
-    /// Copies the values of another matrix of the place with the same pattern, block size and layout. Does
+    /// Copies the values of another matrix of the backend with the same pattern, block size and layout. Does
     /// not transfer data or wait.
     ///
     /// # Errors
-    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the place has failed.
+    /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the backend has failed.
     pub fn copy_values(&mut self, from: &Self) -> Result<(), Error> {
         self.check_alike(from)?;
         self.not_assembled();
@@ -171,7 +171,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         }
     }
 
-    /// Checks that another matrix of the place has the same pattern, block size and layout.
+    /// Checks that another matrix of the backend has the same pattern, block size and layout.
     pub(crate) fn check_alike(&self, other: &Self) -> Result<(), Error> {
         self.on.assert_same(&other.on);
         self.check_same(&other.pattern, other.block)?;
@@ -189,7 +189,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         same_length("columns of a block", self.block.1, block.1)
     }
 
-    /// Returns the place of the matrix.
+    /// Returns the backend of the matrix.
     pub(crate) fn on(&self) -> &OnDevice<V> {
         &self.on
     }
@@ -200,8 +200,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 
     /// Returns the number of items that compute a row.
-    pub(crate) fn team(&self) -> usize {
-        self.team
+    pub(crate) fn items_per_row(&self) -> usize {
+        self.items_per_row
     }
 
     /// Returns the number of stored values, including padding.
@@ -219,7 +219,7 @@ impl<'a, V: Real, S: Real> From<&'a DeviceMatrix<V, S>> for Operand<'a, V, S> {
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
     pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         let size = (self.pattern.rows(), self.pattern.columns());
-        Operand::new(&self.on, self.module, &self.ranges, size, self.block, self.team)
+        Operand::new(&self.on, self.module, &self.ranges, size, self.block, self.items_per_row)
     }
 }
 

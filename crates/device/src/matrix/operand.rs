@@ -14,7 +14,7 @@ use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
 
 /// The kernels of block rows, in the order of their names. Only the kernels before `RelaxInto` exist for
-/// rectangular blocks, and `MultiplyDot` does not exist for teams.
+/// rectangular blocks, and `MultiplyDot` does not exist for several items a row.
 #[derive(Clone, Copy)]
 pub(crate) enum Product {
     Multiply,
@@ -54,16 +54,16 @@ pub(crate) enum Parts {
 }
 
 /// Returns the number of the module with the kernels for block rows stored in `S` in a number of `ranges`, in slices of
-/// `slice` rows, each row by `team` items.
+/// `slice` rows, each row by `items_per_row` items.
 pub(crate) fn module<V: Real, S: Real>(
     queue: &mut Queue<V>,
     (rows, cols): (usize, usize),
-    (slice, team): (usize, usize),
+    (slice, items_per_row): (usize, usize),
     ranges: usize,
     parts: Parts,
 ) -> Result<usize, Error> {
     let options = format!(
-        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D TEAM={team} -D DSLICE={}{}{}",
+        "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D ITEMS_PER_ROW={items_per_row} -D DSLICE={}{}{}",
         Type::of::<S>(),
         slice_of(rows, queue.slice()),
         match parts {
@@ -73,7 +73,7 @@ pub(crate) fn module<V: Real, S: Real>(
         },
         if ranges > 1 { " -D RANGES" } else { "" }
     );
-    let kernels = match (rows == cols, team) {
+    let kernels = match (rows == cols, items_per_row) {
         (false, _) => &NAMES[..Product::RelaxInto as usize],
         (true, 1) => &NAMES[..],
         (true, _) => &NAMES[..Product::MultiplyDot as usize],
@@ -118,7 +118,7 @@ impl RowRange {
     }
 }
 
-/// The block rows of an operator of a place, stored in `S`, as arguments of launches: of a [`DeviceMatrix`](crate::DeviceMatrix),
+/// The block rows of an operator of a backend, stored in `S`, as arguments of launches: of a [`DeviceMatrix`](crate::DeviceMatrix),
 /// a [`DeviceSum`](crate::DeviceSum) or a [`DeviceEll`](crate::DeviceEll), with which [`DeviceJacobi`](crate::DeviceJacobi)
 /// works. Only this crate can make operands.
 ///
@@ -139,23 +139,23 @@ pub struct Operand<'a, V: Real, S: Real = V> {
     pub(crate) shape: (usize, usize),
     pub(crate) block: (usize, usize),
     /// The number of items per row.
-    team: usize,
+    items_per_row: usize,
     contact: Option<[Arg<'a, V>; MOST - PLAIN]>,
     of: PhantomData<S>,
 }
 
 impl<'a, V: Real, S: Real> Operand<'a, V, S> {
-    /// Returns the rows of `ranges`, each computed by `team` items, with the kernels of `module`.
+    /// Returns the rows of `ranges`, each computed by `items_per_row` items, with the kernels of `module`.
     pub(crate) fn new(
         on: &'a OnDevice<V>,
         module: usize,
         ranges: &'a [RowRange],
         (rows, columns): (usize, usize),
         block: (usize, usize),
-        team: usize,
+        items_per_row: usize,
     ) -> Self {
         let shape = (rows * block.0, columns * block.1);
-        Self { on, module, ranges, rows, shape, block, team, contact: None, of: PhantomData }
+        Self { on, module, ranges, rows, shape, block, items_per_row, contact: None, of: PhantomData }
     }
 
     /// Adds a contact part, computed by the kernels of `module`.
@@ -198,7 +198,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         Entry { module: self.module, kernel: product as usize }
     }
 
-    /// Enqueues a product of a range of rows with one item, or one team, for each of `count` block rows or chunks of
+    /// Enqueues a product of a range of rows with one item, or several, for each of `count` block rows or chunks of
     /// them.
     pub(super) fn launch(
         &self,
@@ -208,7 +208,11 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         count: usize,
         more: &[Arg<'_, V>],
     ) {
-        let items = if self.team > 1 { Items::Shaped(count, self.team) } else { Items::Entries(count) };
+        let items = if self.items_per_row > 1 {
+            Items::Shaped(count, self.items_per_row)
+        } else {
+            Items::Entries(count)
+        };
         let first = usize::from(self.ranges.len() == 1);
         self.give(range, more, |args| queue.launch(self.entry(product), items, &args[first..]));
     }
@@ -243,12 +247,12 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         self.by_rows(Product::Multiply, &[x, y].map(|v| Arg::Memory(&v.memory)));
     }
 
-    /// Computes y = A x, x·y and the sum of |x y|, in one pass; by teams, for several ranges of rows, or if blocks are not
+    /// Computes y = A x, x·y and the sum of |x y|, in one pass; with several items a row, for several ranges of rows, or if blocks are not
     /// square, in two.
     pub(crate) fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
         self.assert_fits(x, y);
         assert!(self.shape.0 == self.shape.1, "apply_dot needs a square matrix");
-        let ([range], 1, true) = (self.ranges, self.team, self.block.0 == self.block.1) else {
+        let ([range], 1, true) = (self.ranges, self.items_per_row, self.block.0 == self.block.1) else {
             self.apply(x, y);
             return x.dot_magnitude(y);
         };

@@ -37,7 +37,7 @@ pub struct DeviceSymmetric<V: Real, S: Real = V> {
     /// The layout of the values, which contain the blocks of a row from the diagonal on.
     upper: Layout,
     /// The number of items that compute a row.
-    team: usize,
+    items_per_row: usize,
     /// The number of the module with its kernels.
     module: usize,
     of: PhantomData<S>,
@@ -69,15 +69,20 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
         let mut queue = on.queue();
         queue.check_room((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
-        let team = format.team(pattern, on.device());
-        let module =
-            operand::module::<V, S>(&mut queue, (block, block), (format.slice(), team), 1, Parts::Half)?;
+        let items_per_row = format.items_per_row(pattern, on.device());
+        let module = operand::module::<V, S>(
+            &mut queue,
+            (block, block),
+            (format.slice(), items_per_row),
+            1,
+            Parts::Half,
+        )?;
         let mut values = vec![S::zero(); upper.slots * area];
         arrange(&upper, host, &mut values);
         let places = places(pattern, &first, &rows, &upper);
         let rows = RowRange::new(&mut queue, pattern, rows, &places, &values)?;
         let (on, pattern, of) = (on.plain(), pattern.clone(), PhantomData);
-        Ok(Self { on, block, pattern, rows, upper, team, module, of })
+        Ok(Self { on, block, pattern, rows, upper, items_per_row, module, of })
     }
 
     /// Returns the number of rows of a block.
@@ -108,7 +113,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
 
     fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.pattern.rows(), self.pattern.rows()));
-        Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.team)
+        Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.items_per_row)
     }
 }
 

@@ -35,7 +35,7 @@ impl<T: Real> Queue<T> {
     /// Waits for the read that [`copy_async`](Self::copy_async) began in `read`; `host` has its length.
     pub(crate) fn end_aside(&mut self, read: &mut Object, host: &mut [T]) -> Result<(), Error> {
         self.state()?;
-        self.counters.waits += 1;
+        self.counters.synchronisations += 1;
         self.counters.download(size_of_val(host));
         let done = self.driver.end_aside(read, bytes_mut(host));
         self.keep(done.clone());
@@ -51,7 +51,7 @@ impl<T: Real> Queue<T> {
         }
         let start = first * size_of::<T>();
         to.check(start, size_of_val(host))?;
-        self.counters.waits += 1;
+        self.counters.synchronisations += 1;
         self.counters.upload(size_of_val(host));
         let done = self.driver.write_aside(&to.object, start, bytes(host));
         self.keep(done.clone());
@@ -69,7 +69,7 @@ impl<T: Real> Queue<T> {
     /// Returns the recorded commands since the last call.
     pub(crate) fn recorded(&mut self) -> Result<Vec<Recorded>, Error> {
         self.state()?;
-        self.counters.waits += 1;
+        self.counters.synchronisations += 1;
         self.driver.recorded()
     }
 }

@@ -1,10 +1,10 @@
-//! Counts of the commands of a place.
+//! Counts of the commands of a backend.
 
-/// The numbers of commands since a place was made.
+/// The numbers of commands since a backend was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// The number of waits of the host: reads of scalars, transfers and `sync`.
-    pub waits: u64,
+    pub synchronisations: u64,
     /// The number of kernels enqueued.
     pub launches: u64,
     /// The number of buffers allocated.
@@ -18,9 +18,9 @@ pub struct Counters {
     pub downloads: u64,
     /// The bytes of these transfers.
     pub received: u64,
-    /// The number of programs that were compiled, not loaded from the cache or shared with another place.
+    /// The number of programs that were compiled, not loaded from the cache or shared with another backend.
     pub compiled: u64,
-    /// The total size in bytes of all buffers of the place that exist now.
+    /// The total size in bytes of all buffers of the backend that exist now.
     pub bytes: u64,
 }
 

@@ -25,7 +25,7 @@ pub(crate) const SUMS: usize = 6;
 /// One in-order queue with its kernels and scalars.
 ///
 /// Commands run in the order in which they were enqueued, so a slot or buffer may be reused as soon as its
-/// last use is enqueued. Only reads, writes ([`look`](Self::look), [`read`](Self::read),
+/// last use is enqueued. Only reads, writes ([`read_slots`](Self::read_slots), [`read`](Self::read),
 /// [`write`](Self::write), ...) and [`finish`](Self::finish) wait.
 pub(crate) struct Queue<T> {
     driver: Box<dyn Driver>,
@@ -34,7 +34,7 @@ pub(crate) struct Queue<T> {
     /// The memory of the slots.
     scalars: Buffer,
     slots: Slots,
-    /// The host buffer that [`look`](Self::look) reads into; entry k is for slot k.
+    /// The host buffer that [`read_slots`](Self::read_slots) reads into; entry k is for slot k.
     landing: Vec<T>,
     partial: Buffer,
     /// The host buffer in which values are arranged before an upload.
@@ -124,7 +124,7 @@ impl<T: Real> Queue<T> {
         self.program.local = local;
     }
 
-    /// Sets the work-group size of entry-wise kernels, for this place and for later places.
+    /// Sets the work-group size of entry-wise kernels, for this backend and for later backends.
     pub(crate) fn keep_local(&mut self, local: usize) {
         self.program.local = local;
         self.program.keep_local(&mut *self.driver);
@@ -197,7 +197,7 @@ impl<T: Real> Queue<T> {
 
     /// Returns the numbers in some slots. Waits once: all slots from the first to the last of `slots` are
     /// read in one transfer.
-    pub(crate) fn look<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
+    pub(crate) fn read_slots<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
         let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
             return [T::nan(); N];
         };
@@ -216,7 +216,7 @@ impl<T: Real> Queue<T> {
     /// Waits for everything enqueued so far, unless a blocking transfer has done so.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         if self.failure.is_none() && !self.idle {
-            self.counters.waits += 1;
+            self.counters.synchronisations += 1;
             let done = self.driver.finish();
             self.idle = done.is_ok();
             self.keep(done);

@@ -136,7 +136,7 @@ impl<T: Real> Queue<T> {
             return Ok(());
         }
         buffer.check(0, count * size_of::<S>())?;
-        self.counters.waits += 1;
+        self.counters.synchronisations += 1;
         match access {
             Access::Overwrite => self.counters.upload(count * size_of::<S>()),
             Access::Read => self.counters.download(count * size_of::<S>()),
@@ -165,7 +165,7 @@ impl<T: Real> Queue<T> {
         }
         let from = from.unwrap_or(&self.scalars);
         from.check(start, host.len())?;
-        self.counters.waits += 1;
+        self.counters.synchronisations += 1;
         self.counters.download(host.len());
         let done = self.driver.read(&from.object, start, host);
         self.idle = done.is_ok();
@@ -182,7 +182,7 @@ impl<T: Real> Queue<T> {
     /// Overwrites runs of bytes of a buffer. Waits once.
     fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
         runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
-        self.counters.waits += 1;
+        self.counters.synchronisations += 1;
         self.counters.upload(runs.iter().map(|(_, host)| host.len()).sum());
         let done = self.driver.write(&to.object, runs);
         self.idle = done.is_ok();

@@ -35,7 +35,7 @@ impl Gathered {
     }
 
     /// Allocates buffers for the couplings of `blocks` blocks between `positions` positions.
-    pub(crate) fn room<T: Real>(
+    pub(crate) fn with_capacity<T: Real>(
         on: &OnDevice<T>,
         nodes: usize,
         positions: usize,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::{Error, Real};
-use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Place, Plan, Top};
+use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Plan, SchwarzBackend, Top};
 
 use crate::driver::Type;
 use crate::memory::convert;
@@ -91,7 +91,7 @@ impl<T: Real> DeviceDomains<T> {
     }
 }
 
-impl<V: Real, S: Real> Place for OnDevice<V, S> {
+impl<V: Real, S: Real> SchwarzBackend for OnDevice<V, S> {
     fn domains(
         &self,
         plan: &Arc<Plan>,

@@ -129,7 +129,7 @@ impl Form {
 
     /// Returns the bytes that a kernel may use for one domain. They are in the local memory of a group, or on
     /// the stack of an item.
-    pub(crate) fn room(self, device: &Device) -> usize {
+    pub(crate) fn local_memory(self, device: &Device) -> usize {
         match self {
             Self::Group => device.local,
             Self::Item => STACK,
@@ -147,7 +147,7 @@ impl Form {
         bytes: usize,
         range: &'static str,
     ) -> Result<(), Error> {
-        if bytes <= self.room(device) {
+        if bytes <= self.local_memory(device) {
             return Ok(());
         }
         Err(Error::Parameter {
@@ -217,9 +217,9 @@ pub(crate) enum Meet {
 }
 
 const MEET: [&str; 12] = sort::followed_by(&[
-    "coarsen_schwarz_nowhere",
+    "coarsen_schwarz_clear_positions",
     "coarsen_schwarz_locate",
-    "coarsen_schwarz_unmet",
+    "coarsen_schwarz_clear_keys",
     "coarsen_schwarz_meet",
     "coarsen_schwarz_gather",
     "coarsen_schwarz_touched",

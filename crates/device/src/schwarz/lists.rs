@@ -66,21 +66,21 @@ impl Lists {
         })
     }
 
-    /// Allocates lists for up to `rooms[k]` nodes on level k, in domains of `domain` nodes with `block`
+    /// Allocates lists for up to `capacities[k]` nodes on level k, in domains of `domain` nodes with `block`
     /// unknowns per node.
-    pub(crate) fn room<T: Real>(
+    pub(crate) fn with_capacity<T: Real>(
         on: &OnDevice<T>,
-        rooms: &[usize],
+        capacities: &[usize],
         domain: usize,
         block: usize,
     ) -> Result<Self, Error> {
-        let (fine, nodes) = (rooms[0], rooms.iter().sum::<usize>());
-        let level_domains: Vec<usize> = rooms.iter().map(|room| room.div_ceil(domain)).collect();
+        let (fine, nodes) = (capacities[0], capacities.iter().sum::<usize>());
+        let level_domains: Vec<usize> = capacities.iter().map(|room| room.div_ceil(domain)).collect();
         let domains: usize = level_domains.iter().sum();
         let side = (domain * block).div_ceil(SIDE);
         let mut levels = Vec::new();
         let mut first = 0;
-        for &room in &rooms[1..] {
+        for &room in &capacities[1..] {
             levels.push([first, first + room]);
             first += room;
         }

@@ -11,7 +11,7 @@
 //! | `meeting`, [`touched`](DeviceTouched) | contact blocks beside the matrix, and the rows that they touch (§4.2) |
 //! | [`system`](DeviceSystem) | a matrix with or without a contact part |
 //! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the recipe for a matrix in device memory, and the preconditioner that it builds |
-//! | `room` | estimates of memory before a setup |
+//! | `memory_estimate` | estimates of memory before a setup |
 
 mod apply;
 mod couplings;
@@ -19,15 +19,15 @@ mod domains;
 mod kernels;
 mod lists;
 mod meeting;
+mod memory_estimate;
 mod numbers;
 mod recipe;
-mod room;
 mod structure;
 mod subdomains;
 mod system;
 mod touched;
 
-pub use recipe::{By, DeviceSchwarz};
+pub use recipe::{DeviceSchwarz, StructureSource};
 pub use subdomains::{DeviceSubdomains, Renewed};
 pub use system::DeviceSystem;
 pub use touched::DeviceTouched;

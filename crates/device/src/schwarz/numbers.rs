@@ -291,7 +291,7 @@ fn work<T: Real>(
     tiles: usize,
 ) -> Result<Work, Error> {
     let (device, single) = (on.device(), stored == Type::of::<f32>());
-    if device.double && form.elimination(tiles, size_of::<f64>()) <= form.room(device) {
+    if device.double && form.elimination(tiles, size_of::<f64>()) <= form.local_memory(device) {
         let trust = if single { Storage::Single } else { Storage::Double }.least_pivot();
         return Ok(Work {
             kind: Type::of::<f64>(),

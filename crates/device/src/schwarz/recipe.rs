@@ -11,16 +11,16 @@ use crate::schwarz::couplings::Gathered;
 use crate::schwarz::lists::Lists;
 use crate::schwarz::meeting::Meeting;
 use crate::schwarz::numbers::{Numbers, Touched};
-use crate::schwarz::structure::{Lacking, MOST, Structure, rooms};
+use crate::schwarz::structure::{Lacking, MOST, Structure, capacities};
 use crate::schwarz::subdomains::{Beside, DeviceSubdomains, Levels};
 use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 
-/// [`Schwarz`] computed on the device: the inverses and, with [`By::Device`], also order, domains and levels.
+/// [`Schwarz`] computed on the device: the inverses and, with [`StructureSource::Device`], also order, domains and levels.
 ///
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host. *Not* on other
 /// places, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
 /// is merged into the matrix, so a new pair changes the pattern and needs a new build. Otherwise contact stays beside
-/// the matrix: pairs come and go by updates and patches, and with [`By::Device`] the structure is renewed every `renew`
+/// the matrix: pairs come and go by updates and patches, and with [`StructureSource::Device`] the structure is renewed every `renew`
 /// steps. *Precision* that of the recipe: a device with `f64` refuses domains whose elimination in `f64` does not fit its local
 /// memory with [`Error::Parameter`], unless the recipe stores and eliminates in `f32`; no domain is then computed again in
 /// `f64`. At 48 KiB domains of 96 unknowns fit in `f64`, and of 144 in `f32`. A device without `f64` computes in `f32`.
@@ -28,11 +28,11 @@ use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceSchwarz {
     /// Domains, levels and precisions. `coarse` and `refresh` are ignored; `order` and `coupling` are used
-    /// only with [`By::Host`]. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
+    /// only with [`StructureSource::Host`]. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
     /// elimination writes unweighted inverses.
     pub recipe: Schwarz,
     /// Whether the host or the device chooses order, domains and levels.
-    pub structure: By,
+    pub structure: StructureSource,
     /// The largest number of contact blocks beside the matrix; 0 to merge contact into the matrix.
     ///
     /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of
@@ -41,14 +41,14 @@ pub struct DeviceSchwarz {
     /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room.
     /// An update from the host with more blocks builds again, with room for twice these blocks.
     pub contacts: usize,
-    /// The number of steps after which [`DeviceSubdomains::follow_on_device`] chooses the structure again, with
-    /// [`By::Device`]: 10 by default (§5.3); 0 for never.
+    /// The number of steps after which [`DeviceSubdomains::patch_or_restructure_on_device`] chooses the structure again, with
+    /// [`StructureSource::Device`]: 10 by default (§5.3); 0 for never.
     pub renew: usize,
 }
 
 /// Chooses whether the host or the device computes order, domains and levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
+pub enum StructureSource {
     /// The host, as [`Schwarz`] does: full domains whose nodes are strongly coupled.
     #[default]
     Host,
@@ -60,7 +60,7 @@ pub enum By {
 
 impl Default for DeviceSchwarz {
     fn default() -> Self {
-        Self { recipe: Schwarz::multilevel(), structure: By::Host, contacts: 0, renew: 10 }
+        Self { recipe: Schwarz::multilevel(), structure: StructureSource::Host, contacts: 0, renew: 10 }
     }
 }
 
@@ -101,8 +101,8 @@ impl DeviceSchwarz {
         on: &OnDevice<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         match self.structure {
-            By::Host => self.by_host(system, on),
-            By::Device => self.by_device(system, on),
+            StructureSource::Host => self.by_host(system, on),
+            StructureSource::Device => self.by_device(system, on),
         }
     }
 
@@ -136,9 +136,9 @@ impl DeviceSchwarz {
         let beside = self.beside(bytes, [plan.levels(), plan.nodes(0), nodes]);
         on.check_room(on.matrix_bytes(system.matrix) + (inverses + beside) as u64)?;
         let matrix = on.matrix(system.matrix)?;
-        let (host, place) = (plan.numbering()?, on.plain());
+        let (host, backend) = (plan.numbering()?, on.plain());
         let gathered = Gathered::new(&matrix, &plan.couplings(&host, matrix.pattern()))?;
-        let lists = Lists::new(&place, &plan, &host)?;
+        let lists = Lists::new(&backend, &plan, &host)?;
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
         built.locate();
@@ -160,7 +160,7 @@ impl DeviceSchwarz {
         let nodes = system.matrix.pattern().rows();
         let mut needed = Vec::new();
         loop {
-            let built = self.with_rooms(system, on, rooms(nodes, domain, levels, &needed))?;
+            let built = self.with_rooms(system, on, capacities(nodes, domain, levels, &needed))?;
             // Each run gives more room to the finest level that lacks room, so each level is enlarged at most
             // once.
             match built.lacking()? {
@@ -173,22 +173,22 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Builds domains that the device chooses, with room for `rooms[k]` nodes on level k.
+    /// Builds domains that the device chooses, with room for `capacities[k]` nodes on level k.
     fn with_rooms<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
         on: &OnDevice<V, S>,
-        rooms: Vec<usize>,
+        capacities: Vec<usize>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        on.check_room(self.bytes_of(on, system.matrix, &rooms))?;
+        on.check_room(self.bytes_of(on, system.matrix, &capacities))?;
         let (block, domain) = (system.matrix.block().0, self.recipe.domain);
-        let nodes = rooms[0];
-        let (matrix, place) = (on.matrix(system.matrix)?, on.plain());
-        let lists = Lists::room(&place, &rooms, domain, block)?;
-        let positions = rooms.iter().sum();
-        let gathered = Gathered::room(&place, nodes, positions, matrix.pattern().len())?;
+        let nodes = capacities[0];
+        let (matrix, backend) = (on.matrix(system.matrix)?, on.plain());
+        let lists = Lists::with_capacity(&backend, &capacities, domain, block)?;
+        let positions = capacities.iter().sum();
+        let gathered = Gathered::with_capacity(&backend, nodes, positions, matrix.pattern().len())?;
         let contacts = (self.contacts > 0).then_some(self.contacts);
-        let structure = Structure::new(&place, &matrix, rooms, domain, contacts)?;
+        let structure = Structure::new(&backend, &matrix, capacities, domain, contacts)?;
         let mut built =
             self.with(system, on, matrix, lists, gathered, (&[], Levels::Device(Box::new(structure))))?;
         let points = match system.positions {

@@ -38,21 +38,21 @@ const PARTS: usize = 8;
 
 /// Returns the room for nodes on every level, down to a level that fits in one domain. Coarse levels have
 /// room for at least `needed` nodes, finest first.
-pub(crate) fn rooms(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
-    let mut rooms = vec![nodes];
-    while rooms.len() < levels && rooms[rooms.len() - 1] > domain {
-        let last = rooms[rooms.len() - 1];
+pub(crate) fn capacities(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
+    let mut capacities = vec![nodes];
+    while capacities.len() < levels && capacities[capacities.len() - 1] > domain {
+        let last = capacities[capacities.len() - 1];
         let usual = (PARTS * last.div_ceil(domain)).min(last / 2).max(domain);
-        rooms.push(needed.get(rooms.len() - 1).map_or(usual, |&needed| needed.max(usual)));
+        capacities.push(needed.get(capacities.len() - 1).map_or(usual, |&needed| needed.max(usual)));
     }
-    rooms
+    capacities
 }
 
 /// Kernels and temporary buffers.
 pub(crate) struct Structure {
     module: usize,
     domain: usize,
-    rooms: Vec<usize>,
+    capacities: Vec<usize>,
     /// The number of nodes of each level.
     counts: Buffer,
     totals: Buffer,
@@ -75,13 +75,13 @@ impl Structure {
     pub(crate) fn new<V: Real, S: Real>(
         on: &OnDevice<V>,
         a: &DeviceMatrix<V, S>,
-        rooms: Vec<usize>,
+        capacities: Vec<usize>,
         domain: usize,
         contacts: Option<usize>,
     ) -> Result<Self, Error> {
         a.whole()?;
-        let n = rooms[0];
-        let (all, chunks) = (rooms.iter().sum::<usize>(), n.div_ceil(domain));
+        let n = capacities[0];
+        let (all, chunks) = (capacities.iter().sum::<usize>(), n.div_ceil(domain));
         let couplings = 2 * (a.pattern().len() + contacts.unwrap_or(0));
         let limit = u32::MAX as usize;
         for (what, count) in [
@@ -97,7 +97,7 @@ impl Structure {
         let sorting = Sorting::new(on, module, n, KEY, 2 * n + chunks)?;
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
-        let levels = rooms.len();
+        let levels = capacities.len();
         Ok(Self {
             module,
             domain,
@@ -112,7 +112,7 @@ impl Structure {
             ends: [list(couplings)?, list(couplings)?],
             bounds: queue.allocate(Type::of::<V>(), 6 * BOXES * size_of::<V>(), None)?,
             sorting,
-            rooms,
+            capacities,
         })
     }
 
@@ -140,12 +140,12 @@ impl Structure {
         let mut found = [0; 2];
         on.queue().read_list(&self.lacking, &mut found)?;
         let [level, count] = found.map(|n| n as usize);
-        Ok((level > 0).then(|| Lacking { level, count, capacity: self.rooms[level] }))
+        Ok((level > 0).then(|| Lacking { level, count, capacity: self.capacities[level] }))
     }
 
     /// Returns the number of nodes of every level; 0 for levels that do not exist. Waits once.
     pub(crate) fn nodes<T: Real>(&self, on: &OnDevice<T>) -> Result<Vec<usize>, Error> {
-        let mut counts = vec![0; self.rooms.len()];
+        let mut counts = vec![0; self.capacities.len()];
         on.queue().read_list(&self.counts, &mut counts)?;
         Ok(counts.into_iter().map(|count| count as usize).collect())
     }
@@ -173,8 +173,8 @@ impl<V: Real> StructureRun<'_, V> {
         contact: Option<&DeviceContacts<V, S>>,
         positions: Option<&DeviceVector<V>>,
     ) {
-        let rooms = &self.of.rooms;
-        let n = rooms[0];
+        let capacities = &self.of.capacities;
+        let n = capacities[0];
         self.empty();
         self.couplings(a, contact);
         let sorting = &self.of.sorting;
@@ -187,7 +187,7 @@ impl<V: Real> StructureRun<'_, V> {
             }
         };
         let (mut first, mut domains) = (0, 0);
-        for (level, &room) in rooms.iter().enumerate() {
+        for (level, &room) in capacities.iter().enumerate() {
             self.level(level, first, domains, curve);
             first += room;
             domains += room.div_ceil(self.of.domain);
@@ -200,19 +200,19 @@ impl<V: Real> StructureRun<'_, V> {
 
     /// Resets all lists.
     fn empty(&mut self) {
-        let Structure { rooms, counts, totals, lacking, .. } = self.of;
-        let nodes: usize = rooms.iter().sum();
+        let Structure { capacities, counts, totals, lacking, .. } = self.of;
+        let nodes: usize = capacities.iter().sum();
         let domains: usize = self.lists.domains.iter().sum();
-        let coarse = nodes - rooms[0];
+        let coarse = nodes - capacities[0];
         let [parent, children, ranges, counts, totals, lacking] =
             [&self.lists.parent, &self.lists.children, &self.lists.ranges, counts, totals, lacking]
                 .map(Arg::Memory);
         let args = [
-            Arg::Count(rooms[0]),
+            Arg::Count(capacities[0]),
             Arg::Count(nodes),
             Arg::Count(coarse),
             Arg::Count(domains),
-            Arg::Count(rooms.len()),
+            Arg::Count(capacities.len()),
             parent,
             children,
             ranges,
@@ -220,13 +220,13 @@ impl<V: Real> StructureRun<'_, V> {
             totals,
             lacking,
         ];
-        let items = nodes.max(2 * coarse).max(2 * domains).max(rooms.len() + 1);
+        let items = nodes.max(2 * coarse).max(2 * domains).max(capacities.len() + 1);
         self.launch(Build::Empty, Items::Entries(items), &args);
     }
 
     /// Finds diagonal blocks, nodes without couplings, and the couplings of all other nodes.
     fn couplings<S: Real>(&mut self, a: &RowRange, contact: Option<&DeviceContacts<V, S>>) {
-        let n = self.of.rooms[0];
+        let n = self.of.capacities[0];
         let [_, _, width, offsets, lengths, columns, values] = a.args();
         let [own, alone, begins, ends] =
             [&self.to.own, &self.to.alone, &self.of.begins[0], &self.of.ends[0]].map(Arg::Memory);
@@ -251,8 +251,8 @@ impl<V: Real> StructureRun<'_, V> {
     /// Finds the domains of a level, their connected parts, and the couplings of the next level (§5.2).
     fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: &Buffer) {
         let of = self.of;
-        let room = of.rooms[level];
-        let next_room = of.rooms.get(level + 1).copied().unwrap_or(0);
+        let room = of.capacities[level];
+        let next_room = of.capacities.get(level + 1).copied().unwrap_or(0);
         let chunks = room.div_ceil(of.domain);
         let (now, next) = (level % 2, (level + 1) % 2);
         let counts = Arg::Memory(&of.counts);

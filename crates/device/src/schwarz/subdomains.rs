@@ -43,7 +43,7 @@ pub(super) struct Beside<V: Real, S: Real> {
     pub(super) none: DeviceContacts<V, S>,
 }
 
-/// What [`DeviceSubdomains::follow_on_device`] has done.
+/// What [`DeviceSubdomains::patch_or_restructure_on_device`] has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewed {
     /// The inverses of the domains of touched rows.
@@ -62,7 +62,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Returns the number of nodes of every level. Waits once if the device chose the levels.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     pub fn nodes(&self) -> Result<Vec<usize>, Error> {
         match &self.levels {
             Levels::Host(plan) => Ok((0..plan.levels()).map(|level| plan.nodes(level)).collect()),
@@ -78,7 +78,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.application.lists.values
     }
 
-    /// Computes new inverses from a matrix of the place with the pattern and layout of the build, and its contact part,
+    /// Computes new inverses from a matrix of the backend with the pattern and layout of the build, and its contact part,
     /// if [`DeviceSchwarz::contacts`] is not 0. Does not transfer data or wait.
     ///
     /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
@@ -89,7 +89,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     ///
     /// # Errors
     /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with more room than
-    /// `contacts`, [`Error::Device`] if the place has failed.
+    /// `contacts`, [`Error::Device`] if the backend has failed.
     pub fn update_on_device<'a>(&mut self, a: impl Into<DeviceSystem<'a, V, S>>) -> Result<(), Error> {
         let a = a.into();
         self.check_same(a)?;
@@ -130,7 +130,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.compute(Some(a), Touched::Marked(&touched.marks))
     }
 
-    /// Follows the system of the next step: patches the rows that are marked, and in every
+    /// Patches the rows that are marked, and in every
     /// [`renew`](DeviceSchwarz::renew)-th call chooses the structure again instead, if the device chooses it. Does not
     /// transfer data or wait.
     ///
@@ -145,7 +145,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// # Errors
     /// Those of [`patch_marked_on_device`](Self::patch_marked_on_device) and of
     /// [`restructure_on_device`](Self::restructure_on_device).
-    pub fn follow_on_device<'a>(
+    pub fn patch_or_restructure_on_device<'a>(
         &mut self,
         a: impl Into<DeviceSystem<'a, V, S>>,
         positions: &DeviceVector<V>,
@@ -190,7 +190,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Nodes in no domain come last; their `level` is the number of levels.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     pub fn repairs(&self) -> Result<Vec<(usize, usize, Repair)>, Error> {
         let mut codes = self.numbers.repairs(&self.application)?.into_iter();
         let alone = self.application.left_out.count;
@@ -208,10 +208,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// # Errors
     /// [`Error::Capacity`] if a level has no room for its nodes after
     /// [`restructure_on_device`](Self::restructure_on_device), or after a call of
-    /// [`follow_on_device`](Self::follow_on_device) that chose the structure. This level and all coarser levels are
+    /// [`patch_or_restructure_on_device`](Self::patch_or_restructure_on_device) that chose the structure. This level and all coarser levels are
     /// left out; a new build allocates enough room. [`SetupError::Released`] with a node that the matrix couples now,
     /// but not when the structure was chosen. M is then positive definite, but no domain includes these couplings.
-    /// Couplings by contact are not looked at. [`Error::Device`] if the place has failed.
+    /// Couplings by contact are not looked at. [`Error::Device`] if the backend has failed.
     pub fn check(&self) -> Result<(), SetupError> {
         if let Some(Lacking { count, capacity, .. }) = self.lacking()? {
             let what = "nodes of a level whose structure a device chooses";

@@ -1,4 +1,4 @@
-//! A matrix of a place, with or without a contact part beside it.
+//! A matrix of a backend, with or without a contact part beside it.
 
 use coarsen_core::Real;
 

@@ -12,7 +12,7 @@ use crate::{DeviceContacts, OnDevice};
 
 /// Marks of block rows in device memory, for
 /// [`patch_marked_on_device`](crate::DeviceSubdomains::patch_marked_on_device) and
-/// [`follow_on_device`](crate::DeviceSubdomains::follow_on_device).
+/// [`patch_or_restructure_on_device`](crate::DeviceSubdomains::patch_or_restructure_on_device).
 ///
 /// *Use* if contact is assembled on the device: mark the rows of the old set, assemble, mark the rows of the new set,
 /// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as a slice to
@@ -50,7 +50,7 @@ impl<V: Real> DeviceTouched<V> {
     /// Clears all marks. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     pub fn clear(&mut self) -> Result<(), Error> {
         let mut queue = self.on.queue();
         queue.copy(&self.none, &self.marks, 4 * self.rows);
@@ -60,7 +60,7 @@ impl<V: Real> DeviceTouched<V> {
     /// Marks the rows in which a contact set has a block. Does not wait.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a set of another number of nodes, [`Error::Device`] if the place has failed.
+    /// [`Error::Shape`] for a set of another number of nodes, [`Error::Device`] if the backend has failed.
     pub fn mark<S: Real>(&mut self, contact: &DeviceContacts<V, S>) -> Result<(), Error> {
         same_length("nodes of a contact set", self.rows, contact.nodes())?;
         self.on.assert_same(&contact.on);
@@ -74,7 +74,7 @@ impl<V: Real> DeviceTouched<V> {
     /// Returns the marked rows, in increasing order. Waits once.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     pub fn read(&self) -> Result<Vec<u32>, Error> {
         let mut marks = vec![0; self.rows];
         self.on.queue().read_list(&self.marks, &mut marks)?;

@@ -61,15 +61,15 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let bytes = capacity.saturating_mul(area.saturating_add(4)).saturating_add(4 * (nodes + 1));
         let staging = vec![0; nodes + 1];
         on.check_room(bytes as u64)?;
-        let place = on.plain();
-        let module = assembly::module::<V, S>(&place, block, 1)?;
+        let plain = on.plain();
+        let module = assembly::module::<V, S>(&plain, block, 1)?;
         let mut queue = on.queue();
         let starts = queue.list(&staging)?;
         let places = queue.allocate(Type::Index, 4 * capacity, None)?;
         let values = queue.allocate(Type::of::<S>(), capacity * area, None)?;
         let status = queue.allocate(Type::Index, 8, None)?;
         drop(queue);
-        let (on, assembled, of) = (place, false, PhantomData);
+        let (on, assembled, of) = (plain, false, PhantomData);
         Ok(Self {
             on,
             nodes,
@@ -91,7 +91,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// # Errors
     /// The old set is kept after [`Error::Shape`] for another number of nodes or block size,
     /// [`Error::Capacity`] for more blocks than the capacity, and [`Error::Range`] for values that `S` cannot
-    /// hold. [`Error::Device`] if the place has failed.
+    /// hold. [`Error::Device`] if the backend has failed.
     pub fn replace<T: Real>(&mut self, host: &Contacts<T>) -> Result<(), Error> {
         same_length("nodes of a contact set", self.nodes, host.nodes())?;
         same_length("unknowns of a contact block", self.block, host.block())?;
@@ -120,7 +120,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     ///
     /// # Errors
     /// [`Error::Capacity`] with the number of blocks found; the previous set is kept. [`Error::Device`] if
-    /// the place has failed.
+    /// the backend has failed.
     pub fn check(&self) -> Result<(), Error> {
         let mut found = [0; 2];
         if self.assembled {
@@ -148,7 +148,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// Returns the (row, column) pairs and the values of all blocks. Waits three times.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     #[allow(clippy::type_complexity)] // as in `Contacts`
     pub fn read(&self) -> Result<(Vec<(u32, u32)>, Vec<S>), Error> {
         let mut queue = self.on.queue();

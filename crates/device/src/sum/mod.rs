@@ -1,4 +1,4 @@
-//! A matrix of a place plus a small, changing set of blocks.
+//! A matrix of a backend plus a small, changing set of blocks.
 
 mod contacts;
 
@@ -25,7 +25,7 @@ pub struct DeviceSum<'a, V: Real, S: Real = V> {
 }
 
 impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
-    /// Returns the sum of two parts of one place. The first call compiles the kernels; later calls cost
+    /// Returns the sum of two parts of one backend. The first call compiles the kernels; later calls cost
     /// nothing.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
         same_length("sum, block size of the contact set", block.0, contact.block())?;
         elastic.on().assert_same(&contact.on);
         let parts = matrix::Parts::WithContact;
-        let (slices, ranges) = ((elastic.slice(), elastic.team()), elastic.ranges().len());
+        let (slices, ranges) = ((elastic.slice(), elastic.items_per_row()), elastic.ranges().len());
         let module = matrix::module::<V, S>(&mut elastic.on().queue(), block, slices, ranges, parts)?;
         Ok(Self { elastic, contact, module })
     }

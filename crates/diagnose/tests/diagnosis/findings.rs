@@ -37,7 +37,7 @@ fn a_good_matrix_has_no_finding() {
 }
 
 #[test]
-fn values_that_are_not_finite() {
+fn entries_that_are_not_finite_are_an_error() {
     let mut a = matrix([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0], [3.0, 0.0, 1.0]]);
     a.values_mut()[4] = f64::INFINITY; // (2, 2)
     let d = diagnose(&a);
@@ -46,20 +46,20 @@ fn values_that_are_not_finite() {
 }
 
 #[test]
-fn rows_that_are_empty() {
+fn empty_rows_are_found() {
     let zero_stored = from_triplets(3, 3, &[(0, 0, 1.0), (1, 1, 0.0)]).unwrap();
     assert_eq!(diagnose(&zero_stored).findings[0], Finding::EmptyRows(sample(&[1, 2])));
 }
 
 #[test]
-fn shapes_that_are_not_square() {
+fn a_matrix_that_is_not_square_is_an_error() {
     let d = diagnose(&matrix([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]]));
     assert_eq!(d.findings[0], Finding::NotSquare { rows: 2, columns: 3 });
     assert!(d.values.is_none());
 }
 
 #[test]
-fn zero_and_negative_diagonals() {
+fn zero_and_negative_diagonals_are_found() {
     let d = diagnose(&matrix([[2.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, -3.0]]));
     assert!(d.findings.contains(&Finding::ZeroDiagonal(sample(&[1]))));
     assert!(d.findings.contains(&Finding::NegativeDiagonal(sample(&[2]))));
@@ -112,7 +112,7 @@ fn tight_pairs_prove_indefiniteness_only_with_a_third() {
 /// All symmetric 3x3 matrices with entries in −2..=2, compared with their principal minors, which are exact
 /// in integer arithmetic.
 #[test]
-fn what_is_proved_is_true() {
+fn proved_definiteness_agrees_with_the_principal_minors() {
     let mut proved = [0; 3];
     for code in 0..5_i32.pow(6) {
         let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(|k| code / 5_i32.pow(k) % 5 - 2);
@@ -181,7 +181,7 @@ fn constraints_on_rows_alone_are_recognised() {
 }
 
 #[test]
-fn rows_with_a_diagonal_alone() {
+fn rows_with_only_a_diagonal_are_found() {
     let d = diagnose(&matrix([
         [1.0, 0.0, 0.0, 0.0],
         [0.0, 3.0, 0.0, 0.0],
@@ -194,7 +194,7 @@ fn rows_with_a_diagonal_alone() {
 }
 
 #[test]
-fn components_may_float() {
+fn unconstrained_components_are_found() {
     let d = diagnose(&matrix([
         [1.0, -1.0, 0.0, 0.0],
         [-1.0, 1.0, 0.0, 0.0],
@@ -219,7 +219,7 @@ fn floating_is_seen_for_each_component_of_a_block() {
 
 /// If sums of absolute values overflow, row sums are not reported as vanishing.
 #[test]
-fn huge_entries_do_not_float() {
+fn huge_entries_are_not_called_unconstrained() {
     let (d, off) = (1.7e308, -0.8e308);
     let a = matrix([[d, off, off], [off, d, off], [off, off, d]]);
     assert_eq!(values(&diagnose(&a)).floating, 0);
@@ -227,7 +227,7 @@ fn huge_entries_do_not_float() {
 
 /// A scalar problem stored in blocks. The kernel consists of constants that are equal for all unknowns.
 #[test]
-fn laplacians_float_whatever_their_blocks() {
+fn laplacians_are_unconstrained_in_any_blocking() {
     let n = 8_u32;
     let entries: Vec<_> =
         (0..n * n).map(|e| (e / n, e % n, if e / n == e % n { f64::from(n - 1) } else { -1.0 })).collect();
@@ -238,7 +238,7 @@ fn laplacians_float_whatever_their_blocks() {
 }
 
 #[test]
-fn scales_dominance_and_signs() {
+fn bad_scaling_dominance_and_signs_are_found() {
     let d = diagnose(&matrix([[1e10, 0.0, 1.0], [0.0, 1.0, 0.9], [1.0, 0.9, 1.0]]));
     assert_eq!(d.findings[0], Finding::Scale { least: (1, 1.0), most: (0, 1e10) });
     assert!(d.findings.contains(&Finding::NotDominant { share: 1.0 / 3.0, rows: sample(&[2]) }));
@@ -246,7 +246,7 @@ fn scales_dominance_and_signs() {
 }
 
 #[test]
-fn blocks_and_density() {
+fn blocks_and_density_are_found() {
     let block = [[4.0, 1.0, 1.0], [1.0, 4.0, 1.0], [1.0, 1.0, 4.0]];
     let entries: Vec<(u32, u32, f64)> = (0..5 * 9_u32)
         .map(|e| (e / 9 * 3 + e % 9 / 3, e / 9 * 3 + e % 3, block[(e % 9 / 3) as usize][(e % 3) as usize]))
@@ -259,7 +259,7 @@ fn blocks_and_density() {
 }
 
 #[test]
-fn nothing_at_all() {
+fn an_empty_matrix_has_no_finding() {
     let d = diagnose(&from_triplets::<f64>(0, 0, &[]).unwrap());
     assert_eq!((d.severity(), values(&d).definiteness.clone()), (None, Definiteness::Unknown));
     assert!(!d.to_string().is_empty());

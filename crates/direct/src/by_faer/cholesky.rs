@@ -106,8 +106,8 @@ impl Factorization for Cholesky {
         LltRef::new(&self.symbolic, &self.l).solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
     }
 
-    fn figures(&self) -> FactorStats {
-        figures(&self.symbolic, &self.lower)
+    fn stats(&self) -> FactorStats {
+        stats(&self.symbolic, &self.lower)
     }
 }
 
@@ -133,7 +133,7 @@ fn diagonal(symbolic: &SymbolicCholesky<usize>, l: &[f64], mut f: impl FnMut(usi
 
 /// The numbers of entries of L, of bytes, and of multiplications and additions. A column of L with c entries needs c²
 /// operations.
-fn figures(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> FactorStats {
+fn stats(symbolic: &SymbolicCholesky<usize>, lower: &Columns) -> FactorStats {
     let (mut nnz, mut flops, mut indices) = (0, 0.0, 0);
     match symbolic.raw() {
         SymbolicCholeskyRaw::Simplicial(s) => {

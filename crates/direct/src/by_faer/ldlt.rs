@@ -382,7 +382,7 @@ impl Factorization for Ldlt {
         x.iter_mut().zip(&self.scales).for_each(|(x, s)| *x *= s);
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let sums = &self.tree.sums;
         let values = sums.stored + sums.front + sums.w + sums.most + 4 * self.n;
         FactorStats {

@@ -117,7 +117,7 @@ impl Factorization for Lu {
         factors.solve_in_place_with_conj(Conj::No, x, Par::Seq, stack);
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let &(nnz, flops) = self.bound.get_or_init(|| self.bound());
         let bytes = self.transpose.bytes() + 16 * nnz;
         FactorStats { nnz, bytes, products: products::buffer(), flops }

@@ -187,7 +187,7 @@ impl Factorization for BunchKaufman {
         self.order.iter().zip(&*y).for_each(|(&i, y)| x[i] = *y);
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let n = self.n;
         FactorStats {
             nnz: n * (n + 1) / 2,

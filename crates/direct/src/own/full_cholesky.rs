@@ -93,7 +93,7 @@ impl Factorization for FullCholesky {
         }
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let n = self.n;
         let flops = (1..=n).map(|c| (c * c) as f64).sum();
         FactorStats { nnz: n * (n + 1) / 2, bytes: 8 * (n * n + n), products: 0, flops }

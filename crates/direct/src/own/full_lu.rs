@@ -117,7 +117,7 @@ impl Factorization for FullLu {
         }
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let n = self.n;
         let flops = (1..=n).map(|c| 2.0 * (c * c) as f64).sum();
         FactorStats { nnz: n * n, bytes: 8 * (n * n + 2 * n), products: 0, flops }

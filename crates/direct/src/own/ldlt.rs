@@ -188,7 +188,7 @@ impl Factorization for Ldlt {
         order.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let (n, below) = (self.d.len(), self.structure.below());
         let entries = self.structure.columns.windows(2).map(|ends| (ends[1] - ends[0] + 1) as f64);
         FactorStats {

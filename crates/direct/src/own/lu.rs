@@ -273,7 +273,7 @@ impl Factorization for Lu {
         self.order.iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
     }
 
-    fn figures(&self) -> FactorStats {
+    fn stats(&self) -> FactorStats {
         let n = self.order.len();
         let (nnz, flops) = self.bound;
         FactorStats { nnz, bytes: self.reach.bytes() + 28 * n + 12 * nnz, products: 0, flops }

@@ -48,7 +48,7 @@ fn reproduces(factor: &mut Factor, a: &Bsr<f64>) {
 }
 
 #[test]
-fn a_cholesky_factor_of_no_use_gives_way() {
+fn a_useless_cholesky_factor_is_replaced_by_ldlt() {
     let a = misleading();
     let misled = super::ENGINE == Engine::Fastest; // only the rounding of faer misleads Cholesky
     if misled {
@@ -118,10 +118,10 @@ fn an_analysis_becomes_the_factor() {
         let recipe = direct(method);
         for b in [&a, &stiffer] {
             let analysis = recipe.analyse(&a).unwrap();
-            let (expected, figures) = (analysis.method(), analysis.figures());
-            assert_eq!(recipe.estimate(&a), Ok((expected, figures)));
+            let (expected, stats) = (analysis.method(), analysis.stats());
+            assert_eq!(recipe.estimate(&a), Ok((expected, stats)));
             let mut factor = analysis.factor(b).unwrap();
-            assert_eq!((factor.method(), factor.figures().nnz), (expected, figures.nnz));
+            assert_eq!((factor.method(), factor.stats().nnz), (expected, stats.nnz));
             let (mut z, mut built) = (vec![0.0; 400], vec![0.0; 400]);
             factor.apply(&rhs, &mut z);
             recipe.factor(b).unwrap().apply(&rhs, &mut built);

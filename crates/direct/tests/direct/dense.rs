@@ -37,7 +37,7 @@ fn near(a: &[f64], b: &[f64]) -> bool {
 }
 
 #[test]
-fn penrose() {
+fn pseudo_inverses_satisfy_the_penrose_equations() {
     for (n, k, symmetric) in
         [(1, 1, true), (6, 6, true), (6, 4, true), (9, 9, false), (9, 5, false), (40, 37, false)]
     {

@@ -83,7 +83,7 @@ fn show(residuals: &[(f64, f64)]) -> String {
 }
 
 #[test]
-fn positive_definite_matrices() {
+fn positive_definite_matrices_are_solved_by_cholesky() {
     for name in SPD {
         let Some((method, residuals)) = solve(name) else { return };
         assert_eq!(method, Method::Cholesky, "{name}");
@@ -94,7 +94,7 @@ fn positive_definite_matrices() {
 }
 
 #[test]
-fn other_matrices() {
+fn other_matrices_are_solved_by_the_expected_method() {
     for (name, expected) in [
         ("add32", Method::Lu),
         ("e05r0500", Method::Lu),
@@ -113,7 +113,7 @@ fn other_matrices() {
 }
 
 #[test]
-fn singular_matrices() {
+fn singular_matrices_are_refused() {
     for name in ["pyamg_unit_square", "metis_4elt_laplacian"] {
         let Some(a) = read(name) else { return };
         assert!(matches!(direct(Method::Auto).factor(&a), Err(DirectError::Singular { .. })), "{name}");

@@ -28,7 +28,7 @@ fn left<V: Real>(a: &Bsr<f64>, z: &[V]) -> f64 {
 }
 
 #[test]
-fn factors_solve_at_every_precision_of_the_place() {
+fn factors_solve_in_every_precision_of_the_backend() {
     let a = chain(20, 1.0);
     let mut double = Direct::default().build(&a, &Cpu::new()).unwrap();
     let mut mixed = Direct::default().build(&a, &Cpu::mixed()).unwrap();
@@ -79,17 +79,17 @@ fn updates_follow_values_patterns_and_contact() {
 
 /// Errors that all methods report keep their variant; errors of the factorisation alone keep their text.
 #[test]
-fn errors_are_those_of_a_setup() {
+fn errors_keep_their_variant_or_their_text() {
     let build = |a: &Bsr<f64>, direct: Direct| -> Result<Hosted<Cpu, Factor>, SetupError> {
         direct.build(a, &Cpu::new())
     };
     let mut a = chain(4, 1.0);
     let accept = Direct { accept: -1.0, ..Direct::default() };
     let refused = build(&a, accept).err();
-    assert!(matches!(refused, Some(SetupError::Place(Error::Parameter { name: "Direct::accept", .. }))));
+    assert!(matches!(refused, Some(SetupError::Core(Error::Parameter { name: "Direct::accept", .. }))));
     let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
     let refused = build(&wide, Direct::default()).err();
-    assert!(matches!(refused, Some(SetupError::Place(Error::NotSquare { rows: 1, columns: 2 }))));
+    assert!(matches!(refused, Some(SetupError::Core(Error::NotSquare { rows: 1, columns: 2 }))));
     let mut m = build(&a, Direct { method: Method::Cholesky, ..Direct::default() }).unwrap();
     let before = applied::<f64>(&mut m, 4);
     a.values_mut()[0] = f64::NAN;

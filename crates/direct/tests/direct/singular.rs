@@ -128,7 +128,7 @@ fn a_negative_definite_matrix_costs_what_its_negative_costs() {
         minus.values_mut().iter_mut().zip(a.values()).for_each(|(m, v)| *m = -v);
         let [mut one, mut other] = [build(Method::Auto, &a).unwrap(), build(Method::Auto, &minus).unwrap()];
         assert_eq!((other.method(), other.fallback()), (Method::Cholesky, None));
-        assert_eq!((other.figures(), other.weakest_pivot()), (one.figures(), one.weakest_pivot()));
+        assert_eq!((other.stats(), other.weakest_pivot()), (one.stats(), one.weakest_pivot()));
         assert_eq!(other.inertia(), Some(Inertia { positive: 0, negative: n }));
         let (b, mut x, mut y) = (random(n), vec![0.0; n], vec![0.0; n]);
         assert_eq!(one.solve(&b, &mut x), other.solve(&b, &mut y));
@@ -250,7 +250,7 @@ fn a_small_matrix_needs_no_buffer() {
         let recipe = Direct { method, ..Direct::default() };
         let mut a = floating(299);
         a.values_mut()[0] += 1.0;
-        assert_eq!(recipe.factor(&a).unwrap().figures().products, 0);
+        assert_eq!(recipe.factor(&a).unwrap().stats().products, 0);
     }
 }
 
@@ -259,14 +259,14 @@ fn a_small_matrix_needs_no_buffer() {
 fn the_size_of_lu_is_bounded() {
     let diagonal =
         assembly::from_triplets(400, 400, &(0..400).map(|i| (i, i, 2.0)).collect::<Vec<_>>()).unwrap();
-    let figures = direct(Method::Lu).estimate(&diagonal).unwrap().1;
-    assert_eq!((figures.nnz, figures.flops), (400, 800.0));
+    let stats = direct(Method::Lu).estimate(&diagonal).unwrap().1;
+    assert_eq!((stats.nnz, stats.flops), (400, 800.0));
     let full: Vec<_> =
         (0..300_u32).flat_map(|i| (0..300).map(move |j| (i, j, f64::from(1 + i * j % 7)))).collect();
     let full = assembly::from_triplets(300, 300, &full).unwrap();
-    let figures = direct(Method::Lu).estimate(&full).unwrap().1;
-    assert_eq!(figures.nnz, 90_000);
-    assert!((figures.flops / 1.8e7 - 1.0).abs() < 0.01);
+    let stats = direct(Method::Lu).estimate(&full).unwrap().1;
+    assert_eq!(stats.nnz, 90_000);
+    assert!((stats.flops / 1.8e7 - 1.0).abs() < 0.01);
     let name = |part: &str| format!("clients/skfem-ex42-periodic-21170.{part}mtx.gz");
     let Some((a, _)) = system(&name(""), &name("b.")) else { return };
     let nnz = |engine| Direct { engine, ..direct(Method::Lu) }.estimate(&a).unwrap().1.nnz as f64;
@@ -312,7 +312,7 @@ fn blocks_of_different_scales_do_not_fill_the_factor() {
         let forecast = direct.estimate(&a).unwrap().1.nnz;
         let mut factor = direct.factor(&a).unwrap();
         assert!(solve(&mut factor, &a, &random(size)).relative_residual <= 1e-8);
-        let nnz = factor.figures().nnz;
+        let nnz = factor.stats().nnz;
         assert!(nnz <= 3 * forecast, "{nnz} entries, {forecast} forecast");
     }
 }

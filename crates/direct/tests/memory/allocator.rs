@@ -66,7 +66,7 @@ pub(super) fn the_buffer_is_as_large_as_what_is_asked_for() {
         return println!("skipped: nothing tells the caches");
     }
     let recipe = Direct { method: Method::Ldlt, ..Direct::default() };
-    let asked = recipe.factor(&grid(18, 1)).unwrap().figures().products;
+    let asked = recipe.factor(&grid(18, 1)).unwrap().stats().products;
     let (count, [first, made, ..]) = NOTED.get();
     assert_eq!((count, first), (2, asked));
     assert!(made <= asked && asked - made <= 1 << 17, "{made} made, {asked} asked for");

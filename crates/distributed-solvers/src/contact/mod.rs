@@ -8,7 +8,7 @@
 //! | symbol | here | file |
 //! |---|---|---|
 //! | Workload Table, load distribution | pairs, touches and impacts in equal shares | [`search`](RankSearch) |
-//! | | hashes of what is near the queries of a rank | `near` |
+//! | | hashes of what is near the queries of a rank | `local_broad_phase` |
 //! | | pairs and touches as messages | `messages` |
 //! | | errors that one rank finds and all ranks return | `shared` |
 //! | assembly elements of a rank | the triangles and pairs at its nodes | [`elements`](own_triangles) |
@@ -17,9 +17,9 @@
 //! | f, J of contact, own rows | derivatives of contact; the Hessian of friction | [`rows`](contact_rows) |
 
 mod elements;
+mod local_broad_phase;
 mod messages;
 mod moved;
-mod near;
 mod rows;
 mod search;
 mod shared;

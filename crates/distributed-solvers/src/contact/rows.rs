@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use coarsen_contact::{ClothContact, Search, Touch};
 use coarsen_distributed::{Communicator, DistError, GlobalRows, OwnerFill, Partition};
-use coarsen_elastic::Touching;
+use coarsen_elastic::ContactHessian;
 
 /// Adds ∂E/∂x of contact, for the pairs of the last detection, to the entries of this rank, three for each block row.
 /// Sends no message.
@@ -80,7 +80,7 @@ pub fn contact_rows<C: Communicator, S: Search>(
 /// [`DistError::Column`] if the partition has fewer rows than a contact has nodes.
 pub fn touching_rows<C: Communicator>(
     on: &Arc<Partition<C>>,
-    touching: &Touching,
+    touching: &ContactHessian,
 ) -> Result<GlobalRows<f64>, DistError> {
     let (stencils, (places, blocks)) = (touching.stencils(), touching.blocks());
     let nodes = |ids: &[u32]| ids.iter().map(|&node| u64::from(node)).collect::<Vec<_>>();

@@ -3,7 +3,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | n | `comm.size()` | number of ranks |
-//! | Triangle Hash Table | [`Broad::build`], [`Near`] | hashes of triangles and edges, a copy on every rank in the first search |
+//! | Triangle Hash Table | [`BroadPhase::build`], [`LocalBroadPhase`] | hashes of triangles and edges, a copy on every rank in the first search |
 //! | Workload Table | `table` | the number of tests before each group of queries |
 //! | W | `total` | the number of all tests |
 //! | load distribution | `share_of` | the W tests are cut into 16 n equal pieces, of which rank r makes r, r + n, .. |
@@ -18,7 +18,10 @@
 
 use std::ops::Range;
 
-use coarsen_contact::{Aabb, Broad, ContactError, Fresh, Impact, Near, Pair, Search, Topology, Touch};
+use coarsen_contact::{
+    Aabb, BroadPhase, ContactError, Impact, IncrementalBroadPhase, LocalBroadPhase, Pair, Search, Topology,
+    Touch,
+};
 use coarsen_distributed::{Communicator, Partition, pack, unpack};
 
 use super::messages::{TOUCH, kind, merge, pair_of, put, touches_of};
@@ -52,7 +55,7 @@ const NOBODY: u32 = u32::MAX;
 /// coarsen_contact::ClothContact::with).
 ///
 /// All ranks call the methods in the same order with the same positions of all nodes. Each rank keeps the pairs of its
-/// tests as candidates; every rank receives all touches and the first impact, which are those of [`Broad`] on one host,
+/// tests as candidates; every rank receives all touches and the first impact, which are those of [`BroadPhase`] on one host,
 /// to the last bit. *Use* if detection takes most of a step. *Cost* beside the shares: in the first search, hashes of
 /// the whole surface on every rank, later of the parts near the queries of a rank, or of fresh parts alone; a gather
 /// of 8 bytes per 256 queries for all pairs, of 16 bytes for each search, of 108 bytes per touch
@@ -74,15 +77,15 @@ const NOBODY: u32 = u32::MAX;
 /// ```
 pub struct RankSearch<C> {
     pub(crate) comm: C,
-    pub(crate) broad: Broad,
+    pub(crate) broad: BroadPhase,
     /// A surface with fewer queries (vertices and edges) is searched by every rank alone, without messages, since these
     /// take longer. Errors are then those of the rank.
     pub alone_below: usize,
     /// A surface with fewer groups of 256 queries for each rank is searched with hashes of the whole surface on every
     /// rank.
     pub whole_below: usize,
-    pub(crate) near: Near,
-    fresh: Fresh,
+    pub(crate) near: LocalBroadPhase,
+    fresh: IncrementalBroadPhase,
     /// The number of searches for the pairs of some nodes.
     some: usize,
     /// The tests of each group of queries in the last search that was shared.
@@ -105,11 +108,11 @@ impl<C: Communicator> RankSearch<C> {
     pub fn new(comm: C) -> Self {
         Self {
             comm,
-            broad: Broad::default(),
+            broad: BroadPhase::default(),
             alone_below: 4096,
             whole_below: 32,
-            near: Near::default(),
-            fresh: Fresh::default(),
+            near: LocalBroadPhase::default(),
+            fresh: IncrementalBroadPhase::default(),
             some: 0,
             counts: Vec::new(),
             tests: 0,
@@ -248,7 +251,8 @@ impl<C: Communicator> Search for RankSearch<C> {
         if !self.shared {
             return searched;
         }
-        let mark = fresh.iter().fold(fingerprint(parts, Kind::Fresh, of), |sum, &node| mix(sum, node.into()));
+        let mark =
+            fresh.iter().fold(fingerprint(parts, Kind::Incremental, of), |sum, &node| mix(sum, node.into()));
         let agreed = share(&self.comm, mark, searched.map(|()| Vec::new()));
         agreed.map(drop).inspect_err(|_| found.clear())
     }
@@ -342,9 +346,9 @@ pub(crate) enum Kind {
     /// All pairs, with hashes of the whole surface.
     Whole,
     /// All pairs, with hashes of what is near.
-    Near,
+    Local,
     /// The pairs of fresh nodes.
-    Fresh,
+    Incremental,
     /// The first impact.
     First,
 }

@@ -9,16 +9,16 @@
 //! | [`vector`](DistDeviceVector) | the share of a rank of a vector |
 //! | [`matrix`](DistDeviceMatrix) | the rows of a rank; a product whose transfers run beside its kernels |
 //! | [`jacobi`](DistDeviceJacobi) | block Jacobi |
-//! | [`place`](RankDevice) | a device of a rank as a place, for preconditioners that are generic over it: multilevel Schwarz, smoothed aggregation |
-//! | [`relayout`](DeviceRelayout) | vectors between two divisions of the same rows |
+//! | [`rank_device`](RankDevice) | a device of a rank as a backend, for preconditioners that are generic over it: multilevel Schwarz, smoothed aggregation |
+//! | [`redistribution`](DeviceRedistribution) | vectors between two divisions of the same rows |
 //!
 //! *Use* if the rows of a rank are many: a kernel on fewer than some 10⁴ rows takes as long as its launch.
 //! *Reference* Li et al. 2020, "P-Cloth", ACM TOG 39(6), §3.1: each rank is a GPU there.
 
 mod jacobi;
 mod matrix;
-mod place;
-mod relayout;
+mod rank_device;
+mod redistribution;
 mod vector;
 
 use std::fmt::Display;
@@ -28,8 +28,8 @@ use coarsen_distributed::{CommError, Communicator, DistError};
 
 pub use jacobi::DistDeviceJacobi;
 pub use matrix::DistDeviceMatrix;
-pub use place::RankDevice;
-pub use relayout::DeviceRelayout;
+pub use rank_device::RankDevice;
+pub use redistribution::DeviceRedistribution;
 pub use vector::DistDeviceVector;
 
 /// Tells all ranks that the device of this rank fails, since they wait for its messages; unless the group has stopped.

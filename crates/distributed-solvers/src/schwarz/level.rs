@@ -12,9 +12,9 @@ use std::sync::Arc;
 use coarsen_core::Preconditioner;
 use coarsen_distributed::{
     CommError, Communicator, DistError, DistVector, Entries, GlobalRows, Layout, Partition, RankBackend,
-    Relayout, agree,
+    Redistribution, agree,
 };
-use coarsen_schwarz::{self as schwarz, Place, Schwarz, Subdomains};
+use coarsen_schwarz::{self as schwarz, Schwarz, SchwarzBackend, Subdomains};
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use super::coarse::{Supernodes, sizes};
@@ -28,7 +28,7 @@ pub(crate) struct LevelRows<C: Communicator> {
 }
 
 /// A level that is divided among the ranks, with its domains on the backend S of each rank.
-pub(crate) struct Level<C: Communicator, S: RankBackend<C, Local: Place>> {
+pub(crate) struct Level<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> {
     /// Whole chunks for each rank.
     on: Arc<Partition<C>>,
     /// From the partition of the vectors, if it is another one.
@@ -43,15 +43,15 @@ pub(crate) struct Level<C: Communicator, S: RankBackend<C, Local: Place>> {
 
 /// Vectors of whole chunks, and the moves to them.
 struct Moved<C: Communicator, S: RankBackend<C>> {
-    /// For sizes, which are on the host at every place.
-    of_host: Relayout<C>,
-    relayout: S::Relayout,
+    /// For sizes, which are on the host at every backend.
+    of_host: Redistribution<C>,
+    redistribution: S::Redistribution,
     r: S::Vector,
     z: S::Vector,
 }
 
 /// The result of an update.
-pub(crate) enum Followed<C: Communicator> {
+pub(crate) enum LevelUpdate<C: Communicator> {
     /// The rows of the next level.
     Next(LevelRows<C>),
     /// There is no next level.
@@ -95,11 +95,11 @@ impl Part {
     fn new<C: Communicator>(
         fine: &LevelRows<C>,
         to: &Arc<Partition<C>>,
-        relayout: Option<&Relayout<C>>,
+        redistribution: Option<&Redistribution<C>>,
         chunk: u64,
     ) -> Result<Self, DistError> {
         let (mut rows, mut sizes) = (None, fine.sizes.clone());
-        if let Some(relayout) = relayout {
+        if let Some(redistribution) = redistribution {
             let (first, b) = (fine.rows.first(), to.layout().block());
             let mut entries = Entries::new(to, to.layout().rows(), b);
             for k in 0..fine.rows.count() {
@@ -113,7 +113,7 @@ impl Part {
             to.comm().all_reduce(&mut has)?;
             if has[0] > 0.0 {
                 sizes = vec![0.0; to.count() * b];
-                relayout.forward(&fine.sizes, &mut sizes)?;
+                redistribution.forward(&fine.sizes, &mut sizes)?;
             }
         }
         let rows = rows.unwrap_or_else(|| fine.rows.clone());
@@ -148,26 +148,26 @@ fn inside(rows: &GlobalRows<f64>, chunk: u64) -> Result<Bsr<f64>, SparseError> {
 }
 
 impl<C: Communicator, S: RankBackend<C>> Moved<C, S> {
-    fn new(place: &S, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
-        let (of_host, relayout) = (Relayout::new(on, to)?, place.relayout(on, to)?);
-        Ok(Self { of_host, relayout, r: place.zeros(to)?, z: place.zeros(to)? })
+    fn new(backend: &S, on: &Arc<Partition<C>>, to: &Arc<Partition<C>>) -> Result<Self, DistError> {
+        let (of_host, redistribution) = (Redistribution::new(on, to)?, backend.redistribution(on, to)?);
+        Ok(Self { of_host, redistribution, r: backend.zeros(to)?, z: backend.zeros(to)? })
     }
 }
 
-impl<C: Communicator, S: RankBackend<C, Local: Place>> Level<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Level<C, S> {
     /// The domains of a level, and the rows of the next one, if there is one. All ranks call it.
     pub(crate) fn new(
         recipe: &Schwarz,
         chunk: u64,
         fine: &LevelRows<C>,
-        place: &S,
+        backend: &S,
     ) -> Result<(Self, Option<LevelRows<C>>), DistError> {
         let chunks = whole_chunks(&fine.on, chunk)?;
-        let moved = chunks.as_ref().map(|to| Moved::new(place, &fine.on, to)).transpose()?;
+        let moved = chunks.as_ref().map(|to| Moved::new(backend, &fine.on, to)).transpose()?;
         let on = chunks.unwrap_or_else(|| fine.on.clone());
         let part = Part::new(fine, &on, moved.as_ref().map(|moved| &moved.of_host), chunk)?;
         let (b, first) = (on.layout().block(), on.first() as usize * on.layout().block());
-        let built = recipe.build_level(&part.level(), place.local());
+        let built = recipe.build_level(&part.level(), backend.local());
         let domains = agree(on.comm(), built.map_err(|error| DistError::of_rows(error, first, b)))?;
         let count = domains.plan().domains(0);
         let mut values = [domains.plan().values() as f64];
@@ -202,21 +202,21 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> Level<C, S> {
 
     /// The inverses for new values, and the new values of the next level. All ranks call it. No rank changes anything unless
     /// all have checked their values.
-    pub(crate) fn update(&mut self, fine: &LevelRows<C>) -> Result<Followed<C>, DistError> {
+    pub(crate) fn update(&mut self, fine: &LevelRows<C>) -> Result<LevelUpdate<C>, DistError> {
         let moved = self.moved.as_ref().map(|moved| &moved.of_host);
         let part = Part::new(fine, &self.on, moved, self.chunk)?;
         let mut other = [f64::from(u8::from(!self.domains.serves_level(&part.level())))];
         self.on.comm().all_reduce(&mut other)?;
         if other[0] > 0.0 {
-            return Ok(Followed::Other);
+            return Ok(LevelUpdate::Other);
         }
         let (b, first) = (self.on.layout().block(), self.on.first() as usize * self.on.layout().block());
         let checked = self.domains.check_level(&part.level());
         agree(self.on.comm(), checked.map_err(|error| DistError::of_rows(error, first, b)))?;
         let done = self.domains.renew_level(&part.level());
         agree(self.on.comm(), done.map_err(|error| DistError::of_rows(error, first, b)))?;
-        let Some(next) = &self.next else { return Ok(Followed::Last) };
-        self.coarse(&part, &next.supernodes, &next.on).map(Followed::Next)
+        let Some(next) = &self.next else { return Ok(LevelUpdate::Last) };
+        self.coarse(&part, &next.supernodes, &next.on).map(LevelUpdate::Next)
     }
 
     /// The number of nodes and of domains of all ranks.
@@ -232,7 +232,7 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> Level<C, S> {
     ) -> Result<(), CommError> {
         let r = match &mut self.moved {
             Some(moved) => {
-                S::forward(&moved.relayout, r, &mut moved.r)?;
+                S::forward(&moved.redistribution, r, &mut moved.r)?;
                 &moved.r
             }
             None => r,
@@ -268,7 +268,7 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> Level<C, S> {
             S::change(here, |z| self.domains.prolong(coarse.own(), z));
         }
         match &self.moved {
-            Some(moved) => S::back(&moved.relayout, &moved.z, z),
+            Some(moved) => S::back(&moved.redistribution, &moved.z, z),
             None => Ok(()),
         }
     }

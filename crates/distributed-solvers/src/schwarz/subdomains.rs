@@ -9,10 +9,10 @@ use coarsen_distributed::{
     CommError, Communicator, DistError, DistVector, GlobalRows, Host, Partition, RankBackend, agree,
     check_equal,
 };
-use coarsen_schwarz::{Place, Schwarz};
+use coarsen_schwarz::{Schwarz, SchwarzBackend};
 
 use super::gathered::Gathered;
-use super::level::{Followed, Level, LevelRows};
+use super::level::{Level, LevelRows, LevelUpdate};
 
 /// The recipe of multilevel additive Schwarz over ranks.
 ///
@@ -61,9 +61,9 @@ impl Default for DistSchwarz {
 ///
 /// The finest level is on the backend S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.
-pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: Place> = Host> {
+pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: SchwarzBackend> = Host> {
     recipe: DistSchwarz,
-    place: S,
+    backend: S,
     on: Arc<Partition<C>>,
     offsets: Vec<usize>,
     columns: Vec<u64>,
@@ -95,19 +95,19 @@ impl DistSchwarz {
     /// As [`build`](Self::build), with the finest level on a backend of each rank, such as a device. The setup runs on the host.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), and errors of the place.
-    pub fn build_at<C: Communicator, S: RankBackend<C, Local: Place>>(
+    /// Those of [`build`](Self::build), and errors of the backend.
+    pub fn build_at<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>>(
         &self,
         on: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
-        place: &S,
+        backend: &S,
     ) -> Result<DistSubdomains<C, S>, DistError> {
         // The text of a recipe has all its fields, and numbers with all digits.
         check_equal(on.comm(), "the recipe of multilevel Schwarz", format!("{self:?}").as_bytes())?;
         agree(on.comm(), self.check(on, rows))?;
         let (limit, chunk) = (self.schwarz.levels, self.chunk as u64);
         let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
-        let (finest, mut next) = Level::new(&self.schwarz, chunk, &fine, place)?;
+        let (finest, mut next) = Level::new(&self.schwarz, chunk, &fine, backend)?;
         let (mut coarser, mut below, mut bottom, mut values) = (Vec::new(), Vec::new(), None, finest.values);
         while let Some(here) = next.filter(|_| coarser.len() + 1 < limit) {
             let zeros = || here.on.vector(vec![0.0; here.on.count() * here.on.layout().block()]);
@@ -123,8 +123,8 @@ impl DistSchwarz {
             coarser.push(level);
         }
         let (offsets, columns) = (rows.offsets().to_vec(), rows.columns().to_vec());
-        let (recipe, place, on) = (*self, place.clone(), on.clone());
-        Ok(DistSubdomains { recipe, place, on, offsets, columns, finest, coarser, below, bottom })
+        let (recipe, backend, on) = (*self, backend.clone(), on.clone());
+        Ok(DistSubdomains { recipe, backend, on, offsets, columns, finest, coarser, below, bottom })
     }
 
     fn check<C: Communicator>(&self, on: &Partition<C>, rows: &GlobalRows<f64>) -> Result<(), DistError> {
@@ -137,7 +137,7 @@ impl DistSchwarz {
     }
 }
 
-impl<C: Communicator, S: RankBackend<C, Local: Place>> DistSubdomains<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> DistSubdomains<C, S> {
     /// Computes the preconditioner for new values. If the pattern of any rank has changed, or a node has lost or gained
     /// all its couplings, everything is built again. All ranks call it.
     ///
@@ -147,31 +147,31 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> DistSubdomains<C, S> {
     ///
     /// # Errors
     /// The errors of the build. After values that a build refuses, the preconditioner is as before; after an error of
-    /// communication or of a place, and after sums of values that overflow, build again.
+    /// communication or of a backend, and after sums of values that overflow, build again.
     pub fn update(&mut self, rows: &GlobalRows<f64>) -> Result<Reused, DistError> {
         let on = self.on.clone();
         let same = (rows.offsets(), rows.columns()) == (&self.offsets, &self.columns);
         let mut other = [f64::from(u8::from(!same))];
         on.comm().all_reduce(&mut other)?;
         agree(on.comm(), self.recipe.check(&on, rows))?;
-        if other[0] == 0.0 && self.follow(&on, rows)? {
+        if other[0] == 0.0 && self.update_levels(&on, rows)? {
             return Ok(Reused::Structure);
         }
-        *self = self.recipe.build_at(&on, rows, &self.place)?;
+        *self = self.recipe.build_at(&on, rows, &self.backend)?;
         Ok(Reused::Nothing)
     }
 
     /// Whether the structure served.
-    fn follow(&mut self, on: &Arc<Partition<C>>, rows: &GlobalRows<f64>) -> Result<bool, DistError> {
+    fn update_levels(&mut self, on: &Arc<Partition<C>>, rows: &GlobalRows<f64>) -> Result<bool, DistError> {
         let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
-        let mut followed = self.finest.update(&fine)?;
+        let mut update = self.finest.update(&fine)?;
         for level in &mut self.coarser {
-            let Followed::Next(here) = followed else { break };
-            followed = level.update(&here)?;
+            let LevelUpdate::Next(here) = update else { break };
+            update = level.update(&here)?;
         }
-        match (followed, &mut self.bottom) {
-            (Followed::Other, _) => return Ok(false),
-            (Followed::Next(here), Some(bottom)) => bottom.update(&here)?,
+        match (update, &mut self.bottom) {
+            (LevelUpdate::Other, _) => return Ok(false),
+            (LevelUpdate::Next(here), Some(bottom)) => bottom.update(&here)?,
             _ => (),
         }
         Ok(true)
@@ -187,15 +187,15 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> DistSubdomains<C, S> {
         1 + self.coarser.len()
     }
 
-    /// z = M⁻¹ r. Rank 0 answers the other ranks before it solves its own domains; a place beside the host solves them
+    /// z = M⁻¹ r. Rank 0 answers the other ranks before it solves its own domains; a backend beside the host solves them
     /// while the host restricts coarser levels.
     fn correct(&mut self, r: &S::Vector, z: &mut S::Vector) -> Result<(), CommError> {
-        let Self { place, finest, coarser, below, bottom, .. } = self;
-        let beside = place.local().is_remote();
+        let Self { backend, finest, coarser, below, bottom, .. } = self;
+        let beside = backend.local().is_remote();
         finest.restrict(r, below.first_mut().map(|[r, _]| r))?;
         if beside {
             finest.solve(r, z);
-            place.start();
+            backend.start();
         }
         for (k, level) in coarser.iter_mut().enumerate() {
             let (here, next) = below.split_at_mut(k + 1);
@@ -219,7 +219,9 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> DistSubdomains<C, S> {
     }
 }
 
-impl<C: Communicator, S: RankBackend<C, Local: Place>> Preconditioner<S::Vector> for DistSubdomains<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Preconditioner<S::Vector>
+    for DistSubdomains<C, S>
+{
     fn apply(&mut self, r: &S::Vector, z: &mut S::Vector) {
         assert!(S::partition(r).is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
         if self.correct(r, z).is_err() {
@@ -237,7 +239,7 @@ impl<C: Communicator, S: RankBackend<C, Local: Place>> Preconditioner<S::Vector>
     }
 }
 
-impl<C: Communicator, S: RankBackend<C, Local: Place>> fmt::Display for DistSubdomains<C, S> {
+impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> fmt::Display for DistSubdomains<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level        nodes      inverses  where")?;
         let counts = |level: &Level<C, Host>| (level.counts()[0], level.values);

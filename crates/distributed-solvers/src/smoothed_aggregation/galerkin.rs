@@ -28,7 +28,7 @@ pub(crate) struct Transfer<C: Communicator> {
     columns: Vec<u64>,
     p: Bsr<f64>,
     /// The coarse scalar unknowns of this rank without a basis function, sorted.
-    dead: Vec<u32>,
+    without_basis: Vec<u32>,
 }
 
 impl<C: Communicator> Transfer<C> {
@@ -39,7 +39,7 @@ impl<C: Communicator> Transfer<C> {
         local: Extended,
         p: &GlobalRows<f64>,
         (mut columns, own_columns): (Vec<u64>, Range<usize>),
-        dead: Vec<u32>,
+        without_basis: Vec<u32>,
     ) -> Result<(Self, Bsr<f64>), DistError> {
         let ghosts = local.fetch(on, |k, to| pack_row(p.row(k), to))?;
         let ghosts: Vec<_> = ghosts.iter().map(|row| unpack_row(row)).collect();
@@ -55,7 +55,7 @@ impl<C: Communicator> Transfer<C> {
             Ok((p, local.into_own_rows()?))
         };
         let (p, a) = agree(on.comm(), matrices().map_err(DistError::from))?;
-        Ok((Self { coarse_on, own, pattern: a.pattern().clone(), columns, p, dead }, a))
+        Ok((Self { coarse_on, own, pattern: a.pattern().clone(), columns, p, without_basis }, a))
     }
 
     /// The own rows of PᵀAP for new values of A. All ranks call it.
@@ -72,7 +72,7 @@ impl<C: Communicator> Transfer<C> {
         let (width, columns) = (self.coarse_on.layout().rows(), &self.columns);
         let mut matrix = to_owners(&self.coarse_on, width, (columns, columns), c)?;
         let sizes = self.sizes(a)?;
-        regularise(&mut matrix, &self.dead, &sizes);
+        regularise(&mut matrix, &self.without_basis, &sizes);
         Ok(matrix)
     }
 
@@ -102,16 +102,16 @@ impl<C: Communicator> Transfer<C> {
 }
 
 /// Makes the diagonal blocks regular. Dead unknowns, whose rows and columns are zero, get the largest diagonal entry of
-/// their node, or 1 if all its unknowns are dead. Free motions of a node get a stiffness.
-fn regularise(matrix: &mut GlobalRows<f64>, dead: &[u32], sizes: &[f64]) {
+/// their node, or 1 if none of its unknowns has a basis function. Free motions of a node get a stiffness.
+fn regularise(matrix: &mut GlobalRows<f64>, without_basis: &[u32], sizes: &[f64]) {
     let k = matrix.block().1;
     for row in 0..matrix.count() {
         let Some(block) = matrix.diagonal_block_mut(row) else { continue };
         regularise_rigid_modes(block, &sizes[row * k..(row + 1) * k]);
         let largest = block.iter().step_by(k + 1).fold(0.0_f64, |m, &d| m.max(d));
-        let of_row = dead.partition_point(|&unknown| (unknown as usize) < row * k)
-            ..dead.partition_point(|&unknown| (unknown as usize) < (row + 1) * k);
-        for &unknown in &dead[of_row] {
+        let of_row = without_basis.partition_point(|&unknown| (unknown as usize) < row * k)
+            ..without_basis.partition_point(|&unknown| (unknown as usize) < (row + 1) * k);
+        for &unknown in &without_basis[of_row] {
             block[(unknown as usize - row * k) * (k + 1)] = if largest > 0.0 { largest } else { 1.0 };
         }
     }

@@ -62,7 +62,7 @@ impl Default for DistMultigrid {
 /// `Display` prints a table of the levels.
 pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
     recipe: DistMultigrid,
-    place: S,
+    backend: S,
     on: Arc<Partition<C>>,
     near_kernel: NearKernel,
     /// The offsets and columns of the own rows of the finest level.
@@ -114,13 +114,13 @@ impl DistMultigrid {
     /// made on the host.
     ///
     /// # Errors
-    /// Those of [`build`](Self::build), and errors of the place.
+    /// Those of [`build`](Self::build), and errors of the backend.
     pub fn build_at<C: Communicator, S: RankBackend<C>>(
         &self,
         on: &Arc<Partition<C>>,
         rows: &GlobalRows<f64>,
         near_kernel: Option<&NearKernel>,
-        place: &S,
+        backend: &S,
     ) -> Result<DistHierarchy<C, S>, DistError> {
         let what = "the recipe of multigrid or the number of vectors of its near-kernel";
         check_equal(on.comm(), what, &self.bytes(near_kernel))?;
@@ -132,19 +132,19 @@ impl DistMultigrid {
         let coarsening = &self.multigrid.coarsening;
         while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
             let inverses = inverses(&here.on, &here.rows)?;
-            let (a, smoother) = Level::smoothed(place, &here, &inverses, self.estimate())?;
+            let (a, smoother) = Level::smoothed(backend, &here, &inverses, self.estimate())?;
             let known = (smoother.radius, &inverses);
             let Some(step) = coarsen(coarsening, &here, known, self.share)? else { break };
             table.push(Line::of(&here.on, entries(&here)?));
-            let (level, coarse) = Level::new(place, &here.on, a, smoother, step)?;
+            let (level, coarse) = Level::new(backend, &here.on, a, smoother, step)?;
             levels.push(level);
             here = coarse;
         }
         let bottom = Gathered::new(&self.multigrid, &here)?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = kind(&bottom, levels.len());
-        let (recipe, place, on, near_kernel) = (*self, place.clone(), on.clone(), given);
-        Ok(DistHierarchy { recipe, place, on, near_kernel, pattern, levels, bottom, class, table })
+        let (recipe, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
+        Ok(DistHierarchy { recipe, backend, on, near_kernel, pattern, levels, bottom, class, table })
     }
 
     /// What all ranks pass alike. The text of a recipe has all its fields, and numbers with all digits.
@@ -203,7 +203,7 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
         }
         let on = self.on.clone();
         agree(on.comm(), rows.check(&on, &on))?;
-        *self = self.recipe.build_at(&on, rows, Some(&self.near_kernel), &self.place)?;
+        *self = self.recipe.build_at(&on, rows, Some(&self.near_kernel), &self.backend)?;
         Ok(Reused::Nothing)
     }
 
@@ -231,7 +231,7 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
         self.bottom.update(&on, coarse.last().unwrap_or(rows))?;
         let finer = [rows].into_iter().chain(&coarse);
         for ((level, rows), inverses) in self.levels.iter_mut().zip(finer).zip(&diagonals) {
-            level.renew(&self.place, rows, inverses, self.recipe.estimate())?;
+            level.renew(&self.backend, rows, inverses, self.recipe.estimate())?;
         }
         self.class = kind(&self.bottom, self.levels.len());
         Ok(())
@@ -294,13 +294,13 @@ impl<C: Communicator, S: RankBackend<C>> fmt::Display for DistHierarchy<C, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "level     unknowns      entries  where")?;
         for (level, Line { unknowns, entries, ranks }) in self.table.iter().enumerate() {
-            let place = match ranks {
+            let location = match ranks {
                 _ if level == self.levels.len() => "rank 0".to_owned(),
                 ranks if *ranks == self.table[0].ranks => "all ranks".to_owned(),
                 1 => "1 rank".to_owned(),
                 ranks => format!("{ranks} ranks"),
             };
-            writeln!(f, "{level:>5} {unknowns:>12} {entries:>12}  {place}")?;
+            writeln!(f, "{level:>5} {unknowns:>12} {entries:>12}  {location}")?;
         }
         Ok(())
     }

@@ -35,19 +35,19 @@ pub(crate) fn inverses<C: Communicator>(
 impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
     /// The matrix of a level and its smoother.
     pub(crate) fn smoothed(
-        place: &S,
+        backend: &S,
         here: &LevelRows<'_, C>,
         inverses: &DenseBlocks<f64>,
         estimate: (usize, f64),
     ) -> Result<(S::Matrix, Chebyshev<C, S>), DistError> {
-        let a = place.matrix(&here.on, &here.on, &here.rows)?;
-        let smoother = Chebyshev::new(place, &here.on, &a, &here.rows, inverses, estimate)?;
+        let a = backend.matrix(&here.on, &here.on, &here.rows)?;
+        let smoother = Chebyshev::new(backend, &here.on, &a, &here.rows, inverses, estimate)?;
         Ok((a, smoother))
     }
 
     /// A level of the partition `on`, and the rows of the coarser one.
     pub(crate) fn new(
-        place: &S,
+        backend: &S,
         on: &Arc<Partition<C>>,
         a: S::Matrix,
         smoother: Chebyshev<C, S>,
@@ -56,11 +56,11 @@ impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
         let Step { coarse, p, transposed, transfer } = step;
         let level = Self {
             on: on.clone(),
-            p: place.matrix(on, &coarse.on, &p)?,
-            transposed: place.matrix(&coarse.on, on, &transposed)?,
-            residual: place.zeros(on)?,
-            coarse_b: place.zeros(&coarse.on)?,
-            coarse_x: place.zeros(&coarse.on)?,
+            p: backend.matrix(on, &coarse.on, &p)?,
+            transposed: backend.matrix(&coarse.on, on, &transposed)?,
+            residual: backend.zeros(on)?,
+            coarse_b: backend.zeros(&coarse.on)?,
+            coarse_x: backend.zeros(&coarse.on)?,
             transfer,
             a,
             smoother,
@@ -76,13 +76,13 @@ impl<C: Communicator, S: RankBackend<C>> Level<C, S> {
     /// New values of this level. All ranks call it.
     pub(crate) fn renew(
         &mut self,
-        place: &S,
+        backend: &S,
         rows: &GlobalRows<f64>,
         inverses: &DenseBlocks<f64>,
         estimate: (usize, f64),
     ) -> Result<(), DistError> {
         S::set_values(&mut self.a, rows)?;
-        self.smoother = Chebyshev::new(place, &self.on, &self.a, rows, inverses, estimate)?;
+        self.smoother = Chebyshev::new(backend, &self.on, &self.a, rows, inverses, estimate)?;
         Ok(())
     }
 }

@@ -13,7 +13,7 @@
 //! | PᵀAP | Galerkin product | `galerkin` |
 //! | | rows to which several ranks contribute | `owners` |
 //! | p(D⁻¹A) | Chebyshev smoother | `smoother` |
-//! | | a coarse level on fewer ranks | `fewer` |
+//! | | a coarse level on fewer ranks | `agglomeration` |
 //! | | the coarsest level on rank 0 | `gathered` |
 //! | | a level on the backend of each rank, V-cycle | `level` |
 //! | | levels, updates | [`hierarchy`](DistHierarchy) |
@@ -21,8 +21,8 @@
 //! *Reference* Tamstorf, Jones, McCormick 2015, Algorithm 3; Tuminaro & Tong 2000, "Parallel smoothed aggregation
 //! multigrid: aggregation strategies on massively parallel machines" (aggregates within ranks).
 
+mod agglomeration;
 mod extended;
-mod fewer;
 mod galerkin;
 mod gathered;
 mod hierarchy;

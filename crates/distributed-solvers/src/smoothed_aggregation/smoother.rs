@@ -58,23 +58,23 @@ impl<C: Communicator, S: RankBackend<C>> Preconditioner<S::Vector> for Diagonal<
 impl<C: Communicator, S: RankBackend<C>> Chebyshev<C, S> {
     /// The bound of ρ(D⁻¹A) of a level, from the inverses of its diagonal blocks. All ranks call it.
     pub(crate) fn new(
-        place: &S,
+        backend: &S,
         on: &Arc<Partition<C>>,
         a: &S::Matrix,
         rows: &GlobalRows<f64>,
         inverses: &DenseBlocks<f64>,
         (steps, safety): (usize, f64),
     ) -> Result<Self, DistError> {
-        let there = place.local().blocks(inverses).map_err(|error| DistError::Setup(error.into()));
+        let there = backend.local().blocks(inverses).map_err(|error| DistError::Setup(error.into()));
         let mut d = Diagonal { on: on.clone(), inverses: agree(on.comm(), there)? };
-        let start = place.vector(on, &start_vector(on))?;
+        let start = backend.vector(on, &start_vector(on))?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);
         estimate.margin = 1.0 + 1.0 / RATIO;
         estimate.ceiling = largest_row_sum(on.comm(), rows)?;
         let radius = estimate.estimate(a, &mut d, &start).map_err(|error| DistError::Setup(error.into()));
         let radius = agree(on.comm(), radius)?;
-        Ok(Self { d, radius, step: place.zeros(on)?, scratch: place.zeros(on)? })
+        Ok(Self { d, radius, step: backend.zeros(on)?, scratch: backend.zeros(on)? })
     }
 
     /// x ≈ A⁻¹ b from x = 0.

@@ -17,8 +17,8 @@ use coarsen_multigrid::Grid;
 use coarsen_smoothed_aggregation::{Exchange, GhostNode, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
+use super::agglomeration::{agglomerate, moved};
 use super::extended::{Extended, trim};
-use super::fewer::{fewer, moved};
 use super::galerkin::Transfer;
 use super::owners::to_owners;
 
@@ -79,18 +79,19 @@ pub(crate) fn coarsen<C: Communicator>(
     })?;
     let (columns, ghosts) = columns(&local, &coarse_on, &ghosts);
     let before = columns.partition_point(|&column| column < first);
-    let (dead, filtered, count) = (found.dead().to_vec(), found.is_filtered(), found.count());
+    let (without_basis, filtered, count) =
+        (found.without_basis().to_vec(), found.is_filtered(), found.count());
     let coarse_kernel = agree(on.comm(), found.near_kernel().map_err(DistError::from))?;
     let p = found.smooth(&grid, before as u32, columns.len(), &ghosts); // 8, 9
     let p = p.map_err(DistError::from).and_then(|p| Ok(trim(p, &local.own)?));
     let p = agree(on.comm(), p)?;
-    let fewer_on = fewer(&coarse_on, share)?;
-    let (coarse_kernel, dead) = moved(&coarse_on, &fewer_on, coarse_kernel, dead)?;
-    let coarse_on = fewer_on;
+    let agglomerated = agglomerate(&coarse_on, share)?;
+    let (coarse_kernel, without_basis) = moved(&coarse_on, &agglomerated, coarse_kernel, without_basis)?;
+    let coarse_on = agglomerated;
     let transposed = transpose(on, &coarse_on, &p, &columns)?;
     let p = agree(on.comm(), global(p, &columns, on.first()))?;
     let own_columns = before..before + count;
-    let (transfer, a) = Transfer::new((on, &coarse_on), local, &p, (columns, own_columns), dead)?;
+    let (transfer, a) = Transfer::new((on, &coarse_on), local, &p, (columns, own_columns), without_basis)?;
     let rows = Cow::Owned(transfer.coarse(&a)?); // 10
     let coarse =
         LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };

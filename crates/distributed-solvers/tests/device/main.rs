@@ -1,6 +1,6 @@
 //! Products and solves on two and more ranks with an OpenCL device in each, compared with the CPU.
 
-mod laws;
+mod invariants;
 mod multigrid;
 mod overlap;
 mod schwarz;
@@ -20,9 +20,9 @@ use coarsen_problems::cloth;
 
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// A new place on the default device. Without one, `None` with the reason printed; a failure if
+/// A new backend on the default device. Without one, `None` with the reason printed; a failure if
 /// `COARSEN_REQUIRE_OPENCL` is set.
-fn place() -> Option<OpenCl<f64>> {
+fn backend() -> Option<OpenCl<f64>> {
     match default_device() {
         Ok(on) => Some(on),
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
@@ -34,11 +34,11 @@ fn place() -> Option<OpenCl<f64>> {
     }
 }
 
-/// A new place on the default device, as on [`place`]; with `card`, the device is treated as a graphics card, which has other
+/// A new backend on the default device, as on [`backend`]; with `gpu`, the device is treated as a GPU, which has other
 /// kernels and memory of its own.
-fn place_as(card: bool) -> Option<OpenCl<f64>> {
-    let device = place()?;
-    Some(match card {
+fn backend_as(gpu: bool) -> Option<OpenCl<f64>> {
+    let device = backend()?;
+    Some(match gpu {
         true => OpenCl::on(&Device { accelerator: true, shared: false, ..device.device().clone() }).unwrap(),
         false => device,
     })
@@ -58,7 +58,7 @@ fn gap(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn renewed_vectors_have_the_other_layout() {
     let done = ThreadComm::run(2, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
+        let Some(device) = backend() else { return };
         let of = |rows, block| {
             let on = Partition::new(comm.clone(), Layout::even(rows, block, 2).unwrap()).unwrap();
             let own = vec![2.0; on.count() * block];
@@ -76,13 +76,13 @@ fn renewed_vectors_have_the_other_layout() {
     done.into_iter().for_each(|rank| rank.unwrap());
 }
 
-/// Products, sums and solves on a division of the rows equal those of the same ranks on the CPU; with `card`, the device is
-/// treated as a graphics card.
-fn equals_the_cpu(starts: &[u64], card: bool) {
+/// Products, sums and solves on a division of the rows equal those of the same ranks on the CPU; with `gpu`, the device is
+/// treated as a GPU.
+fn equals_the_cpu(starts: &[u64], gpu: bool) {
     let problem = cloth(20, 0.01).unwrap();
     let (a, b) = (&problem.matrix, problem.right_hand_side(1));
     let done = ThreadComm::run(starts.len() - 1, DEADLINE, |comm| {
-        let Some(device) = place_as(card) else { return };
+        let Some(device) = backend_as(gpu) else { return };
         let on = Partition::new(comm, Layout::new(starts.to_vec(), 3).unwrap()).unwrap();
         let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
         let there = DistDeviceMatrix::new(&device, &on, &rows).unwrap();
@@ -140,7 +140,7 @@ fn values_are_replaced() {
     let mut twice = a.clone();
     twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     let done = ThreadComm::run(2, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
+        let Some(device) = backend() else { return };
         let on = Partition::new(comm, Layout::new(vec![0, 150, 400], 3).unwrap()).unwrap();
         let own = on.layout().range(on.rank());
         let rows = |a| GlobalRows::of(a, own.clone()).unwrap();
@@ -168,7 +168,7 @@ fn values_are_replaced() {
 fn jacobi_is_of_square_matrices() {
     let a = cloth(20, 0.01).unwrap().matrix;
     let done = ThreadComm::run(2, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
+        let Some(device) = backend() else { return };
         let on = |starts| Partition::new(comm.clone(), Layout::new(starts, 3).unwrap()).unwrap();
         let rows = on(vec![0, 200, 400]);
         let own = GlobalRows::of(&a, rows.layout().range(rows.rank())).unwrap();
@@ -187,7 +187,7 @@ fn jacobi_is_of_square_matrices() {
 #[test]
 fn entries_that_are_not_finite_are_found() {
     let done = ThreadComm::run(2, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
+        let Some(device) = backend() else { return };
         let rank = comm.rank();
         let on = Partition::new(comm, Layout::even(6, 1, 2).unwrap()).unwrap();
         let mut own = [1.0; 3];
@@ -209,7 +209,7 @@ fn a_solve_has_a_device_in_each_rank() {
     let problem = cloth(20, 0.01).unwrap();
     let all = problem.right_hand_side(1);
     let ranks = ThreadComm::run(2, DEADLINE, |comm| -> Result<(), DistError> {
-        let Some(device) = place() else { return Ok(()) };
+        let Some(device) = backend() else { return Ok(()) };
         let on = Partition::new(comm, Layout::even(400, 3, 2)?)?;
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank()))?;
         // ANCHOR: book
@@ -230,7 +230,7 @@ fn a_solve_has_a_device_in_each_rank() {
 fn a_full_device_is_an_error_of_all_ranks() {
     let problem = cloth(20, 0.01).unwrap();
     let found = ThreadComm::run(2, DEADLINE, |comm| {
-        let device = place()?;
+        let device = backend()?;
         let device = if comm.rank() == 1 { with_memory(&device, 100_000) } else { device };
         let on = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();

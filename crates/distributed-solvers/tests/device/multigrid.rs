@@ -7,9 +7,9 @@ use coarsen_distributed_solvers::{DistMultigrid, RankDevice};
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
 use coarsen_sparse::NearKernel;
 
-use crate::laws::{self, rows};
+use crate::invariants::{self, rows};
 use crate::schwarz::chain;
-use crate::{DEADLINE, place};
+use crate::{DEADLINE, backend};
 
 /// Several levels on the ranks, on fewer ranks where these would have fewer than 150 unknowns.
 fn recipe() -> DistMultigrid {
@@ -30,8 +30,8 @@ fn kernel<C: Communicator>(problem: &Problem, on: &Partition<C>) -> NearKernel {
     NearKernel::from_rows(all.vectors(), own).unwrap()
 }
 
-fn equals(problem: &Problem, layout: &Layout, card: bool) {
-    laws::equals(problem, layout, card, 1e-12, &|on, there| {
+fn equals(problem: &Problem, layout: &Layout, gpu: bool) {
+    invariants::equals(problem, layout, gpu, 1e-12, &|on, there| {
         let (rows, kernel) = (rows(&problem.matrix, on), kernel(problem, on));
         let here = recipe().build(on, &rows, Some(&kernel)).unwrap();
         let found = recipe().build_at(on, &rows, Some(&kernel), there).unwrap();
@@ -48,7 +48,7 @@ fn equals_the_cpu() {
 }
 
 #[test]
-fn a_card_equals_the_cpu() {
+fn a_gpu_equals_the_cpu() {
     let problem = cloth(33, 0.01).unwrap();
     layouts(&problem)[1..].iter().for_each(|layout| equals(&problem, layout, true));
 }
@@ -56,7 +56,7 @@ fn a_card_equals_the_cpu() {
 #[test]
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
-    laws::fits(&problem, &layouts(&problem)[1], &|on, there| {
+    invariants::fits(&problem, &layouts(&problem)[1], &|on, there| {
         Ok(Box::new(recipe().build_at(on, &rows(&problem.matrix, on), None, there)?))
     });
 }
@@ -75,7 +75,7 @@ fn an_update_follows_the_values() {
     let other = chain(a);
     for layout in layouts(&first) {
         let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
-            let Some(device) = place() else { return };
+            let Some(device) = backend() else { return };
             let there = RankDevice::new(&device);
             let on = Partition::new(comm, layout.clone()).unwrap();
             let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();

@@ -6,7 +6,7 @@ use coarsen_distributed_solvers::{DistDeviceMatrix, DistDeviceVector};
 use coarsen_opencl::Recorded;
 use coarsen_problems::cloth;
 
-use crate::{DEADLINE, place};
+use crate::{DEADLINE, backend};
 
 /// Products until one shows the overlap, at most.
 const MOST: usize = 200;
@@ -40,7 +40,7 @@ fn transfers_run_beside_the_product() {
     let problem = cloth(120, 0.01).unwrap();
     let n = problem.matrix.pattern().rows() as u64;
     let done = ThreadComm::run(2, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
+        let Some(device) = backend() else { return };
         let on = Partition::new(comm, Layout::even(n, 3, 2).unwrap()).unwrap();
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
         let a = DistDeviceMatrix::new(&device, &on, &rows).unwrap();

@@ -7,8 +7,8 @@ use coarsen_distributed_solvers::{DistSchwarz, RankDevice};
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
 use coarsen_sparse::Bsr;
 
-use crate::laws::{self, rows};
-use crate::{DEADLINE, place};
+use crate::invariants::{self, rows};
+use crate::{DEADLINE, backend};
 
 /// Small chunks and little gathered, so that there are several levels on the ranks.
 fn recipe() -> DistSchwarz {
@@ -22,8 +22,8 @@ fn layouts(problem: &Problem) -> Vec<Layout> {
     starts.into_iter().map(|starts| Layout::new(starts, block).unwrap()).collect()
 }
 
-fn equals(problem: &Problem, layout: &Layout, card: bool) {
-    laws::equals(problem, layout, card, 1e-13, &|on, there| {
+fn equals(problem: &Problem, layout: &Layout, gpu: bool) {
+    invariants::equals(problem, layout, gpu, 1e-13, &|on, there| {
         let rows = rows(&problem.matrix, on);
         let here = recipe().build(on, &rows).unwrap();
         let found = recipe().build_at(on, &rows, there).unwrap();
@@ -40,7 +40,7 @@ fn equals_the_cpu() {
 }
 
 #[test]
-fn a_card_equals_the_cpu() {
+fn a_gpu_equals_the_cpu() {
     let problem = cloth(25, 0.01).unwrap();
     layouts(&problem)[1..].iter().for_each(|layout| equals(&problem, layout, true));
 }
@@ -51,7 +51,7 @@ fn a_card_equals_the_cpu() {
 fn an_application_moves_borders_alone() {
     let problem = cloth(40, 0.01).unwrap();
     let done = ThreadComm::run(2, DEADLINE, |comm| {
-        let Some(device) = place() else { return };
+        let Some(device) = backend() else { return };
         let there = RankDevice::new(&device);
         let on = Partition::new(comm, Layout::new(vec![0, 790, 1600], 3).unwrap()).unwrap();
         let recipe = DistSchwarz { chunk: 400, ..DistSchwarz::default() };
@@ -75,7 +75,7 @@ fn an_application_moves_borders_alone() {
 #[test]
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
-    laws::fits(&problem, &layouts(&problem)[1], &|on, there| {
+    invariants::fits(&problem, &layouts(&problem)[1], &|on, there| {
         Ok(Box::new(recipe().build_at(on, &rows(&problem.matrix, on), there)?))
     });
 }
@@ -92,7 +92,7 @@ fn an_update_equals_a_build() {
     let other = chain(a);
     for layout in layouts(&first) {
         let done = ThreadComm::run(layout.ranks(), DEADLINE, |comm| {
-            let Some(device) = place() else { return };
+            let Some(device) = backend() else { return };
             let there = RankDevice::new(&device);
             let on = Partition::new(comm, layout.clone()).unwrap();
             let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();

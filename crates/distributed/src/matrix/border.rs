@@ -1,4 +1,4 @@
-//! The rows of a rank in two parts, for products that another place computes.
+//! The rows of a rank in two parts, for products that another backend computes.
 //!
 //! | symbol | here | |
 //! |---|---|---|
@@ -12,7 +12,7 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::halo::Halo;
 use super::rows::GlobalRows;
-use super::split::{Ghosts, Inside, Strip};
+use super::split::{Ghosts, Inside, OffDiagonal};
 use super::{check, other_pattern};
 use crate::agree::agree;
 use crate::{CommError, Communicator, DistError, Number, Partition, Spmv, unpack};
@@ -167,6 +167,6 @@ fn divide<C: Communicator, T: Number>(
     ghosts: &Ghosts,
 ) -> Result<(Bsr<T>, Vec<u32>, Bsr<T>), DistError> {
     let inside = Inside::new(own, columns.layout().range(columns.rank()));
-    let joined = Strip::new(&inside, &inside.border(), &ghosts.columns)?;
+    let joined = OffDiagonal::new(&inside, &inside.border(), &ghosts.columns)?;
     Ok((inside.own()?, joined.rows, joined.a))
 }

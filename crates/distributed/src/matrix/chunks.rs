@@ -5,7 +5,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, Pieces, each};
 use coarsen_sparse::Bsr;
 
-use super::split::Strip;
+use super::split::OffDiagonal;
 use crate::{CommError, Number};
 
 /// The number of stored scalars per chunk of a product on one thread: some 10 µs, so that a message waits no
@@ -101,13 +101,13 @@ impl<T: Number> Pieces for Scattered<'_, T> {
 /// A x of a strip in chunks of its rows: `write(y, t)` combines the entries of y of a row with those of t = A x. Calls
 /// `after` with the number of stored scalars of each chunk.
 pub(super) fn scatter<T: Number>(
-    strip: &Strip<T>,
+    off_diagonal: &OffDiagonal<T>,
     x: &[T],
     y: &mut [T],
     write: &(impl Fn(&mut [T], &[T]) + Sync),
     mut after: impl FnMut(usize) -> Result<(), CommError>,
 ) -> Result<(), CommError> {
-    let (a, of, r) = (&strip.a, &strip.rows[..], strip.a.block().0);
+    let (a, of, r) = (&off_diagonal.a, &off_diagonal.rows[..], off_diagonal.a.block().0);
     let (offsets, worth) = (a.pattern().offsets(), parallel::worth_product(a.nnz()));
     let mut first = 0;
     while first < of.len() {

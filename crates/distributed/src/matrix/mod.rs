@@ -24,7 +24,7 @@
 //! | [`rows`](GlobalRows) | the rows of a rank with global columns |
 //! | `split` | local matrices, ghosts |
 //! | [`border`](Border) | two parts and their messages, for products on a device |
-//! | `whole` | the exchange of whole sub-vectors along a schedule |
+//! | `pipeline` | the exchange of whole sub-vectors along a schedule |
 //! | `halo` | halo lists and their exchange |
 //! | `chunks` | products by chunks of rows |
 //! | `collected` | the rows of all ranks on one rank |
@@ -33,11 +33,11 @@ mod border;
 mod chunks;
 mod collected;
 mod halo;
+mod pipeline;
 mod product;
 mod relax;
 mod rows;
 mod split;
-mod whole;
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -49,8 +49,8 @@ use crate::agree::agree;
 use crate::communicator::check_equal;
 use crate::{Communicator, DistError, Number, Partition, Schedule};
 use halo::Halo;
+use pipeline::Queues;
 use split::{Ghosts, Merged, Parts};
-use whole::Queues;
 
 pub use border::{Border, BorderMessages};
 pub use rows::GlobalRows;
@@ -214,7 +214,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
         let local = agree(comm, Local::new(merged, own, &ghosts, range).map_err(DistError::from))?;
         let exchange = match mode {
             Spmv::Blocking(schedule) | Spmv::Pipelined(schedule) => {
-                whole::reserve::<C, T>(columns, &schedule);
+                pipeline::reserve::<C, T>(columns, &schedule);
                 Exchange::Whole(schedule)
             }
             Spmv::Halo | Spmv::Reproducible => Exchange::Halo(Halo::new(columns, &ghosts)?),
@@ -321,7 +321,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// The number of bytes that this rank sends in a product.
     pub fn bytes_sent(&self) -> usize {
         let blocks = match &self.exchange {
-            Exchange::Whole(schedule) => whole::sent(&self.columns, schedule),
+            Exchange::Whole(schedule) => pipeline::sent(&self.columns, schedule),
             Exchange::Halo(halo) => halo.sent(),
         };
         blocks * self.columns.layout().block() * T::BYTES

@@ -16,9 +16,9 @@ use coarsen_core::parallel::{self, combine, leaves};
 use coarsen_core::{Dot, LinearOperator, Vector, products};
 use coarsen_sparse::Bsr;
 
+use super::pipeline::Pipeline;
 use super::relax::Relaxation;
-use super::split::{Merged, Parts, Strip};
-use super::whole::Pipeline;
+use super::split::{Merged, OffDiagonal, Parts};
 use super::{DistMatrix, Exchange, Local, Scratch, chunks};
 use crate::vector::add;
 use crate::{CommError, Communicator, DistScalar, DistVector, Number, unpack};
@@ -133,13 +133,13 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     /// A_ij v_j of the ghosts of rank j. Calls `poll` between chunks.
     fn multiply_ghosts(
         &self,
-        strip: &Strip<T>,
+        off_diagonal: &OffDiagonal<T>,
         (ghosts, y): (&[T], &mut [T]),
         write: Write<'_, T>,
         mut poll: impl FnMut() -> Result<(), CommError>,
     ) -> Result<(), CommError> {
         let write = |y: &mut [T], t: &[T]| write.ghosts(y, t);
-        chunks::scatter(strip, ghosts, y, &write, |scalars| {
+        chunks::scatter(off_diagonal, ghosts, y, &write, |scalars| {
             self.rows.comm().worked(scalars);
             self.advance_sums();
             poll()

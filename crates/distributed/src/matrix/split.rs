@@ -119,18 +119,19 @@ impl Ghosts {
 }
 
 /// The entries of this rank in some ghost columns, with the rows that have any.
-pub(super) struct Strip<T> {
+pub(super) struct OffDiagonal<T> {
     /// The rows of this rank, increasing.
     pub(super) rows: Vec<u32>,
     pub(super) a: Bsr<T>,
 }
 
-impl<T: Number> Strip<T> {
+impl<T: Number> OffDiagonal<T> {
     /// The entries of the `border` in the global `columns`, which increase and are not of this rank.
     pub(super) fn new(inside: &Inside<'_, T>, border: &[u32], columns: &[u64]) -> Result<Self, SparseError> {
         let (rows, size) = (inside.rows, inside.rows.block().0 * inside.rows.block().1);
-        let mut strip = (Vec::new(), vec![0], Vec::new(), Vec::new());
-        let (with, offsets, indices, values) = (&mut strip.0, &mut strip.1, &mut strip.2, &mut strip.3);
+        let mut off_diagonal = (Vec::new(), vec![0], Vec::new(), Vec::new());
+        let (with, offsets, indices, values) =
+            (&mut off_diagonal.0, &mut off_diagonal.1, &mut off_diagonal.2, &mut off_diagonal.3);
         for &k in border.iter().take_while(|_| !columns.is_empty()) {
             for at in inside.outside(k as usize) {
                 let Ok(local) = columns.binary_search(&rows.columns()[at]) else { continue };
@@ -142,7 +143,7 @@ impl<T: Number> Strip<T> {
                 offsets.push(indices.len());
             }
         }
-        let (rows, offsets, indices, values) = strip;
+        let (rows, offsets, indices, values) = off_diagonal;
         let pattern = Pattern::new(columns.len(), offsets, indices)?;
         Ok(Self { rows, a: Bsr::new(Arc::new(pattern), inside.rows.block(), values)? })
     }
@@ -156,7 +157,7 @@ impl<T: Number> Strip<T> {
 /// The row block of a rank, cut by the owners of the columns (Li et al. 2020, eq. 5).
 pub(super) struct Parts<T> {
     pub(super) own: Bsr<T>,
-    pub(super) others: Vec<Strip<T>>,
+    pub(super) others: Vec<OffDiagonal<T>>,
     /// The leaves of rows of `own` with columns of other ranks, in ranges that increase and do not touch. The last leaf may
     /// have fewer rows.
     pub(super) border: Vec<Range<usize>>,
@@ -166,7 +167,8 @@ impl<T: Number> Parts<T> {
     pub(super) fn new(rows: &GlobalRows<T>, ghosts: &Ghosts, own: Range<u64>) -> Result<Self, SparseError> {
         let inside = Inside::new(rows, own);
         let (own, at_border) = (inside.own()?, inside.border());
-        let of_rank = |range: &Range<usize>| Strip::new(&inside, &at_border, &ghosts.columns[range.clone()]);
+        let of_rank =
+            |range: &Range<usize>| OffDiagonal::new(&inside, &at_border, &ghosts.columns[range.clone()]);
         let others = ghosts.of_rank.iter().map(of_rank).collect::<Result<Vec<_>, _>>()?;
         let mut border: Vec<Range<usize>> = Vec::new();
         for at in at_border.iter().map(|&k| k as usize / leaf(&own)) {

@@ -1,4 +1,4 @@
-//! Laws of communicators, distributed vectors, matrices, schedules and preconditioners.
+//! Invariants of communicators, distributed vectors, matrices, schedules and preconditioners.
 
 mod assemblies;
 mod common;

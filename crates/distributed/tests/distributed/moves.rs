@@ -3,7 +3,7 @@
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, LinearOperator, Vector};
 use coarsen_distributed::{
-    Buffers, DistError, GlobalRows, Host, Layout, Partition, RankBackend, Relayout, SelfComm, unpack,
+    Buffers, DistError, GlobalRows, Host, Layout, Partition, RankBackend, Redistribution, SelfComm, unpack,
 };
 use coarsen_problems::cloth;
 
@@ -20,25 +20,25 @@ fn entries_move_between_layouts() {
                 let [from, to] =
                     [from, to].map(|layout| Partition::new(comm.clone(), layout.clone()).unwrap());
                 let [own, other] = [&from, &to].map(|on| on.part_of(&all).unwrap().own().to_vec());
-                let relayout = Relayout::new(&from, &to).unwrap();
+                let redistribution = Redistribution::new(&from, &to).unwrap();
                 let mut moved = vec![0.0; other.len()];
-                relayout.forward(&own, &mut moved).unwrap();
+                redistribution.forward(&own, &mut moved).unwrap();
                 assert_eq!(bits(&moved), bits(&other));
                 let mut back = vec![0.0; own.len()];
-                relayout.back(&moved, &mut back).unwrap();
+                redistribution.back(&moved, &mut back).unwrap();
                 assert_eq!(bits(&back), bits(&own));
                 // The same by parts, as a device moves them.
-                for (way, own, other) in [(0, &own, &other), (1, &other, &own)] {
-                    let way = relayout.ways()[way];
-                    let (mut moved, (kept, at)) = (vec![0.0; other.len()], way.kept());
+                for (plan, own, other) in [(0, &own, &other), (1, &other, &own)] {
+                    let plan = redistribution.plans()[plan];
+                    let (mut moved, (kept, at)) = (vec![0.0; other.len()], plan.kept());
                     let node = |k: u32| own[3 * k as usize..][..3].iter().copied();
-                    way.send(&way.sent().into_iter().flat_map(node).collect::<Vec<f64>>()).unwrap();
+                    plan.send(&plan.sent().into_iter().flat_map(node).collect::<Vec<f64>>()).unwrap();
                     moved[3 * at..][..3 * kept.len()].copy_from_slice(&own[3 * kept.start..3 * kept.end]);
                     let came = |first: usize, data: &[u8]| {
                         moved[first..].iter_mut().zip(unpack(data)).for_each(|(to, v)| *to = v);
                         Ok(())
                     };
-                    way.receive(came).unwrap();
+                    plan.receive(came).unwrap();
                     assert_eq!(bits(&moved), bits(other));
                 }
             });
@@ -46,7 +46,7 @@ fn entries_move_between_layouts() {
     }
     let on = |rows, block| Partition::new(SelfComm, Layout::even(rows, block, 1).unwrap()).unwrap();
     for (rows, block) in [(8, 3), (9, 2)] {
-        let refused = Relayout::new(&on(9, 3), &on(rows, block)).map(drop);
+        let refused = Redistribution::new(&on(9, 3), &on(rows, block)).map(drop);
         assert!(matches!(refused, Err(DistError::Length { .. })), "{refused:?}");
     }
 }
@@ -56,7 +56,7 @@ fn entries_move_between_layouts() {
 #[should_panic = "send: entries of the rows that other ranks take"]
 fn too_many_entries_are_not_sent() {
     let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
-    let _panics = Relayout::new(&on, &on).unwrap().ways()[0].send(&[1.0]);
+    let _panics = Redistribution::new(&on, &on).unwrap().plans()[0].send(&[1.0]);
 }
 
 /// The whole vector and the whole matrix on rank 0, and the parts of a vector of rank 0 on every rank.
@@ -90,7 +90,7 @@ fn rank_0_collects_and_distributes() {
 
 /// Products with new values, in every mode; rows with other ghosts are refused on every rank, and the old values stay.
 #[test]
-fn new_values_of_a_matrix() {
+fn new_values_update_products_in_every_mode() {
     let a = cloth(9, 0.01).unwrap().matrix;
     let mut twice = a.clone();
     twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
@@ -112,7 +112,7 @@ fn new_values_of_a_matrix() {
                     let none = GlobalRows::new(own.start, (3, 3), vec![0; count + 1], Vec::new(), Vec::new());
                     let refused = here.set_values(&none.unwrap()).unwrap_err();
                     let pattern = |error: &DistError| match error {
-                        DistError::Setup(SetupError::Place(Error::Pattern { .. })) => true,
+                        DistError::Setup(SetupError::Core(Error::Pattern { .. })) => true,
                         DistError::Elsewhere { reason, .. } => reason.contains("pattern"),
                         _ => false,
                     };
@@ -125,9 +125,9 @@ fn new_values_of_a_matrix() {
     }
 }
 
-/// A place of a rank refuses any other pattern on every rank, also one with the same columns of other ranks.
+/// A backend of a rank refuses any other pattern on every rank, also one with the same columns of other ranks.
 #[test]
-fn the_host_as_a_place_keeps_patterns() {
+fn a_rank_backend_refuses_another_pattern() {
     let a = cloth(9, 0.01).unwrap().matrix;
     let x = noise(243, 1);
     let expected = &a * &x;
@@ -153,7 +153,7 @@ fn the_host_as_a_place_keeps_patterns() {
 /// A rank keeps the number of its entries.
 #[test]
 #[should_panic = "change: the entries of this rank"]
-fn a_place_keeps_the_number_of_entries() {
+fn a_rank_backend_keeps_its_number_of_entries() {
     let on = Partition::new(SelfComm, Layout::even(9, 3, 1).unwrap()).unwrap();
     let mut v = Host::default().zeros(&on).unwrap();
     <Host as RankBackend<_>>::change(&mut v, |own| own.push(1.0));

@@ -247,7 +247,7 @@ fn reproducible_products_have_the_same_bits() {
 
 /// In single precision, with sums in double precision.
 #[test]
-fn single_precision() {
+fn products_in_f32_equal_one_rank() {
     let a = cloth(9, 0.002).unwrap().matrix.to::<f32>();
     let x: Vec<f32> = noise(243, 1).iter().map(|v| *v as f32).collect();
     let expected = &a * &x;

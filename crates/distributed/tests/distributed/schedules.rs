@@ -88,7 +88,7 @@ fn work_queues_cross_each_switch_once() {
 
 /// Fig. 4 for four ranks: siblings, then across the root, then siblings with what crossed.
 #[test]
-fn work_queues_of_four_ranks() {
+fn work_queues_of_four_ranks_are_those_of_figure_4() {
     let schedule = Schedule::work_queues(4).unwrap();
     let queue = |rank| schedule.queue(rank).iter().map(|n| (n.peer, n.vector)).collect::<Vec<_>>();
     assert_eq!(queue(0), [(1, 1), (2, 2), (1, 3)]);

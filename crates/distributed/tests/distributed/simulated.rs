@@ -176,7 +176,7 @@ fn the_gain_of_overlap_is_bounded() {
 /// 4 times, which no device of the paper reaches. The text gives no s₂; it says that the baseline hardly scales from
 /// two devices to four.
 #[test]
-fn the_model_of_figure_5() {
+fn the_model_reproduces_figure_5() {
     let compute = [1.0 / 16.0; 4];
     let gain = |transfer: &[f64]| 1.0 / pipelined(&compute, transfer)[3];
     for s4 in [2.2, 2.25, 2.3] {
@@ -195,7 +195,7 @@ fn the_model_of_figure_5() {
 
 /// The units of time (sub-vectors on a link) of every schedule on three topologies.
 #[test]
-fn schedules_on_topologies() {
+fn every_schedule_takes_its_units_of_time() {
     println!("{:>5} {:>12} {:>9} {:>9} {:>11}", "ranks", "topology", "pairwise", "ring", "work queues");
     for n in [4_usize, 8, 16] {
         let levels = n.ilog2() as usize;

@@ -1,8 +1,8 @@
 //! Springs, pins, planes, steps and characteristic forces by hand, and the numbers that they refuse.
 
 use coarsen_elastic::{
-    Attachments, BaraffWitkin, Barrier, BodyError, Fibers, HalfSpace, ImplicitEuler, Law, Penalty, Potential,
-    Spring, Springs,
+    Attachments, BaraffWitkin, Barrier, BodyError, ContactPotential, Fibers, HalfSpace, ImplicitEuler,
+    Penalty, Potential, Spring, Springs,
 };
 use coarsen_mesh::Mesh;
 
@@ -94,9 +94,9 @@ fn positions_of_other_nodes_have_no_pins() {
 const UP: [f64; 3] = [0.0, 1.0, 0.0];
 
 #[test]
-fn laws_without_meaning_are_refused() {
+fn contact_potentials_out_of_range_are_refused() {
     let good = Penalty { stiffness: 2.0 };
-    assert_eq!(*HalfSpace::new(1, UP, 0.0, good).unwrap().law(), good);
+    assert_eq!(*HalfSpace::new(1, UP, 0.0, good).unwrap().potential(), good);
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = HalfSpace::new(1, UP, 0.0, Penalty { stiffness: bad }).err();
         assert!(matches!(refused, Some(BodyError::Value { .. })), "{bad}: {refused:?}");
@@ -125,16 +125,16 @@ fn positions_of_other_nodes_have_no_contact() {
 
 #[test]
 fn slopes_of_a_barrier_are_its_derivatives() {
-    let (law, h) = (Barrier { stiffness: 3.0, reach: 0.2 }, 1e-6);
+    let (potential, h) = (Barrier { stiffness: 3.0, reach: 0.2 }, 1e-6);
     for d in [0.01, 0.05, 0.1, 0.15, 0.199] {
-        let ([_, slope, bend], [more, less]) = (law.at(d), [h, -h].map(|h| law.at(d + h)));
+        let ([_, slope, bend], [more, less]) = (potential.at(d), [h, -h].map(|h| potential.at(d + h)));
         assert!(((more[0] - less[0]) / (2.0 * h) - slope).abs() < 1e-6 * slope.abs().max(1.0), "{d}");
         assert!(((more[1] - less[1]) / (2.0 * h) - bend).abs() < 1e-6 * bend.abs().max(1.0), "{d}");
         assert!(bend > 0.0);
     }
-    assert_eq!(law.at(0.2), [0.0; 3]);
-    assert!(law.at(0.0)[0].is_infinite());
-    assert!((law.max_step(0.1, -1.0) - 0.09).abs() < 1e-15);
+    assert_eq!(potential.at(0.2), [0.0; 3]);
+    assert!(potential.at(0.0)[0].is_infinite());
+    assert!((potential.max_step(0.1, -1.0) - 0.09).abs() < 1e-15);
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn a_reflection_costs_energy() {
 
 /// A stretch e along one axis: ψ = (μ + λ/2) e² of co-rotational elasticity.
 #[test]
-fn one_stretched_axis() {
+fn energy_of_one_stretched_axis_by_hand() {
     let energy = CoRotational.energy(Lame { lambda: 2.0, mu: 3.0 }, &along_x(1.1)).value;
     assert!((energy - 4.0 * 0.01).abs() < 1e-15);
     // 2 · 4 · 0.1 · 2.1 and, with either sign of λ, 2 · 0.1 · (2.1 + 2 + 2).

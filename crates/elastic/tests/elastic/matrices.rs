@@ -148,7 +148,7 @@ fn the_rotation_is_that_of_the_singular_values() {
 }
 
 #[test]
-fn what_is_not_finite_ends() {
+fn rotations_of_nan_end() {
     for bad in [f64::NAN, f64::INFINITY, 1e200] {
         rotation(&diagonal([bad, 1.0, 1.0]));
     }

@@ -124,7 +124,7 @@ impl Potential for Nearest {
 }
 
 #[test]
-fn patterns_follow_what_is_near() {
+fn patterns_change_with_the_nearest_pairs() {
     let both = Plus::new(springs(&[[0, 1], [1, 2]]), Nearest::new([0, 3])).unwrap();
     let mut f = ImplicitEuler::new(both, &[1.0; 4], 0.1).unwrap();
     check(&mut f);

@@ -200,7 +200,7 @@ fn impossible_tolerances_stagnate() {
 }
 
 #[test]
-fn warm_starts_and_monitors() {
+fn warm_starts_converge_and_monitors_stop() {
     let a = Dense::<f64>::with_spectrum(&spread(60, 1.0, 1e3), 2);
     let b = random(60, 1);
     let mut method = Cg::new(Stop::relative(1e-4));
@@ -296,7 +296,7 @@ fn a_solve_may_end_in_the_norm_of_the_preconditioner() {
 
 /// (r, M⁻¹ r) = 0 at the first residual is no length to compare with, so the solve does not end as converged.
 #[test]
-fn nothing_settles_below_a_first_value_of_zero() {
+fn a_first_norm_of_zero_is_not_convergence() {
     let stop = Stop { check_every: 2, ..Stop::relative(1e-8) };
     let methods: [&mut dyn Krylov<Vec<f64>>; 2] = [&mut Cg::new(stop), &mut FlexibleCg::new(stop)];
     for method in methods {

@@ -59,7 +59,7 @@ fn solutions_equal_the_dense_one() {
 }
 
 #[test]
-fn single_precision() {
+fn every_method_converges_in_f32() {
     let (a, b) = easy::<f32>(40);
     for (name, mut method) in methods(Stop::<f32>::default()) {
         let mut x = vec![0.0; 40];

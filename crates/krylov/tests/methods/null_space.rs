@@ -102,7 +102,7 @@ fn vectors_outside_the_null_space_are_found() {
 }
 
 #[test]
-fn several_vectors_orthonormalised() {
+fn null_space_vectors_are_orthonormalised() {
     let mut d = spread(20, 1.0, 30.0);
     d[3] = 0.0;
     d[11] = 0.0;

@@ -102,7 +102,7 @@ fn a_residual_astray_drops_the_direction() {
 /// If the residual of the recurrence has decreased but the recomputed residual has not halved, the run ends,
 /// but not the solve.
 #[test]
-fn a_fall_that_is_none_is_refuted() {
+fn a_false_decrease_of_the_residual_restarts_the_run() {
     let hopeless = Inexact::new(40, 1e4, 0.5);
     let (report, _) = hopeless.solve(Some(0.1), 1e-10);
     assert!(report.outcome != Outcome::Converged && report.iterations < 5000, "{report}");

@@ -47,7 +47,7 @@ fn ten_steps_and_the_safety_factor_bound_it_closely() {
 }
 
 #[test]
-fn what_has_no_radius_is_refused() {
+fn matrices_without_a_spectral_radius_are_refused() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
     let start = start_vector(2);
     let refused = |a: &Dense<f64>, d: f64, radius: &mut SpectralRadius<Vec<f64>>| {
@@ -147,7 +147,7 @@ fn a_ceiling_that_is_reached_is_the_result() {
 }
 
 #[test]
-fn a_safety_that_is_no_number_is_refused() {
+fn a_safety_of_nan_is_refused() {
     let a = Dense::<f64>::diagonal(&[1.0, 2.0]);
     for safety in [f64::NAN, f64::INFINITY, 0.5] {
         let refused = exact(safety, 5).estimate(&a, &mut Identity, &start_vector(2));

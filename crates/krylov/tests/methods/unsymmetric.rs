@@ -62,7 +62,7 @@ fn minres_has_typed_outcomes() {
 }
 
 #[test]
-fn general_systems() {
+fn unsymmetric_systems_are_solved() {
     for seed in 0..6 {
         let n = 30 + 11 * seed as usize;
         let a = unsymmetric(n, 2.0, seed);

@@ -17,7 +17,7 @@ impl Read for Broken {
 }
 
 #[test]
-fn what_breaks_off_is_blamed_for_what_it_is() {
+fn read_errors_keep_their_cause() {
     let head = b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n";
     for kind in [io::ErrorKind::UnexpectedEof, io::ErrorKind::InvalidData, io::ErrorKind::ConnectionReset] {
         let error = Source::new(Broken(head, kind)).system().unwrap_err();

@@ -8,7 +8,7 @@ mod damage;
 mod data;
 mod files;
 mod headers;
-mod laws;
+mod invariants;
 mod numbers;
 mod pieces;
 mod real_data;

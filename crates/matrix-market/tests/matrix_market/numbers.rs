@@ -26,7 +26,7 @@ fn same(text: &str) {
 }
 
 #[test]
-fn numbers_at_the_edges() {
+fn numbers_at_the_limits_of_f64_are_exact() {
     for text in [
         "0",
         "-0",
@@ -67,7 +67,7 @@ fn numbers_at_the_edges() {
 }
 
 #[test]
-fn whole_numbers() {
+fn sizes_are_read_or_refused() {
     let rows = |text: &str| {
         let file = format!("%%MatrixMarket matrix coordinate real general\n{text} 1 0\n");
         Source::new(Cursor::new(file)).matrix().map(|a| a.shape().0).map_err(|error| error.problem)

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use coarsen_mesh::vector::{cross, dot, sub};
-use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, parse_texture, read};
+use coarsen_mesh::{Format, Location, Mesh, Problem, ReadError, parse, parse_tetgen, parse_texture, read};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn lines_may_end_in_cr() {
     let text = SQUARE.replace('\n', "\r");
     assert_eq!(parse(Format::Obj, text.as_bytes()).unwrap(), parse(Format::Obj, SQUARE.as_bytes()).unwrap());
     let fault = parse(Format::Obj, text.replace("1 1 0", "1 x 0").as_bytes()).unwrap_err();
-    assert_eq!(fault.place, Some(Place::Line(3)));
+    assert_eq!(fault.location, Some(Location::Line(3)));
     let node = "# mac\r3 2 0 0\r1 0 0\r2 1 0\r3 0 1\r";
     assert_eq!(parse_tetgen(node.as_bytes(), b"1 3 0\r1 1 2 3\r").unwrap().triangles, [[0, 1, 2]]);
     let Some(mesh) = case("cr.obj") else { return };
@@ -78,7 +78,7 @@ fn utf16_is_refused_by_its_name() {
 fn backslash_continues_a_line() {
     let text = "# C:\\meshes\\\nv 0 0 \\\n 0\nv 1 0 0\r\nv 0 1 0\nf 1 2 \\\r\n3\nf 1 2 9\n";
     let fault = parse(Format::Obj, text.as_bytes()).unwrap_err();
-    assert_eq!(fault.place, Some(Place::Line(8)));
+    assert_eq!(fault.location, Some(Location::Line(8)));
     let mesh = parse(Format::Obj, text.replace("9", "3").as_bytes()).unwrap();
     assert_eq!((mesh.positions.len(), mesh.triangles), (3, vec![[0, 1, 2], [0, 1, 2]]));
     let Some(mesh) = case("continuation-f.obj") else { return };
@@ -94,16 +94,16 @@ fn values_beyond_the_header_are_named_with_their_line() {
     assert_eq!(parse(Format::Ply, loose.as_bytes()).unwrap().triangles, [[0, 1, 2]]);
     let more = format!("{head}0 0 0\n1 0 0 0.5\n0 1 0\n3 0 1 2\n");
     let error = parse(Format::Ply, more.as_bytes()).unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(11)), "{error}");
+    assert_eq!(error.location, Some(Location::Line(11)), "{error}");
     let found = "1 0 0 0.5".to_string();
     assert_eq!(error.problem, Problem::Values { amount: "more", found });
     // The last line is read, but not to its end.
     let error =
         parse(Format::Ply, format!("{head}0 0 0\n1 0 0\n0 1 0\n3 0 1 2 255\n").as_bytes()).unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(13)), "{error}");
+    assert_eq!(error.location, Some(Location::Line(13)), "{error}");
     let Some(error) = case("extra-values.ply") else { return };
     let error = error.unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(36)), "{error}");
+    assert_eq!(error.location, Some(Location::Line(36)), "{error}");
     assert!(error.to_string().contains("more values"), "{error}");
 }
 
@@ -115,15 +115,15 @@ fn missing_tags_are_named_with_the_first_line() {
         "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n30\n{nodes}$EndNodes\n$Elements\n20\n{elements}$EndElements\n"
     );
     let error = parse(Format::Msh, text.as_bytes()).unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(39)), "{error}");
+    assert_eq!(error.location, Some(Location::Line(39)), "{error}");
     let found = "1 2 2 1 2 3".to_string();
     assert_eq!(error.problem, Problem::Values { amount: "fewer", found });
     let medit =
         b"MeshVersionFormatted 2\nDimension 3\nVertices 3\n0 0 0\n1 0 0\n0 1 0\nTriangles 1\n1 2 3 0\nEnd\n";
     let error = parse(Format::Medit, medit).unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(4)), "{error}");
+    assert_eq!(error.location, Some(Location::Line(4)), "{error}");
     let error = parse_tetgen(b"3 2 1 0\n1 0 0\n2 1 0\n3 0 1\n", b"1 3 0\n1 1 2 3\n").unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(2)), "{error}");
+    assert_eq!(error.location, Some(Location::Line(2)), "{error}");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn repeated_corners_have_the_numbers_of_the_file() {
     let text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n10 0 0 0\n20 1 0 0\n30 0 1 0\n$EndNodes\n\
                 $Elements\n1\n1 4 0 10 20 30 20\n$EndElements\n";
     let error = parse(Format::Msh, text.as_bytes()).unwrap_err();
-    assert_eq!(error.place, Some(Place::Line(12)));
+    assert_eq!(error.location, Some(Location::Line(12)));
     assert_eq!(error.problem, Problem::Repeated { corner: 20 });
 }
 

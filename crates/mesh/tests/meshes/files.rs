@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse, parse_tetgen, read};
+use coarsen_mesh::{Format, Location, Mesh, Problem, ReadError, parse, parse_tetgen, read};
 use proptest::prelude::*;
 
 /// Name, vertices, triangles, tetrahedra. `None` if the index of the data folder does not give the number of
@@ -168,8 +168,8 @@ proptest! {
 fn messages_name_file_line_and_cure() {
     let error = parse(Format::Obj, b"v 0 0 0\nv 1 0 0\nf 1 2 3\n").unwrap_err();
     assert_eq!(
-        (error.place, &error.problem),
-        (Some(Place::Line(3)), &Problem::Index { index: 3, vertices: 2 })
+        (error.location, &error.problem),
+        (Some(Location::Line(3)), &Problem::Index { index: 3, vertices: 2 })
     );
     assert!(error.to_string().starts_with("<bytes>:3: corner 3 is not one of the 2 vertices"), "{error}");
     let error = read("no/such.msh.gz").unwrap_err();

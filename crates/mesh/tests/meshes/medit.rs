@@ -7,7 +7,7 @@ fn parse(bytes: &[u8]) -> Result<Mesh, ReadError> {
 }
 
 #[test]
-fn two_dimensions_and_unknown_keywords() {
+fn plane_meshes_are_read_and_unknown_keywords_skipped() {
     let text = b"MeshVersionFormatted 1\nDimension 2 # plane\nVertices 4\n0 0 1\n1 0 1\n1 1 1\n0 1 1\n\
         Edges 1\n1 2 5\nRequiredVertices\n1\n2\nQuadrilaterals 1\n1 2 3 4 0\nTriangles 1\n1 2 3 0\nEnd\n";
     let mesh = parse(text).unwrap();

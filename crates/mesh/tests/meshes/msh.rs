@@ -1,6 +1,6 @@
 //! Gmsh MSH.
 
-use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError};
+use coarsen_mesh::{Format, Location, Mesh, Problem, ReadError};
 
 fn parse(bytes: &[u8]) -> Result<Mesh, ReadError> {
     coarsen_mesh::parse(Format::Msh, bytes)
@@ -46,7 +46,7 @@ fn curved_elements_are_read_by_their_corners() {
     assert_eq!(mesh.without_unused().positions.len(), 4);
     let hexahedron = format!("{head}$Elements\n1\n1 5 0 1 2 3 4 5 6 7 8\n$EndElements\n");
     let fault = parse(hexahedron.as_bytes()).unwrap_err();
-    assert_eq!((fault.place, fault.problem), (Some(Place::Line(19)), Problem::Element { kind: 5 }));
+    assert_eq!((fault.location, fault.problem), (Some(Location::Line(19)), Problem::Element { kind: 5 }));
 }
 
 #[test]

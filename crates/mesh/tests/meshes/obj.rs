@@ -1,6 +1,6 @@
 //! Wavefront OBJ, and its texture coordinates.
 
-use coarsen_mesh::{Format, Mesh, Place, Problem, ReadError, parse_texture};
+use coarsen_mesh::{Format, Location, Mesh, Problem, ReadError, parse_texture};
 
 fn parse(bytes: &[u8]) -> Result<Mesh, ReadError> {
     coarsen_mesh::parse(Format::Obj, bytes)
@@ -19,9 +19,9 @@ fn corners_are_counted_both_ways() {
 fn faults_name_the_line() {
     let problem = |text: &[u8]| {
         let fault = parse(text).unwrap_err();
-        (fault.place, fault.problem)
+        (fault.location, fault.problem)
     };
-    let line = |n| Some(Place::Line(n));
+    let line = |n| Some(Location::Line(n));
     assert_eq!(problem(b"v 0 0\n"), (line(1), Problem::End { what: "a coordinate" }));
     assert_eq!(problem(b"\nv 0 0 inf\n"), (line(2), Problem::NotFinite));
     assert_eq!(problem(b"v 0 0 0\nf 1 1 2"), (line(2), Problem::Index { index: 2, vertices: 1 }));
@@ -46,9 +46,9 @@ fn corners_have_their_own_points() {
 fn faults_of_texture_name_the_line() {
     let problem = |text: &[u8]| {
         let fault = parse_texture(text).unwrap_err();
-        (fault.place, fault.problem)
+        (fault.location, fault.problem)
     };
-    let line = |n| Some(Place::Line(n));
+    let line = |n| Some(Location::Line(n));
     assert_eq!(problem(b"vt 0\n"), (line(1), Problem::End { what: "a texture coordinate" }));
     assert_eq!(problem(b"vt 0 nan\n"), (line(1), Problem::NotFinite));
     assert_eq!(problem(b"vt 0 0\nf 1/1 2/1 3\n"), (line(2), Problem::NoTexture));

@@ -99,7 +99,7 @@ fn a_bar_is_filled_once() {
 }
 
 #[test]
-fn what_no_element_uses_goes_and_triangles_are_divided() {
+fn unused_nodes_are_removed_and_triangles_divided() {
     let positions = vec![[0.0; 3], [2.0, 0.0, 0.0], [9.0; 3], [2.0, 2.0, 0.0], [0.0, 2.0, 0.0]];
     let mesh = Mesh { positions, triangles: vec![[0, 1, 3], [0, 3, 4]], tetrahedra: Vec::new() };
     let mesh = mesh.without_unused().scaled(1.0);
@@ -108,7 +108,7 @@ fn what_no_element_uses_goes_and_triangles_are_divided() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_file_and_the_cause() {
     for error in [read_triangles("/nowhere/shirt.obj"), read_tetrahedra("/nowhere/shirt.obj")] {
         let error = error.unwrap_err().to_string();
         assert!(error.contains("/nowhere/shirt.obj") && error.contains("cannot be read"), "{error}");

@@ -56,7 +56,7 @@ fn the_time_of_a_step_is_passed_over() {
 }
 
 #[test]
-fn curved_cells_pixels_and_strips() {
+fn curved_cells_pixels_and_strips_are_read() {
     let points = "0 0 0\n".repeat(10);
     let head = format!("{HEAD}POINTS 10 float\n{points}");
     let text = format!(

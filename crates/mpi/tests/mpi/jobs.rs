@@ -61,9 +61,9 @@ fn this(ranks: usize, options: &[&str], role: &str) -> Ended {
     job(ranks, options, role, &[program.to_str().expect("a path in UTF-8")])
 }
 
-/// Every law holds on every number of ranks.
-fn laws(ranks: usize) {
-    let ended = this(ranks, &[], "laws");
+/// Every invariant holds on every number of ranks.
+fn invariants(ranks: usize) {
+    let ended = this(ranks, &[], "invariants");
     assert!(ended.output.status.success(), "{}", ended.text());
 }
 
@@ -283,11 +283,11 @@ fn command_lines() {
 type Job = (&'static str, fn());
 
 const JOBS: [Job; 29] = [
-    ("laws on 1 rank", || laws(1)),
-    ("laws on 2 ranks", || laws(2)),
-    ("laws on 3 ranks", || laws(3)),
-    ("laws on 4 ranks", || laws(4)),
-    ("laws on 7 ranks", || laws(7)),
+    ("invariants on 1 rank", || invariants(1)),
+    ("invariants on 2 ranks", || invariants(2)),
+    ("invariants on 3 ranks", || invariants(3)),
+    ("invariants on 4 ranks", || invariants(4)),
+    ("invariants on 7 ranks", || invariants(7)),
     ("a communicator of the program", || own_communicator(5)),
     ("a hanging rank", || {
         fault(3, &[], "hang", &["waited 1 s for rank 1 in a stage of this test", "aborts"])

@@ -1,9 +1,9 @@
 //! The tests run under `mpirun`: this program starts itself again on 1, 2, 3, 4 and 7 ranks.
 //!
 //! `jobs` starts processes and reads how they end, `reports` what the command reports, `files` what it reads,
-//! `matrices` what it finds out about a matrix; `laws` and `faults` are what a rank runs.
+//! `matrices` what it finds out about a matrix; `invariants` and `faults` are what a rank runs.
 
-// The systems, layouts and methods of the tests of threads as ranks: the laws are the same.
+// The systems, layouts and methods of the tests of threads as ranks: the invariants are the same.
 #[path = "../../../distributed/tests/distributed/common.rs"]
 #[allow(dead_code, reason = "helpers of tests with threads")]
 mod common;
@@ -14,8 +14,8 @@ mod flags;
 #[path = "../../examples/first.rs"]
 #[allow(dead_code, unreachable_pub, reason = "it has a `main` of its own")]
 mod first;
+mod invariants;
 mod jobs;
-mod laws;
 #[path = "../../../../tests/common/flags.rs"]
 mod listed;
 mod matrices;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
             let folder = std::env::args().nth(1).expect("a folder");
             first::run(std::path::Path::new(&folder)).map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
         }
-        Ok(role) => laws::run(&role).or_else(|| faults::run(&role)).unwrap_or(ExitCode::from(2)),
+        Ok(role) => invariants::run(&role).or_else(|| faults::run(&role)).unwrap_or(ExitCode::from(2)),
         Err(_) => jobs::all(),
     }
 }

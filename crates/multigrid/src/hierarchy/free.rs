@@ -55,7 +55,7 @@ impl<T: Real> Room<T> {
     }
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to G, if C is singular; `sizes` is the diagonal of S.
-    pub(super) fn hold(&mut self, g: &mut [T], sizes: &[T]) {
+    pub(super) fn regularise(&mut self, g: &mut [T], sizes: &[T]) {
         let k = sizes.len();
         self.order.clear();
         self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
@@ -95,7 +95,7 @@ impl<T: Real> Free<T> {
     /// For semidefinite A, vᵀ Pᵀ A P v = 0 implies A P v = 0. The right-hand side of a solvable system is
     /// orthogonal to P v, so the added term only makes the block regular. An indefinite block is left
     /// unchanged, and a later check reports it.
-    pub(super) fn hold(
+    pub(super) fn regularise(
         &mut self,
         coarse: &mut Bsr<T>,
         a: &Bsr<T>,
@@ -114,7 +114,7 @@ impl<T: Real> Free<T> {
             }
             let Some(at) = pattern.find(j, j) else { continue };
             let g = &mut coarse.values_mut()[at * k * k..(at + 1) * k * k];
-            self.room.hold(g, &self.sizes[j * k..(j + 1) * k]);
+            self.room.regularise(g, &self.sizes[j * k..(j + 1) * k]);
         }
     }
 

@@ -51,7 +51,7 @@ use term::Seen;
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest
 /// level. The parameters are the numbers and the backend.
 ///
-/// `Display` prints a table of the levels (unknowns, nonzeros, dead unknowns, bytes) and a table of the steps
+/// `Display` prints a table of the levels (unknowns, nonzeros, unknowns without a basis function, bytes) and a table of the steps
 /// of the last setup (seconds, bytes). Bytes count matrices, vectors, factors and plans of Galerkin products.
 pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     /// The recipe without its coarsening and its smoothing, which are `method`.
@@ -100,7 +100,7 @@ struct Host<T: Real> {
     free: Free<T>,
     unknowns: usize,
     nnz: usize,
-    special: usize,
+    decoupled: usize,
 }
 
 impl<C, S> Multigrid<C, S> {
@@ -146,7 +146,7 @@ impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Setup<T, B>
 pub fn regularise_rigid_modes<T: Real>(g: &mut [T], sizes: &[T]) {
     assert_eq!(g.len(), sizes.len().pow(2), "regularise_rigid_modes: a block of another size");
     if !free::regular(g, sizes) {
-        free::Room::new(sizes.len()).hold(g, sizes);
+        free::Room::new(sizes.len()).regularise(g, sizes);
     }
 }
 
@@ -267,14 +267,14 @@ impl<T: Real> Host<T> {
             Some(own) => checked(own, &coarse.prolongation)?,
             None => by.product(a, &mut coarse, &mut galerkin, None)?,
         };
-        give_diagonal(&mut matrix, &coarse.dead);
+        give_diagonal(&mut matrix, &coarse.without_basis);
         let mut free = Free::new(a, &matrix);
         if !is_own && !coarse.has_term {
-            free.hold(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
+            free.regularise(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
         }
-        let special = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
+        let decoupled = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
-        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, free, unknowns, nnz, special })
+        Ok(Self { coarse, galerkin, matrix, own: is_own, next: None, free, unknowns, nnz, decoupled })
     }
 
     /// Returns the next coarser grid.
@@ -300,13 +300,13 @@ fn checked<T: Real>(own: Bsr<T>, p: &Prolongation<T>) -> Result<Bsr<T>, SetupErr
     Ok(own)
 }
 
-/// Gives a diagonal entry to dead unknowns, whose rows and columns in PᵀAP are zero.
+/// Gives a diagonal entry to unknowns without a basis function, whose rows and columns in PᵀAP are zero.
 ///
 /// The entry is the largest diagonal entry of the node, so that it suits any units, or 1 if all unknowns of
-/// the node are dead.
-fn give_diagonal<T: Real>(a: &mut Bsr<T>, dead: &[u32]) {
+/// the node have none.
+fn give_diagonal<T: Real>(a: &mut Bsr<T>, without_basis: &[u32]) {
     let (k, pattern) = (a.block().0, a.pattern().clone());
-    for &unknown in dead {
+    for &unknown in without_basis {
         let (node, within) = (unknown as usize / k, unknown as usize % k);
         if let Some(at) = pattern.find(node, node) {
             let block = &mut a.values_mut()[at * k * k..(at + 1) * k * k];
@@ -343,7 +343,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             let (n, coarse) = host.coarse.prolongation.shape();
             let zeros = |n: usize| on.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;
-            let coarse_whole = recipe.compares().then(|| coarse_b.like()).transpose()?;
+            let coarse_whole = recipe.compares_finest_rhs().then(|| coarse_b.like()).transpose()?;
             let krylov = match recipe.cycle {
                 Cycle::K => Some([coarse_b.like()?, coarse_b.like()?, coarse_b.like()?]),
                 _ => None,

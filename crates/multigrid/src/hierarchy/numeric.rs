@@ -1,10 +1,10 @@
 //! New values on an unchanged structure, computed on the backend of the matrix.
 //!
-//! From fine to coarse, the place computes the values of each level: A, its inverted diagonal, the bound of
+//! From fine to coarse, the backend computes the values of each level: A, its inverted diagonal, the bound of
 //! its spectrum, and PᵀAP for the next level. The host reads a few numbers per level and the coarsest matrix,
 //! which it factors.
 
-use coarsen_backend::{NumericPlace, SetupError, Transfer};
+use coarsen_backend::{NumericBackend, SetupError, Transfer};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::Bsr;
 
@@ -16,7 +16,7 @@ use crate::Grid;
 /// for the coarsest matrix.
 ///
 /// A plan is valid for the hierarchy that made it, until that hierarchy is built again.
-pub struct NumericPlan<T: Real, B: NumericPlace> {
+pub struct NumericPlan<T: Real, B: NumericBackend> {
     products: Vec<B::Galerkin>,
     /// For each Galerkin product, the correction for the terms of its two levels.
     offsets: Vec<Option<B::Matrix>>,
@@ -25,16 +25,16 @@ pub struct NumericPlan<T: Real, B: NumericPlace> {
     host: Bsr<T>,
 }
 
-impl<T: Real, B: NumericPlace> Hierarchy<T, B> {
-    /// Returns the plan of all levels. The lists of block products are copied once to the place, with 8 bytes
+impl<T: Real, B: NumericBackend> Hierarchy<T, B> {
+    /// Returns the plan of all levels. The lists of block products are copied once to the backend, with 8 bytes
     /// per product.
     ///
     /// # Errors
-    /// [`SetupError::NotHere`] if the method makes its own coarse matrices or the place does not store P as a
-    /// matrix, and the errors of the place.
+    /// [`SetupError::HostOnly`] if the method makes its own coarse matrices or the backend does not store P as a
+    /// matrix, and the errors of the backend.
     pub fn numeric_plan(&self) -> Result<NumericPlan<T, B>, SetupError> {
         if self.levels.iter().any(|level| level.host.own) {
-            return Err(SetupError::NotHere { method: self.method.name() });
+            return Err(SetupError::HostOnly { method: self.method.name() });
         }
         let last = self.levels.last().map(|level| &level.host.matrix);
         let host = match last {
@@ -48,7 +48,7 @@ impl<T: Real, B: NumericPlace> Hierarchy<T, B> {
             let next = self.levels.get(l + 1).map(|next| whole(&next.smoother)).transpose()?;
             let Some(coarse) = next.or(coarsest.as_ref()) else { break };
             let matrices = [whole(&level.smoother)?, stored(&*level.transfer)?, coarse];
-            products.push(self.on.galerkin(matrices, &level.host.coarse.dead)?);
+            products.push(self.on.galerkin(matrices, &level.host.coarse.without_basis)?);
             let fine =
                 l.checked_sub(1).map(|above| (&self.levels[above].host.matrix, level.seen.now.as_ref()));
             let seen = self.levels.get(l + 1).map_or(&self.seen, |next| &next.seen);
@@ -70,11 +70,11 @@ impl<T: Real, B: NumericPlace> Hierarchy<T, B> {
     /// belong to it. *Deviation* from `update`: a coarse node that has become free to move causes an error,
     /// and terms of levels keep the values of the build. *Cost*: the Galerkin products; two numbers read per
     /// Lanczos step of Chebyshev and damped smoothers; a copy of the coarsest matrix to the host, and of its
-    /// factor or inverse back to the place.
+    /// factor or inverse back to the backend.
     ///
     /// # Errors
-    /// [`SetupError::Level`] with level and row of an unusable diagonal block, [`SetupError::NotHere`] for a
-    /// smoother that updates only on the host, [`SetupError::Coarsest`], and the errors of the place. After
+    /// [`SetupError::Level`] with level and row of an unusable diagonal block, [`SetupError::HostOnly`] for a
+    /// smoother that updates only on the host, [`SetupError::Coarsest`], and the errors of the backend. After
     /// an error, update with a valid matrix before using the hierarchy.
     pub fn update_on_device(
         &mut self,
@@ -114,11 +114,13 @@ impl<T: Real, B: NumericPlace> Hierarchy<T, B> {
 }
 
 /// Returns the matrix A of a level.
-fn whole<T: Real, B: NumericPlace>(smoother: &LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
-    smoother.matrix().ok_or(SetupError::NotHere { method: "a smoother that does not store the whole matrix" })
+fn whole<T: Real, B: NumericBackend>(smoother: &LevelSmoother<T, B>) -> Result<&B::Matrix, SetupError> {
+    smoother
+        .matrix()
+        .ok_or(SetupError::HostOnly { method: "a smoother that does not store the whole matrix" })
 }
 
 /// Returns the matrix P that the transfer of a level stores.
-fn stored<T: Real, B: NumericPlace>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
-    transfer.matrix().ok_or(SetupError::NotHere { method: "a transfer that does not store P as a matrix" })
+fn stored<T: Real, B: NumericBackend>(transfer: &dyn Transfer<T, B>) -> Result<&B::Matrix, SetupError> {
+    transfer.matrix().ok_or(SetupError::HostOnly { method: "a transfer that does not store P as a matrix" })
 }

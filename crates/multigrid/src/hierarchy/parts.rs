@@ -56,7 +56,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     }
 
     /// Returns the number of coarse unknowns without a basis function, over all levels.
-    pub fn dead(&self) -> usize {
-        self.levels.iter().map(|level| level.host.coarse.dead.len()).sum()
+    pub fn without_basis(&self) -> usize {
+        self.levels.iter().map(|level| level.host.coarse.without_basis.len()).sum()
     }
 }

@@ -1,6 +1,6 @@
 //! The smoother of a level, with A if the smoother stores no copy.
 
-use coarsen_backend::{Backend, Matrix, NumericPlace, Reused, SetupError, Smoother, SmootherFacts};
+use coarsen_backend::{Backend, Matrix, NumericBackend, Reused, SetupError, Smoother, SmootherFacts};
 use coarsen_backend::{StoredBySmoother, check_storable};
 use coarsen_core::{Error, LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
@@ -125,7 +125,7 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
         fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
     ) -> Result<(), SetupError>
     where
-        B: NumericPlace,
+        B: NumericBackend,
     {
         self.smoother.update_on_device(fill)
     }

@@ -73,8 +73,8 @@ struct Table {
 struct Row {
     unknowns: usize,
     nnz: usize,
-    special: usize,
-    dead: usize,
+    decoupled: usize,
+    without_basis: usize,
     bytes: Bytes,
 }
 
@@ -82,8 +82,8 @@ impl<T: Real, B: Backend> fmt::Display for Hierarchy<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |level: &Level<T, B>| {
             let (host, bytes) = (&level.host, Bytes::of(level));
-            let dead = host.coarse.dead.len();
-            Row { unknowns: host.unknowns, nnz: host.nnz, special: host.special, dead, bytes }
+            let without_basis = host.coarse.without_basis.len();
+            Row { unknowns: host.unknowns, nnz: host.nnz, decoupled: host.decoupled, without_basis, bytes }
         };
         let bottom = &self.bottom;
         let table = Table {
@@ -110,14 +110,20 @@ impl fmt::Display for Table {
         if let Some(parts) = earlier {
             writeln!(f, "{parts} of an earlier build, because the system of the last build had none")?;
         }
-        writeln!(f, "level    unknowns    nonzeros   per row   special      dead       MiB")?;
+        writeln!(f, "level    unknowns    nonzeros   per row decoupled  no basis       MiB")?;
         let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
             write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)
         };
         let mut bytes = Bytes::default();
         for (l, level) in levels.iter().enumerate() {
             row(f, l, level.unknowns, level.nnz)?;
-            writeln!(f, " {:>9} {:>9} {:>9.1}", level.special, level.dead, mib(level.bytes.all()))?;
+            writeln!(
+                f,
+                " {:>9} {:>9} {:>9.1}",
+                level.decoupled,
+                level.without_basis,
+                mib(level.bytes.all())
+            )?;
             bytes.coarsening += level.bytes.coarsening;
             bytes.products += level.bytes.products;
             bytes.smoothers += level.bytes.smoothers;

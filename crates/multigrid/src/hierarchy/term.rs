@@ -65,7 +65,7 @@ pub(super) type Termed<'a, T> = (&'a Bsr<T>, Option<&'a Bsr<T>>);
 /// Returns T_c − Pᵀ T P on the pattern of PᵀAP, where T_c is the term of the coarse level; `None` if both
 /// levels have no term.
 ///
-/// The place stores A + T and computes Pᵀ (A + T) P. With this offset the result is PᵀAP + T_c. `fine` is
+/// The backend stores A + T and computes Pᵀ (A + T) P. With this offset the result is PᵀAP + T_c. `fine` is
 /// `None` for the finest level, which has no term.
 pub(super) fn offset<T: Real>(
     fine: Option<Termed<'_, T>>,

@@ -2,7 +2,7 @@
 //!
 //! 1. *Prepare*: level by level, new prolongations (unless kept), Galerkin products and data of smoothers are
 //!    computed in spare memory. The diagonal of every level must be positive, and all values must be
-//!    representable in the storage precision of the place. The coarsest matrix is factored last. An error in
+//!    representable in the storage precision of the backend. The coarsest matrix is factored last. An error in
 //!    this phase leaves the old hierarchy bitwise unchanged.
 //! 2. *Commit*: spare and old data are swapped, and smoothers and transfers are updated. In this phase only a
 //!    device can fail.
@@ -64,7 +64,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
 impl<T: Real, B: Backend> Update<T> for Hierarchy<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;
-        self.with_whole(&system, |hierarchy, finest| hierarchy.follow(system, finest))
+        self.with_whole(&system, |hierarchy, finest| hierarchy.update_levels(system, finest))
     }
 
     /// Keeps every prolongation if the pattern is different but the nodes are the same, as after a change of
@@ -81,7 +81,7 @@ impl<T: Real, B: Backend> Update<T> for Hierarchy<T, B> {
                 || !hierarchy.has_nodes_of(finest)
                 || Pattern::same(finest.pattern(), &hierarchy.pattern)
             {
-                return hierarchy.follow(system, finest);
+                return hierarchy.update_levels(system, finest);
             }
             finest.check_finite()?;
             hierarchy.reshape(system, finest)?;
@@ -117,7 +117,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     }
 
     /// Updates all levels to new values of the finest matrix. Another pattern causes a build.
-    fn follow(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
+    fn update_levels(&mut self, system: System<'_, T>, finest: &Bsr<T>) -> Result<Reused, SetupError> {
         let same = finest.block().0 == self.block && Pattern::same(finest.pattern(), &self.pattern);
         if self.recipe.keep == Keep::Nothing || !same {
             finest.check_finite()?;
@@ -254,18 +254,18 @@ impl<T: Real> Host<T> {
                 let fits = |own: &Bsr<T>| Pattern::same(own.pattern(), self.matrix.pattern());
                 let own = own.filter(fits).ok_or(Error::Pattern { what })?;
                 let mut matrix = checked(own, &coarse.prolongation)?;
-                give_diagonal(&mut matrix, &coarse.dead);
+                give_diagonal(&mut matrix, &coarse.without_basis);
                 return Ok(matrix);
             }
             let into = next.matrix.take().unwrap_or_else(|| self.matrix.clone());
             let mut matrix = method.product(fine.a, coarse, &mut self.galerkin, Some(into))?;
-            give_diagonal(&mut matrix, &coarse.dead);
+            give_diagonal(&mut matrix, &coarse.without_basis);
             if !coarse.has_term {
                 let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());
                 // A level with a term has larger values than A, so its bound holds too.
                 let largest = largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
                 if !largest.is_some_and(|largest| self.free.is_regular(&matrix, largest, p, transpose)) {
-                    self.free.hold(&mut matrix, fine.a, p, transpose);
+                    self.free.regularise(&mut matrix, fine.a, p, transpose);
                 }
             }
             Ok::<_, SetupError>(matrix)

@@ -1,4 +1,4 @@
-//! Places for tests, and common functions of the tests.
+//! Backends for tests, and common functions of the tests.
 
 #![allow(dead_code)] // each test file uses a part
 
@@ -19,7 +19,7 @@ use coarsen_sparse::{Bsr, Stencil, assembly};
 /// Returns the default device; `None`, with the reason printed, if there is no OpenCL or no device for `T`.
 ///
 /// If `COARSEN_REQUIRE_OPENCL` is set, a missing device is a failure.
-pub(crate) fn place<T: Real>() -> Option<OpenCl<T>> {
+pub(crate) fn backend<T: Real>() -> Option<OpenCl<T>> {
     match default_device() {
         Ok(on) => Some(on),
         Err(why @ (OpenClError::Absent(_) | OpenClError::Device(DeviceError::Precision { .. }))) => {
@@ -47,15 +47,15 @@ pub(crate) fn child(name: &str, variable: &str, value: impl AsRef<OsStr>) -> Str
 /// Returns the default device with properties changed by `pose`, so that other kernels and transfers are
 /// used.
 pub(crate) fn posing<T: Real>(pose: impl Fn(&mut Device)) -> Option<OpenCl<T>> {
-    let mut device = place::<T>()?.device().clone();
+    let mut device = backend::<T>()?.device().clone();
     device.used = Arc::default(); // another device
     pose(&mut device);
     Some(OpenCl::on(&device).unwrap())
 }
 
-/// Makes a device look like a graphics card with separate memory: items in lockstep, slices, staged
+/// Makes a device look like a GPU with separate memory: items in lockstep, slices, staged
 /// transfers.
-pub(crate) fn card(device: &mut Device) {
+pub(crate) fn gpu(device: &mut Device) {
     (device.accelerator, device.shared) = (true, false);
 }
 

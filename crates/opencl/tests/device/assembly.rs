@@ -27,7 +27,7 @@ fn contacts_are_the_hosts<V: Real, S: Real>(on: &OpenCl<V, S>, tolerance: f64) {
             let values = on.vector(&stiffness).unwrap();
             let before = on.counters();
             there.assemble(&stream, &values).unwrap();
-            assert_eq!(on.counters().waits, before.waits);
+            assert_eq!(on.counters().synchronisations, before.synchronisations);
             there.check().unwrap();
             let (places, found) = there.read().unwrap();
             assert_eq!(places, host.places(), "{count} contacts of {b}");
@@ -42,10 +42,10 @@ fn contacts_are_the_hosts<V: Real, S: Real>(on: &OpenCl<V, S>, tolerance: f64) {
 
 #[test]
 fn contacts_are_the_hosts_in_every_precision() {
-    let Some(double) = common::place::<f64>() else { return };
+    let Some(double) = common::backend::<f64>() else { return };
     contacts_are_the_hosts(&double, f64::EPSILON);
     contacts_are_the_hosts(&double.mixed(), 1e-6);
-    let Some(single) = common::place::<f32>() else { return };
+    let Some(single) = common::backend::<f32>() else { return };
     contacts_are_the_hosts(&single, 1e-6);
 }
 
@@ -61,7 +61,7 @@ fn places(corners: &[[u32; 4]]) -> Vec<(u32, u32)> {
 /// An ELL matrix has the pattern, values and products of the host, at all sizes.
 #[test]
 fn ell_matrices_are_the_hosts() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for (n, b) in [(1, 1), (31, 1), (32, 3), (33, 1), (200, 3)] {
         let corners = quads(n);
         let (at, plan) = (places(&corners), Assembly::of_elements(n as usize, &corners).unwrap());
@@ -96,7 +96,7 @@ fn ell_matrices_are_the_hosts() {
 /// later assembly that fits succeeds.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let mut stream = DeviceStream::of_contacts(&on, 40, 30).unwrap();
     let mut contacts = DeviceContacts::new(&on, 40, 1, 20).unwrap();
     let few = [Stencil::point_point(1, 2), Stencil::point_point(30, 2)];
@@ -162,7 +162,7 @@ fn sizes_without_room_are_refused() {
 /// updated from this matrix without the host.
 #[test]
 fn matrices_are_filled_where_they_are() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = Problem::parse("poisson2d:20", &Options::default()).unwrap();
     let (a, n) = (&p.matrix, p.matrix.pattern().rows());
     let at: Vec<(u32, u32)> =
@@ -215,7 +215,7 @@ fn matrices_are_filled_where_they_are() {
 /// The listing of the book: a time step with matrix, contact and preconditioner on the device.
 #[test]
 fn a_step_stays_on_the_device() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let problem = coarsen_problems::cloth(20, 0.01).unwrap();
     let host = &problem.matrix;
     let run = || -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! A device passes the conformance tests of a place in each precision, as the CPU does.
+//! A device passes the conformance tests of a backend in each precision, as the CPU does.
 
 use crate::common;
 use coarsen_backend::{
@@ -9,48 +9,48 @@ use coarsen_opencl::{DeviceMatrix, Format, OpenCl};
 
 /// The conformance tests on a backend that may be missing.
 macro_rules! suite {
-    ($name:ident, $place:expr, $tolerance:expr) => {
+    ($name:ident, $backend:expr, $tolerance:expr) => {
         mod $name {
             use super::*;
 
             #[test]
             fn vectors_equal_the_reference() {
-                let Some(on) = $place else { return };
+                let Some(on) = $backend else { return };
                 conformance::vectors(&on, $tolerance);
             }
             #[test]
             fn products_equal_the_reference() {
-                let Some(on) = $place else { return };
+                let Some(on) = $backend else { return };
                 conformance::products(&on, $tolerance);
             }
             #[test]
             fn blocks_equal_the_reference() {
-                let Some(on) = $place else { return };
+                let Some(on) = $backend else { return };
                 conformance::blocks(&on, $tolerance);
             }
             #[test]
             fn relaxation_equals_the_reference() {
-                let Some(on) = $place else { return };
+                let Some(on) = $backend else { return };
                 conformance::relaxation(&on, $tolerance);
             }
             #[test]
             fn wrong_sizes_are_refused_and_harmless() {
-                let Some(on) = $place else { return };
+                let Some(on) = $backend else { return };
                 conformance::wrong_sizes(&on);
             }
         }
     };
 }
-suite!(double, common::place::<f64>(), 1e-14);
-suite!(mixed, common::place::<f64>().map(|on| on.mixed()), 1e-6);
-suite!(single, common::place::<f32>(), 1e-6);
-// The kernels of a graphics card, and of a card without f64.
-suite!(card, common::posing::<f64>(common::card), 1e-14);
-suite!(card_mixed, common::posing::<f64>(common::card).map(|on| on.mixed()), 1e-6);
+suite!(double, common::backend::<f64>(), 1e-14);
+suite!(mixed, common::backend::<f64>().map(|on| on.mixed()), 1e-6);
+suite!(single, common::backend::<f32>(), 1e-6);
+// The kernels of a GPU, and of a GPU without f64.
+suite!(gpu, common::posing::<f64>(common::gpu), 1e-14);
+suite!(gpu_mixed, common::posing::<f64>(common::gpu).map(|on| on.mixed()), 1e-6);
 suite!(
     card_in_single,
     common::posing::<f32>(|device| {
-        common::card(device);
+        common::gpu(device);
         device.double = false;
     }),
     1e-6
@@ -62,16 +62,16 @@ fn read<V: Real>(on: &OpenCl<V>, v: &<OpenCl<V> as Backend>::Vector) -> Vec<f64>
     host.iter().map(|v| v.as_f64()).collect()
 }
 
-fn close(found: &[f64], expected: &[f64], tolerance: f64, law: &str) {
+fn close(found: &[f64], expected: &[f64], tolerance: f64, invariant: &str) {
     for (f, e) in found.iter().zip(expected) {
-        assert!((f - e).abs() <= tolerance, "{law}: {f}, expected {e}");
+        assert!((f - e).abs() <= tolerance, "{invariant}: {f}, expected {e}");
     }
 }
 
-/// Relaxation by colours of single rows, as on a graphics card, agrees with the reference in every layout.
+/// Relaxation by colours of single rows, as on a GPU, agrees with the reference in every layout.
 #[test]
 fn colours_relax_as_the_reference_does() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for (n, b) in [(33, 1), (100, 3), (40, 6)] {
         let a = conformance::ring(n, b);
         let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
@@ -97,7 +97,7 @@ fn colours_relax_as_the_reference_does() {
 /// Blocks of a coarse solve that are too large for one item per block equal the reference.
 #[test]
 fn large_blocks_equal_the_reference() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for (size, count) in [(32, 3), (33, 2), (500, 1), (40, 0)] {
         let host = DenseBlocks::new(size, conformance::noise(size * size * count, 3)).unwrap();
         let [r, z] = [1, 2].map(|seed| conformance::noise(size * count, seed));
@@ -116,7 +116,7 @@ fn large_blocks_equal_the_reference() {
 /// New values are used in every layout.
 #[test]
 fn values_follow_in_every_layout() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let a = conformance::ring(70, 3);
     let mut changed = a.clone();
     changed.values_mut().iter_mut().for_each(|v| *v = 1.0 - *v);

@@ -119,7 +119,7 @@ fn every_driver_runs_on_the_host() {
 }
 
 fn on_device<T: Real>() {
-    let Some(on) = common::place::<T>() else { return };
+    let Some(on) = common::backend::<T>() else { return };
     let make = |host: &[f64]| on.vector(&host.iter().map(|&v| T::from_f64(v)).collect::<Vec<_>>()).unwrap();
     let read = |x: &DeviceVector<T>| {
         let mut host = vec![T::nan(); x.size()];

@@ -1,4 +1,4 @@
-//! Tests of the properties of the driver that a place requires.
+//! Tests of the properties of the driver that a backend requires.
 
 use coarsen_core::Error;
 use coarsen_device::{Device, conformance};
@@ -8,7 +8,7 @@ use crate::common;
 /// Returns the default device twice: treated as a device with separate memory, and as a device that shares
 /// the memory of the host.
 fn devices() -> Vec<Device> {
-    let Some(on) = common::place::<f32>() else { return Vec::new() };
+    let Some(on) = common::backend::<f32>() else { return Vec::new() };
     let posing = |shared| Device { shared, ..on.device().clone() };
     vec![posing(false), posing(true)]
 }
@@ -33,13 +33,13 @@ fn launches_and_lengths_are_checked() {
         conformance::lengths_that_differ_are_refused(&device);
         conformance::short_lists_are_padded(&device);
         conformance::transfers_run_beside_kernels(&device);
-        conformance::borders_of_a_place_do_not_mix(&device);
+        conformance::borders_of_a_backend_do_not_mix(&device);
     }
 }
 
 #[test]
 fn groups_of_a_product_follow_its_values() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for accelerator in [false, true] {
         conformance::groups_of_a_product_follow_its_values(&Device { accelerator, ..on.device().clone() });
     }

@@ -59,12 +59,12 @@ fn filters_agree<T: Real>(on: Option<OpenCl<T>>) {
             let expected = prefilter(System { contact: Some(&set), ..System::from(&host) }, &c).unwrap();
             let before = on.counters();
             filter.replace(expected.projector()).unwrap();
-            let waits = if filter.constrained() > 0 { 3 } else { 1 };
-            assert_eq!(on.counters().waits - before.waits, waits);
+            let synchronisations = if filter.constrained() > 0 { 3 } else { 1 };
+            assert_eq!(on.counters().synchronisations - before.synchronisations, synchronisations);
             assert_eq!(filter.constrained(), expected.projector().filtered());
             let before = on.counters();
             filter.matrix(&a, &mut filtered).unwrap();
-            assert_eq!(on.counters().waits, before.waits);
+            assert_eq!(on.counters().synchronisations, before.synchronisations);
             let mut found = Bsr::<T>::zeros(host.pattern().clone(), (3, 3)).unwrap();
             filtered.read_values(&mut found).unwrap();
             let gap = difference(found.values(), expected.matrix().values());
@@ -93,16 +93,16 @@ fn filters_agree<T: Real>(on: Option<OpenCl<T>>) {
 
 #[test]
 fn filters_agree_with_the_host() {
-    filters_agree::<f64>(common::place());
-    filters_agree::<f32>(common::place());
-    filters_agree::<f64>(common::posing(common::card));
-    filters_agree::<f64>(common::place().as_ref().map(in_step));
+    filters_agree::<f64>(common::backend());
+    filters_agree::<f32>(common::backend());
+    filters_agree::<f64>(common::posing(common::gpu));
+    filters_agree::<f64>(common::backend().as_ref().map(in_step));
 }
 
 /// Each step uploads its constraints alone, and its solution is that of the host.
 #[test]
 fn a_step_sends_only_its_constraints() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = common::problem("cloth:13");
     let (n, b) = (p.matrix.pattern().rows(), p.right_hand_side(1));
     let a = on.matrix(&p.matrix).unwrap();
@@ -143,8 +143,8 @@ fn a_step_sends_only_its_constraints() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
-    let Some(on) = common::place::<f64>() else { return };
+fn filters_of_another_size_are_refused() {
+    let Some(on) = common::backend::<f64>() else { return };
     let p = common::problem("cloth:9");
     let n = p.matrix.pattern().rows();
     let mut filter = DeviceFilter::new(&on, n, 3).unwrap();
@@ -176,7 +176,7 @@ fn what_does_not_fit_is_refused() {
 /// without constraints is not.
 #[test]
 fn a_node_without_a_diagonal_block_is_refused() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     // Nodes 0 and 2 have diagonal blocks, node 1 only couples with them.
     let pattern = Pattern::new(3, vec![0, 2, 4, 6], vec![0, 1, 0, 2, 1, 2]).unwrap();
     let values = (0..24).map(|k| 1.0 + f64::from(k)).collect();

@@ -32,7 +32,7 @@ fn close<T: Real>(host: &[T], device: &DeviceVector<T>) {
 }
 
 fn products_agree<T: Real>() {
-    let Some(on) = common::place::<T>() else { return };
+    let Some(on) = common::backend::<T>() else { return };
     for (rows, columns, block) in [
         (1, 1, (1, 1)),
         (300, 300, (1, 1)),
@@ -94,10 +94,10 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
 }
 
 /// A product with one stored triangle equals a product with both triangles, bit for bit, on a processor and
-/// on a device treated as a card, before and after new values.
+/// on a device treated as a GPU, before and after new values.
 fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
     for on in places.into_iter().flatten() {
-        // Scattered rows, rows of a band, and rows of a mesh, which a card stores in slices.
+        // Scattered rows, rows of a band, and rows of a mesh, which a GPU stores in slices.
         let scattered = [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)].map(|(n, b)| symmetric::<T>(n, b, n));
         let meshes = ["elasticity3d:8", "poisson2d:40"].map(|name| common::problem(name).matrix.to::<T>());
         let mut formats = Vec::new();
@@ -157,15 +157,15 @@ fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
 
 #[test]
 fn one_triangle_gives_the_bits_of_both() {
-    one_triangle_is_enough([common::place::<f32>(), common::posing(common::card)]);
-    let double = || [common::place::<f64>(), common::posing(common::card)];
+    one_triangle_is_enough([common::backend::<f32>(), common::posing(common::gpu)]);
+    let double = || [common::backend::<f64>(), common::posing(common::gpu)];
     one_triangle_is_enough(double());
     one_triangle_is_enough(double().map(|on| on.map(|on| on.mixed())));
 }
 
 #[test]
 fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let host = common::problem("elasticity3d:8").matrix.to::<f32>();
     let bytes = |of: &dyn Fn()| {
         let before = on.counters().bytes;
@@ -199,10 +199,10 @@ fn one_triangle_takes_less_memory_and_symmetry_to_start_with() {
 }
 
 /// A thread that waits for another thread may execute other work of the same pool, which may use the same
-/// place.
+/// backend.
 #[test]
-fn threads_of_a_pool_share_a_place() {
-    let Some(on) = common::place::<f64>() else { return };
+fn threads_of_a_pool_share_a_backend() {
+    let Some(on) = common::backend::<f64>() else { return };
     let a = scattered::<f64>(8000, 8000, (3, 3)); // so large that a loop over its values is split
     let x = wave::<f64>(8000 * 3);
     let made = parallel::threads(2, || {
@@ -222,7 +222,7 @@ fn threads_of_a_pool_share_a_place() {
 
 #[test]
 fn wrong_lengths_panic() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let a = on.matrix(&scattered::<f32>(1, 2, (1, 1))).unwrap();
     let (x, mut y) = (on.zeros(1).unwrap(), on.zeros(1).unwrap());
     assert!(catch_unwind(AssertUnwindSafe(|| a.apply(&x, &mut y))).is_err());

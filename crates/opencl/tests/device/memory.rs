@@ -4,7 +4,7 @@
 use crate::common;
 use coarsen_backend::{Backend, Setup, SetupError};
 use coarsen_core::{Error, Vector};
-use coarsen_opencl::{By, DeviceSchwarz, OpenCl};
+use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource};
 use coarsen_problems::{Options, Problem};
 use coarsen_schwarz::{Schwarz, Storage};
 
@@ -15,7 +15,7 @@ fn problem(name: &str) -> Problem {
 /// An estimate is at least the memory used, and less than twice as much.
 #[test]
 fn estimates_are_close_from_above() {
-    let places = [common::place::<f64>(), common::posing::<f64>(common::card)];
+    let places = [common::backend::<f64>(), common::posing::<f64>(common::gpu)];
     for on in places.into_iter().flatten() {
         for name in ["cloth:60", "elasticity3d:10", "poisson2d:70"] {
             let p = problem(name);
@@ -28,7 +28,7 @@ fn estimates_are_close_from_above() {
             let a = on.matrix(&p.matrix).unwrap();
             check(on.matrix_bytes(&p.matrix));
             drop(a);
-            for structure in [By::Host, By::Device] {
+            for structure in [StructureSource::Host, StructureSource::Device] {
                 for storage in [Storage::Single, Storage::Double] {
                     let recipe = Schwarz { storage, ..Schwarz::multilevel() };
                     let recipe = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() };
@@ -40,30 +40,30 @@ fn estimates_are_close_from_above() {
     }
 }
 
-/// Domains that do not fit are refused before any copy, and the place can still be used.
+/// Domains that do not fit are refused before any copy, and the backend can still be used.
 #[test]
 fn domains_of_a_full_device_are_refused() {
     let p = problem("cloth:60");
     let Some(on) = common::posing::<f64>(|device| device.memory = 2 << 20) else { return };
     let before = on.counters();
     let of = |structure| DeviceSchwarz { structure, ..DeviceSchwarz::default() };
-    for structure in [By::Host, By::Device] {
+    for structure in [StructureSource::Host, StructureSource::Device] {
         let refused = of(structure).build(p.system(), &on).map(drop).unwrap_err();
-        assert!(matches!(refused, SetupError::Place(Error::Memory { .. })), "{refused}");
+        assert!(matches!(refused, SetupError::Core(Error::Memory { .. })), "{refused}");
         assert_eq!(on.counters(), before);
     }
     let needed = on.domain_bytes(&Schwarz::multilevel(), &p.matrix);
     assert!(matches!(on.check_room(needed), Err(Error::Memory { .. })));
     assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     let small = common::posing::<f64>(|device| device.memory = 40 << 20).unwrap();
-    for structure in [By::Host, By::Device] {
+    for structure in [StructureSource::Host, StructureSource::Device] {
         assert!(of(structure).build(p.system(), &small).is_ok());
     }
 }
 
 /// Places on a device share its memory; what one drops, another can take.
 #[test]
-fn places_of_a_device_share_its_memory() {
+fn backends_of_a_device_share_its_memory() {
     let Some(first) = common::posing::<f64>(|device| device.memory = 8 << 20) else { return };
     let second = OpenCl::<f64>::on(first.device()).unwrap();
     let half = vec![1.0; 5 << 17];

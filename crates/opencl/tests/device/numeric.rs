@@ -2,7 +2,7 @@
 
 use crate::common::{self, difference, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Matrix, NumericPlace, SetupError};
+use coarsen_backend::{Backend, Cpu, Matrix, NumericBackend, SetupError};
 use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarsening, Coarsest, JacobiCg, Multigrid, Smoothing};
@@ -19,7 +19,7 @@ use coarsen_sparse::{Bsr, System, assembly};
 /// the device keeps the term of the build. The term acts only on motions of handles that move no node, so
 /// applications agree nonetheless.
 #[test]
-fn hierarchies_of_handles_follow() {
+fn skinning_update_on_device_equals_host() {
     for (name, handles) in [("elasticity3d:7", [40, 8]), ("cloth:21", [60, 10])] {
         agrees(name, skinning_levels(&handles));
     }
@@ -27,7 +27,7 @@ fn hierarchies_of_handles_follow() {
 
 /// Node embedding, also with nodes that are held or slide, for which P is stored in full blocks.
 #[test]
-fn embedded_nodes_follow() {
+fn node_embedding_update_on_device_equals_host() {
     let recipe = Multigrid { coarsest: Coarsest::Factor, ..node_embedding(1.0 / 7.0) };
     agrees("elasticity3d:7", recipe.clone());
     let slides = |i: u32| (i, Restraint::Slides([1.0, 2.0, f64::from(i)]));
@@ -39,11 +39,11 @@ fn embedded_nodes_follow() {
 }
 
 /// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the
-/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read. A card pads
+/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read. A GPU pads
 /// the rows of a slice and the blocks of the diagonal.
 #[test]
 fn refreshes_of_embedded_nodes_move_values_only() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("elasticity3d:7");
     let changed = stiffened(&p.matrix);
     for smoothing in smoothings() {
@@ -62,9 +62,16 @@ fn refreshes_of_embedded_nodes_move_values_only() {
             let before = on.counters();
             m.update(System { matrix: &changed, ..p.system() }).unwrap();
             let now = on.counters();
-            let [uploads, waits, downloads] =
-                [now.uploads - before.uploads, now.waits - before.waits, now.downloads - before.downloads];
-            assert_eq!([uploads, waits, downloads], [arrays, arrays, 0], "{smoothing:?} {coarsest:?}");
+            let [uploads, synchronisations, downloads] = [
+                now.uploads - before.uploads,
+                now.synchronisations - before.synchronisations,
+                now.downloads - before.downloads,
+            ];
+            assert_eq!(
+                [uploads, synchronisations, downloads],
+                [arrays, arrays, 0],
+                "{smoothing:?} {coarsest:?}"
+            );
             let (sent, bytes) = (now.sent - before.sent, 8 * numbers as u64);
             let padded = on.device().accelerator && sent > bytes && sent < 2 * bytes;
             assert!(sent == bytes || padded, "{smoothing:?} {coarsest:?}: {sent} bytes for {bytes}");
@@ -74,7 +81,7 @@ fn refreshes_of_embedded_nodes_move_values_only() {
 
 /// An update with values on the device gives the cycle of an update on the host.
 fn agrees<C: Coarsening<f64> + 'static>(name: &str, recipe: Multigrid<C>) {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem(name);
     let (changed, n) = (stiffened(&p.matrix), p.matrix.shape().0);
     let chebyshev = Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() });
@@ -121,7 +128,12 @@ fn applied<V: Real, S: Real>(
 
 /// An update with values on the device equals the update of the host: applications agree to round-off, and
 /// the numbers of iterations are the same.
-fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing, tolerance: f64) {
+fn equals_a_host_update<V: Real, S: Real>(
+    on: &OpenCl<V, S>,
+    name: &str,
+    smoothing: Smoothing,
+    tolerance: f64,
+) {
     let p = problem(name);
     let (a, changed) = (&p.matrix, stiffened(&p.matrix));
     let n = a.shape().0;
@@ -138,7 +150,7 @@ fn follows<V: Real, S: Real>(on: &OpenCl<V, S>, name: &str, smoothing: Smoothing
     host.apply(&r, &mut z);
     let found = applied(on, &mut there, &r);
     let gap = difference(&found, &z);
-    // A card sweeps in colours, so its cycle is another one.
+    // A GPU sweeps in colours, so its cycle is another one.
     let alike = !(on.device().accelerator && matches!(smoothing, Smoothing::GaussSeidel(_)));
     assert!(gap <= tolerance || !alike, "{name}, {smoothing:?}: {gap:e}");
 
@@ -174,38 +186,42 @@ fn smoothings() -> [Smoothing; 3] {
 }
 
 #[test]
-fn scalar_hierarchies_follow() {
-    let Some(on) = common::place::<f64>() else { return };
-    smoothings().into_iter().for_each(|smoothing| follows(&on, "poisson2d:24", smoothing, 1e-11));
+fn scalar_update_on_device_equals_host() {
+    let Some(on) = common::backend::<f64>() else { return };
+    smoothings()
+        .into_iter()
+        .for_each(|smoothing| equals_a_host_update(&on, "poisson2d:24", smoothing, 1e-11));
 }
 
 #[test]
-fn hierarchies_of_bodies_follow() {
-    let Some(on) = common::place::<f64>() else { return };
-    smoothings().into_iter().for_each(|smoothing| follows(&on, "elasticity3d:7", smoothing, 1e-10));
+fn elastic_update_on_device_equals_host() {
+    let Some(on) = common::backend::<f64>() else { return };
+    smoothings()
+        .into_iter()
+        .for_each(|smoothing| equals_a_host_update(&on, "elasticity3d:7", smoothing, 1e-10));
 }
 
 #[test]
-fn hierarchies_follow_in_other_precisions() {
-    let Some(double) = common::place::<f64>() else { return };
+fn update_on_device_equals_host_in_every_precision() {
+    let Some(double) = common::backend::<f64>() else { return };
     let [chebyshev, ..] = smoothings();
-    follows(&double.mixed(), "elasticity3d:7", chebyshev, 1e-5);
-    let Some(single) = common::place::<f32>() else { return };
-    follows(&single, "poisson2d:24", chebyshev, 1e-3);
+    equals_a_host_update(&double.mixed(), "elasticity3d:7", chebyshev, 1e-5);
+    let Some(single) = common::backend::<f32>() else { return };
+    equals_a_host_update(&single, "poisson2d:24", chebyshev, 1e-3);
 }
 
 #[test]
-fn hierarchies_follow_on_a_card() {
-    let Some(card) = common::posing::<f64>(common::card) else { return };
+fn updates_on_a_gpu_equal_host_updates() {
+    let Some(gpu) = common::posing::<f64>(common::gpu) else { return };
     let [chebyshev, ..] = smoothings();
-    follows(&card, "elasticity3d:7", chebyshev, 1e-10);
+    equals_a_host_update(&gpu, "elasticity3d:7", chebyshev, 1e-10);
 }
 
 /// Unusable values are reported, and a valid matrix restores the hierarchy. Other patterns are refused, and
 /// so are smoothers that can only be updated on the host.
 #[test]
 fn faults_are_named() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:24");
     let [chebyshev, ..] = smoothings();
     let mut m = recipe(chebyshev).build(p.system(), &on).unwrap();
@@ -230,18 +246,18 @@ fn faults_are_named() {
 
     let other = on.matrix(&assembly::from_triplets(576, 576, &[(0, 0, 1.0)]).unwrap()).unwrap();
     let refused = m.update_on_device(&other, &mut plan).unwrap_err();
-    assert!(matches!(refused, SetupError::Place(Error::Pattern { .. })), "{refused}");
+    assert!(matches!(refused, SetupError::Core(Error::Pattern { .. })), "{refused}");
     let smoothing = Smoothing::Spai0(Spai0::default());
     let mut spai0 = recipe(smoothing).build(p.system(), &on).unwrap();
     let mut plan = spai0.numeric_plan().unwrap();
     let refused = spai0.update_on_device(&there, &mut plan).unwrap_err();
-    assert_eq!(refused, SetupError::NotHere { method: "spai0" });
+    assert_eq!(refused, SetupError::HostOnly { method: "spai0" });
 }
 
 /// A hierarchy without coarser levels consists only of its coarse solve.
 #[test]
-fn one_level_follows() {
-    let Some(on) = common::place::<f64>() else { return };
+fn update_of_one_level_on_device_equals_host() {
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:5");
     let mut m = tamstorf().build(p.system(), &on).unwrap();
     assert_eq!(m.levels(), 1);
@@ -258,7 +274,7 @@ fn one_level_follows() {
 /// A product of matrices that do not match is refused, and the error names the wrong size.
 #[test]
 fn products_of_other_sizes_are_refused() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let of = |m: u32, n: u32| {
         let entries: Vec<_> = (0..m).flat_map(|i| (0..n).map(move |j| (i, j, 1.0))).collect();
         on.matrix(&assembly::from_triplets(m as usize, n as usize, &entries).unwrap()).unwrap()

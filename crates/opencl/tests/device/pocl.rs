@@ -52,7 +52,7 @@ impl<V: Vector> Preconditioner<V> for Diagonal<V> {
     }
 }
 
-/// Solves with the same code for every place.
+/// Solves with the same code for every backend.
 fn solve<V: Vector>(
     cg: &mut Cg<V>,
     a: &dyn LinearOperator<V>,
@@ -82,9 +82,9 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
         let before = on.counters();
         let report = solve(&mut cg, &a, &mut m, &b, &mut x);
         let after = on.counters();
-        let looks = report.iterations.div_ceil(stop.check_every) as u64;
+        let checks = report.iterations.div_ceil(stop.check_every) as u64;
         // Each read costs one wait, and the true residuals at the start and at the end cost one wait each.
-        assert_eq!(after.waits - before.waits, looks + 2, "{report}");
+        assert_eq!(after.synchronisations - before.synchronisations, checks + 2, "{report}");
         let mut found = vec![T::nan(); EDGE * EDGE];
         on.read(&x, &mut found).unwrap();
         (report, found, after.allocations - before.allocations)
@@ -97,7 +97,7 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
 
 /// Checks that the relative distance of the two solutions is at most `close`.
 fn the_place_does_not_matter<T: Real>(tolerance: f64, close: f64) {
-    let Some(on) = common::place::<T>() else { return };
+    let Some(on) = common::backend::<T>() else { return };
     let stop = Stop::relative(T::from_f64(tolerance));
     let (host, x) = on_the_host(stop);
     let (device, y) = on_the_device(&on, stop);
@@ -124,15 +124,15 @@ fn cg_in_f32_does_what_it_does_on_the_host() {
 /// If the residual is read every tenth iteration, a hundred iterations wait twelve times.
 #[test]
 fn the_host_rarely_waits() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let stop = Stop { check_every: 10, max_iterations: 100, ..Stop::relative(0.0) };
-    let before = on.counters().waits;
+    let before = on.counters().synchronisations;
     let host = poisson::<f64>();
     let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
     let (mut m, mut x) = (Jacobi::default().build(&host, &on).unwrap(), b.like().unwrap());
     let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
     assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 100));
-    assert_eq!(on.counters().waits - before, 12);
+    assert_eq!(on.counters().synchronisations - before, 12);
     let (report, _) = on_the_device(&on, Stop { check_every: 10, ..Stop::relative(1e-8) });
     assert_eq!(report.outcome, Outcome::Converged);
 }

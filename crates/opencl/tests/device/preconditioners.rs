@@ -1,4 +1,4 @@
-//! Every preconditioner that is generic over a place, set up on the host and applied on the device, equals
+//! Every preconditioner that is generic over a backend, set up on the host and applied on the device, equals
 //! the preconditioner of the CPU.
 
 use crate::common;
@@ -137,26 +137,26 @@ fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tole
 
 #[test]
 fn device_equals_host_in_f64() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     device_equals_host(&on, &Cpu::new(), 1e-10);
 }
 
-/// The kernels of a graphics card equal the host, except sweeps, whose order is different.
+/// The kernels of a GPU equal the host, except sweeps, whose order is different.
 #[test]
-fn a_card_equals_the_host() {
-    let Some(on) = common::posing::<f64>(common::card) else { return };
+fn a_gpu_equals_the_host() {
+    let Some(on) = common::posing::<f64>(common::gpu) else { return };
     device_equals_host(&on, &Cpu::new(), 1e-10);
 }
 
 #[test]
 fn device_equals_host_in_mixed_precision() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     device_equals_host(&on.mixed(), &Cpu::mixed(), 1e-3);
 }
 
 #[test]
 fn device_equals_host_in_f32() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     device_equals_host(&on, &Cpu::single(), 1e-3);
 }
 
@@ -209,7 +209,7 @@ fn solve_for<B: Backend>(name: &str, a: &Bsr<f64>, on: &B, tolerance: f64, b: &[
 
 /// Numbers of iterations differ by at most 1. They differ by at most 5 % on two small matrices, on which
 /// point-wise methods take so many iterations that the order of sums matters (`order_alone_moves_counts`
-/// compares the CPU with itself), and in f32 on a third one. On a card they differ by at most 15 % there: it adds by trees of 256, and in
+/// compares the CPU with itself), and in f32 on a third one. On a GPU they differ by at most 15 % there: it adds by trees of 256, and in
 /// f32 an H200 takes 85 iterations of spai0 on bcsstk01 for 99.
 fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
@@ -231,13 +231,13 @@ fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
 
 #[test]
 fn iterations_are_those_of_the_cpu_in_f64() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     iterations_agree(&on, &Cpu::new(), 1e-8);
 }
 
 #[test]
 fn iterations_are_those_of_the_cpu_in_f32() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     iterations_agree(&on, &Cpu::single(), 1e-3);
 }
 
@@ -245,7 +245,7 @@ fn iterations_are_those_of_the_cpu_in_f32() {
 /// state.
 #[test]
 fn update_equals_rebuild() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for (system, a) in [("elasticity3d:5", problem("elasticity3d:5")), ("graph", graph(500, 1))] {
         let r = noise(a.shape().0, 7);
         let mut changed = a.clone();
@@ -274,7 +274,7 @@ fn update_equals_rebuild() {
 /// iterations.
 #[test]
 fn cycles_never_wait() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let a = problem("poisson2d:60");
     let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
     for name in ["sa", "sa w-cycle", "chebyshev", "block-jacobi"] {
@@ -292,7 +292,11 @@ fn cycles_never_wait() {
             assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
             println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
             // The true residuals at the start and the end wait once each.
-            assert_eq!(after.waits - before.waits, 10 / check_every as u64 + 2, "{name}");
+            assert_eq!(
+                after.synchronisations - before.synchronisations,
+                10 / check_every as u64 + 2,
+                "{name}"
+            );
             assert_eq!(after.allocations, before.allocations, "{name}");
         }
     }

@@ -8,8 +8,8 @@ use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Scalar, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Multigrid, Smoothing};
 use coarsen_opencl::{
-    By, Device, DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSchwarz, DeviceStream,
-    DeviceSum, DeviceSymmetric, DeviceVector, Format, OpenCl,
+    Device, DeviceContacts, DeviceFilter, DeviceJacobi, DeviceMatrix, DeviceSchwarz, DeviceStream, DeviceSum,
+    DeviceSymmetric, DeviceVector, Format, OpenCl, StructureSource,
 };
 use coarsen_relax::GaussSeidel;
 use coarsen_schwarz::Schwarz;
@@ -17,7 +17,7 @@ use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, Contacts, assembly};
 
 use crate::common::{self, applied, difference, problem};
-use crate::teams::long;
+use crate::items_per_row::long;
 
 /// The largest single allocation of a device in bytes: little more than a slice of 32 rows of 27 blocks of 3x3 in `f64`.
 const MOST: u64 = 80 << 10;
@@ -114,7 +114,7 @@ fn results<V: Real, S: Real>(on: &OpenCl<V, S>, host: &Bsr<f64>, format: Format)
     Results { same, close: [dot, back.values().to_vec()], ranges }
 }
 
-fn laws<V: Real, S: Real>([one, several]: [&OpenCl<V, S>; 2], host: &Bsr<f64>, format: Format) {
+fn invariants<V: Real, S: Real>([one, several]: [&OpenCl<V, S>; 2], host: &Bsr<f64>, format: Format) {
     let [one, several] = [one, several].map(|on| results(on, host, format));
     assert!(one.ranges == 1 && several.ranges > 2, "{format:?}: {} ranges", several.ranges);
     for (k, (one, several)) in one.same.iter().zip(&several.same).enumerate() {
@@ -131,15 +131,15 @@ fn laws<V: Real, S: Real>([one, several]: [&OpenCl<V, S>; 2], host: &Bsr<f64>, f
 fn several_ranges_equal_one() {
     let host = problem("elasticity3d:8").matrix;
     let Some([one, several]) = devices::<f64>(|_| ()) else { return };
-    laws([&one, &several], &host, Format::Rows);
-    laws([&one.mixed(), &several.mixed()], &host, Format::Rows);
-    let [one, several] = devices::<f64>(common::card).unwrap();
+    invariants([&one, &several], &host, Format::Rows);
+    invariants([&one.mixed(), &several.mixed()], &host, Format::Rows);
+    let [one, several] = devices::<f64>(common::gpu).unwrap();
     for format in [Format::Rows, Format::Ell, Format::Sliced] {
-        laws([&one, &several], &host, format);
+        invariants([&one, &several], &host, format);
     }
-    laws([&one, &several], &long(130, 3), Format::Rows); // by teams
-    let [one, several] = devices::<f32>(common::card).unwrap();
-    laws([&one, &several], &host, Format::Sliced);
+    invariants([&one, &several], &long(130, 3), Format::Rows); // by several items
+    let [one, several] = devices::<f32>(common::gpu).unwrap();
+    invariants([&one, &several], &host, Format::Sliced);
 }
 
 /// The inverse diagonal of a matrix of scalars and its row sums, and the first fault of all ranges.
@@ -150,7 +150,7 @@ fn the_diagonal_of_all_ranges_is_checked() {
     let bound = |on: &OpenCl<f64>| {
         let a = on.matrix(&host).unwrap();
         let mut d = on.blocks(&DenseBlocks::new(1, vec![0.0; 3600]).unwrap()).unwrap();
-        coarsen_backend::NumericPlace::invert_diagonal(on, &a, &mut d, "test").unwrap()
+        coarsen_backend::NumericBackend::invert_diagonal(on, &a, &mut d, "test").unwrap()
     };
     assert_eq!(bound(&one), bound(&several));
     assert!(bound(&one).unwrap() > 1.0);
@@ -166,7 +166,7 @@ fn the_diagonal_of_all_ranges_is_checked() {
 /// A hierarchy, its update and the solves with it.
 #[test]
 fn a_solve_with_several_ranges_equals_one_with_one() {
-    for pose in [|_: &mut Device| (), common::card] {
+    for pose in [|_: &mut Device| (), common::gpu] {
         let Some(both) = devices::<f64>(pose) else { return };
         let host = problem("elasticity3d:9").matrix;
         let b = noise(host.shape().0, 1);
@@ -196,7 +196,7 @@ fn a_solve_with_several_ranges_equals_one_with_one() {
 
 /// What needs one buffer is refused with its size, the limit and the cure; the device can still be used.
 #[test]
-fn what_one_buffer_does_not_hold_is_refused() {
+fn buffers_beyond_the_device_limit_are_refused() {
     let Some([_, on]) = devices::<f64>(|_| ()) else { return };
     // A vector, and a row.
     let refused = on.zeros(20_000).unwrap_err();
@@ -219,7 +219,7 @@ fn what_one_buffer_does_not_hold_is_refused() {
     let p = problem("elasticity3d:8");
     let (n, mut a) = (p.matrix.pattern().rows(), on.matrix(&p.matrix).unwrap());
     let mut refusals = vec![DeviceSymmetric::new(&on, &p.matrix).err().unwrap()];
-    for structure in [By::Host, By::Device] {
+    for structure in [StructureSource::Host, StructureSource::Device] {
         let recipe = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
         refusals.push(recipe.build(p.system(), &on).err().unwrap());
     }
@@ -229,7 +229,7 @@ fn what_one_buffer_does_not_hold_is_refused() {
     refusals.push(m.numeric_plan().err().unwrap());
     for refused in refusals {
         assert!(
-            matches!(refused, SetupError::Place(Error::Allocation { row: None, needed, limit: MOST, .. }) if needed > MOST),
+            matches!(refused, SetupError::Core(Error::Allocation { row: None, needed, limit: MOST, .. }) if needed > MOST),
             "{refused}"
         );
     }

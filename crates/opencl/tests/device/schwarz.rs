@@ -6,7 +6,7 @@ use coarsen_backend::{Backend, Cpu, Setup, Update};
 use coarsen_core::{Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::OpenCl;
-use coarsen_schwarz::{Coarse, Place, Schwarz, Storage, Weights};
+use coarsen_schwarz::{Coarse, Schwarz, SchwarzBackend, Storage, Weights};
 use coarsen_sparse::System;
 
 const SIZES: [usize; 7] = [0, 1, 2, 31, 32, 33, 1000];
@@ -17,7 +17,7 @@ macro_rules! agrees {
     ($name:ident, $real:ty, $host:expr) => {
         #[test]
         fn $name() {
-            let Some(here) = common::place::<$real>() else { return };
+            let Some(here) = common::backend::<$real>() else { return };
             let check = |on: &OpenCl<$real>, recipe: &Schwarz, system: System<'_, f64>| {
                 let mut there = recipe.build(system, on).unwrap();
                 let coarse = on.coarse(recipe.coarse);
@@ -63,7 +63,7 @@ agrees!(device_equals_host_in_f32, f32, Cpu::single());
 /// allocation.
 #[test]
 fn iterations_are_those_of_the_host() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for name in ["cloth:60", "elasticity3d:7", "jump3d:8"] {
         let p = problem(name);
         let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
@@ -84,14 +84,14 @@ fn iterations_are_those_of_the_host() {
         let after = on.counters();
         assert!(first.iterations.abs_diff(host.iterations) <= 1, "{name}: {first}, on the host {host}");
         assert_eq!(after.allocations, before.allocations, "{name}");
-        assert_eq!(after.waits - before.waits, first.iterations as u64 + 2, "{name}");
+        assert_eq!(after.synchronisations - before.synchronisations, first.iterations as u64 + 2, "{name}");
     }
 }
 
 /// M is symmetric and positive for every number of levels.
 #[test]
 fn every_number_of_levels_is_symmetric_and_positive() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
     let n = p.matrix.shape().0;
     for levels in 1..4 {
@@ -109,7 +109,7 @@ fn every_number_of_levels_is_symmetric_and_positive() {
 /// Updates and patches of the host change the inverses on the device.
 #[test]
 fn updates_arrive() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
     let mut changed = p.matrix.clone();
     changed.values_mut().iter_mut().for_each(|v| *v *= 3.0);
@@ -126,8 +126,8 @@ fn updates_arrive() {
 
 /// A patch copies only the domains that it changed, and the level weights.
 #[test]
-fn what_has_changed_travels_alone() {
-    for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
+fn a_patch_copies_only_changed_domains() {
+    for on in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
         let p = problem("cloth:40");
         let mut changed = p.matrix.clone();
         let touched = [820_u32, 821];
@@ -168,7 +168,7 @@ fn what_has_changed_travels_alone() {
 /// The kernels for the largest domains use loops, where those for smaller domains are unrolled.
 #[test]
 fn the_largest_domains_agree() {
-    let Some(here) = common::place::<f32>() else { return };
+    let Some(here) = common::backend::<f32>() else { return };
     let p = problem("poisson2d:33");
     let r: Vec<f32> = noise(p.matrix.shape().0, 3).into_iter().map(f32::from_f64).collect();
     let recipe = Schwarz { domain: 1024, coarse: Coarse::Domains, ..Schwarz::multilevel() };

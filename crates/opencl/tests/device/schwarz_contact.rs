@@ -7,7 +7,7 @@ use coarsen_backend::{Backend, Cpu, Reused, Setup, Update};
 use coarsen_core::{Error, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{
-    By, DeviceContacts, DeviceSchwarz, DeviceStream, DeviceSum, DeviceTouched, OpenCl, Renewed,
+    DeviceContacts, DeviceSchwarz, DeviceStream, DeviceSum, DeviceTouched, OpenCl, Renewed, StructureSource,
 };
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
@@ -16,7 +16,7 @@ use coarsen_sparse::{Bsr, Contacts, Sum, System};
 /// The room for contact blocks.
 const ROOM: usize = 4000;
 
-fn beside(structure: By) -> DeviceSchwarz {
+fn beside(structure: StructureSource) -> DeviceSchwarz {
     DeviceSchwarz { structure, contacts: ROOM, ..all() }
 }
 
@@ -37,7 +37,7 @@ fn with<'a>(p: &'a Problem, set: &'a Contacts<f64>) -> System<'a, f64> {
     System { contact: Some(set), ..p.system() }
 }
 
-/// A set of the place with the blocks of the host.
+/// A set of the backend with the blocks of the host.
 fn there(on: &OpenCl<f64>, set: &Contacts<f64>) -> DeviceContacts<f64> {
     let mut there = DeviceContacts::new(on, set.nodes(), set.block(), ROOM).unwrap();
     there.replace(set).unwrap();
@@ -48,14 +48,14 @@ fn there(on: &OpenCl<f64>, set: &Contacts<f64>) -> DeviceContacts<f64> {
 /// matrix.
 #[test]
 fn contact_beside_the_matrix_counts_as_in_it() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     for on in [here.clone(), in_step(&here)] {
         for (name, count) in [("cloth:30", 60), ("poisson2d:30", 40), ("cloth:30", 0)] {
             let p = problem(name);
             let set = contacts(&p, count, 5);
             let whole = merged(&p, &set);
             let mut expected = all().build(System { matrix: &whole, ..p.system() }, &on).unwrap();
-            let mut found = beside(By::Device).build(with(&p, &set), &on).unwrap();
+            let mut found = beside(StructureSource::Device).build(with(&p, &set), &on).unwrap();
             assert_eq!(found.nodes().unwrap(), expected.nodes().unwrap(), "{name}");
             let r = noise(whole.shape().0, 3);
             let gap = difference(&applied(&on, &mut found, &r), &applied(&on, &mut expected, &r));
@@ -67,14 +67,15 @@ fn contact_beside_the_matrix_counts_as_in_it() {
 /// If the host chooses the structure, the inverses are those of the host, also after pairs have come and gone.
 #[test]
 fn contact_gives_the_hosts_numbers() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
     let recipe = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
     let sets = [(70, 1), (0, 2), (110, 3)].map(|(count, seed)| contacts(&p, count, seed));
     let r = noise(p.matrix.shape().0, 4);
     for on in [here.clone(), in_step(&here)] {
         let mut host = recipe.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
-        let mut m = DeviceSchwarz { recipe, ..beside(By::Host) }.build(with(&p, &sets[0]), &on).unwrap();
+        let mut m =
+            DeviceSchwarz { recipe, ..beside(StructureSource::Host) }.build(with(&p, &sets[0]), &on).unwrap();
         for set in &sets {
             host.update(with(&p, set)).unwrap();
             assert_eq!(m.update(with(&p, set)).unwrap(), Reused::Structure);
@@ -90,13 +91,13 @@ fn contact_gives_the_hosts_numbers() {
 /// pair is in one domain, but in different nodes of the next level.
 #[test]
 fn an_old_structure_takes_new_pairs() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:17");
     let [old, new] = [contacts(&p, 9, 1), contacts(&p, 40, 8)];
     let r = noise(p.matrix.shape().0, 7);
     for on in [here.clone(), in_step(&here)] {
         for domain in [4, 16] {
-            let mut recipe = beside(By::Device);
+            let mut recipe = beside(StructureSource::Device);
             recipe.recipe.domain = domain;
             let mut m = recipe.build(with(&p, &old), &on).unwrap();
             let (a, set) = (on.matrix(&p.matrix).unwrap(), there(&on, &new));
@@ -119,7 +120,7 @@ fn an_old_structure_takes_new_pairs() {
 /// build. All bit for bit, without a wait and without an allocation.
 #[test]
 fn marked_rows_are_patched_without_a_wait() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
     let n = p.matrix.pattern().rows();
     let [old, new] = [contacts(&p, 60, 1), contacts(&p, 80, 2)];
@@ -128,7 +129,7 @@ fn marked_rows_are_patched_without_a_wait() {
         let (a, before, after) = (on.matrix(&p.matrix).unwrap(), there(&on, &old), there(&on, &new));
         let points = on.vector(&p.positions.concat()).unwrap();
         let sums = [&before, &after].map(|set| DeviceSum::new(&a, set).unwrap());
-        for structure in [By::Host, By::Device] {
+        for structure in [StructureSource::Host, StructureSource::Device] {
             let mut m = beside(structure).build(with(&p, &old), &on).unwrap();
             let first = applied(&on, &mut m, &r);
             m.update_on_device(&sums[1]).unwrap();
@@ -143,7 +144,10 @@ fn marked_rows_are_patched_without_a_wait() {
             touched.mark(&after).unwrap();
             m.patch_marked_on_device(&sums[1], &touched).unwrap();
             let now = on.counters();
-            assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
+            assert_eq!(
+                (now.synchronisations, now.allocations),
+                (counted.synchronisations, counted.allocations)
+            );
             assert_eq!(applied(&on, &mut m, &r), updated);
             let rows = touched.read().unwrap();
             let named = |set: &Contacts<f64>, i: u32| set.places().iter().any(|place| place.0 == i);
@@ -154,11 +158,14 @@ fn marked_rows_are_patched_without_a_wait() {
             touched.clear().unwrap();
             m.patch_marked_on_device(&sums[1], &touched).unwrap();
             assert_eq!(applied(&on, &mut m, &r), first);
-            if structure == By::Device {
+            if structure == StructureSource::Device {
                 let counted = on.counters();
                 m.restructure_on_device(&sums[1], &points).unwrap();
                 let now = on.counters();
-                assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
+                assert_eq!(
+                    (now.synchronisations, now.allocations),
+                    (counted.synchronisations, counted.allocations)
+                );
                 let mut fresh = beside(structure).build(with(&p, &new), &on).unwrap();
                 assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
             }
@@ -170,10 +177,10 @@ fn marked_rows_are_patched_without_a_wait() {
 /// and its order is chosen again twice. Only the solves wait, and their iterations are near those of builds.
 #[test]
 fn steps_with_contact_wait_only_in_solves() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:20");
     let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);
-    let recipe = beside(By::Device);
+    let recipe = beside(StructureSource::Device);
     let a = on.matrix(&p.matrix).unwrap();
     let points = on.vector(&p.positions.concat()).unwrap();
     let mut stream = DeviceStream::of_contacts(&on, n, 120).unwrap();
@@ -193,9 +200,15 @@ fn steps_with_contact_wait_only_in_solves() {
         set.assemble(&stream, &stiffness).unwrap();
         touched.mark(&set).unwrap();
         let sum = DeviceSum::new(&a, &set).unwrap();
-        renewed += u32::from(m.follow_on_device(&sum, &points, &touched).unwrap() == Renewed::Structure);
+        renewed += u32::from(
+            m.patch_or_restructure_on_device(&sum, &points, &touched).unwrap() == Renewed::Structure,
+        );
         let now = on.counters();
-        assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations), "step {step}");
+        assert_eq!(
+            (now.synchronisations, now.allocations),
+            (counted.synchronisations, counted.allocations),
+            "step {step}"
+        );
         m.check().unwrap();
         set.check().unwrap();
         let mut solve = |m: &mut dyn Preconditioner<_>| {
@@ -222,7 +235,7 @@ fn steps_with_contact_wait_only_in_solves() {
 /// A set with more room than there is in the domains is refused; an update of the host with more contacts builds again.
 #[test]
 fn too_many_contacts_are_named() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:9");
     let set = contacts(&p, 30, 1);
     let few = DeviceSchwarz { contacts: set.len() - 1, ..all() };
@@ -233,6 +246,6 @@ fn too_many_contacts_are_named() {
     assert!(matches!(refused, Error::Capacity { count: ROOM, .. }), "{refused}");
     let r = noise(p.matrix.shape().0, 3);
     assert_eq!(m.update(with(&p, &set)).unwrap(), Reused::Nothing);
-    let mut fresh = beside(By::Device).build(with(&p, &set), &on).unwrap();
+    let mut fresh = beside(StructureSource::Device).build(with(&p, &set), &on).unwrap();
     assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
 }

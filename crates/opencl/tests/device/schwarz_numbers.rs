@@ -5,7 +5,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
-use coarsen_opencl::{By, Device, DeviceSchwarz, OpenCl};
+use coarsen_opencl::{Device, DeviceSchwarz, OpenCl, StructureSource};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, Zeros, assembly};
 
@@ -15,7 +15,7 @@ fn numbers_are_the_hosts<T: Real>(close: f64)
 where
     Cpu<f64>: Backend<Real = f64>,
 {
-    let Some(here) = common::place::<T>() else { return };
+    let Some(here) = common::backend::<T>() else { return };
     let check = |on: &OpenCl<T>, recipe: &Schwarz, system: System<'_, f64>| {
         let n = system.matrix.shape().0;
         let rounded = system.matrix.to::<T>().to::<f64>();
@@ -56,7 +56,7 @@ fn numbers_are_the_hosts_in_f64() {
 /// iterations.
 #[test]
 fn real_matrices_have_the_hosts_numbers() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let recipe = Schwarz { storage: Storage::Double, ..Schwarz::multilevel() };
     for (name, a) in common::real(&["nos3", "fv3", "hypre_beam_hex_459"]) {
         let on_the_host = Schwarz { coarse: Coarse::Domains, ..recipe };
@@ -83,11 +83,11 @@ fn numbers_are_the_hosts_in_f32() {
     numbers_are_the_hosts::<f32>(1e-4);
 }
 
-/// An update from a matrix of the place needs no wait and no allocation, and equals a build, bit for bit. The
+/// An update from a matrix of the backend needs no wait and no allocation, and equals a build, bit for bit. The
 /// same holds for a patch of all rows.
 #[test]
-fn a_matrix_of_the_place_is_followed_without_a_wait() {
-    let Some(here) = common::place::<f64>() else { return };
+fn an_update_from_a_device_matrix_needs_no_synchronisation() {
+    let Some(here) = common::backend::<f64>() else { return };
     for on in [here.clone(), in_step(&here)] {
         let p = problem("cloth:40");
         let mut changed = p.matrix.clone();
@@ -104,7 +104,10 @@ fn a_matrix_of_the_place_is_followed_without_a_wait() {
         m.update_on_device(&new).unwrap();
         m.update_on_device(&new).unwrap();
         let counted = on.counters();
-        assert_eq!((counted.waits, counted.allocations), (before.waits, before.allocations));
+        assert_eq!(
+            (counted.synchronisations, counted.allocations),
+            (before.synchronisations, before.allocations)
+        );
         let expected = applied(&on, &mut m, &r);
         m.update_on_device(&old).unwrap();
         assert_eq!(applied(&on, &mut m, &r), first);
@@ -120,7 +123,7 @@ fn a_matrix_of_the_place_is_followed_without_a_wait() {
 /// are eliminated in `f32`.
 #[test]
 fn iterations_are_those_of_the_host() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     for (name, arithmetic) in [("cloth:50", Arithmetic::Double), ("elasticity3d:7", Arithmetic::Single)] {
         let p = problem(name);
         let recipe = Schwarz { coarse: Coarse::Domains, arithmetic, ..Schwarz::multilevel() };
@@ -151,7 +154,7 @@ fn pairs(strengths: &[f64]) -> Bsr<f64> {
 /// If `f32` would lose digits, domains are eliminated again in `f64`, by the rule of the host.
 #[test]
 fn domains_that_single_precision_loses_are_repeated() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let a = pairs(&[-0.5, -0.9999, 0.99, -0.99999, -0.9]);
     let r = noise(10, 1);
     for on in [here.clone(), in_step(&here)] {
@@ -194,7 +197,7 @@ fn pivots_are_trusted_by_the_precision_there_is() {
 /// reported, and z stays finite.
 #[test]
 fn domains_that_are_not_positive_are_named() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     for on in [here.clone(), in_step(&here)] {
         let a = pairs(&[-0.5, -1.0, -2.0, f64::from(f32::MAX)]);
         let mut m = DeviceSchwarz::default().build(&a, &on).unwrap();
@@ -221,7 +224,7 @@ fn domains_that_are_not_positive_are_named() {
 /// host builds again, also if the device chose the structure.
 #[test]
 fn released_constraints_are_named() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:20");
     let (n, fixed) = (p.matrix.shape().0, 130);
     let mut constrained = p.matrix.clone();
@@ -236,7 +239,7 @@ fn released_constraints_are_named() {
     let before = System { matrix: &constrained, ..p.system() };
     let r = noise(n, 4);
     for on in [here.clone(), in_step(&here)] {
-        for structure in [By::Host, By::Device] {
+        for structure in [StructureSource::Host, StructureSource::Device] {
             let recipe = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
             let (there, positions) =
                 (on.matrix(&p.matrix).unwrap(), on.vector(&p.positions.concat()).unwrap());
@@ -247,7 +250,7 @@ fn released_constraints_are_named() {
             m.update_on_device(&there).unwrap();
             let named = m.check().unwrap_err();
             assert_eq!(named, SetupError::Released { node: fixed, first_row: fixed });
-            if structure == By::Device {
+            if structure == StructureSource::Device {
                 m.restructure_on_device(&there, &positions).unwrap();
                 m.check().unwrap();
                 m = recipe.build(before, &on).unwrap();
@@ -261,8 +264,8 @@ fn released_constraints_are_named() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
-    let Some(on) = common::place::<f64>() else { return };
+fn updates_from_another_matrix_are_refused() {
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:20");
     let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
     let other = on.matrix(&problem("poisson2d:21").matrix).unwrap();
@@ -278,16 +281,16 @@ fn what_does_not_fit_is_refused() {
 /// names the method that supports them.
 #[test]
 fn factors_of_levels_are_refused() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:9");
     let recipe = Schwarz { weights: Weights::Energy, ..Schwarz::multilevel() };
-    for structure in [By::Host, By::Device] {
+    for structure in [StructureSource::Host, StructureSource::Device] {
         let refused = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() }
             .build(p.system(), &on)
             .err()
             .unwrap();
         let parameter =
-            matches!(refused, SetupError::Place(Error::Parameter { name: "Schwarz::weights", .. }));
+            matches!(refused, SetupError::Core(Error::Parameter { name: "Schwarz::weights", .. }));
         assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");
     }
     assert!(recipe.build(p.system(), &on).is_ok());
@@ -298,14 +301,16 @@ fn factors_of_levels_are_refused() {
 #[test]
 fn domains_that_fit_in_f32_alone_are_refused_in_f64() {
     let pose = |device: &mut Device| {
-        common::card(device);
+        common::gpu(device);
         device.local = 48 << 10;
     };
     let Some(on) = common::posing::<f64>(pose) else { return };
     let a = problem("poisson2d:32").matrix.reblock((4, 4), Zeros::Keep).unwrap();
     let build = |domain, storage, arithmetic| {
         let recipe = Schwarz { domain, storage, arithmetic, ..Schwarz::multilevel() };
-        DeviceSchwarz { recipe, structure: By::Device, ..DeviceSchwarz::default() }.build(&a, &on).map(drop)
+        DeviceSchwarz { recipe, structure: StructureSource::Device, ..DeviceSchwarz::default() }
+            .build(&a, &on)
+            .map(drop)
     };
     let asked = [
         (Storage::Single, Arithmetic::Double),
@@ -314,7 +319,7 @@ fn domains_that_fit_in_f32_alone_are_refused_in_f64() {
     ];
     for (storage, arithmetic) in asked {
         let refused = build(32, storage, arithmetic).unwrap_err();
-        let parameter = matches!(&refused, SetupError::Place(Error::Parameter { value: 128.0, .. }));
+        let parameter = matches!(&refused, SetupError::Core(Error::Parameter { value: 128.0, .. }));
         assert!(parameter && refused.to_string().contains("Arithmetic::Single"), "{refused}");
         build(24, storage, arithmetic).unwrap();
     }

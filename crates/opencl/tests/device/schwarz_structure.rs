@@ -5,14 +5,14 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
-use coarsen_opencl::{By, DeviceSchwarz, DeviceVector};
+use coarsen_opencl::{DeviceSchwarz, DeviceVector, StructureSource};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Permutation, System, assembly};
 
 pub(crate) fn all() -> DeviceSchwarz {
     DeviceSchwarz {
         recipe: Schwarz { storage: Storage::Double, ..Schwarz::multilevel() },
-        structure: By::Device,
+        structure: StructureSource::Device,
         ..DeviceSchwarz::default()
     }
 }
@@ -97,8 +97,8 @@ pub(crate) fn by_plain_loops(
 }
 
 #[test]
-fn what_the_device_builds_is_what_plain_loops_build() {
-    let Some(here) = common::place::<f64>() else { return };
+fn the_structure_of_the_device_equals_plain_loops() {
+    let Some(here) = common::backend::<f64>() else { return };
     for on in [here.clone(), in_step(&here)] {
         for (name, domain) in [("cloth:9", 32), ("cloth:14", 8), ("poisson2d:17", 4), ("jump3d:8", 16)] {
             let p = problem(name);
@@ -119,7 +119,7 @@ fn what_the_device_builds_is_what_plain_loops_build() {
 /// have moved, `check` returns an error instead.
 #[test]
 fn levels_have_room_or_say_so() {
-    let Some(here) = common::place::<f64>() else { return };
+    let Some(here) = common::backend::<f64>() else { return };
     let n = 640;
     let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 2.5)).collect();
     entries.extend((1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]));
@@ -142,9 +142,8 @@ fn levels_have_room_or_say_so() {
         let (there, moved) = (on.matrix(&a).unwrap(), on.vector(&far.concat()).unwrap());
         m.restructure_on_device(&there, &moved).unwrap();
         let told = m.check().unwrap_err();
-        let lacking = |e: &SetupError| {
-            matches!(e, SetupError::Place(Error::Capacity { count: 320, capacity: 160, .. }))
-        };
+        let lacking =
+            |e: &SetupError| matches!(e, SetupError::Core(Error::Capacity { count: 320, capacity: 160, .. }));
         assert!(lacking(&told), "{told}");
         m.restructure_on_device(&there, &on.vector(&near.concat()).unwrap()).unwrap();
         m.check().unwrap();
@@ -155,7 +154,7 @@ fn levels_have_room_or_say_so() {
 /// the device, bit for bit.
 #[test]
 fn nodes_that_moved_are_sorted_without_a_wait() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:60");
     let moved: Vec<[f64; 3]> = p.positions.iter().map(|&[x, y, z]| [y * y, -x, z]).collect();
     let a = on.matrix(&p.matrix).unwrap();
@@ -169,7 +168,7 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
     let counted = on.counters();
     m.restructure_on_device(&a, &after).unwrap();
     let now = on.counters();
-    assert_eq!((now.waits, now.allocations), (counted.waits, counted.allocations));
+    assert_eq!((now.synchronisations, now.allocations), (counted.synchronisations, counted.allocations));
     assert!(applied(&on, &mut m, &r) == expected && expected != first);
     m.restructure_on_device(&a, &before).unwrap();
     assert_eq!(applied(&on, &mut m, &r), first);
@@ -180,7 +179,7 @@ fn nodes_that_moved_are_sorted_without_a_wait() {
 /// host for the same couplings.
 #[test]
 fn iterations_stay_near_those_of_the_host() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     for name in ["cloth:60", "poisson2d:70", "elasticity3d:8"] {
         let p = problem(name);
         let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&p.right_hand_side(1)).unwrap());
@@ -205,8 +204,8 @@ fn iterations_stay_near_those_of_the_host() {
 }
 
 #[test]
-fn small_and_fixed_systems_have_a_structure() {
-    let Some(on) = common::place::<f64>() else { return };
+fn structures_of_small_systems_cover_all_nodes() {
+    let Some(on) = common::backend::<f64>() else { return };
     for n in [0, 1, 2, 31, 32, 33, 1000] {
         let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 2.5)).collect();
         for i in 2..n {
@@ -228,13 +227,13 @@ fn small_and_fixed_systems_have_a_structure() {
     let p = problem("poisson2d:10");
     let mut large = all();
     large.recipe.domain = 33;
-    assert!(matches!(large.build(p.system(), &on), Err(SetupError::Place(Error::Parameter { .. }))));
+    assert!(matches!(large.build(p.system(), &on), Err(SetupError::Core(Error::Parameter { .. }))));
 }
 
 /// The listing of the book.
 #[test]
 fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
-    let Some(on) = common::place::<f64>() else { return Ok(()) };
+    let Some(on) = common::backend::<f64>() else { return Ok(()) };
     let p = problem("cloth:40");
     // ANCHOR: book
     let (a, b) = (on.matrix(&p.matrix)?, on.vector(&p.right_hand_side(1))?);
@@ -246,7 +245,8 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
 
     // 2. Compute order, domains, levels and inverses on the device, from a matrix and positions stored there.
-    let mut m = DeviceSchwarz { structure: By::Device, ..DeviceSchwarz::default() }.build(p.system(), &on)?;
+    let mut m = DeviceSchwarz { structure: StructureSource::Device, ..DeviceSchwarz::default() }
+        .build(p.system(), &on)?;
     let positions = on.vector(&p.positions.concat())?;
     m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3): nodes have moved
     m.update_on_device(&a)?; // every step: values have changed
@@ -261,7 +261,7 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
 /// An update that builds again, without positions, has the domains of the positions of the build.
 #[test]
 fn a_rebuild_keeps_the_positions_of_the_build() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:20");
     let n = p.positions.len() as u32;
     // Nodes in an order in which neighbours are far apart.
@@ -281,7 +281,7 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
     values.extend([1e-3; 18]);
     let changed = assembly::from_blocks((n as usize, n as usize), (3, 3), &places, &values).unwrap();
     let r = noise(3 * n as usize, 5);
-    for structure in [By::Host, By::Device] {
+    for structure in [StructureSource::Host, StructureSource::Device] {
         let recipe = DeviceSchwarz { structure, ..all() };
         let with = |a| System { positions: Some(&positions), ..System::from(a) };
         let mut found = recipe.build(with(&a), &on).unwrap();

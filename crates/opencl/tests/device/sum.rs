@@ -13,7 +13,7 @@ use coarsen_opencl::{
 };
 use coarsen_sparse::{Bsr, Contacts, Pattern, Stencil, Sum, assembly};
 
-/// A place that stores about a third of the blocks of a square matrix as contact.
+/// A backend that stores about a third of the blocks of a square matrix as contact.
 #[derive(Clone)]
 struct Split<V, S>(OpenCl<V, S>);
 
@@ -179,7 +179,7 @@ macro_rules! conforms {
     ($name:ident, $real:ty, $kind:expr, $tolerance:expr) => {
         #[test]
         fn $name() {
-            let Some(on) = common::place::<$real>() else { return };
+            let Some(on) = common::backend::<$real>() else { return };
             for on in [in_step(&on), on].map($kind) {
                 conformance::products(&Split(on.clone()), $tolerance);
                 conformance::relaxation(&Split(on), $tolerance);
@@ -230,20 +230,20 @@ fn sets_are_replaced(on: &OpenCl<f64>) {
 
 #[test]
 fn sets_are_replaced_in_place() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     sets_are_replaced(&on);
 }
 
 #[test]
-fn sets_are_replaced_on_a_card() {
-    let Some(on) = common::posing::<f64>(common::card) else { return };
+fn sets_are_replaced_on_a_gpu() {
+    let Some(on) = common::posing::<f64>(common::gpu) else { return };
     sets_are_replaced(&on);
 }
 
 /// A set that does not fit is an error that contains the required size, and the old set is kept.
 #[test]
 fn overflow_is_named_and_changes_nothing() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let mut contact = DeviceContacts::new(&on, 30, 1, 10).unwrap();
     let mut host = Contacts::<f64>::new(30, 1).unwrap();
     host.assemble(&[Stencil::point_point(3, 20)], &[2.0]).unwrap();
@@ -265,9 +265,9 @@ fn overflow_is_named_and_changes_nothing() {
 
 /// Inverses of diagonal blocks equal the inverses of the host, for a matrix in every layout and for a sum.
 fn diagonals_are_the_hosts<V: Real>(tolerance: f64) {
-    let Some(here) = common::place::<V>() else { return };
-    let card = common::posing::<V>(common::card).unwrap();
-    for (on, b) in [(&here, 1), (&here, 3), (&here, 6), (&card, 3)] {
+    let Some(here) = common::backend::<V>() else { return };
+    let gpu = common::posing::<V>(common::gpu).unwrap();
+    for (on, b) in [(&here, 1), (&here, 3), (&here, 6), (&gpu, 3)] {
         let n = 70;
         let a = ring(n, b);
         let (contacts, stiffness) = common::touching(n as u32, 30, b, 5);
@@ -312,7 +312,7 @@ fn diagonals_are_the_hosts_in_f32() {
 /// matrix.
 #[test]
 fn faulty_diagonals_are_named() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let mut a = ring(50, 2);
     let block = |a: &Bsr<f64>, i: usize| 4 * a.pattern().find(i, i).unwrap();
     let (singular, negative) = (block(&a, 30), block(&a, 31));
@@ -334,7 +334,7 @@ fn faulty_diagonals_are_named() {
 /// host with the merged matrix.
 #[test]
 fn solves_run_on_sums() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let n = 300;
     let entries = (0..n).flat_map(|i| {
         let next = (i + 1 < n).then_some([(i, i + 1, -1.0), (i + 1, i, -1.0)]);

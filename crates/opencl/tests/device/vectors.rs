@@ -53,8 +53,8 @@ macro_rules! both {
     };
 }
 
-fn laws<T: Real>() {
-    for on in [common::place::<T>(), common::posing::<T>(common::card)].into_iter().flatten() {
+fn invariants<T: Real>() {
+    for on in [common::backend::<T>(), common::posing::<T>(common::gpu)].into_iter().flatten() {
         laws_at(&on);
     }
 }
@@ -116,7 +116,7 @@ fn laws_at<T: Real>(on: &OpenCl<T>) {
 /// reduction.
 #[test]
 fn pairs_share_a_reduction() {
-    for on in [common::place::<f32>(), common::posing::<f32>(common::card)].into_iter().flatten() {
+    for on in [common::backend::<f32>(), common::posing::<f32>(common::gpu)].into_iter().flatten() {
         for n in SIZES {
             let [x, y, z] = [0, 1, 2].map(|k| on.vector(&entries(n, k)).unwrap());
             let pairs = [(&x, &y), (&z, &y), (&x, &x)];
@@ -136,10 +136,10 @@ fn pairs_share_a_reduction() {
     }
 }
 
-/// A vector that is renewed keeps its buffer if it is large enough, and moves to the place of the other vector.
+/// A vector that is renewed keeps its buffer if it is large enough, and moves to the backend of the other vector.
 #[test]
 fn renewed_vectors_keep_their_buffers() {
-    let (Some(on), Some(there)) = (common::place::<f64>(), common::place::<f64>()) else { return };
+    let (Some(on), Some(there)) = (common::backend::<f64>(), common::backend::<f64>()) else { return };
     let [long, short] = [1000, 10].map(|n| on.vector(&entries(n, n)).unwrap());
     let mut v = long.like().unwrap();
     let before = on.counters().allocations;
@@ -160,32 +160,32 @@ fn renewed_vectors_keep_their_buffers() {
 
 #[test]
 fn operations_agree_with_the_host_in_f64() {
-    laws::<f64>();
+    invariants::<f64>();
 }
 
 #[test]
 fn operations_agree_with_the_host_in_f32() {
-    laws::<f32>();
+    invariants::<f32>();
 }
 
 /// Arithmetic with scalars does not wait, and seven results are read with one wait.
 #[test]
 fn scalars_are_lazy() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let x = on.vector(&[1.0, 2.0]).unwrap();
     let host =
         |a: f64, b: f64, c: f64| [a.over(&b, &c), -a, a + b, a * b, a / b, b.over(&a, &c), c.over(&b, &a)];
     for [a, b, c] in
         [[6.0, 2.0, 0.0], [1.0, -3.0, 0.5], [f64::NAN, 1.0, 0.0], [2.0, f64::NAN, 1.0], [0.0, -0.0, -1.0]]
     {
-        let before = on.counters().waits;
+        let before = on.counters().synchronisations;
         let [da, db, dc] = [a, b, c].map(|v| x.scalar(v));
         let (sum, product) = (da.clone() + db.clone(), da.clone() * db.clone());
         let (negative, quotient) = (-da.clone(), da.clone() / db.clone());
         let (over, under, frozen) = (da.over(&db, &dc), db.over(&da, &dc), dc.over(&db, &da));
-        assert_eq!(on.counters().waits, before, "nothing has been looked at");
+        assert_eq!(on.counters().synchronisations, before, "nothing has been looked at");
         let found = DeviceVector::wait_for([&over, &negative, &sum, &product, &quotient, &under, &frozen]);
-        assert_eq!(on.counters().waits, before + 1);
+        assert_eq!(on.counters().synchronisations, before + 1);
         for (f, h) in found.into_iter().zip(host(a, b, c)) {
             assert!(f.to_bits() == h.to_bits() || f.is_nan() && h.is_nan(), "{f} for {h}");
         }
@@ -196,7 +196,7 @@ fn scalars_are_lazy() {
 /// values are kept.
 #[test]
 fn scalars_are_reused() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let x = on.vector(&[1.0]).unwrap();
     let before = on.counters().allocations;
     let mut sum = x.scalar(0.0);
@@ -212,7 +212,7 @@ fn scalars_are_reused() {
 /// If a factor is zero, the old values are not read.
 #[test]
 fn zero_factor_ignores_old_entries() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let (x, mut y) = (on.vector(&[3.0]).unwrap(), on.vector(&[f64::NAN]).unwrap());
     y.axpby(&x.scalar(2.0), &x, &x.scalar(0.0));
     assert_eq!(read(&y), [6.0]);
@@ -224,7 +224,7 @@ fn zero_factor_ignores_old_entries() {
 /// Sums of single-precision vectors do not lose digits with increasing length if the device has `f64`.
 #[test]
 fn single_precision_sums_in_double() {
-    let Some(on) = common::place::<f32>().filter(|on| on.device().double) else { return };
+    let Some(on) = common::backend::<f32>().filter(|on| on.device().double) else { return };
     let n = 1 << 20;
     let x = on.vector(&vec![0.1; n]).unwrap();
     let exact = f64::from(0.1_f32).powi(2) * n as f64;
@@ -254,7 +254,7 @@ fn failures_are_typed() {
 /// Blocks with a row that overflows or becomes zero in f32 are refused, and the old blocks are kept.
 #[test]
 fn blocks_beyond_the_range_are_refused() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     for size in [2, 33] {
         let blocks = |v: f64| {
             let mut values = vec![1.0; 3 * size * size];
@@ -279,8 +279,8 @@ fn blocks_beyond_the_range_are_refused() {
 
 /// The position of the first NaN or infinite entry is found.
 #[test]
-fn what_is_not_finite_is_found() {
-    for on in [common::place::<f64>(), common::posing::<f64>(common::card)].into_iter().flatten() {
+fn the_first_entry_that_is_not_finite_is_found() {
+    for on in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
         for n in SIZES {
             assert_eq!(on.vector(&entries(n, 1)).unwrap().first_not_finite(), None, "n = {n}");
             for k in [0, n / 2, n.saturating_sub(1)].into_iter().filter(|&k| k < n) {
@@ -297,7 +297,7 @@ fn what_is_not_finite_is_found() {
 /// A Krylov method reports an entry of b or of the initial x that is not finite, and leaves x unchanged.
 #[test]
 fn methods_name_what_is_not_finite() {
-    let Some(on) = common::place::<f64>() else { return };
+    let Some(on) = common::backend::<f64>() else { return };
     let n = 1000;
     let a = on.matrix(&Bsr::<f64>::identity(n, 1).unwrap()).unwrap();
     for k in [0, 33, n - 1] {
@@ -315,8 +315,8 @@ fn methods_name_what_is_not_finite() {
 }
 
 #[test]
-fn places_do_not_mix() {
-    let (Some(one), Some(two)) = (common::place::<f32>(), common::place::<f32>()) else { return };
+fn operands_of_two_backends_panic() {
+    let (Some(one), Some(two)) = (common::backend::<f32>(), common::backend::<f32>()) else { return };
     let (mut x, y) = (one.vector(&[1.0]).unwrap(), two.vector(&[2.0]).unwrap());
     assert!(catch_unwind(AssertUnwindSafe(|| x.copy(&y))).is_err());
     assert!(catch_unwind(AssertUnwindSafe(|| x.scalar(2.0) + y.scalar(2.0))).is_err());
@@ -328,7 +328,7 @@ fn places_do_not_mix() {
 /// `f32` works.
 #[test]
 fn a_device_without_double_is_refused() {
-    let Some(on) = common::place::<f32>() else { return };
+    let Some(on) = common::backend::<f32>() else { return };
     let mut device = on.device().clone();
     device.double = false;
     let refused = OpenCl::<f64>::on(&device).unwrap_err();

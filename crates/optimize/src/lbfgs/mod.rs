@@ -124,11 +124,11 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
     }
 
     fn learn(&mut self, s: &V, y: &V, _: V::Real) {
-        <Self as Direction<V, F>>::observe(self, s, y);
+        <Self as Direction<V, F>>::learn_from_other(self, s, y);
     }
 
     /// The pair of a step is useful, whichever direction proposed the step.
-    fn observe(&mut self, s: &V, y: &V) {
+    fn learn_from_other(&mut self, s: &V, y: &V) {
         let (sy, yy) = (s.dot_magnitude(y), y.dot(y));
         let [sy, magnitude, yy] = V::wait_for([&sy.value, &sy.magnitude, &yy]);
         let floor = V::Real::from_f64(Dot::<V::Scalar>::ROUNDINGS) * V::Real::EPSILON * magnitude;

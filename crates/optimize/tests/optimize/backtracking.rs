@@ -37,7 +37,7 @@ fn accepts_the_first_step_that_is_low_enough() {
 }
 
 #[test]
-fn stays_below_the_bound() {
+fn steps_stay_below_their_bound() {
     let bounded = Start { most: 0.25, ..start(1.0, -1.0) };
     assert_eq!(search(&mut Of(|a| 1.0 - a, |_| -1.0), &bounded).unwrap().alpha, 0.25);
     let blocked = Start { most: 0.0, ..bounded };
@@ -50,7 +50,7 @@ fn stays_below_the_bound() {
 
 /// φ = 1e6 - 1e-12 α, with a step bound of 1/4. All values round to 1e6, and the slope is constant.
 #[test]
-fn a_bound_is_no_cut() {
+fn a_step_at_its_bound_is_accepted() {
     let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };
     let step = search(&mut Of(|a| 1e6 - 1e-12 * a, |_| -1e-12), &bounded).unwrap();
     assert_eq!(step.alpha, 0.25);

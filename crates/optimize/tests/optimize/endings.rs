@@ -94,7 +94,7 @@ fn ascent_is_refused_and_chains_go_on() {
     assert!(report.converged().unwrap_err().to_string().contains("OrElse"));
     let mut chain = OrElse::new(Gradient::fixed(Upside), Lbfgs::scaled(4));
     let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
-    assert_eq!(report.retreats, report.iterations);
+    assert_eq!(report.fallbacks, report.iterations);
     // A varying preconditioner cannot be the metric of conjugate gradients.
     let error =
         descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone(), &mut ());
@@ -114,7 +114,7 @@ fn indefinite_inner_operators_are_reported() {
     let mut chain =
         OrElse::new(Newton::with(FlexibleCg::new(Stop::relative(1e-10)), Forcing::AsGiven), Lbfgs::scaled(4));
     let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
-    assert!(report.retreats > 0);
+    assert!(report.fallbacks > 0);
 }
 
 /// A tolerance below round-off ends as stagnated.
@@ -136,7 +136,7 @@ fn tolerances_below_round_off_end() {
 
 /// The slope is below the round-off of f, so steps are taken, but f does not fall.
 #[test]
-fn what_no_longer_falls_has_stagnated() {
+fn an_energy_that_no_longer_decreases_has_stagnated() {
     let mut slight = Of(|x: &[f64]| 1.0 + 1e-12 * x[0], |_: &[f64], g: &mut [f64]| g[0] = 1e-12);
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-13));
     let mut x = vec![0.0];
@@ -215,7 +215,7 @@ fn a_mended_preconditioner_leaves_no_nan() {
     }
 }
 
-/// A rule that always retreats but never descends.
+/// A rule that always falls back but never descends.
 struct Boaster;
 
 impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
@@ -239,12 +239,12 @@ fn safer_directions_are_not_sought_for_ever() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
-    assert_eq!(report.retreats, 32); // the limit of `Direction::fall_back`
+    assert_eq!(report.fallbacks, 32); // the limit of `Direction::fall_back`
 }
 
 /// A preconditioner of another size and a limit of 0 inner iterations are refused before any computation.
 #[test]
-fn what_does_not_fit_is_refused() {
+fn bad_sizes_and_limits_are_refused_before_the_descent() {
     struct Three;
     impl Preconditioner<Vec<f64>> for Three {
         fn apply(&mut self, _: &Vec<f64>, _: &mut Vec<f64>) {
@@ -417,7 +417,7 @@ fn the_least_number_of_steps_is_taken() {
 
 /// A monitor ends inner solves, whose last iterates are the directions.
 #[test]
-fn inner_solves_can_be_watched() {
+fn a_monitor_can_end_inner_solves() {
     let (f, _) = Quadratic::spread(N, 1e4);
     let mut f = Linearized::new(f.clone(), f, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
     let mut newton = Newton::exact();

@@ -5,7 +5,7 @@ mod backtracking;
 mod checks;
 mod common;
 mod endings;
-mod laws;
+mod invariants;
 mod memory;
 mod more_thuente;
 mod refreshes;

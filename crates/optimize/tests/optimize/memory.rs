@@ -42,7 +42,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Picky {
         assert!(self.proposed, "the step of another");
         self.learnt += 1;
     }
-    fn observe(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
+    fn learn_from_other(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
         self.witnessed += 1;
     }
 }
@@ -55,7 +55,7 @@ fn links_of_a_chain_know_whose_step_it_was() {
     let report =
         Descent::new(Backtracking::default(), stop).minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ());
     let report = report.unwrap();
-    assert_eq!((report.iterations, report.retreats), (30, 10));
+    assert_eq!((report.iterations, report.fallbacks), (30, 10));
     assert_eq!((chain.first.learnt, chain.first.witnessed), (20, 10));
     assert_eq!((chain.second.learnt, chain.second.witnessed), (10, 20));
 }
@@ -69,7 +69,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let (mut f, inverse) = Quadratic::spread(N, 10.0);
     let mut chain = OrElse::new(Picky::new(201), AcceleratedGradient::new(0.9, inverse.clone()));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
-    assert_eq!((report.retreats, report.values), (1, report.iterations + 1), "{report}"); // no step shortened
+    assert_eq!((report.fallbacks, report.values), (1, report.iterations + 1), "{report}"); // no step shortened
 
     // Conjugate gradients take the 11th step, along -M⁻¹g, which is exact here. Earlier proposals have no
     // effect.
@@ -80,7 +80,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let second: &mut dyn Direction<Vec<f64>, Quadratic> = &mut chain.second;
     second.propose(&mut f, x, &noise(N, 2), d).unwrap(); // data of an older step
     let report = descent.minimize(&mut f, &mut chain, x, &mut ()).unwrap();
-    assert_eq!(report.retreats, 1);
+    assert_eq!(report.fallbacks, 1);
     assert!(report.gradient < 1e-8 * report.initial_gradient, "{report}");
 }
 
@@ -129,14 +129,14 @@ fn a_refreshed_link_is_tried_again() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
     assert_eq!(report.converged().unwrap().refreshes, 1);
-    assert_eq!(report.retreats, 1); // before the refresh, to the second direction, which fails
+    assert_eq!(report.fallbacks, 1); // before the refresh, to the second direction, which fails
 
     let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
     assert!(report.converged().is_err());
     chain.first.inverse.0 = 1.0;
     let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
-    assert_eq!(report.converged().unwrap().retreats, 0);
+    assert_eq!(report.converged().unwrap().fallbacks, 0);
 }
 
 /// A constant preconditioner is not counted as refreshed, and a refused direction is not proposed again.
@@ -161,7 +161,7 @@ fn constant_preconditioners_are_not_refreshed() {
 
 /// A direction whose update changes nothing is not tried again after a failure.
 #[test]
-fn what_does_not_change_is_not_refreshed() {
+fn an_unchanged_direction_is_not_tried_again() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
     let mut asked = 0;
     let update = |_: &mut Quadratic, _: &Vec<f64>, _: &mut Wrong| {
@@ -264,7 +264,7 @@ fn forcing_terms_belong_to_a_point() {
 
 /// η = min(1/2, √max(‖g‖, τ)).
 #[test]
-fn a_forcing_term_has_a_floor_and_a_bound() {
+fn a_forcing_term_has_a_minimum_and_a_maximum() {
     let eta = |norm: f64, floor: f64| {
         let mut f = Valley::<f64>::new(10).linearized();
         let mut newton = Newton::with(Watched::default(), Forcing::Gradient { floor });

@@ -91,32 +91,32 @@ fn agrees(found: [(f64, usize); 4], steps: [f64; 4], trials: [usize; 4]) {
 }
 
 #[test]
-fn function_1() {
+fn function_1_takes_the_steps_of_the_paper() {
     agrees(table(concave, 1e-3, 0.1), [1.4, 1.4, 10.0, 37.0], [6, 3, 1, 4]);
 }
 
 #[test]
-fn function_2() {
+fn function_2_takes_the_steps_of_the_paper() {
     agrees(table(quintic, 0.1, 0.1), [1.6; 4], [12, 8, 8, 11]);
 }
 
 #[test]
-fn function_3() {
+fn function_3_takes_the_steps_of_the_paper() {
     agrees(table(oscillating, 0.1, 0.1), [1.0; 4], [12, 12, 10, 13]);
 }
 
 #[test]
-fn function_4() {
+fn function_4_takes_the_steps_of_the_paper() {
     agrees(table(|a| two_scales(a, 1e-3, 1e-3), 1e-3, 1e-3), [0.085, 0.1, 0.35, 0.83], [4, 1, 3, 4]);
 }
 
 #[test]
-fn function_5() {
+fn function_5_takes_the_steps_of_the_paper() {
     agrees(table(|a| two_scales(a, 1e-2, 1e-3), 1e-3, 1e-3), [0.075, 0.078, 0.073, 0.076], [6, 3, 7, 8]);
 }
 
 #[test]
-fn function_6() {
+fn function_6_takes_the_steps_of_the_paper() {
     agrees(table(|a| two_scales(a, 1e-3, 1e-2), 1e-3, 1e-3), [0.93, 0.93, 0.92, 0.92], [13, 11, 8, 11]);
 }
 
@@ -146,7 +146,7 @@ fn parameters_are_checked() {
 }
 
 #[test]
-fn a_bound_that_is_no_number_blocks() {
+fn a_bound_of_nan_blocks_the_search() {
     let mut phi = Of { f: |a| [-a, -1.0], points: Vec::new() };
     let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: f64::NAN };
     let failure = MoreThuente::default().search(&mut phi, &start).unwrap_err();

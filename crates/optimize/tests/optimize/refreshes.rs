@@ -57,7 +57,7 @@ fn refreshes(policy: Refresh, norms: &[f64]) -> Vec<usize> {
 }
 
 #[test]
-fn every_eighth() {
+fn refreshes_come_every_n_iterations() {
     assert_eq!(refreshes(Refresh::Every(8), &[1.0; 20]), [0, 8, 16]);
     assert_eq!(refreshes(Refresh::AtStart, &[1.0; 20]), [0]);
     assert!(refreshes(Refresh::Never, &[1.0; 20]).is_empty());
@@ -66,7 +66,7 @@ fn every_eighth() {
 /// ‖∇f‖ is multiplied by 0.1 in each of 6 iterations, then by 0.8. Half of the first rate would be a
 /// factor of 10^(-1/2) ≈ 0.32.
 #[test]
-fn when_the_contraction_worsens() {
+fn slower_convergence_causes_a_refresh() {
     let mut norm = 1.0;
     let norms: Vec<f64> = (0..14)
         .map(|k| {
@@ -79,6 +79,6 @@ fn when_the_contraction_worsens() {
 
 /// ‖∇f‖ rises by a factor of 100 in the first iteration, as after a full step that rotates a stiff part.
 #[test]
-fn when_the_first_stretch_rises() {
+fn a_rise_of_the_gradient_causes_a_refresh() {
     assert_eq!(refreshes(Refresh::WhenSlower(1), &[1.0, 100.0, 1.0, 1e-2, 1e-4]), [0, 1]);
 }

@@ -134,20 +134,20 @@ fn conjugate_directions_follow_their_definition() {
 
 /// The safer direction is −M⁻¹ g; there is none after it.
 #[test]
-fn conjugate_directions_retreat_once() {
+fn conjugate_directions_fall_back_once() {
     let mut rule = NonlinearCg::new(Beta::PolakRibierePlus, Identity);
-    let retreats = |rule: &mut NonlinearCg<Vec<f64>, Identity>| {
+    let falls_back = |rule: &mut NonlinearCg<Vec<f64>, Identity>| {
         let rule: &mut dyn Direction<Vec<f64>, ()> = rule;
         rule.fall_back()
     };
-    assert!(!retreats(&mut rule)); // there is no proposal yet
+    assert!(!falls_back(&mut rule)); // there is no proposal yet
     proposed(&mut rule, &[1.0, 0.0]);
-    assert!(!retreats(&mut rule)); // the proposal was −M⁻¹ g
+    assert!(!falls_back(&mut rule)); // the proposal was −M⁻¹ g
     proposed(&mut rule, &[1.0, 0.0]);
     let (d, _) = proposed(&mut rule, &[0.5, 1.0]);
-    assert!(d[0] != -0.5 && retreats(&mut rule));
+    assert!(d[0] != -0.5 && falls_back(&mut rule));
     assert_close(&proposed(&mut rule, &[0.5, 1.0]).0, &[-0.5, -1.0]);
-    assert!(!retreats(&mut rule));
+    assert!(!falls_back(&mut rule));
 }
 
 const N: usize = 6;
@@ -244,16 +244,16 @@ impl Direction<Vec<f64>, ()> for Told {
     }
 }
 
-/// A boxed rule behaves like the rule. A rule without `observe` drops its data after a step of another rule.
+/// A boxed rule behaves like the rule. A rule without `learn_from_other` drops its data after a step of another rule.
 #[test]
 fn a_box_passes_on_what_a_rule_is_told() {
     let mut rule = Told::default();
-    rule.observe(&vec![1.0], &vec![1.0]);
+    rule.learn_from_other(&vec![1.0], &vec![1.0]);
     assert_eq!(rule.forgot, 1);
     let mut boxed = Box::new(rule);
     fn tell<D: Direction<Vec<f64>, ()>>(rule: &mut D) -> bool {
         rule.forget();
-        rule.observe(&vec![1.0], &vec![1.0]);
+        rule.learn_from_other(&vec![1.0], &vec![1.0]);
         rule.refresh(&mut (), &vec![1.0]).unwrap()
     }
     assert!(tell(&mut boxed));

@@ -34,7 +34,7 @@ fn sines_are_eigenvectors() {
 /// are the Laplacian, the mass and the difference of linear elements in one dimension. Rows sum to zero. At 60 degrees
 /// couplings along (1, 1) and y are strong; couplings along (1, −1) and x are positive.
 #[test]
-fn rotated_stencil() {
+fn rotated_diffusion_has_its_stencil() {
     let (epsilon, (sin, cos)) = (1e-3, std::f64::consts::FRAC_PI_3.sin_cos());
     let (xx, yy, xy) =
         (cos * cos + epsilon * sin * sin, epsilon * cos * cos + sin * sin, (1.0 - epsilon) * cos * sin);

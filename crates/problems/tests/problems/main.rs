@@ -1,7 +1,7 @@
 //! The gallery: properties of its systems, entries by hand, and agreement with the matrices of other libraries.
 
 mod grids;
-mod laws;
+mod invariants;
 mod names;
 mod parts;
 mod peers;

@@ -75,7 +75,7 @@ fn slab() -> String {
 /// Consecutive nodes, no node, and some nodes in any order.
 #[test]
 fn parts_have_the_bits_of_the_whole() {
-    let folded = crate::laws::folded(4);
+    let folded = crate::invariants::folded(4);
     let files = [format!("{folded}@1"), format!("{folded}@2@1.5"), slab()];
     for spec in SPECS.into_iter().chain(files.iter().map(String::as_str)) {
         let whole = Problem::parse(spec, &options(spec)).unwrap();

@@ -32,7 +32,7 @@ struct Fingerprint {
 }
 
 #[test]
-fn fingerprints() {
+fn problems_equal_those_of_the_peers() {
     for f in FINGERPRINTS {
         let p = Problem::parse(f.spec, &f.options).unwrap();
         let a = &p.matrix;

@@ -1,7 +1,7 @@
 //! Incomplete factorisation on the pattern of A: IC(0) and ILU(0), on blocks.
 //!
 //! A ≈ (L + I) D (I + D⁻¹U) with L and U on the strict pattern of A. Rows are eliminated in the order of the
-//! row sets of the place: sets one after the other, the chunks of a set in parallel, rows inside a chunk in
+//! row sets of the backend: sets one after the other, the chunks of a set in parallel, rows inside a chunk in
 //! natural order. On a CPU a system of fewer than 8192 nodes is one chunk in natural order; larger systems
 //! have a few large chunks.
 //!
@@ -33,7 +33,7 @@ pub use ilu0::Ilu0;
 
 /// The preconditioner that [`Ic0`] and [`Ilu0`] build: incomplete factors of P A Pᵀ on the host.
 ///
-/// `R` is the recipe, `T` the scalar of the matrix, `B` a place whose vectors are `Vec`s. *Memory* as much as
+/// `R` is the recipe, `T` the scalar of the matrix, `B` a backend whose vectors are `Vec`s. *Memory* as much as
 /// A, and b² values per node. The first update allocates the same amount again, in `T`, and keeps it.
 pub struct IncompleteFactor<R, T, B: Backend> {
     recipe: R,
@@ -88,7 +88,7 @@ trait Factorise: Copy + Send {
     ) -> Result<(PreconditionerKind, f64), SetupError>;
 }
 
-/// Builds the factors in the order of the place.
+/// Builds the factors in the order of the backend.
 fn build<R: Factorise, T: Real, B: Backend>(
     recipe: R,
     system: System<'_, T>,

@@ -19,7 +19,7 @@ fn damping_must_be_positive() {
         let block = BlockJacobi { omega, l1: true }.build(&a, &Cpu::new()).err();
         for (fault, expected) in [(point, "Jacobi::omega"), (block, "BlockJacobi::omega")] {
             let named =
-                matches!(fault, Some(SetupError::Place(Error::Parameter { name, .. })) if name == expected);
+                matches!(fault, Some(SetupError::Core(Error::Parameter { name, .. })) if name == expected);
             assert!(named, "{omega}: {fault:?}");
         }
     }
@@ -42,7 +42,7 @@ fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) 
 }
 
 fn out_of_range(error: &Option<SetupError>) -> bool {
-    matches!(error, Some(SetupError::Place(Error::Range { storage: "f32", .. })))
+    matches!(error, Some(SetupError::Core(Error::Range { storage: "f32", .. })))
 }
 
 /// Returns a matrix of two scalars.
@@ -64,7 +64,7 @@ fn three(block: [[f64; 2]; 2], between: f64) -> Bsr<f64> {
 
 /// A diagonal whose inverse f32 cannot hold is refused in a build and in an update.
 #[test]
-fn diagonals_beyond_the_range() {
+fn diagonals_beyond_the_range_are_refused() {
     for l1 in [false, true] {
         for (d, off) in [(1e50, 1.0), (if l1 { 1e60 } else { 1e-50 }, 1.0), (-1e50, 1.0)] {
             let a = two(d, off);
@@ -79,7 +79,7 @@ fn diagonals_beyond_the_range() {
 
 /// A block with one row out of range is refused, for any values of the other blocks.
 #[test]
-fn blocks_beyond_the_range() {
+fn blocks_beyond_the_range_are_refused() {
     let good = three([[4.0, 1.0], [1.0, 4.0]], 0.0);
     let (huge, stiff, soft) =
         ([[4e50, 1e50], [1e50, 4e50]], [[1e50, 0.0], [0.0, 4.0]], [[1e-50, 0.0], [0.0, 4.0]]);
@@ -104,7 +104,7 @@ fn blocks_beyond_the_range() {
 
 /// NaN and infinity are refused with their position, including entries outside the diagonal.
 #[test]
-fn numbers_that_are_none() {
+fn nan_and_infinity_are_refused_with_their_position() {
     let blocks = three([[4.0, 1.0], [1.0, 4.0]], 0.0);
     for bad in [f64::NAN, f64::INFINITY] {
         for (good, a, (row, column)) in [
@@ -131,12 +131,12 @@ fn numbers_that_are_none() {
 
 /// If the sum of finite entries overflows, the error names no entry.
 #[test]
-fn sums_of_a_row_that_overflow() {
+fn row_sums_that_overflow_are_refused() {
     let error = BlockJacobi { omega: 1.0, l1: true }.build(&two(1e308, 1e308), &Cpu::new()).err();
     assert_eq!(error, None);
     let a = assembly::from_triplets(2, 2, &[(0, 0, 1e308), (0, 1, 1e308), (1, 1, 1.0)]).unwrap();
     let error = BlockJacobi { omega: 1.0, l1: true }.build(&a, &Cpu::new()).err();
-    assert!(matches!(error, Some(SetupError::Place(Error::Range { storage: "f64", .. }))), "{error:?}");
+    assert!(matches!(error, Some(SetupError::Core(Error::Range { storage: "f64", .. }))), "{error:?}");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn pivots_that_cannot_be_used_are_named() {
 }
 
 #[test]
-fn nothing_is_a_system_too() {
+fn an_empty_system_is_accepted() {
     let none = Bsr::<f64>::identity(0, 3).unwrap();
     let mut m = Chebyshev::default().build(&none, &Cpu::new()).unwrap();
     m.apply(&Vec::new(), &mut Vec::new());

@@ -5,8 +5,8 @@ use coarsen_core::{Preconditioner, PreconditionerKind, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::{Ic0, Ilu0};
 
+use crate::backends::Chunked;
 use crate::common::applied;
-use crate::places::Chunked;
 
 /// Returns the inverse of a matrix of n rows by Gauss-Jordan elimination with partial pivoting.
 fn inverse(mut a: Vec<Vec<f64>>) -> Vec<Vec<f64>> {

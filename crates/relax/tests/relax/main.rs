@@ -1,9 +1,9 @@
 //! Tests of relaxation: textbook formulas, properties of built objects, places and errors.
 
+mod backends;
 mod bad_input;
 mod common;
 mod incomplete;
-mod places;
 mod promises;
 mod spai0;
 mod spectrum;

@@ -62,7 +62,7 @@ fn parameters_at_their_ends_are_refused() {
     let (a, on) = (chain(4, 1, 2.0, 0.0), Cpu::new());
     let refused = |error: Option<SetupError>, expected: &str| {
         let named =
-            matches!(error, Some(SetupError::Place(Error::Parameter { name, .. })) if name == expected);
+            matches!(error, Some(SetupError::Core(Error::Parameter { name, .. })) if name == expected);
         assert!(named, "{expected}: {error:?}");
     };
     for ratio in [1.0, 0.5, f64::INFINITY, f64::NAN] {
@@ -72,7 +72,7 @@ fn parameters_at_their_ends_are_refused() {
     for omega in [0.0, 2.0, -1.0, f64::NAN] {
         let sweep = GaussSeidel { omega, ..GaussSeidel::default() };
         refused(sweep.build(&a, &on).err(), "GaussSeidel::omega");
-        assert!(matches!(sweep.build_half(&a, &on), Err(SetupError::Place(Error::Parameter { .. }))));
+        assert!(matches!(sweep.build_half(&a, &on), Err(SetupError::Core(Error::Parameter { .. }))));
     }
     refused(GaussSeidel { sweeps: 0, ..GaussSeidel::default() }.build(&a, &on).err(), "GaussSeidel::sweeps");
     for first_shift in [0.0, 1.5, f64::NAN] {
@@ -192,7 +192,7 @@ fn a_prepared_matrix_has_its_radius() {
     }
 }
 
-/// Bytes count A and the blocks on the backend, the blocks on the host, two vectors of the place and five
+/// Bytes count A and the blocks on the backend, the blocks on the host, two vectors of the backend and five
 /// vectors of the estimate.
 #[test]
 fn bytes_are_those_of_the_arrays() {

@@ -7,7 +7,7 @@ use coarsen_relax::Spectrum;
 use coarsen_sparse::{Bsr, assembly};
 
 #[test]
-fn it_bounds_dominant_and_other_matrices() {
+fn the_spectral_bound_is_sharp_and_above_the_radius() {
     for (spec, largest) in [("poisson2d:30", 2.0), ("anisotropic2d:20", 2.5), ("elasticity3d:4", 9.0)] {
         let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
         let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
@@ -26,7 +26,7 @@ fn part(a: &Bsr<f64>) -> usize {
 
 /// A part of the rows reaches the bound for the 5- and 7-point stencils, but not for the 9-point stencil.
 #[test]
-fn a_look_at_some_rows_spares_the_others() {
+fn a_few_rows_can_prove_the_bound() {
     for spec in ["poisson2d:260", "poisson3d:60"] {
         let a = coarsen_problems::Problem::parse(spec, &Default::default()).unwrap().matrix;
         let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
@@ -104,7 +104,7 @@ fn almost_symmetric_blocks_are_estimated() {
 }
 
 #[test]
-fn what_is_not_finite_is_refused() {
+fn matrices_with_nan_are_refused() {
     let a = assembly::from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, f64::NAN), (1, 1, 1.0)]).unwrap();
     let inverses = DenseBlocks::new(1, vec![1.0, 1.0]).unwrap();
     assert!(Spectrum::new(10, 1.1).bound(&a, &inverses).is_err());

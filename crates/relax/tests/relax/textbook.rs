@@ -300,7 +300,7 @@ fn matrix_free_methods_are_those_of_the_matrix() {
 }
 
 #[test]
-fn what_no_diagonal_can_be_is_named() {
+fn diagonals_that_are_not_positive_are_named() {
     let (on, free) = (Cpu::new(), from_fn(3, |x: &Vec<f64>, y: &mut Vec<f64>| y.copy_from_slice(x)));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = Jacobi::default().matrix_free(&[1.0, bad, 2.0], &on).err().unwrap();
@@ -309,9 +309,9 @@ fn what_no_diagonal_can_be_is_named() {
         assert!(matches!(refused, SetupError::NotPositive { row: 1, .. }), "{refused}");
     }
     let refused = Jacobi::default().matrix_free(&[1e-40_f32, 1.0], &Cpu::single()).err().unwrap();
-    assert!(matches!(refused, SetupError::Place(Error::Range { .. })), "{refused}");
+    assert!(matches!(refused, SetupError::Core(Error::Range { .. })), "{refused}");
     let refused = Chebyshev::default().matrix_free(&free, &[1.0; 2], &on).err().unwrap();
-    assert!(matches!(refused, SetupError::Place(Error::Shape { expected: 3, found: 2, .. })), "{refused}");
+    assert!(matches!(refused, SetupError::Core(Error::Shape { expected: 3, found: 2, .. })), "{refused}");
     let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Default::default() };
-    assert!(matches!(spai0.matrix_free(&free, &[1.0; 3], &on).err(), Some(SetupError::NotHere { .. })));
+    assert!(matches!(spai0.matrix_free(&free, &[1.0; 3], &on).err(), Some(SetupError::HostOnly { .. })));
 }

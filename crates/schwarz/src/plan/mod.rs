@@ -34,7 +34,7 @@ pub use numbering::{Couplings, Numbering};
 #[derive(Clone, Debug)]
 pub struct Plan {
     block: usize,
-    pub(crate) floors: Vec<Floor>,
+    pub(crate) domain_levels: Vec<DomainLevel>,
     left_out: Vec<u32>,
     /// For each level except the finest, the node to which each node of the finest level belongs: map_(l).
     maps: Vec<Vec<u32>>,
@@ -44,7 +44,7 @@ pub struct Plan {
 
 /// A level with domains.
 #[derive(Clone, Debug)]
-pub(crate) struct Floor {
+pub(crate) struct DomainLevel {
     pub(crate) domains: Domains,
     /// The start of the inverse of each domain, and the end of the last inverse.
     pub(crate) offsets: Vec<usize>,
@@ -77,9 +77,9 @@ impl Plan {
         limits: Limits,
     ) -> Result<Self, SparseError> {
         let left_out = (0..coupled.len() as u32).filter(|&i| !coupled[i as usize]).collect();
-        let mut plan = Self { block, floors: Vec::new(), left_out, maps: Vec::new(), top: false };
+        let mut plan = Self { block, domain_levels: Vec::new(), left_out, maps: Vec::new(), top: false };
         let (mut links, mut order, mut free) = (links, order.to_vec(), coupled.to_vec());
-        while plan.floors.len() < limits.levels.max(1) {
+        while plan.domain_levels.len() < limits.levels.max(1) {
             let domains = Domains::grow(&links, &order, &free, limits.domain);
             let count = domains.count();
             let whole = count == order.len() || count <= 1 || links.nodes() == 0;
@@ -89,8 +89,8 @@ impl Plan {
             if whole || apart {
                 break;
             }
-            let floor = &plan.floors[plan.floors.len() - 1];
-            if limits.top.takes(&floor.coarse, block, plan.values()) {
+            let domain_level = &plan.domain_levels[plan.domain_levels.len() - 1];
+            if limits.top.takes(&domain_level.coarse, block, plan.values()) {
                 plan.top = true;
                 break;
             }
@@ -106,7 +106,8 @@ impl Plan {
     /// the first node of each domain, then the end of the last domain.
     pub(crate) fn apart(block: usize, starts: &[u32]) -> Result<Self, SparseError> {
         let domains = Domains::stretches(starts);
-        let mut plan = Self { block, floors: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };
+        let mut plan =
+            Self { block, domain_levels: Vec::new(), left_out: Vec::new(), maps: Vec::new(), top: false };
         plan.push(domains, &Links::none(starts.len() - 1))?;
         plan.maps.clear();
         Ok(plan)
@@ -126,7 +127,13 @@ impl Plan {
         let (count, nodes) = (domains.count(), domains.size());
         let coarse = Arc::new(pattern(coarse, count)?);
         self.maps.push(map);
-        self.floors.push(Floor { domains, offsets, coarse, all: (0..count as u32).collect(), nodes });
+        self.domain_levels.push(DomainLevel {
+            domains,
+            offsets,
+            coarse,
+            all: (0..count as u32).collect(),
+            nodes,
+        });
         Ok(())
     }
 
@@ -137,32 +144,32 @@ impl Plan {
 
     /// Returns the number of levels with domains.
     pub fn levels(&self) -> usize {
-        self.floors.len()
+        self.domain_levels.len()
     }
 
     /// Returns the number of nodes of a level; level `levels()` is the level solved as one system, if any.
     pub fn nodes(&self, level: usize) -> usize {
-        self.floors.get(level).map_or_else(|| self.top_nodes(), |floor| floor.nodes)
+        self.domain_levels.get(level).map_or_else(|| self.top_nodes(), |domain_level| domain_level.nodes)
     }
 
     /// Returns the number of domains of a level.
     pub fn domains(&self, level: usize) -> usize {
-        self.floors[level].domains.count()
+        self.domain_levels[level].domains.count()
     }
 
     /// Returns the nodes of a domain.
     pub fn members(&self, level: usize, domain: usize) -> &[u32] {
-        self.floors[level].domains.nodes(domain)
+        self.domain_levels[level].domains.nodes(domain)
     }
 
     /// Returns the domain of a node, which is its supernode on the next level.
     pub fn domain_of(&self, level: usize, node: usize) -> Option<usize> {
-        Some(self.floors[level].domains.of(node)).filter(|&d| d != NONE).map(|d| d as usize)
+        Some(self.domain_levels[level].domains.of(node)).filter(|&d| d != NONE).map(|d| d as usize)
     }
 
     /// Returns the start of the packed inverse of each domain of a level, and the end of the last inverse.
     pub fn offsets(&self, level: usize) -> &[usize] {
-        &self.floors[level].offsets
+        &self.domain_levels[level].offsets
     }
 
     /// Returns the nodes in no domain, which are solved by their diagonal blocks.
@@ -172,13 +179,17 @@ impl Plan {
 
     /// Returns the number of nodes of the level solved as one system; 0 if there is no such level.
     pub fn top_nodes(&self) -> usize {
-        if self.top { self.floors.last().map_or(0, |floor| floor.domains.count()) } else { 0 }
+        if self.top {
+            self.domain_levels.last().map_or(0, |domain_level| domain_level.domains.count())
+        } else {
+            0
+        }
     }
 
     /// Returns the node of a level to which node i of the finest level belongs: map_(l).
     pub fn map(&self, level: usize, node: usize) -> Option<usize> {
         match level {
-            0 => (self.floors[0].domains.of(node) != NONE).then_some(node),
+            0 => (self.domain_levels[0].domains.of(node) != NONE).then_some(node),
             _ => Some(self.maps[level - 1][node]).filter(|&s| s != NONE).map(|s| s as usize),
         }
     }
@@ -197,11 +208,11 @@ impl Plan {
             });
         }
         lists.resize(self.levels(), Vec::new());
-        for (level, floor) in self.floors.iter().enumerate() {
+        for (level, domain_level) in self.domain_levels.iter().enumerate() {
             let (finer, rest) = lists.split_at_mut(level);
             let (from, list) = (finer.last().map_or(nodes, |list| list), &mut rest[0]);
             list.clear();
-            list.extend(from.iter().map(|&i| floor.domains.of(i as usize)).filter(|&d| d != NONE));
+            list.extend(from.iter().map(|&i| domain_level.domains.of(i as usize)).filter(|&d| d != NONE));
             list.sort_unstable();
             list.dedup();
         }
@@ -215,27 +226,31 @@ impl Plan {
 
     /// Returns the number of rows of the largest inverse of a level, in whole tiles.
     pub(crate) fn rows(&self, level: usize) -> usize {
-        packed::side(self.floors[level].domains.largest() * self.block) * packed::SIDE
+        packed::side(self.domain_levels[level].domains.largest() * self.block) * packed::SIDE
     }
 
     /// Returns the number of values of all inverses.
     pub fn values(&self) -> usize {
-        self.floors.iter().map(|floor| floor.offsets[floor.offsets.len() - 1]).sum()
+        self.domain_levels
+            .iter()
+            .map(|domain_level| domain_level.offsets[domain_level.offsets.len() - 1])
+            .sum()
     }
 
     /// Returns the size of lists and maps in bytes.
     pub fn bytes(&self) -> usize {
-        let floor = |f: &Floor| {
+        let domain_level = |f: &DomainLevel| {
             f.domains.bytes()
                 + 8 * (f.offsets.len() + f.coarse.offsets().len())
                 + 4 * (f.all.len() + f.coarse.len())
         };
-        self.floors.iter().map(floor).sum::<usize>() + 4 * self.maps.iter().map(Vec::len).sum::<usize>()
+        self.domain_levels.iter().map(domain_level).sum::<usize>()
+            + 4 * self.maps.iter().map(Vec::len).sum::<usize>()
     }
 
     /// Whether the domains of a level are worth several threads.
     pub(crate) fn worth(&self, level: usize) -> bool {
-        let offsets = &self.floors[level].offsets;
+        let offsets = &self.domain_levels[level].offsets;
         parallel::worth(offsets[offsets.len() - 1])
     }
 }

@@ -69,8 +69,8 @@ fn a_factor_is_taken_where_it_is_small() {
             values += plan.offsets(level - 1).last().unwrap();
             let a = m.matrix(level).unwrap();
             let direct = Direct { method: Method::Cholesky, ..Direct::default() };
-            let (_, figures) = direct.estimate(a).unwrap();
-            let (nnz, flops) = (figures.nnz, figures.flops);
+            let (_, stats) = direct.estimate(a).unwrap();
+            let (nnz, flops) = (stats.nnz, stats.flops);
             let small = 4 * nnz <= values && flops <= 40.0 * values as f64;
             let takes = a.shape().0 <= 500 || small;
             assert_eq!(takes, level == plan.levels(), "{spec}, level {level}");
@@ -111,7 +111,7 @@ fn an_update_without_an_estimate_changes_nothing() {
     let mut small = p.matrix.clone();
     small.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(-1018));
     let refused = step.update(&small).unwrap_err();
-    assert!(matches!(refused, SetupError::Place(Error::Parameter { .. })), "{refused}");
+    assert!(matches!(refused, SetupError::Core(Error::Parameter { .. })), "{refused}");
     assert_eq!(applied(&mut step, &r), before);
 }
 
@@ -156,7 +156,7 @@ fn a_refused_update_leaves_the_step_as_it_was() {
     let last = large.nnz() - 1;
     large.values_mut()[last] = 1e300;
     let refused = step.update(&large).unwrap_err();
-    assert!(matches!(refused, SetupError::Place(Error::Range { .. })), "{refused}");
+    assert!(matches!(refused, SetupError::Core(Error::Range { .. })), "{refused}");
     step.apply(&r, &mut after);
     assert_eq!(before, after);
 }

@@ -143,7 +143,7 @@ fn no_pivot_bounds_the_smallest_eigenvalue() {
 /// The smallest pivot is the Schur complement, here 1 − c² after scaling: a domain is repaired where it is
 /// below the limit of the storage.
 #[test]
-fn two_by_two_by_hand() {
+fn a_domain_of_two_is_repaired_below_the_pivot_limit() {
     let mut m = built(recipe(2), &full(2, 1, &[2.0, 1.0, 1.0, 1.0]));
     let found = columns(&mut m, 2).concat();
     assert!(found.iter().zip([1.0, -1.0, -1.0, 2.0]).all(|(v, e)| (v - e).abs() < 1e-15), "{found:?}");
@@ -160,7 +160,7 @@ fn two_by_two_by_hand() {
 /// Indefinite and singular domains are repaired, and one with a zero pivot. A coarse matrix whose entries
 /// leave the range of numbers contains NaN.
 #[test]
-fn what_is_not_positive_definite_is_told() {
+fn indefinite_domains_are_repaired_and_reported() {
     let repaired = |recipe: Schwarz, a: &Bsr<f64>| {
         let mut m = built(recipe, a);
         assert!(columns(&mut m, a.shape().0).concat().iter().all(|v| v.is_finite()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Setup, SetupError};
 use coarsen_direct::Direct;
-use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Inverses, Order, Packed, Place};
+use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Inverses, Order, Packed, SchwarzBackend};
 use coarsen_schwarz::{Plan, Repair, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Contacts, Sum, System, assembly};
 
@@ -232,7 +232,7 @@ fn a_body_that_became_a_node_is_left_alone() {
 
 /// The solver of the coarsest level is called once, with the sums of its nodes, if there is such a level.
 #[test]
-fn what_solves_the_coarsest_level_is_called_where_there_is_one() {
+fn the_coarsest_solver_is_called_once() {
     let a = chain(60, 2, &|_| 6.0, -0.5, 3);
     let r = noise(120, 4);
     for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 40 }] {
@@ -279,7 +279,7 @@ fn bytes_are_those_of_the_parts() {
         }
         assert_eq!(plan.bytes(), lists, "{coarse:?}");
         let stored = plan.values() * if storage == Storage::Single { 4 } else { 8 };
-        let top = m.matrix(plan.levels()).map_or(0, |a| Direct::default().factor(a).unwrap().figures().bytes);
+        let top = m.matrix(plan.levels()).map_or(0, |a| Direct::default().factor(a).unwrap().stats().bytes);
         assert_eq!((m.bytes(), top > 0), (lists + matrices + stored + top, coarse != Coarse::Domains));
     }
     // One domain of all nodes, for which the overlap is empty.
@@ -303,7 +303,7 @@ fn bytes_are_those_of_the_parts() {
             Inner::Sweeps { .. } => a.bytes() + 8 * 2 * nodes * b * b + 8 * nodes * b,
             // The values of A again, for failed updates, and two vectors.
             Inner::Factors => {
-                let factor = Direct::default().factor(&a).unwrap().figures().bytes;
+                let factor = Direct::default().factor(&a).unwrap().stats().bytes;
                 factor + a.bytes() + 8 * a.values().len() + 2 * 8 * nodes * b
             }
         };

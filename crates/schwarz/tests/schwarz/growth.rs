@@ -158,7 +158,7 @@ fn levels_end_where_they_are_told_to() {
 }
 
 #[test]
-fn what_has_no_couplings_has_no_levels() {
+fn a_matrix_without_couplings_has_no_levels() {
     let a = Bsr::<f64>::identity(5, 2).unwrap();
     let positions: Vec<[f64; 3]> = (0..5).map(|i| [f64::from(i); 3]).collect();
     let system = System { positions: Some(&positions), ..System::from(&a) };

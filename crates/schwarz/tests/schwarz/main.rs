@@ -1,4 +1,4 @@
-//! Domains: their growth, matrices and lists, formulas, laws, patches, and one level with overlap.
+//! Domains: their growth, matrices and lists, formulas, invariants, patches, and one level with overlap.
 
 mod common;
 mod damped;
@@ -7,8 +7,8 @@ mod data;
 mod domain_matrices;
 mod formulas;
 mod growth;
-mod hubs;
-mod laws;
+mod high_degree;
+mod invariants;
 mod least_energy;
 mod levels;
 mod links;

@@ -1,4 +1,4 @@
-//! Laws of one level of overlapping domains: symmetry, exactness, restriction, threads, real matrices.
+//! Invariants of one level of overlapping domains: symmetry, exactness, restriction, threads, real matrices.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, Update};
@@ -154,7 +154,7 @@ fn restricted_domains_converge_on_real_matrices() {
 }
 
 #[test]
-fn what_cannot_be_done_is_named() {
+fn impossible_options_are_named() {
     let text = |recipe: AdditiveSchwarz, a: &Bsr<f64>| {
         recipe.build(a, &Cpu::new()).err().map(|e| e.to_string()).unwrap_or_default()
     };

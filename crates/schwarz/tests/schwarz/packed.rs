@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_backend::Cpu;
 use coarsen_backend::conformance::noise;
-use coarsen_schwarz::{Coarse, Inverses, Order, Packed, Place, Plan, Schwarz};
+use coarsen_schwarz::{Coarse, Inverses, Order, Packed, Plan, Schwarz, SchwarzBackend};
 use coarsen_sparse::System;
 
 use crate::common::adjacent;

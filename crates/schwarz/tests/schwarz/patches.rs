@@ -1,4 +1,4 @@
-//! Laws of contact and patches.
+//! Invariants of contact and patches.
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};

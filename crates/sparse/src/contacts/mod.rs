@@ -89,7 +89,7 @@ impl<T: Real> Contacts<T> {
             return Err(SparseError::Length { what: "contact stiffness", expected, found });
         }
         let Self { nodes, places, values, fill, .. } = self;
-        fill.run(*nodes, size, &Touching { contacts, stiffness, size }, places, values)
+        fill.run(*nodes, size, &StencilElements { contacts, stiffness, size }, places, values)
     }
 
     /// Replaces the set by blocks. `places[k]` is the row node and the column node of block k. Its row-major
@@ -187,13 +187,13 @@ impl<T: Real> Contacts<T> {
 }
 
 /// The contacts and their stiffness matrices.
-struct Touching<'a, T> {
+struct StencilElements<'a, T> {
     contacts: &'a [Stencil],
     stiffness: &'a [T],
     size: usize,
 }
 
-impl<T: Real> Elements<T> for Touching<'_, T> {
+impl<T: Real> Elements<T> for StencilElements<'_, T> {
     fn count(&self) -> usize {
         self.contacts.len()
     }

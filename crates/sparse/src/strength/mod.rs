@@ -83,12 +83,12 @@ impl Strength {
         self.strong_beside(pattern, weights, &[])
     }
 
-    /// As [`strong`](Self::strong), but a coupling of a hub is strong only if it is strong in the row of the other
+    /// As [`strong`](Self::strong), but a coupling of a high-degree node is strong only if it is strong in the row of the other
     /// node.
     ///
     /// *Use* for nodes with very many neighbours: if all their couplings are equally weak, each is strong in the row
-    /// of the hub. [`Symmetric`](Self::Symmetric) has one limit for all rows, and so no hubs. A coupling of two hubs is as
-    /// for [`strong`](Self::strong). `hubs` flags these nodes, and may be shorter than the pattern. *Cost* and *panics* as
+    /// of the high-degree node. [`Symmetric`](Self::Symmetric) has one limit for all rows, and so no high-degree nodes. A coupling of two high-degree nodes is as
+    /// for [`strong`](Self::strong). `high_degree` flags these nodes, and may be shorter than the pattern. *Cost* and *panics* as
     /// [`strong`](Self::strong).
     ///
     /// ```
@@ -104,7 +104,7 @@ impl Strength {
     /// assert!(!by.strong_beside(a.pattern(), &weights, &[true])[at]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn strong_beside(&self, pattern: &Pattern, weights: &[f32], hubs: &[bool]) -> Vec<bool> {
+    pub fn strong_beside(&self, pattern: &Pattern, weights: &[f32], high_degree: &[bool]) -> Vec<bool> {
         assert_eq!(weights.len(), pattern.len(), "strength: expected one weight per block");
         let mut strong = vec![false; weights.len()];
         if let Self::Symmetric { theta } = *self {
@@ -113,13 +113,13 @@ impl Strength {
             return strong;
         }
         let limits = self.limits(pattern, weights);
-        let is_hub = |i: usize| hubs.get(i) == Some(&true);
+        let is_high_degree = |i: usize| high_degree.get(i) == Some(&true);
         BlockRows::new(pattern.offsets(), 1, &mut strong).for_each(4 * weights.len(), |i, row| {
             let (own, stored) = (limits[i], weights[pattern.range(i)].iter().zip(pattern.row(i)));
             for (strong, (&weight, &j)) in row.iter_mut().zip(stored) {
                 // A column without a corresponding row has no limit.
                 let other = limits.get(j as usize).is_some_and(|&limit| weight > limit);
-                *strong = match (is_hub(i), is_hub(j as usize)) {
+                *strong = match (is_high_degree(i), is_high_degree(j as usize)) {
                     (false, true) => weight > own,
                     (true, false) => other,
                     _ => weight > own || other,

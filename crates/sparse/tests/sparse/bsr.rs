@@ -110,7 +110,7 @@ fn threads_do_not_change_bits() {
 }
 
 #[test]
-fn entries_and_blame() {
+fn entries_are_found_and_nan_is_located() {
     let mut a = Bsr::<f64>::identity(3, 2).unwrap();
     assert_eq!((a.shape(), a.nnz(), a.get(3, 3), a.get(3, 2), a.get(0, 5)), ((6, 6), 12, 1.0, 0.0, 0.0));
     assert_eq!(a.diagonal(), [1.0; 6]);

@@ -30,7 +30,7 @@ fn random_graphs_are_coloured_within_the_bound() {
 }
 
 #[test]
-fn small_cases() {
+fn small_graphs_are_coloured() {
     let triangle = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 0)]).unwrap();
     assert_eq!(greedy(&triangle).of(), [0, 1, 2, 0]);
     assert_eq!(greedy(&Graph::from_edges(0, &[]).unwrap()).count(), 0);

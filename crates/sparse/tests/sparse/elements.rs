@@ -14,7 +14,7 @@ fn noise(count: usize) -> Vec<f64> {
 }
 
 #[test]
-fn it_equals_assembly_from_blocks_bit_for_bit() {
+fn element_assembly_equals_assembly_from_blocks() {
     for b in [1, 2, 3] {
         let corners = strip(50);
         let places: Vec<(u32, u32)> = corners
@@ -47,7 +47,7 @@ fn threads_do_not_change_bits() {
 }
 
 #[test]
-fn what_does_not_fit_is_named_and_nothing_is_written() {
+fn arguments_of_wrong_length_are_named_and_change_nothing() {
     let plan = Assembly::of_elements(3, &[[0, 1], [1, 2]]).unwrap();
     let mut a = plan.zeros::<f64>(1).unwrap();
     assert!(matches!(plan.fill(&[1.0], &mut a), Err(SparseError::Length { expected: 8, found: 1, .. })));

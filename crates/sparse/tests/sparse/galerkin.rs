@@ -33,7 +33,7 @@ fn symmetric(n: usize, b: usize, seed: u64) -> Bsr<f64> {
 }
 
 #[test]
-fn it_equals_the_explicit_triple_product() {
+fn galerkin_product_equals_explicit_triple_product() {
     for (seed, (b, k)) in (1..).zip(SIZES) {
         let (a, p) = (
             exact(random::matrix(30, 30, (b, b), 4, seed)),
@@ -120,7 +120,7 @@ fn symmetric_matrices_stay_symmetric_to_round_off() {
 }
 
 #[test]
-fn the_same_values_give_the_same_bits_and_new_ones_follow() {
+fn refill_equals_rebuild_bit_for_bit() {
     let (mut a, p) = (symmetric(60, 3, 1), random::matrix(60, 15, (3, 6), 2, 2));
     let mut plan = GalerkinPlan::new(&a, &p).unwrap();
     let first = plan.build(&a, &p).unwrap();
@@ -222,7 +222,7 @@ fn lists_make_the_products() {
 }
 
 /// Weights for which every fine node but the fifth has one coarse node, in no order.
-fn followed(a: &Bsr<f64>, coarse: usize, m: usize, seed: u64) -> Bsr<f64> {
+fn piecewise(a: &Bsr<f64>, coarse: usize, m: usize, seed: u64) -> Bsr<f64> {
     let values = exact(random::matrix(a.pattern().rows(), 1, (1, m), 1, seed));
     let nodes = (0..a.pattern().rows() as u32).filter(|&i| i != 4);
     let places: Vec<(u32, u32)> = nodes.map(|i| (i, (7 * i + i / 5) % coarse as u32)).collect();
@@ -236,10 +236,10 @@ fn followed(a: &Bsr<f64>, coarse: usize, m: usize, seed: u64) -> Bsr<f64> {
 
 /// One coarse node for each fine node, in tasks that have coarse nodes of any number.
 #[test]
-fn threads_do_not_change_bits_of_nodes_that_follow_one() {
+fn threads_do_not_change_bits_of_piecewise_products() {
     for (d, m) in [(3, 4), (12, 1)] {
         let a = random::matrix(9000, 9000, (d, d), 3, 5);
-        let w = followed(&a, 300, m, 6);
+        let w = piecewise(&a, 300, m, 6);
         let p = match m {
             1 => Prolongation::identities(w.pattern().clone(), d).unwrap(),
             _ => Prolongation::weights(w, d).unwrap(),
@@ -267,7 +267,7 @@ fn weights_and_identities_make_the_matrix_of_their_blocks() {
     for (seed, ((d, m), each)) in (1..).zip(sizes.into_iter().flat_map(|size| [(size, 2), (size, 1)])) {
         let a = exact(random::matrix(30, 30, (d, d), 4, seed));
         let w = match each {
-            1 => followed(&a, 9, m, seed),
+            1 => piecewise(&a, 9, m, seed),
             _ => exact(random::matrix(30, 9, (1, m), each, seed + 9)),
         };
         let mut kinds = vec![Prolongation::weights(w.clone(), d).unwrap()];

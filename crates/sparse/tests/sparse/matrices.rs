@@ -80,7 +80,7 @@ fn vectors_of_another_length_are_refused() {
 
 /// ‖A b‖ / ‖|A| |b|‖ of each column, compared with plain loops.
 #[test]
-fn the_quality_of_a_near_kernel() {
+fn near_kernel_quality_equals_plain_loops() {
     let rows = [[2.0, -1.0, 0.5], [-1.0, 3.0, -0.25], [0.5, -0.25, 1.0]];
     let columns = [[1.0, 2.0, 3.0], [0.5, -1.0, 0.0]];
     let kernel = NearKernel::from_columns(&columns.each_ref().map(|c| &c[..])).unwrap();

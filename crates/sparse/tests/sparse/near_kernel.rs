@@ -102,7 +102,7 @@ fn turns_are_orthogonal_to_translations() {
 }
 
 #[test]
-fn constants_and_columns() {
+fn constants_are_rebuilt_from_their_columns() {
     let b = NearKernel::constants(4, 2).unwrap();
     assert_eq!(b.values(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
     let (first, second) = (b.column(0), b.column(1));
@@ -133,7 +133,7 @@ fn to_nodes(n: usize, components: usize) -> Permutation {
 
 /// Free or clamped, in blocks or as scalars, and with a matrix or a near-kernel that is ordered by component.
 #[test]
-fn what_is_ordered_by_component_is_found() {
+fn an_order_by_component_is_found() {
     let points = grid();
     let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
     let by_node = to_nodes(modes.size(), 3);

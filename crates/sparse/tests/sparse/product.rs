@@ -24,7 +24,7 @@ fn entry(a: &Bsr<f64>, b: &Bsr<f64>, i: usize, j: usize) -> f64 {
 }
 
 #[test]
-fn it_equals_the_dense_product() {
+fn sparse_product_equals_dense_product() {
     let sizes =
         [(1, 1, 1), (3, 3, 3), (3, 3, 6), (6, 3, 3), (3, 6, 6), (6, 6, 6), (6, 3, 6), (2, 4, 3), (5, 1, 2)];
     for (seed, (r, m, c)) in (1..).zip(sizes) {

@@ -19,7 +19,7 @@ fn parts(n: usize, b: usize, seed: u64) -> (Bsr<f64>, Contacts<f64>) {
 }
 
 #[test]
-fn it_equals_the_merged_matrix() {
+fn sum_equals_merged_matrix() {
     for (seed, b) in (1..).zip([1, 2, 3, 6]) {
         let (elastic, contact) = parts(50, b, seed);
         let sum = Sum { elastic: &elastic, contact: &contact };

@@ -62,7 +62,7 @@ fn x_dot_ay_equals_atx_dot_y() {
 }
 
 #[test]
-fn it_is_the_product_with_the_transpose() {
+fn transposed_product_equals_product_with_transpose() {
     for (seed, block) in (1..).zip(BLOCKS) {
         let a = random::matrix(30, 20, block, 4, seed);
         let (m, n) = a.shape();

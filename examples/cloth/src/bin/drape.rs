@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::path::Path;
 
+use coarsen::descent::{CachedPreconditioner, HostObjective};
 use coarsen::elastic::{Bending, Fabric, ImplicitEuler, Membrane, Nodes, Plus};
-use coarsen::follow::{Follower, Hosted};
 use coarsen::optimize::Forcing;
 use coarsen::prelude::*;
 use examples_render::Stage;
@@ -55,10 +55,10 @@ fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>,
     // ANCHOR_END: step
 
     // ANCHOR: solver
-    let inverse = Follower::build(&mut step, &x, |system| {
+    let inverse = CachedPreconditioner::build(&mut step, &x, |system| {
         Ok(Box::new(smoothed_aggregation().build_from(system, &Cpu::new())?))
     })?;
-    let mut f = Hosted::new(step, inverse).projecting_on_demand();
+    let mut f = HostObjective::new(step, inverse).projecting_on_demand();
     let mut newton = Newton::with(Cg::new(Stop::relative(0.1)), Forcing::AsGiven);
     let weight = 9.81 * masses.norm();
     let stop = Stop { max_iterations: 100, ..Stop::absolute(1e-2 * weight) };

@@ -32,7 +32,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use coarsen::elastic::{Curvature, Potential, Total, Touching};
+use coarsen::elastic::{ContactHessian, Curvature, Potential, Total};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
@@ -45,7 +45,7 @@ use coarsen_distributed_solvers::{
     touching_rows,
 };
 use examples_run::Failure;
-use examples_run::arguments::Place;
+use examples_run::arguments::BackendOption;
 
 use super::inverse::{Inverse, Step, has};
 use crate::fault::SceneError;
@@ -153,7 +153,7 @@ pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
         let advice = "take --solver block-jacobi, mas or sa";
         return Err(Unsupported { what: "with this preconditioner", advice });
     }
-    if !matches!(options.method.backend, Place::Cpu) {
+    if !matches!(options.method.backend, BackendOption::Cpu) {
         let advice = "leave out --backend: each rank keeps its rows on the CPU, in f64";
         return Err(Unsupported { what: "with another backend than cpu", advice });
     }
@@ -404,7 +404,7 @@ impl<C: Communicator> RankStepper<C> {
         self.friction.add_gradient(&self.x, &mut all);
         let mut g = all[own].to_vec();
         add_contact_gradient(&self.on, &self.contact, &mut g);
-        let (mut diagonal, mut touching) = (vec![0.0; 9 * count], Touching::default());
+        let (mut diagonal, mut touching) = (vec![0.0; 9 * count], ContactHessian::default());
         for (obstacle, friction) in self.obstacles.iter_mut().zip(&mut self.frictions) {
             obstacle.add_gradient(x, &mut g);
             friction.add_gradient(x, &mut g);
@@ -433,7 +433,7 @@ impl<C: Communicator> RankStepper<C> {
         let columns = range.clone().collect();
         let diagonal = GlobalRows::new(range.start, (3, 3), (0..=count).collect(), columns, diagonal)?;
         let elastic = GlobalRows::of(&h, range)?;
-        let mut touching = Touching::default();
+        let mut touching = ContactHessian::default();
         self.friction.add_contacts(&self.x, Curvature::Projected, &mut touching);
         let sliding = touching_rows(&self.on, &touching)?;
         let pressed = contact_rows(&self.on, &self.contact)?;

@@ -1,4 +1,4 @@
-//! Steps with linear systems solved on a device: those of the CPU, with few waits.
+//! Steps with linear systems solved on a device: those of the CPU, with few synchronisations.
 
 use coarsen::backend::Backend;
 use examples_run::device::opencl;
@@ -45,10 +45,13 @@ fn a_device_takes_the_steps_of_the_cpu() {
         assert!(found.iter().all(|row| row.penetrations == 0), "{scene}");
         check_balance(&found, 1e-3);
         for row in &found[1..] {
-            assert!(row.waits > 0 && row.waits < 10 * row.steps as u64, "{scene}: {row}");
+            assert!(
+                row.synchronisations > 0 && row.synchronisations < 10 * row.steps as u64,
+                "{scene}: {row}"
+            );
             assert_eq!(row.inner, 64 * row.outer);
         }
-        assert!(expected.iter().all(|row| row.waits == 0) && on.transfers().waits > 0);
+        assert!(expected.iter().all(|row| row.synchronisations == 0) && on.transfers().synchronisations > 0);
         assert_eq!(scene == "drop-horizontal", found[3].contacts > 0, "{scene}");
     }
 }

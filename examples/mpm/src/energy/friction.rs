@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | s | `slip` | P (v − w) with P = I − n nᵀ: how fast a node slides on the collider, whose velocity is w |
 //! | J | `Grip::most` | μ times the normal impulse |
-//! | ε | [`STICK`](coarsen::contact::friction::STICK) | the speed below which friction is softer than Coulomb's |
+//! | ε | [`STICKING_SPEED`](coarsen::contact::friction::STICKING_SPEED) | the speed below which friction is softer than Coulomb's |
 //!
 //! > D = Σ J φ(‖s‖),  φ' = 1 for ‖s‖ ≥ ε, else 2 ‖s‖/ε − ‖s‖²/ε²,  ∂D/∂v = J φ' s/‖s‖,
 //! > ∂²D/∂v² = J (φ'' ŝ ŝᵀ + φ'/‖s‖ (P − ŝ ŝᵀ)),  ŝ = s/‖s‖
@@ -20,7 +20,7 @@
 //! D is convex. The law is that of [`coarsen::contact::friction`], for velocities in place of slips. *Reference* Li et al. 2020,
 //! "Incremental potential contact", ACM TOG 39(4), §5.
 
-use coarsen::contact::friction::{STICK, across, friction_terms, majoriser, stiffness};
+use coarsen::contact::friction::{STICKING_SPEED, across, friction_terms, majoriser, stiffness};
 use coarsen::mesh::vector::sub;
 
 use crate::constraints::{Constraints, Grip};
@@ -30,7 +30,7 @@ use super::{Given, Increment};
 
 /// φ, φ'/‖s‖ and φ'' at a speed.
 fn law(speed: f64) -> [f64; 3] {
-    friction_terms(speed, STICK)
+    friction_terms(speed, STICKING_SPEED)
 }
 
 impl Grip {
@@ -43,9 +43,9 @@ impl Grip {
     fn stiffness(&self, v: [f64; 3], project: bool) -> Matrix {
         let (slip, speed) = self.slip(v);
         if !project {
-            return stiffness(slip, speed, self.normal, self.most, STICK);
+            return stiffness(slip, speed, self.normal, self.most, STICKING_SPEED);
         }
-        majoriser(speed, self.normal, self.most, STICK) // (2)
+        majoriser(speed, self.normal, self.most, STICKING_SPEED) // (2)
     }
 }
 

@@ -19,7 +19,7 @@ use coarsen::parallel;
 use coarsen::sparse::{Bsr, OwnedSystem, Pattern, SparseError, SystemAt};
 use coarsen_core::simd;
 
-use crate::constraints::{Constraints, Hold};
+use crate::constraints::{Constraints, NodeConstraint};
 use crate::grid::{Grid, NONE, Nodes, each_block};
 use crate::particles::{IDENTITY, Matrix, mul, mul_transposed};
 use crate::weights::{NODES, corner};
@@ -358,8 +358,8 @@ impl Hessian {
 
 /// Projects a row onto the free directions of its node and of its neighbours.
 fn constrain(constraints: &Constraints, row: usize, columns: &[u32], diagonal: usize, values: &mut [f64]) {
-    let free = |slot: usize| match &constraints.holds[constraints.free[slot] as usize] {
-        Hold::Slip { free, .. } => Some(*free),
+    let free = |slot: usize| match &constraints.by_node[constraints.free[slot] as usize] {
+        NodeConstraint::Slip { free, .. } => Some(*free),
         _ => None,
     };
     let own = free(row);

@@ -13,7 +13,7 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | z | `z` | unknowns: Δv of the free nodes, three numbers for each |
-//! | S | [`Hold::Slip`](crate::constraints::Hold) | projection onto the free directions of a node: Δv = S z + a given part |
+//! | S | [`NodeConstraint::Slip`](crate::constraints::NodeConstraint) | projection onto the free directions of a node: Δv = S z + a given part |
 //! | P | `stress` | first Piola-Kirchhoff stress |
 //!
 //! Positions of nodes are moved only in thought: after the step the grid is as before. The unknowns are
@@ -34,7 +34,7 @@ use coarsen::sparse::SparseError;
 use coarsen::{Objective, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 
-use crate::constraints::{Constraints, Hold};
+use crate::constraints::{Constraints, NodeConstraint};
 use crate::fault::StepError;
 use crate::grid::{Add, Grid, NONE, Nodes, TILE, Tile, Tiles, fold_blocks, gradient, load, spread};
 use crate::particles::{Body, IDENTITY, Matrix, Particle, apply, mul, mul_transposed};
@@ -68,13 +68,13 @@ impl Given<'_> {
         for (node, v) in velocities.iter_mut().enumerate() {
             let before = nodes.velocities[node];
             let slot = constraints.slot[node] as usize;
-            *v = match &constraints.holds[node] {
-                Hold::Free => std::array::from_fn(|k| before[k] + z[3 * slot + k]),
-                Hold::Slip { free, given } => {
+            *v = match &constraints.by_node[node] {
+                NodeConstraint::Free => std::array::from_fn(|k| before[k] + z[3 * slot + k]),
+                NodeConstraint::Slip { free, given } => {
                     let along = apply(free, [z[3 * slot], z[3 * slot + 1], z[3 * slot + 2]]);
                     std::array::from_fn(|k| before[k] + along[k] + given[k])
                 }
-                Hold::Fixed(v) => *v,
+                NodeConstraint::Fixed(v) => *v,
             };
         }
     }
@@ -168,7 +168,7 @@ impl<'a> Increment<'a> {
     pub fn restraints(&self) -> Vec<(u32, Restraint)> {
         let constraints = self.given.constraints;
         let restraint = |(slot, &node): (usize, &u32)| {
-            let Hold::Slip { free, .. } = &constraints.holds[node as usize] else { return None };
+            let NodeConstraint::Slip { free, .. } = &constraints.by_node[node as usize] else { return None };
             let held: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] - free[i][j]));
             let trace = held[0][0] + held[1][1] + held[2][2];
             let most = (1..3).fold(0, |m, k| if held[k][k] > held[m][m] { k } else { m });
@@ -254,13 +254,13 @@ impl<'a> Increment<'a> {
         let residual = self.residual();
         let Given { nodes, constraints, .. } = self.given;
         let mut work = 0.0;
-        for (node, hold) in constraints.holds.iter().enumerate() {
-            let held: Matrix = match hold {
-                Hold::Free => continue,
-                Hold::Slip { free, .. } => {
+        for (node, constraint) in constraints.by_node.iter().enumerate() {
+            let held: Matrix = match constraint {
+                NodeConstraint::Free => continue,
+                NodeConstraint::Slip { free, .. } => {
                     std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] - free[i][j]))
                 }
-                Hold::Fixed(_) => IDENTITY,
+                NodeConstraint::Fixed(_) => IDENTITY,
             };
             let (v, before) = (self.velocities[node], nodes.velocities[node]);
             let force = apply(&held, residual[node]);
@@ -344,8 +344,8 @@ impl Objective<Vec<f64>> for Increment<'_> {
         let constraints = self.given.constraints;
         for (&node, g) in constraints.free.iter().zip(g.as_chunks_mut::<3>().0) {
             let r = residual[node as usize];
-            *g = match &constraints.holds[node as usize] {
-                Hold::Slip { free, .. } => apply(free, r),
+            *g = match &constraints.by_node[node as usize] {
+                NodeConstraint::Slip { free, .. } => apply(free, r),
                 _ => r,
             };
         }
@@ -387,8 +387,8 @@ fn falls(given: &Given<'_>) -> Vec<bool> {
         });
     }
     let mut held = vec![false; nodes.len()];
-    for (node, hold) in (0..).zip(&constraints.holds) {
-        held[sets.root(node) as usize] |= !matches!(hold, Hold::Free);
+    for (node, constraint) in (0..).zip(&constraints.by_node) {
+        held[sets.root(node) as usize] |= !matches!(constraint, NodeConstraint::Free);
     }
     (0..nodes.len() as u32).map(|node| !held[sets.root(node) as usize]).collect()
 }
@@ -406,7 +406,7 @@ impl Increment<'_> {
         if gravity == [0.0; 3] {
             return z;
         }
-        let all = constraints.holds.iter().all(|hold| matches!(hold, Hold::Free));
+        let all = constraints.by_node.iter().all(|constraint| matches!(constraint, NodeConstraint::Free));
         let falls = if all { Vec::new() } else { falls(&self.given) };
         for (&node, z) in constraints.free.iter().zip(z.as_chunks_mut::<3>().0) {
             if all || falls[node as usize] {

@@ -1,6 +1,6 @@
 //! The energies of contact of a scene: penalties, which nodes enter, or barriers, which nothing crosses.
 
-use coarsen::elastic::{Barrier, Law, Plus};
+use coarsen::elastic::{Barrier, ContactPotential, Plus};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{
@@ -25,7 +25,7 @@ const THICKEST: f64 = 0.1;
 const TOUCH: f64 = 1e-9;
 
 /// All that contact depends on.
-pub(super) struct Touching<'a> {
+pub(super) struct ContactInputs<'a> {
     pub(super) setting: &'a Setting,
     pub(super) meshes: &'a [Mesh],
     /// The positions and tetrahedra of all bodies.
@@ -38,7 +38,7 @@ pub(super) struct Touching<'a> {
     pub(super) wanted: bool,
 }
 
-impl Touching<'_> {
+impl ContactInputs<'_> {
     /// The energies of contact, and why there is none of the body with itself, where the scene does not ask for it and the mesh
     /// is not fit.
     ///
@@ -95,7 +95,7 @@ impl Touching<'_> {
         let (n, at) = (whole.positions.len(), &whole.positions);
         let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
-        let law = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
+        let potential = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
         let triangles = self.triangles();
         let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
         let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(sides).collect();
@@ -113,14 +113,15 @@ impl Touching<'_> {
             }
             // An edge between nodes outside of a plane is outside.
             let list = if solid.radius().is_some() { &edges[..] } else { &[] };
-            let make = || Obstacle::with_law(n, solid.grown(0.0)?, law)?.edges(list, at.as_flattened());
+            let make =
+                || Obstacle::with_potential(n, solid.grown(0.0)?, potential)?.edges(list, at.as_flattened());
             let friction = make().and_then(|rough| self.friction(rough));
             let obstacle = make().map_err(fault)?;
             if let Some([node, _]) = obstacle.inside(at.as_flattened()) {
                 let (body, node) = self.body(node as usize);
                 return Err(SceneError::Dips { body, node, obstacle: index });
             }
-            parts.push(Part::Fence(obstacle));
+            parts.push(Part::BarrierObstacle(obstacle));
             parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
         }
         if self.wanted {
@@ -148,7 +149,7 @@ impl Touching<'_> {
     }
 
     /// Friction with an obstacle.
-    fn friction<L: Law + Sync>(
+    fn friction<L: ContactPotential + Sync>(
         &self,
         obstacle: Obstacle<Box<dyn coarsen_contact::Shape>, L>,
     ) -> Result<Friction<Box<dyn coarsen_contact::Shape>, L>, ContactError> {

@@ -11,15 +11,15 @@ use examples_scene::Attachment;
 use examples_scene::closed::open_edge;
 use examples_scene::shape::unit;
 
-use super::contact::Touching;
+use super::contact::ContactInputs;
 use super::error::SceneError;
 use super::{Body, Setting};
 use crate::bodies::Bodies;
-use crate::holds::Hold;
 use crate::material::{Material, THICKNESS, masses};
 use crate::meshes::MeshChoice;
 use crate::options::Method;
 use crate::part::Part;
+use crate::timed_attachments::TimedAttachment;
 
 /// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
 const PIN: f64 = 100.0;
@@ -43,7 +43,7 @@ pub(crate) struct World {
     /// The bodies.
     pub(crate) shapes: Vec<Shape>,
     /// The attachments.
-    pub(crate) holds: Vec<Hold>,
+    pub(crate) timed_attachments: Vec<TimedAttachment>,
     /// All energies except gravity.
     pub(crate) forces: Total<Part>,
     /// Why the body has no contact with itself, where it could need it.
@@ -124,7 +124,8 @@ impl World {
             Part::Pins(Attachments::new(n)?),
         ];
         let [wanted, _] = setting.touches();
-        let touching = Touching { setting, meshes, whole: &whole, shapes: &shapes, stiffest, method, wanted };
+        let touching =
+            ContactInputs { setting, meshes, whole: &whole, shapes: &shapes, stiffest, method, wanted };
         let (contacts, apart) = touching.parts()?;
         parts.extend(contacts);
         let hold = |(index, attachment): (usize, &Attachment)| {
@@ -134,16 +135,16 @@ impl World {
             let stiffness = PIN * body.moduli.young * size;
             hold(index, attachment, &shapes[attachment.body], stiffness, &whole.positions)
         };
-        let holds: Vec<Hold> =
+        let timed_attachments: Vec<TimedAttachment> =
             setting.scene.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
-        check_holds(&holds, setting, &shapes)?;
+        check_attachments(&timed_attachments, setting, &shapes)?;
         let (forces, gravity) = (Total::new(parts)?, setting.scene.gravity);
         Ok(Self {
             positions: whole.positions,
             velocities,
             masses: weights,
             shapes,
-            holds,
+            timed_attachments,
             forces,
             apart,
             gravity,
@@ -207,7 +208,7 @@ fn hold(
     shape: &Shape,
     stiffness: f64,
     positions: &[[f64; 3]],
-) -> Result<Hold, SceneError> {
+) -> Result<TimedAttachment, SceneError> {
     let Range { start, end } = shape.nodes;
     let own = &positions[start..end];
     let nodes = attachment.nodes.nodes(own, own, &[]);
@@ -221,7 +222,7 @@ fn hold(
         let most = turn.axis.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
         (turn.through, unit(turn.axis.map(|a| a / most)), turn.rate * PI / 180.0)
     });
-    Ok(Hold {
+    Ok(TimedAttachment {
         stiffness: attachment.stiffness.unwrap_or(stiffness / nodes.len() as f64),
         nodes: nodes.into_iter().map(|i| start as u32 + i).collect(),
         frames: attachment.from.max(1)..attachment.until.unwrap_or(usize::MAX),
@@ -231,9 +232,13 @@ fn hold(
 }
 
 /// Checks that no node is in two attachments at a time: the second would replace the pin of the first.
-fn check_holds(holds: &[Hold], setting: &Setting, shapes: &[Shape]) -> Result<(), SceneError> {
-    for (second, hold) in holds.iter().enumerate() {
-        for (first, other) in holds[..second].iter().enumerate() {
+fn check_attachments(
+    timed_attachments: &[TimedAttachment],
+    setting: &Setting,
+    shapes: &[Shape],
+) -> Result<(), SceneError> {
+    for (second, hold) in timed_attachments.iter().enumerate() {
+        for (first, other) in timed_attachments[..second].iter().enumerate() {
             let frame = hold.frames.start.max(other.frames.start);
             let body = setting.scene.attachment[second].body;
             if frame >= hold.frames.end.min(other.frames.end) || setting.scene.attachment[first].body != body

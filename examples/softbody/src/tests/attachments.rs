@@ -46,7 +46,7 @@ fn work_does_not_depend_on_checkpoints() {
 
 /// Attachments that would do nothing, or undo each other.
 #[test]
-fn attachments_without_an_effect_are_refused() {
+fn attachments_that_do_nothing_are_refused() {
     let folder = Folder::new("attachment-faults");
     let run = |attachments: &str| {
         let scene = folder.write("scene.toml", &format!("{BODY}{attachments}"));

@@ -47,7 +47,7 @@ fn other_elements_are_refused() {
 
 /// `--backend auto` may choose another place than in the run before.
 #[test]
-fn the_chosen_place_belongs_to_the_run() {
+fn a_run_continues_only_on_its_backend() {
     let folder = Folder::new("place");
     let options = folder.options(&["--mesh", "bar:1", "--backend", "auto"]);
     let setting = Setting::of(&options).unwrap();

@@ -32,7 +32,7 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
 }
 
 impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
-    /// Returns the smoother in the order of `sets`, or in that of the place. `None` if sweeps over whole rows are
+    /// Returns the smoother in the order of `sets`, or in that of the backend. `None` if sweeps over whole rows are
     /// better: for blocks without a kernel, and for orders with many couplings between chunks that are stored
     /// twice.
     ///

@@ -18,13 +18,13 @@ use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
 
-use crate::arguments::place::{check_files, outputs};
+use crate::arguments::files::{check_files, outputs};
 use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve};
 use crate::console::{complain, report};
 use crate::decision::decide::used;
 use crate::error::Failure;
 use crate::report::json::write_json;
-use crate::run::follower::Follower;
+use crate::run::sequence_solver::SequenceSolver;
 use crate::words::options as options_of;
 use table::{Row, Table};
 
@@ -72,10 +72,10 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
     };
     let stop = Stop { max_iterations: options.given.max_iterations, ..Stop::relative(options.given.tol) };
     let mut cg = Cg::new(stop);
-    let mut follower = Follower::new(options, &sequence)?;
+    let mut sequence_solver = SequenceSolver::new(options, &sequence)?;
     let (mut rows, mut assembly_seconds) = (Vec::with_capacity(steps), 0.0);
     loop {
-        let solved = follower.solve(&mut cg, &b)?;
+        let solved = sequence_solver.solve(&mut cg, &b)?;
         rows.push(Row {
             step: sequence.step(),
             pairs: sequence.pairs(),
@@ -97,9 +97,9 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             break;
         }
         assembly_seconds = begun.elapsed().as_secs_f64();
-        follower.set(&sequence)?;
+        sequence_solver.set(&sequence)?;
     }
-    Ok(Table::new(options, threads, &sequence, &follower, rows))
+    Ok(Table::new(options, threads, &sequence, &sequence_solver, rows))
 }
 
 /// Rejects options that a sequence would ignore.
@@ -125,5 +125,5 @@ fn check(options: &Solve) -> Result<(), Failure> {
     if let Some((_, option)) = ignored.into_iter().find(|(given, _)| *given) {
         return Err(Failure::Sequence { option });
     }
-    used(given, &[Follower::taken(options.precond)], options.precond == Precond::Auto)
+    used(given, &[SequenceSolver::taken(options.precond)], options.precond == Precond::Auto)
 }

@@ -38,7 +38,7 @@ pub(super) fn write(file: &Path, table: &Table) -> Result<(), Failure> {
 fn draw(file: &Path, table: &Table) -> Drawn {
     let canvas = SVGBackend::new(file, SIZE).into_drawing_area();
     canvas.fill(&WHITE)?;
-    let title = format!("{} with {}, policy {}", table.source, name(table.precond), name(table.follow));
+    let title = format!("{} with {}, policy {}", table.source, name(table.precond), name(table.update));
     let canvas = canvas.titled(&title, ("sans-serif", 18).into_font().color(&INK))?;
     let [above, below] = &canvas.split_evenly((2, 1))[..] else { return Ok(()) };
     iterations(above, &table.rows)?;

@@ -5,11 +5,11 @@ use std::fmt;
 use coarsen::problems::Sequence;
 use serde::Serialize;
 
-use crate::arguments::{Follow, Precond, Solve, name};
+use crate::arguments::{Precond, Solve, UpdatePolicy, name};
 use crate::console::count;
 use crate::report::json::Versions;
 
-use crate::run::follower::Follower;
+use crate::run::sequence_solver::SequenceSolver;
 
 /// The results of one step.
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ pub(crate) struct Table {
     pub(crate) precond: Precond,
     /// The reason for the preconditioner that `auto` chose.
     because: &'static str,
-    pub(crate) follow: Follow,
+    pub(crate) update: UpdatePolicy,
     threads: usize,
     tolerance: f64,
     pub(crate) rows: Vec<Row>,
@@ -62,15 +62,15 @@ impl Table {
         options: &Solve,
         threads: usize,
         sequence: &Sequence,
-        follower: &Follower,
+        sequence_solver: &SequenceSolver,
         rows: Vec<Row>,
     ) -> Self {
         Self {
             source: sequence.name().to_owned(),
             n: sequence.elastic().shape().0,
-            precond: follower.precond(),
-            because: follower.because(),
-            follow: options.follow,
+            precond: sequence_solver.precond(),
+            because: sequence_solver.because(),
+            update: options.update,
             threads,
             tolerance: options.given.tol,
             rows,
@@ -92,11 +92,11 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { source, n, threads, tolerance, because, .. } = self;
-        let (precond, follow) = (name(self.precond), name(self.follow));
+        let (precond, update) = (name(self.precond), name(self.update));
         let [unknowns, steps, threads] = [(*n, "unknown"), (self.rows.len(), "step"), (*threads, "thread")]
             .map(|(n, what)| count(n, what));
         writeln!(f, "{source}: {unknowns}, {steps}, to {tolerance:.0e}")?;
-        writeln!(f, "cg with {precond}{because}, policy {follow}, on {threads}\n")?;
+        writeln!(f, "cg with {precond}{because}, policy {update}, on {threads}\n")?;
         writeln!(
             f,
             "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, Curvature, Energy, Potential, Touching};
+use coarsen_elastic::{BodyError, ContactHessian, Curvature, Energy, Potential};
 use coarsen_sparse::Pattern;
 
 use super::{ClothContact, LONGEST};
@@ -27,13 +27,13 @@ impl<S: Search> Potential for ClothContact<S> {
     }
 
     fn energy(&mut self, x: &[f64]) -> Energy {
-        if !(self.look(x) && self.knows_all()) {
+        if !(self.find_at(x) && self.knows_all()) {
             return Energy { value: f64::NAN, magnitude: f64::NAN };
         }
         // The search need not be shared by threads.
-        let (at, found, law, thickness) = (&self.at, &self.found, self.resistance, self.thickness);
+        let (at, found, potential, thickness) = (&self.at, &self.found, self.resistance, self.thickness);
         let energy = |touch: &Touch| {
-            let [value, slope, _] = law.at(touch.distance, thickness);
+            let [value, slope, _] = potential.at(touch.distance, thickness);
             let points = touch.pair.nodes().map(|node| at[node as usize]);
             let terms = points.iter().zip(touch.weights).map(|(x, w)| w.abs() * size(*x)).sum::<f64>();
             touch.share * Energy { value, magnitude: slope.abs() * terms } // (1)
@@ -45,7 +45,7 @@ impl<S: Search> Potential for ClothContact<S> {
 
     fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
         self.check("add_gradient", g);
-        if !self.look(x) {
+        if !self.find_at(x) {
             return g.fill(f64::NAN);
         }
         for touch in &self.found {
@@ -59,8 +59,8 @@ impl<S: Search> Potential for ClothContact<S> {
     fn add_hessian(&mut self, _: &[f64], _: Curvature, _: &mut [f64]) {}
 
     /// Adds the same contacts for each kind of curvature, unless [`turning`](ClothContact::turning) is chosen.
-    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut Touching) {
-        if !self.look(x) {
+    fn add_contacts(&mut self, x: &[f64], curvature: Curvature, contacts: &mut ContactHessian) {
+        if !self.find_at(x) {
             return;
         }
         let exact = self.turns && curvature == Curvature::Exact;
@@ -69,7 +69,7 @@ impl<S: Search> Potential for ClothContact<S> {
                 // Also for parallel edges, whose m = 0: φ ∇²m is not 0.
                 let points = touch.pair.nodes().map(|node| self.at[node as usize]);
                 let slots = self.slots(touch).map(|slot| slot.map(|slot| slot as u32));
-                contacts.push_blocks(slots, &hessian(touch, &points, self.law(touch)));
+                contacts.push_blocks(slots, &hessian(touch, &points, self.potential(touch)));
                 continue;
             }
             if touch.share == 0.0 {
@@ -93,8 +93,8 @@ impl<S: Search> Potential for ClothContact<S> {
             self.fault = Some(error);
             return f64::NAN;
         }
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
-        match self.sweep(&by, LONGEST) {
+        let dx: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(|node| self.moved(node, d)).collect();
+        match self.sweep(&dx, LONGEST) {
             Ok((blocking, last)) => {
                 self.blocking = blocking;
                 blocking.map_or(last, |(t, _)| t)

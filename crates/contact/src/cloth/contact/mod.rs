@@ -6,7 +6,7 @@
 //! | d, n, w | [`Touch`] | the distance of a pair, its direction, and the weights of the nearest points |
 //! | m | `share` | 1; for two edges that are nearly parallel down to 0 |
 //! | k | `stiffness` | stiffness of the barrier, N/m |
-//! | ξ | [`FLOOR`] δ | the distance that is kept |
+//! | ξ | [`MIN_DISTANCE`] δ | the distance that is kept |
 //! | φ | [`Barrier`] | −k (δ − d)² ln((d − ξ)/(δ − ξ)) for ξ < d < δ |
 //!
 //! > E = Σ m φ(d),  ∂E/∂x_a = m φ' w_a n + φ ∂m/∂x_a,  H_ab = m φ'' w_a w_b n nᵀ    (1)
@@ -33,12 +33,12 @@ use coarsen_sparse::Pattern;
 use self::impacts::Timed;
 use self::resistance::Resistance;
 use super::distance::gap;
-use super::tube::SweptBounds;
+use super::swept_bounds::SweptBounds;
 use crate::error::positive;
-use crate::{Broad, ContactError, Crossing, Crossings, Pair, Search, Topology, Touch};
+use crate::{BroadPhase, ContactError, Crossing, Crossings, Pair, Search, Topology, Touch};
 
 /// The distance that steps keep, in units of the thickness.
-const FLOOR: f64 = 0.1;
+const MIN_DISTANCE: f64 = 0.1;
 
 /// Pairs are kept at their distance at the start, but between these, in units of the thickness: those that are nearer
 /// are pushed apart, so that they have room.
@@ -75,9 +75,9 @@ const LONGEST: f64 = 16.0;
 /// names the pair that bounded the last step.
 ///
 /// *Cost* of a detection: two hashes and a query per vertex and edge, if a node has moved by more than half a
-/// thickness against the others since the last search, or from the way that it searched; if steps are announced
+/// thickness against the others since the last search, or from the displacement that it searched; if steps are announced
 /// ([`start_step`](Self::start_step)) and few nodes have, hashes and queries for these and what is near; else a
-/// distance per candidate. A bound on a step searches along its way, so that a line search needs no other search.
+/// distance per candidate. A bound on a step searches along its displacement, so that a line search needs no other search.
 /// Detection runs in parallel, and its result is bitwise the same for any number of threads. *Errors*: if positions
 /// are not finite, energy and gradient are NaN, and [`take_fault`](Self::take_fault) returns the reason.
 ///
@@ -97,7 +97,7 @@ const LONGEST: f64 = 16.0;
 /// assert!(step < 0.07 && step > 0.06);
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
-pub struct ClothContact<S = Broad> {
+pub struct ClothContact<S = BroadPhase> {
     thickness: f64,
     resistance: Resistance,
     stiffness: f64,
@@ -108,7 +108,7 @@ pub struct ClothContact<S = Broad> {
     search: S,
     /// The pairs that may be near for positions in the tube of the last search.
     candidates: Vec<Pair>,
-    tube: SweptBounds,
+    bounds: SweptBounds,
     /// The list of a search that has not ended, so that a search that fails leaves the state as it was.
     next: Vec<Pair>,
     /// The positions of all nodes at the last search; empty before the first.
@@ -141,7 +141,7 @@ impl ClothContact {
         thickness: f64,
         stiffness: f64,
     ) -> Result<Self, ContactError> {
-        Self::with(Broad::default(), triangles, held, positions, thickness, stiffness)
+        Self::with(BroadPhase::default(), triangles, held, positions, thickness, stiffness)
     }
 }
 
@@ -162,7 +162,7 @@ impl<S: Search> ClothContact<S> {
         let stiffness = positive("the stiffness of contact", stiffness)?;
         let nodes = Nodes::new(held, positions)?;
         let pattern = Arc::new(Pattern::diagonal(nodes.free())?);
-        let reach = (1.0 - FLOOR) * thickness;
+        let reach = (1.0 - MIN_DISTANCE) * thickness;
         let parts = Topology::new(triangles, held, positions)?;
         let rest = positions.to_vec();
         let mut contact = Self {
@@ -175,7 +175,7 @@ impl<S: Search> ClothContact<S> {
             rest,
             search,
             candidates: Vec::new(),
-            tube: SweptBounds::default(),
+            bounds: SweptBounds::default(),
             next: Vec::new(),
             at: Vec::new(),
             start: Vec::new(),
@@ -188,12 +188,12 @@ impl<S: Search> ClothContact<S> {
         };
         contact.approach_at(positions.to_vec())?;
         contact.list()?;
-        let floor = FLOOR * thickness;
+        let min_distance = MIN_DISTANCE * thickness;
         // Where an end is nearer than that, the pair is one of those below.
         let far = |Crossing { edge, triangle: face }: &Crossing| {
             edge.iter().all(|&vertex| {
                 let pair = Pair::VertexFace { vertex, face: *face };
-                gap(&pair, &pair.nodes().map(|v| positions[v as usize])).distance > floor
+                gap(&pair, &pair.nodes().map(|v| positions[v as usize])).distance > min_distance
             })
         };
         let crossings = Crossings::new(triangles.to_vec(), held.to_vec()).find(positions);
@@ -201,10 +201,11 @@ impl<S: Search> ClothContact<S> {
             return Err(ContactError::Intersects(crossing));
         }
         // A pair that touches has no direction and is not among the touches.
-        let close = |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= floor;
+        let close =
+            |pair: &Pair| gap(pair, &pair.nodes().map(|v| positions[v as usize])).distance <= min_distance;
         let first = contact.search.first(&contact.candidates, 1.0, &|pair, _| close(pair).then_some(0.0))?;
         match first {
-            Some((_, pair)) => Err(ContactError::Close { pair, floor }),
+            Some((_, pair)) => Err(ContactError::Close { pair, min_distance }),
             None => Ok(contact),
         }
     }
@@ -250,12 +251,12 @@ impl<S: Search> ClothContact<S> {
     pub fn carry(&mut self, x: &[f64], d: &[f64], positions: &[[f64; 3]]) -> Result<(), ContactError> {
         self.check("carry", d);
         self.approach(x)?;
-        let by = |node: u32| match self.nodes.slot(node) {
+        let dx = |node: u32| match self.nodes.slot(node) {
             Some(_) => self.moved(node, d),
             None => sub(positions[node as usize], self.at[node as usize]),
         };
-        let by: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(by).collect();
-        if let Some((time, pair)) = self.sweep(&by, 1.0)?.0 {
+        let dx: Vec<[f64; 3]> = (0..self.nodes.count() as u32).map(dx).collect();
+        if let Some((time, pair)) = self.sweep(&dx, 1.0)?.0 {
             return Err(ContactError::Crossed { pair, time });
         }
         self.nodes.hold(positions);
@@ -282,7 +283,7 @@ impl<S: Search> ClothContact<S> {
     }
 
     /// Whether pairs can be detected at x; if not, the error is kept.
-    fn look(&mut self, x: &[f64]) -> bool {
+    fn find_at(&mut self, x: &[f64]) -> bool {
         self.detect(x).map(drop).map_err(|error| self.fault = Some(error)).is_ok()
     }
 
@@ -320,11 +321,11 @@ impl<S: Search> ClothContact<S> {
         if let Some(node) = parallel::position(&at, |x| x.iter().any(|x| !x.is_finite())) {
             return Err(ContactError::Position { node });
         }
-        if !self.tube.holds(&at) {
+        if !self.bounds.holds(&at) {
             let still = vec![[0.0; 3]; at.len()];
             match self.start.is_empty() {
                 true => self.search_along(&at, &still, SLACK)?,
-                false => self.follow(&at, &still, SLACK)?,
+                false => self.search_for(&at, &still, SLACK)?,
             }
         }
         self.at = at;
@@ -358,18 +359,18 @@ impl<S: Search> ClothContact<S> {
     }
 
     /// φ, φ' and φ'' of a pair; for a barrier φ is infinite at the distance that is kept, and below.
-    fn law(&self, touch: &Touch) -> [f64; 3] {
+    fn potential(&self, touch: &Touch) -> [f64; 3] {
         self.resistance.at(touch.distance, self.thickness)
     }
 
     /// The force in N that presses the parts of a pair of the last detection apart: m |φ'|.
     pub(super) fn force(&self, touch: &Touch) -> f64 {
-        touch.share * self.law(touch)[1].abs()
+        touch.share * self.potential(touch)[1].abs()
     }
 
     /// ∂E/∂x of the four nodes of a pair of the last detection, in N.
     pub fn slopes(&self, touch: &Touch) -> [[f64; 3]; 4] {
-        let [value, slope, _] = self.law(touch);
+        let [value, slope, _] = self.potential(touch);
         let turning = touch.share_gradient(&touch.pair.nodes().map(|node| self.at[node as usize]));
         std::array::from_fn(|a| {
             std::array::from_fn(|c| {
@@ -382,7 +383,7 @@ impl<S: Search> ClothContact<S> {
 
     /// m φ'' of a pair of the last detection in N/m: H_ab is this number times w_a w_b n nᵀ.
     pub fn resistance(&self, touch: &Touch) -> f64 {
-        self.law(touch)[2] * touch.share
+        self.potential(touch)[2] * touch.share
     }
 
     /// The numbers of the four nodes of a pair among the free nodes; `None` for held nodes.

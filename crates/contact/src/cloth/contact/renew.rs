@@ -6,7 +6,7 @@ use super::ClothContact;
 use crate::cloth::advance::approaches;
 use crate::cloth::apart::apart;
 use crate::cloth::distance::gap;
-use crate::cloth::tube::{SweptBounds, mean};
+use crate::cloth::swept_bounds::{SweptBounds, mean};
 use crate::shape::norm;
 use crate::{ContactError, Pair, Search};
 
@@ -17,10 +17,10 @@ const MANY: f64 = 0.2;
 const FEW: f64 = 0.02;
 
 /// A search for all pairs serves for so many steps that a node goes this far on average, beside the mean of all, in
-/// units of the thickness: about half of an edge, so that boxes of ways are not much larger than those of parts.
+/// units of the thickness: about half of an edge, so that boxes of displacements are not much larger than those of parts.
 const REACH: f64 = 2.0;
 
-/// The longest way of a node in such steps, in units of the thickness. Boxes of longer ways have many cells; nodes
+/// The longest displacement of a node in such steps, in units of the thickness. Boxes of longer displacements have many cells; nodes
 /// that are faster leave the tube before the others, and are followed.
 const LONGEST: f64 = 4.0 * REACH;
 
@@ -28,7 +28,7 @@ const LONGEST: f64 = 4.0 * REACH;
 const STEPS: f64 = 16.0;
 
 impl<S: Search> ClothContact<S> {
-    /// Announces that a step begins at x, after which others of about the same way follow: a search then serves for
+    /// Announces that a step begins at x, after which others of about the same displacement follow: a search then serves for
     /// several steps, if these are short. Results do not depend on it, also if x is not finite. *Panics* on a wrong
     /// length.
     pub fn start_step(&mut self, x: &[f64]) {
@@ -37,39 +37,39 @@ impl<S: Search> ClothContact<S> {
         self.start.extend((0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)));
     }
 
-    /// Makes the candidates those for a way of all nodes: searches for the pairs of the nodes that leave the tube, if
+    /// Makes the candidates those for a displacement of all nodes: searches for the pairs of the nodes that leave the tube, if
     /// these are few, and else for all pairs.
-    pub(super) fn follow(
+    pub(super) fn search_for(
         &mut self,
         at: &[[f64; 3]],
-        by: &[[f64; 3]],
+        dx: &[[f64; 3]],
         slack: f64,
     ) -> Result<(), ContactError> {
-        // The way of the whole step, which later steps repeat.
+        // The displacement of the whole step, which later steps repeat.
         let pace = (self.start.len() == at.len()).then(|| {
-            let all = self.start.iter().zip(at.iter().zip(by));
+            let all = self.start.iter().zip(at.iter().zip(dx));
             all.map(|(s, (x, p))| [0, 1, 2].map(|k| x[k] + p[k] - s[k])).collect::<Vec<_>>()
         });
         let steps = pace.as_ref().map_or(0.0, |pace| self.steps(pace));
         let pace = pace.filter(|_| steps > 0.0);
         let longest = LONGEST * self.thickness;
-        if let Some(leaving) = self.tube.leaving(at, by) {
-            let most = if steps >= 2.0 && self.tube.ends(&leaving) { FEW } else { MANY };
+        if let Some(leaving) = self.bounds.leaving(at, dx) {
+            let most = if steps >= 2.0 && self.bounds.ends(&leaving) { FEW } else { MANY };
             if leaving.count as f64 <= most * at.len() as f64 {
-                let tube = self.tube.following(&leaving, at, by, pace.as_deref(), longest);
-                return self.search_in(tube, Some(&leaving.nodes));
+                let bounds = self.bounds.following(&leaving, at, dx, pace.as_deref(), longest);
+                return self.search_in(bounds, Some(&leaving.nodes));
             }
         }
         match pace {
             Some(pace) if steps >= 2.0 => {
-                let tube = SweptBounds::ahead(at, by, &pace, slack * self.thickness, steps, longest);
-                self.search_in(tube, None)
+                let bounds = SweptBounds::ahead(at, dx, &pace, slack * self.thickness, steps, longest);
+                self.search_in(bounds, None)
             }
-            _ => self.search_along(at, by, slack),
+            _ => self.search_along(at, dx, slack),
         }
     }
 
-    /// The steps after which nodes have gone as far as a search reaches; 0 if the way of a step is not known, since
+    /// The steps after which nodes have gone as far as a search reaches; 0 if the displacement of a step is not known, since
     /// the start was not finite.
     fn steps(&self, pace: &[[f64; 3]]) -> f64 {
         let mean = mean(pace);
@@ -77,28 +77,28 @@ impl<S: Search> ClothContact<S> {
         if sum.is_finite() { (REACH * self.thickness * pace.len() as f64 / sum).min(STEPS) } else { 0.0 }
     }
 
-    /// Replaces the candidates by those for positions around a way of all nodes, with this slack in units of the
+    /// Replaces the candidates by those for positions around a displacement of all nodes, with this slack in units of the
     /// thickness.
     pub(super) fn search_along(
         &mut self,
         at: &[[f64; 3]],
-        by: &[[f64; 3]],
+        dx: &[[f64; 3]],
         slack: f64,
     ) -> Result<(), ContactError> {
-        self.search_in(SweptBounds::along(at, by, slack * self.thickness), None)
+        self.search_in(SweptBounds::along(at, dx, slack * self.thickness), None)
     }
 
     /// Replaces the candidates with one of the fresh nodes, or all of them, by those for positions in a tube.
-    fn search_in(&mut self, tube: SweptBounds, fresh: Option<&[bool]>) -> Result<(), ContactError> {
+    fn search_in(&mut self, bounds: SweptBounds, fresh: Option<&[bool]>) -> Result<(), ContactError> {
         // The tube does not have the motion that all nodes share, and squares of distances must be finite.
         let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
-        if let Some(index) = tube.from.iter().zip(&tube.way).position(beyond) {
+        if let Some(index) = bounds.from.iter().zip(&bounds.displacement).position(beyond) {
             return Err(ContactError::Box { index });
         }
         let delta = self.thickness;
-        let still = tube.way.iter().all(|d| *d == [0.0; 3]);
+        let still = bounds.displacement.iter().all(|d| *d == [0.0; 3]);
         // Together, so that a node is one line of memory.
-        let nodes = tube.from.iter().zip(&tube.way).zip(&tube.radii);
+        let nodes = bounds.from.iter().zip(&bounds.displacement).zip(&bounds.radii);
         let places: Vec<([f64; 3], [f64; 3], f64)> = nodes.map(|((x, d), s)| (*x, *d, *s)).collect();
         let keep = |pair: &Pair| {
             let [a, b, c, d] = pair.nodes().map(|v| &places[v as usize]);
@@ -117,7 +117,7 @@ impl<S: Search> ClothContact<S> {
             }
         };
         // Half of the distance of two parts for each.
-        let path = |node| tube.path(node, 0.5 * delta);
+        let path = |node| bounds.path(node, 0.5 * delta);
         let Self { search, parts, next, candidates, timed, .. } = self;
         match fresh {
             None => {
@@ -134,7 +134,7 @@ impl<S: Search> ClothContact<S> {
                 timed.forget(fresh);
             }
         }
-        self.tube = tube;
+        self.bounds = bounds;
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! How the energy of a pair depends on its distance.
 
-use coarsen_elastic::{Barrier, Law};
+use coarsen_elastic::{Barrier, ContactPotential};
 
-use super::FLOOR;
+use super::MIN_DISTANCE;
 
-/// The law of a pair.
+/// The potential of a pair.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Resistance {
     /// A barrier of the distance above the one that is kept.
@@ -17,7 +17,7 @@ impl Resistance {
     /// φ, φ' and φ'' at a distance, for a thickness.
     pub(super) fn at(&self, distance: f64, thickness: f64) -> [f64; 3] {
         match self {
-            Self::Barrier(barrier) => barrier.at(distance - FLOOR * thickness),
+            Self::Barrier(barrier) => barrier.at(distance - MIN_DISTANCE * thickness),
             Self::Springs(_) if distance >= thickness => [0.0; 3],
             Self::Springs(k) => {
                 let depth = thickness - distance;

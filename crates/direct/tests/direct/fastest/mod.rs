@@ -11,8 +11,8 @@ mod choice;
 mod common;
 #[path = "../dense.rs"]
 mod dense;
-#[path = "../laws.rs"]
-mod laws;
+#[path = "../invariants.rs"]
+mod invariants;
 #[path = "../real_data.rs"]
 mod real_data;
 #[path = "../singular.rs"]

@@ -72,7 +72,7 @@ fn refinement_goes_on_while_the_residual_falls() {
 /// If the weakest pivot is strong, no trial solve is made. So a matrix of tiny entries is factored, and a
 /// solution that overflows is an error of the solve.
 #[test]
-fn what_is_tiny_as_a_whole_is_not_singular() {
+fn a_matrix_of_tiny_entries_is_not_singular() {
     let tiny = 2.0_f64.powi(-1060);
     let mut factor = common::build(Method::Cholesky, &small(&[&[tiny]])).unwrap();
     let mut x = [7.0];
@@ -252,7 +252,7 @@ fn the_weakest_pivot_of_a_dense_block() {
         });
         for method in [Method::Cholesky, Method::Ldlt] {
             let factor = build(method, &a).unwrap();
-            assert!(factor.figures().products > 0, "{method:?} has dense blocks");
+            assert!(factor.stats().products > 0, "{method:?} has dense blocks");
             let (row, ratio) = factor.weakest_pivot().unwrap();
             assert!(row == low as usize || row == high as usize, "{method:?}: {row}");
             let size = if method == Method::Cholesky || row == high as usize {
@@ -266,23 +266,23 @@ fn the_weakest_pivot_of_a_dense_block() {
 }
 
 #[test]
-fn figures_count_the_factor() {
+fn stats_count_the_entries_of_the_factor() {
     // Tridiagonal matrices have no fill: n + n − 1 entries.
     let mut a = floating(400);
     a.values_mut()[0] += 1.0;
     let factor = build(Method::Auto, &a).unwrap();
-    assert_eq!(factor.figures().nnz, 799);
+    assert_eq!(factor.stats().nnz, 799);
     let (method, estimate) = Direct::default().estimate(&a).unwrap();
     assert_eq!((method, estimate.nnz), (Method::Cholesky, 799));
-    assert!(estimate.bytes >= 8 * 799 && estimate.bytes < factor.figures().bytes);
+    assert!(estimate.bytes >= 8 * 799 && estimate.bytes < factor.stats().bytes);
     // Dense: n (n + 1) / 2 entries, n³/3 operations to leading order.
     let dense: Vec<_> = (0..300_u32)
         .flat_map(|i| (0..300_u32).map(move |j| (i, j, if i == j { 300.0 } else { 0.5 })))
         .collect();
     let a = assembly::from_triplets(300, 300, &dense).unwrap();
-    let figures = build(Method::Auto, &a).unwrap().figures();
-    assert_eq!(figures.nnz, 45_150);
-    assert!((figures.flops / 9e6 - 1.0).abs() < 0.05);
+    let stats = build(Method::Auto, &a).unwrap().stats();
+    assert_eq!(stats.nnz, 45_150);
+    assert!((stats.flops / 9e6 - 1.0).abs() < 0.05);
 }
 
 /// The bytes are the sum of all arrays: L, its indices and orders, the lower triangle by columns, two copies
@@ -295,36 +295,36 @@ fn bytes_count_every_array() {
     let (below, stored) = (2 * n - 1, 3 * n - 2);
     let lower = (n + 1) + 2 * below;
     let factor = 2 * below + 2 * n + 2 * n;
-    let figures = build(Method::Cholesky, &path).unwrap().figures();
-    assert_eq!(figures.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
-    assert_eq!((figures.products, figures.flops), (0, 4.0 * 299.0 + 1.0));
+    let stats = build(Method::Cholesky, &path).unwrap().stats();
+    assert_eq!(stats.bytes, 8 * (lower + factor + 2 * stored + 4 * n));
+    assert_eq!((stats.products, stats.flops), (0, 4.0 * 299.0 + 1.0));
     // A full matrix is one front: L, the front and L D, the scales; the entries of A by columns and in the order of elimination.
     let n = 300_u32;
     let dense: Vec<_> =
         (0..n).flat_map(|i| (0..n).map(move |j| (i, j, if i == j { 300.0 } else { 0.5 }))).collect();
     let n = n as usize;
-    let figures = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().figures();
+    let stats = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().stats();
     let stored = n * (n + 1) / 2;
     let (wide, narrow) = ((n + 1) + 2 * stored + 2 + (n + 1) + stored, 3 * n + 2 + stored);
     let factor = 3 * n * n + 4 * n;
-    assert_eq!(figures.bytes, 8 * (wide + factor + 2 * n * n + 4 * n) + 4 * narrow);
-    assert!(figures.products > 0);
-    assert_eq!(figures.flops, (1..=n).map(|c| (c * c) as f64).sum());
+    assert_eq!(stats.bytes, 8 * (wide + factor + 2 * n * n + 4 * n) + 4 * narrow);
+    assert!(stats.products > 0);
+    assert_eq!(stats.flops, (1..=n).map(|c| (c * c) as f64).sum());
 }
 
 /// Each full diagonal block of a matrix is one dense block.
 #[test]
-fn figures_count_every_dense_block() {
+fn stats_count_every_dense_block() {
     for (count, size) in [(1, 300), (10, 30), (15, 20)] {
         let a = symmetric(count * size, |i, j| match (i == j, i / size == j / size) {
             (true, _) => 50.0,
             (_, true) => 0.5,
             _ => 0.0,
         });
-        let figures = build(Method::Ldlt, &a).unwrap().figures();
+        let stats = build(Method::Ldlt, &a).unwrap().stats();
         let columns = (0..count).flat_map(|_| 1..=size);
-        assert_eq!(figures.nnz, columns.clone().sum::<u32>() as usize);
-        assert_eq!(figures.flops, columns.map(|c| f64::from(c * c)).sum());
+        assert_eq!(stats.nnz, columns.clone().sum::<u32>() as usize);
+        assert_eq!(stats.flops, columns.map(|c| f64::from(c * c)).sum());
     }
 }
 
@@ -347,7 +347,7 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
 /// An eigenvalue of exactly minus the tolerance counts as 0, as do the eigenvalues of the zero matrix: A⁺
 /// stays symmetric and positive semidefinite.
 #[test]
-fn eigenvalues_at_the_tolerance_are_none() {
+fn eigenvalues_at_the_tolerance_count_as_zero() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
     for (tolerance, rank, class) in
         [(0.25, 1, PreconditionerKind::Symmetric), (0.125, 2, PreconditionerKind::Linear)]

@@ -21,11 +21,11 @@ fn grid(n: u32) -> Bsr<f64> {
 }
 
 #[test]
-fn figures_count_the_factor() {
+fn stats_count_the_entries_of_the_factor() {
     let mut path = floating(100);
     path.values_mut()[0] += 1.0;
-    let figures = build(Method::Cholesky, &path).unwrap().figures();
-    assert_eq!((figures.nnz, figures.flops, figures.products), (199, 4.0 * 99.0 + 1.0, 0));
+    let stats = build(Method::Cholesky, &path).unwrap().stats();
+    assert_eq!((stats.nnz, stats.flops, stats.products), (199, 4.0 * 99.0 + 1.0, 0));
     let full: Vec<_> =
         (0..60_u32).flat_map(|i| (0..60_u32).map(move |j| (i, j, if i == j { 60.0 } else { 0.5 }))).collect();
     let full = assembly::from_triplets(60, 60, &full).unwrap();
@@ -53,7 +53,7 @@ fn dense_rows_come_last() {
         (1..n).flat_map(|i| [(i, i, 2.0), (0, i, 0.01), (i, 0, 0.01)]).chain([(0, 0, 2.0)]).collect();
     let star = assembly::from_triplets(n as usize, n as usize, &star).unwrap();
     let mut factor = build(Method::Cholesky, &star).unwrap();
-    assert_eq!(factor.figures().nnz, 2 * n as usize - 1);
+    assert_eq!(factor.stats().nnz, 2 * n as usize - 1);
     let (b, mut x) = (vec![1.0; n as usize], vec![0.0; n as usize]);
     assert!(factor.solve(&b, &mut x).unwrap().relative_residual < 1e-14);
     let mut factor = build(Method::Lu, &star).unwrap();

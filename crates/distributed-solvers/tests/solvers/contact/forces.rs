@@ -7,7 +7,7 @@ use coarsen_distributed::{Communicator, Counted, GlobalRows, Layout, Partition, 
 use coarsen_distributed_solvers::{
     Own, RankSearch, add_contact_gradient, contact_rows, own_triangles, share_moved, touching_rows,
 };
-use coarsen_elastic::{Bending, Curvature, Fabric, Membrane, Plus, Potential, Touching};
+use coarsen_elastic::{Bending, ContactHessian, Curvature, Fabric, Membrane, Plus, Potential};
 use coarsen_sparse::Bsr;
 
 use super::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search};
@@ -38,7 +38,7 @@ fn host() -> (Vec<f64>, Vec<f64>) {
     let x = folded(N);
     let mut contact = of_one_host(&x);
     let free = &x.as_flattened()[6..];
-    let (mut g, mut touching) = (vec![0.0; free.len()], Touching::default());
+    let (mut g, mut touching) = (vec![0.0; free.len()], ContactHessian::default());
     contact.add_gradient(free, &mut g);
     contact.add_contacts(free, Curvature::Exact, &mut touching);
     let (n, mut h) = (free.len(), vec![0.0; free.len() * free.len()]);
@@ -126,7 +126,7 @@ fn sliding(ranks: usize, layout: &Layout) -> (Vec<f64>, Vec<GlobalRows<f64>>) {
         let on = Partition::new(comm, layout.clone()).unwrap();
         let own = on.layout().range(on.rank());
         friction.grip_at(&mut contact, &start, |slot| own.contains(&(slot as u64))).unwrap();
-        let (mut g, mut touching) = (vec![0.0; start.len()], Touching::default());
+        let (mut g, mut touching) = (vec![0.0; start.len()], ContactHessian::default());
         friction.add_gradient(&slid, &mut g);
         friction.add_contacts(&slid, Curvature::Projected, &mut touching);
         let rows = touching_rows(&on, &touching).unwrap();
@@ -156,7 +156,7 @@ fn friction_of_owners_has_the_bits_of_one_rank() {
 /// Contacts whose normals turn have blocks, which are added after those with a stiffness.
 #[test]
 fn blocks_of_contacts_are_in_the_rows_of_their_owners() {
-    let (x, mut touching) = (folded(N), Touching::default());
+    let (x, mut touching) = (folded(N), ContactHessian::default());
     let mut contact = of_one_host(&x);
     let free = &x.as_flattened()[6..];
     contact.add_contacts(free, Curvature::Projected, &mut touching);

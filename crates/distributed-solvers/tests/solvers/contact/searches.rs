@@ -1,6 +1,6 @@
 //! The searches of ranks give the lists of one host, with equal work, and errors on all ranks.
 
-use coarsen_contact::{Aabb, Broad, ClothContact, ContactError, Pair, Search, Topology, Touch};
+use coarsen_contact::{Aabb, BroadPhase, ClothContact, ContactError, Pair, Search, Topology, Touch};
 use coarsen_distributed::{Communicator, Layout, Partition};
 use coarsen_elastic::Potential;
 
@@ -9,7 +9,9 @@ use super::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search
 /// All pairs, on one host, whose boxes overlap at these positions and that `keep` accepts.
 fn expected(parts: &Topology, x: &[[f64; 3]], reach: f64, keep: fn(&Pair) -> bool) -> Vec<Pair> {
     let mut pairs = Vec::new();
-    Broad::default().find(parts, |node| Aabb::of([x[node as usize]]).grown(reach), keep, &mut pairs).unwrap();
+    BroadPhase::default()
+        .find(parts, |node| Aabb::of([x[node as usize]]).grown(reach), keep, &mut pairs)
+        .unwrap();
     pairs
 }
 

@@ -1,6 +1,6 @@
 //! Impact zones: the bits of one rank, no pair that meets, momentum, and limits of nodes.
 
-use coarsen_contact::{ClothContact, Pair, Zones, clearance};
+use coarsen_contact::{ClothContact, ImpactZones, Pair, clearance};
 use coarsen_core::SplitMix64;
 use coarsen_distributed_solvers::{ROUNDS, Resolved, resolve_impacts};
 
@@ -46,7 +46,7 @@ fn resolved(
 
 /// Also ways that change so much that pairs are looked for again between rounds.
 #[test]
-fn zones_keep_pairs_apart_and_momentum() {
+fn impact_zones_separate_pairs_and_keep_momentum() {
     for far in [1.5, 6.0] {
         let one = &resolved(1, far, mass, |_, _| None)[0];
         assert!(one.2 > 100 && !one.1.left && one.1.rounds > 0, "{:?}", one.1);
@@ -74,16 +74,16 @@ fn pairs_that_are_slowed_end_at_their_impact() {
     let pair = Pair::VertexFace { vertex: 3, face: [0, 1, 2] };
     let falling = [[0.0; 3], [0.0; 3], [0.0; 3], [0.0, 0.0, -4.0], [1.0; 3]];
     let mut by = falling;
-    assert_eq!(Zones::slow(&[(0.5, pair)], |_| 1.0, &mut by), [0, 1, 2, 3]);
+    assert_eq!(ImpactZones::rigid_fail_safe(&[(0.5, pair)], |_| 1.0, &mut by), [0, 1, 2, 3]);
     assert_eq!(by.map(|u| u[2]), [-0.5, -0.5, -0.5, -2.5, 1.0]);
     let mut by = falling;
-    Zones::slow(&[(0.5, pair)], |node| if node == 0 { f64::INFINITY } else { 1.0 }, &mut by);
+    ImpactZones::rigid_fail_safe(&[(0.5, pair)], |node| if node == 0 { f64::INFINITY } else { 1.0 }, &mut by);
     assert_eq!(by.map(|u| u[2]), [0.0, 0.0, 0.0, -2.0, 1.0]);
 }
 
 /// Held nodes keep their ways, and limits of nodes are met.
 #[test]
-fn held_nodes_and_limits_of_nodes() {
+fn held_nodes_stay_and_limits_are_met() {
     let held = |node: u32| if node < 5 { f64::INFINITY } else { mass(node) };
     let floor = |node: u32, u: [f64; 3]| {
         (node.is_multiple_of(5) && u[2] < -0.0104).then_some(([0.0, 0.0, 1.0], -0.01))

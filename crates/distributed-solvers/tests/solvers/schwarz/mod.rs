@@ -1,4 +1,4 @@
-//! Multilevel additive Schwarz over ranks: laws on threads as ranks.
+//! Multilevel additive Schwarz over ranks: invariants on threads as ranks.
 
-mod laws;
+mod invariants;
 mod updates;

@@ -10,7 +10,7 @@ use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::{cloth, poisson2d};
 use coarsen_sparse::{Bsr, Pattern, assembly};
 
-use super::laws::{bits, build, layouts, noise, on_ranks, recipe};
+use super::invariants::{bits, build, layouts, noise, on_ranks, recipe};
 
 /// The Laplacian of a grid with natural borders: constants are in its kernel.
 fn free(side: u32) -> Bsr<f64> {
@@ -171,7 +171,7 @@ fn a_factor_that_fails_becomes_domains() {
 
 /// A free body: M is finite and positive on any number of ranks, with the same bits, and the system is solved.
 #[test]
-fn free_bodies_are_solved() {
+fn unconstrained_bodies_are_solved() {
     let a = free(30);
     let n = a.shape().0;
     let mut b = noise(n, 3);

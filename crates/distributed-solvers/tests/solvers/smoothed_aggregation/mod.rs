@@ -1,6 +1,6 @@
-//! Smoothed aggregation over ranks: laws on threads as ranks.
+//! Smoothed aggregation over ranks: invariants on threads as ranks.
 
+mod agglomeration;
 mod agreement;
-mod fewer;
-mod laws;
+mod invariants;
 mod updates;

@@ -10,7 +10,7 @@ use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::cloth;
 use coarsen_sparse::{Bsr, assembly};
 
-use super::laws::{noise, on_ranks};
+use super::invariants::{noise, on_ranks};
 
 fn even<C: Communicator>(a: &Bsr<f64>, comm: C) -> Arc<Partition<C>> {
     let layout = Layout::even(a.pattern().rows() as u64, a.block().0, comm.size()).unwrap();
@@ -127,7 +127,7 @@ fn bodies(sides: &[u32]) -> (Bsr<f64>, Vec<Vec<f64>>) {
 /// Free bodies: one of many coarse nodes, with a singular coarsest level, and bodies that become one coarse node on a
 /// level of the ranks. Iterations are those of one rank up to 15 %.
 #[test]
-fn free_bodies_are_solved() {
+fn unconstrained_bodies_are_solved() {
     for (sides, gather_below) in [(&[30][..], 100), (&[2, 3, 30, 2, 3, 24, 2][..], 60)] {
         let (a, kernel) = bodies(sides);
         let mut b = noise(a.shape().0, 3);

@@ -122,7 +122,7 @@ fn the_membrane_agrees_with_dual_numbers() {
 
 /// Projected and constant Hessians are positive semidefinite, and exact ones are derivatives of gradients.
 #[test]
-fn curvature() {
+fn projected_hessians_are_semidefinite() {
     let (rest, triangles) = sheet(4, 0.3);
     let flat: Vec<[f64; 3]> = rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let held: Vec<bool> = (0..16).map(|i| i < 4).collect();

@@ -82,7 +82,7 @@ fn check(name: &str, potential: impl Potential, x: &[f64]) {
 }
 
 #[test]
-fn cloth() {
+fn derivatives_of_cloth_are_exact() {
     let (rest, triangles) = sheet(5, 0.25);
     let flat: Vec<[f64; 3]> = rest.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let held: Vec<bool> = (0..25).map(|i| i < 5).collect();
@@ -164,7 +164,7 @@ fn membranes_that_overflow_have_no_energy() {
 }
 
 #[test]
-fn bodies() {
+fn derivatives_of_bodies_are_exact() {
     let mesh = Mesh::bar([3, 2, 2], 0.5);
     let held: Vec<bool> = mesh.positions.iter().map(|p| p[0] == 0.0).collect();
     let material = |e: usize| Lame::new(1.0 + e as f64 % 3.0, 0.35);

@@ -93,7 +93,7 @@ fn determinant(x: &[f64]) -> f64 {
 
 /// Deformations from nearly none to inverted.
 #[test]
-fn densities() {
+fn projected_hessians_of_densities_are_semidefinite() {
     let state = |k: usize| -> Vec<f64> {
         let noise = noise(9, k as u64 + 1);
         (0..9).map(|e| if e % 4 == 0 { 1.0 } else { 0.0 } + 0.02 * k as f64 * noise[e]).collect()
@@ -111,7 +111,7 @@ fn densities() {
 /// The columns of F: a triangle whose first corner is held at the origin, with the unit vectors as edges at rest;
 /// from stretched to compressed and turned.
 #[test]
-fn triangles() {
+fn projected_hessians_of_triangles_are_semidefinite() {
     let state = |k: usize| -> Vec<f64> {
         let noise = noise(6, k as u64 + 1);
         let part = |e: usize| if e.is_multiple_of(4) { 1.2 - 0.01 * k as f64 } else { 0.0 };
@@ -126,7 +126,7 @@ fn triangles() {
 }
 
 #[test]
-fn springs() {
+fn projected_hessians_of_springs_are_semidefinite() {
     let states: Vec<Vec<f64>> =
         (1..40).map(|k| noise(6, k).iter().map(|v| 0.04 * k as f64 * v).collect()).collect();
     let spring = || vec![Spring { ends: [0, 1], stiffness: 3.0, length: 1.0 }];
@@ -150,7 +150,7 @@ fn of_columns(fabric: Fabric, w: &[[f64; 3]; 2], exact: bool) -> Matrix {
 /// Of the stretches with their coupling, terms (3) and (4), the projection is exact. Of the shear, term (5),
 /// P is its first part, k' d dᵀ: the second part, which is left out, has positive and negative eigenvalues.
 #[test]
-fn membranes() {
+fn projected_hessians_of_membranes_are_semidefinite() {
     let mut negative = [0; 2];
     for k in 0..60 {
         let noise = noise(6, k + 1);

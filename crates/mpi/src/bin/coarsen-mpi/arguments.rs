@@ -72,8 +72,8 @@ pub(crate) struct Solve {
     pub(crate) domains: Domains,
     /// Where each rank keeps its rows, vectors and preconditioner; opencl is for the product halo, and for all
     /// preconditioners but jacobi
-    #[arg(long, value_enum, default_value_t = Place::Cpu)]
-    pub(crate) backend: Place,
+    #[arg(long, value_enum, default_value_t = BackendOption::Cpu)]
+    pub(crate) backend: BackendOption,
     /// Number of the OpenCL device of every rank, as `coarsen devices` lists them [default: ranks of a machine take its
     /// accelerators in turn, or its other devices if it has none]
     #[arg(long, value_name = "N")]
@@ -146,7 +146,7 @@ pub(crate) enum Precond {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Place {
+pub(crate) enum BackendOption {
     /// The memory of the host
     Cpu,
     /// An OpenCL device

@@ -81,7 +81,7 @@ pub(crate) fn solve<C: Communicator>(
     comm.barrier()?;
     let setup = Setup { matrix, preconditioner, all: begun.elapsed() };
     let run = timed(comm, options, &a, &mut *m, &b, &mut x)?;
-    let x = on.vector(together(comm, x.read().map_err(Failure::Place))?)?;
+    let x = on.vector(together(comm, x.read().map_err(Failure::Core))?)?;
     let own = [on.count(), a.ghosts(), a.bytes_sent()];
     Ok(Solved { x, setup, run, table, own, devices: Some(devices) })
 }

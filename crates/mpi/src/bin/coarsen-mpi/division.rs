@@ -42,9 +42,9 @@ pub(crate) fn divide(
         (_, Some(positions)) => positions,
     };
     if options.partition == Division::Morton {
-        return Ok((Order::new(morton::order(positions).map_err(Failure::Place)?), even()?));
+        return Ok((Order::new(morton::order(positions).map_err(Failure::Core)?), even()?));
     }
-    by_parts(&partition::coordinate_bisection(positions, ranks).map_err(Failure::Place)?, block)
+    by_parts(&partition::coordinate_bisection(positions, ranks).map_err(Failure::Core)?, block)
 }
 
 /// Each rank takes the nodes of its part, in the given order.
@@ -69,7 +69,7 @@ fn read(file: &Path, rows: u64, ranks: usize) -> Result<Classes, Failure> {
         }
     }
     check_rows(file, "one per node", rows as usize, of.len())?;
-    Classes::new(ranks, of).map_err(Failure::Place)
+    Classes::new(ranks, of).map_err(Failure::Core)
 }
 
 impl Order {

@@ -91,7 +91,7 @@ pub(crate) enum Failure {
     #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     File { file: PathBuf, kind: ErrorKind },
     #[error(transparent)]
-    Place(coarsen_core::Error),
+    Core(coarsen_core::Error),
     /// Another rank has the error, and prints it.
     #[error("rank {rank} reports: {reason}")]
     Elsewhere { rank: usize, reason: String, code: u8 },
@@ -113,7 +113,7 @@ impl Failure {
             Self::Usage(error) => error.exit_code() as u8,
             Self::Elsewhere { code, .. } => *code,
             Self::Start(_) | Self::Comm(_) | Self::Dist(DistError::Comm(_)) => 6,
-            Self::Place(coarsen_core::Error::Ranks { .. }) => 6,
+            Self::Core(coarsen_core::Error::Ranks { .. }) => 6,
             Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
             Self::Differ { .. } | Self::Unused { .. } => 2,
             Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
@@ -122,9 +122,7 @@ impl Failure {
             Self::DeviceOnCpu { .. } => 2,
             Self::Unsymmetric { .. } | Self::Indefinite { .. } => 4,
             Self::OpenCl(_) | Self::NoDevice { .. } => 5,
-            Self::Place(error) | Self::Dist(DistError::Setup(SetupError::Place(error)))
-                if of_device(error) =>
-            {
+            Self::Core(error) | Self::Dist(DistError::Setup(SetupError::Core(error))) if of_device(error) => {
                 5
             }
             Self::Read(_)
@@ -135,7 +133,7 @@ impl Failure {
             | Self::PartsFile { .. }
             | Self::Sparse(_)
             | Self::Dist(_)
-            | Self::Place(_) => 3,
+            | Self::Core(_) => 3,
         }
     }
 
@@ -146,7 +144,7 @@ impl Failure {
         match self {
             Self::Start(_) => return true,
             Self::Comm(_) | Self::Dist(DistError::Comm(_)) => return false,
-            Self::Place(coarsen_core::Error::Ranks { .. }) => return false,
+            Self::Core(coarsen_core::Error::Ranks { .. }) => return false,
             _ => (),
         }
         let other = matches!(self, Self::Elsewhere { .. } | Self::Dist(DistError::Elsewhere { .. }));

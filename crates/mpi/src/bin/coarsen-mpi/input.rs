@@ -225,7 +225,7 @@ fn kernel(
     let k = vectors.columns();
     let rows: Vec<f64> =
         (0..n).flat_map(|i| (0..k).map(move |j| (i, j))).map(|(i, j)| vectors.get(i, j)).collect();
-    NearKernel::from_rows(k, order.part(&rows, size * k, own)).map_err(Failure::Place)
+    NearKernel::from_rows(k, order.part(&rows, size * k, own)).map_err(Failure::Core)
 }
 
 /// The own rows of the rigid-body motions.
@@ -235,5 +235,5 @@ fn rigid(
     order: &Order,
     own: std::ops::Range<u64>,
 ) -> Result<NearKernel, Failure> {
-    NearKernel::rigid_body_modes_at(positions, size, &order.old_numbers(own)).map_err(Failure::Place)
+    NearKernel::rigid_body_modes_at(positions, size, &order.old_numbers(own)).map_err(Failure::Core)
 }

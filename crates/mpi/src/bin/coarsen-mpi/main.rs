@@ -69,7 +69,7 @@ fn run(comm: &MpiComm) -> Result<ExitCode, Failure> {
         None => threads_per_rank(&comm)?,
     };
     let ended = parallel::threads(threads, || on_threads(&comm, &options, threads));
-    together(&comm, ended.map_err(Failure::Place))?
+    together(&comm, ended.map_err(Failure::Core))?
 }
 
 fn on_threads(comm: &MpiComm, options: &Solve, threads: usize) -> Result<ExitCode, Failure> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use coarsen_core::Outcome;
 use serde::Serialize;
 
-use crate::arguments::{Division, Method, Place, Precond, Product, Solve, name};
+use crate::arguments::{BackendOption, Division, Method, Precond, Product, Solve, name};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::ranks::Ranks;
@@ -41,7 +41,7 @@ pub(crate) struct Report {
     partition: Division,
     parts: Option<PathBuf>,
     x0: Option<PathBuf>,
-    backend: Place,
+    backend: BackendOption,
     /// The number of the device of each rank.
     devices: Option<Vec<u64>>,
     product: Product,

@@ -6,7 +6,7 @@ use coarsen_distributed::simulation::Links;
 use coarsen_distributed::{Communicator, DistError, Layout, Schedule, Spmv};
 use serde::Serialize;
 
-use crate::arguments::{Order, Place, Product, Solve};
+use crate::arguments::{BackendOption, Order, Product, Solve};
 use crate::device;
 use crate::failure::Failure;
 
@@ -40,10 +40,10 @@ pub(crate) struct Measured {
 
 /// Refuses what no layout can have.
 pub(crate) fn check(options: &Solve, ranks: usize) -> Result<(), Failure> {
-    if options.backend == Place::Opencl && !device::takes(options) {
+    if options.backend == BackendOption::Opencl && !device::takes(options) {
         return Err(Failure::OnDevice);
     }
-    if let Some(device) = options.device.filter(|_| options.backend == Place::Cpu) {
+    if let Some(device) = options.device.filter(|_| options.backend == BackendOption::Cpu) {
         return Err(Failure::DeviceOnCpu { device });
     }
     let whole = matches!(options.product, Product::Blocking | Product::Pipelined);

@@ -10,7 +10,7 @@ use coarsen_distributed::{
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
 
-use crate::arguments::{Method, Place, Precond, Solve};
+use crate::arguments::{BackendOption, Method, Precond, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
 use crate::input::Input;
@@ -61,8 +61,8 @@ pub(crate) fn run<C: Communicator>(
 
     let (mode, schedule) = schedule::mode(comm, options, &input.layout)?;
     let Solved { x, setup, run, table, own, devices } = match options.backend {
-        Place::Cpu => on_cpu(comm, options, &input, &on, mode)?,
-        Place::Opencl => device::solve(comm, options, &input, &on)?,
+        BackendOption::Cpu => on_cpu(comm, options, &input, &on, mode)?,
+        BackendOption::Opencl => device::solve(comm, options, &input, &on)?,
     };
     let Run { products, preconditioner, duration: solve, .. } = run;
     let times = Times { read, setup, solve, products, preconditioner };
@@ -115,7 +115,7 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     let mut follow = every(1, |it: &Iteration<'_, _>| history.push(it.residual));
     let (a, mut m) = (TimedOperator::new(a), TimedPreconditioner::new(m));
     let solved = method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow);
-    let (report, duration) = (solved.map_err(Failure::Place)?, begun.elapsed());
+    let (report, duration) = (solved.map_err(Failure::Core)?, begun.elapsed());
     Ok(Run { report, history, duration, products: a.spent(), preconditioner: m.spent() })
 }
 

@@ -1,7 +1,7 @@
 //! The coarse solve: a sparse factor. If the system is singular, the motions of its unconstrained components are deflated;
 //! if it has others, as of a mechanism, or is unsymmetric, a dense pseudo-inverse is computed.
 //!
-//! The dense inverse of a small matrix is copied to a remote place. The whole cycle then runs there, and the
+//! The dense inverse of a small matrix is copied to a remote backend. The whole cycle then runs there, and the
 //! host need not wait.
 
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ const DENSE_SINGULAR: usize = 3000;
 /// The largest factor in bytes if the limit of levels leaves more unknowns than the recipe asks for: 4 GiB, as in `auto`.
 const MEMORY: u64 = 4 << 30;
 
-/// The largest number of unknowns for which a dense product at a remote place replaces a solve on the host.
+/// The largest number of unknowns for which a dense product at a remote backend replaces a solve on the host.
 /// The inverse then takes 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
@@ -33,7 +33,7 @@ pub(super) struct Factored<T, B: Backend> {
     solver: Solver,
     /// The kind of this solver as a preconditioner.
     class: PreconditionerKind,
-    /// A⁺ on the backend, if the place is remote and A is small.
+    /// A⁺ on the backend, if the backend is remote and A is small.
     there: Option<B::Blocks>,
     host_b: Vec<B::Real>,
     host_x: Vec<B::Real>,
@@ -99,7 +99,7 @@ impl Solver {
         let (a, unknowns) = (grid.a, grid.a.shape().0);
         let analysis = Direct::default().analyse(a);
         if let Ok(analysis) = &analysis {
-            limit.check(a, analysis.figures().bytes)?;
+            limit.check(a, analysis.stats().bytes)?;
         }
         let cause = match analysis.and_then(|analysis| analysis.factor(a)) {
             Ok(factor) => return Ok(Self::Sparse(Box::new(factor))),
@@ -222,11 +222,11 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// allocate. Eigenvalues cannot decide: because of round-off in the products of finer levels, the zero
     /// eigenvalues of a free body are up to about 1e-13 of the largest.
     ///
-    /// After an error the old solver is unchanged. At a remote place the cycle uses only the inverse at the
-    /// place, which is then unchanged too.
+    /// After an error the old solver is unchanged. At a remote backend the cycle uses only the inverse at the
+    /// backend, which is then unchanged too.
     ///
     /// Allocates if the matrix changes between regular and singular, and to copy an inverse to a remote
-    /// place.
+    /// backend.
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
         let (a, unknowns) = (grid.a, self.host_b.len());
         match &mut self.solver {
@@ -271,10 +271,10 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         let n = self.host_b.len();
         let solver = match &self.solver {
             Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and two bases
-            Solver::Sparse(factor) => factor.figures().bytes,
+            Solver::Sparse(factor) => factor.stats().bytes,
             Solver::Deflated(deflated) => {
                 let Deflated { factor, motions, next, pinned } = &**deflated;
-                factor.figures().bytes + motions.bytes() + next.bytes() + size_of_val(pinned.values())
+                factor.stats().bytes + motions.bytes() + next.bytes() + size_of_val(pinned.values())
             }
         };
         let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };

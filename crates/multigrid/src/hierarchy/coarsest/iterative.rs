@@ -61,7 +61,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         let number = |v: B::Real| b.scalar(v);
         x.fill(zero());
         let mut compared = None;
-        if recipe.compares == ResidualReference::RightHandSide {
+        if recipe.reference == ResidualReference::RightHandSide {
             d.apply(one(), whole, zero(), z);
             compared = Some(whole.dot(z).read());
         }
@@ -99,7 +99,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
         let a = grid.a;
         check_storable::<T, B::Stored>("the coarsest matrix", a)?;
-        // Only the place's copies are used in a solve. They change after the last check.
+        // Only the backend's copies are used in a solve. They change after the last check.
         self.inverses.invert_diagonal(a, METHOD)?;
         self.inverses.check_positive(a, METHOD)?;
         check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;

@@ -17,7 +17,7 @@ pub(super) struct Kept<T> {
     /// The first fine row that the task needs. `at` contains the places of this row and of the following
     /// rows.
     first: usize,
-    at: Vec<Place>,
+    at: Vec<KeptRow>,
     /// The fine rows in the order in which they are stored.
     order: Vec<u32>,
     /// The number of entries of rows that are still needed.
@@ -26,13 +26,13 @@ pub(super) struct Kept<T> {
 
 /// A kept row: its entries, and the number of remaining uses.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct KeptRow {
     start: u32,
     len: u32,
     times: u32,
 }
 
-impl Place {
+impl KeptRow {
     fn entries(self) -> Range<usize> {
         self.start as usize..self.start as usize + self.len as usize
     }
@@ -41,7 +41,7 @@ impl Place {
 impl<T: Real> Kept<T> {
     /// Storage for the rows `fine`, with columns below `columns`.
     pub(super) fn new(fine: Range<usize>, columns: usize) -> Self {
-        let at = vec![Place::default(); fine.len()];
+        let at = vec![KeptRow::default(); fine.len()];
         Self { rows: RowSums::new(columns), first: fine.start, at, order: Vec::new(), live: 0 }
     }
 
@@ -59,7 +59,7 @@ impl<T: Real> Kept<T> {
         self.rows.end(start);
         let len = self.rows.len - start;
         let times = columns.iter().filter(|&&c| asking.contains(&(c as usize))).count();
-        self.at[fine - self.first] = Place { start: start as u32, len: len as u32, times: times as u32 };
+        self.at[fine - self.first] = KeptRow { start: start as u32, len: len as u32, times: times as u32 };
         self.order.push(fine as u32);
         self.live += len;
     }
@@ -67,7 +67,7 @@ impl<T: Real> Kept<T> {
     /// Prefetches the start of row `fine`, if it is stored.
     #[inline(always)]
     pub(super) fn prefetch(&self, fine: usize, size: usize) {
-        let Place { start, len, times } = self.at[fine - self.first];
+        let KeptRow { start, len, times } = self.at[fine - self.first];
         if times > 0 && len > 0 {
             simd::prefetch(&self.rows.columns[start as usize]);
             simd::prefetch(&self.rows.values[start as usize * size]);
@@ -119,6 +119,6 @@ impl<T: Real> Kept<T> {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.rows.bytes() + self.at.len() * size_of::<Place>() + 4 * self.order.capacity()
+        self.rows.bytes() + self.at.len() * size_of::<KeptRow>() + 4 * self.order.capacity()
     }
 }

@@ -19,12 +19,12 @@
 //! | `kept` | storage for rows of Q |
 //! | `scalars` | the algorithm for 1 x 1 blocks |
 //! | `weights` | the algorithm for blocks w ⊗ I_d, and identities |
-//! | `followed` | the algorithm for the same blocks, if every fine node has one coarse node |
+//! | `piecewise` | the algorithm for the same blocks, if every fine node has one coarse node |
 
 mod blocks;
-mod followed;
 mod kept;
 mod lists;
+mod piecewise;
 mod scalars;
 mod weights;
 mod worker;
@@ -36,8 +36,8 @@ use coarsen_core::{Compiled, Real, parallel};
 
 use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
-use followed::{Followed, Product};
 pub use lists::{GalerkinLists, ProductList};
+use piecewise::{Piecewise, Product};
 use weights::Weighted;
 use worker::{Factors, Worker, fine_rows, least_bytes};
 
@@ -85,7 +85,7 @@ pub struct GalerkinPlan<T> {
     /// Empty for a P that is followed by lists.
     workers: Vec<Worker<T>>,
     /// The lists of a P whose fine nodes have one coarse node each, after the build.
-    followed: Option<Followed<T>>,
+    piecewise: Option<Piecewise<T>>,
 }
 
 impl<T: Real> GalerkinPlan<T> {
@@ -111,9 +111,9 @@ impl<T: Real> GalerkinPlan<T> {
             work: a.nnz() * k,
             most: a.bytes(),
             workers: Vec::new(),
-            followed: None,
+            piecewise: None,
         };
-        if !Followed::fits(&p) {
+        if !Piecewise::fits(&p) {
             plan.divide();
         }
         Ok(plan)
@@ -126,9 +126,9 @@ impl<T: Real> GalerkinPlan<T> {
 
     /// The number of bytes of the plan, without the patterns of A, P and A_c.
     pub fn bytes(&self) -> usize {
-        let followed = self.followed.as_ref().map_or(0, Followed::bytes);
+        let piecewise = self.piecewise.as_ref().map_or(0, Piecewise::bytes);
         let workers = self.workers.iter().map(Worker::bytes).sum::<usize>();
-        self.transpose.bytes() + followed + workers
+        self.transpose.bytes() + piecewise + workers
     }
 
     /// A_c as a new matrix.
@@ -146,10 +146,10 @@ impl<T: Real> GalerkinPlan<T> {
 
     fn build_product(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
         self.check(a, p)?;
-        if Followed::fits(&p) {
-            return self.build_followed(a, p);
+        if Piecewise::fits(&p) {
+            return self.build_piecewise(a, p);
         }
-        self.followed = None;
+        self.piecewise = None;
         if self.workers.is_empty() {
             self.divide(); // P had another form
         }
@@ -188,13 +188,13 @@ impl<T: Real> GalerkinPlan<T> {
     }
 
     /// [`build_product`](Self::build_product) for a P whose fine nodes have one coarse node each.
-    fn build_followed(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
-        let pattern = Arc::new(followed::coarse_pattern(a.pattern(), p.pattern, self.transpose.pattern())?);
+    fn build_piecewise(&mut self, a: &Bsr<T>, p: ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError> {
+        let pattern = Arc::new(piecewise::coarse_pattern(a.pattern(), p.pattern, self.transpose.pattern())?);
         let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
-        let (k, mut followed) = (self.block.1, Followed::new(&product));
+        let (k, mut piecewise) = (self.block.1, Piecewise::new(&product));
         let mut values = vec![T::zero(); pattern.len() * (k * k)];
-        followed.refill(&product, &mut values);
-        (self.coarse, self.followed) = (Some(pattern.clone()), Some(followed));
+        piecewise.refill(&product, &mut values);
+        (self.coarse, self.piecewise) = (Some(pattern.clone()), Some(piecewise));
         Bsr::new(pattern, (k, k), values)
     }
 
@@ -244,9 +244,9 @@ impl<T: Real> GalerkinPlan<T> {
         coarse: &mut Bsr<T>,
     ) -> Result<(), SparseError> {
         let (pattern, k) = (coarse.pattern().clone(), self.block.1);
-        if let Some(followed) = self.followed.as_mut().filter(|followed| followed.takes(&p)) {
+        if let Some(piecewise) = self.piecewise.as_mut().filter(|piecewise| piecewise.takes(&p)) {
             let product = Product { a, p, transpose: &self.transpose, coarse: &pattern };
-            followed.refill(&product, coarse.values_mut());
+            piecewise.refill(&product, coarse.values_mut());
             return Ok(());
         }
         if self.workers.is_empty() {

@@ -1,0 +1,181 @@
+//! Newton's method on the host whose linear systems are solved on a backend.
+
+use coarsen_backend::Backend;
+use coarsen_core::{LinearOperator, Objective, Preconditioner};
+use coarsen_krylov::Krylov;
+use coarsen_optimize::{DescentError, Direction, Linearize, Newton, Proposal};
+use coarsen_sparse::SystemAt;
+
+use super::CachedPreconditioner;
+use super::backend_objective::There;
+
+/// Newton's method for vectors on the host, with linear systems solved on a backend.
+///
+/// A direction copies the values of the Hessian and the gradient to the backend, and the direction back. These copies
+/// are three waits on a device; the preconditioner and the inner solve have their own waits in addition. Everything
+/// else, such as a line search, runs on the host without a wait. *Use* on devices, if energies are computed on the
+/// host. *Not* if they are computed on the backend: there [`BackendObjective`](super::BackendObjective) keeps all vectors. *Cost* on the CPU
+/// two copies of a vector for each direction, and a second copy of the matrix.
+///
+/// ```
+/// use coarsen::descent::{CachedPreconditioner, BackendNewton};
+/// use coarsen::prelude::*;
+/// use coarsen::problems::Scene;
+/// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3)?;
+/// let on = AnyBackend::auto()?;
+/// let place = on.clone();
+/// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &place)?)))?;
+/// let mut newton = BackendNewton::new(Newton::inexact(), m, &on, x.len())?;
+/// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
+/// descent.minimize(&mut body, &mut newton, &mut x, &mut ())?.converged()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct BackendNewton<B: Backend, K> {
+    /// The method on the backend.
+    pub newton: Newton<B::Vector, K>,
+    on: B,
+    inverse: CachedPreconditioner<B::Vector>,
+    hessian: There<B>,
+    on_demand: bool,
+    /// The gradient and the direction on the backend.
+    g: B::Vector,
+    d: B::Vector,
+}
+
+impl<B: Backend<Real = f64>, K: Krylov<B::Vector>> BackendNewton<B, K> {
+    /// Returns the method for `size` unknowns, with a preconditioner on the backend.
+    ///
+    /// # Errors
+    /// The errors of vectors on the backend.
+    pub fn new(
+        newton: Newton<B::Vector, K>,
+        inverse: CachedPreconditioner<B::Vector>,
+        on: &B,
+        size: usize,
+    ) -> Result<Self, DescentError> {
+        let zeros = vec![0.0; size];
+        let (g, d) = (on.vector(&zeros)?, on.vector(&zeros)?);
+        Ok(Self { newton, on: on.clone(), inverse, hessian: There::default(), on_demand: false, g, d })
+    }
+
+    /// Uses the exact Hessian first, and the projected Hessian if the exact Hessian is indefinite (Longva et
+    /// al. 2023).
+    pub fn projecting_on_demand(self) -> Self {
+        Self { on_demand: true, ..self }
+    }
+
+    /// The preconditioner.
+    pub fn inverse(&self) -> &CachedPreconditioner<B::Vector> {
+        &self.inverse
+    }
+}
+
+/// An objective at known points, with its Hessian on a backend.
+struct At<'a, F, B: Backend> {
+    f: &'a mut F,
+    x: &'a [f64],
+    on: &'a B,
+    inverse: &'a mut CachedPreconditioner<B::Vector>,
+    hessian: &'a mut There<B>,
+    on_demand: bool,
+}
+
+/// The Hessian and the preconditioner on a backend.
+type Linear<'a, V> = (&'a dyn LinearOperator<V>, &'a mut dyn Preconditioner<V>);
+
+impl<F: SystemAt, B: Backend<Real = f64>> At<'_, F, B> {
+    fn assemble(&mut self, renew: bool) -> Result<Linear<'_, B::Vector>, DescentError> {
+        let system = self.f.system_at(self.x).map_err(DescentError::linearize)?.system();
+        if renew {
+            self.inverse.update(system)?;
+        }
+        Ok((self.hessian.write(system, self.on)?, &mut *self.inverse))
+    }
+}
+
+/// Newton's method asks for values and gradients of no point.
+impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for At<'_, F, B> {
+    fn value(&mut self, _: &B::Vector) -> f64 {
+        f64::NAN
+    }
+
+    fn round_off(&self, value: f64) -> f64 {
+        self.f.round_off(value)
+    }
+
+    fn gradient(&mut self, _: &B::Vector, g: &mut B::Vector) {
+        coarsen_core::Vector::fill(g, f64::NAN);
+    }
+}
+
+impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vector> for At<'_, F, B> {
+    fn linearize(&mut self, _: &B::Vector) -> Result<Linear<'_, B::Vector>, DescentError> {
+        self.assemble(false)
+    }
+
+    fn relinearize(&mut self, _: &B::Vector) -> Result<Linear<'_, B::Vector>, DescentError> {
+        self.assemble(true)
+    }
+
+    fn renews(&mut self, _: &B::Vector) -> Result<bool, DescentError> {
+        Ok(self.inverse.is_due(self.x))
+    }
+
+    fn project(&mut self, stand_in: bool) -> bool {
+        self.on_demand && self.f.project(stand_in)
+    }
+}
+
+impl<F, B, K> Direction<Vec<f64>, F> for BackendNewton<B, K>
+where
+    F: Objective<Vec<f64>> + SystemAt,
+    B: Backend<Real = f64>,
+    K: Krylov<B::Vector>,
+{
+    fn propose(
+        &mut self,
+        f: &mut F,
+        x: &Vec<f64>,
+        g: &Vec<f64>,
+        d: &mut Vec<f64>,
+    ) -> Result<Proposal<f64>, DescentError> {
+        self.on.write(g, &mut self.g)?;
+        let Self { newton, on, inverse, hessian, on_demand, g, d: there } = self;
+        let mut at = At { f, x, on, inverse, hessian, on_demand: *on_demand };
+        let proposal = newton.propose(&mut at, g, g, there)?;
+        on.read(there, d)?;
+        Ok(proposal)
+    }
+
+    fn prepare(&mut self, _: &Vec<f64>) -> Result<(), DescentError> {
+        Direction::<_, At<'_, F, B>>::prepare(&mut self.newton, &self.g)
+    }
+
+    /// Newton's method reads neither s nor y, so that no vector is copied: any vector of the backend stands for them.
+    fn learn(&mut self, _: &Vec<f64>, _: &Vec<f64>, _: f64) {
+        Direction::<_, At<'_, F, B>>::learn_from_other(&mut self.newton, &self.g, &self.g);
+    }
+
+    /// As [`learn`](Direction::learn).
+    fn learn_from_other(&mut self, _: &Vec<f64>, _: &Vec<f64>) {
+        Direction::<_, At<'_, F, B>>::learn_from_other(&mut self.newton, &self.g, &self.g);
+    }
+
+    fn forget(&mut self) {
+        self.newton.forget();
+    }
+
+    fn inner_iterations(&self) -> usize {
+        Direction::<_, At<'_, F, B>>::inner_iterations(&self.newton)
+    }
+
+    fn fall_back(&mut self) -> bool {
+        Direction::<_, At<'_, F, B>>::fall_back(&mut self.newton)
+    }
+
+    fn refresh(&mut self, f: &mut F, x: &Vec<f64>) -> Result<bool, DescentError> {
+        let Self { newton, on, inverse, hessian, on_demand, g, .. } = self;
+        let mut at = At { f, x, on, inverse, hessian, on_demand: *on_demand };
+        newton.refresh(&mut at, g)
+    }
+}

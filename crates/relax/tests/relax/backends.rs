@@ -1,0 +1,268 @@
+//! Tests on a backend that divides small systems into chunks and changes matrices itself: sweeps and factors in
+//! the order of the chunks, and spectral radii.
+
+use std::sync::Arc;
+
+use coarsen_backend::{
+    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, RowSets, Setup, SetupError, Smoother,
+    SweepDirection, Update,
+};
+use coarsen_core::{Error, LinearOperator, Real};
+use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
+use coarsen_sparse::{Bsr, Pattern, assembly};
+
+use crate::common::{applied, near, right_hand_side};
+
+/// A backend with vectors and matrices of the host, and chunks of the given number of rows.
+#[derive(Clone)]
+pub(crate) struct Chunked(pub(crate) usize);
+
+pub(crate) struct Stored(Bsr<f64>);
+
+pub(crate) struct Diagonal(DenseBlocks<f64>);
+
+impl Backend for Chunked {
+    type Real = f64;
+    type Stored = f64;
+    type Vector = Vec<f64>;
+    type Matrix = Stored;
+    type Blocks = Diagonal;
+    type Rows = RowSets;
+
+    fn name(&self) -> &'static str {
+        "chunked"
+    }
+    fn vector(&self, host: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(host.to_vec())
+    }
+    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Stored, Error> {
+        Ok(Stored(host.to()))
+    }
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Diagonal, Error> {
+        Ok(Diagonal(host.to()))
+    }
+    fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
+        Ok(sets.clone())
+    }
+    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
+        RowSets::chunked(pattern, self.0)
+    }
+    fn read(&self, v: &Vec<f64>, host: &mut [f64]) -> Result<(), Error> {
+        host.copy_from_slice(v);
+        Ok(())
+    }
+    fn write(&self, host: &[f64], v: &mut Vec<f64>) -> Result<(), Error> {
+        v.copy_from_slice(host);
+        Ok(())
+    }
+}
+
+impl LinearOperator<Vec<f64>> for Stored {
+    fn shape(&self) -> (usize, usize) {
+        self.0.shape()
+    }
+    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
+        self.0.apply(x, y);
+    }
+}
+
+impl Matrix<Chunked> for Stored {
+    fn apply_add(&self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) {
+        let mut product = vec![0.0; y.len()];
+        self.0.apply(x, &mut product);
+        y.iter_mut().zip(product).for_each(|(y, p)| *y = a * p + if b == 0.0 { 0.0 } else { b * *y });
+    }
+    fn relax(
+        &self,
+        rows: &RowSets,
+        sweep: SweepDirection,
+        d: &Diagonal,
+        omega: f64,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+    ) {
+        let size = self.0.block().0;
+        let mut order: Vec<usize> = rows.order().collect();
+        if sweep == SweepDirection::Backward {
+            order.reverse();
+        }
+        for node in order {
+            let left = |p: usize| -> f64 {
+                let row = node * size + p;
+                b[row] - (0..x.len()).map(|j| self.0.get(row, j) * x[j]).sum::<f64>()
+            };
+            let r: Vec<f64> = (0..size).map(left).collect();
+            for (p, row) in d.0.block(node).chunks_exact(size).enumerate() {
+                x[node * size + p] += omega * row.iter().zip(&r).map(|(d, r)| d * r).sum::<f64>();
+            }
+        }
+    }
+    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
+        self.0 = host.to();
+        Ok(())
+    }
+}
+
+impl Blocks<Chunked> for Diagonal {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+    fn apply(&self, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
+        let mut product = vec![0.0; z.len()];
+        self.0.multiply(r, &mut product);
+        z.iter_mut().zip(product).for_each(|(z, p)| *z = a * p + if b == 0.0 { 0.0 } else { b * *z });
+    }
+    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
+        self.0 = host.to();
+        Ok(())
+    }
+}
+
+impl NumericBackend for Chunked {
+    type Galerkin = ();
+
+    fn galerkin(&self, _: [&Stored; 3], _: &[u32]) -> Result<(), Error> {
+        Ok(())
+    }
+    fn product(&self, _: &(), _: &Stored, _: &Stored, _: &mut Stored) -> Result<(), Error> {
+        unreachable!("no smoother multiplies matrices")
+    }
+    fn add(&self, _: &(), _: &Stored, _: &mut Stored) -> Result<(), Error> {
+        unreachable!("no smoother multiplies matrices")
+    }
+    fn copy_values(&self, from: &Stored, to: &mut Stored) -> Result<(), Error> {
+        to.0.values_mut().copy_from_slice(from.0.values());
+        Ok(())
+    }
+    fn read_values<T: Real>(&self, from: &Stored, to: &mut Bsr<T>) -> Result<(), Error> {
+        to.values_mut().iter_mut().zip(from.0.values()).for_each(|(t, &v)| *t = T::from_f64(v));
+        Ok(())
+    }
+    fn invert_diagonal(
+        &self,
+        a: &Stored,
+        d: &mut Diagonal,
+        method: &'static str,
+    ) -> Result<Option<f64>, SetupError> {
+        d.0.invert_diagonal(&a.0, method)?;
+        d.0.check_positive(&a.0, method)?;
+        let sum = |i: usize| a.0.row(i).map(|(_, v)| v[0].abs()).sum::<f64>() / a.0.get(i, i);
+        Ok((a.0.block() == (1, 1)).then(|| (0..a.0.shape().0).map(sum).fold(0.0, f64::max)))
+    }
+}
+
+/// Returns a diagonally dominant matrix on a grid of `m` x `m` nodes with the 5-point pattern and blocks of
+/// `b`; `skew` makes it unsymmetric.
+fn grid(m: u32, b: u32, skew: f64) -> Bsr<f64> {
+    let mut entries = Vec::new();
+    for (i, j) in (0..m * m).flat_map(|i| (0..m * m).map(move |j| (i, j))) {
+        let (across, down) = ((i % m).abs_diff(j % m), (i / m).abs_diff(j / m));
+        if across + down > 1 {
+            continue;
+        }
+        for (p, q) in (0..b).flat_map(|p| (0..b).map(move |q| (p, q))) {
+            let (low, high) = ((i * b + p).min(j * b + q), (i * b + p).max(j * b + q));
+            let some = f64::from((low * 5 + high * 3) % 7) / 10.0;
+            let v = match (i == j, p == q) {
+                (true, true) => 5.0 * f64::from(b) + some,
+                (true, false) => some,
+                _ => -(some + 0.1) * if i < j { 1.0 + skew } else { 1.0 },
+            };
+            entries.push((i * b + p, j * b + q, v));
+        }
+    }
+    let size = (m * m * b) as usize;
+    assembly::from_triplets_blocked(size, size, (b as usize, b as usize), &entries).unwrap()
+}
+
+/// Returns z = U⁻¹ L⁻¹ r by scalar elimination in the order of the chunks, dropping fill outside the blocks
+/// of A.
+fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
+    let (n, b) = (a.shape().0, a.block().0);
+    let order: Vec<usize> = RowSets::chunked(a.pattern(), rows).order().collect();
+    let old = |k: usize| order[k / b] * b + k % b;
+    let kept = |i: usize, j: usize| a.pattern().find(old(i) / b, old(j) / b).is_some();
+    let mut w: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| a.get(old(i), old(j))).collect()).collect();
+    for i in 0..n {
+        for k in (0..i).filter(|&k| kept(i, k)) {
+            w[i][k] /= w[k][k];
+            for j in (k + 1..n).filter(|&j| kept(i, j)) {
+                w[i][j] -= w[i][k] * if kept(k, j) { w[k][j] } else { 0.0 };
+            }
+        }
+    }
+    let mut y: Vec<f64> = (0..n).map(|i| r[old(i)]).collect();
+    (0..n).for_each(|i| (0..i).for_each(|k| y[i] -= w[i][k] * y[k]));
+    for i in (0..n).rev() {
+        (i + 1..n).for_each(|k| y[i] -= w[i][k] * y[k]);
+        y[i] /= w[i][i];
+    }
+    let mut z = vec![0.0; n];
+    (0..n).for_each(|i| z[old(i)] = y[i]);
+    z
+}
+
+/// Factors and solutions equal plain elimination in several orders: one chunk, two consecutive chunks, and
+/// chunks not in natural order.
+#[test]
+fn incomplete_factors_are_exact_in_any_order() {
+    for b in [1, 2, 3, 4, 6] {
+        for rows in [16, 10, 5, 4, 1] {
+            let on = Chunked(rows);
+            let r = right_hand_side(16 * b as usize);
+            let a = grid(4, b, 0.0);
+            let mut ic = Ic0::default().build(&a, &on).unwrap();
+            assert_eq!(ic.shift(), 0.0);
+            assert!(
+                near(&applied(&mut ic, &r), &incomplete(&a, rows, &r)),
+                "ic0, blocks of {b}, {rows} rows"
+            );
+            let skew = grid(4, b, 0.25);
+            let mut ilu = Ilu0.build(&skew, &on).unwrap();
+            let expected = incomplete(&skew, rows, &r);
+            assert!(near(&applied(&mut ilu, &r), &expected), "ilu0, blocks of {b}, {rows} rows");
+            let other = grid(4, b, 0.5);
+            assert_eq!(ilu.update(&other).unwrap(), Reused::Structure);
+            let expected = incomplete(&other, rows, &r);
+            assert!(near(&applied(&mut ilu, &r), &expected), "updated ilu0, blocks of {b}, {rows} rows");
+        }
+    }
+}
+
+/// A smoother updated on its backend equals the smoother built for the new matrix.
+#[test]
+fn update_from_a_backend_matrix_equals_rebuild() {
+    for b in [1, 2] {
+        let (old, mut new) = (grid(4, b, 0.0), grid(4, b, 0.0));
+        // Weaker couplings: another radius, and other sweeps.
+        let area = (b * b) as usize;
+        for i in 0..16 {
+            for k in new.pattern().range(i).filter(|&k| old.pattern().indices()[k] as usize != i) {
+                new.values_mut()[k * area..(k + 1) * area].iter_mut().for_each(|v| *v *= 0.5);
+            }
+        }
+        let (on, r) = (Chunked(5), right_hand_side(16 * b as usize));
+        let mut fill = |a: &mut Stored| -> Result<(), Error> {
+            a.0.values_mut().copy_from_slice(new.values());
+            Ok(())
+        };
+        let mut m = Chebyshev::default().build(&old, &on).unwrap();
+        let mut fresh = Chebyshev::default().build(&new, &on).unwrap();
+        assert!((m.radius() - fresh.radius()).abs() > 0.01, "{} and {}", m.radius(), fresh.radius());
+        for _ in 0..2 {
+            m.update_on_device(&mut fill).unwrap();
+            assert!((m.radius() - fresh.radius()).abs() < 1e-9, "{} for {}", m.radius(), fresh.radius());
+            let (mut x, mut y) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+            m.pre_smooth(&old, &r, &mut x);
+            fresh.pre_smooth(&new, &r, &mut y);
+            assert!(x.iter().zip(&y).all(|(x, y)| (x - y).abs() < 1e-8), "chebyshev, blocks of {b}");
+        }
+        let mut m = GaussSeidel::default().build(&old, &on).unwrap();
+        m.update_on_device(&mut fill).unwrap();
+        let mut fresh = GaussSeidel::default().build(&new, &on).unwrap();
+        assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r), "gauss-seidel, blocks of {b}");
+        let spai0 = Chebyshev { scaling: Scaling::Spai0, ..Chebyshev::default() };
+        let refused = spai0.build(&old, &on).unwrap().update_on_device(&mut fill);
+        assert_eq!(refused, Err(SetupError::HostOnly { method: "spai0" }));
+    }
+}
