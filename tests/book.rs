@@ -109,7 +109,7 @@ fn every_page_is_a_chapter_and_every_chapter_is_run() {
 }
 
 /// rustdoc treats a fence without a language as Rust. An ignored listing is not tested, unless it is included
-/// from a tested file.
+/// from a tested file. Listings in Python are run by crates/python/tests/test_pages.py.
 #[test]
 fn code_says_what_it_is_and_is_run() {
     for_each_chapter(|chapter, _, text| {
@@ -117,7 +117,8 @@ fn code_says_what_it_is_and_is_run() {
         while let Some(open) = fences.next() {
             let language = open.trim_start().trim_start_matches('`');
             assert!(
-                ["rust", "rust,ignore", "sh", "text", "toml", "c", "cpp", "cmake"].contains(&language),
+                ["rust", "rust,ignore", "sh", "text", "toml", "c", "cpp", "cmake", "python"]
+                    .contains(&language),
                 "{chapter}: {open} has no language, or one that the book does not use"
             );
             assert!(fences.next().is_some_and(|close| close.trim() == "```"), "{chapter}: {open} never ends");

@@ -24,6 +24,9 @@ pub mod jelly {}
 #[doc = include_str!("../../../book/src/tutorials/cloth.md")]
 pub mod cloth {}
 
+#[doc = include_str!("../../../book/src/tutorials/python.md")]
+pub mod python {}
+
 #[doc = include_str!("../../../book/src/tutorials/gpu.md")]
 pub mod gpu {}
 
