@@ -11,7 +11,6 @@
 use std::time::Instant;
 
 use coarsen::backend::Backend;
-use coarsen::multigrid::Coarsening;
 use coarsen::prelude::*;
 
 use crate::kinds::constrained;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen::Iteration;
 use coarsen::backend::Cpu;
 use coarsen::follow::{Driver, Follower, Needs, TimeStepper, following};
-use coarsen::multigrid::{Coarsening, Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
+use coarsen::multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
 use coarsen::node_embedding::{Kernel, NodeEmbedding, Nodes};
 use coarsen::optimize::{Backtracking, Descent, DescentOutcome, Iterate, Lbfgs, Norm, Refresh, Verdict};
 use coarsen::prelude::*;
