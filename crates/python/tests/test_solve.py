@@ -156,7 +156,7 @@ def test_wrong_arguments_are_named(rng):
         pycoarsen.solve(A, np.where(np.arange(100) == 3, np.nan, 1.0))
     broken = A.copy()
     broken.data[5] = np.inf
-    with pytest.raises(ValueError, match="NaN|infinit|finite"):
+    with pytest.raises(ValueError, match="NaN|finite"):
         pycoarsen.solve(broken, b)
     with pytest.raises(TypeError, match="complex"):
         pycoarsen.solve(A.astype(complex), b)

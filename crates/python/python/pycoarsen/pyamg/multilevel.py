@@ -570,9 +570,9 @@ def change_smoothers(ml: MultilevelSolver, presmoother: Any, postsmoother: Any, 
         Whether what is not here is replaced with a warning.
     """
     count = len(ml.levels) - 1
-    befores, afters = per_level(presmoother, count), per_level(postsmoother, count)
+    presmoothers, postsmoothers = per_level(presmoother, count), per_level(postsmoother, count)
     ml.symmetric_smoothing = True
-    for level, before, after in zip(ml.levels, befores[:count], afters[:count], strict=False):
+    for level, before, after in zip(ml.levels, presmoothers[:count], postsmoothers[:count], strict=False):
         chosen = [
             choose(option, value, RELAXATION, fallback, "relaxation")
             for option, value in (("presmoother", before), ("postsmoother", after))
