@@ -362,12 +362,11 @@ impl<B: Builder> Solve<'_, '_, B> {
             *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(Number::<B>::from_f64(asked)) };
             let observer = &mut *self.observer;
             let mut watch = |it: &Iteration<'_, B::Vector>| {
-                let mut left = false;
-                if run == 0 || it.number > 0 {
-                    late = observer(done + it.number, it.relative.as_f64()).is_break();
-                    left = monitor.observe(it).is_break();
+                if run > 0 && it.number == 0 {
+                    return ControlFlow::Continue(());
                 }
-                if late || left { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                late = observer(done + it.number, it.relative.as_f64()).is_break();
+                if late { ControlFlow::Break(()) } else { monitor.observe(it) }
             };
             let report = krylov.solve_with(a, &mut built.0, b, x, &mut watch)?;
             attempt.iterations += report.iterations;
@@ -411,9 +410,10 @@ impl<B: Builder> Solve<'_, '_, B> {
             Ok((solved, singular)) => {
                 attempt.iterations = solved.refinements;
                 let done = self.solved.iterations;
-                let _ = (self.observer)(done, self.solved.true_residual);
-                let _ = (self.observer)(done + 1, solved.relative_residual); // nothing is left to break
+                let late = (self.observer)(done, self.solved.true_residual).is_break()
+                    | (self.observer)(done + 1, solved.relative_residual).is_break();
                 match (self.take(x, Outcome::Stagnated), singular) {
+                    (ending, _) if late && !ending.converged() => Ending::TimeLimit,
                     (Ending::Method(Outcome::Stagnated), Some(error)) => Ending::Factor(error),
                     (ending, _) => ending,
                 }

@@ -49,7 +49,7 @@ pub trait Backend: Clone + Send + 'static {
     }
 
     /// Returns the transfers between host and backend since the backend was made; none on the CPU. *Use* to see what a
-    /// method costs on a device, where a wait takes longer than a small kernel.
+    /// method costs on a device, where a synchronisation takes longer than a small kernel.
     fn transfers(&self) -> Transfers {
         Transfers::default()
     }

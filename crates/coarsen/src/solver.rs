@@ -279,6 +279,10 @@ impl Following {
             Err(AnyError::Core(error)) => Ending::Unsuitable(error),
             Err(error) => return Err(error),
         };
+        if solved.true_residual.is_infinite() {
+            let whole = self.step.system.system().whole()?;
+            solved.true_residual = relative_residual(&whole, &self.b, x);
+        }
         (solved.ending, solved.negated) = (attempt.ending.clone(), self.negated);
         (solved.iterations, solved.attempts) = (attempt.iterations, vec![attempt]);
         Ok(solved)
@@ -439,6 +443,13 @@ mod tests {
         cancel.reset();
         let _ = fresh.solve(&b, &mut x).unwrap().converged().unwrap();
         assert!(relative_residual(&other, &b, &x) <= 1e-8);
+
+        // A kept method whose update is cancelled reports the residual of x.
+        fresh.update(&a).unwrap();
+        cancel.cancel();
+        let solved = fresh.solve(&b, &mut x).unwrap();
+        assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
+        assert_eq!(solved.true_residual, relative_residual(&a, &b, &x));
     }
 
     /// A right-hand side that is refused changes nothing: the next solve is that of the last matrix.

@@ -125,7 +125,7 @@ impl<V: Real> DeviceBorder<V> {
     /// Begins to read the entries of x that are sent. Does not wait, except for a read of this border that was not ended.
     ///
     /// # Errors
-    /// [`Error::Device`] if the backend fails. *Panics* if x has another length or place.
+    /// [`Error::Device`] if the backend fails. *Panics* if x has another length or backend.
     pub fn begin(&mut self, x: &DeviceVector<V>) -> Result<(), Error> {
         self.assert_fits(x, self.nodes[0] * self.sizes[0]);
         self.launch(GATHER, &self.sent, [x, &self.outgoing]);
@@ -155,7 +155,7 @@ impl<V: Real> DeviceBorder<V> {
 
     /// Adds node k of t to row `rows[k]` of y.
     ///
-    /// *Panics* if a vector has another length or place.
+    /// *Panics* if a vector has another length or backend.
     pub fn add(&self, t: &DeviceVector<V>, y: &mut DeviceVector<V>) {
         self.assert_fits(t, self.rows.count * self.sizes[1]);
         self.assert_fits(y, self.nodes[1] * self.sizes[1]);
@@ -164,7 +164,7 @@ impl<V: Real> DeviceBorder<V> {
 
     /// Copies the nodes `range` of x to y, from its node `at` on. *Use* for rows that stay on a rank when others move.
     ///
-    /// *Panics* for nodes outside a vector, nodes of different sizes, and vectors of another length or place.
+    /// *Panics* for nodes outside a vector, nodes of different sizes, and vectors of another length or backend.
     pub fn shift(&self, x: &DeviceVector<V>, range: Range<usize>, y: &mut DeviceVector<V>, at: usize) {
         let [size, of_y] = self.sizes;
         self.assert_fits(x, self.nodes[0] * size);

@@ -45,9 +45,9 @@ pub enum AnyRows<V: Real = f64> {
     OpenCl(DeviceRows<V>),
 }
 
-/// The message of a panic for operands at different backends.
+/// The message of a panic for operands on different backends.
 #[cfg(feature = "opencl")]
-const MEET: &str = "operands live in different backends";
+const MEET: &str = "operands live on different backends";
 
 impl<V: Real, S: Real> LinearOperator<AnyVector<V>> for AnyMatrix<V, S> {
     fn shape(&self) -> (usize, usize) {

@@ -6,9 +6,9 @@ use coarsen_core::{Dot, Error, Real, Scalar, Vector};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceScalar, DeviceVector};
 
-/// The message of a panic for operands at different backends.
+/// The message of a panic for operands on different backends.
 #[cfg(feature = "opencl")]
-const MEET: &str = "operands live in different backends";
+const MEET: &str = "operands live on different backends";
 
 /// A vector of an [`AnyBackend`](crate::AnyBackend).
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | y_i, p_i | `at`, `dx` | positions, and the next displacement of each node |
 //! | x_i, d_i, s_i, r_i, α | | those of [`SweptBounds`] |
-//! | β | `beta` | the share of the displacement of the tube that the next displacement takes |
+//! | β | `beta` | the share of the displacement of the tube that the next step takes |
 //! | c, e, e' | [`median`] | translations, which change no distance: those of most nodes; in [`SweptBounds::ahead`] means |
 //! | v_i | `pace` | the displacement of each later step, as far as it is known |
 //! | k | `steps` | the steps for which the displacement of the tube serves |
@@ -13,7 +13,7 @@
 //! > others get  d_i = k v_i − e',  m_i = ½ (p_i − e − β' d_i),  x_i = y_i − c + m_i,  s_i = s + ‖m_i‖    (2)
 //!
 //! with β' = β / (1 − α), the share of what is left of the displacement, and the translation e' that makes k v_i for most
-//! nodes what is left of theirs. Between the ends of the next displacement, (1) holds too, since balls are convex; y_i and
+//! nodes what is left of theirs. Between the ends of the next step, (1) holds too, since balls are convex; y_i and
 //! y_i + p_i are at the distance ‖m_i‖ from the displacement (2). For nodes that stay, the rest of their displacement is a part of it, so
 //! that their pairs are among the old candidates.
 
@@ -25,7 +25,7 @@ use crate::shape::norm;
 /// The nodes of a sample, of which medians are taken.
 const SAMPLE: usize = 1024;
 
-/// A tube with a displacement for fewer steps ends with the next displacement.
+/// A tube whose displacement serves for fewer steps ends with the next step.
 const SHORT: f64 = 0.5;
 
 /// Which nodes leave a tube while all nodes move.
@@ -94,8 +94,8 @@ impl SweptBounds {
     }
 
     /// The rest of the tube for nodes that stay, and a tube (2) for those that leave while all move from `at` along
-    /// `dx`. Without a `pace`, or at the end of the displacement, its displacement is the next displacement alone; else no displacement is longer than
-    /// `longest`.
+    /// `dx`. Without a `pace`, or when the tube has no later steps, it covers the next step alone. Otherwise no
+    /// displacement in it is longer than `longest`.
     pub(super) fn following(
         &self,
         leaving: &Leaving,
@@ -135,8 +135,8 @@ impl SweptBounds {
         Self::new(from, displacement, self.slack, radii, steps)
     }
 
-    /// The tube around the displacement of several steps, (2) for all nodes, that begins with the displacement from `at` along `dx`. No
-    /// displacement is longer than `longest`: s_i is that of the next displacement, whatever d_i is.
+    /// The tube around the displacement of several steps, (2) for all nodes, that begins with the step from `at` along `dx`. No
+    /// displacement is longer than `longest`: s_i is that of the next step, whatever d_i is.
     pub(super) fn ahead(
         at: &[[f64; 3]],
         dx: &[[f64; 3]],

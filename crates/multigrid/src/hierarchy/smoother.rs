@@ -93,7 +93,7 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
         }
         if self.smoother.prepare(grid.a)? == Reused::Nothing {
             let next = method.smoother(grid, on)?;
-            if self.a.is_none() && next.operator().is_none() {
+            if self.a.is_none() {
                 check_storable::<T, B::Stored>("the matrix", grid.a)?;
             }
             self.next = Some(next);

@@ -31,7 +31,7 @@ pub(super) enum Limit {
 /// The solver of the coarsest level.
 pub(super) trait CoarsestSolve<T: Real, B: Backend>: Send {
     /// Computes x ≈ A⁻¹ b; x is overwritten. `whole` is the right-hand side of the finest level, restricted, if the
-    /// recipe [compares](crate::Multigrid::compares_finest_rhs) with it; otherwise b.
+    /// recipe [compares residuals with it](crate::Multigrid::compares_finest_rhs); otherwise b.
     fn solve(&mut self, b: &B::Vector, whole: &B::Vector, x: &mut B::Vector);
 
     /// Computes the solver of new values on the same pattern. After an error the old solver is unchanged.
