@@ -62,11 +62,11 @@ impl TimedAttachments {
         anchors: &mut [Vec<[f64; 3]>],
         pins: &mut Attachments,
     ) -> Result<bool, BodyError> {
-        let timed_attachments = |hold: &&TimedAttachment| hold.frames.contains(&frame);
-        for hold in self.list.iter().filter(|hold| !timed_attachments(hold)) {
+        let is_active = |hold: &&TimedAttachment| hold.frames.contains(&frame);
+        for hold in self.list.iter().filter(|hold| !is_active(hold)) {
             hold.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
         }
-        for (hold, anchors) in self.list.iter().zip(anchors).filter(|(hold, _)| timed_attachments(hold)) {
+        for (hold, anchors) in self.list.iter().zip(anchors).filter(|(hold, _)| is_active(hold)) {
             if anchors.is_empty() {
                 let at = |&node: &u32| std::array::from_fn(|k| x[3 * node as usize + k]);
                 anchors.extend(hold.nodes.iter().map(at));
@@ -76,7 +76,7 @@ impl TimedAttachments {
                 pins.attach(node as usize, hold.target(anchor, time), hold.stiffness)?;
             }
         }
-        Ok(self.list.iter().any(|hold| timed_attachments(&hold) != hold.frames.contains(&(frame - 1))))
+        Ok(self.list.iter().any(|hold| is_active(&hold) != hold.frames.contains(&(frame - 1))))
     }
 }
 
@@ -93,11 +93,11 @@ mod tests {
     #[test]
     fn pins_come_and_go() {
         let mut pins = Attachments::new(3).unwrap();
-        let mut timed_attachments = TimedAttachments::new(vec![hold(2..4)]);
+        let mut attachments = TimedAttachments::new(vec![hold(2..4)]);
         let (x, mut anchors) = ([0.5; 9], vec![Vec::new()]);
         let mut lengths = Vec::new();
         for frame in 1..=5 {
-            let changed = timed_attachments.set(frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
+            let changed = attachments.set(frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
             lengths.push((pins.len(), changed));
         }
         assert_eq!(lengths, [(0, false), (1, true), (1, false), (0, true), (0, false)]);
@@ -109,15 +109,15 @@ mod tests {
     fn points_move_from_their_anchors() {
         let mut pins = Attachments::new(3).unwrap();
         let turn = Some(([0.0; 3], [0.0, 0.0, 1.0], 10.0 * FRAC_PI_2));
-        let mut timed_attachments =
+        let mut attachments =
             TimedAttachments::new(vec![TimedAttachment { velocity: [0.0, 0.0, 20.0], turn, ..hold(3..9) }]);
         let mut anchors = vec![Vec::new()];
         let mut x = [0.0; 9];
         x[3] = 1.0;
-        timed_attachments.set(3, 0.1, &x, &mut anchors, &mut pins).unwrap();
+        attachments.set(3, 0.1, &x, &mut anchors, &mut pins).unwrap();
         let at = |p: [f64; 3]| [[0.0; 3], p, [0.0; 3]].as_flattened().to_vec();
         assert!(pins.energy(&at([0.0, 1.0, 2.0])).value < 1e-20);
-        timed_attachments.set(4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
+        attachments.set(4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
         assert!(pins.energy(&at([-1.0, 0.0, 4.0])).value < 1e-20);
     }
 }
