@@ -112,6 +112,11 @@ pub(crate) enum SceneError {
         "--sewn is an option of the scenes garment and dressed; leave it out, since other sheets of files are flat"
     )]
     Sewn,
+    /// An option for triangles of a file, without a file.
+    #[error(
+        "{option} has no effect on a generated sheet; give --mesh FILE or the mesh of the scene, or leave it out"
+    )]
+    NoFile { option: &'static str },
     /// Systems whose constraints would be missing.
     #[error(
         "--systems writes matrices without the constraints of --obstacles constraints; leave out one of the two"

@@ -44,12 +44,12 @@ pub struct Options {
     /// closed mesh of triangles that face outwards, or of tetrahedra, with y upwards.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) body: Vec<PathBuf>,
-    /// Sew the garment of --mesh from the flat pieces in its texture coordinates: they are its rest shape.
-    #[arg(long, requires = "mesh")]
+    /// Sew the garment of --mesh, or of the scene, from the flat pieces in its texture coordinates: they are its rest shape.
+    #[arg(long)]
     pub(crate) sewn: bool,
-    /// Leave out the triangles of --mesh without area, in space or in the texture coordinates, where the cloth then has a
-    /// hole. Their number is printed.
-    #[arg(long, requires = "mesh")]
+    /// Leave out the triangles of --mesh, or of the file of the scene, without area, in space or in the texture coordinates,
+    /// where the cloth then has a hole. Their number is printed.
+    #[arg(long)]
     pub(crate) drop_degenerate: bool,
     /// Merge vertices at the same place, and remove double triangles, in the files of --mesh and --body: for seams and normals
     /// that are split.

@@ -22,7 +22,7 @@ pub(crate) struct Row {
     pub(crate) contacts: usize,
     /// The number of edges that cross a triangle or a solid at the end.
     pub(crate) penetrations: usize,
-    /// How often the host has waited for the place.
+    /// How often the host has waited for the backend.
     pub(crate) synchronisations: u64,
     /// The seconds for building and updating preconditioners.
     pub(crate) setup: f64,

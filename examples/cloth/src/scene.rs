@@ -85,6 +85,7 @@ impl Scene {
     pub(crate) fn new(sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let setting = &options.choice.setting;
         let body = body(setting)?;
+        check_motions(setting)?;
         let mut scene = Self {
             middle: [0.0; 3],
             axes: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
@@ -107,7 +108,9 @@ impl Scene {
         let (middle, axes) = sheet.place.unwrap_or((scene.middle, scene.axes));
         (scene.middle, scene.axes) = (body.centre.unwrap_or(middle), body.axes.unwrap_or(axes));
         if let Some(above) = body.above {
-            let [_, [_, top, _]] = scene.still.bounds();
+            let still = (!scene.still.positions.is_empty()).then(|| scene.still.bounds());
+            let bounds = scene.solids.iter().filter_map(Shape::bounds).chain(still);
+            let top = bounds.map(|[_, high]| high[1]).reduce(f64::max).unwrap_or(0.0);
             scene.middle[1] = top + above;
         }
         let at = scene.positions(sheet);
@@ -142,7 +145,9 @@ impl Scene {
             self.texture = file.as_ref().and_then(|file| painted(file, &numbers));
             (mesh, self.motion) = (body, Motion::Played(played));
         } else if let Some(own) = &obstacle.mesh {
-            mesh = match MESHES.iter().find(|(name, _)| Path::new(name) == own) {
+            let is_built_in = SCENES.iter().any(|(name, _)| *name == options.choice.name);
+            let known = MESHES.iter().find(|(name, _)| is_built_in && Path::new(name) == own);
+            mesh = match known {
                 Some((_, bytes)) => mesh::parse(mesh::Format::Obj, bytes).map_err(SheetFault::from)?,
                 None => welded(read_triangles(own).map_err(SheetFault::from)?, options.weld).0,
             };
@@ -172,6 +177,27 @@ impl Scene {
         };
         sheet.rest.iter().map(place).chain(self.still.positions.iter().copied()).collect()
     }
+}
+
+/// Refuses motions of obstacles that have no effect: obstacles of triangles rest or have frames, and a formula or frames
+/// replace the motions of shapes.
+///
+/// # Errors
+/// [`SceneError::Scene`], which names the key.
+fn check_motions(setting: &Setting) -> Result<(), SceneError> {
+    let played = setting.obstacle.iter().any(|obstacle| obstacle.frames.is_some());
+    for (k, obstacle) in setting.obstacle.iter().enumerate() {
+        let fault = |key: &str, why| Err(setting.source.fault(format!("obstacle[{k}].{key}"), why).into());
+        let idle = obstacle.shape.is_none() || setting.motion.is_some() || played;
+        if idle && !obstacle.motion.is_empty() {
+            let why = "has no effect on a mesh, nor beside [motion] or `frames`; leave it out";
+            return fault("motion", why);
+        }
+        if obstacle.motion.is_empty() && obstacle.axis != Obstacle::default().axis {
+            return fault("axis", "has no effect without `motion`; leave it out");
+        }
+    }
+    Ok(())
 }
 
 /// How an obstacle turns that stays where it is.
@@ -227,7 +253,17 @@ pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
         _ if statue && given.len() != 1 => return Err(SceneError::Unnamed),
         _ if !given.is_empty() && !statue && !played => return Err(SceneError::Dressed),
         (Some(_), _) if options.sewn && !curved => return Err(SceneError::Sewn),
+        (None, _) if options.sewn => return Err(SceneError::NoFile { option: "--sewn" }),
+        (None, _) if options.drop_degenerate => {
+            return Err(SceneError::NoFile { option: "--drop-degenerate" });
+        }
         _ => (),
+    }
+    let keeps_size = if file.is_some() { curved } else { matches!(kind, Some("strips" | "skirt" | "shirt")) };
+    if body.size.is_some() && keeps_size {
+        let why = "has no effect on a garment or on strips; it works with a flat sheet, `square`, `notched` or a file: \
+                   leave it out";
+        return Err(choice.setting.source.fault("body[0].size", why).into());
     }
     if let Some(file) = &file {
         return Ok(checked(match (options.sewn, curved) {
@@ -251,7 +287,8 @@ pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
             let cut = kind == "notched";
             let each = f64::from(options.vertices) / sheets as f64;
             let side = (each * if cut { 4.0 / 3.0 } else { 1.0 }).sqrt().round().max(3.0) as usize;
-            Sheet::square(if cut { side | 1 } else { side }, options.tessellation, cut).stacked(sheets, GAP)
+            let square = Sheet::square(if cut { side | 1 } else { side }, options.tessellation, cut);
+            square.scaled(body.size.unwrap_or(1.0)).stacked(sheets, GAP)
         }
         other => {
             let other = other.unwrap_or_default();

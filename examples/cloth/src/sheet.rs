@@ -84,6 +84,15 @@ impl Sheet {
         Self { rest, triangles, layers: 1, ..Self::default() }.without_unused()
     }
 
+    /// A flat sheet, scaled about its middle, (1/2, 1/2).
+    pub(crate) fn scaled(mut self, size: f64) -> Self {
+        let scaled = |x: f64| 0.5 + size * (x - 0.5);
+        if size != 1.0 {
+            self.rest.iter_mut().for_each(|[u, v, _]| (*u, *v) = (scaled(*u), scaled(*v)));
+        }
+        self
+    }
+
     /// A flat sheet and copies of it, a `gap` apart along −w.
     pub(crate) fn stacked(self, sheets: usize, gap: f64) -> Self {
         let count = self.rest.len() as u32;

@@ -258,7 +258,7 @@ fn the_ball_turns_the_cloth() {
     assert!((sticks.0 - gripped.0).abs() < 0.5 * gripped.0, "{sticks:?} {gripped:?}");
 }
 
-/// All solvers and places lead to the same positions.
+/// All solvers lead to the same positions.
 #[test]
 fn solvers_agree() {
     let folder = Folder::new("solvers");
@@ -385,6 +385,7 @@ fn sheets_of_a_user_are_placed_by_a_file() {
     let held = (0..25).filter(|k| start[*k] == end[*k]).collect::<Vec<_>>();
     assert!(distance(&start[24..25], &[[0.2, 0.7, 0.2]]) < 1e-12 && held == [0, 5, 10, 15, 20], "{held:?}");
     assert!(end[12][1] > 0.7, "the ball lifts the middle: {:?}", end[12]);
+    assert_eq!(run(&[&scene, "--frames", "0", "--drop-degenerate"]).unwrap().len(), 1);
     let lighter = run(&["--scene", &scene, "--density", "0.1", "--frames", "1"]).unwrap();
     assert!(lighter.len() == 2 && lighter[0].energy < 0.5 * rows[0].energy);
     let placed =
@@ -400,6 +401,73 @@ fn sheets_of_a_user_are_placed_by_a_file() {
         let text = run(&[&write(placed, more)]).unwrap_err().to_string();
         assert!(expected.iter().all(|word| text.contains(word)), "{text}");
     }
+}
+
+/// The scene of a user's text, and its sheet.
+fn scene_of(text: &str) -> Result<(Scene, Sheet), SceneError> {
+    let mut options = parsed(["cloth", "--vertices", "121"]);
+    options.choice.name = "own.toml".to_owned();
+    options.choice.setting = examples_scene::Scene::parse(text, "own.toml".into())?;
+    let sheet = crate::scene::sheet(&options)?;
+    Ok((Scene::new(&sheet, &options)?, sheet))
+}
+
+const SQUARE: &str = "[[body]]\nmesh = \"square\"\naxes = [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]\n";
+const BALL: &str = "[[obstacle]]\nshape = { sphere = { centre = [0.0, 0.5, 0.0], radius = 0.1 } }\n";
+
+/// A generated square is scaled, and is above the highest obstacle that is not a plane.
+#[test]
+fn generated_squares_have_a_size_above_obstacles() {
+    let plane = "[[obstacle]]\nshape = { plane = { point = [0.0, 5.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
+    for (obstacles, height) in
+        [(format!("{plane}{BALL}"), 0.7), (plane.to_owned(), 0.1), (String::new(), 0.1)]
+    {
+        let (scene, sheet) = scene_of(&format!("{SQUARE}size = 0.5\nabove = 0.1\n{obstacles}")).unwrap();
+        let positions = scene.positions(&sheet);
+        let [low, high] = mesh::Mesh { positions, ..mesh::Mesh::default() }.bounds();
+        assert!(
+            distance(&[low, high], &[[-0.25, height, -0.25], [0.25, height, 0.25]]) < 1e-12,
+            "{low:?} {high:?}"
+        );
+    }
+}
+
+/// Keys that a run would ignore, and a mesh that has the name of one of the built-in scenes.
+#[test]
+fn keys_of_scenes_without_effect_are_refused() {
+    let turn = "motion = [{ until = inf, rate = 90.0 }]\n";
+    let still = "has no effect on a mesh, nor beside [motion] or `frames`; leave it out";
+    scene_of(&format!("{SQUARE}{BALL}axis = [1.0, 0.0, 0.0]\n{turn}")).unwrap();
+    for (text, key, why) in [
+        (format!("{SQUARE}[[obstacle]]\nmesh = \"x.obj\"\n{turn}"), "obstacle 0 (from 0): motion", still),
+        (
+            format!("{SQUARE}[[obstacle]]\nmesh = \"x.obj\"\nsolid = true\n{turn}"),
+            "obstacle 0 (from 0): motion",
+            still,
+        ),
+        (
+            format!("{SQUARE}{BALL}{turn}[motion]\npush = {{ reach = 0.5, period = 1.0 }}\n"),
+            "obstacle 0 (from 0): motion",
+            still,
+        ),
+        (
+            format!("{SQUARE}[[obstacle]]\nframes = [\"x.obj\"]\n{BALL}{turn}"),
+            "obstacle 1 (from 0): motion",
+            still,
+        ),
+        (format!("{SQUARE}{BALL}axis = [1.0, 0.0, 0.0]\n"), "obstacle 0 (from 0): axis", "without `motion`"),
+        ("[[body]]\nmesh = \"skirt\"\nsize = 2.0\n".to_owned(), "body 0 (from 0): size", "has no effect"),
+        (
+            "[[body]]\nmesh = \"x.obj\"\nrest = \"space\"\nsize = 2.0\n".to_owned(),
+            "body 0 (from 0): size",
+            "garment",
+        ),
+    ] {
+        let error = scene_of(&text).unwrap_err().to_string();
+        assert!(error.contains(&format!("{key} ")) && error.contains(why), "{error}\n{text}");
+    }
+    let error = scene_of(&format!("{SQUARE}[[obstacle]]\nmesh = \"box.obj\"\n")).unwrap_err();
+    assert!(matches!(error, SceneError::Sheet(SheetFault::Read(_))), "{error}");
 }
 
 /// Cloth whose weight is below the round-off of its forces: no step could converge.
@@ -446,7 +514,6 @@ fn arguments_out_of_range_are_refused() {
         &["--mesh", "a.obj", "--vertices", "100"],
         &["--wind", "1", "2"],
         &["--self-friction", "-1"],
-        &["--scene", "garment", "--sewn"],
     ];
     for arguments in wrong {
         let found: Result<Options, OptionsError> = parse(["cloth"].iter().chain(arguments));
@@ -456,6 +523,9 @@ fn arguments_out_of_range_are_refused() {
     let message = |arguments: &[&str]| folder.run(arguments).unwrap_err().to_string();
     assert!(message(&["--solver", "direct", "--levels", "3"]).contains("--levels"));
     assert!(message(&["--wind", "1", "inf", "2"]).contains("--wind"));
+    for option in ["--sewn", "--drop-degenerate"] {
+        assert!(message(&["--scene", "garment", option]).contains(&format!("{option} has no effect")));
+    }
     for scene in alone() {
         folder.run(&["--scene", scene, "--frames", "0"]).unwrap();
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use coarsen_core::SplitMix64;
 use examples_scene::file::Source;
-use examples_scene::{Scene, View};
+use examples_scene::{EARTH, Scene, View};
 
 pub use examples_scene::{Body, Emitter};
 
@@ -182,7 +182,7 @@ impl Default for Setting {
     /// An empty scene with the gravity of the earth and 24 frames per second.
     fn default() -> Self {
         Self {
-            gravity: [0.0, -9.8, 0.0],
+            gravity: EARTH,
             dx: 0.02,
             dt: f64::INFINITY,
             cfl: 0.6, // Wang et al. 2020, §7.1

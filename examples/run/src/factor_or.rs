@@ -22,7 +22,7 @@ impl<B: SchwarzBackend<Real = f64>> FactorOr<B> {
     /// Factors the matrix of a system, or builds the hierarchy.
     ///
     /// # Errors
-    /// Those of the place, and of the hierarchy where there is no factor.
+    /// Those of the backend, and of the hierarchy where there is no factor.
     pub(crate) fn build(system: System<'_, f64>, on: &B) -> Result<Self, SetupError> {
         let recipe = Direct {
             method: Method::Cholesky,

@@ -1,20 +1,25 @@
 //! Checks of the numbers and keys of a scene. A fault is a key and what is wrong with it; each row tells its first one.
 
+use std::borrow::Cow;
+
 use crate::shape::{Shape, length};
-use crate::{Attachment, Body, Emitter, Kind, Material, Obstacle, Pick, Scene, SceneError};
+use crate::{Attachment, Body, Emitter, Kind, Material, Motion, Obstacle, Pick, Scene, SceneError};
 
-type Fault = Option<(&'static str, String)>;
+type Key = Cow<'static, str>;
 
-fn number(good: bool, key: &'static str, found: f64, range: &str) -> Fault {
-    (!good).then(|| (key, format!("is {found:?}, but must be {range}")))
+type Fault = Option<(Key, String)>;
+
+fn number(good: bool, key: impl Into<Key>, found: f64, range: &str) -> Fault {
+    (!good).then(|| (key.into(), format!("is {found:?}, but must be {range}")))
 }
 
-fn positive(key: &'static str, found: f64) -> Fault {
+fn positive(key: impl Into<Key>, found: f64) -> Fault {
     number(found > 0.0 && found.is_finite(), key, found, "positive and finite")
 }
 
-fn finite(key: &'static str, of: &[f64]) -> Fault {
-    of.iter().find_map(|&v| number(v.is_finite(), key, v, "finite"))
+fn finite(key: impl Into<Key>, of: &[f64]) -> Fault {
+    let wrong = of.iter().find(|v| !v.is_finite());
+    wrong.and_then(|&v| number(false, key, v, "finite"))
 }
 
 /// Squares and products of such numbers are finite and not 0.
@@ -23,14 +28,14 @@ fn sized(key: &'static str, found: f64) -> Fault {
 }
 
 impl Scene {
-    /// Checks the ranges of all numbers, and refuses a yield stress, friction, `cells` and a swing where they have no
-    /// effect.
+    /// Checks the ranges of all numbers, and refuses a yield stress, friction, `cells`, `size`, `boxes` and a swing where they
+    /// have no effect.
     ///
     /// # Errors
     /// [`SceneError::Key`] for the first number outside its range, or the first key that has no effect.
     pub fn check(&self) -> Result<(), SceneError> {
         let named = |row: String, fault: Fault| match fault {
-            Some((key, why)) => Err(self.source.fault(row + key, why)),
+            Some((key, why)) => Err(self.source.fault(row + &key, why)),
             None => Ok(()),
         };
         named(String::new(), of_scene(self))?;
@@ -50,18 +55,40 @@ impl Scene {
 
 fn of_scene(scene: &Scene) -> Fault {
     if scene.body.is_empty() && scene.emitter.is_empty() {
-        return Some(("body", "is missing: a scene needs bodies or emitters; add a table [[body]]".into()));
+        return Some((
+            "body".into(),
+            "is missing: a scene needs bodies or emitters; add a table [[body]]".into(),
+        ));
     }
     let corners = scene.view.corners.as_ref().map_or(&[][..], |c| c.as_flattened());
     finite("gravity", &scene.gravity)
         .or_else(|| finite("view.corners", corners))
         .or_else(|| finite("view.azimuth", &[scene.view.azimuth]))
         .or_else(|| finite("view.elevation", &[scene.view.elevation]))
+        .or_else(|| scene.motion.and_then(of_motion))
+}
+
+fn of_motion(motion: Motion) -> Fault {
+    match motion {
+        Motion::Twist { through, rate } => {
+            finite("motion.twist.through", &through).or_else(|| finite("motion.twist.rate", &[rate]))
+        }
+        Motion::Walk { swing, pace, bob } => finite("motion.walk.swing", &[swing])
+            .or_else(|| finite("motion.walk.pace", &[pace]))
+            .or_else(|| finite("motion.walk.bob", &[bob])),
+        Motion::Push { reach, period } => {
+            finite("motion.push.reach", &[reach]).or_else(|| positive("motion.push.period", period))
+        }
+    }
 }
 
 fn of_body(body: &Body) -> Fault {
     if body.shape.is_some() && body.mesh.is_some() {
-        return Some(("shape", "or mesh: give one of the two, and not both".into()));
+        return Some(("shape".into(), "or mesh: give one of the two, and not both".into()));
+    }
+    if body.shape.is_some() && body.size.is_some() {
+        let why = "has no effect on a shape, which has its numbers; it works with `mesh`: leave it out";
+        return Some(("size".into(), why.into()));
     }
     let turn = |(axis, angle): ([f64; 3], f64)| {
         finite("turn", &[angle]).or_else(|| positive("turn, its axis", axis.iter().map(|a| a * a).sum()))
@@ -88,7 +115,7 @@ fn of_attachment(attachment: &Attachment, bodies: usize) -> Fault {
     let Attachment { body, nodes, from, until, stiffness, velocity, turn } = attachment;
     if *body >= bodies {
         return Some((
-            "body",
+            "body".into(),
             format!("refers to body {body}, but there are only {bodies}, numbered from 0"),
         ));
     }
@@ -97,6 +124,12 @@ fn of_attachment(attachment: &Attachment, bodies: usize) -> Fault {
             number(*share > 0.0 && *share <= 1.0, "nodes.top", *share, "above 0 and at most 1")
         }
         Pick::Nearest(point) => finite("nodes.nearest", point),
+        // A box may be open to a side.
+        Pick::Box(corners) => corners
+            .as_flattened()
+            .iter()
+            .find(|v| v.is_nan())
+            .and_then(|&v| number(false, "nodes.box", v, "a number or infinite")),
         Pick::Band(height) => number(*height >= 0.0, "nodes.band", *height, "0 or more"),
         _ => None,
     };
@@ -109,7 +142,7 @@ fn of_attachment(attachment: &Attachment, bodies: usize) -> Fault {
     nodes
         .or_else(|| {
             let range = "a frame after the first one of the attachment";
-            ends.map(|until| ("until", format!("is {until}, but must be {range}")))
+            ends.map(|until| ("until".into(), format!("is {until}, but must be {range}")))
         })
         .or_else(|| stiffness.and_then(|k| positive("stiffness", k)))
         .or_else(|| {
@@ -120,29 +153,43 @@ fn of_attachment(attachment: &Attachment, bodies: usize) -> Fault {
 }
 
 fn of_obstacle(obstacle: &Obstacle) -> Fault {
-    let Obstacle { shape, mesh, frames, solid, friction, cells, axis, .. } = obstacle;
+    let Obstacle { shape, mesh, frames, size, solid, boxes, friction, cells, axis, .. } = obstacle;
     let outlines = [shape.is_some(), mesh.is_some(), frames.is_some()];
     // A solid without a file is one of the command line.
     if outlines.iter().filter(|is| **is).count() + usize::from(*solid && mesh.is_none()) != 1 {
-        return Some(("shape", "or mesh: give one of the two, and not both".into()));
+        return Some(("shape".into(), "or mesh: give one of the two, and not both".into()));
     }
     let mut from = 0.0;
-    let phase = obstacle.motion.iter().find_map(|phase| {
+    let phase = obstacle.motion.iter().enumerate().find_map(|(p, phase)| {
         let before = std::mem::replace(&mut from, phase.until);
-        number(phase.until > before, "motion.until", phase.until, "later than the phase before")
-            .or_else(|| finite("motion.velocity", &phase.velocity))
-            .or_else(|| finite("motion.rate", &[phase.rate]))
+        let key = |key: &str| format!("motion[{p}].{key}");
+        number(phase.until > before, key("until"), phase.until, "later than the phase before")
+            .or_else(|| finite(key("velocity"), &phase.velocity))
+            .or_else(|| finite(key("rate"), &[phase.rate]))
+    });
+    let corners = boxes.iter().enumerate().find_map(|(k, [low, high])| {
+        let key = || format!("boxes[{k}]");
+        finite(key(), low).or_else(|| finite(key(), high)).or_else(|| {
+            (0..3).find_map(|c| positive(key() + ", its high less its low corner", high[c] - low[c]))
+        })
     });
     let rough = *friction >= 0.0 && friction.is_finite();
     let round = shape.is_some_and(|shape| shape.radius().is_some());
     let unused = if obstacle.kind == Kind::Sticky && *friction > 0.0 {
         let why = "has no effect on kind = \"sticky\", the default; it works with kind = \"slip\" and kind = \
                    \"separating\": give one of them, or leave it out";
-        Some(("friction", why.into()))
+        Some(("friction".into(), why.into()))
     } else if !round && *cells > 0.0 {
         let other = if mesh.is_some() { "a mesh" } else { "a plane or a box" };
         let cure = "it works with a sphere, torus, capsule or cylinder: take one of them, or leave it out";
-        Some(("cells", format!("has no effect on {other}; {cure}")))
+        Some(("cells".into(), format!("has no effect on {other}; {cure}")))
+    } else if size.is_some() && (shape.is_some() || frames.is_some()) {
+        let other = if shape.is_some() { "a shape, which has its numbers" } else { "`frames`" };
+        let why = format!("has no effect on {other}; it works with `mesh`: leave it out");
+        Some(("size".into(), why))
+    } else if !boxes.is_empty() && (shape.is_some() || frames.is_some()) {
+        let why = "fill a `mesh`, but neither a shape nor `frames`; leave them out";
+        Some(("boxes".into(), why.into()))
     } else {
         None
     };
@@ -153,7 +200,8 @@ fn of_obstacle(obstacle: &Obstacle) -> Fault {
         .or_else(|| number((0.0..100.0).contains(cells), "cells", *cells, "0 to 100"))
         .or_else(|| number(rough, "friction", *friction, "0 or more, and finite"))
         .or_else(|| obstacle.gone.and_then(|gone| number(!gone.is_nan(), "gone", gone, "a time in s")))
-        .or_else(|| obstacle.size.and_then(|size| positive("size", size)))
+        .or_else(|| size.and_then(|size| positive("size", size)))
+        .or(corners)
         .or(unused)
 }
 
@@ -167,7 +215,7 @@ fn of_emitter(emitter: &Emitter) -> Fault {
             false => ("swing_rate", "swing"),
         };
         let cure = "a swing needs both on the same axis: give both, or 0 for both";
-        (key, format!("has no effect on an axis without {other}; {cure}"))
+        (key.into(), format!("has no effect on an axis without {other}; {cure}"))
     });
     of_volume(*shape)
         .or_else(|| finite("velocity", &emitter.velocity))
@@ -175,7 +223,7 @@ fn of_emitter(emitter: &Emitter) -> Fault {
         .or_else(|| finite("swing", swing))
         .or_else(|| finite("swing_rate", swing_rate))
         .or_else(|| of_material(&emitter.material))
-        .or_else(|| (!round).then(|| ("shape", kind())))
+        .or_else(|| (!round).then(|| ("shape".into(), kind())))
         .or(single)
 }
 
@@ -233,6 +281,6 @@ fn of_material(of: &Material) -> Fault {
         .or_else(|| {
             let why = "has no effect on granular flow; leave out material.granular for the flow of von Mises, or \
                        material.yield_stress";
-            flows.then(|| ("material.yield_stress", why.into()))
+            flows.then(|| ("material.yield_stress".into(), why.into()))
         })
 }

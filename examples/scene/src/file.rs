@@ -170,17 +170,26 @@ impl Scene {
     /// [`SceneError`]
     pub fn parse(text: &str, file: PathBuf) -> Result<Self, SceneError> {
         let fail = |what| SceneError::Format { file: file.clone(), what };
-        let mut scene: Self = toml::from_str(text).map_err(fail)?;
         let table = DeTable::parse(text).map_err(fail)?;
         let mut leaves = Vec::new();
         for (key, value) in table.get_ref() {
             walk(text, key.get_ref(), value, &mut leaves);
         }
-        scene.source = Source { file: file.clone(), leaves };
-        if scene.version != VERSION {
-            let why = format!("is {}, but this program reads version {VERSION}", scene.version);
-            return Err(scene.source.fault("version", why));
+        let source = Source { file: file.clone(), leaves };
+        // Another version may have other keys, so it is checked before them; serde refuses what is not a number.
+        let is_other = |found: &i64| *found != VERSION.into();
+        let other =
+            |found| source.fault("version", format!("is {found}, but this program reads version {VERSION}"));
+        let mut numbers =
+            source.leaves.iter().filter(|leaf| leaf.key == "version").flat_map(|leaf| &leaf.values);
+        if let Some(found) = numbers.find_map(|text| text.parse().ok().filter(is_other)) {
+            return Err(other(found));
         }
+        let mut scene: Self = toml::from_str(text).map_err(fail)?;
+        if is_other(&scene.version.into()) {
+            return Err(other(scene.version.into())); // not in decimal digits
+        }
+        scene.source = source;
         scene.check()?;
         Ok(scene)
     }

@@ -143,7 +143,8 @@ pub struct Body {
     pub shape: Option<Shape>,
     /// What it consists of.
     pub material: Material,
-    /// The longest side to which a mesh is scaled about the origin.
+    /// The longest side to which a mesh is scaled about the origin. Of cloth only a flat sheet has one: a file, or a generated
+    /// square.
     pub size: Option<f64>,
     /// Angles of rotations about the axes x, y and z, one after the other.
     pub rotate: [f64; 3],
@@ -153,8 +154,8 @@ pub struct Body {
     pub shift: [f64; 3],
     /// The centre of the box around the body.
     pub centre: Option<[f64; 3]>,
-    /// The distance of the lowest point of the body above the highest one of the body before, or above y = 0; a sheet of
-    /// cloth is above the obstacles. It replaces the height of `centre`.
+    /// The distance of the lowest point of the body above the highest one of the body before, or above y = 0. For cloth, that
+    /// of the middle of the sheet above the highest point of the obstacles without planes. It replaces the height of `centre`.
     pub above: Option<f64>,
     /// The velocity at the start, m/s.
     pub velocity: [f64; 3],
@@ -428,7 +429,7 @@ pub struct Obstacle {
     pub mesh: Option<PathBuf>,
     /// Its surface at each frame, instead of a shape: files with the same triangles.
     pub frames: Option<Vec<PathBuf>>,
-    /// The longest side to which a mesh is scaled about the origin.
+    /// The longest side to which a mesh is scaled about the origin; not beside `shape` and `frames`.
     pub size: Option<f64>,
     /// Whether a closed mesh is a solid with a signed distance, which stands on y = 0 with its middle over the origin.
     pub solid: bool,
@@ -440,7 +441,8 @@ pub struct Obstacle {
     pub friction: f64,
     /// The axis around which it turns, through the centre of the shape, or through the origin of a mesh.
     pub axis: [f64; 3],
-    /// Its motion, phase by phase; at rest afterwards.
+    /// Its motion, phase by phase; at rest afterwards. For cloth only of a shape, in a scene without [`Scene::motion`] and
+    /// without `frames`.
     pub motion: Vec<Phase>,
     /// The least radius of a ball, tube, capsule or cylinder in units of the spacing of a grid, so that thin obstacles hold
     /// nodes on coarse grids too. Other shapes and meshes have none.

@@ -69,7 +69,7 @@ pub trait Options: Parser {
     const SCENES: &'static [(&'static str, &'static str)];
 
     /// The keys of a scene file that the program takes beside its options, without the numbers of rows. A table stands for all
-    /// keys in it.
+    /// keys in it, and `x.name` also for a text as the value of x.
     const KEYS: &'static [&'static str];
 
     /// The scene.
@@ -136,17 +136,29 @@ fn taken<O: Options>(
     options: &[(String, &'static str)],
 ) -> Result<Option<&'static str>, SceneError> {
     let path = leaf.path();
-    let within =
-        |key: &&str| path.strip_prefix(*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let within = |key: &&str| {
+        path.strip_prefix(*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            || key.strip_suffix(".name") == Some(&path)
+    };
     if O::KEYS.iter().chain(&["version", "view"]).any(within) {
         return Ok(None);
     }
     if let Some((_, option)) = options.iter().find(|(key, _)| *key == path) {
         return Ok(Some(option));
     }
-    let table = |key: &str| key.rsplit_once('.').map_or(String::new(), |(table, _)| table.to_owned());
+    // The keys and the tables beside this key.
+    let table = path.rsplit_once('.').map_or("", |(table, _)| table);
     let all = O::KEYS.iter().copied().chain(options.iter().map(|(key, _)| &**key));
-    let others: Vec<&str> = all.filter(|key| table(key) == table(&path)).collect();
+    let beside = |key: &'_ str| -> Option<String> {
+        let rest = if table.is_empty() { key } else { key.strip_prefix(table)?.strip_prefix('.')? };
+        Some(key[..key.len() - rest.len() + rest.find('.').unwrap_or(rest.len())].to_owned())
+    };
+    let mut others: Vec<String> = Vec::new();
+    for key in all.filter_map(beside) {
+        if !others.contains(&key) {
+            others.push(key);
+        }
+    }
     let why = match others.is_empty() {
         true => "has no effect in this program; leave it out".to_owned(),
         false => format!("has no effect in this program, which takes {}", others.join(", ")),

@@ -38,6 +38,42 @@ fn faults_have_a_line_and_a_key() {
         ("[[obstacle]]\nkind = \"slip\"\n", &["line 2: obstacle 0 (from 0): shape or mesh"]),
         ("[[obstacle]]\nkind = \"sliding\"\n", &["line 2", "sliding", "separating"]),
         ("[motion]\nspin = 3\n", &["line 2", "spin", "twist"]),
+        ("version = 2\nnew_key = 3\n", &["line 1: version is 2, but this program reads version 1"]),
+        ("version = 0x2\n", &["line 1: version is 2, but this program reads version 1"]),
+        (
+            "[motion]\npush = { reach = 0.5, period = 0.0 }\n",
+            &["line 2: motion.push.period is 0.0, but must be positive"],
+        ),
+        ("[motion]\npush = { reach = nan, period = 1.0 }\n", &["motion.push.reach is NaN"]),
+        ("[motion]\ntwist = { through = [0.0, 1.0, 0.0], rate = inf }\n", &["motion.twist.rate is inf"]),
+        ("[motion]\nwalk = { swing = 30.0, pace = nan, bob = 0.1 }\n", &["motion.walk.pace is NaN"]),
+        ("[motion]\nwalk = { swing = 30.0, pace = 1.0, bob = inf }\n", &["motion.walk.bob is inf"]),
+        (
+            "[[attachment]]\nnodes = { box = [[nan, 0.0, 0.0], [1.0, 1.0, 1.0]] }\n",
+            &["line 2: attachment 0 (from 0): nodes.box is NaN"],
+        ),
+        (
+            "[[obstacle]]\nmesh = \"b.obj\"\nmotion = [\n    { until = 1.0 },\n    { until = 0.5 },\n]\n",
+            &["line 5: obstacle 0 (from 0): motion[1].until is 0.5, but must be later"],
+        ),
+        (
+            "[[obstacle]]\nshape = { sphere = { centre = [0.0, 0.0, 0.0], radius = 1.0 } }\nsize = 2.0\n",
+            &["line 3: obstacle 0 (from 0): size has no effect on a shape"],
+        ),
+        ("[[obstacle]]\nframes = [\"b.obj\"]\nsize = 2.0\n", &["size has no effect on `frames`"]),
+        (
+            "[[obstacle]]\nmesh = \"b.obj\"\nboxes = [[[0.0, 0.0, 0.0], [1.0, 1.0, inf]]]\n",
+            &["line 3: obstacle 0 (from 0): boxes[0] is inf, but must be finite"],
+        ),
+        (
+            "[[obstacle]]\nmesh = \"b.obj\"\nboxes = [[[0.0, 0.0, 0.0], [1.0, -1.0, 1.0]]]\n",
+            &["boxes[0], its high less its low corner is -1.0, but must be positive"],
+        ),
+        (
+            "[[obstacle]]\nshape = { sphere = { centre = [0.0, 0.0, 0.0], radius = 1.0 } }\n\
+             boxes = [[[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]\n",
+            &["obstacle 0 (from 0): boxes fill a `mesh`"],
+        ),
     ] {
         // What is at the top comes first.
         let text = if text.starts_with('[') || text.starts_with('\n') {

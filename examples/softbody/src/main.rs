@@ -195,13 +195,19 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
     }
 }
 
-/// The fingerprint of all that decides the bits of a run: the scene, the method, the meshes, and the place
+/// The fingerprint of all that decides the bits of a run: the scene, the method, the meshes, and the backend
 /// that was chosen.
-fn identity(setting: &Setting, method: &Method, meshes: &[Mesh], positions: &[[f64; 3]], place: &str) -> u64 {
+fn identity(
+    setting: &Setting,
+    method: &Method,
+    meshes: &[Mesh],
+    positions: &[[f64; 3]],
+    backend: &str,
+) -> u64 {
     let mut all = Fingerprint::of("softbody", 1);
     all.field("scene", &setting.scene.source.identity())
         .field("bodies", &setting.body)
         .field("method", method)
         .field("meshes", meshes);
-    all.field("positions", positions).field("backend", place).value()
+    all.field("positions", positions).field("backend", backend).value()
 }

@@ -63,7 +63,7 @@ const GLOBAL: f64 = 0.1;
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper {
     steps: ContactStepper<Total<Part>, Rule>,
-    timed_attachments: TimedAttachments,
+    attachments: TimedAttachments,
     /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
     clock: Clock,
@@ -78,7 +78,7 @@ impl Stepper {
     /// used, so that a run continued from a checkpoint computes the same bits.
     ///
     /// # Errors
-    /// Errors of potentials, of preconditioners and of the place.
+    /// Errors of potentials, of preconditioners and of the backend.
     pub(crate) fn new<B: SchwarzBackend<Real = f64>>(
         world: World,
         state: &State,
@@ -88,9 +88,9 @@ impl Stepper {
         let World { positions, masses, timed_attachments, forces, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
         let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
-        let mut timed_attachments = TimedAttachments::new(timed_attachments);
+        let mut attachments = TimedAttachments::new(timed_attachments);
         let mut anchors = state.anchors.clone(); // those of the next frame, which `step` finds again
-        timed_attachments.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
+        attachments.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
 
         let start = Instant::now();
         let solver = match method.solver {
@@ -115,20 +115,20 @@ impl Stepper {
             _ => Refresh::AtStart,
         };
         let built = (choice + clock.take()).as_secs_f64();
-        Ok(Self { steps, timed_attachments, stale, clock, built, masses, gravity })
+        Ok(Self { steps, attachments, stale, clock, built, masses, gravity })
     }
 
     /// Computes the next frame.
     ///
     /// # Errors
-    /// An error if the new positions are not finite, if contacts cannot be detected, or if the place fails. The state
+    /// An error if the new positions are not finite, if contacts cannot be detected, or if the backend fails. The state
     /// is then that before the step.
     pub(crate) fn step(&mut self, state: &mut State) -> Result<Row, Failure> {
-        let Self { steps, timed_attachments, .. } = self;
+        let Self { steps, attachments, .. } = self;
         let (start, h, frame) = (Instant::now(), steps.f.step(), state.frame + 1);
         let pins = pins(&mut steps.f.potential);
         let mut anchors = state.anchors.clone();
-        let changed = timed_attachments.set(frame, h, &state.x, &mut anchors, pins)?; // 1
+        let changed = attachments.set(frame, h, &state.x, &mut anchors, pins)?; // 1
         if changed {
             self.stale.set(true);
         }
@@ -149,9 +149,9 @@ impl Stepper {
         state.work += if changed {
             moved
         } else {
-            timed_attachments.set(frame - 1, h, &state.x, &mut anchors, pins)?;
+            attachments.set(frame - 1, h, &state.x, &mut anchors, pins)?;
             let before = pins.energy(&state.x).value;
-            timed_attachments.set(frame, h, &state.x, &mut anchors, pins)?;
+            attachments.set(frame, h, &state.x, &mut anchors, pins)?;
             0.5 * (moved + pinned - before)
         };
         (state.pinned, state.anchors) = (pinned, anchors);

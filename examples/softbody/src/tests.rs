@@ -404,6 +404,24 @@ fn sheets_of_a_user_are_placed_by_a_file() {
     assert_eq!((folder.surface(0)[0], folder.surface(0)[8]), ([1.5, 1.0, 1.5], [2.5, 1.0, 2.5]));
 }
 
+/// A material is a name or a table; numbers of other programs are refused.
+#[test]
+fn materials_take_the_numbers_of_this_program() {
+    let folder = Folder::new("material-keys");
+    let run = |material: &str| {
+        let text = format!("mesh = \"bar:1\"\n[[body]]\nmaterial = {material}\n[output]\nwidth = 0\n");
+        folder.run(&[&folder.write("own.toml", &text), "--frames", "0"])
+    };
+    run("\"arap\"").unwrap();
+    run("{ name = \"neo-hookean\", young = 2e5, poisson = 0.4, density = 500.0 }").unwrap();
+    for key in ["yield_stress", "per_cell", "bending"] {
+        let error = run(&format!("{{ young = 2e5, {key} = 2 }}")).unwrap_err().to_string();
+        let all = "body.material.name, body.material.young, body.material.poisson, body.material.density";
+        let expected = format!("material.{key} has no effect in this program, which takes {all}");
+        assert!(error.contains("line 3: body 0") && error.ends_with(&expected), "{error}");
+    }
+}
+
 #[test]
 fn faults_of_meshes_are_named() {
     let folder = Folder::new("mesh-faults");
@@ -475,7 +493,7 @@ fn meshes_of_the_test_data_are_read() {
 /// With matrices in f32 the iterations may differ, but the result is the same.
 #[test]
 fn backends_agree() {
-    let folder = Folder::new("places");
+    let folder = Folder::new("backends");
     let fixed = ["--mesh", "bar:2", "--frames", "2", "--width", "0", "--tolerance", "1e-5"];
     folder.run(&fixed).unwrap();
     let cpu = folder.surface(2);

@@ -62,21 +62,26 @@ impl TimedAttachments {
         anchors: &mut [Vec<[f64; 3]>],
         pins: &mut Attachments,
     ) -> Result<bool, BodyError> {
-        let timed_attachments = |hold: &&TimedAttachment| hold.frames.contains(&frame);
-        for hold in self.list.iter().filter(|hold| !timed_attachments(hold)) {
-            hold.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
+        let is_active = |attachment: &&TimedAttachment| attachment.frames.contains(&frame);
+        for attachment in self.list.iter().filter(|attachment| !is_active(attachment)) {
+            attachment.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
         }
-        for (hold, anchors) in self.list.iter().zip(anchors).filter(|(hold, _)| timed_attachments(hold)) {
+        for (attachment, anchors) in
+            self.list.iter().zip(anchors).filter(|(attachment, _)| is_active(attachment))
+        {
             if anchors.is_empty() {
                 let at = |&node: &u32| std::array::from_fn(|k| x[3 * node as usize + k]);
-                anchors.extend(hold.nodes.iter().map(at));
+                anchors.extend(attachment.nodes.iter().map(at));
             }
-            let time = h * (frame + 1 - hold.frames.start) as f64;
-            for (&node, &anchor) in hold.nodes.iter().zip(&*anchors) {
-                pins.attach(node as usize, hold.target(anchor, time), hold.stiffness)?;
+            let time = h * (frame + 1 - attachment.frames.start) as f64;
+            for (&node, &anchor) in attachment.nodes.iter().zip(&*anchors) {
+                pins.attach(node as usize, attachment.target(anchor, time), attachment.stiffness)?;
             }
         }
-        Ok(self.list.iter().any(|hold| timed_attachments(&hold) != hold.frames.contains(&(frame - 1))))
+        Ok(self
+            .list
+            .iter()
+            .any(|attachment| is_active(&attachment) != attachment.frames.contains(&(frame - 1))))
     }
 }
 
@@ -86,18 +91,18 @@ mod tests {
     use coarsen::elastic::Potential;
     use std::f64::consts::FRAC_PI_2;
 
-    fn hold(frames: Range<usize>) -> TimedAttachment {
+    fn attachment(frames: Range<usize>) -> TimedAttachment {
         TimedAttachment { nodes: vec![1], frames, stiffness: 2.0, velocity: [0.0; 3], turn: None }
     }
 
     #[test]
     fn pins_come_and_go() {
         let mut pins = Attachments::new(3).unwrap();
-        let mut timed_attachments = TimedAttachments::new(vec![hold(2..4)]);
+        let mut attachments = TimedAttachments::new(vec![attachment(2..4)]);
         let (x, mut anchors) = ([0.5; 9], vec![Vec::new()]);
         let mut lengths = Vec::new();
         for frame in 1..=5 {
-            let changed = timed_attachments.set(frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
+            let changed = attachments.set(frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
             lengths.push((pins.len(), changed));
         }
         assert_eq!(lengths, [(0, false), (1, true), (1, false), (0, true), (0, false)]);
@@ -109,15 +114,18 @@ mod tests {
     fn points_move_from_their_anchors() {
         let mut pins = Attachments::new(3).unwrap();
         let turn = Some(([0.0; 3], [0.0, 0.0, 1.0], 10.0 * FRAC_PI_2));
-        let mut timed_attachments =
-            TimedAttachments::new(vec![TimedAttachment { velocity: [0.0, 0.0, 20.0], turn, ..hold(3..9) }]);
+        let mut attachments = TimedAttachments::new(vec![TimedAttachment {
+            velocity: [0.0, 0.0, 20.0],
+            turn,
+            ..attachment(3..9)
+        }]);
         let mut anchors = vec![Vec::new()];
         let mut x = [0.0; 9];
         x[3] = 1.0;
-        timed_attachments.set(3, 0.1, &x, &mut anchors, &mut pins).unwrap();
+        attachments.set(3, 0.1, &x, &mut anchors, &mut pins).unwrap();
         let at = |p: [f64; 3]| [[0.0; 3], p, [0.0; 3]].as_flattened().to_vec();
         assert!(pins.energy(&at([0.0, 1.0, 2.0])).value < 1e-20);
-        timed_attachments.set(4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
+        attachments.set(4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
         assert!(pins.energy(&at([-1.0, 0.0, 4.0])).value < 1e-20);
     }
 }

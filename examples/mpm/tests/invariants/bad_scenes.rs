@@ -67,6 +67,16 @@ fn scenes_name_the_key_that_is_wrong() {
     }
     for (text, expected) in [
         (format!("grid.dx = 0.0\n{ball}"), ("scene", "grid.dx")),
+        (format!("time.frame = 3\n{ball}"), ("scene", "time.frame")),
+        (ball.replace("poisson = 0.3", "stiffness = 2.0"), ("body", "material.stiffness")),
+        (
+            format!(
+                "{}{FLOW}{}",
+                BODY.replace("body", "emitter"),
+                OF.replace("poisson = 0.3", "bending = 2.0")
+            ),
+            ("emitter", "material.bending"),
+        ),
         (format!("gravity = [0.0, nan, 0.0]\n{ball}"), ("scene", "gravity")),
         (
             format!("{BODY}material = {{ density = -1.0, young = 1.0, poisson = 0.3 }}\n"),
@@ -255,6 +265,7 @@ fn keys_without_effect_are_refused() {
         (format!("{ball}{plane}cells = 1.0\n"), "obstacle", "cells", "capsule"),
         (format!("{ball}{block}cells = 1.0\n"), "obstacle", "cells", "torus"),
         (format!("{ball}[[obstacle]]\nmesh = \"x.obj\"\ncells = 1.0\n"), "obstacle", "cells", "a mesh"),
+        (format!("{ball}size = 2.0\n"), "body", "size", "`mesh`"),
         (format!("{BODY}{flow}"), "body", "material.yield_stress", "material.granular"),
         (emitter.replace(OF, &flow), "emitter", "material.yield_stress", "material.granular"),
         (format!("{emitter}swing = [0.1, 0.0, 0.0]\n"), "emitter", "swing", "same axis"),
@@ -270,6 +281,7 @@ fn keys_without_effect_are_refused() {
     for good in ["kind = \"slip\"\nfriction = 0.5\ncells = 1.0\n", "friction = 0.0\n"] {
         run(&format!("{ball}{COLLIDER}{good}")).unwrap();
     }
+    run(&format!("{BODY}material = \"rubber\"\n")).unwrap();
     run(&format!("{emitter}swing = [0.1, 0.0, 0.0]\nswing_rate = [9.0, 0.0, 0.0]\n")).unwrap();
 }
 

@@ -112,6 +112,11 @@ fn the_scene_of_the_page_runs() {
     assert!(rows.len() == 3 && rows[2].converged == rows[2].steps);
 }
 
+#[test]
+fn default_gravity_is_that_of_scene_files() {
+    assert_eq!(Setting::default().gravity, examples_scene::Scene::default().gravity);
+}
+
 /// Without a view, pictures show the particles, the colliders, and the ground onto which bodies fall.
 #[test]
 fn a_view_shows_where_bodies_fall() {

@@ -13,7 +13,7 @@ mod world;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use examples_scene::{Body as BackendObjective, Scene, Shape, fields};
+use examples_scene::{Body as Placement, Scene, Shape, fields};
 
 use crate::material::{Material, Moduli};
 use crate::meshes::MeshChoice;
@@ -31,7 +31,7 @@ pub(crate) struct Body {
     /// Density, kg/m³.
     pub(crate) density: f64,
     /// Its size and its place.
-    pub(crate) placed: BackendObjective,
+    pub(crate) placed: Placement,
 }
 
 /// A scene with the numbers of the command line.

@@ -124,19 +124,19 @@ impl World {
             Part::Pins(Attachments::new(n)?),
         ];
         let [wanted, _] = setting.touches();
-        let touching =
+        let inputs =
             ContactInputs { setting, meshes, whole: &whole, shapes: &shapes, stiffest, method, wanted };
-        let (contacts, apart) = touching.parts()?;
+        let (contacts, apart) = inputs.parts()?;
         parts.extend(contacts);
-        let hold = |(index, attachment): (usize, &Attachment)| {
+        let timed = |(index, attachment): (usize, &Attachment)| {
             let body = &setting.body[attachment.body];
             let mesh = &meshes[attachment.body];
             let size = thickness(mesh, body.placed.size.unwrap_or_else(|| longest(mesh)));
             let stiffness = PIN * body.moduli.young * size;
-            hold(index, attachment, &shapes[attachment.body], stiffness, &whole.positions)
+            timed_attachment(index, attachment, &shapes[attachment.body], stiffness, &whole.positions)
         };
         let timed_attachments: Vec<TimedAttachment> =
-            setting.scene.attachment.iter().enumerate().map(hold).collect::<Result<_, _>>()?;
+            setting.scene.attachment.iter().enumerate().map(timed).collect::<Result<_, _>>()?;
         check_attachments(&timed_attachments, setting, &shapes)?;
         let (forces, gravity) = (Total::new(parts)?, setting.scene.gravity);
         Ok(Self {
@@ -202,7 +202,7 @@ fn placed(body: &Body, mesh: Mesh, top: f64) -> Mesh {
 }
 
 /// Creates an attachment; `stiffness` is the total stiffness of its nodes.
-fn hold(
+fn timed_attachment(
     index: usize,
     attachment: &Attachment,
     shape: &Shape,
@@ -237,16 +237,17 @@ fn check_attachments(
     setting: &Setting,
     shapes: &[Shape],
 ) -> Result<(), SceneError> {
-    for (second, hold) in timed_attachments.iter().enumerate() {
+    for (second, attachment) in timed_attachments.iter().enumerate() {
         for (first, other) in timed_attachments[..second].iter().enumerate() {
-            let frame = hold.frames.start.max(other.frames.start);
+            let frame = attachment.frames.start.max(other.frames.start);
             let body = setting.scene.attachment[second].body;
-            if frame >= hold.frames.end.min(other.frames.end) || setting.scene.attachment[first].body != body
+            if frame >= attachment.frames.end.min(other.frames.end)
+                || setting.scene.attachment[first].body != body
             {
                 continue;
             }
             let known: HashSet<u32> = other.nodes.iter().copied().collect();
-            if let Some(&node) = hold.nodes.iter().find(|node| known.contains(node)) {
+            if let Some(&node) = attachment.nodes.iter().find(|node| known.contains(node)) {
                 let node = node as usize - shapes[body].nodes.start;
                 return Err(SceneError::Twice { first, second, body, node, frame });
             }

@@ -45,14 +45,14 @@ fn other_elements_are_refused() {
     start(3, three, &[]).unwrap();
 }
 
-/// `--backend auto` may choose another place than in the run before.
+/// `--backend auto` may choose another backend than in the run before.
 #[test]
 fn a_run_continues_only_on_its_backend() {
-    let folder = Folder::new("place");
+    let folder = Folder::new("backend");
     let options = folder.options(&["--mesh", "bar:1", "--backend", "auto"]);
     let setting = Setting::of(&options).unwrap();
     let meshes = setting.meshes().unwrap();
-    let of = |place: &str| identity(&setting, &options.method, &meshes, &meshes[0].positions, place);
+    let of = |backend: &str| identity(&setting, &options.method, &meshes, &meshes[0].positions, backend);
     assert!(of("cpu") == of("cpu") && of("cpu") != of("opencl"));
 }
 
