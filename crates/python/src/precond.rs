@@ -135,7 +135,7 @@ impl Preconditioner {
             let (what, expected) = ("the rows of A", self.size);
             return Err(raise(coarsen::Error::Shape { what, expected, found }));
         }
-        let update = |cancel: &Cancel| {
+        let update = |cancel: &Arc<Cancel>| {
             let system = System { cancel: Some(cancel), ..System::from(&*matrix.bsr) };
             self.held.held().update_from(system)
         };
