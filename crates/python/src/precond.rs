@@ -180,9 +180,10 @@ impl Geometry {
         self.positions.as_deref()
     }
 
-    /// The system of a matrix.
+    /// The system of a matrix, with what fits it.
     pub(crate) fn system<'a>(&'a self, a: &'a Bsr<f64>, cancel: Option<&'a Cancel>) -> System<'a, f64> {
-        let (positions, near_kernel) = (self.positions(), self.near_kernel.as_ref());
+        let positions = self.positions().filter(|points| points.len() == a.pattern().rows());
+        let near_kernel = self.near_kernel.as_ref().filter(|vectors| vectors.size() == a.shape().0);
         System { positions, near_kernel, cancel, ..System::from(a) }
     }
 }
