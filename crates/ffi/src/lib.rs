@@ -10,7 +10,8 @@
 //!
 //! No function panics across the border: [`status::call`] is the outermost frame of each. Every function is unsafe to call: the
 //! caller promises that pointers are null, or are valid for what the documentation says, and that handles are live. Null
-//! pointers, unaligned arrays, lengths that do not fit, and calls at the same time are found and refused.
+//! pointers, unaligned arrays, lengths that do not fit, and calls at the same time at one solver or preconditioner are found and
+//! refused.
 
 #![allow(non_camel_case_types)] // the names of C
 #![allow(clippy::missing_safety_doc)] // it is the same for all functions, above

@@ -211,10 +211,16 @@ pub(crate) fn lock<'a, T>(mutex: &'a Mutex<T>, what: &str) -> Result<MutexGuard<
 /// The pointer is null, or valid for a write.
 pub(crate) unsafe fn give<T>(to: *mut *mut T, new: impl FnOnce() -> Result<T, Failure>) -> coarsen_status {
     call(|| {
-        // SAFETY: promised by the caller.
-        let to = unsafe { object_mut(to, "the place for the new object") }?;
-        *to = std::ptr::null_mut();
-        *to = Box::into_raw(Box::new(new()?));
+        const WHAT: &str = "the place for the new object";
+        if to.is_null() {
+            return Err(Failure::argument(format!("{WHAT} is a null pointer")));
+        }
+        check_array(to, 1, WHAT)?;
+        // SAFETY: promised by the caller, and checked. What is there may be uninitialised, so that there is no reference to it.
+        unsafe { to.write(std::ptr::null_mut()) };
+        let new = Box::into_raw(Box::new(new()?));
+        // SAFETY: as above.
+        unsafe { to.write(new) };
         Ok(())
     })
 }

@@ -1,13 +1,22 @@
 //! One pool of threads for all calls, so that the global pool of rayon is left to the caller.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{mem, process};
 
 use coarsen::Error;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::status::{Failure, call, coarsen_status, raise};
 
-static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
+/// The pool, and the process that started it.
+static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// The pool of this process. A fork has no threads of its parent, so the pool that it has a copy of is left as it is.
+fn pool() -> MutexGuard<'static, Option<(u32, Arc<ThreadPool>)>> {
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    mem::forget(pool.take_if(|(of, _)| *of != process::id()));
+    pool
+}
 
 fn start(threads: usize) -> Result<Arc<ThreadPool>, Failure> {
     let named = |i| format!("coarsen-{i}");
@@ -28,10 +37,10 @@ unsafe impl<T> Send for Waiting<T> {}
 /// (`Rc`, thread-local) that anything else uses meanwhile.
 pub(crate) unsafe fn run<R>(work: impl FnOnce() -> R) -> Result<R, Failure> {
     let pool = {
-        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pool = pool();
         match &*pool {
-            Some(pool) => pool.clone(),
-            None => pool.insert(start(0)?).clone(),
+            Some((_, pool)) => pool.clone(),
+            None => pool.insert((process::id(), start(0)?)).1.clone(),
         }
     };
     let work = Waiting(work);
@@ -47,7 +56,7 @@ pub(crate) unsafe fn run<R>(work: impl FnOnce() -> R) -> Result<R, Failure> {
 pub extern "C" fn coarsen_set_threads(threads: usize) -> coarsen_status {
     call(|| {
         let started = start(threads)?;
-        *POOL.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        *pool() = Some((process::id(), started));
         Ok(())
     })
 }

@@ -1,4 +1,9 @@
 /* What the interface refuses, reports and leaves intact. Exits with 0 if all holds. */
+#if defined(__unix__) || defined(__APPLE__)
+#define _POSIX_C_SOURCE 200809L
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 #include <coarsen.h>
 #include <math.h>
 #include <stdio.h>
@@ -401,6 +406,37 @@ static void layouts_and_threads_agree(void) {
     OK(coarsen_set_threads(0));
 }
 
+/* A fork has no threads of its parent: it starts its own, also for a solver of its parent. */
+static void a_fork_solves(void) {
+#ifdef _POSIX_C_SOURCE
+    coarsen_matrix *a = NULL;
+    coarsen_solver *solver = NULL;
+    int ended = 1;
+    fill(4.1, -1);
+    for (int i = 0; i < N; i++) b[i] = 1;
+    OK(coarsen_matrix_new_i32(N, offsets[N], 1, offsets, columns, values, &a));
+    OK(coarsen_solver_new(a, NULL, &solver));
+    memset(x, 0, sizeof x);
+    OK(coarsen_solver_solve(solver, N, b, x));
+    pid_t child = fork();
+    if (child == 0) {
+        coarsen_solver *own = NULL;
+        alarm(60); /* instead of a hang */
+        memset(y, 0, sizeof y);
+        int holds = coarsen_solver_new(a, NULL, &own) == COARSEN_STATUS_OK;
+        holds = holds && coarsen_solver_solve(own, N, b, y) == COARSEN_STATUS_OK;
+        holds = holds && memcmp(x, y, N * sizeof *x) == 0;
+        holds = holds && coarsen_set_threads(2) == COARSEN_STATUS_OK;
+        holds = holds && coarsen_solver_solve(solver, N, b, y) == COARSEN_STATUS_OK;
+        _exit(!holds);
+    }
+    EXPECT(child > 0 && waitpid(child, &ended, 0) == child);
+    EXPECT(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+    coarsen_solver_free(solver);
+    coarsen_matrix_free(a);
+#endif
+}
+
 int main(void) {
     printf("coarsen %s\n", coarsen_version());
     EXPECT(strcmp(coarsen_last_error(), "") == 0);
@@ -414,6 +450,7 @@ int main(void) {
     observers_see_and_end_solves();
     functions_are_operators();
     layouts_and_threads_agree();
+    a_fork_solves();
     if (failures == 0) printf("all holds\n");
     return failures > 0;
 }

@@ -117,6 +117,13 @@ int main() {
   amg.setMaxIterations(1).setPreconditioner("jacobi").compute(a);
   x = amg.solve(b);
   EXPECT(amg.info() == Eigen::NoConvergence && amg.lastErrorMessage().find("iteration limit") != std::string::npos);
+  amg.setTolerance(1e-7);
+  EXPECT(amg.info() == Eigen::NoConvergence && !amg.lastErrorMessage().empty());  // still that of the solve
+  amg.setTolerance(-1);
+  EXPECT(amg.info() == Eigen::InvalidInput);
+  amg.setTolerance(1e-8).setMaxIterations(-1);  // as 0
+  x = amg.solve(b);
+  EXPECT(amg.info() == Eigen::NoConvergence && amg.iterations() == 0);
   amg.compute(Matrix(3, 4));
   EXPECT(amg.info() == Eigen::InvalidInput && amg.lastErrorMessage().find("3 x 4") != std::string::npos);
   amg.setMethod("simplex").compute(a);

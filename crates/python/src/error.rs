@@ -1,8 +1,13 @@
 //! Errors of the library as exceptions with the same words.
 
+use std::io::ErrorKind;
+
+use coarsen::matrix_market::Problem;
 use coarsen::{AnyError, Error};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -33,7 +38,12 @@ pub(crate) fn raise(error: impl Into<AnyError>) -> PyErr {
         AnyError::Core(
             Error::Device { .. } | Error::Build { .. } | Error::Threads { .. } | Error::Ranks { .. },
         ) => PyRuntimeError::new_err(text),
-        AnyError::Read(ref read) if !read.file.exists() => PyFileNotFoundError::new_err(text),
+        AnyError::Read(ref read) => match read.problem {
+            Problem::Open { kind: ErrorKind::NotFound } => PyFileNotFoundError::new_err(text),
+            Problem::Open { kind: ErrorKind::PermissionDenied } => PyPermissionError::new_err(text),
+            Problem::Open { .. } | Problem::Read { .. } => PyOSError::new_err(text),
+            _ => PyValueError::new_err(text),
+        },
         AnyError::Write(_) | AnyError::Io(_) => PyOSError::new_err(text),
         _ => PyValueError::new_err(text),
     }

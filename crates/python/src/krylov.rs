@@ -1,6 +1,7 @@
 //! Krylov methods: A and M are matrices and preconditioners of this package, or Python functions.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use coarsen::krylov::{Krylov, NullSpace, Projected};
 use coarsen::{
@@ -155,7 +156,7 @@ fn solve_krylov<'py>(
 
     let mut history = Vec::new();
     let (b, n) = (&b, b.len());
-    let work = |cancel: &Cancel| -> Result<Report<f64>, AnyError> {
+    let work = |cancel: &Arc<Cancel>| -> Result<Report<f64>, AnyError> {
         let function = function.as_ref().map(|f| Function { f, n, kind: promised, failure: &failure });
         let a: &dyn LinearOperator<Vec<f64>> = match (&matrix, &function) {
             (Some(matrix), _) => {

@@ -191,7 +191,7 @@ fn tentative<'py>(
     spanned: f64,
 ) -> PyResult<(Matrix, Bound<'py, PyAny>)> {
     let (aggregates, b) = (indices::<i32>(aggregates, "aggregates")?, numbers(b)?);
-    let work = |_: &Cancel| prolongation::tentative(&aggregates, count, (&b, vectors), spanned);
+    let work = |_: &Arc<Cancel>| prolongation::tentative(&aggregates, count, (&b, vectors), spanned);
     let (t, coarse) = run(py, None, work)?.map_err(exception)?;
     Ok((t.into(), to_array(py, &coarse)?))
 }
@@ -289,7 +289,7 @@ fn lists(c: &Sparse) -> Vec<Vec<u32>> {
 /// 1 for coarse unknowns, 0 for the others.
 #[pyfunction]
 fn split<'py>(py: Python<'py>, c: &Matrix, second_pass: bool) -> PyResult<Bound<'py, PyAny>> {
-    let work = |_: &Cancel| splitting(&lists(&c.bsr), second_pass);
+    let work = |_: &Arc<Cancel>| splitting(&lists(&c.bsr), second_pass);
     let coarse = run(py, None, work)?.map_err(raise)?;
     to_indices(py, coarse.into_iter().map(usize::from))
 }

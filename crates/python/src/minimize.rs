@@ -21,7 +21,7 @@ use crate::error::raise;
 use crate::krylov::Inverse;
 use crate::matrix::Matrix;
 use crate::precond::{Build, Geometry, recipe};
-use crate::run::run_with;
+use crate::run::run;
 
 /// The pairs of L-BFGS (HOT: 8).
 const WINDOW: usize = 8;
@@ -202,9 +202,7 @@ pub(crate) fn minimize<'py>(
     };
 
     let mut history = Vec::new();
-    let cancel = Arc::new(Cancel::new());
-    let kept = cancel.clone();
-    let work = |cancel: &Cancel| -> Result<DescentReport<f64>, AnyError> {
+    let work = |cancel: &Arc<Cancel>| -> Result<DescentReport<f64>, AnyError> {
         let mut energy = Energy {
             value: &functions.value,
             gradient: &functions.gradient,
@@ -246,7 +244,7 @@ pub(crate) fn minimize<'py>(
             }
             descent.refresh = Refresh::WhenSlower(4);
             let mut method = Newton::inexact();
-            let flag = kept;
+            let flag = cancel.clone();
             method.monitor = Some(Box::new(move |_: &Iteration<'_, Vec<f64>>| match flag.is_cancelled() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -267,7 +265,7 @@ pub(crate) fn minimize<'py>(
         let mut method = Lbfgs::new(WINDOW, initial);
         Ok(descent.minimize(&mut energy, &mut method, &mut x, &mut monitor)?)
     };
-    let report = run_with(py, threads, &cancel, work)?;
+    let report = run(py, threads, work)?;
     failure.raise()?;
     let report = report.map_err(raise)?;
     let minimum = Minimum {

@@ -135,7 +135,7 @@ impl Preconditioner {
             let (what, expected) = ("the rows of A", self.size);
             return Err(raise(coarsen::Error::Shape { what, expected, found }));
         }
-        let update = |cancel: &Cancel| {
+        let update = |cancel: &Arc<Cancel>| {
             let system = System { cancel: Some(cancel), ..System::from(&*matrix.bsr) };
             self.held.held().update_from(system)
         };
@@ -180,9 +180,10 @@ impl Geometry {
         self.positions.as_deref()
     }
 
-    /// The system of a matrix.
+    /// The system of a matrix, with what fits it.
     pub(crate) fn system<'a>(&'a self, a: &'a Bsr<f64>, cancel: Option<&'a Cancel>) -> System<'a, f64> {
-        let (positions, near_kernel) = (self.positions(), self.near_kernel.as_ref());
+        let positions = self.positions().filter(|points| points.len() == a.pattern().rows());
+        let near_kernel = self.near_kernel.as_ref().filter(|vectors| vectors.size() == a.shape().0);
         System { positions, near_kernel, cancel, ..System::from(a) }
     }
 }

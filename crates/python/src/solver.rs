@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{self, ThreadId};
 
 use coarsen::auto::solve::Attempt;
 use coarsen::auto::{Auto, Method, Solved};
@@ -21,7 +22,7 @@ use crate::constraints::Constraints;
 use crate::error::raise;
 use crate::matrix::Matrix;
 use crate::precond::{Geometry, told};
-use crate::run::POLL;
+use crate::run::{POLL, outer};
 
 /// The solver and what it was given.
 struct State {
@@ -35,6 +36,9 @@ struct State {
 
 type Job = Box<dyn FnOnce(&mut Option<State>) + Send>;
 
+/// The names of a method and of a preconditioner.
+type Kept = Option<(String, String)>;
+
 /// A solver for systems that follow each other.
 #[pyclass(frozen, module = "pycoarsen._core")]
 pub(crate) struct Solver {
@@ -42,6 +46,10 @@ pub(crate) struct Solver {
     cancel: Arc<Cancel>,
     /// One call at a time.
     turn: Mutex<()>,
+    /// The thread whose call it is.
+    caller: Mutex<Option<ThreadId>>,
+    /// What the next solve takes first. It has a lock of its own, since handlers of signals may ask during a solve.
+    kept: Arc<Mutex<Kept>>,
     /// A fork of the process has no threads.
     process: u32,
     _pool: ThreadPool,
@@ -58,6 +66,7 @@ impl State {
         auto: Auto,
         cancel: Arc<Cancel>,
     ) -> Result<Self, AnyError> {
+        a.bsr.check_finite()?;
         let system = geometry.system(&a.bsr, None);
         let (solver, filtered) = match constraints {
             None => (coarsen::Solver::new(system)?, None),
@@ -74,19 +83,22 @@ impl State {
 
     fn update(&mut self, a: &Matrix, constraints: Option<Rows>) -> Result<(), AnyError> {
         let Self { solver, geometry, filtered, .. } = self;
-        geometry.keep_for(&a.bsr);
+        a.bsr.check_finite()?;
         let system = geometry.system(&a.bsr, None);
+        let positions = system.positions;
         match filtered {
-            None => solver.update(system),
+            None => solver.update(system)?,
             Some((rows, filtered)) => {
                 let next = constraints.as_ref().unwrap_or(rows);
                 filtered.update(system, next)?;
                 if let Some(next) = constraints {
                     *rows = next;
                 }
-                solver.update(filtered.system(geometry.positions()))
+                solver.update(filtered.system(positions))?;
             }
         }
+        geometry.keep_for(&a.bsr);
+        Ok(())
     }
 
     fn solve(&mut self, b: &[f64], mut x: Vec<f64>) -> Result<Done, AnyError> {
@@ -118,11 +130,14 @@ impl Solver {
             return Err(PyRuntimeError::new_err(text));
         }
         py.detach(|| {
-            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = self.turn()?;
             self.cancel.reset();
-            let (done, result) = channel();
+            let ((done, result), kept) = (channel(), self.kept.clone());
             let guarded = move |state: &mut Option<State>| {
-                let _ = done.send(catch_unwind(AssertUnwindSafe(|| job(state))));
+                let ended = catch_unwind(AssertUnwindSafe(|| job(state)));
+                let now = state.as_ref().and_then(|state| state.solver.method());
+                *locked(&kept) = now.map(|(method, precond)| (method.to_string(), precond.to_string()));
+                let _ = done.send(ended);
             };
             self.jobs.send(Box::new(guarded)).expect("the thread waits for jobs");
             let mut signal = Ok(());
@@ -131,7 +146,8 @@ impl Solver {
                     Ok(result) => break result,
                     Err(RecvTimeoutError::Timeout) if signal.is_ok() => {
                         signal = Python::attach(|py| py.check_signals());
-                        if signal.is_err() {
+                        // In a callback of a run, the thread of that run is told.
+                        if signal.is_err() || outer().is_some_and(|outer| outer.is_cancelled()) {
                             self.cancel.cancel();
                         }
                     }
@@ -142,6 +158,45 @@ impl Solver {
             signal.map(|()| result.unwrap_or_else(|panic| resume_unwind(panic)))
         })
     }
+
+    /// Waits for the calls of other threads. A handler of a signal runs in the middle of a call of its own thread, which it cannot wait
+    /// for.
+    fn turn(&self) -> PyResult<Turn<'_>> {
+        let own = thread::current().id();
+        loop {
+            let turn = match self.turn.try_lock() {
+                Ok(turn) => turn,
+                Err(TryLockError::Poisoned(error)) => error.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    if *locked(&self.caller) == Some(own) {
+                        let text = "this thread is in a call of this solver, so a handler of a signal cannot call it";
+                        return Err(PyRuntimeError::new_err(text));
+                    }
+                    thread::sleep(POLL);
+                    Python::attach(|py| py.check_signals())?;
+                    continue;
+                }
+            };
+            *locked(&self.caller) = Some(own);
+            return Ok(Turn { caller: &self.caller, _turn: turn });
+        }
+    }
+}
+
+/// The right to call, which ends when it is dropped.
+struct Turn<'a> {
+    caller: &'a Mutex<Option<ThreadId>>,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *locked(self.caller) = None;
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A method by its name in reports; `None` for `"auto"`.
@@ -194,8 +249,9 @@ impl Solver {
             received.into_iter().for_each(|job| job(&mut state));
         });
         let cancel = Arc::new(Cancel::new());
+        let (turn, caller, kept) = Default::default();
         let solver =
-            Self { jobs, cancel: cancel.clone(), turn: Mutex::new(()), process: process::id(), _pool: pool };
+            Self { jobs, cancel: cancel.clone(), turn, caller, kept, process: process::id(), _pool: pool };
         let start = move |state: &mut Option<State>| -> Result<(), AnyError> {
             *state = Some(State::new(&a, geometry, rows, auto, cancel)?);
             Ok(())
@@ -231,11 +287,8 @@ impl Solver {
     }
 
     /// The method and the preconditioner that the next solve takes first.
-    fn kept(&self, py: Python<'_>) -> PyResult<Option<(String, String)>> {
-        self.call(py, |state| {
-            let kept = state.as_ref().and_then(|state| state.solver.method());
-            kept.map(|(method, precond)| (method.to_string(), precond.to_string()))
-        })
+    fn kept(&self) -> Kept {
+        locked(&self.kept).clone()
     }
 }
 

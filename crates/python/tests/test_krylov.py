@@ -187,3 +187,16 @@ def test_wrong_arguments_are_named():
     operator = spla.LinearOperator(A.shape, matvec=lambda x: x[:4], dtype=float)
     with pytest.raises(ValueError):
         pycoarsen.cg(operator, b)
+
+
+def test_the_limit_of_gmres_counts_as_in_scipy():
+    A, b = poisson(30), np.ones(900)
+    for kind in (None, "legacy", "pr_norm", "x"):
+        for callback in (None, lambda _: None):
+            inner = callback is not None and kind in (None, "legacy")
+            x, info = pycoarsen.gmres(A, b, restart=5, maxiter=4, callback=callback, callback_type=kind)
+            assert info == 4
+            most = 4 if inner else 20
+            y, _ = pycoarsen.gmres(A, b, restart=5, maxiter=-(-most // 5), callback_type="pr_norm")
+            assert inner or np.array_equal(x, y), (kind, callback)
+    assert pycoarsen.gmres(A, b, maxiter=0)[1] == 1  # not converged

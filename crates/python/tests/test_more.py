@@ -2,6 +2,7 @@
 
 import gzip
 import multiprocessing
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,16 @@ def test_constraints_of_nodes_are_met_and_change(rng):
     assert abs(x[0, 0] - 0.1) > 1e-6
 
 
+def test_constraints_that_come_too_late_are_refused():
+    A = poisson(10)
+    c = pycoarsen.Constraints(100)
+    c.fix([3], [1.0])
+    solver = pycoarsen.Solver(A)
+    with pytest.raises(ValueError, match="began without constraints"):
+        solver.update(A, constraints=c)
+    assert residual(A, np.ones(100), solver.solve(np.ones(100))) <= 1e-8
+
+
 def test_rows_of_a_sparse_c_are_met(rng):
     for block in (1, 2):
         A, b = poisson(12), rng.standard_normal(144)
@@ -73,6 +84,8 @@ def test_contradictions_are_refused():
         c.plane(100, [1.0])
     with pytest.raises(TypeError, match="integers"):
         c.fix([0.5])
+    with pytest.raises(TypeError, match="values is complex"):
+        c.fix([0], [1.0 + 1.0j])
 
 
 class Springs:
@@ -138,6 +151,30 @@ def test_an_energy_that_fails_is_raised():
     assert caught.value.report.ending == "iteration_limit"
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "newton", "M": sp.eye_array(100)}, "M is for method='lbfgs'"),
+        ({"M": sp.eye_array(100)}, "M is for method='lbfgs'"),
+        ({"method": "lbfgs", "block_size": 2}, "block_size is for"),
+        ({"method": "lbfgs", "coordinates": np.zeros((100, 2))}, "coordinates is for"),
+        ({"method": "lbfgs", "near_kernel": np.ones(100)}, "near_kernel is for"),
+        ({"method": "lbfgs", "preconditioner": "ic"}, "preconditioner is for"),
+        ({"method": "lbfgs", "preconditioner": "smoothed_aggregation"}, "preconditioner is for"),
+    ],
+)
+def test_options_of_the_other_method_are_refused(options, words):
+    f = Springs(10)
+    with pytest.raises(ValueError, match=words):
+        pycoarsen.minimize(f.value, np.zeros(100), f.gradient, f.hessian, **options)
+
+
+def test_a_complex_start_is_refused():
+    f = Springs(10)
+    with pytest.raises(TypeError, match="x0 is complex"):
+        pycoarsen.minimize(f.value, np.zeros(100, complex), f.gradient)
+
+
 def test_files_are_read(tmp_path):
     A = poisson(7)
     path = tmp_path / "a.mtx"
@@ -149,6 +186,9 @@ def test_files_are_read(tmp_path):
     assert (A != pycoarsen.read(str(packed), threads=1)).nnz == 0
     with pytest.raises(FileNotFoundError, match="none.mtx"):
         pycoarsen.read(tmp_path / "none.mtx")
+    with pytest.raises(OSError) as caught:
+        pycoarsen.read(tmp_path)  # a folder
+    assert not isinstance(caught.value, FileNotFoundError)
     (tmp_path / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1.0\n")
     with pytest.raises(ValueError, match="bad.mtx:3"):
         pycoarsen.read(tmp_path / "bad.mtx")
@@ -193,6 +233,10 @@ WORK = {
     "krylov": "while True: pycoarsen.cg(A, b, rtol=1e-14, maxiter=10**9)",
     "solver": "while True: pycoarsen.Solver(A, method='gmres').solve(b)",
     "setups": "while True: pycoarsen.smoothed_aggregation(A)",
+    "nested": "pycoarsen.cg(A, b, M=sp.linalg.LinearOperator(A.shape, dtype=float, "
+    "matvec=lambda r: pycoarsen.cg(A, b, rtol=1e-300, maxiter=10**9)[0]), rtol=1e-14)",
+    "solver in a callback": "pycoarsen.cg(A, b, callback=lambda x: "
+    "[pycoarsen.Solver(A, method='cg', memory=0, rtol=1e-9).solve(b) for _ in range(10**6)])",
     "energy": "pycoarsen.minimize(lambda x: (time.sleep(0.05), rosen(x))[1], b[:1000] * 3, rosen_der, maxiter=10**9)",
 }
 
@@ -202,6 +246,74 @@ def test_ctrl_c_ends_work_within_a_second(name):
     text = INTERRUPTED.format(folder=str(Path(__file__).parent), work=WORK[name], after=2.0)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+
+
+def run_program(text, timeout):
+    text = f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n" + text
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+    return done.stdout
+
+
+def test_threads_share_a_preconditioner():
+    run_program(
+        """
+import threading
+import numpy as np, pycoarsen, pycoarsen.pyamg
+from conftest import poisson
+
+A = poisson(300)
+r = np.ones(A.shape[0])
+shared = pycoarsen.smoothed_aggregation(A)
+levels = pycoarsen.pyamg.smoothed_aggregation_solver(A).levels  # four hierarchies share their relaxation
+several = [pycoarsen.pyamg.MultilevelSolver(levels).aspreconditioner() for _ in range(4)]
+for each in ([shared] * 4, several):
+    expected, found = [M @ r for M in each][0], []
+    def work(M):
+        for _ in range(20):
+            found.append(np.array_equal(M @ r, expected))
+    threads = [threading.Thread(target=work, args=(M,)) for M in each]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert len(found) == 80 and all(found)
+""",
+        timeout=200,
+    )
+
+
+def test_handlers_of_signals_may_ask_the_solver():
+    run_program(
+        """
+import os, signal, threading
+import numpy as np, pycoarsen
+from conftest import poisson
+
+A = poisson(40, 3)
+b = np.ones(A.shape[0])
+solver, seen, refused = pycoarsen.Solver(A), [], []
+def handler(*_):
+    seen.append((solver.method, repr(solver), solver.levels))
+    try:
+        solver.solve(b)
+    except RuntimeError as error:
+        refused.append(str(error))
+signal.signal(signal.SIGUSR1, handler)
+ends = threading.Event()
+def send():
+    while not ends.wait(0.05):
+        os.kill(os.getpid(), signal.SIGUSR1)
+thread = threading.Thread(target=send)
+thread.start()
+while not refused:
+    solver.solve(b)
+    solver.update(A)
+ends.set()
+thread.join()
+assert seen and "a handler of a signal" in refused[0], refused
+assert np.linalg.norm(b - A @ solver.solve(b)) <= 1e-8 * np.linalg.norm(b)
+""",
+        timeout=200,
+    )
 
 
 def forked(queue):
@@ -229,8 +341,11 @@ def test_docstrings_have_every_parameter():
         item = getattr(pycoarsen, name)
         assert item.__doc__, name
         if inspect.isfunction(item):
-            text = item.__doc__
-            missing = [p for p in inspect.signature(item).parameters if p not in text]
+            missing = [
+                p
+                for p in inspect.signature(item).parameters
+                if not re.search(rf"^\s*(\w+, )*{p}\b.* : |^\s*(\w+, )*{p}(, \w+)*$", item.__doc__, re.M)
+            ]
             assert not missing, (name, missing)
 
 

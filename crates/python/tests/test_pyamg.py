@@ -365,6 +365,57 @@ def test_a_hierarchy_can_be_made_by_hand_and_changed() -> None:
     assert_allclose(ml.solve(ONES, tol=1e-8, accel="gmres"), x / 2, rtol=1e-5)
 
 
+def test_matrices_that_the_cycle_has_copies_of_cannot_be_written() -> None:
+    for ml in (pyamg.smoothed_aggregation_solver(POISSON), pyamg.smoothed_aggregation_solver(ELASTIC, RIGID)):
+        for matrix in (ml.levels[1].A, ml.levels[0].P, ml.levels[0].R):
+            with pytest.raises(ValueError, match="read-only"):
+                matrix.data[...] = 0.0
+    A = sparse.csr_array(POISSON.copy())
+    ml = pyamg.smoothed_aggregation_solver(A)
+    A.data *= 2.0
+    ml.levels[0].A = ml.levels[0].A
+    ml.levels[1].A = 2.0 * ml.levels[1].A
+    x = ml.solve(ONES, tol=1e-10, accel="cg")
+    assert_allclose(A @ x, ONES, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["cg", "cgs", "bicg", "bicgstab", "gmres", "lgmres", "gcrotmk", "minres"])
+def test_solvers_of_scipy_accelerate(name: str) -> None:
+    ml = pyamg.smoothed_aggregation_solver(POISSON)
+    b = POISSON @ np.linspace(0.0, 1.0, 1600)
+    for accel in {name, getattr(sla, name)}:
+        norms: list[float] = []
+        seen: list[Any] = []
+        callback = None if accel in ("gmres",) else seen.append
+        x = ml.solve(b, tol=1e-8, accel=accel, residuals=norms, callback=callback)
+        assert norms[0] == pytest.approx(np.linalg.norm(b))
+        assert np.linalg.norm(b - POISSON @ x) <= 1e-6 * norms[0]
+        assert norms[-1] <= 1e-6 * norms[0]
+        if callback is not None:
+            assert all(np.shape(v) == (1600,) for v in seen) and seen
+
+
+def test_other_functions_of_scipy_are_refused() -> None:
+    ml = pyamg.smoothed_aggregation_solver(POISSON)
+    for accel in ("spsolve", "qmr", "tfqmr", "norm", sla.qmr, sla.tfqmr):
+        with pytest.raises(NotImplementedError, match="accel"):
+            ml.solve(ONES, accel=accel)
+    skewed = pyamg.smoothed_aggregation_solver(
+        POISSON, presmoother=("gauss_seidel", {"sweep": "forward"}), postsmoother=("gauss_seidel", {"sweep": "forward"})
+    )
+    with pytest.raises(NotImplementedError, match="transpose"):
+        skewed.solve(ONES, accel="bicg")
+
+
+def test_the_default_limit_of_cg_is_that_of_pyamg() -> None:
+    n = 6000
+    A = pyamg.gallery.poisson((n,), format="csr")
+    b = np.random.default_rng(0).standard_normal(n)
+    norms: list[float] = []
+    _, info = pyamg.krylov.cg(A, b, tol=1e-14, residuals=norms)
+    assert len(norms) > 5002 and info in (0, int(1.3 * n) + 2)
+
+
 def test_relaxation_functions_reduce_errors() -> None:
     b, methods = ONES, pyamg.relaxation.relaxation
     for name, extra in (

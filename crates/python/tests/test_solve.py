@@ -155,9 +155,14 @@ def test_wrong_arguments_are_named(rng):
     with pytest.raises(ValueError, match="NaN or infinity at index 3"):
         pycoarsen.solve(A, np.where(np.arange(100) == 3, np.nan, 1.0))
     broken = A.copy()
-    broken.data[5] = np.inf
-    with pytest.raises(ValueError, match="NaN|finite"):
-        pycoarsen.solve(broken, b)
+    broken.data[5] = np.nan
+    for method in ("auto", "cg"):
+        with pytest.raises(ValueError, match="row 1, column 2 is not finite"):
+            pycoarsen.Solver(broken, method=method).solve(b)
+    solver = pycoarsen.Solver(A)
+    with pytest.raises(ValueError, match="row 1, column 2 is not finite"):
+        solver.update(broken)
+    assert residual(A, b, solver.solve(b)) <= 1e-8
     with pytest.raises(TypeError, match="complex"):
         pycoarsen.solve(A.astype(complex), b)
     with pytest.raises(TypeError, match="complex"):
@@ -195,6 +200,33 @@ def test_a_report_shows_levels(rng):
     assert solver.levels.count > 1 and "level" in solver.report._repr_html_()
     solver.solve(b)
     assert solver.levels.count > 1
+
+
+def test_levels_are_those_of_the_kept_preconditioner(monkeypatch):
+    A, b = poisson(120), np.ones(14400)
+    solver = pycoarsen.Solver(A, method="cg", memory=0)
+    solver.solve(b)
+    assert solver.method == ("cg", "sa") and solver.levels.count > 1
+    ilu = {
+        "method": "gmres", "preconditioner": "ilu0", "single": False, "ending": "converged", "advice": "", "note": None,
+        "iterations": 1, "setup_seconds": 0.1, "solve_seconds": 0.1, "condition": None, "levels": None,
+    }  # fmt: skip
+    left = {**ilu, "method": "cg", "preconditioner": "sa", "ending": "stagnated", "levels": (2, 1.5, "a table")}
+    told = {
+        "ending": "converged", "advice": "", "message": "", "iterations": 2, "residual": 0.0, "tolerance": 1e-8,
+        "notes": [], "attempts": [left, ilu], "history": [],
+    }  # fmt: skip
+
+    class Core:
+        def solve(self, b, x):
+            return x, told
+
+        def kept(self):
+            return "gmres", "ilu0"
+
+    monkeypatch.setattr(solver, "_core", Core())
+    solver.solve(b)
+    assert solver.levels is None
 
 
 def test_solves_run_beside_python():

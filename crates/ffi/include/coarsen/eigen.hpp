@@ -198,11 +198,15 @@ class Preconditioner : public Base<Matrix, Preconditioner<Matrix>> {
 
   template <class Rhs, class Dest>
   void _solve_impl(const Eigen::MatrixBase<Rhs>& b, Eigen::MatrixBase<Dest>& x) const {
-    m_to.setZero(b.rows());
-    if (!m_held) this->fail("factorize comes before solve");
+    bool done = m_held || this->fail("factorize comes before solve");
     for (Eigen::Index j = 0; j < b.cols(); ++j) {
       const Eigen::Ref<const Eigen::VectorXd> from(b.col(j));
-      if (m_held) this->end(coarsen_preconditioner_apply(m_held.get(), from.size(), from.data(), m_to.data()));
+      m_to.setZero(b.rows());
+      if (m_held) {
+        const coarsen_status status =
+            coarsen_preconditioner_apply(m_held.get(), from.size(), from.data(), m_to.data());
+        if (done) done = this->end(status);
+      }
       x.col(j) = m_to;
     }
   }
@@ -249,7 +253,7 @@ class AMG : public detail::Base<Matrix, AMG<Matrix>> {
   }
 
   AMG& setMaxIterations(Eigen::Index most) {
-    m_options.max_iterations = most;
+    m_options.max_iterations = std::max<Eigen::Index>(most, 0);
     return limit();
   }
 
@@ -306,7 +310,10 @@ class AMG : public detail::Base<Matrix, AMG<Matrix>> {
   void reset() { m_solver.reset(); }
 
   AMG& limit() {
-    if (m_solver) this->end(coarsen_solver_set_limits(m_solver.get(), m_options.tolerance, m_options.max_iterations));
+    if (!m_solver) return *this;
+    const coarsen_status status =
+        coarsen_solver_set_limits(m_solver.get(), m_options.tolerance, m_options.max_iterations);
+    if (status != COARSEN_STATUS_OK) this->end(status);  // otherwise info() is that of the last solve
     return *this;
   }
 

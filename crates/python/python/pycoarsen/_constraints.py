@@ -72,6 +72,7 @@ class Constraints:
         numbers = np.asarray(unknowns).reshape(-1)
         if numbers.size and not np.issubdtype(numbers.dtype, np.integer):
             raise TypeError(f"unknowns are {numbers.dtype}, but integers are needed")
+        _arrays.real(np.asarray(values), "values")
         given = np.ascontiguousarray(np.broadcast_to(np.asarray(values, dtype=np.float64), numbers.shape))
         self._core.fix(numbers.tolist(), given)
 
@@ -96,8 +97,7 @@ class Constraints:
         matrix = _arrays.rows(C, block_size=1)
         values = _arrays.vector(values, matrix.shape[0], "values")
         if self.block_size > 1:
-            indptr, indices, _ = matrix.arrays()
-            data = matrix.arrays()[2]
+            indptr, indices, data = matrix.arrays()
             b = self.block_size
             for i, value in enumerate(values):
                 entries = slice(indptr[i], indptr[i + 1])

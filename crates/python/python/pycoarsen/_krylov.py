@@ -164,7 +164,8 @@ def gmres(
     restart : int, optional
         The iterations between restarts, 20 by default.
     maxiter : int, optional
-        The largest number of restart cycles, as in SciPy (iterations with ``callback_type="legacy"``); 10 n by default.
+        The largest number of restart cycles, as in SciPy (iterations with a callback of the type "legacy");
+        10 n by default.
     callback_type : {"x", "pr_norm", "legacy"}, optional
         ``"x"`` calls back with x after each cycle; ``"pr_norm"`` and ``"legacy"``, the default, with the relative residual
         after each iteration.
@@ -181,13 +182,13 @@ def gmres(
     n = _size(A)
     length = max(1, min(20 if restart is None else restart, n))
     cycles = 10 * n if maxiter is None else maxiter
-    legacy = callback_type == "legacy" or (callback_type is None and callback is not None)
+    legacy = callback is not None and callback_type in (None, "legacy")
     most = cycles if legacy else cycles * length
     x, info = _solve(
         "gmres", A, b, x0, rtol, atol, most, 0, M, callback, null_space, threads,
         restart=length, callback_with="x" if callback_type == "x" else "residual",
     )  # fmt: skip
-    return x, cycles if info > 0 else info
+    return x, max(1, cycles) if info > 0 else info
 
 
 def _size(A: Any) -> int:

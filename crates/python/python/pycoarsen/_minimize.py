@@ -15,6 +15,13 @@ from ._core import SolveError
 from ._krylov import inverse
 
 
+class _Default(str):
+    """A name that the user has not given."""
+
+
+_DEFAULT = _Default("smoothed_aggregation")
+
+
 @dataclass(frozen=True)
 class Minimum:
     """A minimiser, and how it was found.
@@ -71,7 +78,7 @@ def minimize(
     atol: float = 0.0,
     maxiter: int = 1000,
     M: Any = None,
-    preconditioner: str | None = "smoothed_aggregation",
+    preconditioner: str | None = _DEFAULT,
     block_size: int | None = None,
     coordinates: ArrayLike | None = None,
     near_kernel: ArrayLike | None = None,
@@ -98,12 +105,12 @@ def minimize(
     maxiter : int
         The largest number of steps.
     M : Preconditioner, matrix or LinearOperator, optional
-        For L-BFGS, the first inverse Hessian.
+        The first inverse Hessian of L-BFGS; Newton's method takes none.
     preconditioner : str or None
         For Newton's method, the name of a function of this package that builds it: ``"smoothed_aggregation"``,
         ``"schwarz"``, ``"block_jacobi"``, ``"ic"``, ... It is updated to the Hessian when convergence slows down. None for none.
     block_size, coordinates, near_kernel
-        Of the Hessian, as in `Solver`.
+        Of the Hessian, as in `Solver`; L-BFGS takes none.
     max_step : callable, optional
         ``max_step(x, d)``, the largest α for which the way from x to x + α d is free of collisions.
     callback : callable, optional
@@ -132,11 +139,25 @@ def minimize(
     >>> bool(np.abs(found.x).max() < 1e-4)
     True
     """
+    _arrays.real(np.asarray(x0), "x0")
     start = np.array(x0, dtype=np.float64)
     n = start.size
     start = _arrays.vector(start, n, "x0")
     points = _arrays.coordinates(coordinates)
     chosen = method or ("lbfgs" if hess is None else "newton")
+    if chosen == "newton" and M is not None:
+        raise ValueError("M is for method='lbfgs'; Newton's method takes preconditioner=")
+    if chosen == "lbfgs":
+        named = None if isinstance(preconditioner, _Default) else preconditioner
+        of_hessian = {
+            "preconditioner": named,
+            "block_size": block_size,
+            "coordinates": coordinates,
+            "near_kernel": near_kernel,
+        }
+        for name, value in of_hessian.items():
+            if value is not None:
+                raise ValueError(f"{name} is for method='newton'; L-BFGS takes M=")
     structure: _core.Structure | None = None
 
     def gradient(x: Vector) -> Vector:

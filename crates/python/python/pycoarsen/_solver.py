@@ -81,7 +81,9 @@ class Solver:
         matrix, self._structure = _arrays.blocks(A, block_size=block_size, points=points, threads=threads)
         self._n, self._block_size, self._threads = matrix.shape[0], matrix.block[0], threads
         self._report: Report | None = None
-        self._levels: Levels | None = None
+        self._constrained = constraints is not None
+        # By the name of the preconditioner: a method that was tried and left also built one.
+        self._levels: dict[str, Levels] = {}
         self._core = _core.Solver(
             matrix,
             method,
@@ -113,7 +115,8 @@ class Solver:
     @property
     def levels(self) -> Levels | None:
         """The levels of the hierarchy that was built last, if the kept method has one."""
-        return self._levels if self._core.kept() is not None else None
+        kept = self._core.kept()
+        return None if kept is None else self._levels.get(kept[1])
 
     @property
     def method(self) -> tuple[str, str] | None:
@@ -128,8 +131,10 @@ class Solver:
         A : sparse or dense matrix
             With as many unknowns, coordinates and near-kernel stay.
         constraints : Constraints, optional
-            In place of those of the last system, if that had constraints.
+            In place of those of the last system. A solver that began without constraints takes none: `ValueError`.
         """
+        if constraints is not None and not self._constrained:
+            raise ValueError("the solver began without constraints; make one with constraints=")
         matrix, self._structure = _arrays.blocks(
             A, block_size=self._block_size, like=self._structure, threads=self._threads
         )
@@ -181,8 +186,8 @@ class Solver:
         )
         self._report = report(told)
         for attempt in self._report.attempts:
-            if attempt.levels is not None or attempt.setup_seconds > 0.0:
-                self._levels = attempt.levels or self._levels
+            if attempt.levels is not None:
+                self._levels[attempt.preconditioner] = attempt.levels
         if not self._report.converged:
             error = SolveError(self._report.message)
             error.x, error.report = x, self._report

@@ -10,6 +10,9 @@ Details that differ from PyAMG:
 - Spectral radii are estimated from the same start vector in every call, so results repeat.
 - Gauss-Seidel on more than 8192 nodes visits a few large chunks in parallel, and each chunk in natural order.
 - The visits of an AMLI cycle start from zero.
+- The cycle has copies of the matrices of a level. Those that it made cannot be written; after a change of the matrix of the
+  caller in place, assign it: ``level.A = level.A``.
+- No function takes a number of threads: there is one for each core.
 - Numbers are computed in ``float64``; a solution is ``float32`` if the matrix and the right-hand side are.
 
 For the fastest solver of a system use :func:`pycoarsen.solve` and :class:`pycoarsen.Solver`, which choose the method.

@@ -19,6 +19,9 @@ __all__ = ["bicgstab", "cg", "fgmres", "gmres", "minimal_residual"]
 
 _CRITERIA = Choice("rr")
 
+#: The most iterations of GMRES, which keeps a vector for each, if neither `maxiter` nor `restart` is given.
+_VECTORS = 5000
+
 
 def cg(
     A: Any,
@@ -92,7 +95,8 @@ def gmres(
 ) -> tuple[Any, int]:
     """GMRES for any A, preconditioned from the right; the arguments are those of :func:`cg`.
 
-    ``maxiter`` counts all iterations; with ``restart`` a cycle has that many.
+    ``maxiter`` counts all iterations; with ``restart`` a cycle has that many. Without both there are at most 5000 iterations, since
+    each keeps a vector.
     """
     return _solve("gmres", A, b, x0, tol, maxiter, M, callback, residuals, restart)
 
@@ -132,7 +136,9 @@ def _solve(
     n = A.shape[0]
     own = vector(b, n, "b")
     x = np.zeros(n) if x0 is None else vector(x0, n, "x0")
-    most = min(int(1.3 * n) + 2, 5000) if maxiter is None else int(maxiter)
+    most = int(1.3 * n) + 2 if maxiter is None else int(maxiter)
+    if maxiter is None and restart is None and method in ("gmres", "fgmres"):
+        most = min(most, _VECTORS)
     if most < 1:
         raise ValueError("Number of iterations must be positive")
     if callback is not None and method in ("gmres", "fgmres"):

@@ -22,6 +22,10 @@ _MATRICES = ("A", "P", "R", "C", "T", "AggOp")
 #: Relaxations that are symmetric in one direction.
 _SYMMETRIC = ("jacobi", "richardson", "block_jacobi", "jacobi_ne", "chebyshev", None)
 
+#: The solvers of ``scipy.sparse.linalg`` that take a preconditioner and a callback. ``tfqmr`` is not one of them: in SciPy
+#: 1.17 it solves M A y = b and returns M y as a success.
+_SCIPY = ("cg", "cgs", "bicg", "bicgstab", "gmres", "lgmres", "gcrotmk", "minres")
+
 #: The Krylov methods of this package.
 _KRYLOV = ("cg", "fcg", "minres", "bicgstab", "gmres", "fgmres")
 
@@ -32,7 +36,8 @@ class Level:
     Attributes
     ----------
     A : csr_array or bsr_array, shape (n, n)
-        The matrix. That of the finest level is the matrix of the caller; the others are made when they are first read.
+        The matrix. That of the finest level is the matrix of the caller; the others are made when they are first read. The
+        cycle has copies: the arrays of this class cannot be written, and a changed matrix is assigned, ``level.A = A``.
     P, R : csr_array or bsr_array, shapes (n, m) and (m, n)
         The transfers to and from the next coarser level; the coarsest level has none.
     B, BH : ndarray, shape (n, k)
@@ -55,7 +60,7 @@ class Level:
                 return self._host[name]
             if name in self._core:
                 blocks = self._blocks and name not in ("C", "AggOp")
-                self._host[name] = from_core(self._core[name], blocks)
+                self._host[name] = _fixed(from_core(self._core[name], blocks))
                 return self._host[name]
             if name == "A":
                 return None
@@ -118,6 +123,13 @@ class Level:
             self._kept[key] = _relaxation(self, name, parameters)
         relaxation: _core.Relaxation = self._kept[key]
         return relaxation
+
+
+def _fixed(matrix: Any) -> Any:
+    """The matrix with arrays that cannot be written, since the cycle would not see it."""
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    return matrix
 
 
 def _relaxation(level: Level, name: str | None, p: dict[str, Any]) -> _core.Relaxation:
@@ -293,6 +305,11 @@ class Preconditioner(sla.LinearOperator):  # type: ignore[misc]
     def _matvec(self, x: Any) -> Any:
         return self.solver._one_cycle(self.cycle, x)
 
+    def _rmatvec(self, x: Any) -> Any:
+        if self.cycle not in ("V", "W") or not self.solver.symmetric_smoothing or self.solver._symmetry == "nonsymmetric":
+            raise NotImplementedError("the transpose of a cycle that is not symmetric is not in pycoarsen.pyamg")
+        return self._matvec(x)
+
 
 class MultilevelSolver:
     """A hierarchy and its cycle.
@@ -414,8 +431,8 @@ class MultilevelSolver:
         cycle : {'V', 'W', 'F', 'AMLI'}
             The order in which levels are visited.
         accel : str or function, optional
-            'cg', 'gmres', 'fgmres', 'bicgstab', 'minres', or the name of a solver of ``scipy.sparse.linalg``, or a
-            function with the signature of either. GMRES is preconditioned from the right.
+            'cg', 'fcg', 'gmres', 'fgmres', 'bicgstab', 'minres', of SciPy 'cgs', 'bicg', 'lgmres', 'gcrotmk', or a
+            function with the signature of ``pyamg.krylov`` or ``scipy.sparse.linalg``. GMRES is preconditioned from the right.
         callback : function, optional
             Called as ``callback(x)`` after each cycle or iteration.
         residuals : list, optional
@@ -484,21 +501,28 @@ class MultilevelSolver:
     ) -> Any:
         """Solves by a function with the signature of ``pyamg.krylov`` or ``scipy.sparse.linalg``."""
         if isinstance(accel, str):
-            if not hasattr(sla, accel):
-                missing(f"accel={accel!r}", _KRYLOV, False, "")
+            if accel not in _SCIPY:
+                missing(f"accel={accel!r}", dict.fromkeys((*_KRYLOV, *_SCIPY)), False, "")
             accel = getattr(sla, accel)
         A, M = self.levels[0].A, self.aspreconditioner(cycle)
         b = np.asarray(b)
         if getattr(accel, "__module__", "").startswith("scipy"):
+            if accel.__name__ not in _SCIPY:
+                missing(f"accel={accel.__name__!r}", dict.fromkeys((*_KRYLOV, *_SCIPY)), False, "")
             norms = [] if residuals is None else residuals
             norms[:] = [float(np.linalg.norm(b - A @ (np.zeros_like(b) if x0 is None else x0)))]
 
             def observe(x: Any) -> None:
-                norms.append(float(np.linalg.norm(x if np.isscalar(x) else b - A @ x)))
+                norms.append(float(np.linalg.norm(b - A @ x)))
                 if callback is not None:
                     callback(x)
 
-            x, info = accel(A, b, x0=x0, rtol=tol, atol=0.0, maxiter=maxiter, M=M, callback=observe)
+            options: dict[str, Any] = {"rtol": tol, "maxiter": maxiter, "M": M, "callback": observe}
+            if accel is not sla.minres:
+                options["atol"] = 0.0
+            if accel is sla.gmres:
+                options["callback_type"] = "x"  # otherwise it sees preconditioned residuals
+            x, info = accel(A, b, x0=x0, **options)
         else:
             x, info = accel(A, b, x0=x0, tol=tol, maxiter=maxiter, M=M, callback=callback, residuals=residuals)
             return (x, info) if return_info else x
