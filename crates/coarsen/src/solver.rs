@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use coarsen_auto::build::{Parameters, build};
-use coarsen_auto::solve::{Attempt, DIRECT, Observer, krylov, negated};
+use coarsen_auto::solve::{Attempt, DIRECT, Observer, krylov, negated, relative_residual};
 use coarsen_auto::{Auto, Ending, Method, Precond, Solved};
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{
@@ -343,7 +343,6 @@ mod tests {
     use coarsen_sparse::assembly::from_triplets;
 
     use super::*;
-    use coarsen_auto::solve::relative_residual;
 
     #[test]
     fn kept_methods_solve_the_next_systems() {
