@@ -30,9 +30,10 @@ mod sample;
 mod schedule;
 pub mod solve;
 
-pub use auto::{Auto, MEMORY, Solved};
+pub use auto::Solved;
 pub use ending::{Ending, attainable};
 pub use method::{Method, Precond};
+pub use plan::{Auto, MEMORY};
 
 #[cfg(test)]
 #[path = "../tests/unit/mod.rs"]

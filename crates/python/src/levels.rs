@@ -18,6 +18,7 @@
 //! Splitting and interpolation of classical multigrid are in [`coarsen::ruge_stueben`](mod@coarsen::ruge_stueben).
 
 mod aggregation;
+mod blocks;
 mod clusters;
 mod coarsest;
 mod cycle;
@@ -33,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use coarsen::backend::SetupError;
 use coarsen::direct::{DirectError, Method};
 use coarsen::ruge_stueben::{Interpolation, interpolation, splitting};
-use coarsen::sparse::{BlockRows, Bsr, SparseError};
+use coarsen::sparse::SparseError;
 use coarsen::{
     AnyError, Cancel, Error, Identity, Iteration, LinearOperator, Preconditioner, PreconditionerKind, Stop,
 };
@@ -45,15 +46,11 @@ use crate::callback::{Failure, Function};
 use crate::error::raise;
 use crate::matrix::Matrix;
 use crate::run::run;
+use blocks::{Fault, Sparse};
 use cycle::{Cycle, Level, OneCycle, Shared};
 use prolongation::{Energy, Minimiser, Weighting};
 use relaxation::{Normal, Order, Relaxation as Relaxes};
 use strength::{Evolution, Norm};
-
-type Sparse = Bsr<f64>;
-
-/// An error of this module: of the library, or in words.
-type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// The exception for an error.
 fn exception(fault: Fault) -> PyErr {
@@ -73,12 +70,6 @@ fn exception(fault: Fault) -> PyErr {
         Ok(error) => raise(AnyError::from(*error)),
         Err(fault) => PyValueError::new_err(fault.to_string()),
     }
-}
-
-/// Calls `body(i, values of block row i)` for all rows, in parallel.
-fn rows_of(a: &mut Sparse, body: impl Fn(usize, &mut [f64]) + Sync) {
-    let (pattern, (r, c), work) = (a.pattern().clone(), a.block(), 4 * a.nnz());
-    BlockRows::new(pattern.offsets(), r * c, a.values_mut()).for_each(work, body);
 }
 
 /// Runs `work` without the GIL; its matrix.

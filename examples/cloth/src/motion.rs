@@ -10,7 +10,6 @@ use examples_scene::shape::unit;
 use examples_scene::{Obstacle, Phase, Scene as Setting, Shape};
 
 use crate::fault::{SceneError, SheetFault};
-use crate::scene::spins;
 use crate::sheet::{Sheet, welded};
 
 /// The number of frames in a second.
@@ -246,6 +245,18 @@ fn turning(solid: &Shape, obstacle: &Obstacle, time: f64) -> Spin {
     };
     let axis = unit(obstacle.axis);
     Spin { through: solid.centre(), rate: axis.map(|a| rate.to_radians() * a), drift: *velocity }
+}
+
+/// Whether an obstacle only turns in its place, always at one rate: a ball about the vertical axis through the origin.
+fn spins(obstacle: &Obstacle) -> bool {
+    let on_axis =
+        matches!(obstacle.shape, Some(Shape::Sphere { centre: [x, _, z], .. }) if x == 0.0 && z == 0.0);
+    let upright = obstacle.axis == [0.0, 1.0, 0.0] && on_axis;
+    match obstacle.motion[..] {
+        [] => true,
+        [Phase { until, velocity, .. }] => upright && until == f64::INFINITY && velocity == [0.0; 3],
+        _ => false,
+    }
 }
 
 #[cfg(test)]

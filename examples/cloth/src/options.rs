@@ -11,8 +11,26 @@ use examples_scene::options::Choice;
 
 use crate::material::Material;
 use crate::pace::Pace;
-use crate::scene::SCENES;
 use crate::sheet::Tessellation;
+
+/// The scenes by name.
+pub(crate) const SCENES: [(&str, &str); 15] = [
+    ("drooping", include_str!("../scenes/drooping.toml")),
+    ("pinned", include_str!("../scenes/pinned.toml")),
+    ("reentrant", include_str!("../scenes/reentrant.toml")),
+    ("drop-horizontal", include_str!("../scenes/drop-horizontal.toml")),
+    ("drop-vertical", include_str!("../scenes/drop-vertical.toml")),
+    ("sphere", include_str!("../scenes/sphere.toml")),
+    ("bars", include_str!("../scenes/bars.toml")),
+    ("flag", include_str!("../scenes/flag.toml")),
+    ("funnel", include_str!("../scenes/funnel.toml")),
+    ("twist", include_str!("../scenes/twist.toml")),
+    ("garment", include_str!("../scenes/garment.toml")),
+    ("pushed", include_str!("../scenes/pushed.toml")),
+    ("stitching", include_str!("../scenes/stitching.toml")),
+    ("dressed", include_str!("../scenes/dressed.toml")),
+    ("statue", include_str!("../scenes/statue.toml")),
+];
 
 /// Sheets of cloth in time.
 #[derive(Clone, Debug, Parser)]

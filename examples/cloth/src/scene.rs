@@ -6,33 +6,14 @@ use std::sync::Arc;
 use coarsen::mesh::vector::cross;
 use coarsen::mesh::{self, Mesh, read_triangles};
 use coarsen_contact::{ContactError, Spin, Topology};
-use examples_scene::{Body, Obstacle, Phase, Rest, Scene as Setting, Shape, View};
+use examples_scene::{Body, Obstacle, Rest, Scene as Setting, Shape, View};
 
 use crate::fault::{SceneError, SheetFault};
 use crate::motion::{Motion, Played};
-use crate::options::Options;
+use crate::options::{Options, SCENES};
 use crate::sheet::{Sheet, painted, welded};
 use crate::statue::Statue;
 use crate::thickness::thickness;
-
-/// The scenes by name.
-pub(crate) const SCENES: [(&str, &str); 15] = [
-    ("drooping", include_str!("../scenes/drooping.toml")),
-    ("pinned", include_str!("../scenes/pinned.toml")),
-    ("reentrant", include_str!("../scenes/reentrant.toml")),
-    ("drop-horizontal", include_str!("../scenes/drop-horizontal.toml")),
-    ("drop-vertical", include_str!("../scenes/drop-vertical.toml")),
-    ("sphere", include_str!("../scenes/sphere.toml")),
-    ("bars", include_str!("../scenes/bars.toml")),
-    ("flag", include_str!("../scenes/flag.toml")),
-    ("funnel", include_str!("../scenes/funnel.toml")),
-    ("twist", include_str!("../scenes/twist.toml")),
-    ("garment", include_str!("../scenes/garment.toml")),
-    ("pushed", include_str!("../scenes/pushed.toml")),
-    ("stitching", include_str!("../scenes/stitching.toml")),
-    ("dressed", include_str!("../scenes/dressed.toml")),
-    ("statue", include_str!("../scenes/statue.toml")),
-];
 
 /// The meshes of these scenes.
 const MESHES: [(&str, &[u8]); 2] = [
@@ -204,18 +185,6 @@ fn check_motions(setting: &Setting) -> Result<(), SceneError> {
 fn spin(obstacle: &Obstacle) -> Spin {
     let rate = obstacle.motion.first().map_or(0.0, |phase| phase.rate.to_radians());
     Spin { rate: obstacle.axis.map(|a| rate * a), ..Spin::default() }
-}
-
-/// Whether an obstacle only turns in its place, always at one rate: a ball about the vertical axis through the origin.
-pub(crate) fn spins(obstacle: &Obstacle) -> bool {
-    let on_axis =
-        matches!(obstacle.shape, Some(Shape::Sphere { centre: [x, _, z], .. }) if x == 0.0 && z == 0.0);
-    let upright = obstacle.axis == [0.0, 1.0, 0.0] && on_axis;
-    match obstacle.motion[..] {
-        [] => true,
-        [Phase { until, velocity, .. }] => upright && until == f64::INFINITY && velocity == [0.0; 3],
-        _ => false,
-    }
 }
 
 /// The number of strips that are twisted, if the options do not say it, and the gap between sheets in m.

@@ -16,9 +16,10 @@ use crate::fault::{SceneError, SheetFault};
 use crate::material::Material;
 use crate::motion::Motion;
 use crate::options::Options;
+use crate::options::SCENES;
 use crate::rows::Row;
 use crate::run;
-use crate::scene::{SCENES, Scene};
+use crate::scene::Scene;
 use crate::sheet::Sheet;
 
 mod contact;

@@ -2,7 +2,7 @@
 //!
 //! *Reference* Vaněk, Mandel & Brezina 1996, §5.1, Algorithm 2.
 
-use super::Sparse;
+use super::blocks::Sparse;
 
 /// No aggregate.
 const NONE: i32 = -1;

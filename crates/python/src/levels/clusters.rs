@@ -11,7 +11,7 @@
 
 use std::collections::BinaryHeap;
 
-use super::Sparse;
+use super::blocks::Sparse;
 
 /// No cluster.
 const NONE: i32 = -1;

@@ -9,9 +9,9 @@ use coarsen::{BiCgStab, Cg, FlexibleCg, Gmres, Identity, Minres, Preconditioner,
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
+use super::blocks::{Fault, Sparse};
 use super::relaxation::Relaxation;
 use super::strength::selected;
-use super::{Fault, Sparse};
 use crate::array::to_array;
 use crate::callback::Failure;
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
 
+use super::blocks::{Fault, Sparse};
 use super::relaxation::Relaxation;
-use super::{Fault, Sparse};
 
 /// A relaxation method that several levels or cycles may use.
 pub(crate) type Shared = Arc<Mutex<Box<dyn Relaxation>>>;

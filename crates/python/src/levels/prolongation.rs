@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use coarsen::sparse::{BlockRows, Bsr, Pattern, assembly, multiply};
 
+use super::blocks::{Fault, Sparse, rows_of};
 use super::dense::pseudo_inverse;
-use super::{Fault, Sparse, rows_of};
 
 /// Returns T in blocks of b x k and B_c, row-major. `aggregates` gives the aggregate of each node, negative for none;
 /// `near_kernel` is B, row-major. A column of B on an aggregate is dropped if at most the fraction `spanned` of its length is

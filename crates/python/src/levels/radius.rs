@@ -4,8 +4,8 @@ use coarsen::backend::{Backend, Blocks, Cpu, CpuBlocks, DenseBlocks};
 use coarsen::krylov::{SpectralRadius, start_vector};
 use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
 
+use super::blocks::{Fault, Sparse};
 use super::prolongation::Weighting;
-use super::{Fault, Sparse};
 
 /// The steps of the Lanczos process.
 const LANCZOS: usize = 30;

@@ -18,8 +18,8 @@ use coarsen::backend::{
 };
 use coarsen::sparse::{Bsr, Zeros};
 
+use super::blocks::{Fault, Sparse};
 use super::dense::pseudo_inverse;
-use super::{Fault, Sparse};
 
 /// The order of the rows in an iteration.
 #[derive(Clone, Copy, PartialEq, Eq)]

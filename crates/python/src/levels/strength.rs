@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use coarsen::sparse::{Bsr, Pattern, Zeros, multiply};
 
+use super::blocks::{Fault, Sparse, rows_of};
 use super::dense::pseudo_solve;
 use super::prolongation::product_on;
-use super::{Fault, Sparse, rows_of};
 
 /// What stands for a block in the classical measure.
 #[derive(Clone, Copy, PartialEq, Eq)]

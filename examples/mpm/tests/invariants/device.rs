@@ -1,8 +1,8 @@
 //! Steps on a device: those of the CPU, with counted transfers.
 
-use clap::Parser;
 use coarsen::backend::Backend;
 use examples_run::device::opencl;
+use examples_scene::options::parse;
 use mpm::options::Options;
 use mpm::rows::Row;
 
@@ -35,7 +35,8 @@ fn a_device_takes_the_steps_of_the_cpu() {
         let out = there.0.to_str().unwrap();
         let all = [&["mpm", "--out", out, "--width", "0", "--format", "none"][..], &arguments].concat();
         let before = on.transfers();
-        let found = run(on.clone(), &Options::parse_from(all)).unwrap();
+        let options: Options = parse(all).unwrap();
+        let found = run(on.clone(), &options).unwrap();
         let moved = on.transfers() - before;
         let in_colours = matches!(driver, "hot" | "pn-mgpcg") && is_card();
         for (row, other) in found.iter().zip(&expected) {
