@@ -443,12 +443,15 @@ mod tests {
         let _ = fresh.solve(&b, &mut x).unwrap().converged().unwrap();
         assert!(relative_residual(&other, &b, &x) <= 1e-8);
 
-        // A kept method whose update is cancelled reports the residual of x.
-        fresh.update(&a).unwrap();
+        // A kept method that another pattern builds again, which is cancelled, reports the residual of x.
+        let chain = |i: u32| [(i, i, 2.1), (i, (i + 1) % 14_400, -1.0), ((i + 1) % 14_400, i, -1.0)];
+        let entries: Vec<_> = (0..14_400).flat_map(chain).collect();
+        let ring = coarsen_sparse::assembly::from_triplets(14_400, 14_400, &entries).unwrap();
+        fresh.update(&ring).unwrap();
         cancel.cancel();
         let solved = fresh.solve(&b, &mut x).unwrap();
         assert!(matches!(solved.ending, Ending::Setup(SetupError::Cancelled)), "{solved}");
-        assert_eq!(solved.true_residual, relative_residual(&a, &b, &x));
+        assert_eq!(solved.true_residual, relative_residual(&ring, &b, &x));
     }
 
     /// A right-hand side that is refused changes nothing: the next solve is that of the last matrix.
