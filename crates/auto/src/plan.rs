@@ -23,7 +23,7 @@ pub const MEMORY: usize = 4 << 30;
 /// Solves a system by the method with the lowest forecast, and limits the cost of wrong forecasts.
 ///
 /// *Use* for a system that is solved once. For systems that follow each other `coarsen::Solver` keeps what it chose. *Cost*, in
-/// the units of [`Costs`](crate::cost::Costs): at most three times the cost of all methods tried, and at most three times the
+/// the units of [`Costs`]: at most three times the cost of all methods tried, and at most three times the
 /// cost of a sparse factor, if a factor is possible. *Memory*: the preconditioners that were tried, and a factor
 /// of up to `memory` bytes.
 ///

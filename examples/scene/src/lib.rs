@@ -43,7 +43,7 @@
 //! |---|---|
 //! | [`Scene`] | the tables of a scene (`schema`) |
 //! | [`options`] | the command line, with defaults of a scene |
-//! | [`file`] | the text of a scene: lines, keys, faults |
+//! | [`file`](mod@file) | the text of a scene: lines, keys, faults |
 //! | `check` | the ranges of numbers |
 //! | [`shape`] | shapes by their signed distance, and how they move |
 //! | [`closed`] | closed surfaces of files, and what is inside |
