@@ -30,15 +30,15 @@ pub(crate) fn outer() -> Option<Arc<Cancel>> {
 
 /// A pool that one call uses. Two calls never share a pool: a worker that waits would take up the other call, on the stack of the first
 /// one and under its locks.
-struct Lent(usize, Option<ThreadPool>);
+struct PoolGuard(usize, Option<ThreadPool>);
 
-impl Lent {
+impl PoolGuard {
     fn pool(&self) -> &ThreadPool {
         self.1.as_ref().expect("until it is dropped")
     }
 }
 
-impl Drop for Lent {
+impl Drop for PoolGuard {
     fn drop(&mut self) {
         idle().extend(self.1.take().map(|pool| (process::id(), self.0, pool)));
     }
@@ -49,16 +49,16 @@ fn idle() -> MutexGuard<'static, Vec<(u32, usize, ThreadPool)>> {
 }
 
 /// An idle pool of this process with this number of threads, or a new one.
-fn lend(threads: usize) -> PyResult<Lent> {
+fn idle_pool(threads: usize) -> PyResult<PoolGuard> {
     let mut pools = idle();
     let process = process::id();
     if let Some(i) = pools.iter().position(|(of, n, _)| (*of, *n) == (process, threads)) {
-        return Ok(Lent(threads, Some(pools.swap_remove(i).2)));
+        return Ok(PoolGuard(threads, Some(pools.swap_remove(i).2)));
     }
     drop(pools);
     let named = |i| format!("pycoarsen-{i}");
     let built = ThreadPoolBuilder::new().num_threads(threads).thread_name(named).build();
-    Ok(Lent(threads, Some(built.map_err(|_| raise(Error::Threads { threads }))?)))
+    Ok(PoolGuard(threads, Some(built.map_err(|_| raise(Error::Threads { threads }))?)))
 }
 
 /// Keeps the flag of a run until it is dropped, also by a panic.
@@ -89,10 +89,10 @@ pub(crate) fn run<R: Send>(
         let cancel = outer().unwrap_or_default();
         return Ok(py.detach(|| work(&cancel)));
     }
-    let (lent, mut result) = (lend(threads.unwrap_or(0))?, None);
+    let (guard, mut result) = (idle_pool(threads.unwrap_or(0))?, None);
     py.detach(|| {
         let (cancel, mut signal) = (Arc::new(Cancel::new()), Ok(()));
-        lent.pool().in_place_scope(|scope| {
+        guard.pool().in_place_scope(|scope| {
             let (done, is_done) = channel::<()>();
             let (result, cancel) = (&mut result, &cancel);
             scope.spawn(move |_| {

@@ -4,7 +4,7 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, assembly};
 
-use crate::{Side, interpolate, split};
+use crate::{Side, interpolate, numbers, split};
 
 /// How fine unknowns are interpolated from the coarse unknowns on which they depend strongly, Cᵢ.
 ///
@@ -89,9 +89,7 @@ pub fn interpolation<T: Real>(
         }
     }
     check(strong, n)?;
-    let mut numbers = vec![u32::MAX; n];
-    (0..n).filter(|&i| coarse[i]).zip(0..).for_each(|(i, number)| numbers[i] = number);
-    let count = coarse.iter().filter(|c| **c).count();
+    let (numbers, count) = (numbers(coarse), coarse.iter().filter(|c| **c).count());
     let mut entries = Vec::new();
     for i in 0..n {
         if coarse[i] {

@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
-use coarsen_sparse::{Bsr, assembly};
+use coarsen_sparse::Bsr;
 
 /// What a program on this crate alone needs.
 pub use coarsen_multigrid as multigrid;
@@ -80,28 +80,13 @@ impl<T: Real> Coarsening<T> for RugeStueben {
             return Err(Error::Parameter { name, value: self.theta, range }.into());
         }
         let strong = self.strong(a);
-        let sides = split(&strong);
-        let mut numbers = vec![u32::MAX; n];
-        let coarse: Vec<usize> = (0..n).filter(|&i| sides[i] == Side::Coarse).collect();
-        coarse.iter().zip(0..).for_each(|(&i, number)| numbers[i] = number);
-        if coarse.is_empty() {
+        let coarse = splitting(&strong, false)?;
+        if !coarse.contains(&true) {
             return Ok(None);
         }
-        let mut entries = Vec::new();
-        for i in 0..n {
-            match numbers[i] {
-                u32::MAX => {
-                    let used =
-                        |j: usize| numbers[j] != u32::MAX && strong[i].binary_search(&(j as u32)).is_ok();
-                    let add = |j: usize, weight| entries.push((i as u32, numbers[j], weight));
-                    interpolate(a, i, used, add)?;
-                }
-                number => entries.push((i as u32, number, T::one())),
-            }
-        }
-        let p = assembly::from_triplets(n, coarse.len(), &entries)?;
-        let positions = fine.positions.map(|x| coarse.iter().map(|&i| x[i]).collect());
-        Ok(Some(Coarse { positions, ..Coarse::new(p, numbers) }))
+        let p = interpolation(a, &strong, &coarse, Interpolation::Direct)?;
+        let positions = fine.positions.map(|x| (0..n).filter(|&i| coarse[i]).map(|i| x[i]).collect());
+        Ok(Some(Coarse { positions, ..Coarse::new(p, numbers(&coarse)) }))
     }
 
     /// Computes new weights on the pattern of P.
@@ -146,6 +131,13 @@ impl RugeStueben {
         };
         (0..a.pattern().rows()).map(row).collect()
     }
+}
+
+/// The coarse number of each unknown of C; `u32::MAX` for unknowns of F.
+fn numbers(coarse: &[bool]) -> Vec<u32> {
+    let mut numbers = vec![u32::MAX; coarse.len()];
+    (0..coarse.len()).filter(|&i| coarse[i]).zip(0..).for_each(|(i, number)| numbers[i] = number);
+    numbers
 }
 
 /// Splits unknowns into C and F by the first pass: the unknown of largest λ joins C, the unknowns that depend

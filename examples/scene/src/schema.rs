@@ -478,7 +478,7 @@ pub enum Motion {
     },
     /// Hips bob, with all held nodes and balls, and two legs (the last obstacles) swing about their upper ends.
     Walk {
-        /// The largest angle of a leg.
+        /// The largest angle of a leg, degrees.
         swing: f64,
         /// The steps of one leg per second.
         pace: f64,

@@ -87,7 +87,7 @@ fn faults_have_a_line_and_a_key() {
     assert!(scene("version = 1\n").unwrap_err().to_string().contains("needs bodies"));
 }
 
-/// How long a run is and what it shows decide no bits of it; everything else does, but for spaces and comments.
+/// The identity of a scene ignores its length, its output, spaces and comments. Every other change alters it.
 #[test]
 fn identities_are_those_of_what_decides_bits() {
     let of = |text: &str| scene(text).unwrap().source.identity();

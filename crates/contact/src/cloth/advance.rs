@@ -36,8 +36,8 @@ const MOST: usize = 10_000;
 /// the displacements, because each advance is shorter than the distance divided by a bound on its rate.
 ///
 /// A pair that starts near the minimum distance or below it may part, slide and move as one. On the way it keeps nine tenths
-/// of its distance; at t it is not nearer than at the start or than the minimum distance, whichever is less, but for a
-/// share of 1e-9. So a pair that is pressed together in many steps does not sink below the minimum distance. Parts that
+/// of its distance. At t its distance is at least the one at the start or the minimum distance, whichever is less, up to
+/// a relative error of 1e-9. So a pair that is pressed together in many steps does not sink below the minimum distance. Parts that
 /// touch and shapes that are not finite may not move: t = 0. *Cost* a few distances; many if the parts slide
 /// along each other.
 ///

@@ -88,15 +88,12 @@ impl<T: Real, B: Backend> LevelSmoother<T, B> {
         on: &B,
     ) -> Result<(), SetupError> {
         self.next = None;
-        if self.a.is_some() {
+        let is_built_again = self.smoother.prepare(grid.a)? == Reused::Nothing;
+        if self.a.is_some() || is_built_again {
             check_storable::<T, B::Stored>("the matrix", grid.a)?;
         }
-        if self.smoother.prepare(grid.a)? == Reused::Nothing {
-            let next = method.smoother(grid, on)?;
-            if self.a.is_none() {
-                check_storable::<T, B::Stored>("the matrix", grid.a)?;
-            }
-            self.next = Some(next);
+        if is_built_again {
+            self.next = Some(method.smoother(grid, on)?);
         }
         Ok(())
     }
