@@ -18,6 +18,7 @@ python_package() {
     python3 -m venv "$PYTHON_FOLDER/build"
     # pip writes files where it runs, so it runs outside the repository.
     (cd "$PYTHON_FOLDER" && "$build/pip" install -q "maturin[zig]>=1.9.4,<2" mypy numpy)
+    crates/python/notices.py --check
     "$build/mypy" --config-file crates/python/pyproject.toml --cache-dir "$PYTHON_FOLDER/mypy" crates/python/python/pycoarsen
 
     # A wheel for glibc 2.17, linked by zig, and a source distribution.
@@ -25,7 +26,7 @@ python_package() {
     (cd crates/python && "$build/maturin" sdist --out "$PYTHON_FOLDER/wheels" >/dev/null)
     ls -l "$PYTHON_FOLDER/wheels"
     [ "$(stat -c %s "$PYTHON_FOLDER"/wheels/*.whl)" -le "$PYTHON_WHEEL_BYTES" ] || { echo "the wheel is too large"; return 1; }
-    for licence in LICENSE-MIT LICENSE-APACHE; do
+    for licence in LICENSE-MIT LICENSE-APACHE THIRD-PARTY.txt; do
         [[ $(python3 -m zipfile -l "$PYTHON_FOLDER"/wheels/*.whl) == *"licenses/$licence"* ]] || { echo "no $licence in the wheel"; return 1; }
     done
 
