@@ -7,8 +7,8 @@
 #pragma OPENCL FP_CONTRACT ON
 
 // z = a D r + b z, one block per item                                   Twin: CpuBlocks::leaf
-__kernel void coarsen_blocks(const ulong n, __global const STORED *d, const REAL a, __global const REAL *r,
-                             const REAL b, __global REAL *z) {
+__kernel void coarsen_blocks(const ulong n, __global const STORED *restrict d, const REAL a, __global const REAL *restrict r,
+                             const REAL b, __global REAL *restrict z) {
     const size_t i = get_global_id(0);
     if (i < n) {
 #if SIZE == 3 && DSLICE == 1 && LANES == 8

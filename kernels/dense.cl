@@ -6,8 +6,8 @@
 
 // z = a D r + b z, one row of a block of size x size per group          Twin: CpuBlocks::leaf_any
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_dense(const ulong n, const uint size, __global const STORED *d, const REAL a,
-                   __global const REAL *r, const REAL b, __global REAL *z) {
+void coarsen_dense(const ulong n, const uint size, __global const STORED *restrict d, const REAL a,
+                   __global const REAL *restrict r, const REAL b, __global REAL *restrict z) {
     __local SUM shared[WIDTH];
     for (size_t row = get_group_id(0); row < n; row += get_num_groups(0)) {
         __global const STORED *values = d + row * size;

@@ -40,7 +40,7 @@
 #define THREE (ROWS == 3 && COLS == 3 && SLICE == 1 && LANES == 8)
 
 #ifdef CONTACT
-#define PART , __global const uint *starts, __global const uint *places, __global const STORED *contact
+#define PART , __global const uint *restrict starts, __global const uint *restrict places, __global const STORED *restrict contact
 #define PART_GIVEN , starts, places, contact
 #else
 #define PART
@@ -60,8 +60,8 @@
 #endif
 
 #define STORAGE \
-    const uint width, __global const uint *offsets, __global const uint *lengths, \
-    __global const uint *columns, __global const STORED *values PART
+    const uint width, __global const uint *restrict offsets, __global const uint *restrict lengths, \
+    __global const uint *restrict columns, __global const STORED *restrict values PART
 #define MATRIX ROW_OFFSET const ulong n, STORAGE
 
 #if THREE
@@ -159,7 +159,7 @@ void coarsen_row(const size_t l, ROW_OFFSET STORAGE, __global const REAL *x, REA
 #define ROW(l, x, s) coarsen_row(l, ROW_OFFSET_GIVEN width, offsets, lengths, columns, values PART_GIVEN, x, s MEETING_GIVEN)
 
 // y = A x                                                               Twin: LinearOperator::apply for Bsr
-__kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y) {
+__kernel void coarsen_multiply(MATRIX, __global const REAL *restrict x, __global REAL *restrict y) {
     MEET
     const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
@@ -172,7 +172,7 @@ __kernel void coarsen_multiply(MATRIX, __global const REAL *x, __global REAL *y)
 }
 
 // y = a A x + b y                                                       Twin: Bsr::apply_add
-__kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x, const REAL b, __global REAL *y) {
+__kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *restrict x, const REAL b, __global REAL *restrict y) {
     MEET
     const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
@@ -185,7 +185,7 @@ __kernel void coarsen_multiply_add(MATRIX, const REAL a, __global const REAL *x,
 }
 
 // r = b - A x                                                          Twin: LinearOperator::residual for Bsr
-__kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const REAL *x, __global REAL *r) {
+__kernel void coarsen_residual(MATRIX, __global const REAL *restrict b, __global const REAL *restrict x, __global REAL *restrict r) {
     MEET
     const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
@@ -230,9 +230,9 @@ __kernel void coarsen_residual(MATRIX, __global const REAL *b, __global const RE
     }
 
 // s = beta s + omega D (b - A x), y = x + s                            Twin: Matrix::relax_into for CpuMatrix
-__kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL omega, const REAL beta,
-                                 __global const REAL *b, __global const REAL *x, __global REAL *s,
-                                 __global REAL *y) {
+__kernel void coarsen_relax_into(MATRIX, __global const STORED *restrict d, const REAL omega, const REAL beta,
+                                 __global const REAL *restrict b, __global const REAL *restrict x, __global REAL *restrict s,
+                                 __global REAL *restrict y) {
     MEET
     const size_t l = LINE, i = row_offset + l;
     if (IS_ONE_OF(n)) {
@@ -251,9 +251,9 @@ __kernel void coarsen_relax_into(MATRIX, __global const STORED *d, const REAL om
 // x_i += omega D_i (b - A x)_i for the rows of chunks `first` to first + count, one chunk per item or group,
 // forward or backward, as far as the rows are in the range of the matrix. Chunks are not coupled: none reads entries
 // that another one writes.                                              Twin: Sweeping::run
-__kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint first, const uint count,
-                            const uint backward, __global const STORED *d, const REAL omega,
-                            __global const REAL *b, __global REAL *x) {
+__kernel void coarsen_relax(MATRIX, __global const uint *restrict chunks, const uint first, const uint count,
+                            const uint backward, __global const STORED *restrict d, const REAL omega,
+                            __global const REAL *restrict b, __global REAL *restrict x) {
     MEET
     const size_t line = LINE;
     if (IS_ONE_OF(count)) {
@@ -276,7 +276,7 @@ __kernel void coarsen_relax(MATRIX, __global const uint *chunks, const uint firs
 
 // y = A x, x·y and the sum of |x y|, for a matrix of one range         Twin: LinearOperator::apply_dot for Bsr
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_multiply_dot(MATRIX, __global const REAL *x, __global REAL *y, __global SUM *partial) {
+void coarsen_multiply_dot(MATRIX, __global const REAL *restrict x, __global REAL *restrict y, __global SUM *restrict partial) {
     __local SUM shared[WIDTH];
     SUM value = 0, magnitude = 0;
     const size_t last = LAST(n);

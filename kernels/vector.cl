@@ -2,7 +2,7 @@
 // factor is 0, the old entries are not read.
 
 // y = v                                                                 Twin: Vector::fill for Vec
-__kernel void coarsen_fill(const ulong n, __global REAL *y, const REAL v) {
+__kernel void coarsen_fill(const ulong n, __global REAL *restrict y, const REAL v) {
     const size_t i = get_global_id(0) * LANES;
     if (i + LANES <= n)
         PUT((ENTRIES)(v), y, i);
@@ -12,8 +12,8 @@ __kernel void coarsen_fill(const ulong n, __global REAL *y, const REAL v) {
 }
 
 // y = a x + b y                                                         Twin: Vector::axpby for Vec
-__kernel void coarsen_axpby(const ulong n, __global const REAL *slots, const uint a, __global const REAL *x,
-                            const uint b, __global REAL *y) {
+__kernel void coarsen_axpby(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict x,
+                            const uint b, __global REAL *restrict y) {
     const size_t i = get_global_id(0) * LANES;
     const REAL fa = slots[a], fb = slots[b];
     if (i + LANES <= n) {
@@ -30,8 +30,8 @@ __kernel void coarsen_axpby(const ulong n, __global const REAL *slots, const uin
 }
 
 // y = a d x + b y                                                       Twin: Vector::hadamard for Vec
-__kernel void coarsen_hadamard(const ulong n, __global const REAL *slots, const uint a, __global const REAL *d,
-                               __global const REAL *x, const uint b, __global REAL *y) {
+__kernel void coarsen_hadamard(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict d,
+                               __global const REAL *restrict x, const uint b, __global REAL *restrict y) {
     const size_t i = get_global_id(0) * LANES;
     const REAL fa = slots[a], fb = slots[b];
     if (i + LANES <= n) {
@@ -48,9 +48,9 @@ __kernel void coarsen_hadamard(const ulong n, __global const REAL *slots, const 
 }
 
 // p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Twin: Vector::pipelined_update for Vec
-__kernel void coarsen_recur(const ulong n, __global const REAL *slots, const uint a, const uint b, const uint c,
-                            __global const REAL *u, __global const REAL *w, __global REAL *p, __global REAL *s,
-                            __global REAL *x, __global REAL *r) {
+__kernel void coarsen_recur(const ulong n, __global const REAL *restrict slots, const uint a, const uint b, const uint c,
+                            __global const REAL *restrict u, __global const REAL *restrict w, __global REAL *restrict p, __global REAL *restrict s,
+                            __global REAL *restrict x, __global REAL *restrict r) {
     const size_t i = get_global_id(0);
     if (i < n) {
         const REAL fa = slots[a], fb = slots[b], fc = slots[c];

@@ -275,7 +275,7 @@ fn iterate<P: Potential>(
             }
         }
         seconds += begin.elapsed().as_secs_f64();
-        let error = (body.f.value(&x) - least) / (first - least);
+        let error = (body.f.value(&x).value - least) / (first - least);
         points.push((seconds, error));
         if seconds > limit || !(1e-5..=1e3).contains(&error) {
             break;

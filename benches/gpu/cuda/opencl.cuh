@@ -9,6 +9,7 @@ typedef unsigned long ulong;
 #define __kernel extern "C" __global__
 #define __global
 #define __local __shared__
+#define restrict __restrict__
 // An attribute of OpenCL; the launch says the same.
 #define reqd_work_group_size(x, y, z)
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use coarsen::optimize::{DescentError, Linearize};
 use coarsen::prelude::*;
 use coarsen::sparse::{Pattern, SparseError};
-use coarsen::{LinearOperator, parallel};
+use coarsen::{Dot, LinearOperator, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 use mpm::constraints::NodeConstraint;
 use mpm::energy::{Given, Increment, Stiffness};
@@ -203,11 +203,8 @@ fn contract(stiffness: &Stiffness, g: &Matrix) -> Matrix {
 }
 
 impl Objective<Vec<f64>> for Products<'_, '_> {
-    fn value(&mut self, z: &Vec<f64>) -> f64 {
+    fn value(&mut self, z: &Vec<f64>) -> Dot<f64> {
         self.increment.value(z)
-    }
-    fn round_off(&self, value: f64) -> f64 {
-        self.increment.round_off(value)
     }
     fn gradient(&mut self, z: &Vec<f64>, g: &mut Vec<f64>) {
         self.increment.gradient(z, g);

@@ -9,11 +9,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use coarsen::Objective;
 use coarsen::backend::SetupError;
 use coarsen::multigrid::{Coarse, Coarsening, Coarsest, Grid as Level, JacobiCg, Multigrid, Smoothing};
 use coarsen::prelude::GaussSeidel;
 use coarsen::sparse::{Bsr, OwnedSystem, Pattern, Prolongation, SparseError, SystemAt};
+use coarsen::{Dot, Objective};
 
 use mpm::collider::Obstacle;
 use mpm::constraints::{Constraints, NodeConstraint};
@@ -116,11 +116,8 @@ impl<'b, 'a> Rediscretised<'b, 'a> {
 }
 
 impl Objective<Vec<f64>> for Rediscretised<'_, '_> {
-    fn value(&mut self, z: &Vec<f64>) -> f64 {
+    fn value(&mut self, z: &Vec<f64>) -> Dot<f64> {
         self.f.value(z)
-    }
-    fn round_off(&self, value: f64) -> f64 {
-        self.f.round_off(value)
     }
     fn gradient(&mut self, z: &Vec<f64>, g: &mut Vec<f64>) {
         self.f.gradient(z, g);

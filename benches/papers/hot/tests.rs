@@ -157,11 +157,11 @@ fn drivers_agree() -> Outcome<()> {
     let moment = jelly()?;
     let mut f = moment.objective()?;
     let start = f.start();
-    let before = f.value(&start);
-    let least = f.value(&solve(Driver::PnPcg, moment.step(), None)?.z);
+    let before = f.value(&start).value;
+    let least = f.value(&solve(Driver::PnPcg, moment.step(), None)?.z).value;
     for driver in Driver::ALL {
         let solved = solve(driver, moment.step(), None)?;
-        let value = f.value(&solved.z);
+        let value = f.value(&solved.z).value;
         assert!(solved.row.converged && solved.trace.len() as f64 == solved.row.outer + 1.0, "{driver}");
         assert!((value - least).abs() <= 1e-3 * (before - least), "{driver}: {before} {value} {least}");
     }

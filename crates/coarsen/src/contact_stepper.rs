@@ -147,7 +147,7 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
         let share = bound.clamp(0.0, 1.0);
         let next: Vec<f64> = x.iter().zip(&forward).map(|(x, d)| x + share * d).collect();
         // What nothing bounds is far from contact.
-        let rises = bound.is_finite() && self.f.value(&next) > self.f.value(x);
+        let rises = bound.is_finite() && self.f.value(&next).value > self.f.value(x).value;
         Ok(if rises { x.clone() } else { next })
     }
 

@@ -122,7 +122,7 @@ pub mod prelude {
     pub use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, Update};
     pub use coarsen_constraints::{Constraints, prefilter};
     pub use coarsen_core::{
-        History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real,
+        Dot, History, Identity, LinearOperator, Monitor, Outcome, Preconditioner, PreconditionerKind, Real,
         Report, Stop, Vector, every, from_fn, parallel::threads,
     };
     pub use coarsen_direct::Direct;

@@ -27,6 +27,14 @@ pub trait Scalar:
     /// The number itself. Costs nothing on the host and one wait elsewhere.
     fn read(&self) -> Self::Real;
 
+    /// The number, if it is known without a wait; `None` by default.
+    fn known(&self) -> Option<Self::Real> {
+        None
+    }
+
+    /// The smaller of two numbers; NaN if one of them is NaN.
+    fn min(&self, other: &Self) -> Self;
+
     /// `self / den` if `den > bound`, otherwise 0.
     ///
     /// If `den` is only round-off, a step length computed this way is 0. The iterate then does not change,
@@ -44,6 +52,14 @@ macro_rules! number {
                 *self
             }
             #[inline]
+            fn known(&self) -> Option<$t> {
+                Some(*self)
+            }
+            #[inline]
+            fn min(&self, other: &$t) -> $t {
+                if self.is_nan() || self <= other { *self } else { *other }
+            }
+            #[inline]
             fn over(&self, den: &$t, bound: &$t) -> $t {
                 if *den > *bound && !self.is_nan() { self / den } else { 0.0 }
             }
@@ -53,7 +69,7 @@ macro_rules! number {
 number!(f32);
 number!(f64);
 
-/// An inner product and the sum of the absolute values of its terms.
+/// An inner product, or another sum, and the sum of the absolute values of its terms.
 ///
 /// `value` is Σ xᵢyᵢ and `magnitude` is Σ |xᵢyᵢ|, from one pass. The sum is accumulated in `f64` along the
 /// fixed tree. Its longest chain has k additions: a leaf and the levels above it, about a thousand at most.
@@ -67,6 +83,13 @@ pub struct Dot<S> {
     pub value: S,
     /// Σ |xᵢ yᵢ|
     pub magnitude: S,
+}
+
+/// A number on the host that is not a sum: its magnitude is its absolute value.
+impl<T: Real> From<T> for Dot<T> {
+    fn from(value: T) -> Self {
+        Self { value, magnitude: value.abs() }
+    }
 }
 
 impl<S: Scalar> Dot<S> {

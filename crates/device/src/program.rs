@@ -21,8 +21,11 @@ const LOCALS: [usize; 2] = [32, 1024];
 /// The largest number of groups of a reduction.
 const GROUPS: usize = 1024;
 
-/// The number of entries per group of a reduction.
-const ENTRIES: usize = 2048;
+/// The number of entries per group of a reduction on an accelerator: a vector of 10⁵ entries occupies all multiprocessors.
+const ENTRIES: usize = 512;
+
+/// The number of entries per group of a reduction on a processor.
+const ENTRIES_OF_A_CORE: usize = 2048;
 
 /// The number of rows or blocks in a slice on an accelerator; entries that its items read at the same time
 /// are adjacent.
@@ -50,11 +53,7 @@ pub(crate) struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     Set,
-    Neg,
-    Add,
-    Mul,
-    Div,
-    Over,
+    Scalars,
     Fill,
     Axpby,
     Hadamard,
@@ -63,16 +62,11 @@ pub(crate) enum Kernel {
     DotMagnitude,
     DotMagnitudes,
     Advance,
-    Total,
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 10] = [
     "coarsen_set",
-    "coarsen_neg",
-    "coarsen_add",
-    "coarsen_mul",
-    "coarsen_div",
-    "coarsen_over",
+    "coarsen_scalars",
     "coarsen_fill",
     "coarsen_axpby",
     "coarsen_hadamard",
@@ -81,7 +75,6 @@ const NAMES: [&str; 15] = [
     "coarsen_dot_magnitude",
     "coarsen_dot_magnitudes",
     "coarsen_advance",
-    "coarsen_total",
 ];
 
 impl From<Kernel> for Entry {
@@ -174,9 +167,10 @@ impl Program {
         self.local.min(self.kernel(entry).most)
     }
 
-    /// Returns the number of work groups of a reduction over `n` entries. It depends only on n, so that sums
+    /// Returns the number of work groups of a reduction over `n` entries. It depends only on n and the device, so that sums
     /// have the same bits in every run.
     pub(crate) fn groups(&self, n: usize) -> usize {
-        n.div_ceil(ENTRIES).clamp(1, GROUPS)
+        let entries = if self.device.accelerator { ENTRIES } else { ENTRIES_OF_A_CORE };
+        n.div_ceil(entries).clamp(1, GROUPS)
     }
 }

@@ -51,12 +51,15 @@ impl Slots {
         self.users[slot as usize] += 1;
     }
 
-    /// Removes a user of a slot; a slot without users is free again.
-    pub(crate) fn release(&mut self, slot: u32) {
+    /// Removes a user of a slot. Returns whether it was the last one; [`free`](Self::free) makes the slot free then.
+    pub(crate) fn release(&mut self, slot: u32) -> bool {
         self.users[slot as usize] -= 1;
-        if self.users[slot as usize] == 0 {
-            self.free.push(slot);
-        }
+        self.users[slot as usize] == 0
+    }
+
+    /// Makes a slot without users free.
+    pub(crate) fn free(&mut self, slot: u32) {
+        self.free.push(slot);
     }
 }
 
@@ -69,10 +72,11 @@ mod tests {
         let mut slots = Slots::new();
         let a = slots.take();
         slots.retain(a);
-        slots.release(a);
+        assert!(!slots.release(a));
         let b = slots.take();
         assert!(a != b && ![a, b].iter().any(|s| [ZERO, ONE, MINUS_ONE].contains(s)));
-        slots.release(a);
+        assert!(slots.release(a));
+        slots.free(a);
         assert_eq!(slots.take(), a);
     }
 

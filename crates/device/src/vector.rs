@@ -178,11 +178,7 @@ impl<T: Real> Vector for DeviceVector<T> {
     }
 
     fn wait_for<const N: usize>(s: [&DeviceScalar<T>; N]) -> [T; N] {
-        let Some(first) = s.first() else {
-            return [T::nan(); N];
-        };
-        s.iter().for_each(|s| first.on.assert_same(&s.on));
-        first.on.queue().read_slots(s.map(|s| s.slot))
+        DeviceScalar::read_all(s)
     }
 
     fn sync(&self) -> Result<(), Error> {

@@ -163,6 +163,18 @@ impl<C: Communicator, T: Number> Scalar for DistScalar<C, T> {
         }
     }
 
+    /// The number of a factor. A sum is under way on all ranks until they read it, even where it has arrived.
+    fn known(&self) -> Option<T> {
+        match &self.0 {
+            Value::Known(v) => Some(*v),
+            Value::Sum(..) => None,
+        }
+    }
+
+    fn min(&self, other: &Self) -> Self {
+        Scalar::min(&self.read(), &other.read()).into()
+    }
+
     fn over(&self, den: &Self, floor: &Self) -> Self {
         self.read().over(&den.read(), &floor.read()).into()
     }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use coarsen_core::{Objective, parallel};
+use coarsen_core::{Dot, Objective, parallel};
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, SparseError, SystemAt};
 
 use crate::BodyError;
@@ -23,7 +23,7 @@ use crate::potential::{ContactHessian, Curvature, Energy, Potential};
 /// let mut step = ImplicitEuler::new(rope, &[2.0], 0.1)?;
 /// step.begin(&[0.0, 1.0, 0.0], &[0.0; 3], [0.0, -10.0, 0.0])?;
 /// // y is 0.1 m below x: the inertia alone is 2/2 · 0.1² / 0.1² J.
-/// assert!((step.value(&vec![0.0, 1.0, 0.0]) - 1.0).abs() < 1e-12);
+/// assert!((step.value(&vec![0.0, 1.0, 0.0]).value - 1.0).abs() < 1e-12);
 /// # Ok::<(), coarsen_elastic::BodyError>(())
 /// ```
 pub struct ImplicitEuler<P> {
@@ -34,8 +34,6 @@ pub struct ImplicitEuler<P> {
     /// M / h² of each node; 0 without inertia.
     inertia: Vec<f64>,
     h: f64,
-    /// The magnitude of the terms of the last value.
-    magnitude: f64,
     target: Vec<f64>,
     parts: OwnedSystem<f64>,
     touching: ContactHessian,
@@ -85,7 +83,6 @@ impl<P: Potential> ImplicitEuler<P> {
             curvature: Curvature::Projected,
             inertia,
             h,
-            magnitude: 0.0,
             target: vec![0.0; 3 * n],
             parts,
             touching: ContactHessian::default(),
@@ -170,7 +167,7 @@ impl<P: Potential> SystemAt for ImplicitEuler<P> {
 }
 
 impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
         assert_eq!(x.len(), self.target.len(), "value: wrong length");
         let (inertia, target) = (&self.inertia, &self.target);
         let leaf = |nodes: Range<usize>| {
@@ -180,12 +177,7 @@ impl<P: Potential> Objective<Vec<f64>> for ImplicitEuler<P> {
         let kinetic: f64 =
             parallel::tree(0..inertia.len(), parallel::LEAF, parallel::worth(x.len()), &leaf, &|a, b| a + b);
         let Energy { value, magnitude } = self.potential.energy(x);
-        self.magnitude = kinetic + magnitude;
-        kinetic + value
-    }
-
-    fn round_off(&self, _: f64) -> f64 {
-        f64::EPSILON * self.magnitude
+        Dot { value: kinetic + value, magnitude: kinetic + magnitude }
     }
 
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {

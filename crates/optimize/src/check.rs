@@ -46,7 +46,7 @@ where
         let mut value = |t: V::Real| {
             at.copy(x);
             at.axpy(&x.scalar(t), d);
-            f.value(&at)
+            f.value(&at).value.read()
         };
         stencil(&mut value, h)
     }))

@@ -30,8 +30,9 @@ use crate::{
 /// round-off of f. If a direction does not descend or its line search fails, a safer direction is used
 /// ([`Direction::fall_back`]). If no safer direction exists, the preconditioner is rebuilt and the step is
 /// tried again. If that fails too, the descent ends. *Cost* per iteration: the cost of the direction, a value
-/// per trial step, 1 gradient, 4 inner products in 2 waits (3 waits if the line search needs slopes), 5
-/// passes. *Memory*: 4 vectors. After a call for the largest size, `minimize` allocates nothing, but
+/// per trial step, 1 gradient, 4 inner products, 5 passes. Where numbers stay on a device: 2 waits, 1 more for
+/// each further trial and each further slope, and one inner product more, since the gradient at the first
+/// trial is computed with its value. *Memory*: 4 vectors. After a call for the largest size, `minimize` allocates nothing, but
 /// refreshing a preconditioner may allocate. *Reference* Nocedal & Wright 2006, chapter 3.
 ///
 /// ```
@@ -115,27 +116,28 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             run.refresh_if_due(self.refresh, f, direction, x)?;
             let found = match run.aim(f, direction, x, g, d)? {
                 Ok(aim) => {
-                    let mut phi = Along::new(f, x, d, trial, g_trial, &mut run.evaluations);
+                    let mut phi = Along::new(f, x, d, trial, g_trial, &mut self.norm, &mut run.evaluations);
                     let searched = self.search.search(&mut phi, &aim.start); // 4
                     searched.map(|step| (aim, phi.settle(step))).map_err(DescentOutcome::LineSearchFailed)
                 }
                 Err(refusal) => Err(DescentOutcome::NoDirection(refusal)),
             };
-            let (aim, (step, round_off)) = match found {
+            let (aim, reached) = match found {
                 Ok(found) => found,
                 Err(_) if run.recover(f, direction, x)? => continue,
                 Err(_) if run.is_within() => break DescentOutcome::Converged(Criterion::Gradient),
                 Err(failure) => break failure,
             };
 
-            if step.alpha != V::Real::from_f64(1.0) {
-                d.axpby(&x.scalar(V::Real::from_f64(0.0)), g, &x.scalar(step.alpha)); // s = alpha d
+            let alpha = reached.0.alpha;
+            if alpha != V::Real::from_f64(1.0) {
+                d.axpby(&x.scalar(V::Real::from_f64(0.0)), g, &x.scalar(alpha)); // s = alpha d
             }
             g.axpby(&x.scalar(V::Real::from_f64(1.0)), g_trial, &minus(x)); // y
-            direction.learn(d, g, step.alpha);
+            direction.learn(d, g, alpha);
             std::mem::swap(x, trial); // 5
             std::mem::swap(g, g_trial);
-            run.advance(&criteria, &aim, (step, round_off), self.norm.of(g));
+            run.advance(&criteria, &aim, reached);
         };
         x.sync()?;
         Ok(run.report(outcome, direction.inner_iterations().saturating_sub(inner_before)))

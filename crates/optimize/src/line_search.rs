@@ -2,9 +2,8 @@
 
 use coarsen_core::{Error, Real};
 
-/// Differences of energies up to this multiple of
-/// [`Objective::round_off`](coarsen_core::Objective::round_off) are attributed to round-off. Hager & Zhang
-/// 2005 use 10⁻⁶ |f|, with which energies would rise visibly.
+/// Differences of energies up to this multiple of their round-off are attributed to it. Hager & Zhang 2005 use
+/// 10⁻⁶ |f|, with which energies would rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
 
 /// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
@@ -22,7 +21,7 @@ pub trait Ray<T> {
 pub struct Start<T> {
     /// φ(0), finite.
     pub value: T,
-    /// The round-off of φ(0), from the objective.
+    /// The round-off of φ(0): ε times its magnitude.
     pub round_off: T,
     /// φ′(0) < 0.
     pub slope: T,
@@ -104,7 +103,7 @@ impl LineSearchFailure {
                 "the start lies on the boundary of the domain of the energy, or value and gradient disagree; run check_gradient"
             }
             Self::RoundOff { .. } => {
-                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (run check_gradient), or the energy has more round-off than Objective::round_off returns"
+                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (run check_gradient), or the magnitude of Objective::value is too small"
             }
             Self::Exhausted { .. } => {
                 "the energy is rough or not differentiable along this direction, or the limit on trials is too small"

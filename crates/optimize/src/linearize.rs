@@ -1,6 +1,6 @@
 //! Objectives with a Hessian.
 
-use coarsen_core::{LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_core::{Dot, LinearOperator, Objective, Preconditioner, Vector};
 
 use crate::DescentError;
 
@@ -57,12 +57,12 @@ pub trait Linearize<V: Vector>: Objective<V> {
 /// at x.
 ///
 /// ```
-/// use coarsen_core::{Identity, LinearOperator, Objective, Stop};
+/// use coarsen_core::{Dot, Identity, LinearOperator, Objective, Stop};
 /// use coarsen_optimize::{Backtracking, Descent, Linearized, Newton};
 /// struct Quartic; // x⁴ / 4 + x² / 2
 /// impl Objective<Vec<f64>> for Quartic {
-///     fn value(&mut self, x: &Vec<f64>) -> f64 {
-///         x[0].powi(4) / 4.0 + x[0] * x[0] / 2.0
+///     fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+///         (x[0].powi(4) / 4.0 + x[0] * x[0] / 2.0).into()
 ///     }
 ///     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
 ///         g[0] = x[0].powi(3) + x[0];
@@ -128,16 +128,13 @@ where
     V: Vector,
     F: Objective<V>,
 {
-    fn value(&mut self, x: &V) -> V::Real {
+    fn value(&mut self, x: &V) -> Dot<V::Scalar> {
         self.objective.value(x)
-    }
-    fn round_off(&self, value: V::Real) -> V::Real {
-        self.objective.round_off(value)
     }
     fn gradient(&mut self, x: &V, g: &mut V) {
         self.objective.gradient(x, g);
     }
-    fn max_step(&mut self, x: &V, d: &V) -> V::Real {
+    fn max_step(&mut self, x: &V, d: &V) -> V::Scalar {
         self.objective.max_step(x, d)
     }
 }

@@ -1,6 +1,6 @@
 //! The norm in which a descent measures gradients.
 
-use coarsen_core::{Error, Real, Vector};
+use coarsen_core::{Error, Real, Scalar, Vector};
 use num_traits::Float;
 
 use crate::line_search::within;
@@ -50,10 +50,15 @@ impl<V: Vector> Norm<V> {
 
     /// Returns the norm of a gradient. *Panics* if its length differs from the number of weights.
     pub fn of(&mut self, g: &V) -> V::Real {
-        let Some(Weights { weights, scaled }) = &mut self.0 else { return g.norm() };
+        self.square(g).read().sqrt()
+    }
+
+    /// The square of the norm, without a wait.
+    pub(crate) fn square(&mut self, g: &V) -> V::Scalar {
+        let Some(Weights { weights, scaled }) = &mut self.0 else { return g.dot(g) };
         let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::from_f64(v)));
         scaled.hadamard(&one, weights, g, &zero);
-        scaled.norm()
+        scaled.dot(scaled)
     }
 
     /// Returns an error if the number of weights is not the size of x.

@@ -1,6 +1,6 @@
 //! Rosenbrock's test function.
 
-use coarsen_core::{Objective, Real};
+use coarsen_core::{Dot, Objective, Real};
 
 /// Rosenbrock's function of pairs of variables: Σ 100 (x₂ᵢ − x₂ᵢ₋₁²)² + (1 − x₂ᵢ₋₁)².
 ///
@@ -11,7 +11,7 @@ use coarsen_core::{Objective, Real};
 ///
 /// ```
 /// use coarsen_core::Objective;
-/// assert_eq!(coarsen_optimize::Rosenbrock.value(&vec![0.0, 2.0]), 401.0);
+/// assert_eq!(coarsen_optimize::Rosenbrock.value(&vec![0.0, 2.0]).value, 401.0);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rosenbrock;
@@ -24,9 +24,9 @@ impl Rosenbrock {
 }
 
 impl<T: Real> Objective<Vec<T>> for Rosenbrock {
-    fn value(&mut self, x: &Vec<T>) -> T {
+    fn value(&mut self, x: &Vec<T>) -> Dot<T> {
         let term = |w: &[T]| T::from_f64(100.0) * (w[1] - w[0] * w[0]).powi(2) + (T::one() - w[0]).powi(2);
-        x.chunks_exact(2).map(term).sum()
+        x.chunks_exact(2).map(term).sum::<T>().into()
     }
 
     fn gradient(&mut self, x: &Vec<T>, g: &mut Vec<T>) {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_core::{Dot, Objective, Real, Stop, Vector};
+use coarsen_core::{Dot, Objective, Real, Scalar, Stop, Vector};
 
 use crate::refresh::Pace;
 use crate::{
@@ -82,9 +82,9 @@ impl<T: Real> DescentState<T> {
         F: Objective<V> + ?Sized,
     {
         let value = f.value(x);
-        let round_off = f.round_off(value);
         f.gradient(x, g);
-        let norm = norm.of(g);
+        let [value, magnitude, square] = V::wait_for([&value.value, &value.magnitude, &norm.square(g)]);
+        let (round_off, norm) = (T::EPSILON * magnitude, square.sqrt());
         Self {
             evaluations: [1, 1],
             iterations: 0,
@@ -186,7 +186,10 @@ impl<T: Real> DescentState<T> {
             return Ok(Err(refusal));
         }
         let (gd, dd, xx) = (g.dot_magnitude(d), d.dot(d), x.dot(x));
-        let [slope, magnitude, dd, xx] = V::wait_for([&gd.value, &gd.magnitude, &dd, &xx]);
+        // Where the slope is known, only directions that descend are asked for their largest step.
+        let most = gd.value.known().is_none().then(|| f.max_step(x, d));
+        let bound = most.as_ref().unwrap_or(&dd);
+        let [slope, magnitude, dd, xx, bound] = V::wait_for([&gd.value, &gd.magnitude, &dd, &xx, bound]);
         if !(slope.is_finite() && dd.is_finite()) {
             return Ok(Err(Refusal::NotFinite));
         }
@@ -204,7 +207,8 @@ impl<T: Real> DescentState<T> {
             _ => T::one(),
         };
         let (value, round_off, length) = (self.value, self.round_off, dd.sqrt());
-        let (least, most) = (T::EPSILON * xx.sqrt() / length, f.max_step(x, d));
+        let least = T::EPSILON * xx.sqrt() / length;
+        let most = if most.is_some() { bound } else { f.max_step(x, d).read() };
         Ok(Ok(Aim { start: Start { value, round_off, slope, first, least, most }, length }))
     }
 
@@ -245,13 +249,12 @@ impl<T: Real> DescentState<T> {
         Ok(true)
     }
 
-    /// Counts a step to a point with gradient norm `norm`; `round_off` is the round-off of the energy there.
+    /// Counts a step to a point with gradient norm `norm`; `round_off` is the round-off of the energy there, if known.
     pub(crate) fn advance(
         &mut self,
         criteria: &Criteria<T>,
         aim: &Aim<T>,
-        (step, round_off): (Step<T>, Option<T>),
-        norm: T,
+        (step, norm, round_off): (Step<T>, T, Option<T>),
     ) {
         let fall = step.value - self.value;
         self.met = if -fall <= criteria.decrease * self.value.abs() && criteria.decrease > T::zero() {

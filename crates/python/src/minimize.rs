@@ -9,7 +9,7 @@ use coarsen::optimize::{
     Newton, Objective, Refresh, Verdict,
 };
 use coarsen::sparse::Bsr;
-use coarsen::{AnyError, Cancel, Iteration, LinearOperator, PreconditionerKind, Stop};
+use coarsen::{AnyError, Cancel, Dot, Iteration, LinearOperator, PreconditionerKind, Stop};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,8 +60,9 @@ impl Energy<'_> {
 }
 
 impl Objective<Vec<f64>> for Energy<'_> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        self.call(|py| self.value.bind(py).call1((to_array(py, x)?,))?.extract()).unwrap_or(f64::NAN)
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+        let called = |py: Python<'_>| self.value.bind(py).call1((to_array(py, x)?,))?.extract();
+        self.call(called).unwrap_or(f64::NAN).into()
     }
 
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {

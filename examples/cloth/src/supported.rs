@@ -24,7 +24,7 @@ use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::optimize::{Criterion, DescentOutcome, LineSearchFailure, Norm, node_weights};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
-use coarsen::{AnyError, ContactStepper, Error, LinearOperator, Outcome, Report, Step};
+use coarsen::{AnyError, ContactStepper, Dot, Error, LinearOperator, Outcome, Report, Step};
 use coarsen_contact::{Shape, Spin};
 use examples_run::Failure;
 use examples_run::solver::Recipe;
@@ -169,7 +169,7 @@ impl Supported {
                 let friction = x.iter().zip(before).zip(&drag).map(|((x, b), d)| d * (x - b)).sum::<f64>();
                 value - friction + 2.0 * most * (self::depth(obstacles, x).sum + away(x))
             };
-            let now = merit(f.value(x), x);
+            let now = merit(f.value(x).value, x);
             let slope = g.iter().zip(&drag).zip(&p).map(|((g, d), p)| (g - d) * p).sum::<f64>();
             let slope = (slope - 2.0 * most * (depth.sum + away(x))).min(0.0);
             let most_share = f.max_step(x, &p);
@@ -181,8 +181,8 @@ impl Supported {
             let mut lowered = false;
             for _ in 0..HALVINGS {
                 next.iter_mut().zip(x.iter()).zip(&p).for_each(|((next, x), p)| *next = x + share * p);
-                let value = f.value(&next);
-                if merit(value, &next) <= now + LOWER * share * slope + f.round_off(value) {
+                let Dot { value, magnitude } = f.value(&next);
+                if merit(value, &next) <= now + LOWER * share * slope + f64::EPSILON * magnitude {
                     lowered = true;
                     break;
                 }

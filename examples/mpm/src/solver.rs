@@ -142,7 +142,7 @@ impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
         let (start, mut best, mut failures) = (f.start(), None::<Solved>, Vec::new());
         let known = if start.is_empty() {
             Some(DescentOutcome::Converged(Criterion::Gradient)) // the only point is the minimum
-        } else if !f.value(&start).is_finite() {
+        } else if !f.value(&start).value.is_finite() {
             Some(DescentOutcome::NotFinite)
         } else {
             None

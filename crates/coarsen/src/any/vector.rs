@@ -109,6 +109,22 @@ impl<V: Real> Scalar for AnyScalar<V> {
         }
     }
 
+    fn known(&self) -> Option<V> {
+        match self {
+            Self::Cpu(v) => Some(*v),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(v) => v.known(),
+        }
+    }
+
+    fn min(&self, other: &Self) -> Self {
+        match self {
+            Self::Cpu(v) => Self::Cpu(Scalar::min(v, other.cpu())),
+            #[cfg(feature = "opencl")]
+            Self::OpenCl(v) => Self::OpenCl(v.min(other.device())),
+        }
+    }
+
     fn over(&self, den: &Self, floor: &Self) -> Self {
         match self {
             Self::Cpu(v) => Self::Cpu(v.over(den.cpu(), floor.cpu())),

@@ -1,7 +1,7 @@
 //! Newton's method on the host whose linear systems are solved on a backend.
 
 use coarsen_backend::Backend;
-use coarsen_core::{LinearOperator, Objective, Preconditioner};
+use coarsen_core::{Dot, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_krylov::Krylov;
 use coarsen_optimize::{DescentError, Direction, Linearize, Newton, Proposal};
 use coarsen_sparse::SystemAt;
@@ -95,16 +95,12 @@ impl<F: SystemAt, B: Backend<Real = f64>> At<'_, F, B> {
 
 /// Newton's method asks for values and gradients of no point.
 impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for At<'_, F, B> {
-    fn value(&mut self, _: &B::Vector) -> f64 {
-        f64::NAN
-    }
-
-    fn round_off(&self, value: f64) -> f64 {
-        self.f.round_off(value)
+    fn value(&mut self, x: &B::Vector) -> Dot<<B::Vector as Vector>::Scalar> {
+        Dot { value: x.scalar(f64::NAN), magnitude: x.scalar(f64::NAN) }
     }
 
     fn gradient(&mut self, _: &B::Vector, g: &mut B::Vector) {
-        coarsen_core::Vector::fill(g, f64::NAN);
+        g.fill(f64::NAN);
     }
 }
 

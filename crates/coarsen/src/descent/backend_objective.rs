@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, Vector};
+use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
@@ -124,13 +124,10 @@ impl<F, B: Backend<Real = f64>> BackendObjective<F, B> {
 }
 
 impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for BackendObjective<F, B> {
-    fn value(&mut self, x: &B::Vector) -> f64 {
+    fn value(&mut self, x: &B::Vector) -> Dot<<B::Vector as Vector>::Scalar> {
         self.read_point(x);
-        self.objective.value(&self.points)
-    }
-
-    fn round_off(&self, value: f64) -> f64 {
-        self.objective.round_off(value)
+        let Dot { value, magnitude } = self.objective.value(&self.points);
+        Dot { value: x.scalar(value), magnitude: x.scalar(magnitude) }
     }
 
     fn gradient(&mut self, x: &B::Vector, g: &mut B::Vector) {
@@ -141,12 +138,15 @@ impl<F: Objective<Vec<f64>>, B: Backend<Real = f64>> Objective<B::Vector> for Ba
         }
     }
 
-    fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> f64 {
+    fn max_step(&mut self, x: &B::Vector, d: &B::Vector) -> <B::Vector as Vector>::Scalar {
         self.read_point(x);
-        match self.on.read(d, &mut self.numbers) {
-            Ok(()) => self.objective.max_step(&self.points, &self.numbers),
-            Err(_) => f64::NAN,
-        }
+        let read = self.on.read(d, &mut self.numbers);
+        x.scalar(match read {
+            Ok(()) if self.numbers.first_not_finite().is_none() => {
+                self.objective.max_step(&self.points, &self.numbers)
+            }
+            _ => f64::NAN,
+        })
     }
 }
 

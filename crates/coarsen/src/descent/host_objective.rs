@@ -1,6 +1,6 @@
 //! An objective and a preconditioner of its Hessian, for vectors on the host.
 
-use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner};
+use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_sparse::{OwnedSystem, SparseError, SystemAt};
 
@@ -44,11 +44,8 @@ impl<F: SystemAt> SystemAt for HostObjective<F> {
 }
 
 impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for HostObjective<F> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
         self.objective.value(x)
-    }
-    fn round_off(&self, value: f64) -> f64 {
-        self.objective.round_off(value)
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
         self.objective.gradient(x, g);

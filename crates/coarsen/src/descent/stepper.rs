@@ -328,11 +328,8 @@ impl<B: SchwarzBackend<Real = f64>> Update<f64> for Counted<B> {
 struct Lent<'a, F>(&'a mut F);
 
 impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for Lent<'_, F> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
         self.0.value(x)
-    }
-    fn round_off(&self, value: f64) -> f64 {
-        self.0.round_off(value)
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
         self.0.gradient(x, g);

@@ -11,7 +11,7 @@ use crate::common::{contact, dot, moved, placed, together};
 
 /// Runs Newton's method with backtracking for up to `most` iterations. Returns the energies of all iterates.
 pub(crate) fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>, most: usize) -> Vec<f64> {
-    let (mut g, mut values) = (vec![0.0; x.len()], vec![f.value(x)]);
+    let (mut g, mut values) = (vec![0.0; x.len()], vec![f.value(x).value]);
     for _ in 0..most {
         f.gradient(x, &mut g);
         let mut d = vec![0.0; x.len()];
@@ -21,11 +21,11 @@ pub(crate) fn minimize<P: Potential>(f: &mut ImplicitEuler<P>, x: &mut Vec<f64>,
         let (value, slope) = (values[values.len() - 1], dot(&g, &d));
         let steps = (0..30).map(|k| 0.5_f64.powi(k));
         let lower = |f: &mut ImplicitEuler<P>, alpha: f64| {
-            f.value(&moved(x, alpha, &d)) <= value + 1e-4 * alpha * slope
+            f.value(&moved(x, alpha, &d)).value <= value + 1e-4 * alpha * slope
         };
         let Some(alpha) = steps.into_iter().find(|&alpha| lower(f, alpha)) else { break };
         *x = moved(x, alpha, &d);
-        values.push(f.value(x));
+        values.push(f.value(x).value);
     }
     values
 }

@@ -4,7 +4,7 @@
 use coarsen_core::parallel::{self, Groups, Pieces};
 use coarsen_core::{
     Dot, Error, Identity, Iteration, LinearOperator, MixedPrecision, Objective, Outcome, Preconditioner,
-    PreconditionerKind, Report, Stop, Vector, from_fn, power_of_two,
+    PreconditionerKind, Report, Scalar, Stop, Vector, from_fn, power_of_two,
 };
 
 /// A vector that uses the default of every provided method.
@@ -267,14 +267,16 @@ fn reports_and_their_sentences() {
 fn values_are_rounded_by_their_size() {
     struct Line;
     impl Objective<Vec<f64>> for Line {
-        fn value(&mut self, x: &Vec<f64>) -> f64 {
-            x[0]
+        fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+            x[0].into()
         }
         fn gradient(&mut self, _: &Vec<f64>, g: &mut Vec<f64>) {
             g[0] = 1.0;
         }
     }
-    assert_eq!(Line.round_off(-1024.0), 1024.0 * f64::EPSILON);
+    assert_eq!(Line.value(&vec![-1024.0]), Dot { value: -1024.0, magnitude: 1024.0 });
+    assert!(Scalar::min(&1.0, &f64::NAN).is_nan() && Scalar::min(&f64::NAN, &1.0).is_nan());
+    assert_eq!([Scalar::min(&1.0, &2.0), Scalar::min(&2.0, &1.0)], [1.0; 2]);
     assert_eq!(
         [power_of_two(-3.0), power_of_two(f64::INFINITY), power_of_two(1e-320)],
         [1.0, 1.0, f64::MIN_POSITIVE]

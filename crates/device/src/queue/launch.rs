@@ -6,7 +6,6 @@ use super::Queue;
 use crate::driver::{Argument, Type};
 use crate::memory::Buffer;
 use crate::program::{Entry, Kernel, Program};
-use crate::slots::ZERO;
 
 /// The largest number of arguments of a kernel.
 const ARGUMENTS: usize = 32;
@@ -18,10 +17,14 @@ pub(crate) enum Arg<'a, T> {
     Memory(&'a Buffer),
     /// The buffer of all slots.
     Slots,
-    /// The buffer of partial sums.
+    /// The buffer of the partial sums of a reduction.
     Partial,
+    /// A buffer of partial sums by its number.
+    Partials(usize),
     /// A length, passed as `u64`.
     Length(usize),
+    /// Bits, passed as `u64`.
+    Word(u64),
     /// A slot, or a small count.
     Index(u32),
     /// A count passed as an index: the queue fails with [`Error::TooLarge`] if the count exceeds `u32`.
@@ -46,16 +49,23 @@ pub(crate) enum Items {
 }
 
 impl<T: Real> Queue<T> {
-    /// Enqueues a kernel; if this fails, keeps the error. Does nothing for 0 items or after a failure.
+    /// Enqueues a kernel, and before it the scalars that wait, if it uses slots; if this fails, keeps the error. Does
+    /// nothing for 0 items or after a failure.
     ///
     /// *Panics* if `args` do not match the declaration of the kernel. This is a bug of this crate, not of its
     /// user.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
+        let kernel = kernel.into();
+        // `Set` writes a new slot, and `Scalars` is what waits.
+        let own = [Kernel::Set, Kernel::Scalars].map(Entry::from).contains(&kernel);
+        if !own && args.iter().any(|arg| matches!(arg, Arg::Slots)) {
+            self.enqueue_scalars();
+        }
         let nothing =
             matches!(items, Items::Entries(0) | Items::Packs(0) | Items::Groups(0) | Items::Shaped(0, _));
         if self.failure.is_none() && !nothing {
             self.idle = false;
-            let done = self.try_launch(kernel.into(), items, args);
+            let done = self.try_launch(kernel, items, args);
             self.keep(done);
         }
     }
@@ -65,13 +75,18 @@ impl<T: Real> Queue<T> {
         let types = &built.parameters;
         assert!(types.is_empty() || types.len() == args.len(), "{kernel:?}: {types:?}");
         let mut given = [Argument::Index(0); ARGUMENTS];
+        fn memory(buffer: &Buffer) -> (Argument<'_>, Type) {
+            (Argument::Memory(&buffer.object), buffer.entry)
+        }
         for (k, (arg, to)) in args.iter().zip(&mut given[..args.len()]).enumerate() {
             let spelled;
             (*to, spelled) = match arg {
-                Arg::Memory(buffer) => (Argument::Memory(&buffer.object), buffer.entry),
-                Arg::Partial => (Argument::Memory(&self.partial.object), self.partial.entry),
-                Arg::Slots => (Argument::Memory(&self.scalars.object), self.scalars.entry),
+                Arg::Memory(buffer) => memory(buffer),
+                Arg::Partial => memory(&self.partials[self.waiting.reductions()]),
+                Arg::Partials(k) => memory(&self.partials[*k]),
+                Arg::Slots => memory(&self.scalars),
                 Arg::Length(n) => (Argument::Length(*n as u64), Type::Length),
+                Arg::Word(bits) => (Argument::Length(*bits), Type::Length),
                 Arg::Index(i) => (Argument::Index(*i), Type::Index),
                 Arg::Count(n) => {
                     let (what, limit) = ("a count that a kernel is given", u32::MAX as usize);
@@ -98,17 +113,5 @@ impl<T: Real> Queue<T> {
         self.driver.launch(&*built.object, groups, local, &given[..args.len()])?;
         self.counters.launches += 1;
         Ok(())
-    }
-
-    /// Runs `kernel`, which writes the partial sums of its groups to the last of `args`, and adds them up
-    /// into the slots `out`.
-    pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
-        let groups = self.program.groups(n);
-        self.launch(kernel, Items::Groups(groups), args);
-        let out_of = |k: usize| Arg::Index(*out.get(k).unwrap_or(&ZERO));
-        let (groups, count) = (Arg::Index(groups as u32), Arg::Index(out.len() as u32));
-        let [a, b, c, d, e, f] = std::array::from_fn(out_of);
-        let total = [groups, count, Arg::Partial, Arg::Slots, a, b, c, d, e, f];
-        self.launch(Kernel::Total, Items::Groups(1), &total);
     }
 }

@@ -1,9 +1,10 @@
-//! The queue: slots, waits and the first failure. Launches are in `launch`, transfers in `transfer`, those beside
-//! kernels in `aside`.
+//! The queue: slots, waits and the first failure. Launches are in `launch`, operations on slots in `scalars`, transfers in
+//! `transfer`, those beside kernels in `aside`.
 
 mod aside;
 mod counters;
 mod launch;
+mod scalars;
 mod transfer;
 
 use std::marker::PhantomData;
@@ -18,6 +19,8 @@ use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
 
 pub use counters::Counters;
 pub(crate) use launch::{Arg, Items};
+pub(crate) use scalars::Operation;
+use scalars::{REDUCTIONS, Waiting};
 
 /// The largest number of sums of one reduction.
 pub(crate) const SUMS: usize = 6;
@@ -36,7 +39,10 @@ pub(crate) struct Queue<T> {
     slots: Slots,
     /// The host buffer that [`read_slots`](Self::read_slots) reads into; entry k is for slot k.
     landing: Vec<T>,
-    partial: Buffer,
+    /// The buffers of partial sums.
+    partials: Vec<Buffer>,
+    /// Operations on slots that no kernel has needed yet.
+    waiting: Waiting,
     /// The host buffer in which values are arranged before an upload.
     staging: Vec<u64>,
     counters: Counters,
@@ -54,8 +60,9 @@ impl<T: Real> Queue<T> {
         let slots = Slots::new();
         let scalars = memory.allocate(&mut *driver, Type::of::<T>(), slots.count() * size_of::<T>(), None)?;
         let partials = SUMS * program.groups(usize::MAX) * size_of::<f64>();
-        let partial = memory.allocate(&mut *driver, program.sum, partials, None)?;
-        let counters = Counters { allocations: 2, ..Counters::default() };
+        let partials = (0..REDUCTIONS).map(|_| memory.allocate(&mut *driver, program.sum, partials, None));
+        let partials = partials.collect::<Result<Vec<_>, _>>()?;
+        let counters = Counters { allocations: 1 + REDUCTIONS as u64, ..Counters::default() };
         let landing = vec![T::zero(); slots.count()];
         let (staging, idle, failure, of) = (Vec::new(), false, None, PhantomData);
         let mut all = Self {
@@ -65,7 +72,8 @@ impl<T: Real> Queue<T> {
             scalars,
             slots,
             landing,
-            partial,
+            partials,
+            waiting: Waiting::default(),
             staging,
             counters,
             idle,
@@ -173,11 +181,6 @@ impl<T: Real> Queue<T> {
         self.slots.retain(slot);
     }
 
-    /// Removes a user of a slot; a slot without users is reused.
-    pub(crate) fn release(&mut self, slot: u32) {
-        self.slots.release(slot);
-    }
-
     /// Doubles the number of slots.
     fn grow(&mut self) -> Result<(), Error> {
         let old = self.slots.count();
@@ -201,6 +204,7 @@ impl<T: Real> Queue<T> {
         let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
             return [T::nan(); N];
         };
+        self.enqueue_scalars();
         let mut landing = std::mem::take(&mut self.landing);
         let stretch = &mut landing[first as usize..=last as usize];
         let start = first as usize * size_of::<T>();

@@ -1,6 +1,6 @@
 //! Descent methods run on distributed vectors unchanged: the same iterations as on one host.
 
-use coarsen_core::{LinearOperator, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
+use coarsen_core::{Dot, LinearOperator, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_distributed::{Layout, Partition, Spmv};
 use coarsen_krylov::Cg;
 use coarsen_optimize::{
@@ -30,13 +30,14 @@ struct Hessian<'a, V, A> {
 struct Weights<'a, V>(&'a V);
 
 impl<V: Vector<Real = f64>, A: LinearOperator<V>> Objective<V> for Energy<'_, V, A> {
-    fn value(&mut self, x: &V) -> f64 {
+    fn value(&mut self, x: &V) -> Dot<V::Scalar> {
         let [ax, squares] = &mut self.kept;
         self.a.apply(x, ax);
         squares.hadamard(&x.scalar(1.0), x, x, &x.scalar(0.0));
         let sums = [&x.dot(ax), &x.dot(self.b), &squares.dot(squares)];
         let [quadratic, linear, quartic] = V::wait_for(sums);
-        0.5 * quadratic - linear + 0.25 * self.q * quartic
+        let value = 0.5 * quadratic - linear + 0.25 * self.q * quartic;
+        Dot { value: x.scalar(value), magnitude: x.scalar(value.abs()) }
     }
 
     fn gradient(&mut self, x: &V, g: &mut V) {

@@ -28,7 +28,7 @@ fn check<P: Potential>(f: &mut ImplicitEuler<P>) {
             x[k] += by;
             x
         };
-        let slope = (f.value(&moved(h)) - f.value(&moved(-h))) / (2.0 * h);
+        let slope = (f.value(&moved(h)).value - f.value(&moved(-h)).value) / (2.0 * h);
         assert!((slope - g[k]).abs() < 1e-5 * g[k].abs().max(1.0), "{k}: {slope} {}", g[k]);
         f.gradient(&moved(h), &mut more);
         f.gradient(&moved(-h), &mut less);
@@ -213,7 +213,7 @@ fn a_list_of_boxed_parts_is_a_sum() {
     (f.curvature, g.curvature) = (Curvature::Exact, Curvature::Exact);
     for start in 0..2 {
         let x = X.to_vec();
-        let (one, other) = (f.value(&x), g.value(&x));
+        let (one, other) = (f.value(&x).value, g.value(&x).value);
         assert!((one - other).abs() < 1e-14 * one.abs(), "{start}: {one} for {other}");
         let (h, k) = (f.hessian(&x), g.hessian(&x));
         assert_eq!(h.pattern(), k.pattern());

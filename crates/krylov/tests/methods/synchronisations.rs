@@ -48,6 +48,9 @@ impl Scalar for Pending {
         count(&READS);
         self.0
     }
+    fn min(&self, other: &Self) -> Self {
+        Self(Scalar::min(&self.0, &other.0))
+    }
     fn over(&self, den: &Self, floor: &Self) -> Self {
         Self(self.0.over(&den.0, &floor.0))
     }

@@ -3,7 +3,7 @@
 
 use crate::common;
 use coarsen_backend::Backend;
-use coarsen_core::{Identity, LinearOperator, Objective, Real, Stop, Vector};
+use coarsen_core::{Dot, Identity, LinearOperator, Objective, Real, Scalar, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::DeviceVector;
 use coarsen_optimize::{
@@ -23,11 +23,11 @@ fn number<V: Vector>(v: &V, number: f64) -> V::Scalar {
 }
 
 impl<V: Vector> Objective<V> for Quartic<V> {
-    fn value(&mut self, x: &V) -> V::Real {
+    fn value(&mut self, x: &V) -> Dot<V::Scalar> {
         self.square.hadamard(&number(x, 1.0), x, x, &number(x, 0.0));
-        let (ax, bx) = (self.square.dots([&self.a, &self.square]), self.b.dot(x));
-        let [second, fourth, first] = V::wait_for([&ax[0], &ax[1], &bx]);
-        V::Real::from_f64(0.5) * second + V::Real::from_f64(0.25) * fourth - first
+        let ([second, fourth], first) = (self.square.dots([&self.a, &self.square]), self.b.dot_magnitude(x));
+        let even = number(x, 0.5) * second + number(x, 0.25) * fourth;
+        Dot { value: even.clone() + -first.value, magnitude: even + first.magnitude }
     }
 
     fn gradient(&mut self, x: &V, g: &mut V) {
@@ -35,6 +35,21 @@ impl<V: Vector> Objective<V> for Quartic<V> {
         g.hadamard(&number(x, 1.0), &self.square, x, &number(x, 0.0));
         g.hadamard(&number(x, 1.0), &self.a, x, &number(x, 1.0));
         g.axpy(&number(x, -1.0), &self.b);
+    }
+}
+
+/// An objective whose bound on steps, between 1 and 2, is computed with vectors.
+struct Bounded<V>(Quartic<V>);
+
+impl<V: Vector> Objective<V> for Bounded<V> {
+    fn value(&mut self, x: &V) -> Dot<V::Scalar> {
+        self.0.value(x)
+    }
+    fn gradient(&mut self, x: &V, g: &mut V) {
+        self.0.gradient(x, g);
+    }
+    fn max_step(&mut self, x: &V, d: &V) -> V::Scalar {
+        (number(x, 1.0) + d.dot(d)).min(&number(x, 2.0))
     }
 }
 
@@ -133,4 +148,33 @@ fn on_device<T: Real>() {
 fn every_driver_runs_on_the_device() {
     on_device::<f32>();
     on_device::<f64>();
+}
+
+/// An iteration waits twice if its first trial is accepted: for the direction with its bound, and for the trial with its
+/// gradient. The host takes the same steps.
+#[test]
+fn an_iteration_waits_twice() {
+    let Some(on) = common::backend::<f64>() else { return };
+    let n = 1000;
+    let a: Vec<f64> = (0..n).map(|i| 0.1 + 0.05 * (i % 7) as f64).collect();
+    let b: Vec<f64> = (0..n).map(|i| 0.1 * (0.1 * i as f64).sin()).collect();
+    fn descend<V: Vector>(make: &dyn Fn(&[f64]) -> V, [a, b]: [&[f64]; 2], iterations: usize) -> V {
+        let mut f = Bounded(Quartic { a: make(a), b: make(b), square: make(a) });
+        let stop = Stop { max_iterations: iterations, ..Stop::relative(V::Real::from_f64(0.0)) };
+        let mut x = make(&vec![0.0; a.len()]);
+        let mut descent = Descent::new(Backtracking::default(), stop);
+        let report = descent.minimize(&mut f, &mut Gradient::fixed(Identity), &mut x, &mut ()).unwrap();
+        assert_eq!((report.iterations, report.values), (iterations, iterations + 1), "{report}");
+        x
+    }
+    let waits = |iterations| {
+        let before = on.counters().synchronisations;
+        let x = descend(&|host: &[f64]| on.vector(host).unwrap(), [&a, &b], iterations);
+        let waits = on.counters().synchronisations - before;
+        let (mut there, here) = (vec![0.0; n], descend(&|host: &[f64]| host.to_vec(), [&a, &b], iterations));
+        on.read(&x, &mut there).unwrap();
+        assert!(there.iter().zip(&here).all(|(t, h)| (t - h).abs() < 1e-14), "{iterations} iterations");
+        waits
+    };
+    assert_eq!(waits(9) - waits(3), 2 * 6);
 }

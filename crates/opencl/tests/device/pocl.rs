@@ -121,6 +121,25 @@ fn cg_in_f32_does_what_it_does_on_the_host() {
     the_place_does_not_matter::<f32>(1e-4, 1e-4);
 }
 
+/// An iteration is seven launches: A p with its sum, α, the step, M⁻¹ r, its sum, β, and p. The last check adds one for
+/// ‖r‖, which the steps do not need.
+#[test]
+fn an_iteration_is_seven_launches() {
+    for on in [common::backend::<f64>(), common::posing::<f64>(common::gpu)].into_iter().flatten() {
+        let host = poisson::<f64>();
+        let (a, b) = (on.matrix(&host).unwrap(), on.vector(&load()).unwrap());
+        let (mut m, mut x) = (Jacobi::default().build(&host, &on).unwrap(), b.like().unwrap());
+        let mut launches = |max_iterations| {
+            let stop = Stop { check_every: 1000, max_iterations, ..Stop::relative(0.0) };
+            let before = on.counters().launches;
+            let report = solve(&mut Cg::new(stop), &a, &mut m, &b, &mut x);
+            assert_eq!(report.iterations, max_iterations);
+            on.counters().launches - before
+        };
+        assert_eq!(launches(40) - launches(10), 7 * 30);
+    }
+}
+
 /// If the residual is read every tenth iteration, a hundred iterations wait twelve times.
 #[test]
 fn the_host_rarely_waits() {

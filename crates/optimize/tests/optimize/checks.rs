@@ -1,6 +1,6 @@
 //! Checks of derivatives by differences and by dual numbers.
 
-use coarsen_core::{Error, LinearOperator, Objective};
+use coarsen_core::{Dot, Error, LinearOperator, Objective};
 use coarsen_optimize::{
     Dual, Rosenbrock, check_gradient, check_gradient_by_duals, check_hessian, check_hessian_by_duals,
 };
@@ -9,7 +9,7 @@ use coarsen_optimize::{
 struct Wrong;
 
 impl Objective<Vec<f64>> for Wrong {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
         Rosenbrock.value(x)
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
@@ -32,8 +32,8 @@ fn right_gradients_pass_and_wrong_ones_do_not() {
 struct Cusp;
 
 impl Objective<Vec<f64>> for Cusp {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        x[0].abs().powi(3)
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+        x[0].abs().powi(3).into()
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
         g[0] = 3.0 * x[0].powi(2) * (x[0] / x[0].abs());
@@ -51,8 +51,8 @@ fn numbers_that_are_not_finite_agree_with_nothing() {
     // Dual numbers give both sides of the comparison.
     struct Slope(f64);
     impl Objective<Vec<f64>> for Slope {
-        fn value(&mut self, _: &Vec<f64>) -> f64 {
-            0.0
+        fn value(&mut self, _: &Vec<f64>) -> Dot<f64> {
+            0.0.into()
         }
         fn gradient(&mut self, _: &Vec<f64>, g: &mut Vec<f64>) {
             g[0] = self.0;

@@ -2,7 +2,9 @@
 
 #![allow(dead_code)] // no test program uses all of these
 
-use coarsen_core::{Identity, LinearOperator, Objective, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_core::{
+    Dot, Identity, LinearOperator, Objective, Preconditioner, PreconditionerKind, Real, Vector,
+};
 use coarsen_optimize::{DescentError, Linearized, Rosenbrock};
 
 /// The function ½ xᵀ A x − bᵀ x with a diagonal A, and the operator A.
@@ -22,8 +24,8 @@ impl Quadratic {
 }
 
 impl Objective<Vec<f64>> for Quadratic {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        x.iter().zip(&self.a).zip(&self.b).map(|((x, a), b)| x * (0.5 * a * x - b)).sum()
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+        x.iter().zip(&self.a).zip(&self.b).map(|((x, a), b)| x * (0.5 * a * x - b)).sum::<f64>().into()
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
         for i in 0..x.len() {
@@ -118,7 +120,7 @@ impl<T: Real> Valley<T> {
 }
 
 impl<T: Real> Objective<Vec<T>> for Valley<T> {
-    fn value(&mut self, x: &Vec<T>) -> T {
+    fn value(&mut self, x: &Vec<T>) -> Dot<T> {
         Rosenbrock.value(x)
     }
     fn gradient(&mut self, x: &Vec<T>, g: &mut Vec<T>) {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::common;
 use crate::common::{Quadratic, noise};
 use coarsen_core::{
-    Identity, Iteration, Objective, Outcome, Preconditioner, PreconditionerKind, Stop, Vector,
+    Dot, Identity, Iteration, Objective, Outcome, Preconditioner, PreconditionerKind, Stop, Vector,
 };
 use coarsen_krylov::FlexibleCg;
 use coarsen_optimize::*;
@@ -16,8 +16,8 @@ const N: usize = 40;
 struct Of<F, G>(F, G);
 
 impl<F: FnMut(&[f64]) -> f64, G: FnMut(&[f64], &mut [f64])> Objective<Vec<f64>> for Of<F, G> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        self.0(x)
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+        self.0(x).into()
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
         self.1(x, g);
@@ -304,7 +304,7 @@ fn bad_sizes_and_limits_are_refused_before_the_descent() {
 fn bounds_on_steps_are_kept() {
     struct Walled(Quadratic);
     impl Objective<Vec<f64>> for Walled {
-        fn value(&mut self, x: &Vec<f64>) -> f64 {
+        fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
             self.0.value(x)
         }
         fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {

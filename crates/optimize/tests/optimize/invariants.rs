@@ -1,7 +1,7 @@
 //! Tests of theorems about the methods.
 
 use crate::common::{Inverse, Quadratic, Valley, noise};
-use coarsen_core::{Identity, LinearOperator, Objective, Stop, Vector};
+use coarsen_core::{Dot, Identity, LinearOperator, Objective, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use coarsen_optimize::*;
 
@@ -267,8 +267,8 @@ fn hessians_are_projected_on_demand() {
         stand_in: bool,
     }
     impl Objective<Vec<f64>> for Wells {
-        fn value(&mut self, x: &Vec<f64>) -> f64 {
-            x.iter().map(|x| 0.25 * x.powi(4) - 0.5 * x * x).sum()
+        fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+            x.iter().map(|x| 0.25 * x.powi(4) - 0.5 * x * x).sum::<f64>().into()
         }
         fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
             g.iter_mut().zip(x).for_each(|(g, x)| *g = x.powi(3) - x);

@@ -1,6 +1,6 @@
 //! The iterations before which a policy rebuilds the preconditioner.
 
-use coarsen_core::{Objective, Stop};
+use coarsen_core::{Dot, Objective, Stop};
 use coarsen_optimize::{
     Descent, DescentError, Direction, LineSearch, LineSearchFailure, Proposal, Ray, Refresh, Start, Step,
 };
@@ -9,8 +9,8 @@ use coarsen_optimize::{
 struct Falls<'a>(&'a [f64]);
 
 impl Objective<Vec<f64>> for Falls<'_> {
-    fn value(&mut self, x: &Vec<f64>) -> f64 {
-        -x[0]
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+        (-x[0]).into()
     }
     fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
         g[0] = -self.0.get(x[0] as usize).unwrap_or(&1.0);

@@ -1,7 +1,7 @@
 //! The proposals of each rule compared with its formula in plain loops.
 
 use crate::common::{Inverse, Quadratic, noise};
-use coarsen_core::{Identity, Objective, Outcome, Stop};
+use coarsen_core::{Dot, Identity, Objective, Outcome, Stop};
 use coarsen_krylov::Cg;
 use coarsen_optimize::*;
 
@@ -324,8 +324,8 @@ fn first_steps_are_predicted_from_the_last() {
     for (value, times) in [(-1e-9, 0.1), (-50.0, 10.0)] {
         struct Falls(f64);
         impl Objective<Vec<f64>> for Falls {
-            fn value(&mut self, x: &Vec<f64>) -> f64 {
-                if x[0] == 0.0 { 0.0 } else { self.0 }
+            fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+                (if x[0] == 0.0 { 0.0 } else { self.0 }).into()
             }
             fn gradient(&mut self, _: &Vec<f64>, g: &mut Vec<f64>) {
                 g[0] = 2.0; // slope −4 along −g
@@ -355,8 +355,8 @@ fn directions_have_a_first_step_above_zero() {
 fn small_falls_are_a_share_of_the_energy() {
     struct Shifted(Quadratic, f64);
     impl Objective<Vec<f64>> for Shifted {
-        fn value(&mut self, x: &Vec<f64>) -> f64 {
-            self.0.value(x) + self.1
+        fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+            (self.0.value(x).value + self.1).into()
         }
         fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
             self.0.gradient(x, g);

@@ -31,7 +31,7 @@ use coarsen::mesh::vector::{dot, sub};
 use coarsen::node_embedding::Restraint;
 use coarsen::optimize::grid_weights;
 use coarsen::sparse::SparseError;
-use coarsen::{Objective, parallel};
+use coarsen::{Dot, Objective, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 
 use crate::constraints::{Constraints, NodeConstraint};
@@ -85,8 +85,6 @@ pub struct Increment<'a> {
     given: Given<'a>,
     /// v at the last z.
     velocities: Vec<[f64; 3]>,
-    /// The magnitude of the terms of the last value.
-    magnitude: f64,
     /// Σ V ψ and Δt V P Fⁿᵀ of each particle at the z of the last evaluation; empty before the first one.
     elastic: Energy,
     stresses: Vec<Matrix>,
@@ -126,7 +124,6 @@ impl<'a> Increment<'a> {
         Ok(Self {
             given,
             velocities: given.nodes.velocities.clone(),
-            magnitude: 0.0,
             elastic: Energy::default(),
             stresses,
             evaluated: Vec::new(),
@@ -312,7 +309,7 @@ impl Add<4> for Forces<'_> {
 }
 
 impl Objective<Vec<f64>> for Increment<'_> {
-    fn value(&mut self, z: &Vec<f64>) -> f64 {
+    fn value(&mut self, z: &Vec<f64>) -> Dot<f64> {
         let Energy { value, magnitude } = self.evaluate(z);
         let Given { nodes, constraints, dt, gravity, .. } = self.given;
         let leaf = |free: &[u32]| {
@@ -328,12 +325,7 @@ impl Objective<Vec<f64>> for Increment<'_> {
         let many = parallel::worth(16 * constraints.free.len());
         let inertia: f64 = parallel::tree(&constraints.free[..], 4096, many, &leaf, &|a, b| a + b);
         let friction = self.friction();
-        self.magnitude = inertia + magnitude + friction;
-        inertia + value + friction // (1)
-    }
-
-    fn round_off(&self, _: f64) -> f64 {
-        f64::EPSILON * self.magnitude
+        Dot { value: inertia + value + friction, magnitude: inertia + magnitude + friction } // (1)
     }
 
     fn gradient(&mut self, z: &Vec<f64>, g: &mut Vec<f64>) {

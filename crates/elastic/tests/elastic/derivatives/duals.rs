@@ -92,7 +92,7 @@ pub(super) fn check(potential: impl Potential, again: impl Fn(&[D], &mut [D]) ->
         let d: Vec<f64> = (0..12).map(|i| ((i * k + 1) as f64).sin()).collect();
         let mut gradient = vec![D::default(); 12];
         let energy = again(&Dual::along(x, &d), &mut gradient);
-        let value = f.value(&x.to_vec());
+        let value = f.value(&x.to_vec()).value;
         assert!((energy.value - value).abs() < 1e-13 * value, "{energy:?} for {value}");
         let slope: f64 = g.iter().zip(&d).map(|(g, d)| g * d).sum();
         assert!((energy.slope - slope).abs() < 1e-12 * size(&g), "{energy:?} for {slope}");

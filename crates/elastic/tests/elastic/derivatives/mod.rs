@@ -6,7 +6,7 @@ mod duals;
 mod projections;
 mod solids;
 
-use coarsen_core::{LinearOperator, Objective};
+use coarsen_core::{Dot, LinearOperator, Objective};
 use coarsen_elastic::{
     Arap, BaraffWitkin, Bending, CoRotational, CoRotationalMembrane, Curvature, Fabric, Fibers,
     FixedCoRotated, ImplicitEuler, Lame, Membrane, NeoHookean, Potential, Shell, Spring, Springs,
@@ -49,8 +49,10 @@ fn check(name: &str, potential: impl Potential, x: &[f64]) {
     f.gradient(&x.to_vec(), &mut g);
     for seed in 1..5 {
         let d = noise(n, seed);
-        let slope = (f.value(&moved(h, &d)) - f.value(&moved(-h, &d))) / (2.0 * h);
-        let size = dot(&g, &g).sqrt() * dot(&d, &d).sqrt() + f.round_off(0.0) / h;
+        let ahead = f.value(&moved(h, &d)).value;
+        let Dot { value: behind, magnitude } = f.value(&moved(-h, &d));
+        let slope = (ahead - behind) / (2.0 * h);
+        let size = dot(&g, &g).sqrt() * dot(&d, &d).sqrt() + f64::EPSILON * magnitude / h;
         assert!((slope - dot(&g, &d)).abs() < 1e-6 * size.max(1e-3), "{name}: {slope} for {}", dot(&g, &d));
         f.curvature = Curvature::Exact;
         let a = f.hessian(x).clone();
