@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coarsen_core::Preconditioner;
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistError, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv,
+    Communicator, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv,
 };
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
 use coarsen_problems::cloth;
@@ -79,7 +79,7 @@ pub(crate) fn build<C: Communicator>(
     let rows = GlobalRows::of(&sheet.a, own.clone())?;
     let a = DistMatrix::new(&on, &on, &rows, Spmv::Halo)?;
     let m: Built<C> = match method {
-        Method::Jacobi => Box::new(DistBlockJacobi::new(&a, 1.0)?),
+        Method::Jacobi => Box::new(DistJacobi::blocks(&a, 1.0)?),
         Method::Mas => Box::new(domains.build(&on, &rows)?),
         Method::Tamstorf => {
             let width = 3 * sheet.kernel.vectors();

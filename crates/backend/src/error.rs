@@ -257,12 +257,7 @@ impl std::fmt::Display for MethodError {
     }
 }
 
-/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for SetupError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(SetupError);
 
 impl SetupError {
     /// Returns the error of one method, and the block row of the node at fault, if there is one.

@@ -92,13 +92,7 @@ pub enum AnyError {
     Io(#[from] std::io::Error),
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for AnyError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(AnyError);
 
 #[cfg(test)]
 mod tests {

@@ -131,12 +131,7 @@ pub enum ConstraintError {
     Matrix(#[from] SparseError),
 }
 
-/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for ConstraintError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(ConstraintError);
 
 /// Formats nodes as `node 3`, `nodes 3, 5 and 7` or `nodes 0, 1, 2 ... (9 in all)`.
 pub(super) struct Names<'a>(pub(super) &'a [u32]);

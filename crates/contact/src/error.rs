@@ -102,13 +102,7 @@ pub enum ContactError {
     Sparse(#[from] SparseError),
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for ContactError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(ContactError);
 
 /// The error of a potential whose contacts cannot be detected.
 pub(crate) fn undetected(error: ContactError) -> BodyError {

@@ -36,67 +36,42 @@ pub trait Shape: Send + Sync {
     }
 }
 
-/// A shape of another owner.
-impl<S: Shape + ?Sized> Shape for &S {
-    fn distance(&self, x: [f64; 3]) -> f64 {
-        (**self).distance(x)
-    }
+/// A shape of another owner, or one that is chosen at run time.
+macro_rules! forward {
+    ($pointer:ty) => {
+        impl<S: Shape + ?Sized> Shape for $pointer {
+            fn distance(&self, x: [f64; 3]) -> f64 {
+                (**self).distance(x)
+            }
 
-    fn normal(&self, x: [f64; 3]) -> [f64; 3] {
-        (**self).normal(x)
-    }
+            fn normal(&self, x: [f64; 3]) -> [f64; 3] {
+                (**self).normal(x)
+            }
 
-    fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
-        (**self).gradient(x)
-    }
+            fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
+                (**self).gradient(x)
+            }
 
-    fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {
-        (**self).curvature(x)
-    }
+            fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {
+                (**self).curvature(x)
+            }
 
-    fn magnitude(&self, x: [f64; 3]) -> f64 {
-        (**self).magnitude(x)
-    }
+            fn magnitude(&self, x: [f64; 3]) -> f64 {
+                (**self).magnitude(x)
+            }
 
-    fn is_convex(&self) -> bool {
-        (**self).is_convex()
-    }
+            fn is_convex(&self) -> bool {
+                (**self).is_convex()
+            }
 
-    fn lipschitz(&self) -> f64 {
-        (**self).lipschitz()
-    }
+            fn lipschitz(&self) -> f64 {
+                (**self).lipschitz()
+            }
+        }
+    };
 }
-
-/// A boxed shape, for shapes that are chosen at run time.
-impl<S: Shape + ?Sized> Shape for Box<S> {
-    fn distance(&self, x: [f64; 3]) -> f64 {
-        (**self).distance(x)
-    }
-
-    fn normal(&self, x: [f64; 3]) -> [f64; 3] {
-        (**self).normal(x)
-    }
-
-    fn gradient(&self, x: [f64; 3]) -> [f64; 3] {
-        (**self).gradient(x)
-    }
-
-    fn curvature(&self, x: [f64; 3]) -> [[f64; 3]; 3] {
-        (**self).curvature(x)
-    }
-
-    fn magnitude(&self, x: [f64; 3]) -> f64 {
-        (**self).magnitude(x)
-    }
-
-    fn is_convex(&self) -> bool {
-        (**self).is_convex()
-    }
-
-    fn lipschitz(&self) -> f64 {
-        (**self).lipschitz()
-    }
-}
+forward!(&S);
+forward!(Box<S>);
 
 /// Returns the unit vector along v and ‖v‖.
 ///

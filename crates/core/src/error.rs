@@ -174,13 +174,19 @@ pub enum Error {
     NotConverged(#[from] NotConverged),
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
+/// Implements `Debug` with the text of [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
 /// sentence.
-impl std::fmt::Debug for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
+#[macro_export]
+macro_rules! debug_as_display {
+    ($error:ty) => {
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    };
 }
+debug_as_display!(Error);
 
 #[cfg(test)]
 mod tests {

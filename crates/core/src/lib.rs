@@ -27,6 +27,7 @@
 
 mod cancel;
 mod compiled;
+#[macro_use]
 mod error;
 mod f32_preconditioner;
 mod largest;

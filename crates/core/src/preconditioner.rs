@@ -109,33 +109,24 @@ impl<V: Vector> Preconditioner<V> for Identity {
     }
 }
 
-/// A preconditioner that the caller keeps may be passed by reference.
-impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for &mut P {
-    fn apply(&mut self, r: &V, z: &mut V) {
-        (**self).apply(r, z);
-    }
-    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
-        (**self).apply_dot(r, z)
-    }
-    fn kind(&self) -> PreconditionerKind {
-        (**self).kind()
-    }
-    fn size(&self) -> Option<usize> {
-        (**self).size()
-    }
+/// A preconditioner that the caller keeps may be passed by reference, and one that is chosen at run time in a box.
+macro_rules! forward {
+    ($pointer:ty) => {
+        impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for $pointer {
+            fn apply(&mut self, r: &V, z: &mut V) {
+                (**self).apply(r, z);
+            }
+            fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+                (**self).apply_dot(r, z)
+            }
+            fn kind(&self) -> PreconditionerKind {
+                (**self).kind()
+            }
+            fn size(&self) -> Option<usize> {
+                (**self).size()
+            }
+        }
+    };
 }
-
-impl<V: Vector, P: Preconditioner<V> + ?Sized> Preconditioner<V> for Box<P> {
-    fn apply(&mut self, r: &V, z: &mut V) {
-        (**self).apply(r, z);
-    }
-    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
-        (**self).apply_dot(r, z)
-    }
-    fn kind(&self) -> PreconditionerKind {
-        (**self).kind()
-    }
-    fn size(&self) -> Option<usize> {
-        (**self).size()
-    }
-}
+forward!(&mut P);
+forward!(Box<P>);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::iter::Sum;
 
-use num_traits::{Float, NumAssign};
+use num_traits::{Float, FromBytes, NumAssign, ToBytes};
 
 use crate::Scalar;
 use crate::simd::Kernel;
@@ -33,6 +33,8 @@ pub trait Real:
     + Scalar<Real = Self>
     + Float
     + NumAssign
+    + ToBytes
+    + FromBytes<Bytes = <Self as ToBytes>::Bytes>
     + Sum<Self>
     + Default
     + fmt::Debug

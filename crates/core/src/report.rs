@@ -182,13 +182,7 @@ pub struct NotConverged {
     pub tolerance: f64,
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for NotConverged {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+debug_as_display!(NotConverged);
 
 impl<T: Real> From<Report<T>> for NotConverged {
     fn from(r: Report<T>) -> Self {

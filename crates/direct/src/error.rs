@@ -159,10 +159,4 @@ pub enum DirectError {
     },
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for DirectError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(DirectError);

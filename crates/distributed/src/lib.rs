@@ -14,7 +14,7 @@
 //! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
 //! | [`fetch`](Partition::fetch) | data of rows of other ranks |
 //! | [`redistribution`](Redistribution) | vectors between two divisions of the same rows |
-//! | [`preconditioner`](DistJacobi) | Jacobi and block Jacobi |
+//! | [`jacobi`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`rank_backend`](RankBackend) | where a rank keeps its share: the host, or a backend of another crate |
 //! | [`simulation`] | a communicator with a virtual clock; topologies, also from measured links; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
@@ -30,10 +30,10 @@ mod counted;
 mod error;
 mod fault;
 mod fetch;
+mod jacobi;
 mod layout;
 mod matrix;
 mod partition;
-mod preconditioner;
 mod rank_backend;
 mod redistribution;
 mod reduction;
@@ -51,10 +51,10 @@ pub use buffers::Buffers;
 pub use communicator::{Communicator, Stage, check_equal};
 pub use counted::{Counted, CountedRequest, Traffic};
 pub use error::{CommError, DistError};
+pub use jacobi::DistJacobi;
 pub use layout::Layout;
 pub use matrix::{Border, BorderMessages, DistMatrix, GlobalRows, Spmv};
 pub use partition::Partition;
-pub use preconditioner::{DistBlockJacobi, DistJacobi};
 pub use rank_backend::{Host, RankBackend};
 pub use redistribution::{Redistribution, RedistributionPlan};
 pub use reduction::{Reduction, Tickets};
@@ -63,4 +63,4 @@ pub use schedule::{Node, Schedule};
 pub use self_comm::SelfComm;
 pub use thread_comm::{ThreadComm, ThreadRequest};
 pub use vector::DistVector;
-pub use wire::{Number, Wire, pack, unpack};
+pub use wire::{pack, unpack};

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use coarsen_core::Real;
+
 use crate::scalar::Pending;
-use crate::{
-    CommError, Communicator, DistError, DistVector, Layout, Number, check_equal, collectives, pack, unpack,
-};
+use crate::{CommError, Communicator, DistError, DistVector, Layout, check_equal, collectives, pack, unpack};
 
 /// The ranks that share vectors, and the block rows of each.
 ///
@@ -135,7 +135,7 @@ impl<C: Communicator> Partition<C> {
     ///
     /// # Errors
     /// [`DistError::Length`] if the number of entries is not that of this rank.
-    pub fn vector<T: Number>(self: &Arc<Self>, own: Vec<T>) -> Result<DistVector<C, T>, DistError> {
+    pub fn vector<T: Real>(self: &Arc<Self>, own: Vec<T>) -> Result<DistVector<C, T>, DistError> {
         DistVector::new(self.clone(), own)
     }
 
@@ -172,7 +172,7 @@ impl<C: Communicator> Partition<C> {
     ///
     /// # Errors
     /// [`DistError::Length`] if `all` has another length than the layout.
-    pub fn part_of<T: Number>(self: &Arc<Self>, all: &[T]) -> Result<DistVector<C, T>, DistError> {
+    pub fn part_of<T: Real>(self: &Arc<Self>, all: &[T]) -> Result<DistVector<C, T>, DistError> {
         let (expected, found) = (self.layout.unknowns(), all.len());
         if found != expected {
             return Err(DistError::Length { what: "the whole vector", expected, found });

@@ -3,9 +3,9 @@
 use std::ops::{Add, Div, Mul, Neg};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use coarsen_core::Scalar;
+use coarsen_core::{Real, Scalar};
 
-use crate::{Communicator, Number};
+use crate::Communicator;
 
 /// How far several sums are that were started together.
 enum State<S> {
@@ -122,7 +122,7 @@ enum Value<C: Communicator, T> {
     Sum(Arc<Pending<C>>, usize),
 }
 
-impl<C: Communicator, T: Number> DistScalar<C, T> {
+impl<C: Communicator, T: Real> DistScalar<C, T> {
     /// Number `at` of sums under way.
     pub(crate) fn sum(of: &Arc<Pending<C>>, at: usize) -> Self {
         Self(Value::Sum(of.clone(), at))
@@ -135,7 +135,7 @@ impl<C: Communicator, T> From<T> for DistScalar<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> std::fmt::Debug for DistScalar<C, T> {
+impl<C: Communicator, T: Real> std::fmt::Debug for DistScalar<C, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Value::Known(v) => v.as_f64().fmt(f),
@@ -144,7 +144,7 @@ impl<C: Communicator, T: Number> std::fmt::Debug for DistScalar<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> Clone for DistScalar<C, T> {
+impl<C: Communicator, T: Real> Clone for DistScalar<C, T> {
     fn clone(&self) -> Self {
         match &self.0 {
             Value::Known(v) => (*v).into(),
@@ -153,7 +153,7 @@ impl<C: Communicator, T: Number> Clone for DistScalar<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> Scalar for DistScalar<C, T> {
+impl<C: Communicator, T: Real> Scalar for DistScalar<C, T> {
     type Real = T;
 
     fn read(&self) -> T {
@@ -180,28 +180,28 @@ impl<C: Communicator, T: Number> Scalar for DistScalar<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> Neg for DistScalar<C, T> {
+impl<C: Communicator, T: Real> Neg for DistScalar<C, T> {
     type Output = Self;
     fn neg(self) -> Self {
         (-self.read()).into()
     }
 }
 
-impl<C: Communicator, T: Number> Add for DistScalar<C, T> {
+impl<C: Communicator, T: Real> Add for DistScalar<C, T> {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         (self.read() + other.read()).into()
     }
 }
 
-impl<C: Communicator, T: Number> Mul for DistScalar<C, T> {
+impl<C: Communicator, T: Real> Mul for DistScalar<C, T> {
     type Output = Self;
     fn mul(self, other: Self) -> Self {
         (self.read() * other.read()).into()
     }
 }
 
-impl<C: Communicator, T: Number> Div for DistScalar<C, T> {
+impl<C: Communicator, T: Real> Div for DistScalar<C, T> {
     type Output = Self;
     fn div(self, other: Self) -> Self {
         (self.read() / other.read()).into()

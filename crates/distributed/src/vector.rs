@@ -17,9 +17,9 @@
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, combine, leaves};
-use coarsen_core::{Dot, Error, Scalar, Vector, products};
+use coarsen_core::{Dot, Error, Real, Scalar, Vector, products};
 
-use crate::{CommError, Communicator, DistError, DistScalar, Number, Partition, collectives, pack, unpack};
+use crate::{CommError, Communicator, DistError, DistScalar, Partition, collectives, pack, unpack};
 
 /// In place of an index, where there is none.
 const NONE: f64 = -1.0;
@@ -39,7 +39,7 @@ pub struct DistVector<C: Communicator, T = f64> {
     own: Vec<T>,
 }
 
-impl<C: Communicator, T: Number> DistVector<C, T> {
+impl<C: Communicator, T: Real> DistVector<C, T> {
     pub(crate) fn new(on: Arc<Partition<C>>, own: Vec<T>) -> Result<Self, DistError> {
         let (expected, found) = (on.count() * on.layout().block(), own.len());
         if found != expected {
@@ -158,7 +158,7 @@ pub(crate) fn add(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
     [a[0] + b[0], a[1] + b[1]]
 }
 
-impl<C: Communicator, T: Number> Vector for DistVector<C, T> {
+impl<C: Communicator, T: Real> Vector for DistVector<C, T> {
     type Real = T;
     type Scalar = DistScalar<C, T>;
 

@@ -1,40 +1,6 @@
-//! Numbers as bytes of messages.
+//! Numbers as bytes of messages, in the byte order of the machine.
 
-use coarsen_core::Real;
-
-/// A number that is sent as its bytes, in the byte order of the machine.
-pub trait Wire: Copy + 'static {
-    /// The number of bytes.
-    const BYTES: usize;
-    /// Writes the number to exactly [`BYTES`](Self::BYTES) bytes.
-    fn put(self, to: &mut [u8]);
-    /// Reads the number from exactly [`BYTES`](Self::BYTES) bytes.
-    fn get(from: &[u8]) -> Self;
-}
-
-macro_rules! wire {
-    ($($t:ty),+) => {$(
-        impl Wire for $t {
-            const BYTES: usize = size_of::<$t>();
-            #[inline(always)]
-            fn put(self, to: &mut [u8]) {
-                to.copy_from_slice(&self.to_ne_bytes());
-            }
-            #[inline(always)]
-            fn get(from: &[u8]) -> Self {
-                let mut bytes = [0; size_of::<$t>()];
-                bytes.copy_from_slice(from);
-                Self::from_ne_bytes(bytes)
-            }
-        }
-    )+};
-}
-wire!(f32, f64, u32, u64);
-
-/// A real number that can be sent: `f32` or `f64`.
-pub trait Number: Real + Wire {}
-
-impl<T: Real + Wire> Number for T {}
+use num_traits::{FromBytes, ToBytes, Zero};
 
 /// Appends the bytes of `values` to `to`.
 ///
@@ -44,12 +10,12 @@ impl<T: Real + Wire> Number for T {}
 /// pack([1.5, 2.5], &mut bytes);
 /// assert_eq!(unpack(&bytes).collect::<Vec<f64>>(), [1.5, 2.5]);
 /// ```
-pub fn pack<T: Wire>(values: impl IntoIterator<Item = T>, to: &mut Vec<u8>) {
+pub fn pack<T: ToBytes>(values: impl IntoIterator<Item = T>, to: &mut Vec<u8>) {
     // The vector grows by blocks: a check of its capacity takes longer than the copy of a number.
     let (mut block, mut filled) = ([0; 512], 0);
     for v in values {
-        v.put(&mut block[filled..filled + T::BYTES]);
-        filled += T::BYTES;
+        block[filled..filled + size_of::<T>()].copy_from_slice(v.to_ne_bytes().as_ref());
+        filled += size_of::<T>();
         if filled == block.len() {
             to.extend_from_slice(&block);
             filled = 0;
@@ -59,6 +25,13 @@ pub fn pack<T: Wire>(values: impl IntoIterator<Item = T>, to: &mut Vec<u8>) {
 }
 
 /// The numbers in a message; bytes after the last whole number are not read.
-pub fn unpack<T: Wire>(from: &[u8]) -> impl Iterator<Item = T> + '_ {
-    from.chunks_exact(T::BYTES).map(T::get)
+pub fn unpack<T>(from: &[u8]) -> impl Iterator<Item = T> + '_
+where
+    T: Zero + ToBytes + FromBytes<Bytes = <T as ToBytes>::Bytes>,
+{
+    from.chunks_exact(size_of::<T>()).map(|from| {
+        let mut bytes = T::zero().to_ne_bytes();
+        bytes.as_mut().copy_from_slice(from);
+        T::from_ne_bytes(&bytes)
+    })
 }

@@ -11,8 +11,7 @@ use std::time::Duration;
 use again::again;
 use coarsen_core::{Stop, Vector};
 use coarsen_distributed::{
-    Counted, DistBlockJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv,
-    ThreadComm,
+    Counted, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv, ThreadComm,
 };
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_problems::cloth;
@@ -55,7 +54,7 @@ fn main() {
                 let on = Partition::new(comm.clone(), layout.clone()).unwrap();
                 let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
                 let a = DistMatrix::new(&on, &on, &rows, mode.clone()).unwrap();
-                let (b, mut m) = (on.part_of(&b).unwrap(), DistBlockJacobi::new(&a, 1.0).unwrap());
+                let (b, mut m) = (on.part_of(&b).unwrap(), DistJacobi::blocks(&a, 1.0).unwrap());
                 let mut x = b.like().unwrap();
                 let stop = Stop { max_iterations: 40, ..Stop::relative(1e-10) };
                 for (name, mut method) in methods::<DistVector<_>>(stop) {

@@ -13,10 +13,10 @@
 use coarsen_mesh::vector::dot;
 
 use crate::BodyError;
-use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
+use crate::elements::{Element, Elements, Stiffness, add_outer};
 use crate::loops::Loops;
 use crate::mat3::eigen;
-use crate::membrane::Triangle;
+use crate::membrane::{Triangle, cloth};
 use crate::orthotropic::{Planar, PlanarStiffness};
 use crate::potential::{Curvature, Energy};
 
@@ -46,50 +46,7 @@ pub struct Anisotropic {
     triangles: Vec<Triangle>,
 }
 
-impl Elements<Anisotropic, 3> {
-    /// Returns cloth with the (u, v) of every node in `rest`. `held` nodes stay at their `positions`.
-    ///
-    /// # Errors
-    /// [`BodyError`] for corners that do not exist, and triangles without area.
-    pub fn new(
-        planar: PlanarStiffness,
-        triangles: &[[u32; 3]],
-        rest: &[[f64; 2]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        check_corners("triangle", triangles, rest.len())?;
-        let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
-        Self::from_rest(planar, triangles, flat, held, positions)
-    }
-
-    /// Returns cloth with the (u, v) of the corners of each triangle in `rest`: a pattern with seams, where a node
-    /// has several (u, v).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`BodyError::Length`] unless there is a triangle in `rest` for each triangle.
-    pub fn of_pattern(
-        planar: PlanarStiffness,
-        triangles: &[[u32; 3]],
-        rest: &[[[f64; 2]; 3]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        Triangle::check_count(triangles, rest)?;
-        Self::from_rest(planar, triangles, rest.iter().map(|t| Some(Triangle::new(*t))), held, positions)
-    }
-
-    fn from_rest(
-        planar: PlanarStiffness,
-        corners: &[[u32; 3]],
-        flat: impl Iterator<Item = Option<Triangle>>,
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        let cloth = Anisotropic { planar, triangles: Triangle::all(flat)? };
-        Self::of("triangle", cloth, corners.to_vec(), held, positions)
-    }
-}
+cloth!(Anisotropic, PlanarStiffness, |planar, triangles| Ok(Anisotropic { planar, triangles }));
 
 impl Anisotropic {
     /// The columns of F, and E of a triangle, by (1).

@@ -19,13 +19,14 @@ use coarsen_mesh::vector::{cross, dot};
 
 use crate::BodyError;
 use crate::density::Lame;
-use crate::elements::{Element, Elements, Stiffness, add_outer, check_corners};
+use crate::elements::{Element, Elements, Stiffness, add_outer};
 use crate::loops::Loops;
-use crate::membrane::Triangle;
+use crate::membrane::{Triangle, cloth};
 use crate::potential::{Curvature, Energy};
 
 /// Cloth that resists every stretch by the distance of F to a rotation, as Hooke's law in a frame that turns along.
 ///
+/// The parameters are those of plane stress times the thickness, in N/m ([`Lame::plane_stress`]).
 /// *Use* for sheets that resist stretching in all directions alike; [`Membrane`](crate::Membrane) has threads.
 /// *Cost* of a Hessian per triangle: a polar decomposition of 3x2 and six outer products of 9 numbers.
 /// *Reference* Etzmuß, Keckeisen & Straßer 2003, "A fast finite element solution for cloth modelling"; Wu, Wang &
@@ -49,63 +50,15 @@ pub struct Rotated {
     triangles: Vec<Triangle>,
 }
 
-impl Elements<Rotated, 3> {
-    /// Returns cloth with the (u, v) of every node in `rest`. `held` nodes stay at their `positions`; the parameters
-    /// are those of plane stress times the thickness, in N/m ([`Lame::plane_stress`]).
-    ///
-    /// # Errors
-    /// [`BodyError`] for a μ that is not positive, μ + λ that is not positive, corners that do not exist, and
-    /// triangles without area at rest.
-    pub fn new(
-        law: Lame,
-        triangles: &[[u32; 3]],
-        rest: &[[f64; 2]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        check_corners("triangle", triangles, rest.len())?;
-        let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
-        Self::from_rest(law, triangles, flat, held, positions)
-    }
-
-    /// Returns cloth with the (u, v) of the corners of each triangle in `rest`: a pattern with seams, where a node
-    /// has several (u, v).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`BodyError::Length`] unless there is a triangle in `rest` for each triangle.
-    pub fn of_pattern(
-        law: Lame,
-        triangles: &[[u32; 3]],
-        rest: &[[[f64; 2]; 3]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        Triangle::check_count(triangles, rest)?;
-        Self::from_rest(law, triangles, rest.iter().map(|t| Some(Triangle::new(*t))), held, positions)
-    }
-
-    fn from_rest(
-        law: Lame,
-        corners: &[[u32; 3]],
-        flat: impl Iterator<Item = Option<Triangle>>,
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        let range = "positive and finite";
-        for (what, found) in [("μ of a membrane", law.mu), ("μ + λ of a membrane", law.mu + law.lambda)] {
-            if !(found.is_finite() && found > 0.0) {
-                return Err(BodyError::Value { what, found, range });
-            }
+cloth!(Rotated, Lame, |law, triangles| {
+    let range = "positive and finite";
+    for (what, found) in [("μ of a membrane", law.mu), ("μ + λ of a membrane", law.mu + law.lambda)] {
+        if !(found.is_finite() && found > 0.0) {
+            return Err(BodyError::Value { what, found, range });
         }
-        Self::of(
-            "triangle",
-            Rotated { law, triangles: Triangle::all(flat)? },
-            corners.to_vec(),
-            held,
-            positions,
-        )
     }
-}
+    Ok(Rotated { law, triangles })
+});
 
 /// F = R S of a triangle.
 struct Polar {

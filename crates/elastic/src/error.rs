@@ -146,10 +146,4 @@ pub enum BodyError {
     Sparse(#[from] SparseError),
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for BodyError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(BodyError);

@@ -111,15 +111,6 @@ impl Triangle {
         triangles.enumerate().map(checked).collect()
     }
 
-    /// Checks that a pattern has as many triangles as the mesh.
-    pub(crate) fn check_count(triangles: &[[u32; 3]], rest: &[[[f64; 2]; 3]]) -> Result<(), BodyError> {
-        let (expected, found) = (triangles.len(), rest.len());
-        if expected == found {
-            return Ok(());
-        }
-        Err(BodyError::Length { what: "triangles of the pattern", expected, found })
-    }
-
     /// The columns w_u and w_v of F with the corners at x.
     pub(crate) fn columns(&self, [x0, x1, x2]: &[[f64; 3]; 3]) -> [[f64; 3]; 2] {
         let [_, g1, g2] = self.slopes;
@@ -284,39 +275,70 @@ pub struct Sheet {
     triangles: Vec<Triangle>,
 }
 
+/// The constructors of cloth of a model, which `$model` makes of its material and of triangles at rest.
+macro_rules! cloth {
+    ($elements:ident, $material:ty, $model:expr) => {
+        impl Elements<$elements, 3> {
+            /// Returns cloth with the (u, v) of every node in `rest`. `held` nodes stay at their `positions`.
+            ///
+            /// # Errors
+            /// [`BodyError`] for a material out of range, corners that do not exist, and triangles without area at rest.
+            pub fn new(
+                material: $material,
+                triangles: &[[u32; 3]],
+                rest: &[[f64; 2]],
+                held: &[bool],
+                positions: &[[f64; 3]],
+            ) -> Result<Self, BodyError> {
+                crate::elements::check_corners("triangle", triangles, rest.len())?;
+                let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
+                Self::from_rest(material, triangles, flat, held, positions)
+            }
+
+            /// Returns cloth with the (u, v) of the corners of each triangle in `rest`: a pattern with seams, where a node
+            /// has several (u, v).
+            ///
+            /// # Errors
+            /// As [`new`](Self::new), and [`BodyError::Length`] unless there is a triangle in `rest` for each triangle.
+            pub fn of_pattern(
+                material: $material,
+                triangles: &[[u32; 3]],
+                rest: &[[[f64; 2]; 3]],
+                held: &[bool],
+                positions: &[[f64; 3]],
+            ) -> Result<Self, BodyError> {
+                let (expected, found) = (triangles.len(), rest.len());
+                if expected != found {
+                    return Err(BodyError::Length { what: "triangles of the pattern", expected, found });
+                }
+                let flat = rest.iter().map(|t| Some(Triangle::new(*t)));
+                Self::from_rest(material, triangles, flat, held, positions)
+            }
+
+            fn from_rest(
+                material: $material,
+                corners: &[[u32; 3]],
+                flat: impl Iterator<Item = Option<Triangle>>,
+                held: &[bool],
+                positions: &[[f64; 3]],
+            ) -> Result<Self, BodyError> {
+                let model: fn($material, Vec<Triangle>) -> Result<$elements, BodyError> = $model;
+                Self::of(
+                    "triangle",
+                    model(material, Triangle::all(flat)?)?,
+                    corners.to_vec(),
+                    held,
+                    positions,
+                )
+            }
+        }
+    };
+}
+pub(crate) use cloth;
+
+cloth!(Sheet, Fabric, |fabric, triangles| Ok(Sheet { fabric: fabric.check()?, triangles }));
+
 impl Elements<Sheet, 3> {
-    /// Returns cloth with the (u, v) of every node in `rest`. `held` nodes stay at their `positions`.
-    ///
-    /// # Errors
-    /// [`BodyError`] for moduli out of range, corners that do not exist, and triangles without area at rest.
-    pub fn new(
-        fabric: Fabric,
-        triangles: &[[u32; 3]],
-        rest: &[[f64; 2]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        crate::elements::check_corners("triangle", triangles, rest.len())?;
-        let flat = triangles.iter().map(|t| Some(Triangle::new(t.map(|i| rest[i as usize]))));
-        Self::from_rest(fabric, triangles, flat, held, positions)
-    }
-
-    /// Returns cloth with the (u, v) of the corners of each triangle in `rest`: a pattern with seams, where a node
-    /// has several (u, v).
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`BodyError::Length`] unless there is a triangle in `rest` for each triangle.
-    pub fn of_pattern(
-        fabric: Fabric,
-        triangles: &[[u32; 3]],
-        rest: &[[[f64; 2]; 3]],
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        Triangle::check_count(triangles, rest)?;
-        Self::from_rest(fabric, triangles, rest.iter().map(|t| Some(Triangle::new(*t))), held, positions)
-    }
-
     /// Returns cloth that is at rest at the given positions in space, with (u, v) in the plane of each
     /// triangle.
     ///
@@ -331,17 +353,6 @@ impl Elements<Sheet, 3> {
         crate::elements::check_corners("triangle", triangles, positions.len())?;
         let flat = triangles.iter().map(|t| Triangle::flat(t.map(|i| positions[i as usize])));
         Self::from_rest(fabric, triangles, flat, held, positions)
-    }
-
-    fn from_rest(
-        fabric: Fabric,
-        corners: &[[u32; 3]],
-        flat: impl Iterator<Item = Option<Triangle>>,
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
-        let sheet = Sheet { triangles: Triangle::all(flat)?, fabric: fabric.check()? };
-        Self::of("triangle", sheet, corners.to_vec(), held, positions)
     }
 
     /// Returns the mass of each free node in kg for cloth of `density` kg/m²: a third of each triangle at the

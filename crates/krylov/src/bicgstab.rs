@@ -22,7 +22,7 @@ use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::round_off;
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::scaling;
 use crate::solve::{Solve, Workspace, check};
 
@@ -54,14 +54,7 @@ pub struct BiCgStab<V: Vector = Vec<f64>> {
     workspace: Workspace<V, 5>,
 }
 
-impl<V: Vector> BiCgStab<V> {
-    /// The method with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, workspace: Workspace::new() }
-    }
-}
-
-solve_and_default!(BiCgStab);
+solve_and_new!(BiCgStab {});
 
 impl<V: Vector> Krylov<V> for BiCgStab<V> {
     fn solve_with(

@@ -19,7 +19,7 @@ use num_traits::{Float, One, Zero};
 
 use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read, round_off};
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
 use crate::spectrum::Tridiagonal;
 
@@ -69,17 +69,6 @@ pub struct Cg<V: Vector = Vec<f64>> {
 }
 
 impl<V: Vector> Cg<V> {
-    /// The method with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self {
-            stop,
-            replace_residual: None,
-            in_preconditioner: None,
-            workspace: Workspace::new(),
-            lanczos: Tridiagonal::default(),
-        }
-    }
-
     /// Estimates of the extreme eigenvalues of M⁻¹A from the last solve, both inside the spectrum. Requires
     /// `check_every` = 1.
     ///
@@ -90,7 +79,7 @@ impl<V: Vector> Cg<V> {
     }
 }
 
-solve_and_default!(Cg);
+solve_and_new!(Cg { replace_residual: None, in_preconditioner: None, lanczos: Tridiagonal::default() });
 
 impl<V: Vector> Krylov<V> for Cg<V> {
     fn solve_with(

@@ -17,7 +17,7 @@ use coarsen_core::{
 
 use crate::Krylov;
 use crate::convergence_test::{PreconditionerTest, read, round_off};
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
 
 /// Conjugate gradients for symmetric positive definite A and a preconditioner that may vary.
@@ -46,14 +46,7 @@ pub struct FlexibleCg<V: Vector = Vec<f64>> {
     workspace: Workspace<V, 3>,
 }
 
-impl<V: Vector> FlexibleCg<V> {
-    /// The method with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, in_preconditioner: None, workspace: Workspace::new() }
-    }
-}
-
-solve_and_default!(FlexibleCg);
+solve_and_new!(FlexibleCg { in_preconditioner: None });
 
 impl<V: Vector> Krylov<V> for FlexibleCg<V> {
     fn solve_with(

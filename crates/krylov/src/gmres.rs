@@ -23,7 +23,7 @@ use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::round_off;
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::scaling;
 use crate::solve::{Solve, Workspace, check};
 
@@ -69,23 +69,14 @@ pub struct Gmres<V: Vector = Vec<f64>> {
     sums: Vec<V::Scalar>,
 }
 
-impl<V: Vector> Gmres<V> {
-    /// GMRES(30) with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self {
-            stop,
-            restart: 30,
-            flexible: false,
-            workspace: Workspace::new(),
-            basis: Vec::new(),
-            directions: Vec::new(),
-            problem: LeastSquares::default(),
-            sums: Vec::new(),
-        }
-    }
-}
-
-solve_and_default!(Gmres);
+solve_and_new!(Gmres {
+    restart: 30,
+    flexible: false,
+    basis: Vec::new(),
+    directions: Vec::new(),
+    problem: LeastSquares::default(),
+    sums: Vec::new()
+});
 
 impl<V: Vector> Krylov<V> for Gmres<V> {
     fn solve_with(

@@ -188,10 +188,17 @@ macro_rules! inherent_solve {
     };
 }
 
-/// [`inherent_solve`], and `Default` with the default stopping rule.
-macro_rules! solve_and_default {
-    ($method:ident) => {
+/// [`inherent_solve`], and the constructors of a method with its default parameters.
+macro_rules! solve_and_new {
+    ($method:ident { $($field:ident: $value:expr),* }) => {
         $crate::krylov::inherent_solve!($method);
+
+        impl<V: coarsen_core::Vector> $method<V> {
+            /// The method with a stopping rule and the default parameters; vectors are allocated at the first solve.
+            pub fn new(stop: coarsen_core::Stop<V::Real>) -> Self {
+                Self { stop, $($field: $value,)* workspace: Workspace::new() }
+            }
+        }
 
         impl<V: coarsen_core::Vector> Default for $method<V> {
             fn default() -> Self {
@@ -201,4 +208,4 @@ macro_rules! solve_and_default {
     };
 }
 
-pub(crate) use {inherent_solve, solve_and_default};
+pub(crate) use {inherent_solve, solve_and_new};

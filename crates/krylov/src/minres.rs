@@ -25,7 +25,7 @@ use num_traits::{Float, zero};
 
 use crate::Krylov;
 use crate::convergence_test::round_off;
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::scaling;
 use crate::solve::{Solve, Workspace, check};
 
@@ -57,14 +57,7 @@ pub struct Minres<V: Vector = Vec<f64>> {
     workspace: Workspace<V, 6>,
 }
 
-impl<V: Vector> Minres<V> {
-    /// The method with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, workspace: Workspace::new() }
-    }
-}
-
-solve_and_default!(Minres);
+solve_and_new!(Minres {});
 
 impl<V: Vector> Krylov<V> for Minres<V> {
     fn solve_with(

@@ -25,7 +25,7 @@ use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::{read, round_off};
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
 
 /// The iterations between two times at which the products are computed without recurrences.
@@ -71,14 +71,7 @@ pub struct PipelinedCg<V: Vector = Vec<f64>> {
     workspace: Workspace<V, 8>,
 }
 
-impl<V: Vector> PipelinedCg<V> {
-    /// The method with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, refresh_every: REFRESH, workspace: Workspace::new() }
-    }
-}
-
-solve_and_default!(PipelinedCg);
+solve_and_new!(PipelinedCg { refresh_every: REFRESH });
 
 impl<V: Vector> Krylov<V> for PipelinedCg<V> {
     fn solve_with(

@@ -8,7 +8,7 @@ use coarsen_core::{
 use num_traits::Float;
 
 use crate::Krylov;
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
 
 /// Richardson iteration, which runs a multigrid cycle or a smoother as a solver.
@@ -40,14 +40,7 @@ pub struct Richardson<V: Vector = Vec<f64>> {
     workspace: Workspace<V, 1>,
 }
 
-impl<V: Vector> Richardson<V> {
-    /// The iteration with ω = 1 and a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, omega: num_traits::one(), workspace: Workspace::new() }
-    }
-}
-
-solve_and_default!(Richardson);
+solve_and_new!(Richardson { omega: num_traits::one() });
 
 impl<V: Vector> Krylov<V> for Richardson<V> {
     fn solve_with(

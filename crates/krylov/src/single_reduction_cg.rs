@@ -21,7 +21,7 @@ use num_traits::{one, zero};
 
 use crate::Krylov;
 use crate::convergence_test::{read, round_off};
-use crate::krylov::solve_and_default;
+use crate::krylov::solve_and_new;
 use crate::solve::{Solve, Workspace, check};
 
 /// Preconditioned conjugate gradients with one reduction per iteration, for symmetric positive definite A and
@@ -53,14 +53,7 @@ pub struct SingleReductionCg<V: Vector = Vec<f64>> {
     workspace: Workspace<V, 4>,
 }
 
-impl<V: Vector> SingleReductionCg<V> {
-    /// The method with a stopping rule; vectors are allocated at the first solve.
-    pub fn new(stop: Stop<V::Real>) -> Self {
-        Self { stop, workspace: Workspace::new() }
-    }
-}
-
-solve_and_default!(SingleReductionCg);
+solve_and_new!(SingleReductionCg {});
 
 impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
     fn solve_with(

@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 use coarsen_core::{LinearOperator, Stop, Vector};
 use coarsen_distributed::simulation::{blocking, pipelined};
 use coarsen_distributed::{
-    Communicator, Counted, DistBlockJacobi, DistMatrix, GlobalRows, Layout, Partition, Schedule, SelfComm,
-    Spmv,
+    Communicator, Counted, DistJacobi, DistMatrix, GlobalRows, Layout, Partition, Schedule, SelfComm, Spmv,
 };
 use coarsen_krylov::Cg;
 use coarsen_mpi::MpiComm;
@@ -172,7 +171,7 @@ fn iteration<C: Communicator>(
     mode: Spmv,
 ) -> Outcome<f64> {
     let a = DistMatrix::new(on, on, rows, mode)?;
-    let mut m = DistBlockJacobi::new(&a, 1.0)?;
+    let mut m = DistJacobi::blocks(&a, 1.0)?;
     let b = on.vector(vec![1.0; 3 * on.count()])?;
     let mut cg = Cg::new(Stop { max_iterations: ITERATIONS, ..Stop::relative(1e-14) });
     let mut best = f64::INFINITY;

@@ -197,7 +197,7 @@ const SECOND: Chebyshev = Chebyshev {
     symmetric: false,
 };
 
-/// A recipe for the smoothers of all levels of a hierarchy. A closure is one, and `crates/relax/src/damped_jacobi.rs` shows
+/// A recipe for the smoothers of all levels of a hierarchy. A closure is one, and `crates/relax/src/chebyshev.rs` shows
 /// a smoother that is updated in place:
 ///
 /// ```

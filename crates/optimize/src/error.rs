@@ -18,13 +18,7 @@ pub enum DescentError {
     NotMinimized(#[from] crate::NotMinimized),
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for DescentError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(DescentError);
 
 impl DescentError {
     /// Wraps an error of the assembly of a Hessian or of the setup of a preconditioner, for use with

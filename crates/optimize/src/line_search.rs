@@ -81,13 +81,7 @@ pub enum LineSearchFailure {
     },
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for LineSearchFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(LineSearchFailure);
 
 impl LineSearchFailure {
     /// Returns the likely cause and the cure, one sentence each.

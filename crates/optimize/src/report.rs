@@ -238,13 +238,7 @@ pub struct NotMinimized {
     pub tolerance: f64,
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for NotMinimized {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(NotMinimized);
 
 impl<T: Real> From<DescentReport<T>> for NotMinimized {
     fn from(r: DescentReport<T>) -> Self {

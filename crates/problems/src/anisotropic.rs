@@ -5,12 +5,9 @@
 //! problem tests measures of strength of connection: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
 //! PyAMG's `diffusion_stencil_2d(type='FE')` is the same stencil.
 
-use std::borrow::Cow;
 use std::f64::consts::FRAC_PI_3;
 
-use coarsen_sparse::Bsr;
-
-use crate::by_rows::{ByRows, Nodes};
+use crate::by_rows::ByRows;
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 
@@ -43,51 +40,26 @@ const ANGLE: f64 = FRAC_PI_3;
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
 pub fn anisotropic2d(n: usize) -> Result<Problem, ProblemError> {
-    Box::new(Anisotropic::new(n)?).whole()
+    system(n)?.whole()
 }
 
-/// N points per side.
-pub(crate) struct Anisotropic {
-    n: usize,
-    grid: Grid,
-}
-
-impl Anisotropic {
-    pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
-        ProblemError::check_size("anisotropic2d", n, 1, 1)?;
-        Ok(Self { n, grid: Grid::new(("anisotropic2d", n), [n, n, 1], 1)? })
-    }
-}
-
-impl ByRows for Anisotropic {
-    fn name(&self) -> String {
-        format!("anisotropic2d:{}", self.n)
-    }
-
-    fn block(&self) -> usize {
-        1
-    }
-
-    fn nodes(&self) -> usize {
-        self.grid.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        let h = 1.0 / (self.n + 1) as f64;
-        Cow::Owned(self.grid.positions(|[x, y, _]| [(x + 1) as f64 * h, (y + 1) as f64 * h, 0.0]))
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let (Self { n, grid }, stencil) = (self, stencil(WEAK, ANGLE));
+/// The system of N points per side, without its matrix.
+pub(crate) fn system(n: usize) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_size("anisotropic2d", n, 1, 1)?;
+    let grid = Grid::new(("anisotropic2d", n), [n, n, 1], 1)?;
+    let h = 1.0 / (n + 1) as f64;
+    let positions = grid.positions(|[x, y, _]| [(x + 1) as f64 * h, (y + 1) as f64 * h, 0.0]);
+    let stencil = stencil(WEAK, ANGLE);
+    Ok(ByRows::new(format!("anisotropic2d:{n}"), 1, positions, move |_, nodes| {
         Ok(rows::assemble(nodes, 1, &|i, row| {
             let [x, y, _] = grid.at(i);
-            for p in x.saturating_sub(1)..(*n).min(x + 2) {
-                for q in y.saturating_sub(1)..(*n).min(y + 2) {
+            for p in x.saturating_sub(1)..n.min(x + 2) {
+                for q in y.saturating_sub(1)..n.min(y + 2) {
                     row.add(grid.index([p, q, 0]), &[stencil[p + 1 - x][q + 1 - y]]);
                 }
             }
         })?)
-    }
+    }))
 }
 
 /// Returns the weights of the neighbours (x + p − 1, y + q − 1).

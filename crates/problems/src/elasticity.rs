@@ -14,11 +14,7 @@
 //! | ∇N_a | `gradients[a]` |
 //! | h | `h`, side of an element |
 
-use std::borrow::Cow;
-
-use coarsen_sparse::Bsr;
-
-use crate::by_rows::{ByRows, Nodes};
+use crate::by_rows::ByRows;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
@@ -57,76 +53,40 @@ const SEED: u64 = 11;
 /// 1e-12, for which round-off of hard elements exceeds the stiffness of soft elements;
 /// [`ProblemError::TooLarge`].
 pub fn elasticity3d(n: usize, jump: f64) -> Result<Problem, ProblemError> {
-    Box::new(Elasticity::new(n, jump)?).whole()
+    system(n, jump)?.whole()
 }
 
-/// N elements per side.
-pub(crate) struct Elasticity {
-    n: usize,
-    jump: f64,
-    /// The free nodes: node x of this grid lies in plane x + 1.
-    nodes: Grid,
-    /// Whether a block of elements is hard; empty if the body is homogeneous.
-    hard: Vec<bool>,
-}
-
-impl Elasticity {
-    pub(crate) fn new(n: usize, jump: f64) -> Result<Self, ProblemError> {
-        ProblemError::check_positive("jump", jump)?;
-        if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
-            return Err(ProblemError::Contrast { found: jump, limit: 1.0 / LEAST_JUMP });
-        }
-        let homogeneous = jump == 1.0;
-        ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
-        let planes = n.saturating_add(1);
-        let nodes = Grid::new(("elasticity3d", n), [n, planes, planes], 3)?;
-        let (mut random, blocks) = (NumpyRandom::new(SEED), (n / BLOCK).pow(3));
-        let hard = (0..if homogeneous { 0 } else { blocks }).map(|_| random.uniform() < 0.5).collect();
-        Ok(Self { n, jump, nodes, hard })
+/// The system of N elements per side, without its matrix.
+pub(crate) fn system(n: usize, jump: f64) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_positive("jump", jump)?;
+    if !(LEAST_JUMP..=1.0 / LEAST_JUMP).contains(&jump) {
+        return Err(ProblemError::Contrast { found: jump, limit: 1.0 / LEAST_JUMP });
     }
-
-    /// E of an element.
-    fn young(&self, element: [usize; 3]) -> f64 {
-        let (side, [x, y, z]) = (self.n / BLOCK, element.map(|c| c / BLOCK));
-        match self.hard.get((x * side + y) * side + z) {
-            Some(true) => YOUNG * self.jump,
-            _ => YOUNG,
-        }
-    }
-}
-
-impl ByRows for Elasticity {
-    fn name(&self) -> String {
-        let Self { n, jump, .. } = self;
-        if self.hard.is_empty() {
-            format!("elasticity3d:{n}")
-        } else {
-            format!("elasticity3d:{n} jump={jump}")
-        }
-    }
-
-    fn block(&self) -> usize {
-        3
-    }
-
-    fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        let h = 1.0 / self.n as f64;
-        Cow::Owned(self.nodes.positions(|[x, y, z]| [x + 1, y, z].map(|c| c as f64 * h)))
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let (n, grid, element) = (self.n, &self.nodes, stiffness(1.0 / self.n as f64));
+    let homogeneous = jump == 1.0;
+    ProblemError::check_size("elasticity3d", n, 1, if homogeneous { 1 } else { BLOCK })?;
+    let planes = n.saturating_add(1);
+    // The free nodes: node x of this grid lies in plane x + 1.
+    let grid = Grid::new(("elasticity3d", n), [n, planes, planes], 3)?;
+    let (mut random, side) = (NumpyRandom::new(SEED), n / BLOCK);
+    // Whether a block of elements is hard; empty if the body is homogeneous.
+    let blocks = if homogeneous { 0 } else { side.pow(3) };
+    let hard: Vec<bool> = (0..blocks).map(|_| random.uniform() < 0.5).collect();
+    let young = move |element: [usize; 3]| {
+        let [x, y, z] = element.map(|c| c / BLOCK);
+        if hard.get((x * side + y) * side + z) == Some(&true) { YOUNG * jump } else { YOUNG }
+    };
+    let h = 1.0 / n as f64;
+    let positions = grid.positions(|[x, y, z]| [x + 1, y, z].map(|c| c as f64 * h));
+    let name = if blocks == 0 { String::new() } else { format!(" jump={jump}") };
+    Ok(ByRows::new(format!("elasticity3d:{n}{name}"), 3, positions, move |_, nodes| {
+        let element = stiffness(h);
         Ok(rows::assemble(nodes, 3, &|i, row| {
             let [x, y, z] = grid.at(i);
             let x = x + 1;
             let around = |c: usize| c.saturating_sub(1)..n.min(c + 1);
             for (ex, ey) in around(x).flat_map(|ex| around(y).map(move |ey| (ex, ey))) {
                 for ez in around(z) {
-                    let e = self.young([ex, ey, ez]);
+                    let e = young([ex, ey, ez]);
                     let a = corner([x - ex, y - ey, z - ez]);
                     for (b, k) in element[a].iter().enumerate() {
                         let [dx, dy, dz] = offset(b);
@@ -137,7 +97,7 @@ impl ByRows for Elasticity {
                 }
             }
         })?)
-    }
+    }))
 }
 
 /// Returns the position of corner a of an element in units of h. z varies fastest, so that corners are in the

@@ -124,13 +124,7 @@ pub enum ProblemError {
     Core(#[from] coarsen_core::Error),
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for ProblemError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(ProblemError);
 
 impl ProblemError {
     /// The limit on unknowns, so that a mistyped size does not use all memory.

@@ -17,12 +17,9 @@
 //!
 //! > ±κ n nᵀ    (4)
 
-use std::borrow::Cow;
-
 use coarsen_elastic::{Curved, Fabric, Hinge, Triangle};
 use coarsen_mesh::vector::{dot, sub};
 use coarsen_mesh::{Mesh, MeshError, ReadError};
-use coarsen_sparse::Bsr;
 
 use crate::by_rows::{ByRows, Nodes};
 use crate::elements::{Incidence, around, marked, touches};
@@ -56,68 +53,42 @@ const SIDE: f64 = 1.5;
 /// [`ProblemError::Mesh`] if the file has no valid mesh, [`ProblemError::Value`] for a `dt` that is not
 /// positive and finite or a `contact` that is neither 0 nor between 0.001 and 4, [`ProblemError::TooLarge`].
 pub fn garment(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Problem, ProblemError> {
-    Box::new(Garment::new(file, divisions, dt, contact)?).whole()
+    system(file, divisions, dt, contact)?.whole()
 }
 
-/// A garment at rest.
-pub(crate) struct Garment {
-    name: String,
-    mesh: Mesh,
+/// The system of a garment at rest, without its matrix.
+pub(crate) fn system(
+    file: &str,
+    divisions: usize,
     dt: f64,
-    /// The reach of contact springs, m.
-    reach: Option<f64>,
-}
-
-impl Garment {
-    /// As [`garment`], without the matrix.
-    pub(crate) fn new(file: &str, divisions: usize, dt: f64, contact: f64) -> Result<Self, ProblemError> {
-        ProblemError::check_positive("dt", dt)?;
-        if contact != 0.0 && !REACH.contains(&contact) {
-            let range = "0 or between 0.001 and 4 mean edge lengths: the second number behind the file";
-            return Err(ProblemError::Value { option: "contact", found: contact, range });
+    contact: f64,
+) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_positive("dt", dt)?;
+    if contact != 0.0 && !REACH.contains(&contact) {
+        let range = "0 or between 0.001 and 4 mean edge lengths: the second number behind the file";
+        return Err(ProblemError::Value { option: "contact", found: contact, range });
+    }
+    let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
+    for _ in 0..divisions {
+        if mesh.triangles.len() > ProblemError::MOST / 12 {
+            let spec = format!("garment:{file}@{divisions}");
+            return Err(ProblemError::TooLarge { spec, limit: ProblemError::MOST });
         }
-        let mut mesh = coarsen_mesh::read_triangles(file)?.scaled(SIDE);
-        for _ in 0..divisions {
-            if mesh.triangles.len() > ProblemError::MOST / 12 {
-                let spec = format!("garment:{file}@{divisions}");
-                return Err(ProblemError::TooLarge { spec, limit: ProblemError::MOST });
-            }
-            mesh = mesh.divided();
-        }
-        check_mass(&mesh, divisions).map_err(|flat| ReadError::of_whole(file, flat))?;
-        let stem = file.rsplit('/').next().unwrap_or(file);
-        let springs = if contact > 0.0 { format!("@{contact}") } else { String::new() };
-        let name = format!("garment:{stem}@{divisions}{springs} dt={dt}");
-        let reach = (contact > 0.0).then(|| contact * mean_edge(&mesh));
-        Ok(Self { name, mesh, dt, reach })
+        mesh = mesh.divided();
     }
-}
-
-impl ByRows for Garment {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn block(&self) -> usize {
-        3
-    }
-
-    fn nodes(&self) -> usize {
-        self.mesh.positions.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        Cow::Borrowed(&self.mesh.positions)
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let x = &self.mesh.positions;
-        let near = around(&self.mesh.triangles, nodes);
+    check_mass(&mesh, divisions).map_err(|flat| ReadError::of_whole(file, flat))?;
+    let stem = file.rsplit('/').next().unwrap_or(file);
+    let springs = if contact > 0.0 { format!("@{contact}") } else { String::new() };
+    let name = format!("garment:{stem}@{divisions}{springs} dt={dt}");
+    let reach = (contact > 0.0).then(|| contact * mean_edge(&mesh));
+    let Mesh { positions, triangles, .. } = mesh;
+    Ok(ByRows::new(name, 3, positions, move |x, nodes| {
+        let near = around(&triangles, nodes);
         let elements = Elements::new(x, &near);
-        let springs = self.reach.map_or(Vec::new(), |reach| springs_between(x, &elements, nodes, reach));
+        let springs = reach.map_or(Vec::new(), |reach| springs_between(x, &elements, nodes, reach));
         let ends: Vec<[u32; 2]> = springs.iter().map(|spring| spring.ends).collect();
         let springs_at = Incidence::new(x.len(), &ends);
-        let dt2 = self.dt * self.dt;
+        let dt2 = dt * dt;
         Ok(rows::assemble(nodes, 3, &|i, row| {
             for (t, a) in elements.triangles_at.of(i) {
                 let Some(curved) = curved(x, elements.triangles[t]) else { continue };
@@ -139,7 +110,7 @@ impl ByRows for Garment {
             }
             row.add(i, &own);
         })?) // (1)
-    }
+    }))
 }
 
 /// Returns a triangle at rest; `None` if its height is negligible compared with its longest side.

@@ -5,12 +5,11 @@
 //! are unrelated to positions. A tour through strips (Beardwood, Halton & Hammersley 1959) keeps the graph
 //! connected where points are sparse.
 
-use std::borrow::Cow;
 use std::f64::consts::PI;
 
-use coarsen_sparse::{Bsr, by_bucket};
+use coarsen_sparse::by_bucket;
 
-use crate::by_rows::{ByRows, Nodes};
+use crate::by_rows::ByRows;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
@@ -39,48 +38,18 @@ const SEED: u64 = 5;
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
 pub fn graph(n: usize) -> Result<Problem, ProblemError> {
-    Box::new(Graph::new(n)?).whole()
+    system(n)?.whole()
 }
 
-/// The points, and what finds their neighbours.
-pub(crate) struct Graph {
-    positions: Vec<[f64; 3]>,
-    radius: f64,
-    cells: Cells,
-    tour: Vec<[Option<u32>; 2]>,
-}
-
-impl Graph {
-    pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
-        ProblemError::check_size("graph", n, 1, 1)?;
-        Grid::new(("graph", n), [n, 1, 1], 1)?;
-        let mut random = NumpyRandom::new(SEED);
-        let positions: Vec<[f64; 3]> = (0..n).map(|_| [random.uniform(), random.uniform(), 0.0]).collect();
-        let radius = (DEGREE / (PI * n as f64)).sqrt();
-        let (cells, tour) = (Cells::new(&positions, radius), tour(&positions));
-        Ok(Self { positions, radius, cells, tour })
-    }
-}
-
-impl ByRows for Graph {
-    fn name(&self) -> String {
-        format!("graph:{}", self.positions.len())
-    }
-
-    fn block(&self) -> usize {
-        1
-    }
-
-    fn nodes(&self) -> usize {
-        self.positions.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        Cow::Borrowed(&self.positions)
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let Self { positions, radius, cells, tour } = self;
+/// The system of N nodes, without its matrix.
+pub(crate) fn system(n: usize) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_size("graph", n, 1, 1)?;
+    Grid::new(("graph", n), [n, 1, 1], 1)?;
+    let mut random = NumpyRandom::new(SEED);
+    let positions: Vec<[f64; 3]> = (0..n).map(|_| [random.uniform(), random.uniform(), 0.0]).collect();
+    let radius = (DEGREE / (PI * n as f64)).sqrt();
+    let (cells, tour) = (Cells::new(&positions, radius), tour(&positions));
+    Ok(ByRows::new(format!("graph:{n}"), 1, positions, move |positions, nodes| {
         Ok(rows::assemble(nodes, 1, &|i, row| {
             let mut degree = 0.0;
             let mut join = |j: usize| {
@@ -93,7 +62,7 @@ impl ByRows for Graph {
             along.filter(|&j| !close(j)).for_each(&mut join);
             row.add(i, &[degree + SHIFT]);
         })?)
-    }
+    }))
 }
 
 fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {

@@ -5,11 +5,7 @@
 //! through a layered medium: Eymard, Gallouët & Herbin 2000, *Finite Volume Methods*. A coefficient that
 //! varies over many decades is the classical test of robustness (Alcouffe, Brandt, Dendy & Painter 1981).
 
-use std::borrow::Cow;
-
-use coarsen_sparse::Bsr;
-
-use crate::by_rows::{ByRows, Nodes};
+use crate::by_rows::ByRows;
 use crate::grid::Grid;
 use crate::{NumpyRandom, Problem, ProblemError, rows};
 
@@ -38,45 +34,16 @@ const SEED: u64 = 7;
 /// # Errors
 /// [`ProblemError::Size`] unless n is a positive multiple of 8, [`ProblemError::TooLarge`].
 pub fn jump3d(n: usize) -> Result<Problem, ProblemError> {
-    Box::new(Jump::new(n)?).whole()
+    system(n)?.whole()
 }
 
-/// N cells per side.
-pub(crate) struct Jump {
-    n: usize,
-    grid: Grid,
-    /// The coefficient of each cell.
-    k: Vec<f64>,
-}
-
-impl Jump {
-    pub(crate) fn new(n: usize) -> Result<Self, ProblemError> {
-        ProblemError::check_size("jump3d", n, BLOCK, BLOCK)?;
-        let grid = Grid::new(("jump3d", n), [n; 3], 1)?;
-        Ok(Self { n, grid, k: coefficients(&grid, n / BLOCK) })
-    }
-}
-
-impl ByRows for Jump {
-    fn name(&self) -> String {
-        format!("jump3d:{}", self.n)
-    }
-
-    fn block(&self) -> usize {
-        1
-    }
-
-    fn nodes(&self) -> usize {
-        self.grid.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        let h = 1.0 / self.n as f64;
-        Cow::Owned(self.grid.positions(|cell| cell.map(|c| (c as f64 + 0.5) * h)))
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let Self { grid, k, .. } = self;
+/// The system of N cells per side, without its matrix.
+pub(crate) fn system(n: usize) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_size("jump3d", n, BLOCK, BLOCK)?;
+    let grid = Grid::new(("jump3d", n), [n; 3], 1)?;
+    let (h, k) = (1.0 / n as f64, coefficients(&grid, n / BLOCK));
+    let positions = grid.positions(|cell| cell.map(|c| (c as f64 + 0.5) * h));
+    Ok(ByRows::new(format!("jump3d:{n}"), 1, positions, move |_, nodes| {
         Ok(rows::assemble(nodes, 1, &|i, row| {
             let mut diagonal = 0.0;
             for axis in 0..3 {
@@ -93,7 +60,7 @@ impl ByRows for Jump {
             }
             row.add(i, &[diagonal]);
         })?)
-    }
+    }))
 }
 
 /// Returns k of every cell, for `side`³ blocks.

@@ -1,15 +1,10 @@
 //! A problem from its name as text.
 
-use crate::anisotropic::Anisotropic;
 use crate::by_rows::ByRows;
-use crate::cloth::Cloth;
-use crate::elasticity::Elasticity;
-use crate::garment::Garment;
-use crate::graph::Graph;
-use crate::jump::Jump;
-use crate::poisson::Poisson;
-use crate::softbody::Body;
-use crate::{Material, Options, Problem, ProblemError, names, pinned};
+use crate::{
+    Material, Options, Problem, ProblemError, anisotropic, cloth, elasticity, garment, graph, jump, names,
+    pinned, poisson, softbody,
+};
 
 impl Problem {
     /// The names that [`parse`](Self::parse) accepts with a number as size. `garment` and `softbody` take a
@@ -32,7 +27,7 @@ impl Problem {
 }
 
 /// Returns the system for a text NAME:SIZE.
-pub(crate) fn system(spec: &str, options: &Options) -> Result<Box<dyn ByRows>, ProblemError> {
+pub(crate) fn system(spec: &str, options: &Options) -> Result<ByRows<'static>, ProblemError> {
     let malformed = || ProblemError::Spec { found: spec.to_owned() };
     let (name, size) = spec.split_once(':').ok_or_else(malformed)?;
     if let ("garment" | "softbody", false) = (name, size.is_empty()) {
@@ -57,21 +52,21 @@ pub(crate) fn system(spec: &str, options: &Options) -> Result<Box<dyn ByRows>, P
     {
         return Err(ProblemError::Option { problem: name.to_owned(), option });
     }
-    Ok(match name {
-        "poisson2d" => Box::new(Poisson::new("poisson2d", n, 2)?),
-        "poisson3d" => Box::new(Poisson::new("poisson3d", n, 3)?),
-        "anisotropic2d" => Box::new(Anisotropic::new(n)?),
-        "jump3d" => Box::new(Jump::new(n)?),
-        "elasticity3d" => Box::new(Elasticity::new(n, jump.unwrap_or(1.0))?),
-        "cloth" => Box::new(Cloth::new(n, dt.unwrap_or(0.002))?),
-        "pinned" => Box::new(pinned(n, dt.unwrap_or(0.002), share.unwrap_or(0.1))?),
-        "graph" => Box::new(Graph::new(n)?),
-        _ => return Err(ProblemError::Unknown { name: name.to_owned() }),
-    })
+    match name {
+        "poisson2d" => poisson::system("poisson2d", n, 2),
+        "poisson3d" => poisson::system("poisson3d", n, 3),
+        "anisotropic2d" => anisotropic::system(n),
+        "jump3d" => jump::system(n),
+        "elasticity3d" => elasticity::system(n, jump.unwrap_or(1.0)),
+        "cloth" => cloth::system(n, dt.unwrap_or(0.002)),
+        "pinned" => pinned::system(n, dt.unwrap_or(0.002), share.unwrap_or(0.1)),
+        "graph" => graph::system(n),
+        _ => Err(ProblemError::Unknown { name: name.to_owned() }),
+    }
 }
 
 /// Returns a problem whose mesh is read from a file.
-fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Box<dyn ByRows>, ProblemError> {
+fn of_mesh(name: &str, size: &str, options: &Options) -> Result<ByRows<'static>, ProblemError> {
     for (given, option) in [(options.jump, "jump"), (options.share, "share")] {
         if given.is_some() {
             return Err(ProblemError::Option { problem: name.to_owned(), option });
@@ -87,10 +82,10 @@ fn of_mesh(name: &str, size: &str, options: &Options) -> Result<Box<dyn ByRows>,
             size.rsplit_once('@').and_then(|(rest, share)| Some((divided(rest)?, share.parse().ok()?)));
         let ((file, divisions), contact) =
             springs.unwrap_or_else(|| (divided(size).unwrap_or_else(|| (size.to_owned(), 0)), 0.0));
-        return Ok(Box::new(Garment::new(&file, divisions, dt, contact)?));
+        return garment::system(&file, divisions, dt, contact);
     }
-    Ok(Box::new(match size.parse() {
-        Ok(n) => Body::cube(n, dt, Material::NeoHookean, homogeneous)?,
-        Err(_) => Body::of_file(size, dt, Material::NeoHookean, homogeneous)?,
-    }))
+    match size.parse() {
+        Ok(n) => softbody::cube(n, dt, Material::NeoHookean, homogeneous),
+        Err(_) => softbody::of_file(size, dt, Material::NeoHookean, homogeneous),
+    }
 }

@@ -2,6 +2,7 @@
 
 use coarsen_constraints::Constraints;
 
+use crate::by_rows::ByRows;
 use crate::{NumpyRandom, Problem, ProblemError, cloth};
 
 /// The seed of all random choices.
@@ -27,11 +28,16 @@ const MOVES: f64 = 1e-3;
 /// # Errors
 /// The errors of [`cloth`](cloth()), and [`ProblemError::Share`] for a share outside of 0 to 1.
 pub fn pinned(n: usize, dt: f64, share: f64) -> Result<Problem, ProblemError> {
+    system(n, dt, share)?.whole()
+}
+
+/// The system of a sheet of N x N vertices with its constraints, without its matrix.
+pub(crate) fn system(n: usize, dt: f64, share: f64) -> Result<ByRows<'static>, ProblemError> {
     if !(0.0..=1.0).contains(&share) {
         return Err(ProblemError::Share { found: share });
     }
     ProblemError::check_size("pinned", n, 3, 1)?;
-    let mut problem = cloth(n, dt)?;
+    let system = cloth::system(n, dt)?;
     let mut random = NumpyRandom::new(SEED);
     let mut free: Vec<usize> = (n..n * (n - 1)).collect(); // the sides u = 0 and u = 1 are held already
     let count = (share * free.len() as f64).round() as usize;
@@ -50,7 +56,6 @@ pub fn pinned(n: usize, dt: f64, share: f64) -> Result<Problem, ProblemError> {
             }
         }
     }
-    problem.name = format!("pinned:{n} share={share} dt={dt}");
-    problem.constraints = Some(constraints);
-    Ok(problem)
+    let name = format!("pinned:{n} share={share} dt={dt}");
+    Ok(ByRows { name, constraints: Some(constraints), ..system })
 }

@@ -2,11 +2,7 @@
 //!
 //! This is the model problem of multigrid: Trottenberg, Oosterlee & Schüller 2001, *Multigrid*.
 
-use std::borrow::Cow;
-
-use coarsen_sparse::Bsr;
-
-use crate::by_rows::{ByRows, Nodes};
+use crate::by_rows::ByRows;
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
 
@@ -24,7 +20,7 @@ use crate::{Problem, ProblemError, rows};
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
 pub fn poisson2d(n: usize) -> Result<Problem, ProblemError> {
-    Box::new(Poisson::new("poisson2d", n, 2)?).whole()
+    system("poisson2d", n, 2)?.whole()
 }
 
 /// Returns the 7-point Laplacian on the N x N x N interior points of the unit cube, with u = 0 on the
@@ -41,53 +37,26 @@ pub fn poisson2d(n: usize) -> Result<Problem, ProblemError> {
 /// # Errors
 /// [`ProblemError::Size`] for n = 0, [`ProblemError::TooLarge`].
 pub fn poisson3d(n: usize) -> Result<Problem, ProblemError> {
-    Box::new(Poisson::new("poisson3d", n, 3)?).whole()
+    system("poisson3d", n, 3)?.whole()
 }
 
-/// N points per side.
-pub(crate) struct Poisson {
+/// The system of N points per side, without its matrix.
+pub(crate) fn system(
     name: &'static str,
     n: usize,
     dimension: usize,
-    grid: Grid,
-}
-
-impl Poisson {
-    pub(crate) fn new(name: &'static str, n: usize, dimension: usize) -> Result<Self, ProblemError> {
-        ProblemError::check_size(name, n, 1, 1)?;
-        let grid = Grid::new((name, n), if dimension == 2 { [n, n, 1] } else { [n; 3] }, 1)?;
-        Ok(Self { name, n, dimension, grid })
-    }
-}
-
-impl ByRows for Poisson {
-    fn name(&self) -> String {
-        format!("{}:{}", self.name, self.n)
-    }
-
-    fn block(&self) -> usize {
-        1
-    }
-
-    fn nodes(&self) -> usize {
-        self.grid.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        let h = 1.0 / (self.n + 1) as f64;
-        Cow::Owned(self.grid.positions(|[x, y, z]| {
-            let at = |k: usize| (k + 1) as f64 * h;
-            [at(x), at(y), if self.dimension == 2 { 0.0 } else { at(z) }]
-        }))
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let Self { dimension, grid, .. } = *self;
+) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_size(name, n, 1, 1)?;
+    let grid = Grid::new((name, n), if dimension == 2 { [n, n, 1] } else { [n; 3] }, 1)?;
+    let h = 1.0 / (n + 1) as f64;
+    let at = |k: usize| (k + 1) as f64 * h;
+    let positions = grid.positions(|[x, y, z]| [at(x), at(y), if dimension == 2 { 0.0 } else { at(z) }]);
+    Ok(ByRows::new(format!("{name}:{n}"), 1, positions, move |_, nodes| {
         Ok(rows::assemble(nodes, 1, &|i, row| {
             let sides = (0..dimension).map(|axis| grid.neighbours(i, axis));
             sides.clone().rev().filter_map(|[lower, _]| lower).for_each(|j| row.add(j, &[-1.0]));
             row.add(i, &[2.0 * dimension as f64]);
             sides.rev().filter_map(|[_, upper]| upper).for_each(|j| row.add(j, &[-1.0]));
         })?)
-    }
+    }))
 }

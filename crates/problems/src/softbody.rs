@@ -6,8 +6,6 @@
 //! the same Hessian as linear elasticity; the nonlinear body uses [`NeoHookean`] (Bonet & Wood 2008) in a
 //! bent state.
 
-use std::borrow::Cow;
-
 use coarsen_elastic::{BodyError, CoRotational, Curvature, Density, Lame, NeoHookean, Potential, Tetrahedra};
 use coarsen_mesh::Mesh;
 use coarsen_sparse::Bsr;
@@ -53,7 +51,7 @@ pub fn softbody(
     material: Material,
     young: &dyn Fn(usize, [f64; 3]) -> f64,
 ) -> Result<Problem, ProblemError> {
-    Box::new(Body::of_file(file, dt, material, young)?).whole()
+    of_file(file, dt, material, young)?.whole()
 }
 
 /// Returns the problem [`softbody`] for a cube of N³ cells of five tetrahedra each.
@@ -73,118 +71,70 @@ pub fn softcube(
     material: Material,
     young: &dyn Fn(usize, [f64; 3]) -> f64,
 ) -> Result<Problem, ProblemError> {
-    Box::new(Body::cube(n, dt, material, young)?).whole()
+    cube(n, dt, material, young)?.whole()
 }
 
-/// A soft body at rest, and its state.
-pub(crate) struct Body<'a> {
-    name: String,
-    mesh: Mesh,
-    /// The positions in the deformed state.
-    deformed: Vec<[f64; 3]>,
+/// As [`softbody`], without the matrix.
+pub(crate) fn of_file<'a>(
+    file: &str,
     dt: f64,
     material: Material,
     young: &'a dyn Fn(usize, [f64; 3]) -> f64,
+) -> Result<ByRows<'a>, ProblemError> {
+    let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(SIDE);
+    let stem = file.rsplit('/').next().unwrap_or(file);
+    system(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
 }
 
-impl<'a> Body<'a> {
-    /// As [`softbody`], without the matrix.
-    pub(crate) fn of_file(
-        file: &str,
-        dt: f64,
-        material: Material,
-        young: &'a dyn Fn(usize, [f64; 3]) -> f64,
-    ) -> Result<Self, ProblemError> {
-        let mesh = coarsen_mesh::read_tetrahedra(file)?.scaled(SIDE);
-        let stem = file.rsplit('/').next().unwrap_or(file);
-        Self::new(format!("softbody:{stem} dt={dt}"), mesh, dt, material, young)
-    }
-
-    /// As [`softcube`], without the matrix.
-    pub(crate) fn cube(
-        n: usize,
-        dt: f64,
-        material: Material,
-        young: &'a dyn Fn(usize, [f64; 3]) -> f64,
-    ) -> Result<Self, ProblemError> {
-        ProblemError::check_size("softbody", n, 1, 1)?;
-        let nodes = Grid::new(("softbody", n), [n.saturating_add(1); 3], 3)?;
-        let mut tetrahedra = Vec::with_capacity(5 * n * n * n);
-        for (x, y, z) in (0..n * n * n).map(|c| (c / (n * n), c / n % n, c % n)) {
-            let at = |k: usize| nodes.index([x + (k >> 2), y + (k >> 1 & 1), z + (k & 1)]) as u32;
-            let five = if (x + y + z).is_multiple_of(2) {
-                [[0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4], [1, 2, 4, 7]]
-            } else {
-                [[1, 0, 5, 3], [2, 0, 3, 6], [4, 0, 6, 5], [7, 3, 5, 6], [0, 3, 6, 5]]
-            };
-            tetrahedra.extend(five.map(|t| t.map(at)));
-        }
-        let positions = nodes.positions(|[x, y, z]| [x, y, z].map(|c| c as f64 / n as f64));
-        let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
-        Self::new(format!("softbody:{n} dt={dt}"), mesh, dt, material, young)
-    }
-
-    fn new(
-        name: String,
-        mesh: Mesh,
-        dt: f64,
-        material: Material,
-        young: &'a dyn Fn(usize, [f64; 3]) -> f64,
-    ) -> Result<Self, ProblemError> {
-        ProblemError::check_positive("dt", dt)?;
-        let mesh = mesh.oriented();
-        let state = |p: [f64; 3]| match material {
-            Material::Linear => p,
-            Material::NeoHookean => bent(p),
+/// As [`softcube`], without the matrix.
+pub(crate) fn cube(
+    n: usize,
+    dt: f64,
+    material: Material,
+    young: &dyn Fn(usize, [f64; 3]) -> f64,
+) -> Result<ByRows<'_>, ProblemError> {
+    ProblemError::check_size("softbody", n, 1, 1)?;
+    let nodes = Grid::new(("softbody", n), [n.saturating_add(1); 3], 3)?;
+    let mut tetrahedra = Vec::with_capacity(5 * n * n * n);
+    for (x, y, z) in (0..n * n * n).map(|c| (c / (n * n), c / n % n, c % n)) {
+        let at = |k: usize| nodes.index([x + (k >> 2), y + (k >> 1 & 1), z + (k & 1)]) as u32;
+        let five = if (x + y + z).is_multiple_of(2) {
+            [[0, 1, 2, 4], [3, 1, 7, 2], [5, 1, 4, 7], [6, 2, 7, 4], [1, 2, 4, 7]]
+        } else {
+            [[1, 0, 5, 3], [2, 0, 3, 6], [4, 0, 6, 5], [7, 3, 5, 6], [0, 3, 6, 5]]
         };
-        let deformed = mesh.positions.iter().map(|&p| state(p)).collect();
-        Ok(Self { name, mesh, deformed, dt, material, young })
+        tetrahedra.extend(five.map(|t| t.map(at)));
     }
-
-    /// The moduli of a tetrahedron.
-    fn moduli(&self, e: usize) -> Lame {
-        let corners = self.mesh.tetrahedra[e].map(|i| self.mesh.positions[i as usize]);
-        let centroid = std::array::from_fn(|k| 0.25 * corners.iter().map(|x| x[k]).sum::<f64>());
-        Lame::new(YOUNG * (self.young)(e, centroid), POISSON)
-    }
-
-    /// The system (1) of the tetrahedra of a part.
-    fn system<D: Density>(&self, density: D, part: &Piece) -> Result<Bsr<f64>, ProblemError> {
-        let free = vec![false; part.mesh.positions.len()];
-        let body = Tetrahedra::new(density, &part.mesh, &free, |k| self.moduli(part.elements[k] as usize));
-        let body = body.map_err(|error| part.in_whole(error))?;
-        let x: Vec<[f64; 3]> = part.nodes.iter().map(|&i| self.deformed[i as usize]).collect();
-        step(body, &x, self.dt)
-    }
+    let positions = nodes.positions(|[x, y, z]| [x, y, z].map(|c| c as f64 / n as f64));
+    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
+    system(format!("softbody:{n} dt={dt}"), mesh, dt, material, young)
 }
 
-impl ByRows for Body<'_> {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn block(&self) -> usize {
-        3
-    }
-
-    fn nodes(&self) -> usize {
-        self.deformed.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        Cow::Borrowed(&self.deformed)
-    }
-
-    /// The tetrahedra at the nodes have all that their rows need. A piece keeps the order of nodes and tetrahedra, so that
-    /// sums have the bits of the whole.
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
+/// The system of a body at rest, whose nodes are moved to its state.
+fn system(
+    name: String,
+    mesh: Mesh,
+    dt: f64,
+    material: Material,
+    young: &dyn Fn(usize, [f64; 3]) -> f64,
+) -> Result<ByRows<'_>, ProblemError> {
+    ProblemError::check_positive("dt", dt)?;
+    let body = Body { mesh: mesh.oriented(), dt, young };
+    let state = |p: [f64; 3]| match material {
+        Material::Linear => p,
+        Material::NeoHookean => bent(p),
+    };
+    let deformed = body.mesh.positions.iter().map(|&p| state(p)).collect();
+    // The tetrahedra at the nodes have all that their rows need. A piece keeps the order of nodes and tetrahedra, so that
+    // sums have the bits of the whole.
+    Ok(ByRows::new(name, 3, deformed, move |x, nodes| {
         if nodes.count() == 0 {
             return Ok(rows::assemble(nodes, 3, &|_, _| ())?); // a body without nodes is an error
         }
-        let part = Piece::at(&self.mesh, nodes);
-        let system = match self.material {
-            Material::Linear => self.system(CoRotational, &part)?,
-            Material::NeoHookean => self.system(NeoHookean, &part)?,
+        let part = Piece::at(&body.mesh, nodes);
+        let system = match material {
+            Material::Linear => body.system(CoRotational, x, &part)?,
+            Material::NeoHookean => body.system(NeoHookean, x, &part)?,
         };
         if nodes.is_all() {
             system.check_finite()?;
@@ -196,6 +146,36 @@ impl ByRows for Body<'_> {
                 row.add(part.nodes[j] as usize, block);
             }
         })?)
+    }))
+}
+
+/// A soft body at rest.
+struct Body<'a> {
+    mesh: Mesh,
+    dt: f64,
+    young: &'a dyn Fn(usize, [f64; 3]) -> f64,
+}
+
+impl Body<'_> {
+    /// The moduli of a tetrahedron.
+    fn moduli(&self, e: usize) -> Lame {
+        let corners = self.mesh.tetrahedra[e].map(|i| self.mesh.positions[i as usize]);
+        let centroid = std::array::from_fn(|k| 0.25 * corners.iter().map(|x| x[k]).sum::<f64>());
+        Lame::new(YOUNG * (self.young)(e, centroid), POISSON)
+    }
+
+    /// The system (1) of the tetrahedra of a part.
+    fn system<D: Density>(
+        &self,
+        density: D,
+        deformed: &[[f64; 3]],
+        part: &Piece,
+    ) -> Result<Bsr<f64>, ProblemError> {
+        let free = vec![false; part.mesh.positions.len()];
+        let body = Tetrahedra::new(density, &part.mesh, &free, |k| self.moduli(part.elements[k] as usize));
+        let body = body.map_err(|error| part.in_whole(error))?;
+        let x: Vec<[f64; 3]> = part.nodes.iter().map(|&i| deformed[i as usize]).collect();
+        step(body, &x, self.dt)
     }
 }
 

@@ -94,9 +94,10 @@ impl Default for Chebyshev {
 impl Chebyshev {
     /// Returns the name of the method in messages.
     fn name(&self) -> &'static str {
-        match self.scaling {
-            Scaling::Inverse => "chebyshev",
-            Scaling::Spai0 => "spai0",
+        match (self.scaling, self.degree) {
+            (Scaling::Spai0, _) => "spai0",
+            (Scaling::Inverse, 1) => "damped jacobi",
+            (Scaling::Inverse, _) => "chebyshev",
         }
     }
 
@@ -274,7 +275,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         }
         fill(&mut self.a)?;
         let there = (&self.on, &self.a, &mut self.m);
-        self.radius = DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, "chebyshev")?;
+        self.radius = DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, self.recipe.name())?;
         Ok(())
     }
 

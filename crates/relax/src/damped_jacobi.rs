@@ -1,28 +1,11 @@
 //! Damped block Jacobi: x ← x + ω D⁻¹ (b − A x), with a computed ω.
-//!
-//! | symbol | here |
-//! |---|---|
-//! | D, D⁻¹ | the diagonal blocks of A; their inverses, `d` on the backend and `inverses` on the host |
-//! | β | `radius`, a bound of ρ(D⁻¹A) |
-//! | ω | 2 / (β + β / `ratio`) |
 
-use std::mem;
-use std::sync::Arc;
-
-use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    StoredBySmoother, Update, check_blocks, check_storable,
-};
-use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
-use coarsen_sparse::{Bsr, Pattern, System};
-use num_traits::zero;
+use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_core::Real;
+use coarsen_sparse::System;
 
 use crate::chebyshev::check_ratio;
-use crate::spectrum::DeviceSpectrum;
-use crate::{Spectrum, checks};
-
-/// The name of the method in messages.
-const METHOD: &str = "damped jacobi";
+use crate::{Chebyshev, ChebyshevPolynomial};
 
 /// Damped block Jacobi with a computed ω, the cheapest smoother.
 ///
@@ -66,142 +49,14 @@ impl Default for DampedJacobi {
     }
 }
 
-/// The smoother that [`DampedJacobi`] builds.
-pub struct DampedBlockJacobi<T: Real, B: Backend> {
-    recipe: DampedJacobi,
-    on: B,
-    pattern: Arc<Pattern>,
-    inverses: DenseBlocks<T>,
-    spectrum: Spectrum<T>,
-    on_device: Option<DeviceSpectrum<B>>,
-    /// β and the kind for the matrix in use.
-    used: (f64, PreconditionerKind),
-    /// β and the kind for the prepared matrix.
-    next: (f64, PreconditionerKind),
-    a: B::Matrix,
-    d: B::Blocks,
-    step: B::Vector,
-    ahead: B::Vector,
-}
-
 impl<T: Real, B: Backend> Setup<T, B> for DampedJacobi {
-    type Built = DampedBlockJacobi<T, B>;
+    /// The step is the Chebyshev polynomial of degree 1.
+    type Built = ChebyshevPolynomial<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         check_ratio("DampedJacobi::ratio", self.ratio)?;
-        let a = &*checks::finite(&system)?;
-        let inverses = DenseBlocks::inverse_diagonal(a, METHOD)?;
-        inverses.check_positive(a, METHOD)?;
-        let margin = 1.0 + 1.0 / self.ratio; // ω ρ < 2
-        let mut spectrum = Spectrum::new(self.lanczos_steps, self.safety).with_margin(margin);
-        let used = checks::radius_and_class(self.symmetric, &mut spectrum, a, &inverses)?;
-        let step = on.vector(&vec![zero(); a.shape().0])?;
-        Ok(DampedBlockJacobi {
-            recipe: *self,
-            on: on.clone(),
-            pattern: a.pattern().clone(),
-            spectrum,
-            on_device: None,
-            used,
-            next: used,
-            a: on.matrix(a)?,
-            d: on.blocks(&inverses)?,
-            inverses,
-            ahead: step.like()?,
-            step,
-        })
-    }
-}
-
-impl<T: Real, B: Backend> DampedBlockJacobi<T, B> {
-    /// Returns β, a bound of the spectrum of D⁻¹A.
-    pub fn radius(&self) -> f64 {
-        self.used.0
-    }
-
-    /// Returns the damping ω.
-    pub fn omega(&self) -> f64 {
-        1.0 / (0.5 * (self.used.0 + self.used.0 / self.recipe.ratio))
-    }
-}
-
-impl<T: Real, B: Backend> Preconditioner<B::Vector> for DampedBlockJacobi<T, B> {
-    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.pre_smooth(&StoredBySmoother, r, z);
-    }
-
-    fn kind(&self) -> PreconditionerKind {
-        self.used.1
-    }
-
-    fn size(&self) -> Option<usize> {
-        Some(self.inverses.count() * self.inverses.size())
-    }
-}
-
-impl<T: Real, B: Backend> Smoother<B, T> for DampedBlockJacobi<T, B> {
-    fn kind(&self) -> PreconditionerKind {
-        self.used.1
-    }
-
-    fn matrix(&self) -> Option<&B::Matrix> {
-        Some(&self.a)
-    }
-
-    fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        self.d.apply(B::Real::from_f64(self.omega()), b, zero(), x);
-    }
-
-    fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        let omega = B::Real::from_f64(self.omega());
-        self.a.relax_into(&self.d, omega, zero(), b, x, &mut self.step, &mut self.ahead);
-        mem::swap(x, &mut self.ahead);
-    }
-
-    fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
-        check_storable::<T, B::Stored>("the matrix", a)?;
-        self.inverses.invert_diagonal(a, METHOD)?;
-        self.inverses.check_positive(a, METHOD)?;
-        check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
-        self.next = checks::radius_and_class(self.recipe.symmetric, &mut self.spectrum, a, &self.inverses)?;
-        Ok(Reused::Structure)
-    }
-
-    fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
-        self.used = self.next;
-        self.a.set_values(a)?;
-        Ok(self.d.set_values(&self.inverses)?)
-    }
-
-    fn bytes(&self) -> usize {
-        let (n, blocks) = (self.inverses.count() * self.inverses.size(), self.inverses.values().len());
-        let stored = (self.pattern.len() * self.inverses.size().pow(2) + blocks) * size_of::<B::Stored>();
-        stored + 2 * n * size_of::<B::Real>() + blocks * size_of::<T>() + self.spectrum.bytes()
-    }
-
-    fn facts(&self) -> SmootherFacts<'_, T> {
-        let (radius, inverses) = (Some(self.next.0), Some(&self.inverses));
-        SmootherFacts { radius, inverses, ..SmootherFacts::default() }
-    }
-
-    fn update_on_device(
-        &mut self,
-        fill: &mut dyn FnMut(&mut B::Matrix) -> Result<(), Error>,
-    ) -> Result<(), SetupError>
-    where
-        B: NumericBackend,
-    {
-        fill(&mut self.a)?;
-        let there = (&self.on, &self.a, &mut self.d);
-        self.used.0 = DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, METHOD)?;
-        Ok(())
-    }
-}
-
-impl<T: Real, B: Backend> Update<T> for DampedBlockJacobi<T, B> {
-    fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let (block, pattern) = (self.inverses.size(), self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
-        checks::update_in_phases(self, system, (block, &pattern), build)
+        let &Self { ratio, lanczos_steps, safety, symmetric } = self;
+        let step = Chebyshev { degree: 1, ratio, lanczos_steps, safety, symmetric, ..Chebyshev::default() };
+        step.build_from(system, on)
     }
 }

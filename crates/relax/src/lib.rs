@@ -2,14 +2,14 @@
 //! multilevel methods.
 //!
 //! Each file contains a recipe (a plain struct of parameters) and the object that it builds. All methods work
-//! on blocks of the matrix's block size. Copy [`DampedJacobi`] for a new smoother and [`Jacobi`] for a new
+//! on blocks of the matrix's block size. Copy [`Chebyshev`] for a new smoother and [`Jacobi`] for a new
 //! preconditioner.
 //!
 //! | file | what | places |
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
 //! | [`block_jacobi`](BlockJacobi) | D⁻¹, damped or l1, on blocks | any |
-//! | [`damped_jacobi`](DampedJacobi) | damped block Jacobi with a computed ω, the cheapest smoother | any |
+//! | [`damped_jacobi`](DampedJacobi) | damped block Jacobi with a computed ω, the cheapest smoother: Chebyshev of degree 1 | any |
 //! | [`spai0`](Spai0) | damped steps with the block diagonal closest to A⁻¹ | any; setup on the host |
 //! | [`chebyshev`](Chebyshev) | a polynomial in M A, where M is block Jacobi or SPAI-0 | any |
 //! | [`gauss_seidel`](GaussSeidel) | symmetric Gauss-Seidel and SSOR | any |
@@ -41,7 +41,7 @@ mod spectrum;
 
 pub use block_jacobi::{BlockDiagonal, BlockJacobi};
 pub use chebyshev::{Chebyshev, ChebyshevPolynomial, Scaling};
-pub use damped_jacobi::{DampedBlockJacobi, DampedJacobi};
+pub use damped_jacobi::DampedJacobi;
 pub use gauss_seidel::{GaussSeidel, SymmetricGaussSeidel};
 pub use incomplete::{Ic0, Ilu0, IncompleteFactor};
 pub use jacobi::{Diagonal, Jacobi};

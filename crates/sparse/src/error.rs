@@ -130,9 +130,4 @@ pub enum SparseError {
     },
 }
 
-/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for SparseError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(SparseError);

@@ -23,12 +23,7 @@ pub struct NotAPermutation {
     pub length: usize,
 }
 
-/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for NotAPermutation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(NotAPermutation);
 
 /// A permutation of 0..n and its inverse, checked at construction.
 ///

@@ -11,20 +11,10 @@ use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::any_backend::AnyBackend;
 use super::matrix::{AnyBlocks, AnyMatrix, AnyRows};
+use super::operand::Operand;
 use super::smoother::CpuSmoother;
 use super::transfer::HostTransfer;
 use super::vector::AnyVector;
-
-/// Calls a function with the value of either variant, and wraps the result in the variant of the same name.
-macro_rules! wrapped {
-    ($self:ident, $kind:ident, $on:ident => $call:expr) => {
-        match $self {
-            AnyBackend::Cpu($on) => $call.map($kind::Cpu),
-            #[cfg(feature = "opencl")]
-            AnyBackend::OpenCl($on) => $call.map($kind::OpenCl),
-        }
-    };
-}
 
 impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     type Real = V;
@@ -35,39 +25,27 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     type Rows = AnyRows<V>;
 
     fn name(&self) -> &'static str {
-        match self {
-            Self::Cpu(on) => on.name(),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.name(),
-        }
+        on!(self, on => on.name())
     }
 
     fn is_remote(&self) -> bool {
-        match self {
-            Self::Cpu(on) => on.is_remote(),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.is_remote(),
-        }
+        on!(self, on => on.is_remote())
     }
 
     fn transfers(&self) -> Transfers {
-        match self {
-            Self::Cpu(on) => on.transfers(),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.transfers(),
-        }
+        on!(self, on => on.transfers())
     }
 
     fn vector(&self, host: &[V]) -> Result<AnyVector<V>, Error> {
-        wrapped!(self, AnyVector, on => on.vector(host))
+        on!(self, on, AnyVector as wrap => on.vector(host).map(wrap))
     }
 
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<AnyMatrix<V, S>, Error> {
-        wrapped!(self, AnyMatrix, on => on.matrix(host))
+        on!(self, on, AnyMatrix as wrap => on.matrix(host).map(wrap))
     }
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<AnyBlocks<V, S>, Error> {
-        wrapped!(self, AnyBlocks, on => on.blocks(host))
+        on!(self, on, AnyBlocks as wrap => on.blocks(host).map(wrap))
     }
 
     fn rows(&self, sets: &RowSets) -> Result<AnyRows<V>, Error> {
@@ -79,11 +57,7 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     }
 
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        match self {
-            Self::Cpu(on) => on.relaxation_order(pattern),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.relaxation_order(pattern),
-        }
+        on!(self, on => on.relaxation_order(pattern))
     }
 
     fn gauss_seidel<T: Real>(
@@ -114,18 +88,10 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
     }
 
     fn read(&self, v: &AnyVector<V>, host: &mut [V]) -> Result<(), Error> {
-        match self {
-            Self::Cpu(on) => on.read(v.cpu(), host),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.read(v.device(), host),
-        }
+        on!(self, on => on.read(v.on(), host))
     }
 
     fn write(&self, host: &[V], v: &mut AnyVector<V>) -> Result<(), Error> {
-        match self {
-            Self::Cpu(on) => on.write(host, v.cpu_mut()),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(on) => on.write(host, v.device_mut()),
-        }
+        on!(self, on => on.write(host, v.on_mut()))
     }
 }

@@ -70,13 +70,7 @@ impl From<DeviceError> for Unavailable {
     }
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for Unavailable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(Unavailable);
 
 /// The name that [`FromStr`] reads.
 impl std::fmt::Display for BackendChoice {

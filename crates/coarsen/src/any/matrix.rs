@@ -9,6 +9,7 @@ use coarsen_opencl::{DeviceBlocks, DeviceMatrix, DeviceRows, OpenCl};
 use coarsen_sparse::Bsr;
 
 use super::any_backend::AnyBackend;
+use super::operand::{Operand, operand};
 use super::vector::{AnyScalar, AnyVector, dot};
 
 /// A matrix of an [`AnyBackend`].
@@ -45,51 +46,30 @@ pub enum AnyRows<V: Real = f64> {
     OpenCl(DeviceRows<V>),
 }
 
-/// The message of a panic for operands on different backends.
-#[cfg(feature = "opencl")]
-const MEET: &str = "operands live on different backends";
+operand!(AnyBlocks<V, S>, CpuBlocks<V, S>, DeviceBlocks<V, S>);
+operand!(AnyRows<V>, RowSets, DeviceRows<V>);
 
 impl<V: Real, S: Real> LinearOperator<AnyVector<V>> for AnyMatrix<V, S> {
     fn shape(&self) -> (usize, usize) {
-        match self {
-            Self::Cpu(a) => a.shape(),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(a) => a.shape(),
-        }
+        on!(self, a => a.shape())
     }
 
     fn apply(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) {
-        match self {
-            Self::Cpu(a) => a.apply(x.cpu(), y.cpu_mut()),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(a) => a.apply(x.device(), y.device_mut()),
-        }
+        on!(self, a => a.apply(x.on(), y.on_mut()))
     }
 
     fn apply_dot(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) -> Dot<AnyScalar<V>> {
-        match self {
-            Self::Cpu(a) => dot(a.apply_dot(x.cpu(), y.cpu_mut()), AnyScalar::Cpu),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(a) => dot(a.apply_dot(x.device(), y.device_mut()), AnyScalar::OpenCl),
-        }
+        on!(self, a, AnyScalar as wrap => dot(a.apply_dot(x.on(), y.on_mut()), wrap))
     }
 
     fn residual(&self, b: &AnyVector<V>, x: &AnyVector<V>, r: &mut AnyVector<V>) {
-        match self {
-            Self::Cpu(a) => a.residual(b.cpu(), x.cpu(), r.cpu_mut()),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(a) => a.residual(b.device(), x.device(), r.device_mut()),
-        }
+        on!(self, a => a.residual(b.on(), x.on(), r.on_mut()))
     }
 }
 
 impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
     fn apply_add(&self, a: V, x: &AnyVector<V>, b: V, y: &mut AnyVector<V>) {
-        match self {
-            Self::Cpu(matrix) => Matrix::<Cpu<V, S>>::apply_add(matrix, a, x.cpu(), b, y.cpu_mut()),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(matrix) => matrix.apply_add(a, x.device(), b, y.device_mut()),
-        }
+        on!(self, matrix => Matrix::apply_add(matrix, a, x.on(), b, y.on_mut()))
     }
 
     fn relax(
@@ -101,17 +81,7 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
         b: &AnyVector<V>,
         x: &mut AnyVector<V>,
     ) {
-        match (self, rows, d) {
-            (Self::Cpu(a), AnyRows::Cpu(rows, _), AnyBlocks::Cpu(d)) => {
-                a.relax(rows, sweep, d, omega, b.cpu(), x.cpu_mut());
-            }
-            #[cfg(feature = "opencl")]
-            (Self::OpenCl(a), AnyRows::OpenCl(rows), AnyBlocks::OpenCl(d)) => {
-                a.relax(rows, sweep, d, omega, b.device(), x.device_mut());
-            }
-            #[cfg(feature = "opencl")]
-            _ => panic!("{MEET}"),
-        }
+        on!(self, a => a.relax(rows.on(), sweep, d.on(), omega, b.on(), x.on_mut()))
     }
 
     fn relax_into(
@@ -124,17 +94,7 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
         s: &mut AnyVector<V>,
         y: &mut AnyVector<V>,
     ) {
-        match (self, d) {
-            (Self::Cpu(a), AnyBlocks::Cpu(d)) => {
-                a.relax_into(d, omega, beta, b.cpu(), x.cpu(), s.cpu_mut(), y.cpu_mut());
-            }
-            #[cfg(feature = "opencl")]
-            (Self::OpenCl(a), AnyBlocks::OpenCl(d)) => {
-                a.relax_into(d, omega, beta, b.device(), x.device(), s.device_mut(), y.device_mut());
-            }
-            #[cfg(feature = "opencl")]
-            _ => panic!("{MEET}"),
-        }
+        on!(self, a => a.relax_into(d.on(), omega, beta, b.on(), x.on(), s.on_mut(), y.on_mut()))
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
@@ -148,26 +108,14 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
 
 impl<V: Real, S: Real> Blocks<AnyBackend<V, S>> for AnyBlocks<V, S> {
     fn count(&self) -> usize {
-        match self {
-            Self::Cpu(d) => d.count(),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(d) => d.count(),
-        }
+        on!(self, d => d.count())
     }
 
     fn apply(&self, a: V, r: &AnyVector<V>, b: V, z: &mut AnyVector<V>) {
-        match self {
-            Self::Cpu(d) => d.apply(a, r.cpu(), b, z.cpu_mut()),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(d) => d.apply(a, r.device(), b, z.device_mut()),
-        }
+        on!(self, d => d.apply(a, r.on(), b, z.on_mut()))
     }
 
     fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
-        match self {
-            Self::Cpu(d) => d.set_values(host),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(d) => d.set_values(host),
-        }
+        on!(self, d => d.set_values(host))
     }
 }

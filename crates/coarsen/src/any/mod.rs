@@ -7,14 +7,40 @@
 //! | `choice` | the choice of the backend, by name, machine and environment |
 //! | `vector` | vectors and scalars on any backend |
 //! | `matrix` | matrices, blocks and row sets on any backend |
+//! | `operand` | what an operand holds on the backend of the others |
 //! | `smoother`, `transfer` | smoothers and transfers of the CPU, for vectors of any backend |
 //! | `domains` | multilevel domains on any backend |
+
+/// Evaluates an expression with what `$any` holds on its backend; `$kind` names the variant of the result.
+macro_rules! on {
+    ($any:expr, $own:ident => $call:expr) => {
+        match $any {
+            Self::Cpu($own) => $call,
+            #[cfg(feature = "opencl")]
+            Self::OpenCl($own) => $call,
+        }
+    };
+    ($any:expr, $own:ident, $kind:ident as $wrap:ident => $call:expr) => {
+        match $any {
+            Self::Cpu($own) => {
+                let $wrap = $kind::Cpu;
+                $call
+            }
+            #[cfg(feature = "opencl")]
+            Self::OpenCl($own) => {
+                let $wrap = $kind::OpenCl;
+                $call
+            }
+        }
+    };
+}
 
 mod any_backend;
 mod backend;
 mod choice;
 mod domains;
 mod matrix;
+mod operand;
 mod smoother;
 mod transfer;
 mod vector;

@@ -4,6 +4,7 @@ use coarsen_backend::{Cpu, Reused, SetupError, Smoother, SmootherFacts, StoredBy
 use coarsen_core::{LinearOperator, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
+use super::operand::Operand;
 use super::{AnyBackend, AnyVector};
 
 /// A smoother of the CPU that stores its matrix, applied to vectors of an [`AnyBackend`].
@@ -21,11 +22,11 @@ impl<T: Real, V: Real, S: Real> LinearOperator<AnyVector<V>> for CpuSmoother<T, 
     }
 
     fn apply(&self, x: &AnyVector<V>, y: &mut AnyVector<V>) {
-        self.stored().apply(x.cpu(), y.cpu_mut());
+        self.stored().apply(x.on(), y.on_mut());
     }
 
     fn residual(&self, b: &AnyVector<V>, x: &AnyVector<V>, r: &mut AnyVector<V>) {
-        self.stored().residual(b.cpu(), x.cpu(), r.cpu_mut());
+        self.stored().residual(b.on(), x.on(), r.on_mut());
     }
 }
 
@@ -42,7 +43,7 @@ impl<T: Real, V: Real, S: Real> Smoother<AnyBackend<V, S>, T> for CpuSmoother<T,
     }
 
     fn pre_smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.pre_smooth(&StoredBySmoother, b.cpu(), x.cpu_mut());
+        self.0.pre_smooth(&StoredBySmoother, b.on(), x.on_mut());
     }
 
     fn pre_smooth_residual(
@@ -52,15 +53,15 @@ impl<T: Real, V: Real, S: Real> Smoother<AnyBackend<V, S>, T> for CpuSmoother<T,
         x: &mut AnyVector<V>,
         r: &mut AnyVector<V>,
     ) {
-        self.0.pre_smooth_residual(&StoredBySmoother, b.cpu(), x.cpu_mut(), r.cpu_mut());
+        self.0.pre_smooth_residual(&StoredBySmoother, b.on(), x.on_mut(), r.on_mut());
     }
 
     fn smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.smooth(&StoredBySmoother, b.cpu(), x.cpu_mut());
+        self.0.smooth(&StoredBySmoother, b.on(), x.on_mut());
     }
 
     fn post_smooth(&mut self, _: Given<'_, V>, b: &AnyVector<V>, x: &mut AnyVector<V>) {
-        self.0.post_smooth(&StoredBySmoother, b.cpu(), x.cpu_mut());
+        self.0.post_smooth(&StoredBySmoother, b.on(), x.on_mut());
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {

@@ -66,12 +66,7 @@ pub enum DirichletError {
     Matrix(#[from] SparseError),
 }
 
-/// Prints the same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for DirichletError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(DirichletError);
 
 /// Fixed unknowns and their values.
 ///

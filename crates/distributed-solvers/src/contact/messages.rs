@@ -1,7 +1,7 @@
 //! Pairs and touches as messages.
 
 use coarsen_contact::{Pair, Touch};
-use coarsen_distributed::{Wire, unpack};
+use coarsen_distributed::unpack;
 
 /// The bytes of a pair, and of a touch.
 pub(crate) const PAIR: usize = 20;
@@ -27,9 +27,11 @@ pub(crate) fn pair_of(bytes: &[u8]) -> Pair {
 pub(crate) fn put(touch: &Touch, message: &mut Vec<u8>) {
     let mut bytes = [0; TOUCH];
     let (pair, numbers) = bytes.split_at_mut(PAIR);
-    kind(&touch.pair).put(&mut pair[..4]);
-    pair[4..].chunks_exact_mut(4).zip(touch.pair.nodes()).for_each(|(to, node)| node.put(to));
-    numbers.chunks_exact_mut(8).zip(touch.numbers()).for_each(|(to, v)| v.put(to));
+    pair[..4].copy_from_slice(&kind(&touch.pair).to_ne_bytes());
+    let nodes = pair[4..].chunks_exact_mut(4).zip(touch.pair.nodes());
+    nodes.for_each(|(to, node)| to.copy_from_slice(&node.to_ne_bytes()));
+    let numbers = numbers.chunks_exact_mut(8).zip(touch.numbers());
+    numbers.for_each(|(to, v)| to.copy_from_slice(&v.to_ne_bytes()));
     message.extend_from_slice(&bytes);
 }
 

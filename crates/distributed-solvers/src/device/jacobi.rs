@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Vector};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_device::DeviceJacobi;
-use coarsen_distributed::{Communicator, DistError, Layout, Number, Partition, agree};
+use coarsen_distributed::{Communicator, DistError, Layout, Partition, agree};
 
 use super::{DistDeviceMatrix, DistDeviceVector};
 
@@ -13,12 +13,12 @@ use super::{DistDeviceMatrix, DistDeviceVector};
 ///
 /// *Cost* b² products per block row and application, no message. *Reference* Saad 2003, §4.1.1; used by Li et al. 2020,
 /// §3.2.
-pub struct DistDeviceJacobi<C: Communicator, T: Number = f64> {
+pub struct DistDeviceJacobi<C: Communicator, T: Real = f64> {
     on: Arc<Partition<C>>,
     own: DeviceJacobi<T>,
 }
 
-impl<C: Communicator, T: Number> DistDeviceJacobi<C, T> {
+impl<C: Communicator, T: Real> DistDeviceJacobi<C, T> {
     /// ω D⁻¹ of a square matrix with square blocks. All ranks call it.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl<C: Communicator, T: Number> DistDeviceJacobi<C, T> {
     }
 }
 
-fn check_square<C: Communicator, T: Number>(a: &DistDeviceMatrix<C, T>) -> Result<(), SetupError> {
+fn check_square<C: Communicator, T: Real>(a: &DistDeviceMatrix<C, T>) -> Result<(), SetupError> {
     if a.rows().is_same(a.columns()) {
         return Ok(());
     }
@@ -44,7 +44,7 @@ fn check_square<C: Communicator, T: Number>(a: &DistDeviceMatrix<C, T>) -> Resul
     Err(SetupError::NotSquare { rows, columns, block_rows, block_columns })
 }
 
-impl<C: Communicator, T: Number> Preconditioner<DistDeviceVector<C, T>> for DistDeviceJacobi<C, T> {
+impl<C: Communicator, T: Real> Preconditioner<DistDeviceVector<C, T>> for DistDeviceJacobi<C, T> {
     fn apply(&mut self, r: &DistDeviceVector<C, T>, z: &mut DistDeviceVector<C, T>) {
         assert!(r.partition().is_same(&self.on) && z.same_layout(r), "apply: vectors of other layouts");
         self.own.apply(r.own(), z.own_mut());

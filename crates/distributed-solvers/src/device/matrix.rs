@@ -21,11 +21,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix};
-use coarsen_core::{LinearOperator, Vector};
+use coarsen_core::{LinearOperator, Real, Vector};
 use coarsen_device::{DeviceBorder, DeviceMatrix, DeviceVector, OnDevice};
-use coarsen_distributed::{
-    Border, BorderMessages, Communicator, DistError, GlobalRows, Number, Partition, agree,
-};
+use coarsen_distributed::{Border, BorderMessages, Communicator, DistError, GlobalRows, Partition, agree};
 
 use super::{DistDeviceVector, fail, of_device};
 
@@ -50,7 +48,7 @@ use super::{DistDeviceVector, fail, of_device};
 /// assert_eq!(y.read()?, [3.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DistDeviceMatrix<C: Communicator, T: Number = f64> {
+pub struct DistDeviceMatrix<C: Communicator, T: Real = f64> {
     border: Border<C, T>,
     own: DeviceMatrix<T>,
     ghosts: DeviceMatrix<T>,
@@ -58,7 +56,7 @@ pub struct DistDeviceMatrix<C: Communicator, T: Number = f64> {
 }
 
 /// Memory of products.
-struct Scratch<R, T: Number> {
+struct Scratch<R, T: Real> {
     messages: BorderMessages<R, T>,
     exchange: DeviceBorder<T>,
     outgoing: Vec<T>,
@@ -67,7 +65,7 @@ struct Scratch<R, T: Number> {
     at_border: DeviceVector<T>,
 }
 
-impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
+impl<C: Communicator, T: Real> DistDeviceMatrix<C, T> {
     /// A square matrix from the rows of each rank, copied to the device of the rank. All ranks call it.
     ///
     /// # Errors
@@ -138,7 +136,7 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
 
     /// The number of bytes that this rank sends in a product.
     pub fn bytes_sent(&self) -> usize {
-        self.border.sent().len() * self.border.columns().layout().block() * T::BYTES
+        self.border.sent().len() * self.border.columns().layout().block() * size_of::<T>()
     }
 
     fn multiply(&self, x: &DeviceVector<T>, y: &mut DeviceVector<T>) -> Result<(), DistError> {
@@ -164,7 +162,7 @@ impl<C: Communicator, T: Number> DistDeviceMatrix<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> LinearOperator<DistDeviceVector<C, T>> for DistDeviceMatrix<C, T> {
+impl<C: Communicator, T: Real> LinearOperator<DistDeviceVector<C, T>> for DistDeviceMatrix<C, T> {
     fn shape(&self) -> (usize, usize) {
         (self.rows().layout().unknowns(), self.border.columns().layout().unknowns())
     }

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use coarsen_backend::Backend;
-use coarsen_core::{Dot, Error, Vector};
+use coarsen_core::{Dot, Error, Real, Vector};
 use coarsen_device::{DeviceScalar, DeviceVector, OnDevice};
-use coarsen_distributed::{Communicator, DistError, Number, Partition, agree, pack, unpack};
+use coarsen_distributed::{Communicator, DistError, Partition, agree, pack, unpack};
 
 use super::{fail, of_device};
 
@@ -27,12 +27,12 @@ use super::{fail, of_device};
 /// assert_eq!((x.size(), x.norm()), (2, 5.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DistDeviceVector<C: Communicator, T: Number = f64> {
+pub struct DistDeviceVector<C: Communicator, T: Real = f64> {
     on: Arc<Partition<C>>,
     own: DeviceVector<T>,
 }
 
-impl<C: Communicator, T: Number> DistDeviceVector<C, T> {
+impl<C: Communicator, T: Real> DistDeviceVector<C, T> {
     /// A vector from the entries of this rank, which are copied to its device. All ranks call it.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl<C: Communicator, T: Number> DistDeviceVector<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> Vector for DistDeviceVector<C, T> {
+impl<C: Communicator, T: Real> Vector for DistDeviceVector<C, T> {
     type Real = T;
     type Scalar = T;
 

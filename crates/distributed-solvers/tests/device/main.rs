@@ -11,7 +11,7 @@ use std::time::Duration;
 use coarsen_backend::SetupError;
 use coarsen_core::{LinearOperator, Scalar, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistError, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm,
+    Communicator, DistError, DistJacobi, DistMatrix, GlobalRows, Layout, Partition, Spmv, ThreadComm,
 };
 use coarsen_distributed_solvers::{DistDeviceJacobi, DistDeviceMatrix, DistDeviceVector};
 use coarsen_krylov::{Cg, Krylov, PipelinedCg, SingleReductionCg};
@@ -102,7 +102,7 @@ fn equals_the_cpu(starts: &[u64], gpu: bool) {
         assert!((b_there.dot(&y_there) / b_here.dot(&y_here).read() - 1.0).abs() < 1e-12);
 
         let stop = Stop::relative(1e-10);
-        let mut m = DistBlockJacobi::new(&here, 1.0).unwrap();
+        let mut m = DistJacobi::blocks(&here, 1.0).unwrap();
         let mut x_here = b_here.like().unwrap();
         let expected = Cg::new(stop).solve(&here, &mut m, &b_here, &mut x_here).unwrap().converged().unwrap();
         let mut m = DistDeviceJacobi::new(&there, 1.0).unwrap();

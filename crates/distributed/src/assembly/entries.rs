@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use coarsen_core::Real;
+
 use crate::agree::agree;
-use crate::{Communicator, DistError, GlobalRows, Number, Partition, Stage, pack, unpack};
+use crate::{Communicator, DistError, GlobalRows, Partition, Stage, pack, unpack};
 
 const ENTRIES: Stage = Stage::new(Stage::RESERVED + 7, "the entries of other ranks");
 
@@ -28,7 +30,7 @@ pub struct Entries<C: Communicator, T = f64> {
     values: Vec<Vec<T>>,
 }
 
-impl<C: Communicator, T: Number> Entries<C, T> {
+impl<C: Communicator, T: Real> Entries<C, T> {
     /// No entries yet, of a matrix with the rows of `on` and `columns` block columns of `c` unknowns.
     pub fn new(on: &Arc<Partition<C>>, columns: u64, c: usize) -> Self {
         let ranks = on.layout().ranks();
@@ -93,7 +95,7 @@ impl<C: Communicator, T: Number> Entries<C, T> {
                 places.extend_from_slice(&self.places[rank]);
                 values.extend_from_slice(&self.values[rank]);
             } else if count > 0 {
-                let bytes = count * (16 + size * T::BYTES);
+                let bytes = count * (16 + size * size_of::<T>());
                 let message = comm.wait(comm.receive(from, ENTRIES, bytes)?)?;
                 let (head, body) = message.split_at(16 * count);
                 places.extend_from_slice(unpack::<u64>(head).collect::<Vec<_>>().as_chunks::<2>().0);
@@ -105,7 +107,7 @@ impl<C: Communicator, T: Number> Entries<C, T> {
 }
 
 /// Sorts the entries by row and column and sums duplicates in their order.
-fn compress<T: Number>(
+fn compress<T: Real>(
     first: u64,
     count: usize,
     block: (usize, usize),

@@ -12,7 +12,9 @@
 
 use std::sync::Arc;
 
-use crate::{Communicator, DistError, GlobalRows, Number, Partition};
+use coarsen_core::Real;
+
+use crate::{Communicator, DistError, GlobalRows, Partition};
 
 /// The pattern of the rows of this rank, and the elements that contribute to them.
 ///
@@ -115,7 +117,7 @@ impl<C: Communicator> OwnerFill<C> {
     ///
     /// # Errors
     /// None for a valid pattern.
-    pub fn fill<T: Number>(
+    pub fn fill<T: Real>(
         &self,
         mut hessian: impl FnMut(usize, &mut [T]),
     ) -> Result<GlobalRows<T>, DistError> {

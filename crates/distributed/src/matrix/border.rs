@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::halo::Halo;
@@ -15,7 +16,7 @@ use super::rows::GlobalRows;
 use super::split::{Ghosts, Inside, OffDiagonal};
 use super::{check, other_pattern};
 use crate::agree::agree;
-use crate::{CommError, Communicator, DistError, Number, Partition, Spmv, unpack};
+use crate::{CommError, Communicator, DistError, Partition, Spmv, unpack};
 
 /// The rows of a rank in two parts, and the messages of a product with them.
 ///
@@ -54,7 +55,7 @@ impl<R, T> Default for BorderMessages<R, T> {
     }
 }
 
-impl<C: Communicator, T: Number> Border<C, T> {
+impl<C: Communicator, T: Real> Border<C, T> {
     /// Divides the rows of each rank. All ranks call it.
     ///
     /// # Errors
@@ -161,7 +162,7 @@ impl<C: Communicator, T: Number> Border<C, T> {
 }
 
 /// The columns of this rank; the rows with ghosts, and their parts of all owners in one matrix.
-fn divide<C: Communicator, T: Number>(
+fn divide<C: Communicator, T: Real>(
     columns: &Partition<C>,
     own: &GlobalRows<T>,
     ghosts: &Ghosts,

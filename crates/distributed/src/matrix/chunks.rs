@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, Pieces, each};
 use coarsen_sparse::Bsr;
 
 use super::split::OffDiagonal;
-use crate::{CommError, Number};
+use crate::CommError;
 
 /// The number of stored scalars per chunk of a product on one thread: some 10 µs, so that a message waits no
 /// longer than a latency of a network.
@@ -20,12 +21,12 @@ const LEAF: usize = 128;
 
 /// The number of block rows per leaf: about a serial chunk, whatever the number of threads. Chunks are whole leaves, so
 /// sums of leaves have the same bits on any number of threads.
-pub(super) fn leaf<T: Number>(a: &Bsr<T>) -> usize {
+pub(super) fn leaf<T: Real>(a: &Bsr<T>) -> usize {
     (SERIAL * a.pattern().rows() / a.nnz().max(1)).clamp(1, LEAF)
 }
 
 /// The number of leaves.
-pub(super) fn leaves<T: Number>(a: &Bsr<T>) -> usize {
+pub(super) fn leaves<T: Real>(a: &Bsr<T>) -> usize {
     a.pattern().rows().div_ceil(leaf(a))
 }
 
@@ -33,7 +34,7 @@ pub(super) fn leaves<T: Number>(a: &Bsr<T>) -> usize {
 /// block rows of each chunk, their y, and the number of their stored scalars.
 ///
 /// The bits are those of [`Bsr::apply_add`], whatever the chunks.
-pub(super) fn multiply<T: Number>(
+pub(super) fn multiply<T: Real>(
     a: &Bsr<T>,
     x: &[T],
     y: &mut [T],
@@ -61,7 +62,7 @@ pub(super) fn multiply<T: Number>(
 }
 
 /// The end of the chunk that begins at block row `first`: whole leaves, at least one.
-fn end_of<T: Number>(a: &Bsr<T>, first: usize, worth: bool) -> usize {
+fn end_of<T: Real>(a: &Bsr<T>, first: usize, worth: bool) -> usize {
     let (offsets, (r, c), leaf, rows) = (a.pattern().offsets(), a.block(), leaf(a), a.pattern().rows());
     let most = offsets[first] + if worth { PARALLEL } else { SERIAL }.div_ceil(r * c);
     let mut end = (first + leaf).min(rows);
@@ -80,7 +81,7 @@ struct Scattered<'a, T> {
     r: usize,
 }
 
-impl<T: Number> Pieces for Scattered<'_, T> {
+impl<T: Real> Pieces for Scattered<'_, T> {
     fn extent(&self) -> usize {
         self.numbers.len()
     }
@@ -100,7 +101,7 @@ impl<T: Number> Pieces for Scattered<'_, T> {
 
 /// A x of a strip in chunks of its rows: `write(y, t)` combines the entries of y of a row with those of t = A x. Calls
 /// `after` with the number of stored scalars of each chunk.
-pub(super) fn scatter<T: Number>(
+pub(super) fn scatter<T: Real>(
     off_diagonal: &OffDiagonal<T>,
     x: &[T],
     y: &mut [T],

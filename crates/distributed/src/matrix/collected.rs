@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::agree::agree;
-use crate::{Communicator, DistError, GlobalRows, Number, Partition, pack, unpack};
+use crate::{Communicator, DistError, GlobalRows, Partition, pack, unpack};
 
-impl<T: Number> GlobalRows<T> {
+impl<T: Real> GlobalRows<T> {
     /// The whole matrix on rank 0, and `None` on other ranks. It has `columns` block columns. All ranks call it.
     ///
     /// *Use* for a coarse level that one rank solves. *Cost* all entries pass along a binomial tree. *Panics* if ranks
@@ -42,7 +43,7 @@ impl<T: Number> GlobalRows<T> {
     }
 }
 
-fn join<T: Number>(parts: &[Vec<u8>], block: (usize, usize), columns: u64) -> Result<Bsr<T>, DistError> {
+fn join<T: Real>(parts: &[Vec<u8>], block: (usize, usize), columns: u64) -> Result<Bsr<T>, DistError> {
     let (mut offsets, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
     for part in parts {
         let (head, rest) = part.split_at(16);

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use coarsen_core::Real;
+
 use super::split::Ghosts;
-use crate::{CommError, Communicator, Number, Partition, Stage, pack, unpack};
+use crate::{CommError, Communicator, Partition, Stage, pack, unpack};
 
 const LISTS: Stage = Stage::new(Stage::RESERVED + 5, "the halo lists");
 const HALO: Stage = Stage::new(Stage::RESERVED + 6, "a halo exchange");
@@ -59,7 +61,7 @@ impl Halo {
     }
 
     /// Begins the exchange: sends the entries of x, in blocks of `c`, and makes one receive per neighbour.
-    pub(super) fn begin<C: Communicator, T: Number>(
+    pub(super) fn begin<C: Communicator, T: Real>(
         &self,
         comm: &C,
         x: &[T],
@@ -68,14 +70,14 @@ impl Halo {
     ) -> Result<(), CommError> {
         self.receive::<C, T>(comm, c, requests)?;
         for (rank, rows) in &self.sends {
-            let mut data = comm.buffer(rows.len() * c * T::BYTES);
+            let mut data = comm.buffer(rows.len() * c * size_of::<T>());
             pack(rows.iter().flat_map(|&row| &x[row as usize * c..][..c]).copied(), &mut data);
             comm.send(*rank, HALO, data)?;
         }
         Ok(())
     }
 
-    fn receive<C: Communicator, T: Number>(
+    fn receive<C: Communicator, T: Real>(
         &self,
         comm: &C,
         c: usize,
@@ -83,13 +85,13 @@ impl Halo {
     ) -> Result<(), CommError> {
         requests.clear();
         for (rank, range) in &self.receives {
-            requests.push(comm.receive(*rank, HALO, range.len() * c * T::BYTES)?);
+            requests.push(comm.receive(*rank, HALO, range.len() * c * size_of::<T>())?);
         }
         Ok(())
     }
 
     /// Begins the exchange with the entries that this rank sends, neighbour after neighbour.
-    pub(super) fn begin_gathered<C: Communicator, T: Number>(
+    pub(super) fn begin_gathered<C: Communicator, T: Real>(
         &self,
         comm: &C,
         entries: &[T],
@@ -100,7 +102,7 @@ impl Halo {
         let mut rest = entries;
         for (rank, rows) in &self.sends {
             let (of_rank, after) = rest.split_at(rows.len() * c);
-            let mut data = comm.buffer(of_rank.len() * T::BYTES);
+            let mut data = comm.buffer(size_of_val(of_rank));
             pack(of_rank.iter().copied(), &mut data);
             comm.send(*rank, HALO, data)?;
             rest = after;

@@ -43,11 +43,12 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
+use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use crate::agree::agree;
 use crate::communicator::check_equal;
-use crate::{Communicator, DistError, Number, Partition, Schedule};
+use crate::{Communicator, DistError, Partition, Schedule};
 use halo::Halo;
 use pipeline::Queues;
 use split::{Ghosts, Merged, Parts};
@@ -99,7 +100,7 @@ enum Local<T> {
     Parts(Parts<T>),
 }
 
-impl<T: Number> Local<T> {
+impl<T: Real> Local<T> {
     fn new(
         merged: bool,
         own: &GlobalRows<T>,
@@ -188,7 +189,7 @@ pub struct DistMatrix<C: Communicator, T = f64> {
     scratch: RefCell<Scratch<T, C::Request>>,
 }
 
-impl<C: Communicator, T: Number> DistMatrix<C, T> {
+impl<C: Communicator, T: Real> DistMatrix<C, T> {
     /// A matrix from the rows of each rank. Products take vectors of the partition `columns` to vectors of
     /// the partition `rows`. All ranks call it.
     ///
@@ -324,7 +325,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
             Exchange::Whole(schedule) => pipeline::sent(&self.columns, schedule),
             Exchange::Halo(halo) => halo.sent(),
         };
-        blocks * self.columns.layout().block() * T::BYTES
+        blocks * self.columns.layout().block() * size_of::<T>()
     }
 
     /// The number of block columns of other ranks that occur in the rows of this rank.
@@ -342,7 +343,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     }
 }
 
-fn check<C: Communicator, T: Number>(
+fn check<C: Communicator, T: Real>(
     rows: &Partition<C>,
     columns: &Partition<C>,
     own: &GlobalRows<T>,

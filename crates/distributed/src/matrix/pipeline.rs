@@ -15,7 +15,9 @@
 
 use std::collections::VecDeque;
 
-use crate::{CommError, Communicator, Number, Partition, Schedule, Stage, pack};
+use coarsen_core::Real;
+
+use crate::{CommError, Communicator, Partition, Schedule, Stage, pack};
 
 /// The stage of sub-vector v. Tags repeat after 4096 ranks; a rank then receives sub-vectors of equal tags
 /// from one sender in the order of its queue, which is the order in which the sender has them.
@@ -48,7 +50,7 @@ impl<R> Default for Queues<R> {
 
 impl<'a, C: Communicator> Pipeline<'a, C> {
     /// Posts all receives and sends the own sub-vector x.
-    pub(super) fn begin<T: Number>(
+    pub(super) fn begin<T: Real>(
         on: &'a Partition<C>,
         schedule: &'a Schedule,
         x: &[T],
@@ -59,11 +61,11 @@ impl<'a, C: Communicator> Pipeline<'a, C> {
         queues.held.clear();
         queues.held.reserve(schedule.stages());
         for node in schedule.queue(rank) {
-            let bytes = layout.count(node.vector) * layout.block() * T::BYTES;
+            let bytes = layout.count(node.vector) * layout.block() * size_of::<T>();
             let request = on.comm().receive(node.peer, stage_of(node.vector), bytes)?;
             queues.under_way.push_back((node.vector, request));
         }
-        let pipeline = Self { on, schedule, queues, longest: longest(on, T::BYTES) };
+        let pipeline = Self { on, schedule, queues, longest: longest(on, size_of::<T>()) };
         pipeline.pass_on(rank, |message| pack(x.iter().copied(), message))?;
         Ok(pipeline)
     }
@@ -118,10 +120,10 @@ fn longest<C: Communicator>(on: &Partition<C>, scalar: usize) -> usize {
 /// Gives the communicator all buffers that an exchange can use at once: a rank may pass on every sub-vector before it
 /// has multiplied any. How many it uses depends on the times of messages. Within the limits of
 /// the communicator no later product allocates.
-pub(super) fn reserve<C: Communicator, T: Number>(on: &Partition<C>, schedule: &Schedule) {
+pub(super) fn reserve<C: Communicator, T: Real>(on: &Partition<C>, schedule: &Schedule) {
     let sends = |stage| schedule.sends(on.rank(), stage).count();
     let most = (0..schedule.stages()).map(sends).sum::<usize>();
-    on.comm().reserve(most, longest(on, T::BYTES));
+    on.comm().reserve(most, longest(on, size_of::<T>()));
 }
 
 /// The number of block rows that a rank sends per exchange.

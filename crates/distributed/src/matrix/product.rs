@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, combine, leaves};
-use coarsen_core::{Dot, LinearOperator, Vector, products};
+use coarsen_core::{Dot, LinearOperator, Real, Vector, products};
 use coarsen_sparse::Bsr;
 
 use super::pipeline::Pipeline;
@@ -21,7 +21,7 @@ use super::relax::Relaxation;
 use super::split::{Merged, OffDiagonal, Parts};
 use super::{DistMatrix, Exchange, Local, Scratch, chunks};
 use crate::vector::add;
-use crate::{CommError, Communicator, DistScalar, DistVector, Number, unpack};
+use crate::{CommError, Communicator, DistScalar, DistVector, unpack};
 
 /// What a product writes.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) enum Write<'a, T> {
     Residual(&'a Vec<T>),
 }
 
-impl<T: Number> Write<'_, T> {
+impl<T: Real> Write<'_, T> {
     /// The entries `rows` of y from those of t = A_ii v_i.
     fn own(&self, rows: Range<usize>, y: &mut [T], t: &[T]) {
         let each = y.iter_mut().zip(t);
@@ -65,7 +65,7 @@ pub(super) enum Then<'a, T> {
 }
 
 /// The sums of complete rows, which are still in the cache, by leaves.
-fn sum<T: Number>(own: &Bsr<T>, x: &[T], rows: Range<usize>, y: &[T], sums: &mut [[f64; 2]]) {
+fn sum<T: Real>(own: &Bsr<T>, x: &[T], rows: Range<usize>, y: &[T], sums: &mut [[f64; 2]]) {
     let (leaf, r) = (chunks::leaf(own), own.block().0);
     let of = rows.start / leaf..rows.end.div_ceil(leaf);
     let x = &x[rows.start * r..rows.end * r];
@@ -88,15 +88,15 @@ fn part<T>(
     }
 }
 
-impl<C: Communicator, T: Number> DistMatrix<C, T> {
+impl<C: Communicator, T: Real> DistMatrix<C, T> {
     /// Writes the entries of x in the ghost columns of rank `owner`, from the whole sub-vector of that rank.
     fn pick(&self, owner: usize, sub_vector: &[u8], ghosts: &mut [T]) {
         let (c, first) = (self.columns.layout().block(), self.columns.layout().range(owner).start);
         let range = self.ghosts.of_rank[owner].clone();
         let to = ghosts[range.start * c..range.end * c].chunks_exact_mut(c);
         for (column, to) in self.ghosts.columns[range].iter().zip(to) {
-            let at = (column - first) as usize * c * T::BYTES;
-            let from = unpack(&sub_vector[at..at + c * T::BYTES]);
+            let at = (column - first) as usize * c * size_of::<T>();
+            let from = unpack(&sub_vector[at..at + c * size_of::<T>()]);
             to.iter_mut().zip(from).for_each(|(to, v)| *to = v);
         }
     }
@@ -253,7 +253,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> DistMatrix<C, T> {
+impl<C: Communicator, T: Real> DistMatrix<C, T> {
     /// y = y + A x in one pass. *Panics* on vectors of other partitions. If the ranks cannot communicate, y is NaN, as after
     /// any product.
     pub fn add_to(&self, x: &DistVector<C, T>, y: &mut DistVector<C, T>) {
@@ -264,7 +264,7 @@ impl<C: Communicator, T: Number> DistMatrix<C, T> {
     }
 }
 
-impl<C: Communicator, T: Number> LinearOperator<DistVector<C, T>> for DistMatrix<C, T> {
+impl<C: Communicator, T: Real> LinearOperator<DistVector<C, T>> for DistMatrix<C, T> {
     fn shape(&self) -> (usize, usize) {
         self.unknowns().into()
     }

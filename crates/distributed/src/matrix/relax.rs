@@ -11,11 +11,11 @@
 use std::ops::Range;
 
 use coarsen_backend::DenseBlocks;
-use coarsen_core::{Vector, parallel};
+use coarsen_core::{Real, Vector, parallel};
 
 use super::DistMatrix;
 use super::product::{Then, Write};
-use crate::{Communicator, DistVector, Number};
+use crate::{Communicator, DistVector};
 
 /// The step of a rank: D and x of its rows, and s.
 pub(super) struct Relaxation<'a, T> {
@@ -27,7 +27,7 @@ pub(super) struct Relaxation<'a, T> {
     parallel: bool,
 }
 
-impl<T: Number> Relaxation<'_, T> {
+impl<T: Real> Relaxation<'_, T> {
     /// Takes the step in some block rows, where `y` has the residual.
     pub(super) fn run(&mut self, rows: Range<usize>, y: &mut [T]) {
         let all = rows.start * self.d.size()..rows.end * self.d.size();
@@ -36,7 +36,7 @@ impl<T: Number> Relaxation<'_, T> {
     }
 }
 
-impl<C: Communicator, T: Number> DistMatrix<C, T> {
+impl<C: Communicator, T: Real> DistMatrix<C, T> {
     /// One step of a relaxation in which all rows are updated at the same time: s ← β s + ω D (b − A x), y ← x + s. If
     /// β = 0, the old s is not read. Blocks of D are those of the rows of this rank.
     ///

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use coarsen_core::Real;
 use coarsen_sparse::{Bsr, SparseError};
 
-use crate::{Communicator, DistError, Number, Partition};
+use crate::{Communicator, DistError, Partition};
 
 /// Block rows in compressed form: row k has the columns `columns[offsets[k]..offsets[k + 1]]`, increasing and
 /// counted in the whole matrix, and a dense row-major block for each.
@@ -17,7 +18,7 @@ pub struct GlobalRows<T> {
     values: Vec<T>,
 }
 
-impl<T: Number> GlobalRows<T> {
+impl<T: Real> GlobalRows<T> {
     /// The rows `first`, `first + 1`, .. of a matrix of r x c blocks.
     ///
     /// # Errors

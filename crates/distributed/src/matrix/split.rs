@@ -10,11 +10,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use coarsen_core::Real;
 use coarsen_sparse::{Bsr, Pattern, SparseError};
 
 use super::chunks::leaf;
 use super::rows::GlobalRows;
-use crate::{Layout, Number};
+use crate::Layout;
 
 /// Where the columns of this rank lie in its rows. Columns of a row increase, so they are consecutive.
 pub(super) struct Inside<'a, T> {
@@ -22,7 +23,7 @@ pub(super) struct Inside<'a, T> {
     own: Range<u64>,
 }
 
-impl<'a, T: Number> Inside<'a, T> {
+impl<'a, T: Real> Inside<'a, T> {
     pub(super) fn new(rows: &'a GlobalRows<T>, own: Range<u64>) -> Self {
         Self { rows, own }
     }
@@ -81,7 +82,7 @@ impl<'a, T: Number> Inside<'a, T> {
 }
 
 /// The values of runs of entries, one after another.
-fn values_of<T: Number>(rows: &GlobalRows<T>, runs: &[Range<usize>], entries: usize) -> Vec<T> {
+fn values_of<T: Real>(rows: &GlobalRows<T>, runs: &[Range<usize>], entries: usize) -> Vec<T> {
     let size = rows.block().0 * rows.block().1;
     let mut values = Vec::with_capacity(entries * size);
     runs.iter().for_each(|run| values.extend_from_slice(&rows.values()[run.start * size..run.end * size]));
@@ -105,7 +106,7 @@ impl Ghosts {
         &self.columns[self.of_rank[rank].clone()]
     }
 
-    pub(super) fn of<T: Number>(rows: &GlobalRows<T>, layout: &Layout, rank: usize) -> Self {
+    pub(super) fn of<T: Real>(rows: &GlobalRows<T>, layout: &Layout, rank: usize) -> Self {
         let inside = Inside::new(rows, layout.range(rank));
         let outside = (0..rows.count()).flat_map(|k| inside.outside(k));
         let mut columns: Vec<u64> = outside.map(|at| rows.columns()[at]).collect();
@@ -125,7 +126,7 @@ pub(super) struct OffDiagonal<T> {
     pub(super) a: Bsr<T>,
 }
 
-impl<T: Number> OffDiagonal<T> {
+impl<T: Real> OffDiagonal<T> {
     /// The entries of the `border` in the global `columns`, which increase and are not of this rank.
     pub(super) fn new(inside: &Inside<'_, T>, border: &[u32], columns: &[u64]) -> Result<Self, SparseError> {
         let (rows, size) = (inside.rows, inside.rows.block().0 * inside.rows.block().1);
@@ -163,7 +164,7 @@ pub(super) struct Parts<T> {
     pub(super) border: Vec<Range<usize>>,
 }
 
-impl<T: Number> Parts<T> {
+impl<T: Real> Parts<T> {
     pub(super) fn new(rows: &GlobalRows<T>, ghosts: &Ghosts, own: Range<u64>) -> Result<Self, SparseError> {
         let inside = Inside::new(rows, own);
         let (own, at_border) = (inside.own()?, inside.border());
@@ -188,7 +189,7 @@ pub(super) struct Merged<T> {
     pub(super) before: usize,
 }
 
-impl<T: Number> Merged<T> {
+impl<T: Real> Merged<T> {
     pub(super) fn new(rows: &GlobalRows<T>, ghosts: &Ghosts, own: Range<u64>) -> Result<Self, SparseError> {
         let before = ghosts.columns.partition_point(|&j| j < own.start);
         let count = (own.end - own.start) as usize;

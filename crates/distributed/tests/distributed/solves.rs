@@ -3,8 +3,8 @@
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, Identity, Outcome, Preconditioner, PreconditionerKind, Report, Stop, Vector};
 use coarsen_distributed::{
-    CommError, DistBlockJacobi, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
-    SelfComm, Spmv, ThreadComm,
+    CommError, DistError, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, SelfComm, Spmv,
+    ThreadComm,
 };
 use coarsen_krylov::{BlockCg, Cg, Krylov, NullSpace, Projected};
 use coarsen_sparse::assembly;
@@ -45,7 +45,7 @@ type Recipe = fn(&DistMatrix<ThreadComm>) -> Box<dyn Preconditioner<DistVector<T
 
 const RECIPES: [(&str, Recipe); 2] = [
     ("jacobi", |a| Box::new(DistJacobi::new(a, 1.0).unwrap())),
-    ("block jacobi", |a| Box::new(DistBlockJacobi::new(a, 1.0).unwrap())),
+    ("block jacobi", |a| Box::new(DistJacobi::blocks(a, 1.0).unwrap())),
 ];
 
 /// Conjugate gradients on the gallery: to round-off in the default mode, to the bit in reproducible mode.
@@ -103,7 +103,7 @@ fn block_conjugate_gradients_equal_one_rank() {
         let all = on_ranks(layout.ranks(), |comm| {
             let on = Partition::new(comm, layout.clone()).unwrap();
             let a = cut(&a, &on, mode.clone());
-            let mut m = DistBlockJacobi::new(&a, 1.0).unwrap();
+            let mut m = DistJacobi::blocks(&a, 1.0).unwrap();
             let b: Vec<_> = b.iter().map(|b| on.part_of(b).unwrap()).collect();
             let mut x: Vec<_> = b.iter().map(|b| b.like().unwrap()).collect();
             let reports = BlockCg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
@@ -169,7 +169,7 @@ fn preconditioners_invert_the_diagonal() {
             m.apply(&part, &mut z);
             let expected: Vec<f64> = (0..123).map(|i| 0.5 * r[i] / a.get(i, i)).collect();
             assert!(distance(&z.gathered().unwrap(), &expected) < 1e-15);
-            let mut m = DistBlockJacobi::new(&here, 0.5).unwrap();
+            let mut m = DistJacobi::blocks(&here, 0.5).unwrap();
             assert_eq!((m.kind(), m.size()), (PreconditionerKind::Symmetric, Some(123)));
             m.apply(&part, &mut z);
             let z = z.gathered().unwrap();
@@ -190,7 +190,7 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
         let columns = vec![on.first(), on.first() + 1];
         let rows = GlobalRows::new(on.first(), (1, 1), vec![0, 1, 2], columns, vec![1.0, value]).unwrap();
         let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
-        [DistJacobi::new(&a, 1.0).map(drop), DistBlockJacobi::new(&a, 1.0).map(drop)]
+        [DistJacobi::new(&a, 1.0).map(drop), DistJacobi::blocks(&a, 1.0).map(drop)]
     });
     for (k, method) in ["jacobi", "block-jacobi"].into_iter().enumerate() {
         let zero = DistError::Setup(SetupError::ZeroDiagonal { row: 3, method });
@@ -202,9 +202,9 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
     let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![1.0, -1.0]).unwrap();
     let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
     assert_eq!(DistJacobi::new(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
-    assert_eq!(DistBlockJacobi::new(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
+    assert_eq!(DistJacobi::blocks(&a, 1.0).unwrap().kind(), PreconditionerKind::Linear);
     for omega in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(DistJacobi::new(&a, omega).is_err() && DistBlockJacobi::new(&a, omega).is_err());
+        assert!(DistJacobi::new(&a, omega).is_err() && DistJacobi::blocks(&a, omega).is_err());
     }
 }
 

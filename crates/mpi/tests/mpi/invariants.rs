@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, Report, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition,
-    SelfComm, Spmv, Stage,
+    Communicator, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, SelfComm, Spmv, Stage,
 };
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
 use coarsen_krylov::Cg;
@@ -178,7 +177,7 @@ fn applied<C: Communicator>(comm: C, layout: Layout, a: &Bsr<f64>, b: &[f64]) ->
     let mut z = b.like().unwrap();
     DistJacobi::new(&a, 0.8).unwrap().apply(&b, &mut z);
     let jacobi = bits(&z.gathered().unwrap());
-    DistBlockJacobi::new(&a, 0.8).unwrap().apply(&b, &mut z);
+    DistJacobi::blocks(&a, 0.8).unwrap().apply(&b, &mut z);
     [jacobi, bits(&z.gathered().unwrap())]
 }
 
@@ -254,7 +253,7 @@ fn by_aggregation<C: Communicator>(comm: C, layout: Layout, problem: &Problem) -
 fn reproducible<C: Communicator>(comm: C, on: Layout, a: &Bsr<f64>, b: &[f64]) -> (Report<f64>, Vec<u64>) {
     let on = Partition::new(comm, on).unwrap();
     let (a, b) = (cut(a, &on, Spmv::Reproducible), on.part_of(b).unwrap());
-    let (mut x, mut m) = (b.like().unwrap(), DistBlockJacobi::new(&a, 1.0).unwrap());
+    let (mut x, mut m) = (b.like().unwrap(), DistJacobi::blocks(&a, 1.0).unwrap());
     let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x).unwrap();
     (report, bits(&x.gathered().unwrap()))
 }

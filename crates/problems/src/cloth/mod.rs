@@ -19,12 +19,9 @@
 
 mod sheet;
 
-use std::borrow::Cow;
-
 use coarsen_elastic::Fabric;
-use coarsen_sparse::Bsr;
 
-use crate::by_rows::{ByRows, Nodes};
+use crate::by_rows::ByRows;
 use crate::elements::{Incidence, around};
 use crate::grid::Grid;
 use crate::{Problem, ProblemError, rows};
@@ -60,47 +57,16 @@ pub(crate) const DENSITY: f64 = 0.2;
 /// [`ProblemError::Size`] for n < 3 (no vertex would be free), [`ProblemError::Value`] for a `dt` that is not
 /// positive and finite, [`ProblemError::TooLarge`].
 pub fn cloth(n: usize, dt: f64) -> Result<Problem, ProblemError> {
-    Box::new(Cloth::new(n, dt)?).whole()
+    system(n, dt)?.whole()
 }
 
-/// A sheet of N x N vertices.
-pub(crate) struct Cloth {
-    n: usize,
-    dt: f64,
-    sheet: Sheet,
-}
-
-impl Cloth {
-    pub(crate) fn new(n: usize, dt: f64) -> Result<Self, ProblemError> {
-        ProblemError::check_positive("dt", dt)?;
-        ProblemError::check_size("cloth", n, 3, 1)?;
-        Ok(Self { n, dt, sheet: Sheet::new(Grid::new(("cloth", n), [n, n, 1], 3)?, n) })
-    }
-}
-
-impl ByRows for Cloth {
-    fn name(&self) -> String {
-        format!("cloth:{} dt={}", self.n, self.dt)
-    }
-
-    fn block(&self) -> usize {
-        3
-    }
-
-    fn nodes(&self) -> usize {
-        self.sheet.positions.len()
-    }
-
-    fn positions(&self) -> Cow<'_, [[f64; 3]]> {
-        Cow::Borrowed(&self.sheet.positions)
-    }
-
-    fn held(&self, node: usize) -> bool {
-        self.sheet.held(node)
-    }
-
-    fn matrix(&self, nodes: Nodes<'_>) -> Result<Bsr<f64>, ProblemError> {
-        let Self { sheet, dt, .. } = self;
+/// The system of a sheet of N x N vertices, without its matrix.
+pub(crate) fn system(n: usize, dt: f64) -> Result<ByRows<'static>, ProblemError> {
+    ProblemError::check_positive("dt", dt)?;
+    ProblemError::check_size("cloth", n, 3, 1)?;
+    let sheet = Sheet::new(Grid::new(("cloth", n), [n, n, 1], 3)?, n);
+    let positions = sheet.positions.clone();
+    let system = ByRows::new(format!("cloth:{n} dt={dt}"), 3, positions, move |_, nodes| {
         let triangles = around(&sheet.triangles, nodes);
         let hinges = sheet.hinges_of(&triangles);
         let triangles_at = Incidence::new(nodes.of(), &triangles);
@@ -127,5 +93,6 @@ impl ByRows for Cloth {
                 }
             }
         })?) // (1)
-    }
+    });
+    Ok(ByRows { held: n, ..system })
 }

@@ -21,7 +21,7 @@ use std::time::Instant;
 use coarsen::prelude::*;
 use coarsen::sparse::NearKernel;
 use coarsen::{Identity, Outcome};
-use coarsen_distributed::{Communicator, DistBlockJacobi, DistMatrix, DistVector, GlobalRows};
+use coarsen_distributed::{Communicator, DistJacobi, DistMatrix, DistVector, GlobalRows};
 use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid, DistSchwarz, DistSubdomains};
 use examples_run::Failure;
 use examples_run::solver::Solver;
@@ -71,7 +71,7 @@ enum Recipe {
 }
 
 enum Kept<C: Communicator> {
-    Blocks(Box<DistBlockJacobi<C>>),
+    Blocks(Box<DistJacobi<C>>),
     Domains(Box<DistSubdomains<C>>),
     Levels(Box<DistHierarchy<C>>),
 }
@@ -157,7 +157,7 @@ impl Recipe {
     fn build<C: Communicator>(&self, system: &Step<'_, C>) -> Result<Kept<C>, Failure> {
         let on = system.a.rows();
         Ok(match self {
-            Self::Blocks => Kept::Blocks(Box::new(DistBlockJacobi::new(system.a, 1.0)?)),
+            Self::Blocks => Kept::Blocks(Box::new(DistJacobi::blocks(system.a, 1.0)?)),
             Self::Domains(recipe) => Kept::Domains(Box::new(recipe.build(on, system.rows)?)),
             Self::Levels(recipe) => {
                 let modes = NearKernel::rigid_body_modes(system.x.as_chunks().0, 3)?;

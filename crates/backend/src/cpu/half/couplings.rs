@@ -79,57 +79,16 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         product
     }
 
-    /// Computes s −= Σ A_ij x_j over outer couplings, as [`less_inner`](Self::less_inner) does over inner ones.
-    /// Nothing is read beyond a block of x, since another thread may write the next one.
+    /// Returns the blocks and columns of the inner couplings.
     #[inline(always)]
-    pub(super) unsafe fn less_outer<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
-        &self,
-        set: I,
-        places: Range<usize>,
-        ahead: isize,
-        x: *const V,
-        s: &mut [V; B],
-    ) {
-        // SAFETY: see the top of `kernel.rs`.
-        unsafe {
-            let blocks = (&self.outer[..], &self.layout.outer_columns[..]);
-            less::<V, S, I, P, B, false>(set, blocks, places, ahead, x, s);
-        }
+    pub(super) fn within(&self) -> (&[S], &[u32]) {
+        (&self.inner, &self.layout.inner_columns)
     }
 
-    /// Computes s −= Σ A_ij x_j over inner couplings; `ahead` is the prefetch distance in bytes, negative in
-    /// a backward sweep.
-    ///
-    /// Works like [`coarsen_sparse::row_product`], which prefetches only forward.
+    /// Returns the blocks and columns of the outer couplings.
     #[inline(always)]
-    pub(super) unsafe fn less_inner<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
-        &self,
-        set: I,
-        places: Range<usize>,
-        ahead: isize,
-        x: *const V,
-        s: &mut [V; B],
-    ) {
-        // SAFETY: see the top of `kernel.rs`. Every block of x except the last is followed by another block of this chunk.
-        unsafe {
-            let blocks = (&self.inner[..], &self.layout.inner_columns[..]);
-            less::<V, S, I, P, B, true>(set, blocks, places, ahead, x, s);
-        }
-    }
-
-    /// Computes t_j −= A_ijᵀ x_i over inner couplings.
-    #[inline(always)]
-    pub(super) unsafe fn give<I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
-        &self,
-        set: I,
-        places: Range<usize>,
-        xi: &[V; B],
-        t: *mut V,
-    ) {
-        // SAFETY: see the top of `kernel.rs`.
-        unsafe {
-            give::<V, S, I, P, B>(set, (&self.inner, &self.layout.inner_columns), places, xi, t);
-        }
+    pub(super) fn across(&self) -> (&[S], &[u32]) {
+        (&self.outer, &self.layout.outer_columns)
     }
 
     /// Computes t_j −= A_ijᵀ x_i over outer couplings, if they are stored once.
@@ -143,17 +102,25 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     ) {
         if self.layout.once {
             // SAFETY: see the top of `kernel.rs`.
-            unsafe {
-                give::<V, S, I, P, B>(set, (&self.outer, &self.layout.outer_columns), places, xi, t);
-            }
+            unsafe { give::<V, S, I, P, B>(set, self.across(), places, xi, t) };
         }
     }
 }
 
-/// Computes s −= Σ A_ij x_j over the couplings at `places` of the blocks and columns. `BEYOND` allows reading past a block of x
-/// but the last one.
+/// Computes s −= Σ A_ij x_j over the couplings at `places` of the blocks and columns; `ahead` is the prefetch distance in
+/// bytes, negative in a backward sweep. Works like [`coarsen_sparse::row_product`], which prefetches only forward.
+///
+/// `BEYOND` allows reading past a block of x but the last one: for inner couplings, where another block of the chunk
+/// follows. Past a block of an outer coupling another thread may write.
 #[inline(always)]
-unsafe fn less<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const B: usize, const BEYOND: bool>(
+pub(super) unsafe fn less<
+    V: Real,
+    S: Real,
+    I: Set<V>,
+    P: Pack<V, Set = I>,
+    const B: usize,
+    const BEYOND: bool,
+>(
     set: I,
     (values, columns): (&[S], &[u32]),
     places: Range<usize>,
@@ -189,7 +156,7 @@ unsafe fn less<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const B: usize,
 
 /// Computes t_j −= A_ijᵀ x_i over the couplings at `places` of the blocks and columns.
 #[inline(always)]
-unsafe fn give<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
+pub(super) unsafe fn give<V: Real, S: Real, I: Set<V>, P: Pack<V, Set = I>, const B: usize>(
     set: I,
     (values, columns): (&[S], &[u32]),
     places: Range<usize>,

@@ -13,7 +13,7 @@ use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
 use coarsen_core::simd::{Kernel, Pack, Set};
 
-use super::couplings::{Outer, get, put};
+use super::couplings::{Outer, get, give, less, put};
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
 
@@ -88,11 +88,11 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 let mut earlier = 0..0;
                 if outer.is(half, i) {
                     earlier = outer.from(half)..half.layout.later[outer.at] as usize;
-                    half.less_outer::<I, P, B>(set, earlier.clone(), AHEAD, x, &mut s);
+                    less::<V, S, I, P, B, false>(set, half.across(), earlier.clone(), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
-                half.less_inner::<I, P, B>(set, inner.clone(), AHEAD, x, &mut s);
+                less::<V, S, I, P, B, true>(set, half.within(), inner.clone(), AHEAD, x, &mut s);
                 let mut scaled = s;
                 for v in &mut scaled {
                     *v *= self.omega;
@@ -103,7 +103,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 }
                 half.less_diagonal::<I, B>(set, i, &get::<V, B>(x, i), &mut s);
                 put::<V, B>(r, i, &s);
-                half.give::<I, P, B>(set, inner, &get::<V, B>(x, i), r);
+                give::<V, S, I, P, B>(set, half.within(), inner, &get::<V, B>(x, i), r);
                 half.give_outer::<I, P, B>(set, earlier, &get::<V, B>(x, i), r);
             }
         }
@@ -118,7 +118,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             unsafe {
                 let mut s = get::<V, B>(r, i);
                 let later = half.layout.later[at] as usize..half.layout.outer[at + 1] as usize;
-                half.less_outer::<I, P, B>(set, later, AHEAD, x, &mut s);
+                less::<V, S, I, P, B, false>(set, half.across(), later, AHEAD, x, &mut s);
                 put::<V, B>(r, i, &s);
             }
         }
@@ -132,7 +132,7 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             // SAFETY: see the top of this file.
             unsafe {
                 put::<V, B>(r, i, &half.block_of::<B>(self.b, i));
-                half.give::<I, P, B>(set, half.inner(i), &get::<V, B>(x, i), r);
+                give::<V, S, I, P, B>(set, half.within(), half.inner(i), &get::<V, B>(x, i), r);
                 if outer.is(half, i) {
                     half.give_outer::<I, P, B>(set, outer.all(half), &get::<V, B>(x, i), r);
                     outer.at += 1;
@@ -150,10 +150,10 @@ impl<V: Real, S: Real> Task<'_, V, S> {
             unsafe {
                 let mut s = get::<V, B>(r, i);
                 if outer.is(half, i) {
-                    half.less_outer::<I, P, B>(set, outer.all(half), AHEAD, x, &mut s);
+                    less::<V, S, I, P, B, false>(set, half.across(), outer.all(half), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
-                half.less_inner::<I, P, B>(set, half.inner(i), AHEAD, x, &mut s);
+                less::<V, S, I, P, B, true>(set, half.within(), half.inner(i), AHEAD, x, &mut s);
                 self.relax::<I, P, B>(set, i, &s, x);
             }
         }
@@ -182,11 +182,11 @@ impl<V: Real, S: Real> Task<'_, V, S> {
                 if outer.at > self.chunk.outer.start && (Outer { at: outer.at - 1 }).is(half, i) {
                     outer.at -= 1;
                     all = outer.all(half);
-                    half.less_outer::<I, P, B>(set, all.clone(), -AHEAD, x, &mut s);
+                    less::<V, S, I, P, B, false>(set, half.across(), all.clone(), -AHEAD, x, &mut s);
                 }
-                half.less_inner::<I, P, B>(set, inner.clone(), -AHEAD, x, &mut s);
+                less::<V, S, I, P, B, true>(set, half.within(), inner.clone(), -AHEAD, x, &mut s);
                 self.relax::<I, P, B>(set, i, &s, x);
-                half.give::<I, P, B>(set, inner, &get::<V, B>(x, i), t);
+                give::<V, S, I, P, B>(set, half.within(), inner, &get::<V, B>(x, i), t);
                 half.give_outer::<I, P, B>(set, all, &get::<V, B>(x, i), t);
             }
         }

@@ -6,7 +6,7 @@ use coarsen_core::Real;
 use coarsen_core::parallel::Shared;
 use coarsen_core::simd::{Kernel, Pack, Set};
 
-use super::couplings::{Outer, put};
+use super::couplings::{Outer, give, less, put};
 use super::kernel::AHEAD;
 use super::layout::Chunk;
 use super::matrix::HalfMatrix;
@@ -46,11 +46,11 @@ impl<V: Real, S: Real> Product<'_, V, S> {
                 let mut all = 0..0;
                 if outer.is(half, i) {
                     all = outer.all(half);
-                    half.less_outer::<I, P, B>(set, all.clone(), AHEAD, x, &mut s);
+                    less::<V, S, I, P, B, false>(set, half.across(), all.clone(), AHEAD, x, &mut s);
                     outer.at += 1;
                 }
                 let inner = half.inner(i);
-                half.less_inner::<I, P, B>(set, inner.clone(), AHEAD, x, &mut s);
+                less::<V, S, I, P, B, true>(set, half.within(), inner.clone(), AHEAD, x, &mut s);
                 let mut xi = half.block_of::<B>(self.x, i);
                 half.less_diagonal::<I, B>(set, i, &xi, &mut s);
                 if self.b.is_none() {
@@ -59,7 +59,7 @@ impl<V: Real, S: Real> Product<'_, V, S> {
                     }
                 }
                 put::<V, B>(y, i, &s);
-                half.give::<I, P, B>(set, inner, &xi, y);
+                give::<V, S, I, P, B>(set, half.within(), inner, &xi, y);
                 half.give_outer::<I, P, B>(set, all, &xi, y);
             }
         }

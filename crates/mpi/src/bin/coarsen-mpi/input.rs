@@ -52,13 +52,11 @@ impl Input {
         let parts = together(comm, parts(options))?;
         let (nodes, block) = (parts.nodes() as u64, parts.block());
         let positions = (options.partition != Division::Even).then(|| parts.positions());
-        let (order, layout) =
-            together(comm, divide(options, nodes, block, comm.size(), positions.as_deref()))?;
-        drop(positions);
+        let (order, layout) = together(comm, divide(options, nodes, block, comm.size(), positions))?;
         let own = layout.range(comm.rank());
         let nodes = order.old_numbers(own.clone());
         let part = together(comm, parts.part(&nodes).map_err(Failure::Problem))?;
-        let source = parts.name();
+        let source = parts.name().to_owned();
         drop(parts);
         let rows = together(comm, renumbered(part.matrix, own.start, &order).map_err(Failure::Dist))?;
         let b = together(comm, right_hand_side(&options.rhs, &nodes, block, layout.unknowns()))?;
@@ -107,7 +105,11 @@ impl Input {
 fn parts(options: &Solve) -> Result<Parts, Failure> {
     let name = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
     let parts = Parts::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
-    if parts.is_constrained() { Err(Failure::Constraints { name: parts.name() }) } else { Ok(parts) }
+    if parts.is_constrained() {
+        Err(Failure::Constraints { name: parts.name().to_owned() })
+    } else {
+        Ok(parts)
+    }
 }
 
 /// The block rows of this rank, from row `first` on, with the columns of an order.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_core::{Identity, Iteration, LinearOperator, Preconditioner, Stop, Vector, every};
-use coarsen_distributed::{
-    Communicator, Counted, DistBlockJacobi, DistJacobi, DistMatrix, DistVector, Partition, Spmv,
-};
+use coarsen_distributed::{Communicator, Counted, DistJacobi, DistMatrix, DistVector, Partition, Spmv};
 use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres, PipelinedCg, SingleReductionCg};
 use coarsen_matrix_market as matrix_market;
 
@@ -128,7 +126,7 @@ fn preconditioner<C: Communicator>(
     Ok(match options.precond {
         Precond::None => (Box::new(Identity), None),
         Precond::Jacobi => (Box::new(DistJacobi::new(a, 1.0)?), None),
-        Precond::BlockJacobi => (Box::new(DistBlockJacobi::new(a, 1.0)?), None),
+        Precond::BlockJacobi => (Box::new(DistJacobi::blocks(a, 1.0)?), None),
         Precond::Sa => {
             let (recipe, near_kernel) = (options.aggregation.recipe(), input.near_kernel.as_ref());
             let hierarchy = recipe.build(a.rows(), &input.rows, near_kernel)?;
