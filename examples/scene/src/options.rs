@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, Command, Parser};
 
-use crate::file::Leaf;
+use crate::file::{Leaf, nearest};
 use crate::{Scene, SceneError};
 
 /// The scene of a command line.
@@ -159,9 +159,23 @@ fn taken<O: Options>(
             others.push(key);
         }
     }
-    let why = match others.is_empty() {
-        true => "has no effect in this program; leave it out".to_owned(),
-        false => format!("has no effect in this program, which takes {}", others.join(", ")),
+    // The key that is meant: one beside it with nearly this name, or an option of another table with the name.
+    let last = |key: &str| key.rfind('.').map_or(0, |dot| dot + 1);
+    let name = &path[last(&path)..];
+    let near = nearest(name, others.iter().map(|key| &key[last(key)..]))
+        .and_then(|near| others.iter().find(|key| &key[last(key)..] == near).map(String::as_str))
+        .or_else(|| {
+            let mut others = options.iter().map(|(key, _)| &**key).filter(|_| !leaf.key.contains('['));
+            others.find(|key| &key[last(key)..] == name)
+        });
+    let why = match (near, others.is_empty()) {
+        (Some(near), true) => format!("has no effect in this program; did you mean {near}?"),
+        (Some(near), false) => {
+            let takes = others.join(", ");
+            format!("has no effect in this program; did you mean {near}? It takes {takes}")
+        }
+        (None, true) => "has no effect in this program; leave it out".to_owned(),
+        (None, false) => format!("has no effect in this program, which takes {}", others.join(", ")),
     };
     Err(scene.source.fault(leaf.key.clone(), why))
 }
