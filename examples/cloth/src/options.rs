@@ -258,9 +258,9 @@ impl Method {
 /// How obstacles stop the cloth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Obstacles {
-    /// By barriers: no vertex and no edge between free vertices comes into a plane, a ball, a bar, a statue or triangles; what is
-    /// smaller than a triangle may pass through its inside. Over ranks, where a step
-    /// is one linear solve, solids are penalties, which vertices enter.
+    /// By barriers: no vertex and no edge comes into a plane, a ball, a bar, a statue or triangles, unless it is held there; what
+    /// is smaller than a triangle may pass through its inside. Over ranks, where a step is one linear solve, solids are
+    /// penalties, which vertices enter.
     Barrier,
     /// By constraints: a vertex that touches a plane, a ball, a bar or the box is held, slides or sticks, and is released
     /// when the force pulls. The linear systems are solved on the CPU.

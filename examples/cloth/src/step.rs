@@ -159,7 +159,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let held = fixed.motion.held(&fixed.positions, end);
         let make_way = |forces: &Forces, forward: &mut [f64]| {
             let solids = forces.second.first.parts();
-            let met = fixed.make_way(solids, &state.x, forward, [start, end]);
+            let met = fixed.make_way(solids, &state.x, forward, &held, [start, end]);
             met.map_err(|met| Crushed::new(at.frame, at.step, met))
         };
         let free = make_way(forces, &mut forward).is_ok();

@@ -144,8 +144,8 @@ pub(crate) fn fabrics(
     Ok(Total::new(parts)?)
 }
 
-/// Contact and friction of `nodes` free nodes with the solids at the start, and contact of the edges between free vertices if
-/// solids are barriers.
+/// Contact and friction of `nodes` free nodes with the solids at the start, and that of edges if solids are barriers: but for
+/// those with an end held at the solid, where they cannot stay outside.
 ///
 /// # Errors
 /// [`SceneError::Obstacle`] for a solid or a number that is not valid, [`SceneError::Touches`] for an edge that begins in a
@@ -158,12 +158,7 @@ pub(crate) fn solids(
     let (mu, h) = (options.cloth.friction, options.method.dt);
     let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
     let barrier = matches!(fixed.potential, Pressing::Barrier(_));
-    let (mut edges, mut rest) = (Vec::new(), Vec::new());
-    if barrier {
-        rest = fixed.nodes.gather(&fixed.positions);
-        let free = |&[a, b]: &[u32; 2]| Some([fixed.nodes.slot(a)? as u32, fixed.nodes.slot(b)? as u32]);
-        edges.extend(fixed.crossings.edges().iter().filter_map(free));
-    }
+    let rest = fixed.nodes.gather(&fixed.positions);
     // The statue has no motion, and comes after those that have one.
     let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
     let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
@@ -171,8 +166,12 @@ pub(crate) fn solids(
         // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
         let round = fixed.start.get(index).is_some_and(|(solid, _)| solid.radius().is_some());
         let make = |shape: Box<dyn Shape>| {
+            let edges = if barrier && round { fixed.edges_outside(std::slice::from_ref(&shape)) } else { Vec::new() };
             let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential)?;
-            if barrier && round { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
+            match edges.is_empty() {
+                true => Ok(obstacle),
+                false => obstacle.edges(&edges, &fixed.held, &fixed.positions),
+            }
         };
         let fault = |source| SceneError::Obstacle { index, source };
         let obstacle = make(smooth).map_err(fault)?;
@@ -294,7 +293,16 @@ impl Fixed {
             .collect()
     }
 
-    /// Changes the ways of free nodes from x in a step between two times, as [`make_way`].
+    /// The edges with a free end, without those that are held in one of some shapes at the start.
+    pub(crate) fn edges_outside(&self, shapes: &[Box<dyn Shape>]) -> Vec<[u32; 2]> {
+        let held = |v: &u32| self.held[*v as usize];
+        let inside = |v: &u32| shapes.iter().any(|s| s.distance(self.positions[*v as usize]) <= 0.0);
+        let wanted = |ends: &&[u32; 2]| !ends.iter().all(held) && !ends.iter().any(|v| held(v) && inside(v));
+        self.crossings.edges().iter().filter(wanted).copied().collect()
+    }
+
+    /// Changes the ways of free nodes from x in a step between two times, at the end of which held nodes are at `held`, as
+    /// [`make_way`].
     ///
     /// # Errors
     /// Those of [`make_way`].
@@ -303,13 +311,15 @@ impl Fixed {
         obstacles: &[Pressed],
         x: &[f64],
         ways: &mut [f64],
+        held: &[[f64; 3]],
         times: [f64; 2],
     ) -> Result<(), [usize; 2]> {
         let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
         let [before, after] = times.map(|time| self.motion.solids(&start, time));
         let skins = self.start.iter().map(|(_, skin)| *skin);
         let moving: Vec<_> = before.into_iter().zip(after).map(|(a, b)| [a, b]).zip(skins).collect();
-        make_way(obstacles, x, ways, &moving, || self.statue.as_ref().map(|statue| statue.shape(self.skin)))
+        let still = || self.statue.as_ref().map(|statue| statue.shape(self.skin));
+        make_way(obstacles, x, ways, held, &moving, still)
     }
 
     /// How the solids move at a time.
@@ -380,9 +390,13 @@ impl Fixed {
     ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
         forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
-        forces.second.second.second.hold(held);
-        let obstacles = forces.second.first.parts_mut();
-        obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));
+        let Plus { first: obstacles, second: Plus { first: frictions, second: own } } = &mut forces.second;
+        own.hold(held);
+        frictions.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        for (part, shape) in obstacles.parts_mut().iter_mut().zip(shapes) {
+            part.hold(held);
+            part.set_shape(shape);
+        }
         Ok(())
     }
 

@@ -93,6 +93,7 @@ impl ContactInputs<'_> {
             return Ok(Vec::new());
         }
         let (n, at) = (whole.positions.len(), &whole.positions);
+        let free = vec![false; n];
         let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
         let potential = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
@@ -113,8 +114,7 @@ impl ContactInputs<'_> {
             }
             // An edge between nodes outside of a plane is outside.
             let list = if solid.radius().is_some() { &edges[..] } else { &[] };
-            let make =
-                || Obstacle::with_potential(n, solid.grown(0.0)?, potential)?.edges(list, at.as_flattened());
+            let make = || Obstacle::with_potential(n, solid.grown(0.0)?, potential)?.edges(list, &free, at);
             let friction = make().and_then(|rough| self.friction(rough));
             let obstacle = make().map_err(fault)?;
             if let Some([node, _]) = obstacle.inside(at.as_flattened()) {
@@ -125,8 +125,7 @@ impl ContactInputs<'_> {
             parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
         }
         if self.wanted {
-            let held = vec![false; n];
-            let contact = ClothContact::new(&triangles, &held, at, thickness, stiffness);
+            let contact = ClothContact::new(&triangles, &free, at, thickness, stiffness);
             let contact = contact.map_err(|error| match error {
                 ContactError::Intersects(crossing) => self.intersect(crossing.edge[0], crossing.triangle[0]),
                 error => error.into(),
@@ -135,7 +134,7 @@ impl ContactInputs<'_> {
             let friction = ClothFriction::new(&contact, self.method.friction, self.method.dt)?;
             let contact = Plus::new(contact, friction)?;
             let solid = !whole.tetrahedra.is_empty();
-            let mut inside = solid.then(|| BodyContact::new(whole, &held, stiffness)).transpose()?;
+            let mut inside = solid.then(|| BodyContact::new(whole, &free, stiffness)).transpose()?;
             if let Some(inside) = &mut inside
                 && let Some(contact) = inside.detect(at.as_flattened())?.first()
             {
