@@ -14,7 +14,7 @@ use crate::fault::SceneError;
 use crate::material::Woven;
 use crate::motion::{Motion, RATE};
 use crate::options::{Obstacles, Options};
-use crate::rows::{Row, Summary};
+use crate::rows::Row;
 use crate::scene::{Scene, sheet};
 use crate::sheet::Sheet;
 use crate::solids::{Pressed, Pressing};
@@ -228,10 +228,6 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn show(&self, state: &State) -> Result<(), Failure> {
         self.drawing.show(&self.scene, state, self.options)
-    }
-
-    fn summary(rows: &[Row]) -> String {
-        Summary(rows).to_string()
     }
 
     fn notes(&self) -> Vec<String> {

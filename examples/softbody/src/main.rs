@@ -66,7 +66,7 @@ use examples_scene::{EARTH, Fingerprint};
 
 use options::{Method, Options};
 use part::Part;
-use rows::{Row, Summary};
+use rows::Row;
 use scene::{Setting, World};
 use state::State;
 use step::Stepper;
@@ -184,10 +184,6 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
             self.stage.write(folder, state.frame, &state.x, &caption)?;
         }
         Ok(())
-    }
-
-    fn summary(rows: &[Row]) -> String {
-        Summary(rows).to_string()
     }
 
     fn notes(&self) -> Vec<String> {

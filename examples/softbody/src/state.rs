@@ -4,7 +4,7 @@ use coarsen::elastic::Total;
 use examples_run::files::{Reader, Saved, Writer};
 
 use crate::part::{Depths, Part};
-use crate::rows::Row;
+use crate::rows::{Row, Time};
 use crate::scene::World;
 
 /// The state after a frame.
@@ -55,11 +55,7 @@ impl State {
         let elastic = Part::stored(forces, &self.x);
         Row {
             frame: self.frame,
-            time: h * self.frame as f64,
-            outer: 0,
-            inner: 0,
-            setup: 0.0,
-            solve: 0.0,
+            time: Time(h * self.frame as f64),
             energy: elastic + (kinetic - height),
             kinetic,
             elastic,
@@ -69,6 +65,7 @@ impl State {
             penetration: obstacles,
             overlap: bodies,
             outcome: "start".to_owned(),
+            ..Row::default()
         }
     }
 }

@@ -37,7 +37,7 @@ use examples_run::solver::{Clock, Recipe, Solver, choose, copied};
 use crate::options::{Integrator, Method};
 use crate::part::Part;
 use crate::projective::Projective;
-use crate::rows::Row;
+use crate::rows::{Row, Seconds};
 use crate::scene::World;
 use crate::state::State;
 use crate::timed_attachments::TimedAttachments;
@@ -158,8 +158,7 @@ impl Stepper {
         Ok(Row {
             outer: report.iterations,
             inner: report.inner,
-            setup,
-            solve,
+            seconds: Seconds { setup, solve },
             outcome: report.outcome.name().to_owned(),
             ..state.row(touching, forces, &self.masses, self.gravity, h)
         })
