@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
-use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Friction, Obstacle, Shape, Spin};
+use coarsen_contact::{
+    ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
+};
 use examples_scene::Shape as Solid;
 
 use crate::air::Air;
-use crate::block::Block;
 use crate::crossing::Penetrations;
 use crate::fault::SceneError;
 use crate::material::{Cut, Woven};
@@ -85,7 +86,7 @@ pub(crate) struct Fixed {
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Cuboid>,
     pub(crate) frictions: [f64; 2],
     /// What moves by a formula.
     pub(crate) motion: Motion,
@@ -244,7 +245,7 @@ impl Fixed {
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };
-        let blocks = boxes.iter().map(|corners| Block { corners: *corners, skin: thickness }).collect();
+        let blocks = boxes.iter().map(|corners| Cuboid::new(*corners, thickness)).collect::<Result<_, _>>()?;
         let frictions = [cloth.friction, cloth.self_friction];
         Ok(Self {
             nodes,
@@ -409,7 +410,7 @@ impl Fixed {
         let obstacles = forces.second.first.parts();
         let below = 1.001 * self.lift; // vertices that are held lie on the surface
         let touches = |p: &&[f64; 3]| {
-            let on = |block: &Block| block.distance(**p) < 1e-3 * block.skin;
+            let on = |block: &Cuboid| block.distance(**p) < 1e-3 * self.thickness;
             obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
         };
         let touching = match self.potential {

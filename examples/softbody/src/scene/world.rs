@@ -7,8 +7,8 @@ use std::ops::Range;
 use coarsen::elastic::{Attachments, Total};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
+use coarsen_contact::open_edge;
 use examples_scene::Attachment;
-use examples_scene::closed::open_edge;
 use examples_scene::shape::unit;
 
 use super::contact::ContactInputs;
