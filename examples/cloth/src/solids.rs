@@ -72,15 +72,6 @@ pub(crate) fn sag(solid: &Solid, longest: f64) -> f64 {
     solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r))
 }
 
-/// The least slope of d: where it is less, d is far from linear, and the ways of [`way`] would be too long.
-const SLOPE: f64 = 0.25;
-
-/// The normal n at x, and the way along n to where d, continued as a linear function, is `level`: (`level` − d)/‖∇d‖.
-pub(crate) fn way(shape: &dyn Shape, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
-    let slope = shape.gradient(x);
-    (shape.normal(x), (level - shape.distance(x)) / dot(slope, slope).sqrt().max(SLOPE))
-}
-
 /// The least share of a free end of an edge in the motion of a point of it that a solid meets.
 const SHARE: f64 = 0.05;
 
@@ -117,7 +108,7 @@ pub(crate) fn make_way(
                     let at = [x[own.start], x[own.start + 1], x[own.start + 2]];
                     let along = ends.map_or([0.0; 3], |[from, to]| carried(from, to, at));
                     let moved = [0, 1, 2].map(|c| at[c] + along[c]);
-                    let (n, up) = way(&*path(1.0), moved, obstacle.shape().distance(at));
+                    let (n, up) = path(1.0).displacement_to(moved, obstacle.shape().distance(at));
                     let way = [0, 1, 2].map(|c| along[c] + up * n[c]);
                     let share = if let [share] = point.weights() { share.max(SHARE) } else { 1.0 };
                     let way = [0, 1, 2].map(|c| (way[c] - by_held[c]) / share);

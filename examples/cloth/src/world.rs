@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use coarsen::ObstacleConstraint;
 use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
 use coarsen_contact::{
     ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
@@ -21,7 +22,6 @@ use crate::sheet::Sheet;
 use crate::solids::{Pressed, Pressing, Rubbed, barrier, make_way, sag};
 use crate::state::State;
 use crate::statue::Statue;
-use crate::supported::Obstruction;
 use crate::thickness::{FLOOR, thickness};
 
 /// Stretching and shearing stiffness of cotton, N/m.
@@ -333,21 +333,21 @@ impl Fixed {
     ///
     /// # Errors
     /// [`SceneError::Obstacle`] for a solid that is not valid.
-    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<Obstruction>, SceneError> {
+    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<ObstacleConstraint>, SceneError> {
         let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
         let solids = self.motion.solids(&start, time);
         let [friction, own] = self.frictions;
         let mut all = Vec::new();
         for (index, (solid, spin)) in solids.iter().zip(self.spins(time - h)).enumerate() {
             let skin = self.start[index].1 + self.lift;
-            all.push(Obstruction { shape: shape(index, solid, skin)?, spin, friction });
+            all.push(ObstacleConstraint { shape: shape(index, solid, skin)?, spin, friction });
         }
-        all.extend(self.statue.iter().map(|statue| Obstruction {
+        all.extend(self.statue.iter().map(|statue| ObstacleConstraint {
             shape: statue.shape(self.thickness),
             spin: Spin::default(),
             friction,
         }));
-        all.extend(self.blocks.iter().map(|block| Obstruction {
+        all.extend(self.blocks.iter().map(|block| ObstacleConstraint {
             shape: Box::new(*block),
             spin: Spin::default(),
             friction: own,
