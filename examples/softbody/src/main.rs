@@ -65,7 +65,7 @@ use examples_run::scales;
 use examples_scene::{EARTH, Fingerprint};
 
 use options::{Method, Options};
-use part::Part;
+use part::Depths;
 use rows::Row;
 use scene::{Setting, World};
 use state::State;
@@ -159,7 +159,7 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
         let state = State::start(&world);
         let weight = world.masses.iter().flat_map(|m| EARTH.map(|g| m * g)).collect();
         scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
-        let touching = Part::depths(&mut world.forces, &state.x)?;
+        let touching = Depths::of(&mut world.forces, world.inside.as_mut(), &state.x)?;
         let row =
             state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);
         self.world = Some(world);
