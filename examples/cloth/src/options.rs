@@ -114,24 +114,9 @@ pub struct Options {
 impl examples_scene::options::Options for Options {
     const SCENES: &'static [(&'static str, &'static str)] = &SCENES;
 
-    const KEYS: &'static [&'static str] = &[
-        "body.mesh",
-        "body.size",
-        "body.centre",
-        "body.axes",
-        "body.above",
-        "body.rest",
-        "attachment.nodes",
-        "obstacle.shape",
-        "obstacle.mesh",
-        "obstacle.frames",
-        "obstacle.size",
-        "obstacle.solid",
-        "obstacle.boxes",
-        "obstacle.axis",
-        "obstacle.motion",
-        "motion",
-    ];
+    const KEYS: &'static str = "body.mesh body.size body.centre body.axes body.above body.rest attachment.nodes \
+                                obstacle.shape obstacle.mesh obstacle.frames obstacle.size obstacle.solid obstacle.boxes \
+                                obstacle.axis obstacle.motion motion";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice
@@ -267,12 +252,7 @@ pub(crate) enum Obstacles {
     Constraints,
 }
 
-fields!(
-    enum Obstacles {
-        Barrier,
-        Constraints,
-    }
-);
+fields!(unit Obstacles);
 
 /// Parses a time step: every frame needs one.
 fn step(text: &str) -> Result<f64, &'static str> {

@@ -139,7 +139,7 @@ fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
         return Ok(Vec::new());
     }
     let (shapes, whole) = (fixed.shapes(0.0, true)?, fixed.edges_outside(&[]).len());
-    let round = shapes.iter().zip(&fixed.start).filter(|(_, (solid, _))| solid.radius().is_some());
+    let round = shapes.iter().zip(&fixed.solids).filter(|(_, solid)| solid.radius().is_some());
     let bare = |(shape, _): (&Box<dyn Shape>, _)| whole - fixed.edges_outside(std::slice::from_ref(shape)).len();
     let count: usize = round.map(bare).sum();
     let note = format!(

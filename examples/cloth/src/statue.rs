@@ -3,7 +3,6 @@
 //! The distance carries vertices, with friction, and holds them if obstacles are constraints. The triangles are in the
 //! contact of triangles as those of other obstacles: they keep edges of the cloth outside where the mesh is sharp.
 
-use std::fmt;
 use std::path::Path;
 
 use coarsen::mesh::Mesh;
@@ -17,16 +16,10 @@ use crate::sheet::welded;
 const SAMPLES: f64 = 64.0;
 
 /// A closed mesh that stands on the ground with its middle over the origin.
+#[derive(Debug)]
 pub(crate) struct Statue {
     closed: ClosedSurface,
     solid: SmoothSdf,
-}
-
-/// Its mesh is that of the scene.
-impl fmt::Debug for Statue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Statue")
-    }
 }
 
 impl Statue {

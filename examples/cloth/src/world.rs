@@ -76,7 +76,8 @@ pub(crate) struct Fixed {
     /// The mass of each free node, kg.
     pub(crate) masses: Vec<f64>,
     /// The solids at the start, by how much their contact is grown, and how they turn.
-    pub(crate) start: Vec<(Solid, f64)>,
+    pub(crate) solids: Vec<Solid>,
+    skins: Vec<f64>,
     pub(crate) spins: Vec<Spin>,
     /// The solid with a signed distance, and by how much its contact is grown.
     pub(crate) statue: Option<Arc<Statue>>,
@@ -165,7 +166,7 @@ pub(crate) fn solids(
     let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
     for (index, ((smooth, rough), spin)) in shapes.zip(spins).enumerate() {
         // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
-        let round = fixed.start.get(index).is_some_and(|(solid, _)| solid.radius().is_some());
+        let round = fixed.solids.get(index).is_some_and(|solid| solid.radius().is_some());
         let make = |shape: Box<dyn Shape>| {
             let edges = if barrier && round { fixed.edges_outside(std::slice::from_ref(&shape)) } else { Vec::new() };
             let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential)?;
@@ -212,9 +213,9 @@ impl Fixed {
             true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
             false => barrier(thickness - skin, contact_stiffness(options)),
         };
-        let (mut start, mut bare) = (Vec::new(), Vec::new());
+        let (mut skins, mut bare) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
-            start.push((*solid, skin + if constrained { sag(solid, longest) } else { 0.0 }));
+            skins.push(skin + if constrained { sag(solid, longest) } else { 0.0 });
             let shape = shape(index, solid, 0.0)?;
             if let Some(vertex) = (0..count).find(|&i| shape.distance(positions[i]) < 0.0) {
                 let depth = -shape.distance(positions[vertex]);
@@ -253,7 +254,8 @@ impl Fixed {
             held,
             thickness,
             masses,
-            start,
+            solids: scene.solids.clone(),
+            skins,
             spins,
             statue,
             skin,
@@ -272,7 +274,7 @@ impl Fixed {
     pub(crate) fn with_penalties(mut self, sheet: &Sheet, options: &Options) -> Self {
         let [_, (longest, _)] = sheet.edges();
         let skin = self.thickness;
-        self.start.iter_mut().for_each(|(solid, grown)| *grown = skin + sag(solid, longest));
+        self.skins = self.solids.iter().map(|solid| skin + sag(solid, longest)).collect();
         let potential = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
         Self { skin, potential, ..self }
     }
@@ -283,9 +285,8 @@ impl Fixed {
     /// # Errors
     /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, SceneError> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let moved = self.motion.solids(&start, time);
-        let skin = |index: usize| if grown { self.start[index].1 } else { 0.0 };
+        let moved = self.motion.solids(&self.solids, time);
+        let skin = |index: usize| if grown { self.skins[index] } else { 0.0 };
         moved
             .iter()
             .enumerate()
@@ -315,18 +316,16 @@ impl Fixed {
         held: &[[f64; 3]],
         times: [f64; 2],
     ) -> Result<(), [usize; 2]> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let [before, after] = times.map(|time| self.motion.solids(&start, time));
-        let skins = self.start.iter().map(|(_, skin)| *skin);
-        let moving: Vec<_> = before.into_iter().zip(after).map(|(a, b)| [a, b]).zip(skins).collect();
+        let [before, after] = times.map(|time| self.motion.solids(&self.solids, time));
+        let ends = before.into_iter().zip(after).map(|(a, b)| [a, b]);
+        let moving: Vec<_> = ends.zip(self.skins.iter().copied()).collect();
         let still = || self.statue.as_ref().map(|statue| statue.shape(self.skin));
         make_way(obstacles, x, ways, held, &moving, still)
     }
 
     /// How the solids move at a time.
     pub(crate) fn spins(&self, time: f64) -> Vec<Spin> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        self.motion.spins(&start, &self.spins, time)
+        self.motion.spins(&self.solids, &self.spins, time)
     }
 
     /// The obstacles of constraints in a step that ends at a time.
@@ -334,12 +333,11 @@ impl Fixed {
     /// # Errors
     /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<ObstacleConstraint>, SceneError> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let solids = self.motion.solids(&start, time);
+        let solids = self.motion.solids(&self.solids, time);
         let [friction, own] = self.frictions;
         let mut all = Vec::new();
         for (index, (solid, spin)) in solids.iter().zip(self.spins(time - h)).enumerate() {
-            let skin = self.start[index].1 + self.lift;
+            let skin = self.skins[index] + self.lift;
             all.push(ObstacleConstraint { shape: shape(index, solid, skin)?, spin, friction });
         }
         all.extend(self.statue.iter().map(|statue| ObstacleConstraint {

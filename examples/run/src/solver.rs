@@ -36,18 +36,7 @@ pub enum Solver {
     Auto,
 }
 
-examples_scene::fields!(
-    enum Solver {
-        Skinning,
-        Mas,
-        Sa,
-        BlockJacobi,
-        Gs,
-        Chebyshev,
-        Direct,
-        Auto,
-    }
-);
+examples_scene::fields!(unit Solver);
 
 /// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
 const TRIAL: f64 = 1e-3;

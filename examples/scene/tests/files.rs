@@ -138,7 +138,7 @@ const A: &str = "[[body]]\nmesh = \"a.obj\"\n[time]\ndt = 0.25\n[air]\nvelocity 
 
 impl Options for Program {
     const SCENES: &'static [(&'static str, &'static str)] = &[("a", A), ("b", BODY)];
-    const KEYS: &'static [&'static str] = &["body.mesh"];
+    const KEYS: &'static str = "body.mesh";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice
