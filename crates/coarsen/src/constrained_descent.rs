@@ -231,7 +231,13 @@ impl ConstrainedDescent {
     }
 
     /// Lets supports follow x: p is measured from there.
-    fn place(&mut self, obstacles: &[ObstacleConstraint], before: &[f64], x: &[f64], h: f64) -> Result<(), AnyError> {
+    fn place(
+        &mut self,
+        obstacles: &[ObstacleConstraint],
+        before: &[f64],
+        x: &[f64],
+        h: f64,
+    ) -> Result<(), AnyError> {
         for (node, (at, from)) in x.as_chunks().0.iter().zip(before.as_chunks().0).enumerate() {
             let Some((obstacle, distance)) = nearest(obstacles, *at) else { return Ok(()) };
             if distance < NEAR * self.thickness || self.states.listed[node] {
@@ -386,7 +392,8 @@ mod tests {
         let h = 0.1;
         let inside = |x: [f64; 3]| x.iter().all(|x| *x > 0.0 && *x < 1.0);
         let shape = SmoothSdf::new(&corners, &triangles, h, inside).unwrap();
-        let solid = ObstacleConstraint { shape: Box::new(shape.clone()), spin: Spin::default(), friction: 0.0 };
+        let solid =
+            ObstacleConstraint { shape: Box::new(shape.clone()), spin: Spin::default(), friction: 0.0 };
         let mut least = 1.0_f64;
         for k in 0..200 {
             // Around the edge at x = y = 1 and its end.

@@ -140,7 +140,8 @@ fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
     }
     let (shapes, whole) = (fixed.shapes(0.0, true)?, fixed.edges_outside(&[]).len());
     let round = shapes.iter().zip(&fixed.solids).filter(|(_, solid)| solid.radius().is_some());
-    let bare = |(shape, _): (&Box<dyn Shape>, _)| whole - fixed.edges_outside(std::slice::from_ref(shape)).len();
+    let bare =
+        |(shape, _): (&Box<dyn Shape>, _)| whole - fixed.edges_outside(std::slice::from_ref(shape)).len();
     let count: usize = round.map(bare).sum();
     let note = format!(
         "{count} edges with an end that is held in a ball or a bar have no contact with it; penetrations counts those that are \

@@ -168,7 +168,8 @@ pub(crate) fn solids(
         // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
         let round = fixed.solids.get(index).is_some_and(|solid| solid.radius().is_some());
         let make = |shape: Box<dyn Shape>| {
-            let edges = if barrier && round { fixed.edges_outside(std::slice::from_ref(&shape)) } else { Vec::new() };
+            let edges =
+                if barrier && round { fixed.edges_outside(std::slice::from_ref(&shape)) } else { Vec::new() };
             let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential)?;
             match edges.is_empty() {
                 true => Ok(obstacle),
@@ -246,7 +247,8 @@ impl Fixed {
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };
-        let blocks = boxes.iter().map(|corners| Cuboid::new(*corners, thickness)).collect::<Result<_, _>>()?;
+        let blocks =
+            boxes.iter().map(|corners| Cuboid::new(*corners, thickness)).collect::<Result<_, _>>()?;
         let frictions = [cloth.friction, cloth.self_friction];
         Ok(Self {
             nodes,

@@ -16,12 +16,12 @@ use crate::particles::{Matrix, mul_transposed};
 
 /// The materials of Table 1: a name, kg/m³, Young's modulus in Pa, Poisson's ratio, and a yield stress in Pa.
 pub const PRESETS: [(&str, [f64; 3], Option<f64>); 6] = [
-    ("tissue", [650.0, 1e4, 0.45], None),          // 300 to 1000 kg/m³, 1e2 to 1e6 Pa
-    ("rubber", [1750.0, 7e6, 0.4], None),          // 1000 to 2500 kg/m³, 1e6 to 5e7 Pa
-    ("bone", [1400.0, 1.45e9, 0.25], None),        // 800 to 2000 kg/m³, 7e7 to 3e10 Pa
-    ("pvc", [1500.0, 2.8e9, 0.35], Some(2e7)),     // 1000 to 2000 kg/m³, 2e9 to 4e9 Pa, yield 1e7 to 4e7 Pa
+    ("tissue", [650.0, 1e4, 0.45], None),   // 300 to 1000 kg/m³, 1e2 to 1e6 Pa
+    ("rubber", [1750.0, 7e6, 0.4], None),   // 1000 to 2500 kg/m³, 1e6 to 5e7 Pa
+    ("bone", [1400.0, 1.45e9, 0.25], None), // 800 to 2000 kg/m³, 7e7 to 3e10 Pa
+    ("pvc", [1500.0, 2.8e9, 0.35], Some(2e7)), // 1000 to 2000 kg/m³, 2e9 to 4e9 Pa, yield 1e7 to 4e7 Pa
     ("metal", [10250.0, 6.3e10, 0.3], Some(6.3e8)), // 500 to 20000 kg/m³, although no metal is as light as 500
-    ("ceramic", [4000.0, 2e11, 0.3], None),        // 2000 to 6000 kg/m³, 1e11 to 4e11 Pa
+    ("ceramic", [4000.0, 2e11, 0.3], None),         // 2000 to 6000 kg/m³, 1e11 to 4e11 Pa
 ];
 
 /// The material of a name.

@@ -173,10 +173,19 @@ fn unknown_keys_come_with_the_nearest_one() {
         error
     };
     for (text, expected) in [
-        ("[solver]\nlevles = [3]\n", "solver.levles has no effect in this program; did you mean solver.levels? It takes"),
-        ("[solver]\ndt = 0.1\n", "solver.dt has no effect in this program; did you mean time.dt? It takes solver.levels"),
+        (
+            "[solver]\nlevles = [3]\n",
+            "solver.levles has no effect in this program; did you mean solver.levels? It takes",
+        ),
+        (
+            "[solver]\ndt = 0.1\n",
+            "solver.dt has no effect in this program; did you mean time.dt? It takes solver.levels",
+        ),
         ("[grid]\nfixed = true\n", "grid.fixed has no effect in this program; did you mean solver.fixed?"),
-        ("[solver]\nunlike = 0.1\n", "solver.unlike has no effect in this program, which takes solver.levels"),
+        (
+            "[solver]\nunlike = 0.1\n",
+            "solver.unlike has no effect in this program, which takes solver.levels",
+        ),
         ("[grid]\nunlike = 0.1\n", "grid.unlike has no effect in this program; leave it out"),
         ("sizes = 0.1\n", "did you mean `size`?"),
     ] {

@@ -53,7 +53,8 @@ fn derivatives_of_boxes() {
     for x in near {
         let (n, curvature) = (block.normal(x), block.curvature(x));
         for k in 0..3 {
-            let [more, less] = [1e-6, -1e-6].map(|by| std::array::from_fn(|c| if c == k { x[c] + by } else { x[c] }));
+            let [more, less] =
+                [1e-6, -1e-6].map(|by| std::array::from_fn(|c| if c == k { x[c] + by } else { x[c] }));
             let slope = (block.distance(more) - block.distance(less)) / 2e-6;
             assert!((slope - n[k]).abs() < 1e-8, "{x:?}: {slope} for {n:?}");
             let turn = [0, 1, 2].map(|q| (block.normal(more)[q] - block.normal(less)[q]) / 2e-6);
@@ -62,7 +63,11 @@ fn derivatives_of_boxes() {
         let foot = [0, 1, 2].map(|k| x[k] - block.distance(x) * n[k]);
         assert!(block.distance(foot).abs() < 1e-12, "{x:?}");
     }
-    for (corners, radius) in [([[0.0; 3], [1.0, 0.0, 1.0]], 0.1), ([[0.0; 3], [1.0; 3]], -0.1), ([[0.0; 3], [1.0, 2.0, f64::NAN]], 0.1)] {
+    for (corners, radius) in [
+        ([[0.0; 3], [1.0, 0.0, 1.0]], 0.1),
+        ([[0.0; 3], [1.0; 3]], -0.1),
+        ([[0.0; 3], [1.0, 2.0, f64::NAN]], 0.1),
+    ] {
         assert!(matches!(Cuboid::new(corners, radius), Err(ContactError::Value { .. })));
     }
 }

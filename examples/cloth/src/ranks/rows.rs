@@ -57,7 +57,8 @@ impl Record for RankRow {
     fn ending(rows: &[Self]) -> String {
         let sum = |of: &dyn Fn(&Self) -> f64| rows.iter().skip(1).map(of).sum::<f64>();
         let (steps, seconds) = (sum(&|row| row.steps as f64), sum(&|row| row.seconds).max(f64::MIN_POSITIVE));
-        let share = |(k, stage): (usize, &&str)| format!(" {stage} {:.3},", sum(&|row| row.stages[k]) / seconds);
+        let share =
+            |(k, stage): (usize, &&str)| format!(" {stage} {:.3},", sum(&|row| row.stages[k]) / seconds);
         let stages: String = STAGES.iter().enumerate().map(share).collect();
         format!(
             "{steps} steps, {:.3} steps per second; shares of the time of rank 0:{stages} waiting in any of them {:.3}\n",

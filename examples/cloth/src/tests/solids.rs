@@ -107,7 +107,8 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
             Cpu::new(),
             &parsed(words.iter().chain(&["--frames", "8", "--dt", "0.005", "--solver", "direct"])),
         );
-        let said = std::fs::read_to_string(folder.0.join("summary.txt")).unwrap().contains("edges with an end");
+        let said =
+            std::fs::read_to_string(folder.0.join("summary.txt")).unwrap().contains("edges with an end");
         (rows.unwrap(), said)
     };
     for (bar, motion) in [

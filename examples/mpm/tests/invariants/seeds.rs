@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use coarsen::contact::ContactError;
 use coarsen::mesh::{Format, Mesh, parse};
 use coarsen_core::SplitMix64;
-use coarsen::contact::ContactError;
 use examples_scene::closed::{MeshFault, closed};
 use mpm::material::Material;
 use mpm::scene::{Body, Emitter, Setting};

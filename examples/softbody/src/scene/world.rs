@@ -121,10 +121,8 @@ impl World {
             whole.positions.extend(mesh.positions);
         }
         let n = whole.positions.len();
-        let mut parts: Vec<Box<dyn Part>> = vec![
-            Box::new(Bodies::new(energies, whole.tetrahedra.clone())?),
-            Box::new(Attachments::new(n)?),
-        ];
+        let mut parts: Vec<Box<dyn Part>> =
+            vec![Box::new(Bodies::new(energies, whole.tetrahedra.clone())?), Box::new(Attachments::new(n)?)];
         let [wanted, _] = setting.touches();
         let inputs =
             ContactInputs { setting, meshes, whole: &whole, shapes: &shapes, stiffest, method, wanted };
