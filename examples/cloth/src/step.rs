@@ -48,7 +48,7 @@ pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
     pace: Pace,
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
-    supported: Option<ConstrainedDescent>,
+    pub(crate) supported: Option<ConstrainedDescent>,
 }
 
 /// The place of a step: the number of its frame, and its own.

@@ -77,7 +77,7 @@ pub(crate) struct Fixed {
     pub(crate) masses: Vec<f64>,
     /// The solids at the start, by how much their contact is grown, and how they turn.
     pub(crate) solids: Vec<Solid>,
-    skins: Vec<f64>,
+    pub(crate) skins: Vec<f64>,
     pub(crate) spins: Vec<Spin>,
     /// The solid with a signed distance, and by how much its contact is grown.
     pub(crate) statue: Option<Arc<Statue>>,

@@ -20,7 +20,7 @@ pub trait Columns: Sized {
 }
 
 /// The results of a frame: a line of the table.
-pub trait Record: Clone + Columns {
+pub trait Record: Clone + Columns + 'static {
     /// The lines of the summary: the mean, the least, the median and the largest value of all frames.
     const SUMMARY: &'static [(&'static str, fn(&Self) -> Option<f64>)];
 
