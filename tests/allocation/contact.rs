@@ -53,8 +53,8 @@ fn evaluations(threads: usize) {
     let (mut touching, mut g) = (ContactHessian::default(), vec![0.0; x.len()]);
     let mut bodies = contact(&mesh, 10.0);
     let list: Vec<[u32; 2]> = mesh.tetrahedra.iter().map(|t| [t[0], t[1]]).collect();
-    let mut ball =
-        Obstacle::new(n, Sphere::new([0.0; 3], 1.0).unwrap(), 10.0).unwrap().edges(&list, x).unwrap();
+    let ball = Obstacle::new(n, Sphere::new([0.0; 3], 1.0).unwrap(), 10.0).unwrap();
+    let mut ball = ball.edges(&list, &vec![false; n], &mesh.positions).unwrap();
     let mut contacts = 0;
     let mut evaluate = || {
         for x in [x, &shaken] {

@@ -56,11 +56,14 @@
 //! | [`Step`] | the linear system of a time step, with a preconditioner that is updated to it |
 //! | [`RebuildPolicy`] | when to rebuild, update, patch or keep a preconditioner |
 //! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |
+//! | `ConstrainedDescent` | the descent of such a step with obstacles as constraints |
 //! | [`descent`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
 //! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
 //! | `opencl` | OpenCL devices, behind the feature `opencl` |
 
 mod any;
+#[cfg(feature = "contact")]
+mod constrained_descent;
 #[cfg(feature = "contact")]
 mod contact_stepper;
 #[cfg(feature = "optimize")]
@@ -72,6 +75,8 @@ mod solver;
 mod step;
 
 pub use any::{AnyBackend, AnyBlocks, AnyMatrix, AnyRows, AnyScalar, AnyVector, BackendChoice, Unavailable};
+#[cfg(feature = "contact")]
+pub use constrained_descent::{ConstrainedDescent, ObstacleConstraint, SupportStates};
 #[cfg(feature = "contact")]
 pub use contact_stepper::{ContactStepper, StepFault};
 pub use error::AnyError;

@@ -91,6 +91,34 @@ pub enum ContactError {
         /// The text of the error of the ranks, or of the rank that failed.
         reason: String,
     },
+    /// A surface with a hole.
+    #[error(
+        "the surface is not closed: the edge between vertices {} and {} (from 0) has more triangles on one side than on the \
+         other, by {count}; close the hole or turn the triangles there", edge[0], edge[1]
+    )]
+    Open {
+        /// The ends of the edge.
+        edge: [u32; 2],
+        /// The number of triangles too many.
+        count: u32,
+    },
+    /// A surface whose normals point inwards.
+    #[error(
+        "the surface encloses the volume {volume:.3e} m³; its triangles must face outwards: swap two corners of each of them"
+    )]
+    Inverted {
+        /// The enclosed volume.
+        volume: f64,
+    },
+    /// A surface whose two sides lie on each other, or that is too small or too large for a volume.
+    #[error(
+        "the surface is closed, but encloses the volume {volume:.3e} m³ within rounding: it is flat, or its coordinates are too \
+         small or too large; give it a thickness, or another size"
+    )]
+    Flat {
+        /// The enclosed volume as it was computed.
+        volume: f64,
+    },
     /// A mesh that is invalid or has no tetrahedra.
     #[error(transparent)]
     Mesh(#[from] Problem),

@@ -113,6 +113,12 @@ impl<S: Shape, L: ContactPotential + Sync> Friction<S, L> {
         self.spin = spin;
     }
 
+    /// Moves the held ends of edges; `positions` has all nodes. In the step, points of edges slide by that too.
+    pub fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.obstacle.hold(positions);
+        self.grips.iter_mut().for_each(|grip| grip.pressed.hold(positions));
+    }
+
     fn check(&self, what: &str, x: &[f64]) {
         assert_eq!(x.len(), 3 * self.obstacle.nodes(), "{what}: wrong length");
     }

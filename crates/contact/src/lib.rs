@@ -17,9 +17,10 @@
 //! | [`aabb`](Aabb) | axis-aligned boxes |
 //! | [`hash`](SpatialHash) | a spatial hash of boxes |
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
-//! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule) | three shapes |
-//! | [`sdf_grid`](SdfGrid) | a closed surface of triangles as a shape |
-//! | [`smooth_sdf`](SmoothSdf) | the same with a continuous gradient, for forces |
+//! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule), [`cuboid`](Cuboid) | four shapes |
+//! | [`closed`](ClosedSurface) | a closed surface of triangles, and what is inside of it |
+//! | [`sdf_grid`](SdfGrid) | the same as a shape |
+//! | [`smooth_sdf`](SmoothSdf) | a shape of it with a continuous gradient, for forces |
 //! | [`obstacle`](Obstacle) | contact of nodes and edges with a shape, also one that moves |
 //! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
 //! | [`mod@friction`] | friction with an obstacle that may turn: [`Friction`]; its law |
@@ -35,9 +36,11 @@
 mod aabb;
 mod bodies;
 mod capsule;
+mod closed;
 mod cloth;
 mod components;
 mod contact;
+mod cuboid;
 mod detector;
 mod error;
 pub mod friction;
@@ -55,11 +58,13 @@ mod triangle;
 pub use aabb::Aabb;
 pub use bodies::BodyContact;
 pub use capsule::Capsule;
+pub use closed::{ClosedSurface, open_edge};
 pub use cloth::{
     BroadPhase, ClothContact, ClothFriction, Crossing, Crossings, Impact, ImpactZones, IncrementalBroadPhase,
     LocalBroadPhase, Pair, Search, Topology, Touch, clearance, time_of_impact,
 };
 pub use contact::Contact;
+pub use cuboid::Cuboid;
 pub use error::ContactError;
 pub use friction::{Friction, Spin};
 pub use hash::SpatialHash;

@@ -4,7 +4,7 @@
 //! Newton's method with any preconditioner. Scenes are files (`scenes/*.toml`, `scene.rs`): they place a sheet (`sheet.rs`)
 //! among obstacles; the
 //! air moves it (`air.rs`), held vertices and solids move by a formula or a sequence of files (`motion.rs`). Obstacles are
-//! barriers (`solids.rs`), or constraints that let go, slide and stick (`supported.rs`, `block.rs`); pieces are sewn (`shirt.rs`, `seams.rs`);
+//! barriers (`solids.rs`), or constraints that let go, slide and stick (`ConstrainedDescent` of the library); pieces are sewn (`shirt.rs`, `seams.rs`);
 //! a finer sheet continues a run (`subdivide.rs`); a closed mesh has a signed distance
 //! (`statue.rs`). The thickness (`thickness.rs`) is where contact begins. After each frame an independent
 //! test counts penetrations (`crossing.rs`). `simulation.rs` runs the frames of one host, `ranks` those of several ranks;
@@ -54,7 +54,6 @@
 //! ```
 
 mod air;
-mod block;
 mod crossing;
 mod drawing;
 mod fault;
@@ -74,7 +73,6 @@ mod state;
 mod statue;
 mod step;
 mod subdivide;
-mod supported;
 mod systems;
 #[cfg(test)]
 mod tests;

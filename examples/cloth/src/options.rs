@@ -114,24 +114,9 @@ pub struct Options {
 impl examples_scene::options::Options for Options {
     const SCENES: &'static [(&'static str, &'static str)] = &SCENES;
 
-    const KEYS: &'static [&'static str] = &[
-        "body.mesh",
-        "body.size",
-        "body.centre",
-        "body.axes",
-        "body.above",
-        "body.rest",
-        "attachment.nodes",
-        "obstacle.shape",
-        "obstacle.mesh",
-        "obstacle.frames",
-        "obstacle.size",
-        "obstacle.solid",
-        "obstacle.boxes",
-        "obstacle.axis",
-        "obstacle.motion",
-        "motion",
-    ];
+    const KEYS: &'static str = "body.mesh body.size body.centre body.axes body.above body.rest attachment.nodes \
+                                obstacle.shape obstacle.mesh obstacle.frames obstacle.size obstacle.solid obstacle.boxes \
+                                obstacle.axis obstacle.motion motion";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice
@@ -258,21 +243,16 @@ impl Method {
 /// How obstacles stop the cloth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Obstacles {
-    /// By barriers: no vertex and no edge between free vertices comes into a plane, a ball, a bar, a statue or triangles; what is
-    /// smaller than a triangle may pass through its inside. Over ranks, where a step
-    /// is one linear solve, solids are penalties, which vertices enter.
+    /// By barriers: no vertex and no edge comes into a plane, a ball, a bar, a statue or triangles, unless it is held there; what
+    /// is smaller than a triangle may pass through its inside. Over ranks, where a step is one linear solve, solids are
+    /// penalties, which vertices enter.
     Barrier,
     /// By constraints: a vertex that touches a plane, a ball, a bar or the box is held, slides or sticks, and is released
     /// when the force pulls. The linear systems are solved on the CPU.
     Constraints,
 }
 
-fields!(
-    enum Obstacles {
-        Barrier,
-        Constraints,
-    }
-);
+fields!(unit Obstacles);
 
 /// Parses a time step: every frame needs one.
 fn step(text: &str) -> Result<f64, &'static str> {

@@ -36,16 +36,25 @@ pub(crate) fn shirt(vertices: usize) -> Sheet {
         let corners = [number(i, j + 1), number(i + 1, j + 1), number(i, j), number(i + 1, j)];
         triangles.extend(quad(corners, (i + j) % 2 == 0));
     }
-    let at = |v: i32| [v % columns - side, v / columns];
     let place = |v: i32| {
-        let [i, j] = at(v).map(f64::from);
+        let [i, j] = [v % columns - side, v / columns].map(f64::from);
         [0.5 + spacing * i, 0.5 - spacing * j, APART]
     };
-    let count = columns * (height + 1);
-    let piece = Sheet { rest: (0..count).map(place).collect(), triangles, layers: 2, ..Sheet::default() };
+    let piece = Sheet {
+        rest: (0..columns * (height + 1)).map(place).collect(),
+        triangles,
+        layers: 2,
+        ..Sheet::default()
+    };
+    let piece = piece.without_unused();
+    let count = piece.rest.len() as u32;
+    let at = |v: u32| {
+        let [x, y, _] = piece.rest[v as usize];
+        [(x - 0.5) / spacing, (0.5 - y) / spacing].map(|cells| cells.round() as i32)
+    };
     // Sewn are all edges of the pieces but those of the neck, the hem and the ends of sleeves.
     let open = |ends: &[u32; 2]| {
-        let ends = ends.map(|v| at(v as i32));
+        let ends = ends.map(at);
         let all = |is: &dyn Fn([i32; 2]) -> bool| ends.into_iter().all(is);
         all(&|[i, j]| i.abs() <= neck && j <= notch)
             || all(&|[_, j]| j == height)
@@ -54,33 +63,13 @@ pub(crate) fn shirt(vertices: usize) -> Sheet {
     let sides = piece.sides();
     let border = sides.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0].0);
     let sewn: Vec<[u32; 2]> = border.filter(|ends| !open(ends)).collect();
-    let back = |v: u32| v + count as u32;
-    let both = Sheet {
-        rest: piece.rest.iter().copied().chain(piece.rest.iter().map(|&[u, v, w]| [u, v, -w])).collect(),
-        triangles: piece
-            .triangles
-            .iter()
-            .copied()
-            .chain(piece.triangles.iter().map(|t| t.map(back)))
-            .collect(),
-        ..piece
-    };
-    // Vertices of no triangle are left out; the others keep their order.
-    let mut used = vec![false; both.rest.len()];
-    both.triangles.as_flattened().iter().for_each(|&v| used[v as usize] = true);
-    let new: Vec<u32> = used
-        .iter()
-        .scan(0, |next, used| {
-            let own = *next;
-            *next += u32::from(*used);
-            Some(own)
-        })
-        .collect();
-    let seams = sewn
-        .iter()
-        .map(|ends| [ends.map(|v| new[v as usize]), ends.map(|v| new[back(v) as usize])])
-        .collect();
-    Sheet { seams, ..both.without_unused() }
+    let back = |v: u32| v + count;
+    let seams = sewn.iter().map(|ends| [*ends, ends.map(back)]).collect();
+    let behind = piece.rest.iter().map(|&[u, v, w]| [u, v, -w]);
+    let rest = piece.rest.iter().copied().chain(behind).collect();
+    let turned = piece.triangles.iter().map(|t| t.map(back));
+    let triangles = piece.triangles.iter().copied().chain(turned).collect();
+    Sheet { rest, triangles, seams, layers: 2, ..Sheet::default() }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use coarsen::elastic::Total;
 use coarsen::schwarz;
-use coarsen_contact::Crossing;
+use coarsen_contact::{Crossing, Shape};
 use examples_run::Failure;
 use examples_run::files::read_state;
 use examples_run::frames::{Frames, Plan};
@@ -14,7 +14,7 @@ use crate::fault::SceneError;
 use crate::material::Woven;
 use crate::motion::{Motion, RATE};
 use crate::options::{Obstacles, Options};
-use crate::rows::{Row, Summary};
+use crate::rows::Row;
 use crate::scene::{Scene, sheet};
 use crate::sheet::Sheet;
 use crate::solids::{Pressed, Pressing};
@@ -50,7 +50,7 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     }
     let (sheet, scene) = prepared(options)?;
     let fixed = Fixed::new(&scene, &sheet, options)?;
-    let notes = bare_edges(&scene, &fixed);
+    let notes = bare_edges(&fixed)?;
     let drawing = Drawing::new(&scene, &sheet, fixed, options);
     println!("{}, on {}", described(&sheet, &scene), on.name());
 
@@ -130,19 +130,24 @@ fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scen
     Ok(all)
 }
 
-/// The edges that solids do not keep out, as a note: those with a held end, beside a ball or a bar.
-fn bare_edges(scene: &Scene, fixed: &Fixed) -> Vec<String> {
-    let bare = |ends: &&[u32; 2]| {
-        let of_cloth = ends.iter().all(|v| (*v as usize) < scene.held.len());
-        of_cloth && ends.iter().any(|v| fixed.held[*v as usize])
-    };
-    let count = fixed.crossings.edges().iter().filter(bare).count();
-    let round = matches!(fixed.potential, Pressing::Barrier(_))
-        && fixed.start.iter().any(|(solid, _)| solid.radius().is_some());
+/// The edges that solids do not keep out, as a note: those with an end that is held there.
+///
+/// # Errors
+/// [`SceneError::Obstacle`] for a solid that is not valid.
+fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
+    if !matches!(fixed.potential, Pressing::Barrier(_)) {
+        return Ok(Vec::new());
+    }
+    let (shapes, whole) = (fixed.shapes(0.0, true)?, fixed.edges_outside(&[]).len());
+    let round = shapes.iter().zip(&fixed.solids).filter(|(_, solid)| solid.radius().is_some());
+    let bare =
+        |(shape, _): (&Box<dyn Shape>, _)| whole - fixed.edges_outside(std::slice::from_ref(shape)).len();
+    let count: usize = round.map(bare).sum();
     let note = format!(
-        "{count} edges with a held end have no contact with balls and bars; penetrations counts those that are inside"
+        "{count} edges with an end that is held in a ball or a bar have no contact with it; penetrations counts those that are \
+         inside"
     );
-    if count > 0 && round { vec![note] } else { Vec::new() }
+    Ok(if count > 0 { vec![note] } else { Vec::new() })
 }
 
 /// The sizes of a scene.
@@ -224,10 +229,6 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn show(&self, state: &State) -> Result<(), Failure> {
         self.drawing.show(&self.scene, state, self.options)
-    }
-
-    fn summary(rows: &[Row]) -> String {
-        Summary(rows).to_string()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -72,17 +72,12 @@ pub(crate) fn sag(solid: &Solid, longest: f64) -> f64 {
     solid.radius().map_or(0.0, |r| longest * longest / (8.0 * r))
 }
 
-/// The least slope of d: where it is less, d is far from linear, and the ways of [`way`] would be too long.
-const SLOPE: f64 = 0.25;
+/// The least share of a free end of an edge in the motion of a point of it that a solid meets.
+const SHARE: f64 = 0.05;
 
-/// The normal n at x, and the way along n to where d, continued as a linear function, is `level`: (`level` − d)/‖∇d‖.
-pub(crate) fn way(shape: &dyn Shape, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
-    let slope = shape.gradient(x);
-    (shape.normal(x), (level - shape.distance(x)) / dot(slope, slope).sqrt().max(SLOPE))
-}
-
-/// Changes the ways of free nodes from x while solids, each grown by a skin, move from their places before to those after:
-/// what they would meet goes along with them. An obstacle after the solids does not move, and has the shape `still`.
+/// Changes the ways of free nodes from x while solids, each grown by a skin, move from their places before to those after, and
+/// held nodes to `held`: what they would meet goes along with them, and the free end of an edge so far that the point does that
+/// they meet. An obstacle after the solids does not move, and has the shape `still`.
 ///
 /// # Errors
 /// The vertex and the obstacle that meet in every round.
@@ -90,6 +85,7 @@ pub(crate) fn make_way(
     obstacles: &[Pressed],
     x: &[f64],
     ways: &mut [f64],
+    held: &[[f64; 3]],
     moving: &[([Solid; 2], f64)],
     still: impl Fn() -> Option<Box<dyn Shape>>,
 ) -> Result<(), [usize; 2]> {
@@ -105,15 +101,18 @@ pub(crate) fn make_way(
             };
             let ends = moving.get(k).map(|(ends, _)| ends);
             let moves = ends.map_or(([0.0; 3], 0.0), |[from, to]| drift(from, to));
-            for (_, nodes) in obstacle.impacts(x, ways, path, moves) {
-                for node in nodes {
-                    met = Some([node as usize, k]);
-                    let own = 3 * node as usize..3 * node as usize + 3;
+            for (_, point, by_held) in obstacle.impacts(x, ways, held, path, moves) {
+                for node in point.nodes().iter().map(|node| *node as usize) {
+                    met = Some([node, k]);
+                    let own = 3 * node..3 * node + 3;
                     let at = [x[own.start], x[own.start + 1], x[own.start + 2]];
                     let along = ends.map_or([0.0; 3], |[from, to]| carried(from, to, at));
                     let moved = [0, 1, 2].map(|c| at[c] + along[c]);
-                    let (n, up) = way(&*path(1.0), moved, obstacle.shape().distance(at));
-                    ways[own].copy_from_slice(&[0, 1, 2].map(|c| along[c] + up * n[c]));
+                    let (n, up) = path(1.0).displacement_to(moved, obstacle.shape().distance(at));
+                    let way = [0, 1, 2].map(|c| along[c] + up * n[c]);
+                    let share = if let [share] = point.weights() { share.max(SHARE) } else { 1.0 };
+                    let way = [0, 1, 2].map(|c| (way[c] - by_held[c]) / share);
+                    ways[own].copy_from_slice(&way);
                 }
             }
         }

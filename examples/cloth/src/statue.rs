@@ -3,12 +3,11 @@
 //! The distance carries vertices, with friction, and holds them if obstacles are constraints. The triangles are in the
 //! contact of triangles as those of other obstacles: they keep edges of the cloth outside where the mesh is sharp.
 
-use std::fmt;
 use std::path::Path;
 
 use coarsen::mesh::Mesh;
-use coarsen_contact::{Shape, SmoothSdf};
-use examples_scene::closed::{self, Closed, MeshFault};
+use coarsen_contact::{ClosedSurface, Shape, SmoothSdf};
+use examples_scene::closed::{self, MeshFault};
 
 use crate::fault::SceneError;
 use crate::sheet::welded;
@@ -17,16 +16,10 @@ use crate::sheet::welded;
 const SAMPLES: f64 = 64.0;
 
 /// A closed mesh that stands on the ground with its middle over the origin.
+#[derive(Debug)]
 pub(crate) struct Statue {
-    closed: Closed,
+    closed: ClosedSurface,
     solid: SmoothSdf,
-}
-
-/// Its mesh is that of the scene.
-impl fmt::Debug for Statue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Statue")
-    }
 }
 
 impl Statue {
@@ -46,7 +39,7 @@ impl Statue {
         let [low, high] = mesh.bounds();
         let shift = [-0.5 * (low[0] + high[0]), -low[1], -0.5 * (low[2] + high[2])];
         mesh.positions.iter_mut().for_each(|p| *p = [0, 1, 2].map(|k| p[k] + shift[k]));
-        let closed = Closed::new(mesh, file)?;
+        let closed = closed::closed(mesh, file)?;
         let Mesh { positions, triangles, .. } = closed.mesh();
         let longest = size.unwrap_or_else(|| (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max));
         let spacing = (longest / SAMPLES).max(thickness);

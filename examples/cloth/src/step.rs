@@ -21,7 +21,7 @@ use coarsen::optimize::{DescentOutcome, Forcing};
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::{OwnedSystem, SystemAt};
-use coarsen::{ContactStepper, Identity, StepFault};
+use coarsen::{ConstrainedDescent, ContactStepper, Identity, StepFault};
 use examples_run::Failure;
 use examples_run::frames::Failed;
 use examples_run::solver::{Clock, Solver, choose};
@@ -31,7 +31,6 @@ use crate::pace::Pace;
 use crate::rows::Row;
 use crate::solids::Crushed;
 use crate::state::State;
-use crate::supported::Supported;
 use crate::world::{Fixed, Forces, GRAVITY, World};
 
 /// The relative tolerance of the linear solves. Forcing terms that begin with 1/2 save inner iterations, but take
@@ -49,7 +48,7 @@ pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
     pace: Pace,
     pub(crate) fixed: Fixed,
     /// Obstacles as constraints.
-    pub(crate) supported: Option<Supported>,
+    pub(crate) supported: Option<ConstrainedDescent>,
 }
 
 /// The place of a step: the number of its frame, and its own.
@@ -117,7 +116,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         steps.restarts = if method.fixed { 0 } else { MORE };
         let supported = if constrained {
             let recipe = solver.recipe(&method.levels, rest, &Cpu::new(), &clock);
-            Some(Supported::new(&mut steps, &state.x, recipe, method.inner)?)
+            Some(ConstrainedDescent::new(&mut steps, &state.x, fixed.thickness, recipe, method.inner)?)
         } else {
             None
         };
@@ -159,7 +158,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let held = fixed.motion.held(&fixed.positions, end);
         let make_way = |forces: &Forces, forward: &mut [f64]| {
             let solids = forces.second.first.parts();
-            let met = fixed.make_way(solids, &state.x, forward, [start, end]);
+            let met = fixed.make_way(solids, &state.x, forward, &held, [start, end]);
             met.map_err(|met| Crushed::new(at.frame, at.step, met))
         };
         let free = make_way(forces, &mut forward).is_ok();

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use coarsen::ObstacleConstraint;
 use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
-use coarsen_contact::{ClothContact, ClothFriction, ContactError, Crossing, Friction, Obstacle, Shape, Spin};
+use coarsen_contact::{
+    ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
+};
 use examples_scene::Shape as Solid;
 
 use crate::air::Air;
-use crate::block::Block;
 use crate::crossing::Penetrations;
 use crate::fault::SceneError;
 use crate::material::{Cut, Woven};
@@ -20,7 +22,6 @@ use crate::sheet::Sheet;
 use crate::solids::{Pressed, Pressing, Rubbed, barrier, make_way, sag};
 use crate::state::State;
 use crate::statue::Statue;
-use crate::supported::Obstruction;
 use crate::thickness::{FLOOR, thickness};
 
 /// Stretching and shearing stiffness of cotton, N/m.
@@ -75,7 +76,8 @@ pub(crate) struct Fixed {
     /// The mass of each free node, kg.
     pub(crate) masses: Vec<f64>,
     /// The solids at the start, by how much their contact is grown, and how they turn.
-    pub(crate) start: Vec<(Solid, f64)>,
+    pub(crate) solids: Vec<Solid>,
+    pub(crate) skins: Vec<f64>,
     pub(crate) spins: Vec<Spin>,
     /// The solid with a signed distance, and by how much its contact is grown.
     pub(crate) statue: Option<Arc<Statue>>,
@@ -85,7 +87,7 @@ pub(crate) struct Fixed {
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<Cuboid>,
     pub(crate) frictions: [f64; 2],
     /// What moves by a formula.
     pub(crate) motion: Motion,
@@ -144,8 +146,8 @@ pub(crate) fn fabrics(
     Ok(Total::new(parts)?)
 }
 
-/// Contact and friction of `nodes` free nodes with the solids at the start, and contact of the edges between free vertices if
-/// solids are barriers.
+/// Contact and friction of `nodes` free nodes with the solids at the start, and that of edges if solids are barriers: but for
+/// those with an end held at the solid, where they cannot stay outside.
 ///
 /// # Errors
 /// [`SceneError::Obstacle`] for a solid or a number that is not valid, [`SceneError::Touches`] for an edge that begins in a
@@ -158,21 +160,21 @@ pub(crate) fn solids(
     let (mu, h) = (options.cloth.friction, options.method.dt);
     let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
     let barrier = matches!(fixed.potential, Pressing::Barrier(_));
-    let (mut edges, mut rest) = (Vec::new(), Vec::new());
-    if barrier {
-        rest = fixed.nodes.gather(&fixed.positions);
-        let free = |&[a, b]: &[u32; 2]| Some([fixed.nodes.slot(a)? as u32, fixed.nodes.slot(b)? as u32]);
-        edges.extend(fixed.crossings.edges().iter().filter_map(free));
-    }
+    let rest = fixed.nodes.gather(&fixed.positions);
     // The statue has no motion, and comes after those that have one.
     let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
     let shapes = fixed.shapes(0.0, true)?.into_iter().zip(fixed.shapes(0.0, true)?);
     for (index, ((smooth, rough), spin)) in shapes.zip(spins).enumerate() {
         // An edge between vertices outside of a plane is outside, and triangles of a statue keep edges out.
-        let round = fixed.start.get(index).is_some_and(|(solid, _)| solid.radius().is_some());
+        let round = fixed.solids.get(index).is_some_and(|solid| solid.radius().is_some());
         let make = |shape: Box<dyn Shape>| {
+            let edges =
+                if barrier && round { fixed.edges_outside(std::slice::from_ref(&shape)) } else { Vec::new() };
             let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential)?;
-            if barrier && round { obstacle.edges(&edges, &rest) } else { Ok(obstacle) }
+            match edges.is_empty() {
+                true => Ok(obstacle),
+                false => obstacle.edges(&edges, &fixed.held, &fixed.positions),
+            }
         };
         let fault = |source| SceneError::Obstacle { index, source };
         let obstacle = make(smooth).map_err(fault)?;
@@ -212,9 +214,9 @@ impl Fixed {
             true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
             false => barrier(thickness - skin, contact_stiffness(options)),
         };
-        let (mut start, mut bare) = (Vec::new(), Vec::new());
+        let (mut skins, mut bare) = (Vec::new(), Vec::new());
         for (index, solid) in scene.solids.iter().enumerate() {
-            start.push((*solid, skin + if constrained { sag(solid, longest) } else { 0.0 }));
+            skins.push(skin + if constrained { sag(solid, longest) } else { 0.0 });
             let shape = shape(index, solid, 0.0)?;
             if let Some(vertex) = (0..count).find(|&i| shape.distance(positions[i]) < 0.0) {
                 let depth = -shape.distance(positions[vertex]);
@@ -245,7 +247,8 @@ impl Fixed {
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
         let boxes = if constrained { &scene.blocks[..] } else { &[] };
-        let blocks = boxes.iter().map(|corners| Block { corners: *corners, skin: thickness }).collect();
+        let blocks =
+            boxes.iter().map(|corners| Cuboid::new(*corners, thickness)).collect::<Result<_, _>>()?;
         let frictions = [cloth.friction, cloth.self_friction];
         Ok(Self {
             nodes,
@@ -253,7 +256,8 @@ impl Fixed {
             held,
             thickness,
             masses,
-            start,
+            solids: scene.solids.clone(),
+            skins,
             spins,
             statue,
             skin,
@@ -272,7 +276,7 @@ impl Fixed {
     pub(crate) fn with_penalties(mut self, sheet: &Sheet, options: &Options) -> Self {
         let [_, (longest, _)] = sheet.edges();
         let skin = self.thickness;
-        self.start.iter_mut().for_each(|(solid, grown)| *grown = skin + sag(solid, longest));
+        self.skins = self.solids.iter().map(|solid| skin + sag(solid, longest)).collect();
         let potential = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
         Self { skin, potential, ..self }
     }
@@ -283,9 +287,8 @@ impl Fixed {
     /// # Errors
     /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, SceneError> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let moved = self.motion.solids(&start, time);
-        let skin = |index: usize| if grown { self.start[index].1 } else { 0.0 };
+        let moved = self.motion.solids(&self.solids, time);
+        let skin = |index: usize| if grown { self.skins[index] } else { 0.0 };
         moved
             .iter()
             .enumerate()
@@ -294,7 +297,16 @@ impl Fixed {
             .collect()
     }
 
-    /// Changes the ways of free nodes from x in a step between two times, as [`make_way`].
+    /// The edges with a free end, without those that are held in one of some shapes at the start.
+    pub(crate) fn edges_outside(&self, shapes: &[Box<dyn Shape>]) -> Vec<[u32; 2]> {
+        let held = |v: &u32| self.held[*v as usize];
+        let inside = |v: &u32| shapes.iter().any(|s| s.distance(self.positions[*v as usize]) <= 0.0);
+        let wanted = |ends: &&[u32; 2]| !ends.iter().all(held) && !ends.iter().any(|v| held(v) && inside(v));
+        self.crossings.edges().iter().filter(wanted).copied().collect()
+    }
+
+    /// Changes the ways of free nodes from x in a step between two times, at the end of which held nodes are at `held`, as
+    /// [`make_way`].
     ///
     /// # Errors
     /// Those of [`make_way`].
@@ -303,40 +315,39 @@ impl Fixed {
         obstacles: &[Pressed],
         x: &[f64],
         ways: &mut [f64],
+        held: &[[f64; 3]],
         times: [f64; 2],
     ) -> Result<(), [usize; 2]> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let [before, after] = times.map(|time| self.motion.solids(&start, time));
-        let skins = self.start.iter().map(|(_, skin)| *skin);
-        let moving: Vec<_> = before.into_iter().zip(after).map(|(a, b)| [a, b]).zip(skins).collect();
-        make_way(obstacles, x, ways, &moving, || self.statue.as_ref().map(|statue| statue.shape(self.skin)))
+        let [before, after] = times.map(|time| self.motion.solids(&self.solids, time));
+        let ends = before.into_iter().zip(after).map(|(a, b)| [a, b]);
+        let moving: Vec<_> = ends.zip(self.skins.iter().copied()).collect();
+        let still = || self.statue.as_ref().map(|statue| statue.shape(self.skin));
+        make_way(obstacles, x, ways, held, &moving, still)
     }
 
     /// How the solids move at a time.
     pub(crate) fn spins(&self, time: f64) -> Vec<Spin> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        self.motion.spins(&start, &self.spins, time)
+        self.motion.spins(&self.solids, &self.spins, time)
     }
 
     /// The obstacles of constraints in a step that ends at a time.
     ///
     /// # Errors
     /// [`SceneError::Obstacle`] for a solid that is not valid.
-    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<Obstruction>, SceneError> {
-        let start: Vec<Solid> = self.start.iter().map(|(solid, _)| *solid).collect();
-        let solids = self.motion.solids(&start, time);
+    pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<ObstacleConstraint>, SceneError> {
+        let solids = self.motion.solids(&self.solids, time);
         let [friction, own] = self.frictions;
         let mut all = Vec::new();
         for (index, (solid, spin)) in solids.iter().zip(self.spins(time - h)).enumerate() {
-            let skin = self.start[index].1 + self.lift;
-            all.push(Obstruction { shape: shape(index, solid, skin)?, spin, friction });
+            let skin = self.skins[index] + self.lift;
+            all.push(ObstacleConstraint { shape: shape(index, solid, skin)?, spin, friction });
         }
-        all.extend(self.statue.iter().map(|statue| Obstruction {
+        all.extend(self.statue.iter().map(|statue| ObstacleConstraint {
             shape: statue.shape(self.thickness),
             spin: Spin::default(),
             friction,
         }));
-        all.extend(self.blocks.iter().map(|block| Obstruction {
+        all.extend(self.blocks.iter().map(|block| ObstacleConstraint {
             shape: Box::new(*block),
             spin: Spin::default(),
             friction: own,
@@ -380,9 +391,14 @@ impl Fixed {
     ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
         forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
-        forces.second.second.second.hold(held);
-        let obstacles = forces.second.first.parts_mut();
-        obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));
+        let Plus { first: obstacles, second: Plus { first: frictions, second: own, .. }, .. } =
+            &mut forces.second;
+        own.hold(held);
+        frictions.parts_mut().iter_mut().for_each(|part| part.hold(held));
+        for (part, shape) in obstacles.parts_mut().iter_mut().zip(shapes) {
+            part.hold(held);
+            part.set_shape(shape);
+        }
         Ok(())
     }
 
@@ -395,7 +411,7 @@ impl Fixed {
         let obstacles = forces.second.first.parts();
         let below = 1.001 * self.lift; // vertices that are held lie on the surface
         let touches = |p: &&[f64; 3]| {
-            let on = |block: &Block| block.distance(**p) < 1e-3 * block.skin;
+            let on = |block: &Cuboid| block.distance(**p) < 1e-3 * self.thickness;
             obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
         };
         let touching = match self.potential {

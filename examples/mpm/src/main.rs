@@ -39,7 +39,7 @@ use mpm::fault::{StateError, StepError};
 use mpm::options::Options;
 use mpm::output::Pictures;
 use mpm::particles::Particle;
-use mpm::rows::{Row, Summary};
+use mpm::rows::Row;
 use mpm::scene::{Setting, check_options};
 use mpm::seed::Seeds;
 use mpm::solver::Minimizer;
@@ -187,9 +187,5 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
             self.pictures.write(folder, state.frame, state.time, &state.particles)?;
         }
         Ok(())
-    }
-
-    fn summary(rows: &[Row]) -> String {
-        Summary(rows).to_string()
     }
 }

@@ -14,59 +14,27 @@ pub use examples_scene::Material;
 
 use crate::particles::{Matrix, mul_transposed};
 
-/// A material of Table 1, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
-    /// 300 to 1000 kg/m³, 1e2 to 1e6 Pa.
-    Tissue,
-    /// 1000 to 2500 kg/m³, 1e6 to 5e7 Pa.
-    Rubber,
-    /// 800 to 2000 kg/m³, 7e7 to 3e10 Pa.
-    Bone,
-    /// 1000 to 2000 kg/m³, 2e9 to 4e9 Pa, yield 1e7 to 4e7 Pa.
-    Pvc,
-    /// 500 to 20000 kg/m³, 1e10 to 4e11 Pa, yield 2e8 to 2e9 Pa. No metal is as light as the paper's 500; give the density
-    /// of a metal that is known.
-    Metal,
-    /// 2000 to 6000 kg/m³, 1e11 to 4e11 Pa.
-    Ceramic,
-}
+/// The materials of Table 1: a name, kg/m³, Young's modulus in Pa, Poisson's ratio, and a yield stress in Pa.
+pub const PRESETS: [(&str, [f64; 3], Option<f64>); 6] = [
+    ("tissue", [650.0, 1e4, 0.45], None),   // 300 to 1000 kg/m³, 1e2 to 1e6 Pa
+    ("rubber", [1750.0, 7e6, 0.4], None),   // 1000 to 2500 kg/m³, 1e6 to 5e7 Pa
+    ("bone", [1400.0, 1.45e9, 0.25], None), // 800 to 2000 kg/m³, 7e7 to 3e10 Pa
+    ("pvc", [1500.0, 2.8e9, 0.35], Some(2e7)), // 1000 to 2000 kg/m³, 2e9 to 4e9 Pa, yield 1e7 to 4e7 Pa
+    ("metal", [10250.0, 6.3e10, 0.3], Some(6.3e8)), // 500 to 20000 kg/m³, although no metal is as light as 500
+    ("ceramic", [4000.0, 2e11, 0.3], None),         // 2000 to 6000 kg/m³, 1e11 to 4e11 Pa
+];
 
-impl Preset {
-    /// The materials by name.
-    pub const ALL: [(&'static str, Self); 6] = [
-        ("tissue", Self::Tissue),
-        ("rubber", Self::Rubber),
-        ("bone", Self::Bone),
-        ("pvc", Self::Pvc),
-        ("metal", Self::Metal),
-        ("ceramic", Self::Ceramic),
-    ];
-
-    /// The material of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, preset)| preset)
-    }
-
-    /// Its numbers.
-    pub fn material(self) -> Material {
-        let (density, young, poisson, yield_stress) = match self {
-            Self::Tissue => (650.0, 1e4, 0.45, None),
-            Self::Rubber => (1750.0, 7e6, 0.4, None),
-            Self::Bone => (1400.0, 1.45e9, 0.25, None),
-            Self::Pvc => (1500.0, 2.8e9, 0.35, Some(2e7)),
-            Self::Metal => (10250.0, 6.3e10, 0.3, Some(6.3e8)),
-            Self::Ceramic => (4000.0, 2e11, 0.3, None),
-        };
-        let [density, young, poisson] = [density, young, poisson].map(Some);
-        Material { density, young, poisson, yield_stress, ..Material::default() }
-    }
+/// The material of a name.
+pub fn preset(name: &str) -> Option<Material> {
+    let (_, numbers, yield_stress) = PRESETS.into_iter().find(|(known, ..)| *known == name)?;
+    let [density, young, poisson] = numbers.map(Some);
+    Some(Material { density, young, poisson, yield_stress, ..Material::default() })
 }
 
 /// The density, Young's modulus, Poisson's ratio and the plastic flow of a material; the numbers of its name where a key is
 /// missing.
 pub fn numbers(of: &Material) -> (f64, f64, f64, Plasticity) {
-    let preset = of.name.as_deref().and_then(Preset::named).map(Preset::material).unwrap_or_default();
+    let preset = of.name.as_deref().and_then(preset).unwrap_or_default();
     let either = |own: Option<f64>, preset: Option<f64>| own.or(preset).unwrap_or(f64::NAN);
     let plasticity = match (of.granular, of.yield_stress.or(preset.yield_stress)) {
         (Some(bounds), _) => Plasticity::Granular { bounds },

@@ -65,51 +65,15 @@ pub struct Options {
 impl examples_scene::options::Options for Options {
     const SCENES: &'static [(&'static str, &'static str)] = &BUILT_IN;
 
-    const KEYS: &'static [&'static str] = &[
-        "gravity",
-        "body.shape",
-        "body.mesh",
-        "body.size",
-        "body.turn",
-        "body.shift",
-        "body.material.name",
-        "body.material.density",
-        "body.material.young",
-        "body.material.poisson",
-        "body.material.yield_stress",
-        "body.material.granular",
-        "body.material.per_cell",
-        "body.velocity",
-        "body.stretch",
-        "body.scatter",
-        "obstacle.shape",
-        "obstacle.mesh",
-        "obstacle.size",
-        "obstacle.kind",
-        "obstacle.friction",
-        "obstacle.axis",
-        "obstacle.motion",
-        "obstacle.cells",
-        "obstacle.gone",
-        "obstacle.shown",
-        "emitter.shape",
-        "emitter.material.name",
-        "emitter.material.density",
-        "emitter.material.young",
-        "emitter.material.poisson",
-        "emitter.material.yield_stress",
-        "emitter.material.granular",
-        "emitter.material.per_cell",
-        "emitter.velocity",
-        "emitter.until",
-        "emitter.swing",
-        "emitter.swing_rate",
-        "grid.dx",
-        "time.dt",
-        "time.cfl",
-        "time.rate",
-        "time.frames",
-    ];
+    const KEYS: &'static str = "gravity body.shape body.mesh body.size body.turn body.shift body.material.name body.material.density \
+                                body.material.young body.material.poisson body.material.yield_stress body.material.granular \
+                                body.material.per_cell body.velocity body.stretch body.scatter \
+                                obstacle.shape obstacle.mesh obstacle.size obstacle.kind obstacle.friction obstacle.axis \
+                                obstacle.motion obstacle.cells obstacle.gone obstacle.shown \
+                                emitter.shape emitter.material.name emitter.material.density emitter.material.young \
+                                emitter.material.poisson emitter.material.yield_stress emitter.material.granular \
+                                emitter.material.per_cell emitter.velocity emitter.until emitter.swing emitter.swing_rate grid.dx \
+                                time.dt time.cfl time.rate time.frames";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice

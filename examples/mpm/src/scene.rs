@@ -15,7 +15,7 @@ pub use examples_scene::{Body, Emitter};
 
 use crate::collider::Collider;
 use crate::fault::SceneError;
-use crate::material::{Preset, numbers};
+use crate::material::{PRESETS, numbers, preset};
 
 /// The built-in scenes: Wang et al. 2020, Table 2, Fig. 2, 18 and 20.
 pub const BUILT_IN: [(&str, &str); 12] = [
@@ -141,8 +141,8 @@ impl Setting {
             let fault = |key: &str, why: String| {
                 Err(self.source.fault(format!("{table}[{index}].material{key}"), why).into())
             };
-            if let Some(name) = of.name.as_deref().filter(|name| Preset::named(name).is_none()) {
-                let all = Preset::ALL.map(|(name, _)| name).join(", ");
+            if let Some(name) = of.name.as_deref().filter(|name| preset(name).is_none()) {
+                let all = PRESETS.map(|(name, ..)| name).join(", ");
                 return fault("", format!("is `{name}`, but must be one of {all}"));
             }
             let (density, young, poisson, _) = numbers(of);

@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use coarsen::contact::ContactError;
+use coarsen::contact::{ClosedSurface, ContactError};
 use coarsen::elastic::Lame;
 use coarsen_core::SplitMix64;
-use examples_scene::closed::{Closed, MeshFault};
+use examples_scene::closed::{MeshFault, closed, surface};
 
 use crate::fault::SceneError;
 use crate::material::{Material, numbers};
@@ -30,7 +30,7 @@ const MOST: f64 = 67_108_864.0; // 2²⁶
 /// The region of a body.
 enum Region {
     Shape(Shape, Solid),
-    Closed(Box<Closed>),
+    Closed(Box<ClosedSurface>),
 }
 
 /// The bodies of a scene, ready to be filled.
@@ -88,8 +88,10 @@ impl<'a> Seeds<'a> {
             let shaped = |source: ContactError| SceneError::Shape { table, index, source };
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
-                (None, Some(mesh)) => {
-                    Region::Closed(Box::new(Closed::read(Path::new(mesh), body.size).map_err(fail)?))
+                (None, Some(file)) => {
+                    let file = Path::new(file);
+                    let mesh = surface(file, body.size).map_err(MeshFault::from);
+                    Region::Closed(Box::new(mesh.and_then(|mesh| closed(mesh, file)).map_err(fail)?))
                 }
                 (None, None) => return Err(setting.outline(table, index)),
             };
@@ -115,7 +117,7 @@ impl<'a> Seeds<'a> {
         let (region, pose) = &self.regions[index];
         let [low, high] = match region {
             Region::Shape(shape, _) => shape.bounds().unwrap_or_default(),
-            Region::Closed(surface) => surface.bounds(),
+            Region::Closed(surface) => surface.mesh().bounds(),
         };
         let corner = |c: usize| pose.apply(std::array::from_fn(|k| [low[k], high[k]][c >> k & 1]));
         (0..8).map(corner).fold([[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]], |[l, h], p| {

@@ -7,7 +7,7 @@ use examples_render::{Picture, PictureError, gif_of_files, name};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::files::{OutputError, Record, Saved, Table, failed, read, write};
+use crate::files::{OutputError, Record, Saved, Table, failed, read, summary, write};
 
 /// A step that failed. The state is that before its frame. The advice is that of the fault.
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +67,6 @@ pub trait Frames {
     fn keeps(&self) -> bool {
         false
     }
-
-    /// The summary of a run.
-    fn summary(rows: &[Self::Row]) -> String;
 
     /// What the run does not do though a user may expect it; said before the frames, and after the summary.
     fn notes(&self) -> Vec<String> {
@@ -163,7 +160,7 @@ impl Plan<'_> {
         }
         bar.finish_and_clear();
 
-        let summary = S::summary(&table.rows) + &notes;
+        let summary = summary(&table.rows) + &notes;
         let path = self.folder.join("summary.txt");
         std::fs::write(&path, &summary).map_err(failed(&path))?;
         if self.picture.is_some() {

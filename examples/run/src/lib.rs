@@ -6,13 +6,11 @@
 //! | [`frames`] | a run from checkpoint to checkpoint |
 //! | [`files`] | checkpoints, the table of frames, surfaces |
 //! | [`solver`] | preconditioners by name |
-//! | `factor_or` | a factor for as long as there is one |
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`device`] | a device for tests |
 
 pub mod arguments;
 pub mod device;
-mod factor_or;
 pub mod files;
 pub mod frames;
 pub mod scales;

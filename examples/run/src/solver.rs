@@ -11,9 +11,7 @@ use coarsen::backend::{SetupError, Update};
 use coarsen::descent::Built;
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
-use coarsen::{Dot, Vector};
-
-use crate::factor_or::FactorOr;
+use coarsen::{Dot, Vector, direct};
 
 /// The preconditioners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,18 +34,7 @@ pub enum Solver {
     Auto,
 }
 
-examples_scene::fields!(
-    enum Solver {
-        Skinning,
-        Mas,
-        Sa,
-        BlockJacobi,
-        Gs,
-        Chebyshev,
-        Direct,
-        Auto,
-    }
-);
+examples_scene::fields!(unit Solver);
 
 /// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
 const TRIAL: f64 = 1e-3;
@@ -112,21 +99,9 @@ impl Solver {
         on: &B,
         clock: &Clock,
     ) -> Recipe<B::Vector> {
-        let (levels, on) = (levels.to_vec(), on.clone());
-        timed(clock, move |system| build(self, &levels, &rest, system, &on))
+        let (levels, on, clock) = (levels.to_vec(), on.clone(), clock.clone());
+        Box::new(move |system| Ok(Box::new(Timed::build(self, &levels, &rest, system, &on, &clock)?)))
     }
-}
-
-/// Returns a function that builds a preconditioner, and whose calls and updates the clock measures.
-fn timed<V: Vector>(
-    clock: &Clock,
-    mut build: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
-) -> Recipe<V> {
-    let clock = clock.clone();
-    Box::new(move |system| {
-        let inner = clock.time(|| build(system))?;
-        Ok(Box::new(Clocked { inner, clock: clock.clone() }))
-    })
 }
 
 fn build<B: SchwarzBackend<Real = f64>>(
@@ -155,7 +130,10 @@ fn build<B: SchwarzBackend<Real = f64>>(
         Solver::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
         Solver::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
         Solver::Chebyshev => Box::new(Chebyshev::default().build_from(system, on)?),
-        Solver::Direct => Box::new(FactorOr::build(system, on)?),
+        Solver::Direct => {
+            let (method, accept, trial) = (direct::Method::Cholesky, f64::INFINITY, f64::INFINITY);
+            Box::new(Direct { method, accept, trial, ..Direct::default() }.build_from(system, on)?)
+        }
     })
 }
 
@@ -229,38 +207,128 @@ impl<B: Backend<Real = f64>> Update<f64> for Copied<B> {
     }
 }
 
-/// A preconditioner whose updates are timed.
-struct Clocked<V: Vector> {
-    inner: Built<V>,
+/// A preconditioner whose setups are timed, and a Cholesky factor for as long as there is one.
+///
+/// Contact that is 1e14 times as stiff as inertia leaves a factor no correct digit along soft directions, which conjugate
+/// gradients find, or no positive pivot. From the first matrix without a factor, smoothed aggregation takes its place until the
+/// solver is built again, at the next checkpoint, and the reason is printed.
+struct Timed<B: SchwarzBackend<Real = f64>> {
+    inner: Built<B::Vector>,
+    is_factor: bool,
+    on: B,
     clock: Clock,
 }
 
-impl<V: Vector> Preconditioner<V> for Clocked<V> {
-    fn apply(&mut self, r: &V, z: &mut V) {
+impl<B: SchwarzBackend<Real = f64>> Timed<B> {
+    fn build(
+        solver: Solver,
+        levels: &[usize],
+        rest: &Arc<[[f64; 3]]>,
+        system: System<'_, f64>,
+        on: &B,
+        clock: &Clock,
+    ) -> Result<Self, SetupError> {
+        let (inner, is_factor) = clock.time(|| match build(solver, levels, rest, system, on) {
+            Err(refused @ SetupError::Factor { .. }) if solver == Solver::Direct => {
+                Ok((hierarchy(system, on, &refused)?, false))
+            }
+            built => built.map(|built| (built, solver == Solver::Direct)),
+        })?;
+        Ok(Self { inner, is_factor, on: on.clone(), clock: clock.clone() })
+    }
+
+    fn follow(
+        &mut self,
+        system: System<'_, f64>,
+        update: impl FnOnce(&mut Built<B::Vector>) -> Result<Reused, SetupError>,
+    ) -> Result<Reused, SetupError> {
+        let Self { inner, is_factor, on, clock } = self;
+        clock.time(|| match update(inner) {
+            Err(refused @ SetupError::Factor { .. }) if *is_factor => {
+                (*inner, *is_factor) = (hierarchy(system, on, &refused)?, false);
+                Ok(Reused::Nothing)
+            }
+            other => other,
+        })
+    }
+}
+
+fn hierarchy<B: SchwarzBackend<Real = f64>>(
+    system: System<'_, f64>,
+    on: &B,
+    refused: &SetupError,
+) -> Result<Built<B::Vector>, SetupError> {
+    eprintln!("no factor from here to the next checkpoint, but smoothed aggregation: {refused}");
+    Ok(Box::new(smoothed_aggregation().build_from(system, on)?))
+}
+
+impl<B: SchwarzBackend<Real = f64>> Preconditioner<B::Vector> for Timed<B> {
+    fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         self.inner.apply(r, z);
     }
 
-    fn apply_dot(&mut self, r: &V, z: &mut V) -> Dot<V::Scalar> {
+    fn apply_dot(&mut self, r: &B::Vector, z: &mut B::Vector) -> Dot<<B::Vector as Vector>::Scalar> {
         self.inner.apply_dot(r, z)
     }
 
     fn kind(&self) -> PreconditionerKind {
-        Preconditioner::<V>::kind(&self.inner)
+        Preconditioner::<B::Vector>::kind(&self.inner)
     }
 
     fn size(&self) -> Option<usize> {
-        Preconditioner::<V>::size(&self.inner)
+        Preconditioner::<B::Vector>::size(&self.inner)
     }
 }
 
-impl<V: Vector> Update<f64> for Clocked<V> {
+impl<B: SchwarzBackend<Real = f64>> Update<f64> for Timed<B> {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
-        let Self { inner, clock } = self;
-        clock.time(|| inner.update_from(system))
+        self.follow(system, |inner| inner.update_from(system))
     }
 
     fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
-        let Self { inner, clock } = self;
-        clock.time(|| inner.patch_from(system, touched))
+        self.follow(system, |inner| inner.patch_from(system, touched))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen::problems::cloth;
+
+    use super::*;
+
+    fn factor(system: System<'_, f64>) -> Result<Timed<Cpu>, SetupError> {
+        Timed::build(Solver::Direct, &[], &Arc::default(), system, &Cpu::new(), &Clock::default())
+    }
+
+    /// An indefinite matrix with positive diagonal blocks has no Cholesky factor, but a hierarchy.
+    #[test]
+    fn a_hierarchy_replaces_a_factor_that_fails() {
+        let p = cloth(12, 0.01).unwrap();
+        let n = p.matrix.shape().0;
+        let mut m = factor(p.system()).unwrap();
+        assert!(m.is_factor);
+        let (r, mut z) = (vec![1.0; n], vec![0.0; n]);
+        m.apply(&r, &mut z);
+        let mut left = vec![0.0; n];
+        p.matrix.residual(&r, &z, &mut left);
+        assert!(left.iter().all(|v| v.abs() < 1e-9), "a factor solves");
+        // A spring of negative stiffness between two neighbours outweighs their inertia.
+        let mut unlike = p.matrix.clone();
+        let next = p.matrix.pattern().row(78).iter().find(|&&j| j > 78).unwrap();
+        let (i, j) = (3 * 78, 3 * *next as usize);
+        for (row, column, k) in [(i, i, -1.0), (j, j, -1.0), (i, j, 1.0), (j, i, 1.0)] {
+            let at = unlike.pattern().find(row / 3, column / 3).unwrap();
+            unlike.values_mut()[9 * at] += 0.9 * k * p.matrix.get(i, i);
+        }
+        assert!(Direct { method: direct::Method::Cholesky, ..Direct::default() }.factor(&unlike).is_err());
+        let system = System { matrix: &unlike, ..p.system() };
+        assert_eq!(m.update_from(system).unwrap(), Reused::Nothing);
+        assert!(!m.is_factor && !factor(system).unwrap().is_factor);
+        m.apply(&r, &mut z);
+        assert!(z.iter().all(|v| v.is_finite()));
+        assert!(m.update_from(p.system()).is_ok() && !m.is_factor, "the hierarchy stays");
+        let mut wild = p.matrix.clone();
+        wild.values_mut()[0] = f64::NAN;
+        assert!(factor(System { matrix: &wild, ..p.system() }).is_err());
     }
 }

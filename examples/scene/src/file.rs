@@ -23,7 +23,7 @@ pub enum SceneError {
         names: String,
     },
     /// A file that is not a scene; the message has the line, the column and what was expected there.
-    #[error("{}: {what}", file.display())]
+    #[error("{}: {what}{}", file.display(), meant(what))]
     Format {
         /// The file.
         file: PathBuf,
@@ -42,6 +42,20 @@ pub enum SceneError {
         /// What is wrong with it, and the cure.
         why: String,
     },
+}
+
+/// The name that is nearest to one that is not known, if they differ in few letters.
+pub(crate) fn nearest<'a>(found: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let far = |name: &&str| strsim::osa_distance(found, name);
+    names.min_by_key(far).filter(|name| far(name) <= (found.len() / 3).max(1))
+}
+
+/// The name that an unknown key or word of a file may mean.
+fn meant(what: &toml::de::Error) -> String {
+    let mut names = what.message().split('`').skip(1).step_by(2);
+    let unknown = what.message().starts_with("unknown ").then(|| names.next()).flatten();
+    let near = unknown.and_then(|found| nearest(found, names));
+    near.map_or_else(String::new, |name| format!("did you mean `{name}`?"))
 }
 
 /// A key as messages name it: `body 1 (from 0): material.young`.

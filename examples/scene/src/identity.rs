@@ -61,7 +61,8 @@ pub trait Field {
     fn add(&self, to: &mut Fingerprint);
 }
 
-/// Implements [`Field`]. A struct adds the fields in braces, and not those after `without`. An enum adds its variant and what is in it.
+/// Implements [`Field`]. A struct adds the fields in braces, and not those after `without`. An enum adds its variant and what is in
+/// it, `unit` enums their variant alone.
 ///
 /// ```
 /// use examples_scene::{fields, identity::Fingerprint};
@@ -69,11 +70,19 @@ pub trait Field {
 /// fields!(Step { h } without note);
 /// enum Shape { Plane, Ball { radius: f64 }, Number(u32) }
 /// fields!(enum Shape { Plane, Ball { radius }, Number(n) });
+/// #[derive(Debug)]
+/// enum Side { Left, Right }
+/// fields!(unit Side);
 /// let of = |h: f64, note: &str| Fingerprint::of("x", 1).field("step", &Step { h, note: note.into() }).value();
 /// assert!(of(0.5, "a") == of(0.5, "b") && of(0.5, "a") != of(0.25, "a"));
 /// ```
 #[macro_export]
 macro_rules! fields {
+    (unit $($type:ty),+) => { $(impl $crate::identity::Field for $type {
+        fn add(&self, to: &mut $crate::identity::Fingerprint) {
+            to.field("variant", format!("{self:?}").as_str());
+        }
+    })+ };
     (enum $type:ty { $($variant:ident $(($($item:ident),*))? $({ $($name:ident),* })?),* $(,)? }) => {
         impl $crate::identity::Field for $type {
             fn add(&self, to: &mut $crate::identity::Fingerprint) {

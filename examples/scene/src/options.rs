@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, Command, Parser};
 
-use crate::file::Leaf;
+use crate::file::{Leaf, nearest};
 use crate::{Scene, SceneError};
 
 /// The scene of a command line.
@@ -68,9 +68,9 @@ pub trait Options: Parser {
     /// The scenes by name, each with its text; the first is that of a command line without a scene.
     const SCENES: &'static [(&'static str, &'static str)];
 
-    /// The keys of a scene file that the program takes beside its options, without the numbers of rows. A table stands for all
-    /// keys in it, and `x.name` also for a text as the value of x.
-    const KEYS: &'static [&'static str];
+    /// The keys of a scene file that the program takes beside its options, without the numbers of rows, divided by spaces. A table
+    /// stands for all keys in it, and `x.name` also for a text as the value of x.
+    const KEYS: &'static str;
 
     /// The scene.
     fn choice(&mut self) -> &mut Choice;
@@ -136,11 +136,12 @@ fn taken<O: Options>(
     options: &[(String, &'static str)],
 ) -> Result<Option<&'static str>, SceneError> {
     let path = leaf.path();
-    let within = |key: &&str| {
-        path.strip_prefix(*key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let within = |key: &str| {
+        path.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             || key.strip_suffix(".name") == Some(&path)
     };
-    if O::KEYS.iter().chain(&["version", "view"]).any(within) {
+    let own = || O::KEYS.split_whitespace();
+    if own().chain(["version", "view"]).any(within) {
         return Ok(None);
     }
     if let Some((_, option)) = options.iter().find(|(key, _)| *key == path) {
@@ -148,7 +149,7 @@ fn taken<O: Options>(
     }
     // The keys and the tables beside this key.
     let table = path.rsplit_once('.').map_or("", |(table, _)| table);
-    let all = O::KEYS.iter().copied().chain(options.iter().map(|(key, _)| &**key));
+    let all = own().chain(options.iter().map(|(key, _)| &**key));
     let beside = |key: &'_ str| -> Option<String> {
         let rest = if table.is_empty() { key } else { key.strip_prefix(table)?.strip_prefix('.')? };
         Some(key[..key.len() - rest.len() + rest.find('.').unwrap_or(rest.len())].to_owned())
@@ -159,9 +160,23 @@ fn taken<O: Options>(
             others.push(key);
         }
     }
-    let why = match others.is_empty() {
-        true => "has no effect in this program; leave it out".to_owned(),
-        false => format!("has no effect in this program, which takes {}", others.join(", ")),
+    // The key that is meant: one beside it with nearly this name, or an option of another table with the name.
+    let last = |key: &str| key.rfind('.').map_or(0, |dot| dot + 1);
+    let name = &path[last(&path)..];
+    let near = nearest(name, others.iter().map(|key| &key[last(key)..]))
+        .and_then(|near| others.iter().find(|key| &key[last(key)..] == near).map(String::as_str))
+        .or_else(|| {
+            let mut others = options.iter().map(|(key, _)| &**key).filter(|_| !leaf.key.contains('['));
+            others.find(|key| &key[last(key)..] == name)
+        });
+    let why = match (near, others.is_empty()) {
+        (Some(near), true) => format!("has no effect in this program; did you mean {near}?"),
+        (Some(near), false) => {
+            let takes = others.join(", ");
+            format!("has no effect in this program; did you mean {near}? It takes {takes}")
+        }
+        (None, true) => "has no effect in this program; leave it out".to_owned(),
+        (None, false) => format!("has no effect in this program, which takes {}", others.join(", ")),
     };
     Err(scene.source.fault(leaf.key.clone(), why))
 }

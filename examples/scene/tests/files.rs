@@ -38,6 +38,9 @@ fn faults_have_a_line_and_a_key() {
         ("[[obstacle]]\nkind = \"slip\"\n", &["line 2: obstacle 0 (from 0): shape or mesh"]),
         ("[[obstacle]]\nkind = \"sliding\"\n", &["line 2", "sliding", "separating"]),
         ("[motion]\nspin = 3\n", &["line 2", "spin", "twist"]),
+        ("[[body]]\nsise = 0.5\n", &["line 2", "unknown field `sise`", "did you mean `size`?"]),
+        ("[[obstacle]]\nkind = \"separatin\"\n", &["line 2", "did you mean `separating`?"]),
+        ("[solvr]\niterations = 3\n", &["line 1", "did you mean `solver`?"]),
         ("version = 2\nnew_key = 3\n", &["line 1: version is 2, but this program reads version 1"]),
         ("version = 0x2\n", &["line 1: version is 2, but this program reads version 1"]),
         (
@@ -135,7 +138,7 @@ const A: &str = "[[body]]\nmesh = \"a.obj\"\n[time]\ndt = 0.25\n[air]\nvelocity 
 
 impl Options for Program {
     const SCENES: &'static [(&'static str, &'static str)] = &[("a", A), ("b", BODY)];
-    const KEYS: &'static [&'static str] = &["body.mesh"];
+    const KEYS: &'static str = "body.mesh";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice
@@ -157,4 +160,36 @@ fn the_command_line_overrides_the_scene() {
     assert!(b.dt == 0.5 && b.levels.is_empty() && !b.fixed && b.wind.is_none());
     let missing = of(&["c"]).unwrap_err().to_string();
     assert!(missing.contains("a scene is a, b, or a TOML file"), "{missing}");
+}
+
+/// A key that a program does not take comes with the one that is meant: beside it, or of the same name in another table.
+#[test]
+fn unknown_keys_come_with_the_nearest_one() {
+    let of = |text: &str| {
+        let file = std::env::temp_dir().join(format!("coarsen-scene-{}-near.toml", std::process::id()));
+        std::fs::write(&file, format!("{BODY}{text}")).unwrap();
+        let error = parse::<Program>(["x".as_ref(), file.as_os_str()]).unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        error
+    };
+    for (text, expected) in [
+        (
+            "[solver]\nlevles = [3]\n",
+            "solver.levles has no effect in this program; did you mean solver.levels? It takes",
+        ),
+        (
+            "[solver]\ndt = 0.1\n",
+            "solver.dt has no effect in this program; did you mean time.dt? It takes solver.levels",
+        ),
+        ("[grid]\nfixed = true\n", "grid.fixed has no effect in this program; did you mean solver.fixed?"),
+        (
+            "[solver]\nunlike = 0.1\n",
+            "solver.unlike has no effect in this program, which takes solver.levels",
+        ),
+        ("[grid]\nunlike = 0.1\n", "grid.unlike has no effect in this program; leave it out"),
+        ("sizes = 0.1\n", "did you mean `size`?"),
+    ] {
+        let error = of(text);
+        assert!(error.contains(expected), "{text}\n{error}");
+    }
 }

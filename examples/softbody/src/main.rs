@@ -65,8 +65,8 @@ use examples_run::scales;
 use examples_scene::{EARTH, Fingerprint};
 
 use options::{Method, Options};
-use part::Part;
-use rows::{Row, Summary};
+use part::Depths;
+use rows::Row;
 use scene::{Setting, World};
 use state::State;
 use step::Stepper;
@@ -159,7 +159,7 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
         let state = State::start(&world);
         let weight = world.masses.iter().flat_map(|m| EARTH.map(|g| m * g)).collect();
         scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
-        let touching = Part::depths(&mut world.forces, &state.x)?;
+        let touching = Depths::of(&mut world.forces, world.inside.as_mut(), &state.x)?;
         let row =
             state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);
         self.world = Some(world);
@@ -184,10 +184,6 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
             self.stage.write(folder, state.frame, &state.x, &caption)?;
         }
         Ok(())
-    }
-
-    fn summary(rows: &[Row]) -> String {
-        Summary(rows).to_string()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -36,17 +36,7 @@ pub(crate) enum Material {
     MassSpring,
 }
 
-fields!(
-    enum Material {
-        Arap,
-        Corotational,
-        FixedCorotated,
-        NeoHookean,
-        StVenantKirchhoff,
-        BaraffWitkin,
-        MassSpring,
-    }
-);
+fields!(unit Material);
 
 /// The elastic moduli of a body.
 #[derive(Clone, Copy, Debug)]

@@ -70,24 +70,9 @@ impl examples_scene::options::Options for Options {
         ("hang", include_str!("../scenes/hang.toml")),
     ];
 
-    const KEYS: &'static [&'static str] = &[
-        "gravity",
-        "body.mesh",
-        "body.size",
-        "body.rotate",
-        "body.centre",
-        "body.above",
-        "body.velocity",
-        "body.material.name",
-        "body.material.young",
-        "body.material.poisson",
-        "body.material.density",
-        "attachment",
-        "obstacle.shape",
-        "contact.bodies",
-        "contact.stiffness",
-        "contact.thickness",
-    ];
+    const KEYS: &'static str = "gravity body.mesh body.size body.rotate body.centre body.above body.velocity body.material.name \
+                                body.material.young body.material.poisson body.material.density attachment obstacle.shape \
+                                contact.bodies contact.stiffness contact.thickness";
 
     fn choice(&mut self) -> &mut Choice {
         &mut self.choice
@@ -151,21 +136,7 @@ pub(crate) struct Method {
 fields!(Method {
     dt, integrator, solver, iterations, inner, refresh, tolerance, levels, checkpoint, friction, contact
 } without backend);
-fields!(
-    enum Contact {
-        Penalty,
-        Barrier,
-    }
-);
-fields!(
-    enum Integrator {
-        Newton,
-        Pd,
-        Lbfgs,
-        Ncg,
-        Agd,
-    }
-);
+fields!(unit Contact, Integrator);
 
 /// The energies of contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

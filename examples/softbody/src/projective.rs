@@ -16,7 +16,7 @@ use std::sync::Arc;
 use coarsen::backend::Matrix;
 use coarsen::descent::Built;
 use coarsen::elastic::{ContactHessian, Curvature, Potential};
-use coarsen::optimize::{DescentError, Direction, Proposal, Refusal};
+use coarsen::optimize::{Constant, DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
 use examples_run::solver::Recipe;
@@ -28,7 +28,7 @@ use crate::step::Step;
 pub(crate) struct Projective<B: Backend> {
     on: B,
     recipe: Recipe<B::Vector>,
-    inner: Cg<B::Vector>,
+    stop: Stop<f64>,
     /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
     system: Option<OwnedSystem<f64>>,
@@ -36,17 +36,18 @@ pub(crate) struct Projective<B: Backend> {
     /// Storage for the next set of contacts.
     spare: Option<Contacts<f64>>,
     global: Option<Global<B>>,
-    /// The gradient, and A⁻¹ of it, on the backend.
+    pattern: Arc<Pattern>,
+    /// The gradient and the direction on the backend.
     vectors: Option<[B::Vector; 2]>,
-    iterations: usize,
 }
 
-/// A on the backend, and its preconditioner.
-struct Global<B: Backend> {
-    matrix: B::Matrix,
-    pattern: Arc<Pattern>,
-    inverse: Built<B::Vector>,
-}
+/// The direction for A on the backend.
+type Global<B> = Constant<
+    <B as Backend>::Vector,
+    <B as Backend>::Matrix,
+    Built<<B as Backend>::Vector>,
+    Cg<<B as Backend>::Vector>,
+>;
 
 impl<B: Backend<Real = f64>> Projective<B> {
     /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `recipe` builds
@@ -66,14 +67,14 @@ impl<B: Backend<Real = f64>> Projective<B> {
         let mut direction = Self {
             on: on.clone(),
             recipe,
-            inner: Cg::new(stop),
+            stop,
             stale,
             system: None,
             touching: ContactHessian::default(),
             spare: None,
             global: None,
+            pattern: f.potential.pattern().clone(),
             vectors: None,
-            iterations: 0,
         };
         direction.assemble(f, x)?;
         Ok(direction)
@@ -110,14 +111,14 @@ impl<B: Backend<Real = f64>> Projective<B> {
         let whole = view.whole().map_err(DescentError::linearize)?;
         let Some(global) = &mut self.global else {
             let inverse = (self.recipe)(view).map_err(DescentError::linearize)?;
-            let (matrix, pattern) = (self.on.matrix(&whole)?, whole.pattern().clone());
-            self.global = Some(Global { matrix, pattern, inverse });
+            self.pattern = whole.pattern().clone();
+            self.global = Some(Constant::new(self.on.matrix(&whole)?, inverse, Cg::new(self.stop)));
             return Ok(());
         };
-        if global.pattern == *whole.pattern() {
+        if self.pattern == *whole.pattern() {
             global.matrix.set_values(&whole).map_err(DescentError::linearize)?;
         } else {
-            (global.matrix, global.pattern) = (self.on.matrix(&whole)?, whole.pattern().clone());
+            (global.matrix, self.pattern) = (self.on.matrix(&whole)?, whole.pattern().clone());
         }
         global.inverse.update_from(view).map_err(DescentError::linearize)?;
         Ok(())
@@ -137,24 +138,16 @@ impl<B: Backend<Real = f64>> Direction<Vec<f64>, Step> for Projective<B> {
             Some(vectors) => vectors,
             none => none.insert([self.on.vector(g)?, self.on.vector(g)?]),
         };
-        let Some(Global { matrix, inverse, .. }) = &mut self.global else {
+        let Some(global) = &mut self.global else {
             return Ok(Proposal::Refused(Refusal::NotFinite));
         };
         self.on.write(g, there)?;
-        p.fill(0.0);
-        let report = self.inner.solve(matrix, inverse, there, p)?;
-        self.iterations += report.iterations;
-        Ok(match report.outcome {
-            Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {
-                self.on.read(p, d)?;
-                d.iter_mut().for_each(|d| *d = -*d);
-                Proposal::Unit
-            }
-            outcome => Proposal::Refused(Refusal::Inner(outcome)),
-        })
+        let proposal = global.propose(f, there, there, p)?; // A does not depend on x
+        self.on.read(p, d)?;
+        Ok(proposal)
     }
 
     fn inner_iterations(&self) -> usize {
-        self.iterations
+        self.global.as_ref().map_or(0, Direction::<B::Vector, Step>::inner_iterations)
     }
 }

@@ -1,10 +1,9 @@
 //! The state that a run passes from frame to frame.
 
-use coarsen::elastic::Total;
 use examples_run::files::{Reader, Saved, Writer};
 
-use crate::part::{Depths, Part};
-use crate::rows::Row;
+use crate::part::{Depths, Forces, stored};
+use crate::rows::{Row, Time};
 use crate::scene::World;
 
 /// The state after a frame.
@@ -39,7 +38,7 @@ impl State {
     pub(crate) fn row(
         &self,
         touching: Depths,
-        forces: &mut Total<Part>,
+        forces: &mut Forces,
         masses: &[f64],
         gravity: [f64; 3],
         h: f64,
@@ -52,14 +51,10 @@ impl State {
         };
         let kinetic = sum(&|i, _, v| 0.5 * masses[i] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
         let height = sum(&|i, x, _| masses[i] * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2]));
-        let elastic = Part::stored(forces, &self.x);
+        let elastic = stored(forces, &self.x);
         Row {
             frame: self.frame,
-            time: h * self.frame as f64,
-            outer: 0,
-            inner: 0,
-            setup: 0.0,
-            solve: 0.0,
+            time: Time(h * self.frame as f64),
             energy: elastic + (kinetic - height),
             kinetic,
             elastic,
@@ -69,6 +64,7 @@ impl State {
             penetration: obstacles,
             overlap: bodies,
             outcome: "start".to_owned(),
+            ..Row::default()
         }
     }
 }

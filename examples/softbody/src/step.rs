@@ -25,7 +25,7 @@ use std::time::Instant;
 
 use coarsen::ContactStepper;
 use coarsen::descent::{BackendNewton, CachedPreconditioner, refreshed};
-use coarsen::elastic::{Attachments, ImplicitEuler, Potential, Total};
+use coarsen::elastic::{Attachments, ImplicitEuler, Potential};
 use coarsen::optimize::{AcceleratedGradient, Beta, Direction, Forcing, NonlinearCg};
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
@@ -35,15 +35,15 @@ use examples_run::frames::Failed;
 use examples_run::solver::{Clock, Recipe, Solver, choose, copied};
 
 use crate::options::{Integrator, Method};
-use crate::part::Part;
+use crate::part::{Depths, Forces, Inside};
 use crate::projective::Projective;
-use crate::rows::Row;
+use crate::rows::{Row, Seconds};
 use crate::scene::World;
 use crate::state::State;
 use crate::timed_attachments::TimedAttachments;
 
 /// The objective of a step.
-pub(crate) type Step = ImplicitEuler<Total<Part>>;
+pub(crate) type Step = ImplicitEuler<Forces>;
 
 /// The directions of its descent.
 type Rule = Box<dyn Direction<Vec<f64>, Step>>;
@@ -62,7 +62,8 @@ const GLOBAL: f64 = 0.1;
 
 /// A scene and the solver for its steps.
 pub(crate) struct Stepper {
-    steps: ContactStepper<Total<Part>, Rule>,
+    steps: ContactStepper<Forces, Rule>,
+    inside: Option<Inside>,
     attachments: TimedAttachments,
     /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
@@ -85,7 +86,7 @@ impl Stepper {
         method: &Method,
         on: &B,
     ) -> Result<Self, Failure> {
-        let World { positions, masses, timed_attachments, forces, gravity, .. } = world;
+        let World { positions, masses, timed_attachments, forces, inside, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
         let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
         let mut attachments = TimedAttachments::new(timed_attachments);
@@ -101,7 +102,7 @@ impl Stepper {
         let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
         let rule = rule(&mut f, method, recipe, stale.clone(), &state.x, on)?;
         let mut steps = ContactStepper::new(f, &masses, method.tolerance, rule, |forces| {
-            forces.parts_mut().iter_mut().find_map(Part::surface)
+            forces.parts_mut().iter_mut().find_map(|part| part.surface())
         })?;
         steps.descent.stop.max_iterations = method.iterations;
         match method.integrator {
@@ -115,7 +116,7 @@ impl Stepper {
             _ => Refresh::AtStart,
         };
         let built = (choice + clock.take()).as_secs_f64();
-        Ok(Self { steps, attachments, stale, clock, built, masses, gravity })
+        Ok(Self { steps, inside, attachments, stale, clock, built, masses, gravity })
     }
 
     /// Computes the next frame.
@@ -135,9 +136,11 @@ impl Stepper {
         let moved = pins.energy(&state.x).value - state.pinned; // of the pins, at the old x
         let failed = |fault| Failed { frame, step: frame, fault };
         let (mut x, mut v) = (state.x.clone(), state.v.clone());
+        steps.f.potential.parts_mut().iter_mut().for_each(|part| part.grip(&x));
         let report = steps.step(&mut x, &mut v, self.gravity).map_err(failed)?; // 2 to 17
         let seconds = start.elapsed().as_secs_f64();
-        let touching = Part::depths(&mut steps.f.potential, &x).map_err(|fault| failed(fault.into()))?;
+        let touching = Depths::of(&mut steps.f.potential, self.inside.as_mut(), &x);
+        let touching = touching.map_err(|fault| failed(fault.into()))?;
         (state.x, state.v, state.frame) = (x, v, frame);
         let setup = self.clock.take().as_secs_f64();
         let solve = (seconds - setup).max(0.0);
@@ -158,8 +161,7 @@ impl Stepper {
         Ok(Row {
             outer: report.iterations,
             inner: report.inner,
-            setup,
-            solve,
+            seconds: Seconds { setup, solve },
             outcome: report.outcome.name().to_owned(),
             ..state.row(touching, forces, &self.masses, self.gravity, h)
         })
@@ -167,8 +169,8 @@ impl Stepper {
 }
 
 /// Returns the part with the pins.
-fn pins(forces: &mut Total<Part>) -> &mut Attachments {
-    let pins = forces.parts_mut().iter_mut().find_map(Part::pins);
+fn pins(forces: &mut Forces) -> &mut Attachments {
+    let pins = forces.parts_mut().iter_mut().find_map(|part| part.pins());
     pins.expect("every scene has a list of pins")
 }
 

@@ -13,7 +13,7 @@ use examples_scene::options::{OptionsError, parse};
 use crate::material::Material;
 use crate::meshes::{MeshChoice, MeshFault};
 use crate::options::{Integrator, Options};
-use crate::rows::Row;
+use crate::rows::{Row, Seconds};
 use crate::run;
 use crate::scene::SceneError;
 
@@ -225,7 +225,7 @@ fn threads_do_not_change_bits() {
 
 /// The rows without the columns of times.
 fn bits(rows: &[Row]) -> Vec<Row> {
-    rows.iter().map(|row| Row { setup: 0.0, solve: 0.0, ..row.clone() }).collect()
+    rows.iter().map(|row| Row { seconds: Seconds::default(), ..row.clone() }).collect()
 }
 
 /// A continued run has the same bits, table and animation as an uninterrupted run, also if frames were
@@ -393,12 +393,12 @@ fn sheets_of_a_user_are_placed_by_a_file() {
     };
     let scene = folder.write("own.toml", &text(""));
     let rows = folder.run(&[&scene]).unwrap();
-    assert!(rows.len() == 13 && (rows[12].time - 0.12).abs() < 1e-15 && rows[12].outcome == "converged");
+    assert!(rows.len() == 13 && (rows[12].time.0 - 0.12).abs() < 1e-15 && rows[12].outcome == "converged");
     let start = folder.surface(0);
     assert_eq!((start[0], start[8]), ([0.0, 0.7, 0.0], [4.0, 0.7, 4.0]));
     let end = folder.surface(12);
     assert!(end[3][1] > 0.68 && end[8][1] < 0.65, "the west side is held: {:?} {:?}", end[3], end[8]);
-    assert_eq!(folder.run(&["--scene", &scene, "--frames", "1", "--dt", "0.005"]).unwrap()[1].time, 0.005);
+    assert_eq!(folder.run(&["--scene", &scene, "--frames", "1", "--dt", "0.005"]).unwrap()[1].time.0, 0.005);
     let scene = folder.write("own.toml", &text("size = 1.0\ncentre = [2.0, 1.0, 2.0]\n"));
     folder.run(&[&scene]).unwrap();
     assert_eq!((folder.surface(0)[0], folder.surface(0)[8]), ([1.5, 1.0, 1.5], [2.5, 1.0, 2.5]));

@@ -16,15 +16,17 @@
 //! > d(y) ≥ d + n · (y − x)    (3)
 //!
 //! for the nearest point x and all y. So no point of an edge is in the shape until the ends are behind the plane (3).
+//!
+//! An end may be held: it has no unknowns, and moves only from step to step.
 
 use std::ops::Range;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Energy};
+use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Energy, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 
 use super::motion::LONG;
-use super::{Obstacle, Pressed, WORK, at};
+use super::{End, Obstacle, Pressed, WORK};
 use crate::shape::norm;
 use crate::{ContactError, Penetration, Shape};
 
@@ -38,17 +40,17 @@ const SOFT: f64 = 0.01;
 const STEPS: usize = 60;
 const EXACT: f64 = 1e-13;
 
-/// An edge between free nodes.
+/// An edge with a free end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    ends: [u32; 2],
+    pub(super) ends: [End; 2],
     /// ε.
     soft: f64,
 }
 
 /// The point of an edge that is nearest to the shape.
 pub(super) struct Nearest {
-    weights: [f64; 2],
+    pub(super) weights: [f64; 2],
     point: [f64; 3],
     pub(super) gap: f64,
 }
@@ -63,38 +65,52 @@ struct Dip {
 }
 
 impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
-    /// Adds contact of edges between free nodes; `rest` has the positions of all free nodes at rest. So an edge whose ends
-    /// are outside of a ball does not dip into it; a plane needs none. *Cost*: a distance for each edge, and a search along those that are near.
+    /// Adds contact of edges with a free end; those between held nodes are left out. `held` and `positions` have all nodes, at
+    /// rest, and edges have their numbers. So an edge whose ends are outside of a ball does not dip into it; a plane needs none.
+    /// *Cost*: a distance for each edge, and a search along those that are near.
     ///
     /// # Errors
     /// [`ContactError::Concave`] for a shape that is not known to be convex, since several points of an edge may be nearest,
-    /// and [`ContactError::Body`] for a node that does not exist, an edge without length, and another length of `rest`.
-    pub fn edges(mut self, list: &[[u32; 2]], rest: &[f64]) -> Result<Self, ContactError> {
+    /// and [`ContactError::Body`] for a node that does not exist, an edge without length, and another number of free nodes.
+    pub fn edges(
+        mut self,
+        list: &[[u32; 2]],
+        held: &[bool],
+        positions: &[[f64; 3]],
+    ) -> Result<Self, ContactError> {
         if !self.shape.is_convex() {
             return Err(ContactError::Concave);
         }
-        let nodes = self.active.len();
-        if rest.len() != 3 * nodes {
-            let what = "coordinates of nodes";
-            return Err(BodyError::Length { what, expected: 3 * nodes, found: rest.len() }.into());
+        let (all, free) = (Nodes::new(held, positions)?, self.active.len());
+        if all.free() != free {
+            return Err(BodyError::Length { what: "free nodes", expected: free, found: all.free() }.into());
         }
         self.edges.clear();
         for (index, &ends) in list.iter().enumerate() {
-            if let Some(&node) = ends.iter().find(|&&node| node as usize >= nodes) {
-                return Err(BodyError::Node { what: "edge", index, node: node as usize, nodes }.into());
+            if let Some(&node) = ends.iter().find(|&&node| node as usize >= all.count()) {
+                let (node, nodes) = (node as usize, all.count());
+                return Err(BodyError::Node { what: "edge", index, node, nodes }.into());
             }
-            let length = norm(sub(at(ends[1] as usize, rest), at(ends[0] as usize, rest)));
+            let [a, b] = ends.map(|node| positions[node as usize]);
+            let length = norm(sub(b, a));
             if !(length > 0.0 && length.is_finite()) {
                 return Err(BodyError::Degenerate { what: "edge", index, measure: length }.into());
             }
-            self.edges.push(Edge { ends, soft: SOFT * length });
+            let ends = ends.map(|node| match all.slot(node) {
+                Some(slot) => End::Free(slot as u32),
+                None => End::Held { node, at: positions[node as usize] },
+            });
+            if ends.iter().any(|end| end.slot().is_some()) {
+                self.edges.push(Edge { ends, soft: SOFT * length });
+            }
         }
         Ok(self)
     }
 
-    /// The ends of all edges.
-    pub(super) fn edge_ends(&self) -> impl Iterator<Item = [u32; 2]> {
-        self.edges.iter().map(|edge| edge.ends)
+    /// Moves the held ends of edges; `positions` has all nodes. What is then in the shape is not looked for
+    /// ([`impacts`](Self::impacts) does). *Panics* if a held node is missing.
+    pub fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.edges.iter_mut().flat_map(|edge| &mut edge.ends).for_each(|end| end.hold(positions));
     }
 
     /// Whether the potential may act on an edge, by a lower bound of its distance.
@@ -107,7 +123,7 @@ impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
 
     /// The contact of an edge, if there is one.
     fn dip(&self, edge: &Edge, x: &[f64]) -> Option<Dip> {
-        let ends = edge.ends.map(|node| at(node as usize, x));
+        let ends = edge.ends.map(|end| end.at(x));
         if !self.is_near(ends) {
             return None;
         }
@@ -129,7 +145,7 @@ impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
                 turning[a][k] = 2.0 * (1.0 - c) * (rates[a] * slopes[a][k] - both);
             }
         }
-        let pressed = Pressed { nodes: edge.ends, weights, normal: self.shape.normal(point) };
+        let pressed = Pressed { ends: edge.ends, weights, normal: self.shape.normal(point) };
         Some(Dip { pressed, gap, share, turning })
     }
 
@@ -154,8 +170,9 @@ impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
             }
             let n = self.shape.gradient(pressed.at(x));
             pressed.add(n.map(|n| share * slope * n), g);
-            for (node, turning) in pressed.nodes.iter().zip(turning) {
-                (0..3).for_each(|k| g[3 * *node as usize + k] += value * turning[k]); // (2)
+            for (slot, turning) in pressed.ends.iter().map(End::slot).zip(turning) {
+                let Some(slot) = slot else { continue };
+                (0..3).for_each(|k| g[3 * slot + k] += value * turning[k]); // (2)
             }
         }
     }
@@ -174,7 +191,7 @@ impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
     /// The largest α that the potential allows for the points of edges, by (3).
     pub(super) fn edge_step(&self, x: &[f64], d: &[f64]) -> f64 {
         let step = |edge: &Edge| {
-            let [ends, dx] = [x, d].map(|of| edge.ends.map(|node| at(node as usize, of)));
+            let (ends, dx) = (edge.ends.map(|end| end.at(x)), edge.ends.map(|end| end.along(d, &[])));
             let middle = std::array::from_fn(|k| 0.5 * (ends[0][k] + ends[1][k]));
             let lipschitz = self.shape.lipschitz();
             let far = self.shape.distance(middle) - 0.5 * lipschitz * norm(sub(ends[1], ends[0]));

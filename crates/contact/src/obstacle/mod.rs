@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use coarsen_core::parallel;
 use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Curvature, Energy, Penalty, Potential};
-use coarsen_mesh::vector::dot;
+use coarsen_mesh::vector::{dot, sub};
 use coarsen_sparse::{Pattern, Stencil};
 
 use self::edges::{Edge, least};
@@ -77,11 +77,47 @@ pub struct Obstacle<S, L = Penalty> {
     pattern: Arc<Pattern>,
 }
 
+/// An end of an edge.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The number of a free node.
+    Free(u32),
+    /// The number of a held node among all nodes, and where it is.
+    Held { node: u32, at: [f64; 3] },
+}
+
+impl End {
+    fn slot(&self) -> Option<usize> {
+        if let Self::Free(slot) = self { Some(*slot as usize) } else { None }
+    }
+
+    fn at(&self, x: &[f64]) -> [f64; 3] {
+        match *self {
+            Self::Free(slot) => at(slot as usize, x),
+            Self::Held { at, .. } => at,
+        }
+    }
+
+    /// Its displacement, given those of free nodes, and where held nodes go, if they move.
+    fn along(&self, d: &[f64], held: &[[f64; 3]]) -> [f64; 3] {
+        match *self {
+            Self::Free(slot) => at(slot as usize, d),
+            Self::Held { node, at } => held.get(node as usize).map_or([0.0; 3], |to| sub(*to, at)),
+        }
+    }
+
+    fn hold(&mut self, positions: &[[f64; 3]]) {
+        if let Self::Held { node, at } = self {
+            *at = positions[*node as usize];
+        }
+    }
+}
+
 /// A node, or a point of an edge, that a shape presses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pressed {
     /// The ends of the edge; twice the same node for a node.
-    nodes: [u32; 2],
+    ends: [End; 2],
     /// Their weights: 1 and 0 for a node.
     weights: [f64; 2],
     /// The unit normal of the shape.
@@ -90,32 +126,45 @@ pub(crate) struct Pressed {
 
 impl Pressed {
     fn node(i: usize, normal: [f64; 3]) -> Self {
-        Self { nodes: [i as u32; 2], weights: [1.0, 0.0], normal }
+        Self { ends: [End::Free(i as u32); 2], weights: [1.0, 0.0], normal }
     }
 
     /// Its position.
     pub(crate) fn at(&self, x: &[f64]) -> [f64; 3] {
-        let ([a, b], [v, w]) = (self.nodes.map(|node| at(node as usize, x)), self.weights);
+        let ([a, b], [v, w]) = (self.ends.map(|end| end.at(x)), self.weights);
         if w == 0.0 { a } else { std::array::from_fn(|k| v * a[k] + w * b[k]) }
+    }
+
+    /// Moves held ends.
+    pub(crate) fn hold(&mut self, positions: &[[f64; 3]]) {
+        self.ends.iter_mut().for_each(|end| end.hold(positions));
     }
 
     /// Adds a slope at the point to the gradient.
     pub(crate) fn add(&self, slope: [f64; 3], g: &mut [f64]) {
-        for (node, w) in self.nodes.iter().zip(self.weights).filter(|(_, w)| *w != 0.0) {
-            (0..3).for_each(|k| g[3 * *node as usize + k] += w * slope[k]);
+        for (end, w) in self.ends.iter().zip(self.weights).filter(|(_, w)| *w != 0.0) {
+            let Some(slot) = end.slot() else { continue };
+            (0..3).for_each(|k| g[3 * slot + k] += w * slope[k]);
         }
     }
 
+    /// The free nodes and their weights.
     pub(crate) fn stencil(&self) -> Stencil {
-        match self.nodes {
-            [a, b] if a == b => Stencil::point(a),
-            ends => Stencil::edge_edge(ends, self.weights[1], [HELD; 2], 0.0).without(HELD),
+        match self.ends {
+            [End::Free(a), End::Free(b)] if a == b => Stencil::point(a),
+            ends => on_edge(&ends, self.weights),
         }
     }
 }
 
 /// The number of every held node in a stencil.
 const HELD: u32 = u32::MAX;
+
+/// The free nodes of a point of an edge, and their weights.
+fn on_edge(ends: &[End; 2], weights: [f64; 2]) -> Stencil {
+    let ends = ends.map(|end| end.slot().map_or(HELD, |slot| slot as u32));
+    Stencil::edge_edge(ends, weights[1], [HELD; 2], 0.0).without(HELD)
+}
 
 impl<S: Shape> Obstacle<S> {
     /// Returns the contact of `nodes` free nodes with a shape by a penalty, with a stiffness k in N/m.

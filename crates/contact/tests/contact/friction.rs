@@ -120,7 +120,7 @@ fn friction_takes_what_its_obstacle_takes() {
     // Two nodes near the top of the ball, a free one that is not listed, and an edge across the top.
     let x = [0.0, 0.03, 0.0, 0.02, 0.05, 0.0, 0.0, 0.04, 0.0, -0.5, 0.02, 0.0, 0.5, 0.02, 0.0];
     let obstacle = Obstacle::with_potential(5, ball, barrier).unwrap().only(&[0, 1]).unwrap();
-    let mut obstacle = obstacle.edges(&[[3, 4]], &x).unwrap();
+    let mut obstacle = obstacle.edges(&[[3, 4]], &[false; 5], x.as_chunks().0).unwrap();
     let mut friction = Friction::new(obstacle.clone(), NONE, 0.5, 0.01).unwrap();
     friction.renew(&x).unwrap();
     let slid: Vec<f64> = x.iter().enumerate().map(|(k, x)| x + f64::from(u8::from(k % 3 == 2))).collect();

@@ -1,6 +1,6 @@
 //! Planes, spheres, capsules and sampled surfaces, and contact of nodes with them.
 
-use coarsen_contact::{Capsule, ContactError, Obstacle, Penetration, Plane, SdfGrid, Shape, Sphere};
+use coarsen_contact::{Capsule, ContactError, Cuboid, Obstacle, Penetration, Plane, SdfGrid, Shape, Sphere};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{Barrier, ContactPotential, Curvature, ImplicitEuler, Potential};
 use coarsen_sparse::SystemAt;
@@ -40,6 +40,35 @@ fn derivatives_of_distances() {
                 }
             }
         }
+    }
+}
+
+/// The normal of a box is the gradient of its distance, and its curvature that of the normal: outside near a side, an edge and a
+/// corner, and inside.
+#[test]
+fn derivatives_of_boxes() {
+    let block = Cuboid::new([[-0.3, 0.0, 0.1], [-0.1, 0.4, 0.3]], 0.01).unwrap();
+    let near =
+        [[-0.2, 0.5, 0.2], [-0.05, 0.45, 0.2], [0.0, 0.5, 0.4], [-0.31, -0.01, 0.0], [-0.12, 0.2, 0.2]];
+    for x in near {
+        let (n, curvature) = (block.normal(x), block.curvature(x));
+        for k in 0..3 {
+            let [more, less] =
+                [1e-6, -1e-6].map(|by| std::array::from_fn(|c| if c == k { x[c] + by } else { x[c] }));
+            let slope = (block.distance(more) - block.distance(less)) / 2e-6;
+            assert!((slope - n[k]).abs() < 1e-8, "{x:?}: {slope} for {n:?}");
+            let turn = [0, 1, 2].map(|q| (block.normal(more)[q] - block.normal(less)[q]) / 2e-6);
+            assert!((0..3).all(|q| (turn[q] - curvature[q][k]).abs() < 1e-6), "{x:?}: {turn:?}");
+        }
+        let foot = [0, 1, 2].map(|k| x[k] - block.distance(x) * n[k]);
+        assert!(block.distance(foot).abs() < 1e-12, "{x:?}");
+    }
+    for (corners, radius) in [
+        ([[0.0; 3], [1.0, 0.0, 1.0]], 0.1),
+        ([[0.0; 3], [1.0; 3]], -0.1),
+        ([[0.0; 3], [1.0, 2.0, f64::NAN]], 0.1),
+    ] {
+        assert!(matches!(Cuboid::new(corners, radius), Err(ContactError::Value { .. })));
     }
 }
 

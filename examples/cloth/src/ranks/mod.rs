@@ -33,7 +33,7 @@ use crate::sheet::Sheet;
 use crate::simulation::{check_scales, described, identity, plan, prepared, started};
 use crate::state::State;
 use crate::world::{Fixed, all, fabrics};
-use rows::{RankRow, Summary};
+use rows::RankRow;
 use step::RankStepper;
 
 /// No rank waits longer for another.
@@ -204,10 +204,6 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
             Some(drawing) => drawing.show(&self.scene, state, self.options),
             None => Ok(()),
         }
-    }
-
-    fn summary(rows: &[RankRow]) -> String {
-        Summary(rows).to_string()
     }
 }
 

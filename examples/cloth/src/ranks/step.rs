@@ -53,7 +53,7 @@ use crate::material::Woven;
 use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
-use crate::solids::{Pressed, Rubbed, way};
+use crate::solids::{Pressed, Rubbed};
 use crate::state::State;
 use crate::world::{Fixed, GRAVITY, contact_stiffness, fabrics, solids};
 
@@ -359,7 +359,7 @@ impl<C: Communicator> RankStepper<C> {
             let x = nodes.at(nodes.slot(node).map(|_| node)?, &self.x);
             let to = [0, 1, 2].map(|k| x[k] + u[k]);
             let inside = shapes.iter().find(|shape| shape.distance(to) < -1.02 * half)?;
-            let (n, out) = way(&**inside, to, -half);
+            let (n, out) = inside.displacement_to(to, -half);
             Some((n, dot(n, u) + out))
         };
         let resolved = resolve_impacts(self.on.comm(), &mut self.contact, &self.x, mass, stop, &mut by);

@@ -246,7 +246,8 @@ fn starts_that_intersect_are_refused() {
     // Its radius overflows where the skin is added.
     let large = Solid::Sphere { centre: [0.0, -f64::MAX, 0.0], radius: f64::MAX };
     let mut fixed = Fixed::new(&sphere, &sheet, &options).unwrap();
-    fixed.start = vec![fixed.start[0], (large, f64::MAX)];
+    fixed.solids = vec![fixed.solids[0], large];
+    fixed.skins = vec![fixed.skins[0], f64::MAX];
     let errors = [
         fixed.shapes(0.0, true).err(),
         fixed.obstructions(0.0, 0.01).err(),

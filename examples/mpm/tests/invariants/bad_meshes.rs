@@ -1,5 +1,6 @@
 //! Meshes that are no solids, of bodies and of colliders.
 
+use coarsen::contact::ContactError;
 use examples_run::Failure;
 use examples_scene::closed::MeshFault;
 use mpm::fault::SceneError;
@@ -39,10 +40,10 @@ fn fault(folder: &Folder, table: &str, surface: &str) -> (Failure, bool) {
     (error, named && text.contains("solid.obj") && text.starts_with(table))
 }
 
-/// What is wrong with the mesh of a body or a collider.
-fn source(error: &Failure) -> &MeshFault {
+/// What is wrong with the surface of a body or a collider.
+fn source(error: &Failure) -> &ContactError {
     match error.downcast_ref() {
-        Some(SceneError::Mesh { source, .. }) => source,
+        Some(SceneError::Mesh { source: MeshFault::Surface { source, .. }, .. }) => source,
         _ => panic!("{error}"),
     }
 }
@@ -52,11 +53,11 @@ fn surfaces_that_are_no_solids_are_refused() {
     let folder = Folder::new("mesh");
     for table in ["body", "obstacle"] {
         let (error, named) = fault(&folder, table, OPEN);
-        let MeshFault::Open { edge, count: 1, .. } = source(&error) else { panic!("{error}") };
+        let ContactError::Open { edge, count: 1 } = source(&error) else { panic!("{error}") };
         assert!(named && [[0, 2], [0, 3], [2, 3]].contains(edge), "{error}");
 
         let (error, named) = fault(&folder, table, INVERTED);
-        let MeshFault::Inverted { volume, .. } = source(&error) else { panic!("{error}") };
+        let ContactError::Inverted { volume } = source(&error) else { panic!("{error}") };
         assert!(
             named && (volume + 1.0 / 6.0).abs() < 1e-12 && error.to_string().contains("outwards"),
             "{error}"
@@ -65,7 +66,7 @@ fn surfaces_that_are_no_solids_are_refused() {
         // Neither side of a surface without a volume faces outwards.
         for flat in FLAT {
             let (error, named) = fault(&folder, table, flat);
-            let MeshFault::Flat { volume, .. } = source(&error) else { panic!("{error}") };
+            let ContactError::Flat { volume } = source(&error) else { panic!("{error}") };
             assert!(named && !(volume.abs() > 1e-15 && volume.is_finite()), "{error}");
             assert!(!error.to_string().contains("outwards"), "{error}");
         }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use coarsen::contact::ContactError;
 use coarsen::mesh::{Format, Mesh, parse};
 use coarsen_core::SplitMix64;
-use examples_scene::closed::{Closed, MeshFault};
+use examples_scene::closed::{MeshFault, closed};
 use mpm::material::Material;
 use mpm::scene::{Body, Emitter, Setting};
 use mpm::seed::{Seeds, emit};
@@ -87,7 +88,7 @@ fn read(text: &str) -> Mesh {
 /// Rays through edges and vertices count once, and each of two shells counts.
 #[test]
 fn winding_numbers_tell_the_inside() {
-    let one = Closed::new(read(&cube([0.0; 3])), Path::new("cube.obj")).unwrap();
+    let one = closed(read(&cube([0.0; 3])), Path::new("cube.obj")).unwrap();
     let mut random = SplitMix64::new(5);
     for _ in 0..2000 {
         // Multiples of 1/8 lie above edges and vertices; none lies on the surface.
@@ -105,7 +106,7 @@ fn winding_numbers_tell_the_inside() {
     let other = read(&cube([0.5; 3]));
     both.triangles.extend(other.triangles.iter().map(|t| t.map(|v| v + 8)));
     both.positions.extend(other.positions);
-    let both = Closed::new(both, Path::new("cubes.obj")).unwrap();
+    let both = closed(both, Path::new("cubes.obj")).unwrap();
     assert_eq!([[0.3; 3], [0.7; 3], [1.3; 3], [1.7; 3]].map(|x| both.winding(x)), [1, 2, 1, 0]);
 }
 
@@ -113,16 +114,15 @@ fn winding_numbers_tell_the_inside() {
 fn open_and_inverted_surfaces_are_refused() {
     let mut open = read(&cube([0.0; 3]));
     open.triangles.remove(1);
-    let refused = Closed::new(open, Path::new("open.obj")).err();
-    assert!(
-        matches!(&refused, Some(MeshFault::Open { edge: [0, 1] | [0, 2] | [0, 3] | [1, 3], .. })),
-        "{refused:?}"
-    );
-    assert!(refused.unwrap().to_string().contains("open.obj"));
+    let refused = closed(open, Path::new("open.obj")).unwrap_err();
+    assert!(refused.to_string().contains("open.obj"));
+    let MeshFault::Surface { source, .. } = refused else { panic!("{refused}") };
+    assert!(matches!(source, ContactError::Open { edge: [0, 1] | [0, 2] | [0, 3] | [1, 3], .. }), "{source}");
     let mut inverted = read(&cube([0.0; 3]));
     inverted.triangles.iter_mut().for_each(|t| t.swap(0, 1));
-    let refused = Closed::new(inverted, Path::new("in.obj")).err();
-    assert!(matches!(refused, Some(MeshFault::Inverted { volume, .. }) if (volume + 1.0).abs() < 1e-12));
+    let refused = closed(inverted, Path::new("in.obj")).unwrap_err();
+    let MeshFault::Surface { source, .. } = refused else { panic!("{refused}") };
+    assert!(matches!(source, ContactError::Inverted { volume } if (volume + 1.0).abs() < 1e-12));
 }
 
 /// What flows in a second is the shadow of the region times the speed, however time is divided into steps.

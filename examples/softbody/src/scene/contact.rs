@@ -11,7 +11,7 @@ use super::Setting;
 use super::error::SceneError;
 use super::world::Shape;
 use crate::options::{Contact, Method};
-use crate::part::{Part, Surface};
+use crate::part::{Inside, Part};
 
 /// The stiffness of a contact, in units of Young's modulus times the length of an edge. A barrier of a tenth of an edge
 /// then presses at half of its thickness about like the stress E on the triangles of a node.
@@ -23,6 +23,9 @@ const THICKEST: f64 = 0.1;
 /// Parts of a body touch at rest if they are not farther apart than this, in units of the mean length of an edge. It is
 /// above the round-off of positions.
 const TOUCH: f64 = 1e-9;
+
+/// The energies of contact, and the test for vertices inside other bodies.
+type Contacts = (Vec<Box<dyn Part>>, Option<Inside>);
 
 /// All that contact depends on.
 pub(super) struct ContactInputs<'a> {
@@ -44,7 +47,7 @@ impl ContactInputs<'_> {
     ///
     /// # Errors
     /// [`SceneError`] as for [`penalties`](Self::penalties) and [`barriers`](Self::barriers).
-    pub(super) fn parts(self) -> Result<(Vec<Part>, Option<SceneError>), SceneError> {
+    pub(super) fn parts(self) -> Result<(Contacts, Option<SceneError>), SceneError> {
         let make = |this: &Self| match this.method.contact {
             Contact::Penalty => this.penalties(),
             Contact::Barrier => this.barriers(),
@@ -60,16 +63,16 @@ impl ContactInputs<'_> {
     ///
     /// # Errors
     /// [`SceneError`] for obstacles that are not valid, and for sheets that should touch.
-    fn penalties(&self) -> Result<Vec<Part>, SceneError> {
+    fn penalties(&self) -> Result<Contacts, SceneError> {
         let n = self.whole.positions.len();
         let stiffness = self.setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
-        let mut parts = Vec::new();
+        let mut parts: Vec<Box<dyn Part>> = Vec::new();
         for (index, solid) in self.setting.obstacle.iter().enumerate() {
             let make = || Obstacle::new(n, solid.grown(0.0)?, stiffness);
             let fault = |source| SceneError::Obstacle { index, source };
             let friction = make().and_then(|rough| self.friction(rough));
-            parts.push(Part::Obstacle(make().map_err(fault)?));
-            parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
+            parts.push(Box::new(make().map_err(fault)?));
+            parts.push(Box::new(friction.map_err(fault)?));
         }
         if self.wanted {
             if let Some(index) = self.meshes.iter().position(|mesh| mesh.tetrahedra.is_empty()) {
@@ -77,9 +80,9 @@ impl ContactInputs<'_> {
             }
             let contact = BodyContact::new(self.whole, &vec![false; n], stiffness)?;
             let friction = ClothFriction::of_bodies(&contact, self.method.friction, self.method.dt)?;
-            parts.push(Part::Contact(Box::new(Plus::new(contact, friction)?)));
+            parts.push(Box::new(Plus::new(contact, friction)?));
         }
-        Ok(parts)
+        Ok((parts, None))
     }
 
     /// Contact by barriers.
@@ -87,12 +90,13 @@ impl ContactInputs<'_> {
     /// # Errors
     /// [`SceneError`] for obstacles that are not valid, for a node inside an obstacle, for a body whose parts touch at
     /// rest, and for bodies that intersect or nearly touch at the start.
-    fn barriers(&self) -> Result<Vec<Part>, SceneError> {
+    fn barriers(&self) -> Result<Contacts, SceneError> {
         let Self { setting, whole, .. } = *self;
         if !self.wanted && setting.obstacle.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         }
         let (n, at) = (whole.positions.len(), &whole.positions);
+        let (free, mut inside) = (vec![false; n], None);
         let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
         let potential = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
@@ -102,7 +106,7 @@ impl ContactInputs<'_> {
         edges.sort_unstable();
         edges.dedup();
         edges.retain(|&[a, b]| at[a as usize] != at[b as usize]); // triangles without area
-        let mut parts = Vec::new();
+        let mut parts: Vec<Box<dyn Part>> = Vec::new();
         for (index, solid) in setting.obstacle.iter().enumerate() {
             let fault = |source| SceneError::Obstacle { index, source };
             let shape = solid.grown(0.0).map_err(fault)?;
@@ -113,39 +117,37 @@ impl ContactInputs<'_> {
             }
             // An edge between nodes outside of a plane is outside.
             let list = if solid.radius().is_some() { &edges[..] } else { &[] };
-            let make =
-                || Obstacle::with_potential(n, solid.grown(0.0)?, potential)?.edges(list, at.as_flattened());
+            let make = || Obstacle::with_potential(n, solid.grown(0.0)?, potential)?.edges(list, &free, at);
             let friction = make().and_then(|rough| self.friction(rough));
             let obstacle = make().map_err(fault)?;
             if let Some([node, _]) = obstacle.inside(at.as_flattened()) {
                 let (body, node) = self.body(node as usize);
                 return Err(SceneError::Dips { body, node, obstacle: index });
             }
-            parts.push(Part::BarrierObstacle(obstacle));
-            parts.push(Part::Friction(Box::new(friction.map_err(fault)?)));
+            parts.push(Box::new(obstacle));
+            parts.push(Box::new(friction.map_err(fault)?));
         }
         if self.wanted {
-            let held = vec![false; n];
-            let contact = ClothContact::new(&triangles, &held, at, thickness, stiffness);
+            let contact = ClothContact::new(&triangles, &free, at, thickness, stiffness);
             let contact = contact.map_err(|error| match error {
                 ContactError::Intersects(crossing) => self.intersect(crossing.edge[0], crossing.triangle[0]),
                 error => error.into(),
             })?;
             let contact = contact.turning();
             let friction = ClothFriction::new(&contact, self.method.friction, self.method.dt)?;
-            let contact = Plus::new(contact, friction)?;
+            parts.push(Box::new(Plus::new(contact, friction)?));
             let solid = !whole.tetrahedra.is_empty();
-            let mut inside = solid.then(|| BodyContact::new(whole, &held, stiffness)).transpose()?;
-            if let Some(inside) = &mut inside
-                && let Some(contact) = inside.detect(at.as_flattened())?.first()
+            let mut bodies = solid.then(|| BodyContact::new(whole, &free, stiffness)).transpose()?;
+            if let Some(bodies) = &mut bodies
+                && let Some(contact) = bodies.detect(at.as_flattened())?.first()
             {
                 return Err(self.intersect(contact.vertex, contact.face[0]));
             }
             let count = |(body, shape): (u32, &Shape)| std::iter::repeat_n(body, shape.nodes.len());
-            let bodies = (0..).zip(self.shapes).flat_map(count).collect();
-            parts.push(Part::Surface(Box::new(Surface { contact, inside, bodies })));
+            let body = (0..).zip(self.shapes).flat_map(count).collect();
+            inside = bodies.map(|bodies| Inside { bodies, body });
         }
-        Ok(parts)
+        Ok((parts, inside))
     }
 
     /// Friction with an obstacle.

@@ -7,8 +7,8 @@ use std::ops::Range;
 use coarsen::elastic::{Attachments, Total};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
+use coarsen_contact::open_edge;
 use examples_scene::Attachment;
-use examples_scene::closed::open_edge;
 use examples_scene::shape::unit;
 
 use super::contact::ContactInputs;
@@ -18,7 +18,7 @@ use crate::bodies::Bodies;
 use crate::material::{Material, THICKNESS, masses};
 use crate::meshes::MeshChoice;
 use crate::options::Method;
-use crate::part::Part;
+use crate::part::{Forces, Inside, Part};
 use crate::timed_attachments::TimedAttachment;
 
 /// The total stiffness of the pins of an attachment, in units of Young's modulus times the size.
@@ -45,7 +45,9 @@ pub(crate) struct World {
     /// The attachments.
     pub(crate) timed_attachments: Vec<TimedAttachment>,
     /// All energies except gravity.
-    pub(crate) forces: Total<Part>,
+    pub(crate) forces: Forces,
+    /// Finds vertices inside other bodies, if surfaces have contact.
+    pub(crate) inside: Option<Inside>,
     /// Why the body has no contact with itself, where it could need it.
     pub(crate) apart: Option<SceneError>,
     /// The acceleration of gravity in m/s².
@@ -119,14 +121,12 @@ impl World {
             whole.positions.extend(mesh.positions);
         }
         let n = whole.positions.len();
-        let mut parts = vec![
-            Part::Bodies(Bodies::new(energies, whole.tetrahedra.clone())?),
-            Part::Pins(Attachments::new(n)?),
-        ];
+        let mut parts: Vec<Box<dyn Part>> =
+            vec![Box::new(Bodies::new(energies, whole.tetrahedra.clone())?), Box::new(Attachments::new(n)?)];
         let [wanted, _] = setting.touches();
         let inputs =
             ContactInputs { setting, meshes, whole: &whole, shapes: &shapes, stiffest, method, wanted };
-        let (contacts, apart) = inputs.parts()?;
+        let ((contacts, inside), apart) = inputs.parts()?;
         parts.extend(contacts);
         let timed = |(index, attachment): (usize, &Attachment)| {
             let body = &setting.body[attachment.body];
@@ -146,6 +146,7 @@ impl World {
             shapes,
             timed_attachments,
             forces,
+            inside,
             apart,
             gravity,
         })

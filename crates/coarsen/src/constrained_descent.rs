@@ -1,8 +1,8 @@
-//! A time step with obstacles as constraints: each vertex stays outside of the nearest obstacle exactly.
+//! The descent of a time step with obstacles as constraints: each vertex stays outside of the nearest obstacle exactly.
 //!
 //! > minimise f(x)  subject to  d(xᵢ) ≥ 0 for each vertex i                              (1)
 //!
-//! where d is the signed distance of all obstacles, grown by the thickness of the cloth. Each iteration solves
+//! where d is the signed distance of all obstacles, grown by a thickness. Each iteration solves
 //!
 //! > H p = −∇f + drag,  n · pᵢ ≥ −d(xᵢ)/‖∇d(xᵢ)‖  for the vertices near obstacles,  n = ∇d/‖∇d‖    (2)
 //!
@@ -17,38 +17,35 @@
 //! *Reference* constraints of cloth that are found by contact and released by their force: Baraff & Witkin 1998, §5;
 //! Tamstorf, Jones & McCormick 2015, §8. The merit function: Nocedal & Wright 2006, §18.3.
 
-use coarsen::backend::SetupError;
-use coarsen::constraints::{ContactState, Supports};
-use coarsen::elastic::ImplicitEuler;
-use coarsen::mesh::vector::{cross, dot, sub};
-use coarsen::optimize::{Criterion, DescentOutcome, LineSearchFailure, Norm, node_weights};
-use coarsen::prelude::*;
-use coarsen::sparse::SystemAt;
-use coarsen::{AnyError, ContactStepper, Dot, Error, LinearOperator, Outcome, Report, Step};
+use coarsen_backend::{Prepared, SetupError};
+use coarsen_constraints::{ContactState, Supports};
 use coarsen_contact::{Shape, Spin};
-use examples_run::Failure;
-use examples_run::solver::Recipe;
+use coarsen_core::{Dot, Error, LinearOperator, Objective, Outcome, Report, Stop, Vector};
+use coarsen_elastic::{ImplicitEuler, Potential};
+use coarsen_krylov::Cg;
+use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_optimize::{Criterion, DescentOutcome, LineSearchFailure, Norm, node_weights};
+use coarsen_sparse::{System, SystemAt};
 
-use crate::solids::way;
-use crate::world::Forces;
+use crate::{AnyError, ContactStepper, Step};
 
-/// An obstacle during a step.
-pub(crate) struct Obstruction {
-    /// Where it is at the end of the step, grown by the thickness of the cloth.
-    pub(crate) shape: Box<dyn Shape>,
+/// An obstacle that holds vertices during a step.
+pub struct ObstacleConstraint {
+    /// Where it is at the end of the step, grown by the thickness of what it holds.
+    pub shape: Box<dyn Shape>,
     /// How it moves.
-    pub(crate) spin: Spin,
+    pub spin: Spin,
     /// Its coefficient of friction.
-    pub(crate) friction: f64,
+    pub friction: f64,
 }
 
-impl Obstruction {
+impl ObstacleConstraint {
     /// Where a vertex sticks that was at x before the step: where the solid takes it, on the surface but for terms of
     /// second order in its distance.
     fn carried(&self, x: [f64; 3], h: f64) -> [f64; 3] {
         let turned = cross(self.spin.rate, sub(x, self.spin.through));
         let moved = [0, 1, 2].map(|k| x[k] + h * (turned[k] + self.spin.drift[k]));
-        let (n, up) = way(&*self.shape, moved, 0.0);
+        let (n, up) = self.shape.displacement_to(moved, 0.0);
         [0, 1, 2].map(|k| moved[k] + up * n[k])
     }
 }
@@ -86,15 +83,21 @@ struct Pushed {
 
 /// How obstacles hold vertices, from step to step.
 #[derive(Clone, Debug)]
-pub(crate) struct States {
+pub struct SupportStates {
     supports: Supports,
     /// Whether a vertex has a support.
     listed: Vec<bool>,
 }
 
-/// The obstacles of all free vertices, and the linear system.
-pub(crate) struct Supported {
-    pub(crate) states: States,
+/// The descent of a time step with obstacles as constraints: no vertex is in one at the end, beyond a thousandth of the thickness.
+///
+/// *Use* in place of [`ContactStepper::minimize`] where a step is to end on the surfaces of obstacles, and not before them; the
+/// contact of the potential bounds its steps too. *Not* for edges: a vertex is outside, an edge between two may not be. *Cost* of
+/// an iteration: up to five linear solves. Systems are solved on the host. *Reference* see the module of
+/// [`Supports`](coarsen_constraints::Supports); Tamstorf, Jones & McCormick 2015, §8.
+pub struct ConstrainedDescent {
+    /// The states after the last step; those of an earlier step may be put back.
+    pub states: SupportStates,
     system: Step,
     cg: Cg<Vec<f64>>,
     norm: Norm<Vec<f64>>,
@@ -103,40 +106,41 @@ pub(crate) struct Supported {
     thickness: f64,
 }
 
-impl Supported {
-    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is that of linear solves.
+impl ConstrainedDescent {
+    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is that of linear solves, `recipe` builds
+    /// their preconditioner, and `thickness` in m is that of what obstacles hold.
     ///
     /// # Errors
     /// The errors of the assembly and of the system.
-    pub(crate) fn new<D>(
-        steps: &mut ContactStepper<Forces, D>,
+    pub fn new<P: Potential, D>(
+        steps: &mut ContactStepper<P, D>,
         x: &[f64],
-        recipe: Recipe<Vec<f64>>,
+        thickness: f64,
+        recipe: impl FnMut(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> + 'static,
         inner: usize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, AnyError> {
         let ContactStepper { f, descent, .. } = steps;
         let Stop { absolute: tolerance, max_iterations: iterations, .. } = descent.stop;
         let norm = Norm::weighted(node_weights(&f.characteristic(), 3)?)?;
         f.project(true);
-        let thickness = f.potential.first.second.thickness();
         let system = Step::new(f.system_at(x)?.system(), recipe)?;
         let cg = Cg::new(Stop { max_iterations: inner, ..Stop::relative(INNER) });
-        let states = States { supports: Supports::new(x.len() / 3), listed: vec![false; x.len() / 3] };
+        let states = SupportStates { supports: Supports::new(x.len() / 3), listed: vec![false; x.len() / 3] };
         Ok(Self { states, system, cg, norm, tolerance, iterations, thickness })
     }
 
     /// Solves (1) from x; `before` are the positions at the start of the step. Returns how it ended, the iterations, and those
-    /// of linear solves.
+    /// of linear solves. *Panics* on wrong lengths.
     ///
     /// # Errors
     /// The errors of the assembly, of setups and of solves.
-    pub(crate) fn minimize(
+    pub fn minimize<P: Potential>(
         &mut self,
-        f: &mut ImplicitEuler<Forces>,
-        obstacles: &[Obstruction],
+        f: &mut ImplicitEuler<P>,
+        obstacles: &[ObstacleConstraint],
         before: &[f64],
         x: &mut Vec<f64>,
-    ) -> Result<(DescentOutcome, [usize; 2]), Failure> {
+    ) -> Result<(DescentOutcome, [usize; 2]), AnyError> {
         let (mut outer, mut inner) = (0, 0);
         let (n, h, mut followed) = (x.len(), f.step(), FOLLOWED);
         let [mut g, mut p, mut drag, mut next] = [0; 4].map(|_| vec![0.0; n]);
@@ -199,8 +203,8 @@ impl Supported {
         }
     }
 
-    /// The work of the obstacles from the start of a step to its end.
-    pub(crate) fn work(&self, f: &mut ImplicitEuler<Forces>, before: &[f64], x: &Vec<f64>) -> f64 {
+    /// The work of the obstacles from the start of a step to its end, J. *Panics* on wrong lengths.
+    pub fn work<P: Potential>(&self, f: &mut ImplicitEuler<P>, before: &[f64], x: &Vec<f64>) -> f64 {
         let mut force = vec![0.0; x.len()]; // ∇f is what obstacles balance
         f.gradient(x, &mut force);
         let of = |node: usize| (3 * node..3 * node + 3).map(|k| force[k] * (x[k] - before[k])).sum::<f64>();
@@ -222,17 +226,23 @@ impl Supported {
     }
 
     /// The distance of a vertex from the nearest obstacle; 0 inside.
-    fn gap(&self, node: usize, x: &[f64], obstacles: &[Obstruction]) -> f64 {
+    fn gap(&self, node: usize, x: &[f64], obstacles: &[ObstacleConstraint]) -> f64 {
         nearest(obstacles, point(x, node)).map_or(0.0, |(_, d)| d.max(0.0))
     }
 
     /// Lets supports follow x: p is measured from there.
-    fn place(&mut self, obstacles: &[Obstruction], before: &[f64], x: &[f64], h: f64) -> Result<(), Failure> {
+    fn place(
+        &mut self,
+        obstacles: &[ObstacleConstraint],
+        before: &[f64],
+        x: &[f64],
+        h: f64,
+    ) -> Result<(), AnyError> {
         for (node, (at, from)) in x.as_chunks().0.iter().zip(before.as_chunks().0).enumerate() {
             let Some((obstacle, distance)) = nearest(obstacles, *at) else { return Ok(()) };
             if distance < NEAR * self.thickness || self.states.listed[node] {
                 let (stick, (n, out)) =
-                    (sub(obstacle.carried(*from, h), *at), way(&*obstacle.shape, *at, 0.0));
+                    (sub(obstacle.carried(*from, h), *at), obstacle.shape.displacement_to(*at, 0.0));
                 self.states.supports.put(node, n, out, stick, obstacle.friction)?;
                 self.states.listed[node] = true;
             }
@@ -241,14 +251,14 @@ impl Supported {
     }
 
     /// Solves (2): p and the drag with which it was found.
-    fn direction(
+    fn direction<P: Potential>(
         &mut self,
-        f: &mut ImplicitEuler<Forces>,
+        f: &mut ImplicitEuler<P>,
         x: &[f64],
         g: &[f64],
         [p, drag]: [&mut Vec<f64>; 2],
         inner: &mut usize,
-    ) -> Result<Pushed, Failure> {
+    ) -> Result<Pushed, AnyError> {
         // The exact Hessian, and where that is indefinite the projected one.
         f.project(false);
         self.system.set(f.system_at(x)?.system())?;
@@ -282,7 +292,7 @@ impl Supported {
     }
 
     /// The force that nothing balances, in the norm of the tolerance.
-    fn residual(&mut self, g: &[f64], drag: &[f64], x: &[f64], obstacles: &[Obstruction]) -> f64 {
+    fn residual(&mut self, g: &[f64], drag: &[f64], x: &[f64], obstacles: &[ObstacleConstraint]) -> f64 {
         let mut rest: Vec<f64> = g.iter().zip(drag).map(|(g, d)| d - g).collect();
         for k in 0..self.states.supports.len() {
             let (node, state) = (self.states.supports.node(k), self.states.supports.state(k));
@@ -339,7 +349,7 @@ struct Depth {
     most: f64,
 }
 
-fn depth(obstacles: &[Obstruction], x: &[f64]) -> Depth {
+fn depth(obstacles: &[ObstacleConstraint], x: &[f64]) -> Depth {
     let depths = x.as_chunks().0.iter().map(|at| nearest(obstacles, *at).map_or(0.0, |(_, d)| (-d).max(0.0)));
     depths.fold(Depth { sum: 0.0, most: 0.0 }, |all, d| Depth { sum: all.sum + d, most: all.most.max(d) })
 }
@@ -353,14 +363,14 @@ fn norm(v: [f64; 3]) -> f64 {
 }
 
 /// How far a vertex that sticks is from its place sᵢ.
-fn slip(obstacles: &[Obstruction], before: &[f64], x: &[f64], node: usize, h: f64) -> f64 {
+fn slip(obstacles: &[ObstacleConstraint], before: &[f64], x: &[f64], node: usize, h: f64) -> f64 {
     let at = point(x, node);
     nearest(obstacles, at)
         .map_or(0.0, |(obstacle, _)| norm(sub(obstacle.carried(point(before, node), h), at)))
 }
 
 /// The nearest obstacle, and its distance.
-fn nearest(obstacles: &[Obstruction], x: [f64; 3]) -> Option<(&Obstruction, f64)> {
+fn nearest(obstacles: &[ObstacleConstraint], x: [f64; 3]) -> Option<(&ObstacleConstraint, f64)> {
     let each = obstacles.iter().map(|obstacle| (obstacle, obstacle.shape.distance(x)));
     each.min_by(|a, b| a.1.total_cmp(&b.1))
 }
@@ -368,7 +378,7 @@ fn nearest(obstacles: &[Obstruction], x: [f64; 3]) -> Option<(&Obstruction, f64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coarsen::constraints::ConstraintError;
+    use coarsen_constraints::ConstraintError;
     use coarsen_contact::SmoothSdf;
 
     /// For a solid whose distance has slopes below 1, places of vertices and (2) end on the surface but for terms of second
@@ -382,7 +392,8 @@ mod tests {
         let h = 0.1;
         let inside = |x: [f64; 3]| x.iter().all(|x| *x > 0.0 && *x < 1.0);
         let shape = SmoothSdf::new(&corners, &triangles, h, inside).unwrap();
-        let solid = Obstruction { shape: Box::new(shape.clone()), spin: Spin::default(), friction: 0.0 };
+        let solid =
+            ObstacleConstraint { shape: Box::new(shape.clone()), spin: Spin::default(), friction: 0.0 };
         let mut least = 1.0_f64;
         for k in 0..200 {
             // Around the edge at x = y = 1 and its end.
@@ -395,7 +406,7 @@ mod tests {
             let off = shape.distance(solid.carried(near, 1.0)).abs();
             assert!(off < 0.03 * 1e-3 * h, "{off:e} from {near:?}");
             let level = -1e-3 * h;
-            let (n, out) = way(&shape, near, level);
+            let (n, out) = shape.displacement_to(near, level);
             let off = (shape.distance([0, 1, 2].map(|k| near[k] + out * n[k])) - level).abs();
             assert!(off < 0.03 * out.abs(), "{off:e} after {out:e} from {near:?}");
         }
