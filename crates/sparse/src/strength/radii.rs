@@ -8,7 +8,7 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Compiled, Real, simd};
 
-use super::block::{self, LANES, SINGLES};
+use super::block::{self, LANES, SINGLES, Singles};
 use super::weight;
 use crate::Bsr;
 use crate::rows::{BlockRows, LEAF};
@@ -138,10 +138,6 @@ impl<T: Real> Radii<'_, T> {
         let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
         let start = pattern.offsets()[rows.start];
         let (mut at, mut count) = ([0; SINGLES], 0);
-        let mut flush = |count: usize, at: &[usize; SINGLES], left: &[_], m: &mut [_], right: &[_]| {
-            let radius = block::spectral_radius(b, left, m, right, &mut square);
-            at.iter().zip(radius).take(count).for_each(|(&k, r)| out[k - start] = rounded(r));
-        };
         for i in rows {
             let own = &roots.of[i * size..][..size];
             for (k, &j) in pattern.range(i).zip(pattern.row(i)) {
@@ -160,13 +156,27 @@ impl<T: Real> Radii<'_, T> {
                 at[count] = k;
                 count += 1;
                 if count == SINGLES {
-                    flush(count, &at, left, m, right);
+                    write(b, [left, m, right, &mut square], &at, start, out);
                     count = 0;
                 }
             }
         }
-        flush(count, &at, &left, &mut m, &right);
+        write(b, [&mut left, &mut m, &mut right, &mut square], &at[..count], start, out);
     }
+}
+
+/// Writes the radii of a batch to the positions `at`; `out` begins at position `start`. A function and not a closure, which
+/// would be compiled without the instructions of the kernel.
+#[inline(always)]
+fn write(
+    b: usize,
+    [left, m, right, square]: [&mut [Singles]; 4],
+    at: &[usize],
+    start: usize,
+    out: &mut [f32],
+) {
+    let radius = block::spectral_radius(b, left, m, right, square);
+    at.iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
 }
 
 /// A radius with [`BITS`] bits.
