@@ -86,17 +86,17 @@ pub trait Backend: Clone + Send + 'static {
     /// device.
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets;
 
-    /// Returns a Gauss-Seidel smoother specific to this backend, with one sweep per step, for a symmetric A;
-    /// `None` if sweeps over whole rows are better.
+    /// Returns a Gauss-Seidel smoother specific to this backend, with one sweep per step; `None` if A is not
+    /// symmetric to round-off, or if sweeps over whole rows are better.
     ///
     /// The CPU returns a smoother that stores half of A. A [`NumericBackend`] returns `None`, because it writes
-    /// A itself. The caller has checked that A is finite and symmetric to round-off, and that ω is between 0
-    /// and 2; the backend does not check again. With `symmetric` the caller knows that later values are symmetric too,
-    /// and [`prepare`](Smoother::prepare) does not check it. The smoother stores its A and is never built again. *Cost* two passes over the pattern and one pass over half
-    /// of A.
+    /// A itself. The caller has checked that ω is between 0 and 2. With `symmetric` the caller knows that A and later
+    /// values are symmetric to round-off, and neither the build nor [`prepare`](Smoother::prepare) checks it. The smoother
+    /// stores its A and is never built again. *Cost* a pass over A for all checks, two passes over the pattern and one
+    /// over half of A.
     ///
     /// # Errors
-    /// [`Error::NotSquare`], the errors of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`].
+    /// Those of [`matrix`](Self::matrix) and of [`DenseBlocks::inverse_diagonal`]; a value that is not finite.
     fn gauss_seidel<T: Real>(
         &self,
         a: &Bsr<T>,

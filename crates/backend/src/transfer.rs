@@ -49,8 +49,12 @@ impl<B: Backend> MatrixTransfer<B> {
     /// The errors of [`Backend::matrix`].
     pub fn new<T: Real>(on: &B, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<Self, SetupError> {
         let p = p.to_matrix()?;
-        let bytes = 2 * p.nnz() * size_of::<B::Stored>();
-        Ok(Self { prolongation: on.matrix(&p)?, restriction: on.matrix(&transpose.build(&p)?)?, bytes })
+        Ok(Self::of(on.matrix(&p)?, on.matrix(&transpose.build(&p)?)?, p.nnz()))
+    }
+
+    /// P and Pᵀ with `entries` stored scalars each.
+    pub(crate) fn of(prolongation: B::Matrix, restriction: B::Matrix, entries: usize) -> Self {
+        Self { prolongation, restriction, bytes: 2 * entries * size_of::<B::Stored>() }
     }
 }
 

@@ -33,6 +33,7 @@ use arguments::{Arguments, Command};
 use commands::{compare, devices, generate, info, minimize, sequence, solve, spy};
 
 fn main() -> ExitCode {
+    memory::keep_freed();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(told) => return console::usage(&told),

@@ -20,6 +20,9 @@ pub struct Grid<'a, T> {
     pub sets: Option<&'a [u32]>,
     /// The inverses of the diagonal blocks, if the smoother has them.
     pub inverses: Option<&'a DenseBlocks<T>>,
+    /// The largest absolute value of A up to round-off, if the smoother has found, or was told, that A is symmetric to
+    /// round-off.
+    pub largest: Option<T>,
     /// The neighbours of each node, if they differ from the pattern of A.
     pub links: Option<&'a Pattern>,
     /// The finest matrix without contact, if contact is stored separately.
@@ -40,6 +43,7 @@ impl<'a, T: Real> Grid<'a, T> {
             radius: None,
             sets: None,
             inverses: None,
+            largest: None,
             links: None,
             elastic: None,
             cancel: None,

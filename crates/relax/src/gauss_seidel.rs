@@ -87,20 +87,8 @@ impl GaussSeidel {
         on: &B,
     ) -> Result<Option<SymmetricGaussSeidel<T, B>>, SetupError> {
         self.validate()?;
-        a.check_finite()?;
-        let symmetry = self.symmetry(a);
-        let own = self.of_place(a, symmetry, on)?;
-        Ok(own.map(|own| self.around(own, true, symmetry, a, on)))
-    }
-
-    /// Returns the smoother of the backend, if A is symmetric to round-off and the backend has one.
-    fn of_place<T: Real, B: Backend>(
-        &self,
-        a: &Bsr<T>,
-        symmetry: Symmetry,
-        on: &B,
-    ) -> Result<Option<Box<dyn Smoother<B, T>>>, SetupError> {
-        if symmetry.to_round_off { on.gauss_seidel(a, self.omega, self.symmetric) } else { Ok(None) }
+        let own = on.gauss_seidel(a, self.omega, self.symmetric)?;
+        Ok(own.map(|own| self.around(own, true, Symmetry::TO_ROUND_OFF, a, on)))
     }
 
     fn around<T: Real, B: Backend>(
@@ -131,6 +119,10 @@ struct Symmetry {
     to_half_digits: bool,
 }
 
+impl Symmetry {
+    const TO_ROUND_OFF: Self = Self { to_round_off: true, to_half_digits: true };
+}
+
 /// The preconditioner and smoother that [`GaussSeidel`] builds: A, the inverses of its diagonal blocks and
 /// the order of its rows, on the backend.
 pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
@@ -152,17 +144,13 @@ impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
     type Built = SymmetricGaussSeidel<T, B>;
 
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
-        self.validate()?;
-        let a = &*checks::finite(&system)?;
-        let symmetry = self.symmetry(a);
-        let own = self.of_place(a, symmetry, on)?;
-        Ok(match own {
-            Some(own) => self.around(own, true, symmetry, a, on),
-            None => {
-                let rows = Box::new(RowGaussSeidel::new(a, self.omega, on)?);
-                self.around(rows, false, symmetry, a, on)
-            }
-        })
+        let a = &*checks::square(&system)?;
+        if let Some(half) = self.build_half(a, on)? {
+            return Ok(half);
+        }
+        a.check_finite()?;
+        let rows = Box::new(RowGaussSeidel::new(a, self.omega, on)?);
+        Ok(self.around(rows, false, self.symmetry(a), a, on))
     }
 }
 
@@ -247,14 +235,14 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         self.sweeps.prepare(a)?;
         let before = self.symmetry;
         let next = match self.sweeps.facts().largest {
-            Some(_) => Symmetry { to_round_off: true, to_half_digits: true },
+            Some(_) => Symmetry::TO_ROUND_OFF,
             None => self.recipe.symmetry(a),
         };
         self.next = next;
         if self.own && !next.to_round_off {
             self.successor = Some(Box::new(RowGaussSeidel::new(a, self.recipe.omega, &self.on)?));
         } else if next.to_round_off && !before.to_round_off {
-            self.successor = self.recipe.of_place(a, next, &self.on)?;
+            self.successor = self.on.gauss_seidel(a, self.recipe.omega, self.recipe.symmetric)?;
         }
         Ok(Reused::Structure)
     }

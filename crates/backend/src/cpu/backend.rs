@@ -65,7 +65,14 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
     ) -> Result<Box<dyn Transfer<T, Self>>, SetupError> {
         Ok(match WeightTransfer::<S>::new(p, transpose)? {
             Some(weights) => Box::new(weights),
-            None => Box::new(MatrixTransfer::new(self, p, transpose)?),
+            None => {
+                let p = p.to_matrix()?;
+                Box::new(MatrixTransfer::of(
+                    self.matrix(&p)?,
+                    CpuMatrix::new(transpose.build_as(&p)?),
+                    p.nnz(),
+                ))
+            }
         })
     }
 

@@ -1,6 +1,6 @@
 //! The positions and the near-kernel of the last build, for rebuilds of systems without them.
 
-use coarsen_core::Real;
+use coarsen_core::{Real, parallel};
 use coarsen_sparse::{NearKernel, System};
 
 /// Copies of the positions and the near-kernel with which the hierarchy was built.
@@ -22,8 +22,10 @@ impl Given {
     pub(super) fn set<T: Real>(&mut self, system: &System<'_, T>, whole: [bool; 2]) {
         match system.positions {
             Some(points) => {
-                self.positions.clear();
-                self.positions.extend_from_slice(points);
+                if self.positions.len() != points.len() {
+                    self.positions = vec![[0.0; 3]; points.len()];
+                }
+                parallel::map(points, &mut self.positions, |x| *x);
             }
             None if !whole[0] => self.positions.clear(),
             None => (),

@@ -181,7 +181,6 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         on: &B,
     ) -> Result<Self, SetupError> {
         recipe.validate()?;
-        finest.check_finite()?;
         let mut levels: Vec<Level<T, B>> = Vec::new();
         let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
@@ -212,6 +211,9 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             levels.push(level);
         }
         SetupError::unless_cancelled(&system)?;
+        if levels.is_empty() {
+            finest.check_finite()?; // otherwise the smoother checks it
+        }
         let (bottom, seen) =
             timed(&mut seconds.bottom, || solver((&recipe, &*method), &levels, (&system, finest), on))
                 .map_err(|cause| cause.on_level(levels.len()))?;
@@ -259,7 +261,12 @@ fn solver<T: Real, B: Backend>(
 
 impl<T: Real> Host<T> {
     /// Returns a level. The next coarser matrix is that of the method if it made one, otherwise PᵀAP.
-    fn new<B: Backend>(a: &Bsr<T>, mut coarse: Step<T>, by: &dyn Method<T, B>) -> Result<Self, SetupError> {
+    fn new<B: Backend>(
+        a: &Bsr<T>,
+        largest: Option<T>,
+        mut coarse: Step<T>,
+        by: &dyn Method<T, B>,
+    ) -> Result<Self, SetupError> {
         let mut galerkin = GalerkinPlan::new(a, &coarse.prolongation)?;
         let own = coarse.matrix.take();
         let is_own = own.is_some();
@@ -270,7 +277,12 @@ impl<T: Real> Host<T> {
         give_diagonal(&mut matrix, &coarse.without_basis);
         let mut free = Free::new(a, &matrix);
         if !is_own && !coarse.has_term {
-            free.regularise(&mut matrix, a, &coarse.prolongation, galerkin.transpose());
+            let (p, transpose) = (&coarse.prolongation, galerkin.transpose());
+            // Nodes with an unknown without a basis function are never certain to be regular.
+            let largest = largest.filter(|_| p.block().1 > 1 && coarse.without_basis.is_empty());
+            if !largest.is_some_and(|largest| free.is_regular(&matrix, largest, p, transpose)) {
+                free.regularise(&mut matrix, a, p, transpose);
+            }
         }
         let decoupled = coarse.aggregates.iter().flatten().filter(|&&g| g == u32::MAX).count();
         let (unknowns, nnz) = (a.shape().0, a.nnz());
@@ -331,15 +343,15 @@ impl<T: Real, B: Backend> Level<T, B> {
             term::see(method, &grid, above, &mut seen)?;
             LevelSmoother::new(method, &Grid { a: seen.as_ref().unwrap_or(a), ..grid }, on)
         })?;
-        let SmootherFacts { radius, inverses, sets, .. } = smoother.facts();
-        let known = Grid { radius, sets, inverses, ..grid };
+        let SmootherFacts { radius, inverses, sets, largest } = smoother.facts();
+        let known = Grid { radius, sets, inverses, largest, ..grid };
         let coarse = coarsen(&known, above.map(|above| &above.state), seconds)?;
         let Some(coarse) = coarse else { return Ok(None) };
         if let Some(inverses) = inverses {
             inverses.check_positive(a, method.name())?;
         }
         timed(&mut seconds.products, || {
-            let host = Host::new(a, coarse, method)?;
+            let host = Host::new(a, largest, coarse, method)?;
             let (n, coarse) = host.coarse.prolongation.shape();
             let zeros = |n: usize| on.vector(&vec![zero(); n]);
             let coarse_b = zeros(coarse)?;

@@ -186,10 +186,10 @@ impl<T: Real, B: Backend> Level<T, B> {
             self.smoother.prepare(method, &grid, on)
         })?;
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
-        let fine = &Grid { radius, sets, inverses, ..*fine };
+        let fine = &Grid { radius, sets, inverses, largest, ..*fine };
         let seen = self.seen.next.as_ref().unwrap_or(fine.a);
         let above = above.map(|above| &above.state);
-        let (a, coarse) = self.host.prepare(method, keep, (fine, above, seen, largest), seconds)?;
+        let (a, coarse) = self.host.prepare(method, keep, (fine, above, seen), seconds)?;
         check_range::<T, B::Stored>("the prolongation", coarse.prolongation.values())?;
         Ok((Grid::below(&**coarse, a, fine.depth + 1), coarse))
     }
@@ -221,7 +221,7 @@ impl<T: Real> Host<T> {
         &mut self,
         method: &dyn Method<T, B>,
         keep: Keep,
-        (fine, above, seen, largest): (&Grid<'_, T>, Option<&State>, &Bsr<T>, Option<T>),
+        (fine, above, seen): (&Grid<'_, T>, Option<&State>, &Bsr<T>),
         seconds: &mut Seconds,
     ) -> Result<(&Bsr<T>, &Step<T>), SetupError> {
         let next = match &mut self.next {
@@ -263,7 +263,7 @@ impl<T: Real> Host<T> {
             if !coarse.has_term {
                 let (p, transpose) = (&coarse.prolongation, self.galerkin.transpose());
                 // A level with a term has larger values than A, so its bound holds too.
-                let largest = largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
+                let largest = fine.largest.filter(|_| keep == Keep::Transfers && p.block().1 > 1);
                 if !largest.is_some_and(|largest| self.free.is_regular(&matrix, largest, p, transpose)) {
                     self.free.regularise(&mut matrix, fine.a, p, transpose);
                 }

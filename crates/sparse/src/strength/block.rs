@@ -1,44 +1,55 @@
-//! Small dense matrices in batches of eight: inverse square roots and spectral radii.
+//! Small dense matrices in batches: inverse square roots and spectral radii.
 //!
-//! A [`Lanes`] stores the same entry of eight matrices, so a loop over lanes compiles to one vector
-//! instruction. All eight matrices go through the same steps, including zero and missing blocks.
+//! A [`Lanes`] stores the same entry of eight matrices, and a [`Singles`] that of sixteen, so a loop over lanes compiles
+//! to one or two vector instructions. All matrices go through the same steps, including zero and missing blocks.
 
-/// The number of matrices in a batch.
+/// The number of matrices in a batch of f64.
 pub(super) const LANES: usize = 8;
 
 /// The same entry of [`LANES`] matrices.
 pub(super) type Lanes = [f64; LANES];
+
+/// The number of matrices in a batch of f32.
+pub(super) const SINGLES: usize = 16;
+
+/// The same entry of [`SINGLES`] matrices.
+pub(super) type Singles = [f32; SINGLES];
 
 /// Eigenvalues below this fraction of the largest one are treated as zero.
 const ZERO: f64 = 1e-14;
 
 /// ‖B‖_F² of each lane.
 #[inline(always)]
-fn squares(m: &[Lanes]) -> Lanes {
-    let mut squares = [0.0; LANES];
+fn squares(m: &[Singles]) -> Singles {
+    let mut squares = [0.0; SINGLES];
     for m in m {
-        (0..LANES).for_each(|l| squares[l] += m[l] * m[l]);
+        (0..SINGLES).for_each(|l| squares[l] += m[l] * m[l]);
     }
     squares
 }
 
-/// ‖B‖_F of each lane.
+/// Divides each matrix by ‖B‖_F, unless that is 0, and returns ‖B‖_F.
 #[inline(always)]
-fn frobenius(m: &[Lanes]) -> Lanes {
-    squares(m).map(f64::sqrt)
+fn normalise(m: &mut [Singles]) -> Singles {
+    let size = squares(m).map(f32::sqrt);
+    let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
+    for m in m {
+        (0..SINGLES).for_each(|l| m[l] *= scale[l]);
+    }
+    size
 }
 
 /// C = A B for b x b matrices.
 #[inline(always)]
-fn multiply(b: usize, left: &[Lanes], right: &[Lanes], out: &mut [Lanes]) {
+fn multiply(b: usize, left: &[Singles], right: &[Singles], out: &mut [Singles]) {
     // the lengths are constant if b is a constant
     let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]);
     for r in 0..b {
         for c in 0..b {
-            let mut sum = [0.0; LANES];
+            let mut sum = [0.0; SINGLES];
             for k in 0..b {
                 let (x, y) = (&left[r * b + k], &right[k * b + c]);
-                (0..LANES).for_each(|l| sum[l] += x[l] * y[l]);
+                (0..SINGLES).for_each(|l| sum[l] += x[l] * y[l]);
             }
             out[r * b + c] = sum;
         }
@@ -116,34 +127,31 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
 
 /// ρ(M) of M = L B R by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
-/// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M is
-/// first scaled to ‖M‖ = 1, so that no power overflows. If ρ is below 1e-9 of ‖M‖ (M is far from normal), the
-/// result is zero.
+/// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M and M⁴ are
+/// scaled to norm 1, so that no power leaves the range of f32. If ρ is below 1e-4 of ‖M‖ (M is far from normal), the
+/// result may be round-off.
 /// On entry `m` contains B; it is overwritten. `square` is scratch.
 #[inline(always)]
 pub(super) fn spectral_radius(
     b: usize,
-    left: &[Lanes],
-    m: &mut [Lanes],
-    right: &[Lanes],
-    square: &mut [Lanes],
-) -> Lanes {
+    left: &[Singles],
+    m: &mut [Singles],
+    right: &[Singles],
+    square: &mut [Singles],
+) -> Singles {
     multiply(b, left, m, square);
     multiply(b, square, right, m);
     let (m, square) = (&mut m[..b * b], &mut square[..b * b]);
-    let size = frobenius(m);
-    let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
-    for m in m.iter_mut() {
-        (0..LANES).for_each(|l| m[l] *= scale[l]);
-    }
+    let size = normalise(m);
     multiply(b, m, m, square); // M²
     multiply(b, square, square, m); // M⁴
+    let fourth = normalise(m);
     multiply(b, m, m, square); // M⁸
     let below = squares(square);
     multiply(b, square, square, m); // M¹⁶
     let above = squares(m);
     std::array::from_fn(|l| {
-        let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ¹⁶
-        size[l] * ratio.sqrt().sqrt().sqrt().sqrt()
+        let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ⁴ of M⁴
+        size[l] * (fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt()
     })
 }

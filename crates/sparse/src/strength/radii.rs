@@ -1,121 +1,188 @@
 //! Block couplings ρ(A_ii^−½ A_ij A_jj^−½), independent of units.
+//!
+//! Roots are computed in f64 and scaled to a largest entry of 1, radii in f32. Radii are rounded to [`BITS`] bits, so
+//! that couplings which are equal but for round-off are equal.
 
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Compiled, Real, simd};
 
-use super::block::{self, LANES};
+use super::block::{self, LANES, SINGLES, Singles};
 use super::weight;
 use crate::Bsr;
 use crate::rows::{BlockRows, LEAF};
 
-type Fill<T> = fn(&Bsr<T>, &mut [f32]);
+/// The digits of a radius that are kept: round-off is a few hundredths of the last one.
+const BITS: u32 = 16;
+
+type Fill<T> = fn(&Bsr<T>, bool, &mut [f32]);
 
 static RADII: Compiled<2> = Compiled([&(fill as Fill<f32>), &(fill as Fill<f64>)]);
 
-/// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
-pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
-    RADII.of::<Fill<T>>()(a, weights);
+/// ρ(A_ii^−½ A_ij A_jj^−½) of every block. If A is `symmetric`, each pair of blocks is computed once.
+pub(super) fn radii<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
+    RADII.of::<Fill<T>>()(a, symmetric, weights);
 }
 
-fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+fn fill<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
     let (pattern, b) = (a.pattern(), a.block().0);
-    let mut roots = vec![0.0; pattern.rows() * b * b];
-    let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));
-    let leaf = |(nodes, out): (Range<usize>, Groups<&mut [f64]>)| simd::run(Roots { a, nodes, out: out.0 });
-    each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
-    let rows = BlockRows::new(pattern.offsets(), 1, weights);
-    let leaf = |leaf: BlockRows<'_, f32>| {
-        simd::run(Radii { a, roots: &roots, rows: leaf.rows, out: leaf.values });
+    let mut roots = Roots { of: vec![0.0; pattern.rows() * b * b], sizes: vec![0.0; pattern.rows()] };
+    let pieces = (0..pattern.rows(), Groups(&mut roots.of[..], b * b), &mut roots.sizes[..]);
+    let leaf = |(nodes, of, sizes): (Range<usize>, Groups<&mut [f32]>, &mut [f64])| {
+        simd::run(FillRoots { a, nodes, of: of.0, sizes });
     };
-    each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
+    each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
+    let worth = parallel::worth(4 * b * a.nnz());
+    if !symmetric {
+        let leaf = |leaf: BlockRows<'_, f32>| {
+            simd::run(Radii { a, roots: &roots, rows: leaf.rows, upper: false, out: leaf.values });
+        };
+        return each(BlockRows::new(pattern.offsets(), 1, weights), LEAF, worth, &leaf);
+    }
+    let mut upper = vec![0.0; pattern.len()];
+    let leaf = |leaf: BlockRows<'_, f32>| {
+        simd::run(Radii { a, roots: &roots, rows: leaf.rows, upper: true, out: leaf.values });
+    };
+    each(BlockRows::new(pattern.offsets(), 1, &mut upper), LEAF, worth, &leaf);
+    BlockRows::new(pattern.offsets(), 1, weights).for_each(4 * pattern.len(), |i, row| {
+        for ((w, &j), k) in row.iter_mut().zip(pattern.row(i)).zip(pattern.range(i)) {
+            // A block without a transposed one is zero.
+            let from = if j as usize >= i { Some(k) } else { pattern.find(j as usize, i) };
+            *w = from.map_or(0.0, |k| upper[k]);
+        }
+    });
 }
 
-/// |A_ii|^−½ of some nodes.
-struct Roots<'a, T> {
+/// |A_ii|^−½ of all nodes: matrices with a largest entry of 1, or 0, and the factors of these.
+struct Roots {
+    of: Vec<f32>,
+    sizes: Vec<f64>,
+}
+
+/// The roots of some nodes.
+struct FillRoots<'a, T> {
     a: &'a Bsr<T>,
     nodes: Range<usize>,
-    out: &'a mut [f64],
+    of: &'a mut [f32],
+    sizes: &'a mut [f64],
 }
 
-impl<T: Real> simd::Kernel<f64> for Roots<'_, T> {
+impl<T: Real> simd::Kernel<f64> for FillRoots<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: simd::Set<f64>>(self, _: S) {
         match self.a.block().0 {
-            3 => roots_of(self.a, 3, self.nodes, self.out),
-            6 => roots_of(self.a, 6, self.nodes, self.out),
-            b => roots_of(self.a, b, self.nodes, self.out),
+            3 => self.fill(3),
+            6 => self.fill(6),
+            b => self.fill(b),
         }
     }
 }
 
-/// The radii of the blocks in some rows.
+impl<T: Real> FillRoots<'_, T> {
+    /// |A_ii|^−½ of blocks of b x b; zero for a missing diagonal block.
+    #[inline(always)]
+    fn fill(self, b: usize) {
+        let Self { a, nodes, of, sizes } = self;
+        let size = b * b;
+        let [mut d, mut q, mut root] = std::array::from_fn(|_| vec![[0.0; LANES]; size]);
+        let out = of.chunks_mut(LANES * size).zip(sizes.chunks_mut(LANES));
+        for (first, (of, sizes)) in nodes.clone().step_by(LANES).zip(out) {
+            d.fill([0.0; LANES]);
+            for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
+                if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
+                    (0..size).for_each(|e| {
+                        d[e][l] = 0.5 * (block[e].as_f64() + block[e % b * b + e / b].as_f64())
+                    });
+                }
+            }
+            block::inverse_root(b, &mut d, &mut q, &mut root);
+            for (l, (of, to)) in of.chunks_exact_mut(size).zip(sizes).enumerate() {
+                *to = root.iter().fold(0.0, |most: f64, root| most.max(root[l].abs()));
+                let scale = if *to > 0.0 { 1.0 / *to } else { 0.0 };
+                of.iter_mut().zip(&root).for_each(|(of, root)| *of = (root[l] * scale) as f32);
+            }
+        }
+    }
+}
+
+/// The radii of the blocks in some rows, or of those on and above the diagonal.
 struct Radii<'a, T> {
     a: &'a Bsr<T>,
-    roots: &'a [f64],
+    roots: &'a Roots,
     rows: Range<usize>,
+    upper: bool,
     out: &'a mut [f32],
 }
 
-impl<T: Real> simd::Kernel<f64> for Radii<'_, T> {
+impl<T: Real> simd::Kernel<f32> for Radii<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: simd::Set<f64>>(self, _: S) {
+    fn run<S: simd::Set<f32>>(self, _: S) {
         match self.a.block().0 {
-            3 => radii_of(self.a, 3, self.roots, self.rows, self.out),
-            6 => radii_of(self.a, 6, self.roots, self.rows, self.out),
-            b => radii_of(self.a, b, self.roots, self.rows, self.out),
+            3 => self.fill(3),
+            6 => self.fill(6),
+            b => self.fill(b),
         }
     }
 }
 
-/// |A_ii|^−½ of some nodes; zero for a missing diagonal block.
-#[inline(always)]
-fn roots_of<T: Real>(a: &Bsr<T>, b: usize, nodes: Range<usize>, out: &mut [f64]) {
-    let size = b * b;
-    let (mut d, mut q, mut root) =
-        (vec![[0.0; LANES]; size], vec![[0.0; LANES]; size], vec![[0.0; LANES]; size]);
-    for (first, out) in nodes.clone().step_by(LANES).zip(out.chunks_mut(LANES * size)) {
-        d.fill([0.0; LANES]);
-        for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
-            if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
-                (0..size)
-                    .for_each(|e| d[e][l] = 0.5 * (block[e].as_f64() + block[e % b * b + e / b].as_f64()));
+impl<T: Real> Radii<'_, T> {
+    #[inline(always)]
+    fn fill(self, b: usize) {
+        let Self { a, roots, rows, upper, out } = self;
+        let (pattern, size) = (a.pattern(), b * b);
+        let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
+        let start = pattern.offsets()[rows.start];
+        let (mut at, mut count) = ([0; SINGLES], 0);
+        for i in rows {
+            let own = &roots.of[i * size..][..size];
+            for (k, &j) in pattern.range(i).zip(pattern.row(i)) {
+                let j = j as usize;
+                if upper && j < i {
+                    continue;
+                }
+                let other = &roots.of[j * size..][..size];
+                let (block, scale) = (&a.value(k)[..size], roots.sizes[i] * roots.sizes[j]);
+                let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
+                for e in 0..size {
+                    left[e][count] = own[e];
+                    m[e][count] = (block[e].as_f64() * scale) as f32;
+                    right[e][count] = other[e];
+                }
+                at[count] = k;
+                count += 1;
+                if count == SINGLES {
+                    write(b, [left, m, right, &mut square], &at, start, out);
+                    count = 0;
+                }
             }
         }
-        block::inverse_root(b, &mut d, &mut q, &mut root);
-        for (l, out) in out.chunks_exact_mut(size).enumerate() {
-            out.iter_mut().zip(&root).for_each(|(out, root)| *out = root[l]);
-        }
+        write(b, [&mut left, &mut m, &mut right, &mut square], &at[..count], start, out);
     }
 }
 
-/// The radii of the blocks in some rows, from the inverse roots of all nodes.
+/// Writes the radii of a batch to the positions `at`; `out` begins at position `start`. A function and not a closure, which
+/// would be compiled without the instructions of the kernel.
 #[inline(always)]
-fn radii_of<T: Real>(a: &Bsr<T>, b: usize, roots: &[f64], rows: Range<usize>, out: &mut [f32]) {
-    let (pattern, size) = (a.pattern(), b * b);
-    let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; LANES]; size]);
-    let first = pattern.offsets()[rows.start];
-    let mut i = rows.start;
-    for (group, out) in out.chunks_mut(LANES).enumerate() {
-        let start = first + group * LANES;
-        for (l, k) in (start..start + out.len()).enumerate() {
-            while pattern.offsets()[i + 1] <= k {
-                i += 1;
-            }
-            let j = pattern.indices()[k] as usize;
-            let (ri, rj, block) =
-                (&roots[i * size..][..size], &roots[j * size..][..size], &a.value(k)[..size]);
-            let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
-            for e in 0..size {
-                (left[e][l], m[e][l], right[e][l]) = (ri[e], block[e].as_f64(), rj[e]);
-            }
-        }
-        let radius = block::spectral_radius(b, &left, &mut m, &right, &mut square);
-        out.iter_mut().zip(radius).for_each(|(w, r)| *w = weight(r));
-    }
+fn write(
+    b: usize,
+    [left, m, right, square]: [&mut [Singles]; 4],
+    at: &[usize],
+    start: usize,
+    out: &mut [f32],
+) {
+    let radius = block::spectral_radius(b, left, m, right, square);
+    at.iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
+}
+
+/// A radius with [`BITS`] bits.
+#[inline(always)]
+fn rounded(r: f32) -> f32 {
+    let dropped = f32::MANTISSA_DIGITS - BITS;
+    let bits = (r.to_bits() + (1 << (dropped - 1))) & !((1 << dropped) - 1);
+    weight(f64::from(f32::from_bits(bits)))
 }

@@ -88,18 +88,27 @@ impl TransposePlan {
     /// # Errors
     /// [`SparseError::Pattern`] if A does not have the pattern of the plan.
     pub fn build<T: Real>(&self, a: &Bsr<T>) -> Result<Bsr<T>, SparseError> {
+        self.build_as(a)
+    }
+
+    /// Aᵀ as a new matrix in another precision; each value is rounded once.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn build_as<T: Real, U: Real>(&self, a: &Bsr<T>) -> Result<Bsr<U>, SparseError> {
         let (r, c) = a.block();
         let mut at = Bsr::zeros(self.pattern.clone(), (c, r))?;
         self.update(a, &mut at)?;
         Ok(at)
     }
 
-    /// Writes the values of Aᵀ into `at`, which was created by [`build`](Self::build).
+    /// Writes the values of Aᵀ, each rounded once, into `at`, which was created by [`build`](Self::build) or
+    /// [`build_as`](Self::build_as).
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A or `at` does not have the pattern of the plan, [`SparseError::Shape`] if
     /// their block sizes are not transposes of each other. On error, nothing is written.
-    pub fn update<T: Real>(&self, a: &Bsr<T>, at: &mut Bsr<T>) -> Result<(), SparseError> {
+    pub fn update<T: Real, U: Real>(&self, a: &Bsr<T>, at: &mut Bsr<U>) -> Result<(), SparseError> {
         let (r, c) = a.block();
         fits::patterns([
             ("the matrix given to a TransposePlan", &self.of, a.pattern()),
@@ -115,7 +124,7 @@ impl TransposePlan {
                 let block = a.value(k);
                 for (x, column) in target.chunks_exact_mut(r).enumerate() {
                     for (y, v) in column.iter_mut().enumerate() {
-                        *v = block[y * c + x];
+                        *v = block[y * c + x].to();
                     }
                 }
             }

@@ -79,7 +79,28 @@ fn tasks_take_less_memory_than_the_matrix() {
     };
     let (together, scattered) = (of(&|i| i / 4), of(&|i| i.wrapping_mul(2_654_435_761) % coarse));
     assert!(scattered <= a.bytes(), "{scattered} of {}", a.bytes());
-    assert!(together > 8 * 8 * coarse as usize, "{together}: as many tasks as there is work");
+    // More than eight tasks, each with 4 bytes per coarse row, and the table of each row.
+    assert!(together > (8 * 4 + 16) * coarse as usize, "{together}: as many tasks as there is work");
+}
+
+/// Coarse rows of scalars with one entry, with a few, and with all: their tables grow while they are summed.
+#[test]
+fn rows_of_any_length_are_summed() {
+    let (n, coarse) = (600_u32, 150_u32);
+    let hub = (1..n).flat_map(|i| [(0, i, -1.0), (i, 0, -1.0)]);
+    let near = (1..n - 1).flat_map(|i| [(i, i + 1, 0.5), (i + 1, i, 0.5)]);
+    let all: Vec<_> = hub.chain(near).chain((0..n).map(|i| (i, i, 4.0))).collect();
+    let a = assembly::from_triplets(n as usize, n as usize, &all).unwrap();
+    let wide: Vec<_> = (0..n).flat_map(|i| [(i, i / 4, 1.0), (i, (i * 7 + 3) % coarse, 0.25)]).collect();
+    let p = assembly::from_triplets(n as usize, coarse as usize, &wide).unwrap();
+    let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+    let mut product = plan.build(&a, &p).unwrap();
+    let expected = multiply(&p.transpose().unwrap(), &multiply(&a, &p).unwrap()).unwrap();
+    assert_eq!(product, expected);
+    let bytes = plan.bytes();
+    plan.update(&a, &p, &mut product).unwrap();
+    assert_eq!((&product, plan.bytes()), (&expected, bytes));
+    assert_eq!(plan.build(&a, &p).unwrap(), expected);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::layout::{self, Layout};
+use crate::DenseBlocks;
 use crate::range::same_length;
-use crate::{DenseBlocks, check_blocks, check_range};
 
 /// Half of a symmetric matrix.
 ///
@@ -26,11 +26,10 @@ pub(super) struct HalfMatrix<V, S> {
 }
 
 impl<V: Real, S: Real> HalfMatrix<V, S> {
-    /// Stores half of A in the order of the layout, and D⁻¹.
+    /// Stores half of A in the order of the layout, and D⁻¹. The caller has checked the range of both.
     ///
     /// # Errors
-    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not match, [`Error::Range`] for values that
-    /// storage cannot hold.
+    /// [`Error::NotSquare`] and [`Error::Shape`] if A and D do not match.
     pub(super) fn new<T: Real>(layout: Layout, a: &Bsr<T>, d: &DenseBlocks<T>) -> Result<Self, Error> {
         let (block, nodes, unknowns) = (a.block().0, a.pattern().rows(), a.shape().0);
         if unknowns != a.shape().1 || a.block().1 != block {
@@ -38,8 +37,6 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
         }
         same_length("block size", block, d.size())?;
         same_length("dense blocks", nodes, d.count())?;
-        check_range::<T, S>("the matrix", a.values())?;
-        check_blocks::<T, S>("the inverse of the diagonal", d)?;
         let zeros = |blocks: usize| vec![S::zero(); blocks * block * block];
         let mut made = Self {
             inner: zeros(layout.inner_columns.len()),

@@ -8,10 +8,10 @@ use super::layout::Layout;
 use super::matrix::HalfMatrix;
 use crate::cpu::Cpu;
 use crate::cpu::backend::rows_of_chunk;
+use crate::dense_blocks::square_block;
 use crate::range::{largest_storable, within};
 use crate::{
     DenseBlocks, Reused, RowSets, SetupError, Smoother, SmootherFacts, SweepDirection, check_blocks,
-    check_storable,
 };
 
 /// Gauss-Seidel that stores half of a symmetric A: one forward sweep before the coarse correction, one
@@ -27,7 +27,8 @@ pub(in crate::cpu) struct HalfGaussSeidel<T, V, S> {
     class: PreconditionerKind,
     /// Whether new values are known to be symmetric.
     symmetric: bool,
-    /// The largest value of the matrix of the last [`prepare`](Smoother::prepare), if it is symmetric to round-off.
+    /// The largest value of the matrix of the build or of the last [`prepare`](Smoother::prepare), if it is symmetric to
+    /// round-off.
     largest: Option<T>,
 }
 
@@ -44,10 +45,17 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         omega: f64,
         symmetric: bool,
     ) -> Result<Option<Self>, SetupError> {
-        if !BLOCKS.contains(&a.block().0) {
+        let b = square_block(a)?;
+        if !BLOCKS.contains(&b) {
             return Ok(None);
         }
-        let inverses = DenseBlocks::inverse_diagonal(a, "gauss-seidel")?;
+        let mut inverses = DenseBlocks::new(b, vec![T::zero(); a.shape().0 * b])?;
+        let largest = look::<T, S>(a, symmetric, &mut inverses)?;
+        // Blocks that are stored on one side only may be zero.
+        let differs = || a.asymmetric_pair(Bsr::<T>::symmetry_round_off()).is_some();
+        if largest.is_none() && sets.is_none() && differs() {
+            return Ok(None);
+        }
         let layout = match sets {
             Some(sets) => Layout::new(sets),
             None => Layout::new(&RowSets::chunked(a.pattern(), rows_of_chunk(a.pattern().rows()))),
@@ -55,7 +63,7 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
         let Some(layout) = layout else { return Ok(None) };
         let half = HalfMatrix::new(layout, a, &inverses)?;
         let class = inverses.kind();
-        Ok(Some(Self { half, omega: V::from_f64(omega), inverses, class, symmetric, largest: None }))
+        Ok(Some(Self { half, omega: V::from_f64(omega), inverses, class, symmetric, largest }))
     }
 }
 
@@ -96,23 +104,7 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
-        if self.symmetric {
-            self.largest = Some(largest_storable::<T, S>("the matrix", a)?);
-            self.inverses.invert_diagonal(a, "gauss-seidel")?;
-            check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?;
-            return Ok(Reused::Structure);
-        }
-        // For a symmetric A one pass checks symmetry, finite values and their range, and reads the diagonal.
-        let largest = a.symmetric_diagonal(Bsr::<T>::symmetry_round_off(), self.inverses.values_mut());
-        self.largest = largest.filter(|most| !most.is_nan());
-        if let Some(largest) = self.largest {
-            within::<T, S>("the matrix", largest)?;
-            self.inverses.invert_all("gauss-seidel")?;
-        } else {
-            check_storable::<T, S>("the matrix", a)?;
-            self.inverses.invert_diagonal(a, "gauss-seidel")?;
-        }
-        check_blocks::<T, S>("the inverse of the diagonal", &self.inverses)?;
+        self.largest = look::<T, S>(a, self.symmetric, &mut self.inverses)?;
         Ok(Reused::Structure)
     }
 
@@ -124,4 +116,28 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
     fn bytes(&self) -> usize {
         self.half.bytes() + size_of_val(self.inverses.values())
     }
+}
+
+/// Checks that A is finite and storage can hold it, and computes D⁻¹. Returns the largest value if A is symmetric to
+/// round-off: known to be, or found in the one pass that checks it, finite values and their range, and reads the diagonal.
+fn look<T: Real, S: Real>(
+    a: &Bsr<T>,
+    symmetric: bool,
+    inverses: &mut DenseBlocks<T>,
+) -> Result<Option<T>, SetupError> {
+    let found = match symmetric {
+        true => None,
+        false => a.symmetric_diagonal(Bsr::<T>::symmetry_round_off(), inverses.values_mut()),
+    };
+    let mut largest = found.filter(|most| !most.is_nan());
+    if let Some(largest) = largest {
+        within::<T, S>("the matrix", largest)?;
+        inverses.invert_all("gauss-seidel")?;
+    } else {
+        let all = largest_storable::<T, S>("the matrix", a)?;
+        largest = symmetric.then_some(all);
+        inverses.invert_diagonal(a, "gauss-seidel")?;
+    }
+    check_blocks::<T, S>("the inverse of the diagonal", inverses)?;
+    Ok(largest)
 }

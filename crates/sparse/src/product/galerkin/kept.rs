@@ -45,6 +45,11 @@ impl<T: Real> Kept<T> {
         Self { rows: RowSums::new(columns), first: fine.start, at, order: Vec::new(), live: 0 }
     }
 
+    /// Whether this is storage for these rows.
+    pub(super) fn is_for(&self, fine: &Range<usize>) -> bool {
+        self.at.len() == fine.len()
+    }
+
     /// Whether row `fine` is stored.
     #[inline(always)]
     pub(super) fn has(&self, fine: usize) -> bool {

@@ -53,7 +53,8 @@ const SHARE: usize = 4096;
 /// for bit.
 /// *Cost* 2 b² k operations per block product of A P, 2 b k² per block product of Pᵀ Q, and one look-up each.
 /// *Memory* 12 bytes per block of P. Each task uses 12 bytes per row from its first to its last fine row, 8
-/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use. There are at most as many
+/// bytes per coarse row, and storage for 5000 blocks plus at most twice the rows of Q in use; for scalars 20 bytes per
+/// coarse row, and two to four times its rows of A_c. There are at most as many
 /// tasks as threads, and fewer if these rows would take more bytes than A, as with random numbers of nodes. If every fine node has at
 /// most one coarse node, and P has identities or four weights of three unknowns, threads keep lists instead: 4 bytes
 /// per row of A, and for identities 4 bytes per block of A, a third of a scalar A in f64; for weights 4 bytes per row
@@ -151,7 +152,7 @@ impl<T: Real> GalerkinPlan<T> {
         }
         self.piecewise = None;
         if self.workers.is_empty() {
-            self.divide(); // P had another form
+            self.divide(); // P had another form, or the last product failed
         }
         let transpose = &self.transpose;
         let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
@@ -159,7 +160,7 @@ impl<T: Real> GalerkinPlan<T> {
             _ => Weighted { a, p, transpose }.make(worker),
         });
         if let Err(error) = made {
-            self.drop_scratch(); // rows may be incomplete
+            self.workers.clear(); // rows may be incomplete
             return Err(error);
         }
         let k = self.block.1;
@@ -200,15 +201,9 @@ impl<T: Real> GalerkinPlan<T> {
 
     /// Makes a worker for each task.
     fn divide(&mut self) {
-        let restriction = self.transpose.pattern();
+        let (restriction, scalars) = (self.transpose.pattern(), self.block == (1, 1));
         let shares = shares(restriction, self.work, self.most).into_iter();
-        self.workers = shares.map(|rows| Worker::new(rows, restriction)).collect();
-    }
-
-    /// Frees the memory of all workers.
-    fn drop_scratch(&mut self) {
-        let anew = |worker: &mut Worker<T>| Worker::new(worker.rows.clone(), self.transpose.pattern());
-        self.workers.iter_mut().for_each(|worker| *worker = anew(worker));
+        self.workers = shares.map(|rows| Worker::new(rows, restriction, scalars)).collect();
     }
 
     /// Writes the values of A_c into `coarse`, which was created by the last [`build`](Self::build). Does not

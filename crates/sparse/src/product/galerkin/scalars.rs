@@ -1,40 +1,157 @@
 //! The algorithm for scalar matrices. Looking up a column costs more than multiplying, so this version has no
 //! loops over blocks.
+//!
+//! Fine rows are visited in order, so that A and P stream from memory, and no row of Q is kept: a row is added to all
+//! coarse rows of the task that need it. These are hash tables, most of which are in the cache at a time. Every entry is
+//! still one sum in the order of the fine rows.
 
-use coarsen_core::{Real, simd};
+use coarsen_core::Real;
 
-use super::worker::{AHEAD, Done, Factors, Worker};
+use super::worker::{Done, Factors, Worker};
 use crate::SparseError;
 
 impl<T: Real> Factors<'_, T> {
     /// Sums each coarse row of the worker into `worker.sum`, for 1 x 1 blocks.
     pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
-        let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
-        worker.q.clear(1);
+        let (p, values) = (self.p.pattern(), self.p.values());
+        let Worker { rows, fine, sum, tables, .. } = worker;
+        tables.clear();
+        for fine in fine.clone() {
+            let own = || p.range(fine).filter(|&at| rows.contains(&(p.indices()[at] as usize)));
+            if own().next().is_none() {
+                continue;
+            }
+            sum.room(self.reach(fine), 1)?;
+            for (j, a) in self.a.row(fine) {
+                sum.add(a[0], p.row(j), &values[p.range(j)]);
+            }
+            for at in own() {
+                let coarse = p.indices()[at] as usize - rows.start;
+                tables.add(coarse, values[at], sum.columns(), &sum.values);
+            }
+            sum.clear(1);
+        }
         for coarse in worker.rows.clone() {
-            let Worker { rows, sum, q, .. } = worker;
-            let range = restriction.range(coarse);
-            for at in range.clone() {
-                let fine = restriction.indices()[at] as usize;
-                if at + AHEAD < range.end {
-                    q.prefetch(restriction.indices()[at + AHEAD] as usize, 1);
-                    simd::prefetch(&self.p.values()[source[at + AHEAD]]);
-                }
-                if !q.has(fine) {
-                    q.room(self.reach(fine), 1)?;
-                    for (j, a) in self.a.row(fine) {
-                        let range = self.p.pattern().range(j);
-                        q.rows.add(a[0], &self.p.pattern().indices()[range.clone()], &self.p.values()[range]);
-                    }
-                    q.keep(fine, self.p.pattern().row(fine), rows);
-                }
-                let (columns, values) = q.take(fine, 1);
-                sum.room(columns.len(), 1)?;
-                sum.add(self.p.values()[source[at]], columns, values);
+            let Worker { rows, sum, tables, .. } = worker;
+            let (columns, values) = tables.row(coarse - rows.start);
+            sum.room(columns.len(), 1)?;
+            for (&column, &value) in columns.iter().zip(values).filter(|(column, _)| **column != NONE) {
+                sum.block(column, 1)[0] = value;
             }
             done.row(worker, coarse);
             worker.sum.clear(1);
         }
         Ok(())
+    }
+}
+
+/// Marks a free place of a table.
+const NONE: u32 = u32::MAX;
+
+/// Rows of sums, each a hash table with open addressing. A table is at most seven eighths full.
+#[derive(Clone, Debug)]
+pub(super) struct Tables<T> {
+    rows: Vec<Table>,
+    columns: Vec<u32>,
+    values: Vec<T>,
+}
+
+/// The places of a table, of which there is a power of two, and the number of its columns.
+#[derive(Clone, Copy, Debug, Default)]
+struct Table {
+    start: usize,
+    bits: u32,
+    len: u32,
+}
+
+impl Table {
+    fn places(self) -> usize {
+        if self.bits == 0 { 0 } else { 1 << self.bits }
+    }
+
+    /// The first place of a column.
+    #[inline(always)]
+    fn home(self, column: u32) -> usize {
+        (column.wrapping_mul(0x9E37_79B9) >> (32 - self.bits)) as usize // Fibonacci hashing
+    }
+}
+
+impl<T: Real> Tables<T> {
+    pub(super) fn new(rows: usize) -> Self {
+        Self { rows: vec![Table::default(); rows], columns: Vec::new(), values: Vec::new() }
+    }
+
+    /// Sets all sums to 0. The columns of the last sums, which have the same patterns, stay where they are.
+    fn clear(&mut self) {
+        self.rows.iter_mut().for_each(|table| table.len = 0);
+        self.values.fill(T::zero());
+    }
+
+    /// Adds f v to a row, for different columns.
+    #[inline(always)]
+    fn add(&mut self, row: usize, f: T, columns: &[u32], v: &[T]) {
+        let mut table = self.rows[row];
+        if columns.is_empty() {
+            return;
+        }
+        if 8 * (table.len as usize + columns.len()) > 7 * table.places() {
+            table = self.grow(row, columns.len());
+        }
+        let all = table.start..table.start + table.places();
+        let (kept, sums) = (&mut self.columns[all.clone()], &mut self.values[all]);
+        let last = kept.len() - 1;
+        for (&column, &v) in columns.iter().zip(v) {
+            let mut at = table.home(column);
+            while kept[at] != column {
+                if kept[at] == NONE {
+                    kept[at] = column;
+                    table.len += 1;
+                    break;
+                }
+                at = (at + 1) & last;
+            }
+            sums[at] += f * v;
+        }
+        self.rows[row].len = table.len;
+    }
+
+    /// Moves a row to a table with room for `more` columns. A new row gets room for three times as many.
+    #[cold]
+    fn grow(&mut self, row: usize, more: usize) -> Table {
+        let old = self.rows[row];
+        let places = (8 * (old.len as usize + more)).div_ceil(7).max(3 * more).next_power_of_two().max(2);
+        if self.columns.is_empty() {
+            self.columns.reserve(self.rows.len() * places);
+            self.values.reserve(self.rows.len() * places);
+        }
+        let start = self.columns.len();
+        let table = Table { start, bits: places.trailing_zeros(), len: old.len };
+        self.columns.resize(start + places, NONE);
+        self.values.resize(start + places, T::zero());
+        for from in old.start..old.start + old.places() {
+            let (column, value) = (self.columns[from], self.values[from]);
+            if column != NONE {
+                let mut at = table.home(column);
+                while self.columns[start + at] != NONE {
+                    at = (at + 1) & (places - 1);
+                }
+                (self.columns[start + at], self.values[start + at]) = (column, value);
+            }
+        }
+        self.rows[row] = table;
+        table
+    }
+
+    /// The columns and sums of a row; a free place has the column [`NONE`].
+    fn row(&self, row: usize) -> (&[u32], &[T]) {
+        let table = self.rows[row];
+        let all = table.start..table.start + table.places();
+        (&self.columns[all.clone()], &self.values[all])
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<Table>()
+            + self.columns.capacity() * 4
+            + self.values.capacity() * size_of::<T>()
     }
 }

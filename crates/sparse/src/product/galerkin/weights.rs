@@ -68,7 +68,7 @@ impl<T: Real> Weighted<'_, T> {
     ) -> Result<(), SparseError> {
         let (d, k) = (loops.unknowns(), self.p.block.1);
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
-        worker.q.clear(d * k);
+        worker.clear_q(restriction.rows(), d * k);
         for coarse in worker.rows.clone() {
             let Worker { rows, sum, q, .. } = worker;
             let range = restriction.range(coarse);

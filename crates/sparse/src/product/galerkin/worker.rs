@@ -8,6 +8,7 @@ use coarsen_core::simd::{self, Pack, Set};
 
 use super::blocks::{Eight, Four, Twelve, Width, add, add_in_registers, row, whole, width};
 use super::kept::Kept;
+use super::scalars::Tables;
 use crate::product::sums::RowSums;
 use crate::{Bsr, Pattern, SparseError, TransposePlan};
 
@@ -19,14 +20,18 @@ pub(super) const AHEAD: usize = 3;
 pub(super) struct Worker<T> {
     /// The coarse rows.
     pub(super) rows: Range<usize>,
+    /// The rows of A from the first to the last that the coarse rows need.
+    pub(super) fine: Range<usize>,
     /// The result of [`Factors::make`]: the end of each coarse row, then columns and values.
     pub(super) ends: Vec<usize>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<T>,
     /// The coarse row being summed.
     pub(super) sum: RowSums<T>,
-    /// The stored rows of Q.
+    /// The stored rows of Q; empty for scalars.
     pub(super) q: Kept<T>,
+    /// The coarse rows being summed, for scalars.
+    pub(super) tables: Tables<T>,
     order: Vec<u32>,
     /// The rows of a coarse block while they are reordered; empty unless P is stored as weights.
     pub(super) turned: Vec<T>,
@@ -45,25 +50,36 @@ pub(super) fn least_bytes(fine: usize, coarse: usize) -> usize {
 }
 
 impl<T: Real> Worker<T> {
-    /// A worker for the coarse rows `rows`; `restriction` is the pattern of Pᵀ.
-    pub(super) fn new(rows: Range<usize>, restriction: &Pattern) -> Self {
+    /// A worker for the coarse rows `rows`; `restriction` is the pattern of Pᵀ, and `scalars` tells that P has 1 x 1 blocks.
+    pub(super) fn new(rows: Range<usize>, restriction: &Pattern, scalars: bool) -> Self {
         let (fine, coarse) = (fine_rows(&rows, restriction), restriction.rows());
         Self {
+            q: if scalars { Kept::new(0..0, 0) } else { Kept::new(fine.clone(), coarse) },
+            tables: Tables::new(if scalars { rows.len() } else { 0 }),
+            fine,
             rows,
             ends: Vec::new(),
             columns: Vec::new(),
             values: Vec::new(),
             sum: RowSums::new(coarse),
-            q: Kept::new(fine, coarse),
             order: Vec::new(),
             turned: Vec::new(),
         }
+    }
+
+    /// Drops all stored rows of Q. For 1 x 1 blocks that are not stored, the first call makes the storage.
+    pub(super) fn clear_q(&mut self, columns: usize, size: usize) {
+        if !self.q.is_for(&self.fine) {
+            self.q = Kept::new(self.fine.clone(), columns);
+        }
+        self.q.clear(size);
     }
 
     /// The number of bytes of scratch.
     pub(super) fn bytes(&self) -> usize {
         self.sum.bytes()
             + self.q.bytes()
+            + self.tables.bytes()
             + 4 * self.order.capacity()
             + size_of::<T>() * self.turned.capacity()
     }
@@ -182,7 +198,7 @@ impl<T: Real> Factors<'_, T> {
         let (b, k) = if B == 0 { self.p.block() } else { (B, K) };
         let w = if B == 0 { k } else { R::LANES };
         let (restriction, source) = (self.transpose.pattern(), self.transpose.source());
-        worker.q.clear(b * w);
+        worker.clear_q(restriction.rows(), b * w);
         for coarse in worker.rows.clone() {
             let Worker { rows, sum, q, .. } = worker;
             let range = restriction.range(coarse);
