@@ -152,7 +152,7 @@ mod tests {
         let seconds = Seconds { setup: 1.0 / 7.0, solve: 1e-9 / 3.0 };
         let row = Row { seconds, ..row(7, "converged") };
         assert_eq!(Row::parse(&row.line()), Some(row.clone()));
-        let expected = "7,0.7000000000000001,3,40,1.4285714285714285e-1,3.3333333333333335e-10,7.000,";
+        let expected = "7,0.7000000000000001,3,40,1.4285714285714285e-1,3.3333333333333337e-10,7.000,";
         assert!(row.line().starts_with(expected), "{row}");
         for damaged in ["", "1,2", "a,0,0,0,0,0,0,0,0,0,0,0,0,0,b", &format!("{row},1")] {
             assert_eq!(Row::parse(damaged), None, "{damaged}");
