@@ -5,7 +5,7 @@ use coarsen_core::{Error, Real};
 use super::Queue;
 use crate::driver::{Argument, Type};
 use crate::memory::Buffer;
-use crate::program::{Entry, Kernel, Program};
+use crate::program::{Entry, Program};
 
 /// The largest number of arguments of a kernel.
 const ARGUMENTS: usize = 32;
