@@ -10,6 +10,9 @@ use crate::Device;
 /// A buffer; the driver chooses the concrete type.
 pub type Object = Box<dyn Any + Send + Sync>;
 
+/// Memory of the host that lies at addresses aligned for `f64`.
+pub type Staging = Box<dyn AsMut<[u8]> + Send>;
+
 /// Opens one queue on a device: the function of a device API, such as OpenCL. It returns [`Error::Device`] if a call of the
 /// API fails.
 pub type Open = dyn Fn(&Device) -> Result<Box<dyn Driver>, Error> + Send + Sync;
@@ -44,6 +47,12 @@ pub trait Driver: Send {
     /// # Errors
     /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
+
+    /// Returns `bytes` bytes of the host from which [`write`](Self::write) is faster than from other memory, if the API has
+    /// such memory.
+    fn staging(&mut self, _bytes: usize) -> Option<Staging> {
+        None
+    }
 
     /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and waits
     /// for the mapping. The bytes are aligned for `f64`. They are unmapped when `with` returns or panics.

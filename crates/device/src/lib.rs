@@ -72,7 +72,7 @@ pub use blocks::DeviceBlocks;
 pub use border::DeviceBorder;
 pub use device::Device;
 pub use diagonal::DeviceJacobi;
-pub use driver::{Access, Argument, Built, Driver, Kernel, Object, Open, Recorded, Type};
+pub use driver::{Access, Argument, Built, Driver, Kernel, Object, Open, Recorded, Staging, Type};
 pub use error::DeviceError;
 pub use filter::DeviceFilter;
 pub use galerkin::DeviceGalerkin;

@@ -6,7 +6,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use coarsen_core::Error;
-use coarsen_device::{Access, Argument, Built, Device, Driver, Object, Recorded};
+use coarsen_device::{Access, Argument, Built, Device, Driver, Object, Recorded, Staging};
 use ocl::core::{self, CommandQueueProperties, DeviceId, Mem};
 use ocl::ffi;
 
@@ -16,6 +16,7 @@ use crate::compile::{Compiler, Programs};
 use crate::error::{check, failed};
 use crate::event::Record;
 use crate::handle::Handle;
+use crate::pinned::Pinned;
 use crate::transfer;
 
 /// One in-order queue of an OpenCL device, and a second one for transfers beside its kernels.
@@ -95,6 +96,10 @@ impl Driver for OpenClDriver {
         // SAFETY: the call succeeded, so `mem` is a buffer with one reference. The returned value owns this
         // reference.
         Ok(Box::new(Handle::new(unsafe { Mem::from_raw_create_ptr(mem) })))
+    }
+
+    fn staging(&mut self, bytes: usize) -> Option<Staging> {
+        Pinned::new(&self.context, &self.queue, bytes).map(|pinned| Box::new(pinned) as Staging)
     }
 
     fn copy(&mut self, from: &Object, to: &Object, bytes: usize) -> Result<(), Error> {

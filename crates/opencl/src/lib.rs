@@ -11,6 +11,7 @@
 //! | [`devices`] | the OpenCL devices of this machine |
 //! | `driver` | buffers, compiled programs and launches of a queue |
 //! | `transfer` | copies between host and device |
+//! | `pinned` | memory of the host from which copies are fast |
 //! | `aside` | copies on a second queue, beside kernels |
 //! | `event` | waits for commands, and records of their times |
 //! | `compile`, `cache` | programs: compiled, read from disk or shared |
@@ -28,6 +29,7 @@ mod event;
 mod forward;
 mod handle;
 mod loader;
+mod pinned;
 mod transfer;
 
 pub use coarsen_device::{

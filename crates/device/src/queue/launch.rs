@@ -5,7 +5,7 @@ use coarsen_core::{Error, Real};
 use super::Queue;
 use crate::driver::{Argument, Type};
 use crate::memory::Buffer;
-use crate::program::{Entry, Kernel, Program};
+use crate::program::{Entry, Program};
 
 /// The largest number of arguments of a kernel.
 const ARGUMENTS: usize = 32;
@@ -49,16 +49,14 @@ pub(crate) enum Items {
 }
 
 impl<T: Real> Queue<T> {
-    /// Enqueues a kernel, and before it the scalars that wait, if it uses slots; if this fails, keeps the error. Does
+    /// Enqueues a kernel, and before it the operations on slots that wait, if it uses their results; if this fails, keeps the error. Does
     /// nothing for 0 items or after a failure.
     ///
     /// *Panics* if `args` do not match the declaration of the kernel. This is a bug of this crate, not of its
     /// user.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let kernel = kernel.into();
-        // `Set` writes a new slot, and `Scalars` is what waits.
-        let own = [Kernel::Set, Kernel::Scalars].map(Entry::from).contains(&kernel);
-        if !own && args.iter().any(|arg| matches!(arg, Arg::Slots)) {
+        if self.waiting.is_needed(args) {
             self.enqueue_scalars();
         }
         let nothing =

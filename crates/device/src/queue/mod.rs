@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use coarsen_core::{Error, Real};
 
 use crate::Device;
-use crate::driver::{Driver, Type};
+use crate::driver::{Driver, Staging, Type};
 use crate::memory::{Buffer, Memory, bytes_mut};
 use crate::program::{Entry, Kernel, Module, Program};
 use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
@@ -43,8 +43,8 @@ pub(crate) struct Queue<T> {
     partials: Vec<Buffer>,
     /// Operations on slots that no kernel has needed yet.
     waiting: Waiting,
-    /// The host buffer in which values are arranged before an upload.
-    staging: Vec<u64>,
+    /// The memory of the host in which values are arranged before an upload.
+    staging: Option<Staging>,
     counters: Counters,
     /// Whether all enqueued commands have run, because the last command was blocking.
     idle: bool,
@@ -64,7 +64,7 @@ impl<T: Real> Queue<T> {
         let partials = partials.collect::<Result<Vec<_>, _>>()?;
         let counters = Counters { allocations: 1 + REDUCTIONS as u64, ..Counters::default() };
         let landing = vec![T::zero(); slots.count()];
-        let (staging, idle, failure, of) = (Vec::new(), false, None, PhantomData);
+        let (staging, idle, failure, of) = (None, false, None, PhantomData);
         let mut all = Self {
             driver,
             memory,

@@ -14,6 +14,7 @@ pub(super) const REDUCTIONS: usize = 4;
 
 /// The bits of a slot in a word.
 const SLOT: u32 = 28;
+const MASK: u32 = (1 << SLOT) - 1;
 
 /// An operation on slots, by its code in `coarsen_scalars`. The codes before are totals of reductions.
 #[derive(Clone, Copy)]
@@ -41,6 +42,14 @@ impl Waiting {
     /// Returns the number of the buffer for the partial sums of the next reduction.
     pub(super) fn reductions(&self) -> usize {
         self.reductions
+    }
+
+    /// Whether a kernel with these arguments may read a slot whose operation waits. None writes a slot that a waiting
+    /// operation reads, since results have slots of their own.
+    pub(super) fn is_needed<T>(&self, args: &[Arg<'_, T>]) -> bool {
+        let waits = |slot: u32| self.words.iter().step_by(2).any(|word| (word >> SLOT) as u32 & MASK == slot);
+        args.iter().any(|arg| matches!(arg, Arg::Slots))
+            && args.iter().any(|arg| matches!(arg, Arg::Index(slot) if waits(*slot)))
     }
 
     fn push(&mut self, code: usize, out: u32, [a, b, c]: [u32; 3]) {
@@ -93,8 +102,8 @@ impl<T: Real> Queue<T> {
             .iter_mut()
             .zip(&self.waiting.words)
             .for_each(|(arg, word)| *arg = Arg::Word(*word));
-        self.launch(Kernel::Scalars, Items::Groups(1), &args);
         self.waiting.words.clear();
+        self.launch(Kernel::Scalars, Items::Groups(1), &args);
         self.waiting.reductions = 0;
         self.reuse();
     }

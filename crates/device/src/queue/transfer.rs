@@ -11,6 +11,24 @@ use super::Queue;
 use crate::driver::{Access, Type};
 use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
 
+/// Memory of the host without further properties.
+struct Pageable(Vec<u64>);
+
+impl AsMut<[u8]> for Pageable {
+    fn as_mut(&mut self) -> &mut [u8] {
+        // SAFETY: u64 has no padding, and any bytes are valid numbers.
+        unsafe { slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size_of_val(&self.0[..])) }
+    }
+}
+
+/// Views memory of a driver as numbers.
+fn numbers<S: Real>(bytes: &mut [u8]) -> &mut [S] {
+    // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers.
+    let (before, values, after) = unsafe { bytes.align_to_mut::<S>() };
+    assert!(before.is_empty() && after.is_empty(), "a driver lends aligned memory");
+    values
+}
+
 impl<T: Real> Queue<T> {
     /// Uploads a list to a new buffer.
     pub(crate) fn list(&mut self, host: &[u32]) -> Result<Buffer, Error> {
@@ -108,15 +126,16 @@ impl<T: Real> Queue<T> {
         } else if self.memory.shared {
             self.mapped(to, count, Access::Overwrite, fill)
         } else {
-            let mut staging = std::mem::take(&mut self.staging);
-            let words = (count * size_of::<S>()).div_ceil(size_of::<u64>());
-            staging.resize(words.max(staging.len()), 0);
-            // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers, and u64 has enough
-            // alignment.
-            let values = unsafe { slice::from_raw_parts_mut(staging.as_mut_ptr().cast::<S>(), count) };
+            let needed = count * size_of::<S>();
+            let kept =
+                self.staging.take().and_then(|mut kept| ((*kept).as_mut().len() >= needed).then_some(kept));
+            let mut staging = kept
+                .or_else(|| self.driver.staging(needed))
+                .unwrap_or_else(|| Box::new(Pageable(vec![0; needed.div_ceil(size_of::<u64>())])));
+            let values = numbers(&mut (*staging).as_mut()[..needed]);
             fill(values);
             let done = self.write_all(to, bytes(values));
-            self.staging = staging;
+            self.staging = Some(staging);
             done
         };
         self.keep(done.clone());
@@ -144,11 +163,8 @@ impl<T: Real> Queue<T> {
         self.idle = false;
         let mut use_them = Some(use_them);
         self.driver.map_buffer(&buffer.object, count * size_of::<S>(), access, &mut |there| {
-            // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers.
-            let (before, values, after) = unsafe { there.align_to_mut::<S>() };
-            assert!(before.is_empty() && after.is_empty(), "a driver lends {count} aligned entries");
             if let Some(use_them) = use_them.take() {
-                use_them(values);
+                use_them(numbers(there));
             }
         })
     }
