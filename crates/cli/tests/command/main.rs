@@ -22,6 +22,7 @@ mod mesh;
 mod minimize;
 mod outcomes;
 mod output;
+mod pages;
 mod scramble;
 mod sequence;
 mod spy;
