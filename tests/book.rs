@@ -56,33 +56,38 @@ fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// The errors of `{{#include FILE:ANCHOR}}` and similar directives in a chapter in `folder`.
-fn broken_includes(text: &str, folder: &Path) -> Vec<String> {
-    let mut broken = Vec::new();
-    for directive in text.split("{{#").skip(1) {
-        let Some((directive, _)) = directive.split_once("}}") else {
-            broken.push(format!("{{{{#{} has no end", directive.lines().next().unwrap_or_default()));
-            continue;
-        };
-        let Some(("include" | "rustdoc_include", target)) = directive.split_once(' ') else {
-            broken.push(format!("{directive} is not an include"));
-            continue;
-        };
-        let (file, anchor) = target.trim().split_once(':').unwrap_or((target.trim(), ""));
-        let Ok(body) = std::fs::read_to_string(folder.join(file)) else {
-            broken.push(format!("{file} does not exist"));
-            continue;
-        };
-        let has =
-            |mark: &str| body.lines().any(|l| l.trim_matches(|c: char| " \t/#<!->".contains(c)) == mark);
-        let both = ["ANCHOR", "ANCHOR_END"].iter().all(|mark| has(&format!("{mark}: {anchor}")));
-        if anchor.starts_with(|c: char| c.is_ascii_digit() || c == ':') {
-            broken.push(format!("{target}: line numbers move; use an anchor"));
-        } else if !anchor.is_empty() && !both {
-            broken.push(format!("{file} has no anchor {anchor}"));
-        }
+/// The lines between `ANCHOR: name` and `ANCHOR_END: name` of a file, without anchors and common indentation.
+fn anchored(body: &str, name: &str) -> Option<String> {
+    let mark = |line: &str| line.trim_matches(|c: char| " \t/#<!->".contains(c)).to_owned();
+    let start = body.lines().position(|line| mark(line) == format!("ANCHOR: {name}"))?;
+    let end = body.lines().position(|line| mark(line) == format!("ANCHOR_END: {name}"))?;
+    let inside = body.lines().take(end).skip(start + 1).filter(|line| !mark(line).starts_with("ANCHOR"));
+    let lines: Vec<&str> = inside.collect();
+    let indentation = |line: &&str| line.len() - line.trim_start().len();
+    let common = lines.iter().filter(|line| !line.is_empty()).map(indentation).min().unwrap_or(0);
+    let text: Vec<&str> = lines.iter().map(|line| line.get(common..).unwrap_or("")).collect();
+    Some(text.join("\n").trim_matches('\n').to_owned() + "\n")
+}
+
+/// The file and the anchor of a comment `<!-- FILE:ANCHOR -->`, which stands above a listing of that file.
+fn source_of(line: &str) -> Option<(&str, &str)> {
+    line.strip_prefix("<!-- ")?.strip_suffix(" -->")?.rsplit_once(':')
+}
+
+/// A chapter with its listings as they are in their files.
+fn with_listings(text: &str) -> Result<String, String> {
+    let (mut out, mut lines) = (String::new(), text.lines());
+    while let Some(line) = lines.next() {
+        out += &format!("{line}\n");
+        let Some((file, anchor)) = source_of(line) else { continue };
+        let body = std::fs::read_to_string(root().join(file)).map_err(|e| format!("{file}: {e}"))?;
+        let listing = anchored(&body, anchor).ok_or(format!("{file} has no anchor {anchor}"))?;
+        let fence = lines.next().filter(|fence| fence.starts_with("```"));
+        out += &format!("{}\n{listing}", fence.ok_or(format!("{line}: a listing should follow"))?);
+        out += lines.find(|line| *line == "```").ok_or(format!("{line}: the listing has no end"))?;
+        out += "\n";
     }
-    broken
+    Ok(out)
 }
 
 #[test]
@@ -108,47 +113,74 @@ fn every_page_is_a_chapter_and_every_chapter_is_run() {
     }
 }
 
-/// rustdoc treats a fence without a language as Rust. An ignored listing is not tested, unless it is included
-/// from a tested file. Listings in Python are run by crates/python/tests/test_pages.py.
+/// rustdoc treats a fence without a language as Rust. An ignored listing is not tested, unless it stands in a
+/// tested file too. Listings in Python are run by crates/python/tests/test_pages.py.
 #[test]
 fn code_says_what_it_is_and_is_run() {
     for_each_chapter(|chapter, _, text| {
-        let mut fences = text.lines().filter(|line| line.trim_start().starts_with("```"));
-        while let Some(open) = fences.next() {
-            let language = open.trim_start().trim_start_matches('`');
-            assert!(
-                ["rust", "rust,ignore", "sh", "text", "toml", "c", "cpp", "cmake", "python"]
-                    .contains(&language),
-                "{chapter}: {open} has no language, or one that the book does not use"
-            );
-            assert!(fences.next().is_some_and(|close| close.trim() == "```"), "{chapter}: {open} never ends");
+        let (mut fence, mut before) = (None, "");
+        for line in text.lines() {
+            if line.trim_start().starts_with("```") && fence.is_some() {
+                assert_eq!(line.trim(), "```", "{chapter}: a listing never ends");
+                fence = None;
+            } else if let Some(language) = line.trim_start().strip_prefix("```") {
+                assert!(
+                    ["rust", "rust,ignore", "sh", "text", "toml", "c", "cpp", "cmake", "python", "math"]
+                        .contains(&language),
+                    "{chapter}: {line} has no language, or one that the book does not use"
+                );
+                assert!(
+                    language != "rust,ignore" || source_of(before).is_some(),
+                    "{chapter}: code that is not run: name the file that is, as <!-- FILE:ANCHOR -->"
+                );
+                fence = Some(language);
+            } else if fence.is_some() {
+                let width = line.chars().count();
+                assert!(width <= 80, "{chapter}: a line of a listing has {width} columns: {line}");
+            }
+            before = line;
         }
-        for ignored in text.split("```rust,ignore\n").skip(1) {
-            let only = ignored.starts_with("{{#include") && ignored.lines().nth(1) == Some("```");
-            assert!(only, "{chapter}: code that is not run: include it from a file that is");
-        }
+        assert!(fence.is_none(), "{chapter}: the last listing never ends");
     });
 }
 
+/// Pages read the same in an editor, on a repository host, in rustdoc and in the book.
 #[test]
-fn includes_and_their_anchors_exist() {
+fn listings_are_those_of_the_programs() {
     for_each_chapter(|chapter, folder, text| {
-        let broken = broken_includes(text, folder);
-        assert!(broken.is_empty(), "{chapter}: {}", broken.join("; "));
+        assert!(!text.contains("{{#"), "{chapter}: only mdbook expands {{{{#..}}}}");
+        let now = with_listings(text).unwrap_or_else(|fault| panic!("{chapter}: {fault}"));
+        if std::env::var_os("COARSEN_WRITE").is_some() {
+            let file = folder.join(Path::new(chapter).file_name().expect("a file"));
+            std::fs::write(&file, now).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        } else {
+            assert!(
+                now == text,
+                "{chapter}: a listing has changed; `COARSEN_WRITE=1 cargo test --test book` copies it"
+            );
+        }
     });
 }
 
 #[test]
-fn broken_includes_are_seen() {
-    let broken = |text: &str| broken_includes(text, &root().join("tests"));
+fn listings_are_found_and_faults_named() {
     // ANCHOR: here
-    assert!(broken("a {{#include book.rs:here}} b {{#include book.rs}}").is_empty());
+    if true {
+        assert_eq!(source_of("<!-- a.rs:b -->"), Some(("a.rs", "b")));
+    }
     // ANCHOR_END: here
-    let found = broken(
-        "{{#include nobody.rs}} {{#include book.rs:nowhere}} {{#include book.rs:1:9}} {{#play book.rs}} {{#include",
-    );
-    assert_eq!(found.len(), 5, "{found:?}");
-    assert_eq!(found[1], "book.rs has no anchor nowhere");
+    let page = with_listings("a\n<!-- tests/book.rs:here -->\n```rust,ignore\nold\n```\nb").unwrap();
+    let lines: Vec<&str> = page.lines().collect();
+    assert_eq!((lines[3], lines.len()), ("if true {", 8));
+    for (page, fault) in [
+        ("<!-- tests/nobody.rs:here -->", "tests/nobody.rs: "),
+        ("<!-- tests/book.rs:nowhere -->", "tests/book.rs has no anchor nowhere"),
+        ("<!-- tests/book.rs:here -->\ntext", "a listing should follow"),
+        ("<!-- tests/book.rs:here -->\n```rust", "the listing has no end"),
+    ] {
+        let found = with_listings(page).unwrap_err();
+        assert!(found.contains(fault), "{found}");
+    }
 }
 
 #[test]
@@ -220,6 +252,76 @@ fn files_that_are_named_exist() {
     assert!(seen > 10, "the method pages name their files");
 }
 
+/// The source files of the libraries, without the line breaks inside of messages.
+fn sources() -> Vec<(PathBuf, String)> {
+    let (mut folders, mut files) = (vec![root().join("crates")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+            let file = entry.expect("a file").path();
+            if file.is_dir() && !file.ends_with("tests") {
+                folders.push(file);
+            } else if file.extension().is_some_and(|e| e == "rs") {
+                let text = read(&file);
+                let lines = text.split("\\\n").enumerate();
+                let joined = lines.map(|(k, line)| if k > 0 { line.trim_start() } else { line }).collect();
+                files.push((file.strip_prefix(root()).expect("in the repository").to_owned(), joined));
+            }
+        }
+    }
+    files
+}
+
+/// The rows of the page on errors: every piece of a text stands in a message, and every variant of every public error with a
+/// message of its own is in the table of types.
+#[test]
+fn errors_are_those_of_the_code() {
+    let page = read(&source().join("guides/troubleshooting.md"));
+    let section = |title: &str| {
+        let (_, tail) = page.split_once(title).unwrap_or_else(|| panic!("no section {title}"));
+        let rows = tail.split("\n## ").next().unwrap_or(tail).lines().filter(|line| line.starts_with("| "));
+        rows.skip(1).map(|row| row.split(" | ").map(str::to_owned).collect()).collect::<Vec<Vec<String>>>()
+    };
+    let sources = sources();
+    for row in section("## Errors by their text") {
+        for piece in
+            row[0].trim_start_matches("| ").replace('`', "").split([';']).flat_map(|p| p.split("..."))
+        {
+            let piece = piece.trim_matches([' ', ',', ':']);
+            let found = piece.len() < 4 || sources.iter().any(|(_, text)| text.contains(piece));
+            assert!(found, "no message has `{piece}` of the row {}", row[0]);
+        }
+    }
+    let mut types = Vec::new();
+    for (file, text) in &sources {
+        let names: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
+        if names[2] != "src" || ["python", "ffi", "cli", "book-tests"].contains(&names[1]) {
+            continue;
+        }
+        for item in text.split("\npub enum ").skip(1) {
+            let (head, body) = item.split_once("{\n").expect("an enumeration");
+            let body = body.split("\n}").next().unwrap_or(body);
+            let (mut variants, mut own) = (Vec::new(), true);
+            for line in body.lines().filter_map(|line| line.strip_prefix("    ")) {
+                if line.starts_with(|c: char| c.is_ascii_uppercase()) && own {
+                    variants.push(format!("`{}`", line.split(['(', ' ', ',']).next().unwrap_or(line)));
+                }
+                own = line != "#[error(transparent)]"
+                    && (own || line.starts_with(|c: char| c.is_ascii_uppercase()));
+            }
+            if body.contains("    #[error(") && !variants.is_empty() {
+                types.push(format!("| `{}` | `{}` | {} |", names[1], head.trim(), variants.join(", ")));
+            }
+        }
+    }
+    let mut listed: Vec<String> = section("## All types").iter().map(|row| row.join(" | ")).collect();
+    types.sort();
+    listed.sort();
+    for row in types.iter().filter(|row| !listed.contains(row)) {
+        panic!("the table of types has no row {row}");
+    }
+    assert_eq!(types.len(), listed.len(), "the table of types has rows of types that are gone: {listed:#?}");
+}
+
 /// For every "*List* `NAME` in `FILE`" on the contributing page, the file contains the name.
 #[test]
 fn lists_to_extend_exist() {
@@ -239,7 +341,7 @@ fn lists_to_extend_exist() {
 fn no_page_needs_a_network() {
     let manifest = read(&root().join("book/book.toml"));
     let settings = manifest.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<String>();
-    for word in ["mathjax", "http://", "https://", "preprocessor"] {
+    for word in ["mathjax", "http://", "https://"] {
         assert!(!settings.contains(word), "book.toml: {word}");
     }
     for_each_chapter(|chapter, _, text| {

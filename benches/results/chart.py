@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Draws totals.svg, seconds of setup and solve beside other packages, from the files of this folder.
+"""Draws book/src/totals.svg and the table of book/src/performance.md from the files of this folder: seconds of setup and solve
+beside other packages.
 
 Each panel has one machine and date: our configuration, and the fastest one of each other package. The picture is light or dark
-as its reader wants it. After a new measurement, change the date of its panel and run this script.
+as its reader wants it. After a new measurement, change the date of its panel and run this script; with --check it only
+compares.
 """
 
+import sys
 from pathlib import Path
 
 from show import read
@@ -26,6 +29,13 @@ PANELS = [  # title, names of tables, our configuration, date
     ("smoothed aggregation; AMGCL called directly", ["solve", "solve/amgcl"], "sa, stored in f32", "2026-11-23"),
 ]
 NAMES = {"amgcl": "AMGCL", "petsc": "PETSc", "pyamg": "PyAMG", "eigen": "Eigen", "cholmod": "CHOLMOD"}
+SETTINGS = {  # configurations of benches/peers/amgcl.py
+    "sa": "smoothed aggregation",
+    "sa-gs": "smoothed aggregation, Gauss-Seidel",
+    "sa-ilu0": "smoothed aggregation, ILU(0)",
+    "aggregation-ilu0": "plain aggregation, ILU(0)",
+    "ruge-stuben": "Ruge-Stüben",
+}
 NOTE = "seconds of setup and solve to 1e-8 on two threads; shorter is better"
 STYLE = """text{font:13px system-ui,sans-serif;fill:#24292f}.t{font-weight:600}.s{font-size:11px}.ours{fill:#1f6feb}
 .peer0{fill:#d0893b}.peer1{fill:#7d8590}.peer2{fill:#8957e5}.peer3{fill:#2da44e}line{stroke:#d0d7de}
@@ -33,8 +43,12 @@ STYLE = """text{font:13px system-ui,sans-serif;fill:#24292f}.t{font-weight:600}.
 LEFT, PANEL, BAR, TOP, LIMIT = 160, 350, 11, 62, 4.5  # pixels, and seconds at the end of the axis
 
 
+BOOK = Path(__file__).parents[2] / "book/src"
+
+
 def totals(tables, ours, date):
-    """The least seconds of each package on each system, None where no configuration has an answer; and the machine."""
+    """The least seconds of each package on each system and their configuration, None where no configuration has an answer; and
+    the machine."""
     found, machine = {system: {} for system in SYSTEMS}, ""
     for day, where, table in read(Path(__file__).parent):
         if day != date or table["name"] not in tables:
@@ -46,8 +60,31 @@ def totals(tables, ours, date):
                 continue
             seconds, bars, name = numbers[column], found[system], NAMES.get(package, package)
             seconds = None if isinstance(seconds, str) else seconds and float(seconds)
-            bars[name] = min((s for s in (bars.get(name), seconds) if s is not None), default=None)
+            if seconds is not None and (bars.get(name) is None or seconds < bars[name][0]):
+                bars[name] = (seconds, configuration.partition(", ")[2] or configuration)
+            bars.setdefault(name, None)
     return found, machine
+
+
+def table(panels):
+    """The rows of the page: `auto` beside the fastest other package, and the ratio of the second panel."""
+    first, second = panels[0][2], panels[1][2]
+    lines = ["| system | `auto` | fastest other package | its seconds | ratio | beside AMGCL called directly |"]
+    lines.append("|---|---:|---|---:|---:|---:|")
+    for system, label in SYSTEMS.items():
+        ours, others = first[system]["coarsen"], {k: v for k, v in first[system].items() if k != "coarsen" and v}
+        row = [label, f"{ours[0]:.2f}" if ours else "no answer"]
+        if others and ours:
+            peer = min(others, key=lambda name: others[name][0])
+            settings = others[peer][1]
+            row += [f"{peer}, {SETTINGS.get(settings, settings)}", f"{others[peer][0]:.2f}", f"{ours[0] / others[peer][0]:.2f}"]
+        else:
+            row += ["none has an answer within the limit", "", ""]
+        direct = second[system]
+        both = direct.get("coarsen") and direct.get("AMGCL")
+        row.append(f"{direct['coarsen'][0] / direct['AMGCL'][0]:.2f}" if both else "")
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
 
 
 def main():
@@ -69,12 +106,19 @@ def main():
             if x == LEFT:
                 out.append(f'<text x="{LEFT - 8}" y="{y + height // 2 + 1}" text-anchor="end">{label}</text>')
             for k, name in enumerate(name for name in kinds if name in found[system]):
-                at, seconds = y + 3 + k * (BAR + 2), found[system][name]
+                at, (seconds, _) = y + 3 + k * (BAR + 2), found[system][name] or (None, "")
                 end, said = (scale * min(seconds, LIMIT), f"{seconds:.2f}") if seconds else (0, "no answer within the limit")
                 out.append(f'<rect class="{kinds[name]}" x="{x}" y="{at}" width="{end:.1f}" height="{BAR}"/>')
                 out.append(f'<text class="s" x="{x + end + 4:.1f}" y="{at + BAR - 1}">{said}</text>')
             y += height
-    Path(__file__).with_name("totals.svg").write_text("\n".join([*out, "</svg>\n"]), encoding="utf-8")
+    before, rest = (BOOK / "performance.md").read_text(encoding="utf-8").split("<!-- table -->\n")
+    after = rest.partition("\n\n")[2]
+    page = f"{before}<!-- table -->\n{table(panels)}\n\n{after}"
+    for name, text in (("totals.svg", "\n".join([*out, "</svg>\n"])), ("performance.md", page)):
+        if sys.argv[1:] != ["--check"]:
+            (BOOK / name).write_text(text, encoding="utf-8")
+        elif (BOOK / name).read_text(encoding="utf-8") != text:
+            sys.exit(f"book/src/{name} is not that of the measurements: run benches/results/chart.py")
 
 
 main()

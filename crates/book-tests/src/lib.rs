@@ -9,8 +9,20 @@ pub mod readme {}
 #[doc = include_str!("../../../book/src/introduction.md")]
 pub mod introduction {}
 
+#[doc = include_str!("../../../book/src/performance.md")]
+pub mod performance {}
+
 #[doc = include_str!("../../../book/src/tutorials/first.md")]
 pub mod first {}
+
+#[doc = include_str!("../../../book/src/tutorials/program.md")]
+pub mod program {}
+
+#[doc = include_str!("../../../book/src/tutorials/settings.md")]
+pub mod settings {}
+
+#[doc = include_str!("../../../book/src/tutorials/heat.md")]
+pub mod heat {}
 
 #[doc = include_str!("../../../book/src/tutorials/energy.md")]
 pub mod energy {}
@@ -23,6 +35,9 @@ pub mod jelly {}
 
 #[doc = include_str!("../../../book/src/tutorials/cloth.md")]
 pub mod cloth {}
+
+#[doc = include_str!("../../../book/src/tutorials/softbody.md")]
+pub mod softbody {}
 
 #[doc = include_str!("../../../book/src/tutorials/python.md")]
 pub mod python {}

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Reads, builds and solves; returns the iterations.
 pub fn run(folder: &Path) -> Result<usize, Box<dyn Error>> {
     // ANCHOR: start
-    let comm = MpiComm::world(Duration::from_secs(60))?; // no rank waits longer for another
+    let comm = MpiComm::world(Duration::from_secs(60))?; // the longest wait
     let (rank, ranks) = (comm.rank(), comm.size());
     // ANCHOR_END: start
 
@@ -43,11 +43,12 @@ pub fn run(folder: &Path) -> Result<usize, Box<dyn Error>> {
 
     // ANCHOR: modes
     let points = matrix_market::read_dense(folder.join("coordinates.mtx"))?;
-    let positions: Vec<[f64; 3]> = (0..nodes).map(|i| [0, 1, 2].map(|d| points.get(i, d))).collect();
+    let point = |i| [0, 1, 2].map(|d| points.get(i, d));
+    let positions: Vec<[f64; 3]> = (0..nodes).map(point).collect();
     let modes = NearKernel::rigid_body_modes(&positions, 3)?;
     let own = on.layout().range(rank);
-    let values = modes.values()[18 * own.start as usize..18 * own.end as usize].to_vec(); // 3 rows of 6 per node
-    let modes = NearKernel::from_rows(6, values)?;
+    let own = 18 * own.start as usize..18 * own.end as usize;
+    let modes = NearKernel::from_rows(6, modes.values()[own].to_vec())?;
     // ANCHOR_END: modes
 
     // ANCHOR: build
@@ -57,7 +58,8 @@ pub fn run(folder: &Path) -> Result<usize, Box<dyn Error>> {
 
     // ANCHOR: solve
     let mut x = b.like()?;
-    let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+    let mut cg = Cg::new(Stop::relative(1e-8));
+    let report = cg.solve(&a, &mut m, &b, &mut x)?.converged()?;
     let whole = x.gathered()?;
     if rank == 0 {
         println!("{m}{report}");

@@ -108,7 +108,8 @@ impl Heat {
                 .chunks_exact(corners)
                 .flat_map(|e| e.iter().flat_map(|&i| e.iter().map(move |&j| (i, j))))
         };
-        let entries: Vec<_> = pairs().zip(&stiffness).map(|((i, j), &k)| (i, j, k)).collect();
+        let entry = |((i, j), &k)| (i, j, k);
+        let entries: Vec<_> = pairs().zip(&stiffness).map(entry).collect();
         let matrix = assembly::from_triplets(n, n, &entries)?; // duplicates are summed
         // ANCHOR_END: assemble
         let place =

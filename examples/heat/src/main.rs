@@ -144,7 +144,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     // ANCHOR: solver
     heat.assemble(rate(dt), &u, conductivity);
     given.impose_matrix(&mut heat.matrix)?;
-    let mut m = tamstorf().build(&heat.matrix, &on)?; // the same iterations on every device
+    let mut m = tamstorf().build(&heat.matrix, &on)?;
     let mut a = on.matrix(&heat.matrix)?;
     let (mut x, mut rhs) = (on.vector(&u)?, on.vector(&b)?);
     let mut cg = Cg::new(Stop::relative(1e-8));
@@ -163,7 +163,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
         m.update(&heat.matrix)?; // reuses the structure
         a.set_values(&heat.matrix)?;
         on.write(&b, &mut rhs)?;
-        let report = cg.solve(&a, &mut m, &rhs, &mut x)?.converged()?; // x is the starting guess
+        let report = cg.solve(&a, &mut m, &rhs, &mut x)?.converged()?;
         on.read(&x, &mut u)?;
         // ANCHOR_END: step
         time += dt;

@@ -11,18 +11,22 @@ use coarsen::prelude::*;
 use coarsen::sparse::Zeros;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args().nth(1).ok_or("expected the folder of A.mtx, b.mtx and coordinates.mtx")?;
+    let folder = std::env::args()
+        .nth(1)
+        .ok_or("expected the folder of A.mtx, b.mtx and coordinates.mtx")?;
     run(Path::new(&folder)).map(|_| ())
 }
 
-/// Reads, diagnoses, builds, solves, and repeats with new values; returns the iterations of every solve.
+/// Returns the iterations of every solve.
 fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
     // ANCHOR_END: head
     // ANCHOR: read
     let scalars = matrix_market::read_system(folder.join("A.mtx"))?;
     let b = matrix_market::read_vector(folder.join("b.mtx"))?;
     let points = matrix_market::read_dense(folder.join("coordinates.mtx"))?;
-    let positions: Vec<[f64; 3]> = (0..points.rows()).map(|i| [0, 1, 2].map(|d| points.get(i, d))).collect();
+    let positions: Vec<[f64; 3]> = (0..points.rows())
+        .map(|i| [0, 1, 2].map(|d| points.get(i, d)))
+        .collect();
     // ANCHOR_END: read
 
     // ANCHOR: diagnose
@@ -50,8 +54,11 @@ fn run(folder: &Path) -> Result<Vec<usize>, Box<dyn Error>> {
     // ANCHOR: step
     for step in 1..=5 {
         a.values_mut().iter_mut().for_each(|v| *v *= 0.99); // the material softens
-        let reused = m.update(System { positions: Some(&positions), ..System::from(&a) })?;
-        let report = cg.solve(&a, &mut m, &b, &mut x)?.converged()?; // from the last x
+        let reused = m.update(System {
+            positions: Some(&positions),
+            ..System::from(&a)
+        })?;
+        let report = cg.solve(&a, &mut m, &b, &mut x)?.converged()?;
         println!("step {step}, kept {reused:?}: {report}");
         iterations.push(report.iterations);
     }
@@ -67,28 +74,48 @@ mod tests {
     #[test]
     fn the_tutorial_works_and_the_next_steps_are_cheaper() {
         let problem = coarsen::problems::elasticity3d(12, 1.0).unwrap();
-        let folder = std::env::temp_dir().join(format!("coarsen-first-{}", std::process::id()));
+        let folder = std::env::temp_dir()
+            .join(format!("coarsen-first-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        matrix_market::write(folder.join("A.mtx"), &problem.matrix, Symmetry::Detect).unwrap();
-        matrix_market::write_vector(folder.join("b.mtx"), &problem.right_hand_side(1)).unwrap();
+        matrix_market::write(
+            folder.join("A.mtx"),
+            &problem.matrix,
+            Symmetry::Detect,
+        )
+        .unwrap();
+        matrix_market::write_vector(
+            folder.join("b.mtx"),
+            &problem.right_hand_side(1),
+        )
+        .unwrap();
         let n = problem.positions.len();
-        let columns = (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
+        let columns =
+            (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
         let points = Dense::new(n, 3, columns).unwrap();
-        matrix_market::write_dense(folder.join("coordinates.mtx"), &points).unwrap();
+        matrix_market::write_dense(folder.join("coordinates.mtx"), &points)
+            .unwrap();
 
         let iterations = run(&folder);
         let written = matrix_market::read_vector(folder.join("x.mtx"));
         std::fs::remove_dir_all(&folder).unwrap();
         let iterations = iterations.unwrap();
         assert_eq!(written.unwrap().len(), 3 * n);
-        assert!(iterations[1..].iter().all(|&steps| steps < iterations[0]), "{iterations:?}");
+        assert!(
+            iterations[1..].iter().all(|&steps| steps < iterations[0]),
+            "{iterations:?}"
+        );
 
         // Compare with the page; round-off on another machine may change the count by one.
         let page = include_str!("../../../../book/src/tutorials/first.md");
         let printed: Vec<usize> = page
             .split("converged after ")
             .skip(1)
-            .map(|tail| tail.split(' ').next().and_then(|n| n.parse().ok()).expect("a number of iterations"))
+            .map(|tail| {
+                tail.split(' ')
+                    .next()
+                    .and_then(|n| n.parse().ok())
+                    .expect("a number of iterations")
+            })
             .collect();
         assert_eq!(printed.len(), iterations.len());
         for (now, then) in iterations.iter().zip(printed) {

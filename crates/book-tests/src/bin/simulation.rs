@@ -5,7 +5,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use coarsen::descent::{CachedPreconditioner, HostObjective};
-use coarsen::elastic::{Attachments, ImplicitEuler, Lame, Plus, StableNeoHookean, Tetrahedra};
+use coarsen::elastic::{
+    Attachments, ImplicitEuler, Lame, Plus, StableNeoHookean, Tetrahedra,
+};
 use coarsen::mesh::Mesh;
 use coarsen::prelude::*;
 use coarsen_contact::{Obstacle, Plane};
@@ -32,11 +34,12 @@ fn run(
     young: impl Fn(usize) -> f64,
 ) -> Result<Vec<[usize; 2]>, Box<dyn Error>> {
     // ANCHOR: body
-    let mut mesh = Mesh::bar([16, 4, 4], EDGE); // of a file: mesh::read_tetrahedra("bar.msh")?.oriented()
+    let mut mesh = Mesh::bar([16, 4, 4], EDGE);
     mesh.positions.iter_mut().for_each(|p| p[1] += 0.4); // above the ground
     let (rest, n) = (mesh.positions.clone(), mesh.positions.len());
-    let material = |element| Lame::new(young(element), 0.4); // Young's modulus in Pa, Poisson's ratio
-    let body = Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; n], material)?;
+    let material = |element| Lame::new(young(element), 0.4);
+    let body =
+        Tetrahedra::new(StableNeoHookean, &mesh, &vec![false; n], material)?;
     let masses = body.masses(1000.0); // density in kg/m³
     // ANCHOR_END: body
 
@@ -49,7 +52,8 @@ fn run(
     // ANCHOR_END: pins
 
     // ANCHOR: ground
-    let ground = Obstacle::new(n, Plane::through([0.0; 3], [0.0, 1.0, 0.0])?, k)?; // k is 6e4 N/m
+    let ground =
+        Obstacle::new(n, Plane::through([0.0; 3], [0.0, 1.0, 0.0])?, k)?;
     // ANCHOR_END: ground
 
     // ANCHOR: step
@@ -62,9 +66,9 @@ fn run(
     // ANCHOR: driver
     let rest: Arc<[[f64; 3]]> = rest.into();
     let inverse = CachedPreconditioner::build(&mut step, &x, move |system| {
-        let mut recipe = skinning();
-        recipe.coarsening.rest = Some(rest.clone());
-        let hierarchy = recipe.build_from(system, &Cpu::new())?;
+        let mut options = skinning();
+        options.coarsening.rest = Some(rest.clone());
+        let hierarchy = options.build_from(system, &Cpu::new())?;
         println!("built {} levels", hierarchy.levels());
         Ok(Box::new(hierarchy))
     })?;
@@ -80,22 +84,29 @@ fn run(
     let mut iterations = Vec::new();
     for frame in 1..=frames {
         if frame == (RELEASE / h).round() as usize + 1 {
-            wall.iter().for_each(|&i| _ = f.objective.potential.first.second.release(i));
+            wall.iter().for_each(|&i| {
+                _ = f.objective.potential.first.second.release(i)
+            });
         }
         let before = x.clone();
         f.objective.begin(&before, &v, GRAVITY)?;
         (0..x.len()).for_each(|k| x[k] += h * v[k]);
         newton.forget();
         let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ())?;
-        let report = report.converged().map_err(|error| format!("frame {frame}: {error}"))?;
+        let report = report
+            .converged()
+            .map_err(|error| format!("frame {frame}: {error}"))?;
         (0..x.len()).for_each(|k| v[k] = (x[k] - before[k]) / h);
 
         let touching = f.objective.potential.second.penetration(&x);
         if touching.deepest > 0.5 * EDGE {
-            return Err(format!("frame {frame}: {touching}; take a smaller step or stiffer contact").into());
+            let cure = "take a smaller step or stiffer contact";
+            return Err(format!("frame {frame}: {touching}; {cure}").into());
         }
-        let (newton, cg, tip) = (report.iterations, report.inner, x[x.len() - 2]);
-        println!("frame {frame:2}: {newton} Newton, {cg:2} CG, tip at {tip:.3} m, {touching}");
+        let (newton, cg, tip) =
+            (report.iterations, report.inner, x[x.len() - 2]);
+        print!("frame {frame:2}: {newton} Newton, {cg:2} CG, ");
+        println!("tip at {tip:.3} m, {touching}");
         iterations.push([newton, cg]);
     }
     // ANCHOR_END: frames
@@ -106,7 +117,8 @@ fn run(
 mod tests {
     use super::*;
 
-    const PAGE: &str = include_str!("../../../../book/src/tutorials/simulation.md");
+    const PAGE: &str =
+        include_str!("../../../../book/src/tutorials/simulation.md");
 
     /// The page without line breaks, which divide long messages.
     fn words(text: &str) -> String {
@@ -116,7 +128,10 @@ mod tests {
     /// The smallest and largest number of iterations of conjugate gradients in six frames.
     fn cg(young: impl Fn(usize) -> f64) -> [usize; 2] {
         let steps = run(6, 1.0 / 60.0, 6e4, young).unwrap();
-        [steps.iter().map(|s| s[1]).min().unwrap(), steps.iter().map(|s| s[1]).max().unwrap()]
+        [
+            steps.iter().map(|s| s[1]).min().unwrap(),
+            steps.iter().map(|s| s[1]).max().unwrap(),
+        ]
     }
 
     /// Round-off on another machine may change the counts a little.
@@ -124,11 +139,17 @@ mod tests {
     fn frames_take_the_iterations_of_the_page() {
         let steps = run(24, 1.0 / 60.0, 6e4, |_| 1e5).unwrap();
         let mut lines = 0;
-        for line in PAGE.lines().filter(|line| line.starts_with("frame ") && line.contains(" Newton, ")) {
-            let numbers: Vec<usize> = line.split([' ', ':']).filter_map(|word| word.parse().ok()).collect();
+        for line in PAGE.lines().filter(|line| {
+            line.starts_with("frame ") && line.contains(" Newton, ")
+        }) {
+            let numbers: Vec<usize> = line
+                .split([' ', ':'])
+                .filter_map(|word| word.parse().ok())
+                .collect();
             let [newton, cg] = steps[numbers[0] - 1];
             assert!(
-                newton.abs_diff(numbers[1]) <= 1 && cg.abs_diff(numbers[2]) <= 5,
+                newton.abs_diff(numbers[1]) <= 1
+                    && cg.abs_diff(numbers[2]) <= 5,
                 "{line}: {newton}, {cg}"
             );
             lines += 1;
@@ -141,9 +162,16 @@ mod tests {
     fn contrasts_take_the_iterations_of_the_page() {
         let cell = |element: usize| element / 96; // along the bar
         let half = |element: usize| if cell(element) < 8 { 1e9 } else { 1e5 };
-        let slabs = |element: usize| if cell(element) % 4 >= 2 { 1e7 } else { 1e5 };
-        for (now, then) in [(cg(|_| 1e5), [10, 18]), (cg(half), [17, 31]), (cg(slabs), [74, 112])] {
-            assert!(words(PAGE).contains(&format!("{} to {}", then[0], then[1])));
+        let slabs =
+            |element: usize| if cell(element) % 4 >= 2 { 1e7 } else { 1e5 };
+        for (now, then) in [
+            (cg(|_| 1e5), [10, 18]),
+            (cg(half), [17, 31]),
+            (cg(slabs), [74, 112]),
+        ] {
+            assert!(
+                words(PAGE).contains(&format!("{} to {}", then[0], then[1]))
+            );
             assert!(
                 (0..2).all(|k| now[k].abs_diff(then[k]) <= 2 + then[k] / 5),
                 "{now:?}, {then:?} on the page"
@@ -156,7 +184,9 @@ mod tests {
     fn failures_have_the_messages_of_the_page() {
         let refused = |mesh: &Mesh, poisson: f64| {
             let held = vec![false; mesh.positions.len()];
-            let body = Tetrahedra::new(StableNeoHookean, mesh, &held, |_| Lame::new(1e5, poisson));
+            let body = Tetrahedra::new(StableNeoHookean, mesh, &held, |_| {
+                Lame::new(1e5, poisson)
+            });
             body.err().expect("an error").to_string()
         };
         let bar = Mesh::bar([16, 4, 4], EDGE);
@@ -170,7 +200,10 @@ mod tests {
         let hard = run(24, 1.0 / 60.0, 6e6, |_| 1e5).unwrap_err().to_string();
         for (message, frame) in [(long, "frame 1:"), (hard, "frame 23:")] {
             let (head, advice) = message.split_once("): ").expect("an advice");
-            assert!(head.starts_with(frame) && head.contains("iteration limit"), "{message}");
+            assert!(
+                head.starts_with(frame) && head.contains("iteration limit"),
+                "{message}"
+            );
             assert!(words(PAGE).contains(advice), "{message}");
         }
     }
@@ -178,13 +211,20 @@ mod tests {
     #[test]
     fn options_of_softbody_are_on_the_page() {
         let mut options = 0;
-        let mut lines = include_str!("../../../../examples/softbody/src/options.rs").lines();
+        let mut lines =
+            include_str!("../../../../examples/softbody/src/options.rs")
+                .lines();
         while let Some(line) = lines.next() {
             if line.trim_start().starts_with("#[arg(long") {
                 let field = lines.next().and_then(|field| {
-                    field.split([' ', ':']).find(|word| !word.is_empty() && *word != "pub(crate)")
+                    field
+                        .split([' ', ':'])
+                        .find(|word| !word.is_empty() && *word != "pub(crate)")
                 });
-                let option = format!("`--{}`", field.expect("a field").replace('_', "-"));
+                let option = format!(
+                    "`--{}`",
+                    field.expect("a field").replace('_', "-")
+                );
                 assert!(PAGE.contains(&option), "{option}");
                 options += 1;
             }

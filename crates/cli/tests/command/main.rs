@@ -27,6 +27,7 @@ mod numpy;
 mod options;
 mod outcomes;
 mod output;
+mod pages;
 mod scramble;
 mod sequence;
 mod spy;

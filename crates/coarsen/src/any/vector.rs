@@ -41,19 +41,11 @@ impl<V: Real> Scalar for AnyScalar<V> {
     }
 
     fn known(&self) -> Option<V> {
-        match self {
-            Self::Cpu(v) => Some(*v),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(v) => v.known(),
-        }
+        on!(self, v => v.known())
     }
 
     fn min(&self, other: &Self) -> Self {
-        match self {
-            Self::Cpu(v) => Self::Cpu(Scalar::min(v, other.cpu())),
-            #[cfg(feature = "opencl")]
-            Self::OpenCl(v) => Self::OpenCl(v.min(other.device())),
-        }
+        on!(self, v, Self as wrap => wrap(Scalar::min(v, other.on())))
     }
 
     fn over(&self, den: &Self, floor: &Self) -> Self {

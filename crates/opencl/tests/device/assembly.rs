@@ -228,8 +228,8 @@ fn a_step_stays_on_the_device() {
         let places: Vec<(u32, u32)> = (0..nodes).flat_map(row).collect();
         let mut elements = DeviceStream::of_blocks(&on, nodes, places.len())?;
         elements.write_blocks(&places)?; // the positions of the blocks of a stream
-        let mut touching = DeviceStream::of_contacts(&on, nodes, 64)?; // room for 64 contacts
-        let mut contact = DeviceContacts::new(&on, nodes, 3, 16 * 64)?; // and for their blocks
+        let mut touching = DeviceStream::of_contacts(&on, nodes, 64)?; // 64 contacts
+        let mut contact = DeviceContacts::new(&on, nodes, 3, 16 * 64)?; // blocks
         // ANCHOR_END: once
         let computed = on.vector(host.values())?;
         let normal = on.vector(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0])?;
@@ -241,7 +241,8 @@ fn a_step_stays_on_the_device() {
         contact.assemble(&touching, &normal)?; // one stiffness per contact
         m.update_on_device(&a, &mut plan)?; // all levels, on the device
         let sum = DeviceSum::new(&a, &contact)?; // A + C, in one pass
-        let report = Cg::new(Stop::relative(1e-8)).solve(&sum, &mut m, &b, &mut x)?.converged()?;
+        let mut cg = Cg::new(Stop::relative(1e-8));
+        let report = cg.solve(&sum, &mut m, &b, &mut x)?.converged()?;
         contact.check()?; // whether the capacity was sufficient
         // ANCHOR_END: step
         assert!(report.iterations < 100);

@@ -244,11 +244,13 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     let mut x = b.like()?;
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
 
-    // 2. Compute order, domains, levels and inverses on the device, from a matrix and positions stored there.
-    let mut m = DeviceSchwarz { structure: StructureSource::Device, ..DeviceSchwarz::default() }
-        .build(p.system(), &on)?;
+    // 2. Order, domains, levels and inverses on the device, from a matrix and
+    // positions stored there.
+    let structure = StructureSource::Device;
+    let options = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+    let mut m = options.build(p.system(), &on)?;
     let positions = on.vector(&p.positions.concat())?;
-    m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3): nodes have moved
+    m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3)
     m.update_on_device(&a)?; // every step: values have changed
     m.patch_on_device(&a, &[500, 620])?; // two rows have changed
     x.fill(0.0);

@@ -22,24 +22,39 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Computes frames of a sheet with n x n vertices, and writes pictures of a width in pixels into a folder. Returns the
 /// height of the free corner after each frame.
-fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>, Box<dyn Error>> {
+fn run(
+    n: usize,
+    frames: usize,
+    folder: &Path,
+    width: usize,
+) -> Result<Vec<f64>, Box<dyn Error>> {
     // ANCHOR: sheet
-    // A square of 1 m: the pattern (u, v), where it is at the start, and two triangles for each cell.
-    let pattern: Vec<[f64; 2]> =
-        (0..n * n).map(|i| [i % n, i / n].map(|k| k as f64 / (n - 1) as f64)).collect();
-    let start: Vec<[f64; 3]> = pattern.iter().map(|[u, v]| [u - 0.5, 1.0, v - 0.5]).collect();
+    // A square of 1 m: the pattern (u, v), the positions at the start, and two
+    // triangles for each cell.
+    let pattern: Vec<[f64; 2]> = (0..n * n)
+        .map(|i| [i % n, i / n].map(|k| k as f64 / (n - 1) as f64))
+        .collect();
+    let start: Vec<[f64; 3]> =
+        pattern.iter().map(|[u, v]| [u - 0.5, 1.0, v - 0.5]).collect();
     let mut triangles = Vec::new();
     for (i, j) in (0..(n - 1) * (n - 1)).map(|c| (c % (n - 1), c / (n - 1))) {
-        let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| (j * n + i) as u32);
+        let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)]
+            .map(|(i, j)| (j * n + i) as u32);
         // Diagonals alternate, so that the sheet has no preferred direction.
-        triangles.extend(if (i + j) % 2 == 0 { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] });
+        triangles.extend(if (i + j) % 2 == 0 {
+            [[a, c, b], [b, c, d]]
+        } else {
+            [[a, d, b], [a, c, d]]
+        });
     }
-    let held: Vec<bool> = pattern.iter().map(|[u, v]| *u == 0.0 || *v == 0.0).collect();
+    let held: Vec<bool> =
+        pattern.iter().map(|[u, v]| *u == 0.0 || *v == 0.0).collect();
     // ANCHOR_END: sheet
 
     // ANCHOR: energy
     let cotton = Fabric { stretch: 5e3, coupling: 0.0, shear: 1e3 }; // N/m
-    let flat: Vec<[f64; 3]> = pattern.iter().map(|&[u, v]| [u, v, 0.0]).collect();
+    let flat: Vec<[f64; 3]> =
+        pattern.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let membrane = Membrane::new(cotton, &triangles, &pattern, &held, &start)?;
     let masses = membrane.masses(0.2); // kg/m²
     let bending = Bending::new(1.5e-4, &triangles, &flat, &held, &start)?; // N m
@@ -59,7 +74,8 @@ fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>,
         Ok(Box::new(smoothed_aggregation().build_from(system, &Cpu::new())?))
     })?;
     let mut f = HostObjective::new(step, inverse).projecting_on_demand();
-    let mut newton = Newton::with(Cg::new(Stop::relative(0.1)), Forcing::AsGiven);
+    let mut newton =
+        Newton::with(Cg::new(Stop::relative(0.1)), Forcing::AsGiven);
     let weight = 9.81 * masses.norm();
     let stop = Stop { max_iterations: 100, ..Stop::absolute(1e-2 * weight) };
     let mut descent = Descent::new(MoreThuente::default(), stop);
@@ -68,11 +84,22 @@ fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>,
 
     // ANCHOR: pictures
     std::fs::create_dir_all(folder)?;
-    let view = View { corners: Some([[-0.6, 0.0, -0.6], [0.6, 1.0, 0.6]]), azimuth: 25.0, elevation: 18.0 };
+    let view = View {
+        corners: Some([[-0.6, 0.0, -0.6], [0.6, 1.0, 0.6]]),
+        azimuth: 25.0,
+        elevation: 18.0,
+    };
     let stage = Stage::new(&view, &[GROUND], vec![triangles], &start, width);
     let draw = |frame: usize, x: &[f64]| {
-        let all: Vec<f64> = (0..nodes.count() as u32).flat_map(|node| nodes.at(node, x)).collect();
-        stage.write(folder, frame, &all, &format!("t = {:.2} s", frame as f64 / 24.0))
+        let all: Vec<f64> = (0..nodes.count() as u32)
+            .flat_map(|node| nodes.at(node, x))
+            .collect();
+        stage.write(
+            folder,
+            frame,
+            &all,
+            &format!("t = {:.2} s", frame as f64 / 24.0),
+        )
     };
     draw(0, &x)?;
     // ANCHOR_END: pictures
@@ -82,22 +109,30 @@ fn run(n: usize, frames: usize, folder: &Path, width: usize) -> Result<Vec<f64>,
     for frame in 1..=frames {
         let mut counts = [0, 0];
         for _ in 0..10 {
-            v.iter_mut().for_each(|v| *v *= 1.0 - 0.5 * h); // the air slows the cloth down
+            v.iter_mut().for_each(|v| *v *= 1.0 - 0.5 * h); // the drag of the air
             let before = x.clone();
             f.objective.begin(&before, &v, [0.0, -9.81, 0.0])?;
             (0..x.len()).for_each(|k| x[k] += h * v[k]);
             newton.forget();
-            let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ())?;
-            let report = report.converged().map_err(|error| format!("frame {frame}: {error}"))?;
+            let report =
+                descent.minimize(&mut f, &mut newton, &mut x, &mut ())?;
+            let report = report
+                .converged()
+                .map_err(|error| format!("frame {frame}: {error}"))?;
             (0..x.len()).for_each(|k| v[k] = (x[k] - before[k]) / h);
             counts = [counts[0] + report.iterations, counts[1] + report.inner];
         }
         draw(frame, &x)?;
         let corner = x[x.len() - 2];
-        println!("frame {frame:2}: {:3} Newton, {:4} CG, corner at {corner:.3} m", counts[0], counts[1]);
+        println!(
+            "frame {frame:2}: {:3} Newton, {:4} CG, corner at {corner:.3} m",
+            counts[0], counts[1]
+        );
         heights.push(corner);
     }
-    let pictures: Vec<_> = (0..=frames).map(|k| folder.join(format!("frame_{k:04}.png"))).collect();
+    let pictures: Vec<_> = (0..=frames)
+        .map(|k| folder.join(format!("frame_{k:04}.png")))
+        .collect();
     gif_of_files(&pictures, 4, folder.join("drape.gif"))?; // 4/100 s for each frame
     // ANCHOR_END: frames
     Ok(heights)
@@ -112,23 +147,34 @@ mod tests {
     /// The corner swings down as far as a stiff square can, and the lines of the page are those of a run.
     #[test]
     fn the_corner_droops() {
-        let folder = std::env::temp_dir().join(format!("coarsen-drape-{}", std::process::id()));
+        let folder = std::env::temp_dir()
+            .join(format!("coarsen-drape-{}", std::process::id()));
         let heights = run(13, 9, &folder, 64).unwrap();
         assert!(folder.join("drape.gif").exists());
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(heights[0] < 1.0 && heights.windows(2).all(|pair| pair[1] < pair[0]), "{heights:?}");
+        assert!(
+            heights[0] < 1.0
+                && heights.windows(2).all(|pair| pair[1] < pair[0]),
+            "{heights:?}"
+        );
         assert!(*heights.last().unwrap() > 1.0 - 2.0_f64.sqrt());
     }
 
     /// The heights of the page are those of the program.
     #[test]
     fn the_page_shows_a_run() {
-        let folder = std::env::temp_dir().join(format!("coarsen-drape-page-{}", std::process::id()));
+        let folder = std::env::temp_dir()
+            .join(format!("coarsen-drape-page-{}", std::process::id()));
         let heights = run(51, 3, &folder, 32).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         for (k, height) in heights.iter().enumerate() {
-            let line = PAGE.lines().find(|line| line.starts_with(&format!("frame {:2}:", k + 1)));
-            let shown = line.and_then(|line| line.split_once("corner at ")).expect("a line of the page").1;
+            let line = PAGE
+                .lines()
+                .find(|line| line.starts_with(&format!("frame {:2}:", k + 1)));
+            let shown = line
+                .and_then(|line| line.split_once("corner at "))
+                .expect("a line of the page")
+                .1;
             let shown: f64 = shown.trim_end_matches(" m").parse().unwrap();
             assert!((shown - height).abs() < 2e-3, "{shown} for {height}");
         }

@@ -56,15 +56,16 @@ fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
         let (weights, _) = f.weights()?;
         let restraints = f.restraints().into();
         let places = Nodes::OfSystem { spacing: dx, origin: [0.0; 3] };
-        let embedding = NodeEmbedding { restraints, ..NodeEmbedding::new(places) };
-        driver.minimize(&mut f, &embedding, &mut z, Some(&weights), &mut ())?.converged()?;
+        let method = NodeEmbedding { restraints, ..NodeEmbedding::new(places) };
+        let report = driver.minimize(&mut f, &method, &mut z, Some(&weights), &mut ())?;
+        report.converged()?;
         // ANCHOR_END: solve
         // ANCHOR: back
         pressures = f.pressures(&z);
         let velocities = Increment::velocities_of(&given, &z);
         nodes.to_particles(&grid, &velocities, &mut particles, |p, gradient| {
-            let growth =
-                std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] + dt * gradient[i][j]));
+            let entry = |i: usize, j: usize| IDENTITY[i][j] + dt * gradient[i][j];
+            let growth = std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j)));
             p.f = mul(&growth, &p.f);
             (0..3).for_each(|k| p.x[k] += dt * p.v[k]);
         });

@@ -16,11 +16,12 @@ const MARGIN: f64 = 22.0;
 const COLOURS: [&str; 7] = ["#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00"];
 
 // ANCHOR: of
-/// The aggregate of each node (`u32::MAX` if it has none), and the number of aggregates.
+/// The aggregate of each node (`u32::MAX`: none), and their number.
 pub(crate) fn of(mesh: &Mesh) -> Result<(Vec<u32>, usize), Box<dyn Error>> {
-    let recipe = Multigrid { levels: 2, coarse_size: 10, ..smoothed_aggregation() };
-    let m = recipe.build(&mesh.laplacian()?, &Cpu::new())?;
-    let (of, p) = m.aggregates(0).zip(m.prolongation(0)).ok_or("nothing to coarsen")?;
+    let sa = Multigrid { levels: 2, coarse_size: 10, ..smoothed_aggregation() };
+    let m = sa.build(&mesh.laplacian()?, &Cpu::new())?;
+    let both = m.aggregates(0).zip(m.prolongation(0));
+    let (of, p) = both.ok_or("nothing to coarsen")?;
     Ok((of.to_vec(), p.pattern().columns()))
 }
 // ANCHOR_END: of
