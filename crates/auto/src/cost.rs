@@ -36,6 +36,8 @@ pub struct Costs {
     /// The uniformity of the couplings in a row: 1 if all are equal, near 0 if a few dominate, and 1 for
     /// matrices in blocks.
     pub(crate) uniformity: f64,
+    /// The share of the couplings of a scalar row that have the sign of the diagonal.
+    pub(crate) mixed: f64,
     /// The smallest Rayleigh quotient ρ = vᵀA v / vᵀD v of constants and of D^-½ 1, where D = diag(A): above the smallest
     /// eigenvalue of D⁻¹A. It is 1 if diagonal entries of the sample are zero or differ in sign.
     pub(crate) rayleigh_quotient: f64,
@@ -58,7 +60,7 @@ impl Costs {
     /// *Cost*: a sample of 16,384 block rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
         let of_graph = || if factor { width(a) } else { f64::INFINITY };
-        let ((uniformity, rayleigh_quotient, diagonal_jump), width) = match parallel::worth(a.nnz()) {
+        let ((uniformity, mixed, rayleigh_quotient, diagonal_jump), width) = match parallel::worth(a.nnz()) {
             true => parallel::join(|| sample(a), of_graph),
             false => (sample(a), of_graph()),
         };
@@ -67,6 +69,7 @@ impl Costs {
             entries: a.nnz() as f64,
             block: a.block().0,
             uniformity,
+            mixed,
             rayleigh_quotient,
             diagonal_jump,
             width,
@@ -124,29 +127,41 @@ impl Costs {
         let digits = -self.tolerance.clamp(1e-16, 0.1).log10() / 8.0;
         match (method, precond) {
             (Method::Cg | Method::FlexibleCg, Precond::SmoothedAggregation) => {
-                digits
+                let smooth = digits
                     * match (self.block > 1, self.near_kernel) {
                         (true, true) => 30.0,
                         (true, false) => 45.0,
                         (false, _) => 30.0 + 40.0 * (1.0 - self.uniformity).clamp(0.0, 1.0),
-                    }
+                    };
+                let rough = smooth.max(0.3 * self.jacobi_iterations());
+                smooth.powf(1.0 - self.roughness()) * rough.powf(self.roughness())
             }
             (_, Precond::Skinning) => digits * self.skinning(),
             (Method::Cg | Method::FlexibleCg, precond) => {
                 let of_jacobi = match precond {
                     Precond::None => 1.5,
-                    Precond::Ic0 => 0.4,
+                    // Strong couplings along the order of the rows are eliminated almost exactly.
+                    Precond::Ic0 => {
+                        0.4 - 0.25 * self.roughness() * ((0.8 - self.uniformity) / 0.3).clamp(0.0, 1.0)
+                    }
                     Precond::Schwarz => 0.7,
                     _ => 1.0,
                 };
                 of_jacobi * self.jacobi_iterations()
             }
-            (_, Precond::SmoothedAggregation) => digits * 45.0,
+            (_, Precond::SmoothedAggregation) => digits * (45.0 + 400.0 * self.roughness()),
             (_, Precond::Ilu0) => digits * 100.0,
             (_, Precond::RestrictedSchwarz) => digits * 40.0,
             (_, Precond::None) => digits * 600.0,
             _ => digits * 400.0,
         }
+    }
+
+    /// Between 0 and 1: whether relaxation leaves errors that change their sign between neighbours, because many couplings have
+    /// the sign of the diagonal, as for the curl, flat cells and skew blocks. Coarse levels of smoothed aggregation cannot represent
+    /// them, and its iterations are in proportion to those of one level.
+    pub(crate) fn roughness(&self) -> f64 {
+        ((self.mixed - 0.2) / 0.1).clamp(0.0, 1.0)
     }
 
     /// Without inertia (ρ is small) the iterations grow like the diameter of a body of more than 16,000 nodes.

@@ -80,6 +80,8 @@ impl Ending {
         match self {
             Self::Setup(SetupError::Cancelled) => false,
             Self::Setup(_) | Self::Unsuitable(_) | Self::Singular(_) | Self::Unstable(_) => true,
+            // pᵀA p < 0 does not depend on the preconditioner.
+            Self::Method(Outcome::IndefiniteOperator) => false,
             Self::Method(outcome) => failed(*outcome),
             _ => false,
         }

@@ -296,7 +296,7 @@ impl<'a> Schedule<'a> {
         // The iterations of one-level methods are in proportion: if this one takes more than expected, so do the others.
         let one_level = |i: usize| {
             let (method, precond) = plan.candidates[i];
-            (method.needs_definite() && !precond.is_hierarchy())
+            (method.needs_definite() && (!precond.is_hierarchy() || plan.costs.roughness() > 0.5))
                 .then(|| plan.costs.iterations(method, precond))
         };
         let ratio = one_level(i).map(|expected| (total / expected).max(1.0));

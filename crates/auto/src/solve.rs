@@ -1,6 +1,7 @@
 //! Attempts at one system, each from the best x so far, on any backend.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -26,6 +27,9 @@ pub const DIRECT: Direct = Direct {
     trial: f64::INFINITY,
     engine: Engine::Fastest,
 };
+
+/// The same for a matrix that is known to be symmetric and indefinite.
+const PIVOTED: Direct = Direct { method: coarsen_direct::Method::Ldlt, ..DIRECT };
 
 /// The largest |A v| of a vector v of the null space, relative to its value without cancellation.
 const NULL: f64 = 1e-6;
@@ -139,9 +143,14 @@ impl Plan {
             Some(KnownFactor::Factor(factor)) => (None, Some(factor)),
             None => (None, None),
         };
+        let indefinite = Cell::new(self.symmetric && self.costs.pivots);
         let mut order = || -> Result<_, Ending> {
-            let analysis =
-                ordering.take().map_or_else(|| DIRECT.analyse(&operator), Ok).map_err(Ending::Factor)?;
+            let analysis = match ordering.take() {
+                Some(known) => Ok(known),
+                None if indefinite.get() => PIVOTED.analyse(&operator).or_else(|_| DIRECT.analyse(&operator)),
+                None => DIRECT.analyse(&operator),
+            };
+            let analysis = analysis.map_err(Ending::Factor)?;
             Ok((analysis.stats(), Some(analysis)))
         };
         let mut schedule = Schedule::new(self, &mut order);
@@ -153,6 +162,7 @@ impl Plan {
             problem,
             operator: &operator,
             preconditioned: symmetrised.as_deref().unwrap_or(&operator),
+            indefinite: &indefinite,
             b: &scaled_b,
             most: f64::MAX / scale.max(1.0),
             builder,
@@ -206,6 +216,8 @@ struct Solve<'a, 'o, B: Builder> {
     /// A or −A, as it is multiplied and factored, and as preconditioners see it.
     operator: &'a Bsr<f64>,
     preconditioned: &'a Bsr<f64>,
+    /// Whether the operator is symmetric and known to be indefinite, so that Cholesky fails.
+    indefinite: &'a Cell<bool>,
     b: &'a [f64],
     /// The largest number in x that does not overflow when the scaling is undone.
     most: f64,
@@ -305,6 +317,9 @@ impl<B: Builder> Solve<'_, '_, B> {
             }
             Ok(ending) | Err(ending) => ending,
         };
+        if attempt.ending == Ending::Method(Outcome::IndefiniteOperator) {
+            self.indefinite.set(self.plan.symmetric);
+        }
         attempt.note = schedule.end(i, attempt.iterations, &attempt.ending);
         self.solved.attempts.push(attempt);
         Ok(())
@@ -416,10 +431,18 @@ impl<B: Builder> Solve<'_, '_, B> {
     fn factor(&mut self, schedule: &mut Schedule<'_>) {
         let mut attempt = Attempt { note: Some(schedule.begin_factor()), ..Attempt::default() };
         let (a, begun) = (self.operator, Instant::now());
-        let built = match (self.factor.take(), schedule.analysis.take()) {
+        let indefinite = self.indefinite.get();
+        let useless = |known: &Analysis| indefinite && known.method() == coarsen_direct::Method::Cholesky;
+        let built = match (self.factor.take(), schedule.analysis.take().filter(|known| !useless(known))) {
             (Some(factor), _) => Ok(factor),
             (None, Some(analysis)) => analysis.factor(a),
+            (None, None) if indefinite => PIVOTED.factor(a),
             (None, None) => DIRECT.factor(a),
+        };
+        let built = match built {
+            Ok(factor) if !indefinite || factor.singular().is_none() => Ok(factor),
+            Err(error) if !indefinite => Err(error),
+            _ => DIRECT.factor(a),
         };
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let (begun, mut x) = (Instant::now(), self.x.clone());

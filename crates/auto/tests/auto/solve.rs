@@ -64,6 +64,19 @@ fn round_off_says_what_was_reached() {
     assert!(ill.contains("ill-conditioned") && ill.contains("1.0e-6 was reached"), "{ill}");
 }
 
+/// If CG finds a negative curvature, its preconditioner is not built again in f64, and the factor has pivots at once.
+#[test]
+fn an_indefinite_operator_is_factored_with_pivots() {
+    let laplace = poisson2d(100).unwrap().matrix;
+    let mut shift = Bsr::identity(10_000, 1).unwrap();
+    shift.values_mut().fill(-0.05);
+    let (a, b, mut x) = (&laplace + &shift, random_vector(10_000, 1), vec![0.0; 10_000]);
+    let solved = Auto::default().solve(&a, &b, &mut x).unwrap().converged().unwrap();
+    let [first, last] = &solved.attempts[..] else { panic!("{:?}", solved.notes()) };
+    assert_eq!(first.ending, Ending::Method(Outcome::IndefiniteOperator));
+    assert_eq!(last.factorised, Some((coarsen_direct::Method::Ldlt, None)));
+}
+
 /// A ring of n nodes whose rows sum to zero.
 fn ring(n: u32) -> Bsr<f64> {
     let entries: Vec<_> =

@@ -118,6 +118,7 @@ fn costs() -> impl Strategy<Value = Costs> {
                 entries: (nodes * per_row).round() * (block * block) as f64,
                 block,
                 uniformity,
+                mixed: 1.0 - uniformity,
                 rayleigh_quotient: 10_f64.powf(quotient),
                 diagonal_jump: 10_f64.powf(jump),
                 width: 10_f64.powf(width),

@@ -56,6 +56,31 @@ fn sizes_and_structure_decide() {
     assert_eq!(plan.factor, FactorCost::None(Ending::FactorExcluded));
 }
 
+/// The stiffness of n³ trilinear cells, 20 times as long and wide as they are high.
+fn flat_cells(n: i32) -> Bsr<f64> {
+    let (k, m) = ([2.0, -1.0], [4.0 / 6.0, 1.0 / 6.0]);
+    let nodes = || (0..n * n * n).map(|i| [i / (n * n), i / n % n, i % n]);
+    let entries = nodes().flat_map(|p| nodes().map(move |q| (p, q))).filter_map(|(p, q)| {
+        let d: [usize; 3] = std::array::from_fn(|e| p[e].abs_diff(q[e]) as usize);
+        let number = |p: [i32; 3]| ((p[0] * n + p[1]) * n + p[2]) as u32;
+        let [x, y, z] = d;
+        let value = || k[x] * m[y] * m[z] + m[x] * k[y] * m[z] + 400.0 * m[x] * m[y] * k[z];
+        d.iter().all(|d| *d < 2).then(|| (number(p), number(q), value()))
+    });
+    let size = (n * n * n) as usize;
+    from_triplets(size, size, &entries.collect::<Vec<_>>()).unwrap()
+}
+
+/// Where many couplings have the sign of the diagonal, smoothed aggregation is not expected to be better than one level.
+#[test]
+fn a_hierarchy_is_not_first_where_errors_change_their_sign() {
+    let plan = plan(&flat_cells(15), true);
+    assert!(plan.costs.mixed > 0.3, "{}", plan.costs.mixed);
+    assert_eq!(plan.begins(), (Method::Cg, Precond::Ic0));
+    let expected = |precond| plan.costs.expected(Method::Cg, precond);
+    assert!(expected(Precond::SmoothedAggregation) > 1.5 * expected(Precond::Jacobi));
+}
+
 /// Compares the true size of the factor, known after the ordering, with the estimate from the width, and with the bound from below.
 #[test]
 fn estimates_of_factors_are_within_a_factor_of_five() {

@@ -40,6 +40,17 @@ fn scales_do_not_hide_the_near_kernel() {
     assert!(scrambled <= 2 * plain + 4, "{scrambled} {plain}");
 }
 
+/// Coarse levels of smoothed aggregation do not represent the kernel of the curl.
+#[test]
+fn a_curl_is_solved_without_a_hierarchy() {
+    let folder = Folder::new();
+    let file = folder.path("curl.mtx");
+    write(&file, &curl(1, 12, 1e-2), Symmetry::Detect).unwrap();
+    let (done, report) = solve(&folder, &format!("{} --memory 0", file.display()));
+    assert_eq!((done.code, report["precond"].as_str()), (0, Some("jacobi")), "{}", done.out);
+    assert_eq!(report["attempts"].as_array().map(Vec::len), Some(0), "{}", done.out);
+}
+
 /// Without a factor the cost of a wrong forecast has no bound, and the report states this.
 #[test]
 fn the_report_states_a_missing_cost_bound() {
