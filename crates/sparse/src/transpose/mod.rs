@@ -98,17 +98,21 @@ impl TransposePlan {
     pub fn build_as<T: Real, U: Real>(&self, a: &Bsr<T>) -> Result<Bsr<U>, SparseError> {
         let (r, c) = a.block();
         let mut at = Bsr::zeros(self.pattern.clone(), (c, r))?;
-        self.update(a, &mut at)?;
+        self.write(a, &mut at)?;
         Ok(at)
     }
 
-    /// Writes the values of Aᵀ, each rounded once, into `at`, which was created by [`build`](Self::build) or
-    /// [`build_as`](Self::build_as).
+    /// Writes the values of Aᵀ into `at`, which was created by [`build`](Self::build).
     ///
     /// # Errors
     /// [`SparseError::Pattern`] if A or `at` does not have the pattern of the plan, [`SparseError::Shape`] if
     /// their block sizes are not transposes of each other. On error, nothing is written.
-    pub fn update<T: Real, U: Real>(&self, a: &Bsr<T>, at: &mut Bsr<U>) -> Result<(), SparseError> {
+    pub fn update<T: Real>(&self, a: &Bsr<T>, at: &mut Bsr<T>) -> Result<(), SparseError> {
+        self.write(a, at)
+    }
+
+    /// [`update`](Self::update); each value is rounded once.
+    fn write<T: Real, U: Real>(&self, a: &Bsr<T>, at: &mut Bsr<U>) -> Result<(), SparseError> {
         let (r, c) = a.block();
         fits::patterns([
             ("the matrix given to a TransposePlan", &self.of, a.pattern()),
