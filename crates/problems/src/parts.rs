@@ -49,8 +49,8 @@ impl Parts {
     }
 
     /// The name of the [`Problem`](crate::Problem).
-    pub fn name(&self) -> &str {
-        &self.system.name
+    pub fn name(&self) -> String {
+        self.system.name.clone()
     }
 
     /// The number of nodes, which is the number of block rows of the whole matrix.

@@ -56,7 +56,7 @@ impl Input {
         let own = layout.range(comm.rank());
         let nodes = order.old_numbers(own.clone());
         let part = together(comm, parts.part(&nodes).map_err(Failure::Problem))?;
-        let source = parts.name().to_owned();
+        let source = parts.name();
         drop(parts);
         let rows = together(comm, renumbered(part.matrix, own.start, &order).map_err(Failure::Dist))?;
         let b = together(comm, right_hand_side(&options.rhs, &nodes, block, layout.unknowns()))?;
@@ -106,7 +106,7 @@ fn parts(options: &Solve) -> Result<Parts, Failure> {
     let name = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
     let parts = Parts::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
     if parts.is_constrained() {
-        Err(Failure::Constraints { name: parts.name().to_owned() })
+        Err(Failure::Constraints { name: parts.name() })
     } else {
         Ok(parts)
     }
