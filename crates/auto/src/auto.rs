@@ -86,7 +86,7 @@ impl Auto {
     /// [`Error::Parameter`], [`Error::Shape`] and [`Error::NotFinite`].
     pub fn check(&self, system: System<'_, f64>, b: &[f64], x: &[f64]) -> Result<(), Error> {
         system.check()?;
-        Stop::relative(self.tolerance).validate()?;
+        Stop { absolute: self.absolute, ..Stop::relative(self.tolerance) }.validate()?;
         let n = system.matrix.shape().0;
         for (what, v) in [("b", b), ("x", x)] {
             if v.len() != n {
@@ -108,7 +108,7 @@ pub struct Solved {
     pub ending: Ending,
     /// ‖b − A x‖ / ‖b‖ of the returned x.
     pub true_residual: f64,
-    /// The requested tolerance.
+    /// The requested tolerance, relative to ‖b‖ also where [`Auto::absolute`] decides.
     pub tolerance: f64,
     /// The number of iterations of all methods.
     pub iterations: usize,
@@ -203,6 +203,9 @@ impl fmt::Display for Solved {
         if !ending.converged() {
             write!(f, "; {ending}")?;
         }
-        self.no_bound().map_or(Ok(()), |why| write!(f, "; {why}"))
+        match self.no_bound().filter(|_| ending.converged()) {
+            Some(why) => write!(f, "; {why}"),
+            None => Ok(()),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
-use coarsen_multigrid::{F32Hierarchy, Hierarchy, Multigrid};
+use coarsen_multigrid::{F32Hierarchy, Hierarchy, LevelSize, Multigrid, SetupStep};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_skinning::{Skinning, skinning};
@@ -51,7 +51,7 @@ pub trait Builder {
 pub type Built<V> = (Box<dyn Prepared<V, f64> + Send>, Option<Levels>);
 
 /// The levels of a preconditioner.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Levels {
     /// Their number.
     pub count: usize,
@@ -59,6 +59,10 @@ pub struct Levels {
     pub operator_complexity: f64,
     /// A table, one line for each level.
     pub table: String,
+    /// The sizes of all levels of a multigrid hierarchy, from the finest.
+    pub sizes: Vec<LevelSize>,
+    /// The steps of the setup of a multigrid hierarchy.
+    pub steps: Vec<SetupStep>,
 }
 
 /// The parameters of the preconditioners that have some.
@@ -159,9 +163,11 @@ fn levels<B: Backend>(built: Hierarchy<f64, B>) -> Built<B::Vector> {
 }
 
 impl Levels {
-    fn of<T: Real, B: Backend>(built: &Hierarchy<T, B>) -> Self {
+    /// Those of a multigrid hierarchy.
+    pub fn of<T: Real, B: Backend>(built: &Hierarchy<T, B>) -> Self {
         let (count, operator_complexity) = (built.levels(), built.operator_complexity());
-        Self { count, operator_complexity, table: built.to_string() }
+        let (sizes, steps) = (built.level_sizes(), built.setup_steps().into());
+        Self { count, operator_complexity, table: built.to_string(), sizes, steps }
     }
 }
 

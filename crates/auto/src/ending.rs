@@ -128,10 +128,9 @@ impl fmt::Display for Ending {
                 )
             }
             Self::TimeLimit => f.write_str("the time limit was reached; raise it, or use a stronger preconditioner"),
-            Self::Singular(outcome) => write!(
-                f,
-                "the matrix is singular: its row sums are zero, so constants are in its kernel (outcome of the method: {outcome}); \
-                 give the null space of constants, or fix a value"
+            Self::Singular(_) => f.write_str(
+                "the matrix is singular: its row sums are zero, so constants are in its kernel; give the null space of constants, \
+                 or fix a value",
             ),
             Self::NotInRange(residual) => write!(
                 f,

@@ -42,6 +42,8 @@ pub const MEMORY: usize = 4 << 30;
 pub struct Auto {
     /// The tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
     pub tolerance: f64,
+    /// A residual norm ‖b − A x‖ that is small enough whatever ‖b‖ is, in the unit of b; 0 by default.
+    pub absolute: f64,
     /// The maximal number of iterations of all methods together; 5000 by default.
     pub max_iterations: usize,
     /// The memory limit in bytes for a factor, if iterations are an alternative. The default is [`MEMORY`] and does not
@@ -64,6 +66,7 @@ impl Default for Auto {
         let (method, precond, iterate, single, varies) = (None, None, false, true, false);
         Self {
             tolerance: 1e-8,
+            absolute: 0.0,
             max_iterations: 5000,
             memory: MEMORY,
             method,

@@ -113,6 +113,11 @@ impl<'a> Schedule<'a> {
         }
     }
 
+    /// Takes a factor that is already computed: it solves first.
+    pub(crate) fn begin_with_factor(&mut self) {
+        (self.factor, self.factor_is_due) = (FactorCost::Known { factor: 0.0, total: 0.0 }, true);
+    }
+
     /// Decides what follows; orders the matrix where this is necessary.
     pub(crate) fn next(&mut self) -> Next {
         loop {
@@ -220,7 +225,9 @@ impl<'a> Schedule<'a> {
     pub(crate) fn begin_factor(&mut self) -> String {
         let FactorCost::Known { factor, total } = self.factor else { return String::new() };
         self.factor_work += factor;
-        if self.iteration_work > 0.0 {
+        if total == 0.0 {
+            "the factor of an earlier solve".to_owned()
+        } else if self.iteration_work > 0.0 {
             let share = 100.0 * self.iteration_work / total;
             format!("a factor was computed after {share:.0} % of its cost was spent on iterations")
         } else {

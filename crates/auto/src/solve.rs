@@ -16,7 +16,7 @@ use crate::ending::{failed, norm, round_off};
 use crate::plan::{FactorCost, Plan};
 use crate::problem::Problem;
 use crate::schedule::{Monitor, Next, Schedule};
-use crate::{Ending, Method, Precond, Solved, attainable};
+use crate::{Auto, Ending, Method, Precond, Solved, attainable};
 
 /// Options that accept a factor of any accuracy, because the residual is checked here.
 pub const DIRECT: Direct = Direct {
@@ -83,13 +83,21 @@ impl fmt::Display for Attempt {
 /// residual. `Break` ends the solve.
 pub type Observer<'a> = dyn FnMut(usize, f64) -> ControlFlow<()> + 'a;
 
+/// A factor of a matrix, as far as it is computed before a solve.
+pub enum KnownFactor {
+    /// The ordering alone.
+    Ordering(Analysis),
+    /// The factor of A, or of −A if a report said so. It solves first.
+    Factor(Factor),
+}
+
 /// The report of a solve, and what the last attempt used: a preconditioner, or a factor.
 type Kept<V> = (Solved, Option<Box<dyn Prepared<V, f64> + Send>>, Option<Factor>);
 
 impl Plan {
     /// Solves A x = b from the guess x. Also returns the preconditioner or the factor of the last attempt.
     ///
-    /// For every ending, x is the best x so far. `ordered` is an ordering of the matrix that is already known; `observer` is
+    /// For every ending, x is the best x so far. `known` is what is known of the factor; `observer` is
     /// called at every iteration of all methods, with the number of iterations so far and the relative residual, and its
     /// `Break` ends the solve.
     ///
@@ -101,16 +109,21 @@ impl Plan {
     pub fn solve<B: Builder>(
         &self,
         problem: &Problem<'_>,
-        ordered: Option<Analysis>,
+        known: Option<KnownFactor>,
         builder: &B,
         b: &[f64],
         x: &mut [f64],
         observer: &mut Observer<'_>,
     ) -> Result<Kept<B::Vector>, Error> {
+        let c = problem.right_hand_side(b);
+        let (auto, size) = (self.auto, norm(&c));
+        if size > 0.0 && auto.absolute > auto.tolerance * size {
+            let auto = Auto { tolerance: auto.absolute / size, absolute: 0.0, ..auto };
+            return Self { auto, ..self.clone() }.solve(problem, known, builder, b, x, observer);
+        }
         let signed = |a| if self.negate { Cow::Owned(negated(a)) } else { Cow::Borrowed(a) };
         let operator = signed(problem.matrix());
         let symmetrised = problem.symmetrised.as_ref().map(signed);
-        let c = problem.right_hand_side(b);
         problem.start(x);
         // A system that is scaled by a power of two fits every precision.
         let scale = power_of_two(largest(&c));
@@ -121,13 +134,20 @@ impl Plan {
         if scaled_b.iter().all(|v| *v == 0.0) || guess.iter().any(|v| !v.is_finite()) {
             guess.fill(0.0);
         }
-        let mut known = ordered;
+        let (mut ordering, factor) = match known {
+            Some(KnownFactor::Ordering(analysis)) => (Some(analysis), None),
+            Some(KnownFactor::Factor(factor)) => (None, Some(factor)),
+            None => (None, None),
+        };
         let mut order = || -> Result<_, Ending> {
             let analysis =
-                known.take().map_or_else(|| DIRECT.analyse(&operator), Ok).map_err(Ending::Factor)?;
+                ordering.take().map_or_else(|| DIRECT.analyse(&operator), Ok).map_err(Ending::Factor)?;
             Ok((analysis.stats(), Some(analysis)))
         };
         let mut schedule = Schedule::new(self, &mut order);
+        if factor.is_some() {
+            schedule.begin_with_factor();
+        }
         let mut solve = Solve {
             plan: self,
             problem,
@@ -138,7 +158,7 @@ impl Plan {
             builder,
             observer,
             kept: Vec::new(),
-            factor: None,
+            factor,
             other_transpose: None,
             solved: Solved {
                 true_residual: relative_residual(&operator, &scaled_b, &guess),
@@ -396,7 +416,11 @@ impl<B: Builder> Solve<'_, '_, B> {
     fn factor(&mut self, schedule: &mut Schedule<'_>) {
         let mut attempt = Attempt { note: Some(schedule.begin_factor()), ..Attempt::default() };
         let (a, begun) = (self.operator, Instant::now());
-        let built = schedule.analysis.take().map_or_else(|| DIRECT.factor(a), |analysis| analysis.factor(a));
+        let built = match (self.factor.take(), schedule.analysis.take()) {
+            (Some(factor), _) => Ok(factor),
+            (None, Some(analysis)) => analysis.factor(a),
+            (None, None) => DIRECT.factor(a),
+        };
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let (begun, mut x) = (Instant::now(), self.x.clone());
         let solved = built.and_then(|mut factor| {

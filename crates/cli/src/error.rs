@@ -82,6 +82,25 @@ pub(crate) enum Failure {
     /// An option that the command would ignore.
     #[error("{option} has no effect: {why}; leave it out")]
     NoEffect { option: &'static str, why: &'static str },
+    /// A file of options that cannot be used.
+    #[error("{}: {problem}", file.display())]
+    Options { file: PathBuf, problem: String },
+    /// A manual page of a command that does not exist.
+    #[error("there is no command `{name}`; see coarsen --help")]
+    NoCommand { name: String },
+    /// Several right-hand sides, and a command that solves one.
+    #[error(
+        "--rhs has {columns} columns, but `compare` takes one right-hand side; give a file with one column"
+    )]
+    Several { columns: usize },
+    /// A file of NumPy that cannot be read.
+    #[error("{}: {problem}", file.display())]
+    Numpy { file: PathBuf, problem: String },
+    /// Starting guesses whose number is not that of the right-hand sides.
+    #[error(
+        "{}: {found} columns, but --rhs has {expected}; give one guess for each right-hand side, or one for all", file.display()
+    )]
+    Guesses { file: PathBuf, expected: usize, found: usize },
     /// A preconditioner that changes from one application to the next, and a method that needs a fixed
     /// preconditioner.
     #[error(
@@ -225,10 +244,13 @@ impl Failure {
             | Self::NotSequence { .. }
             | Self::NotThere { .. }
             | Self::NoCoordinates
-            | Self::NotPng { .. } => 2,
+            | Self::NotPng { .. }
+            | Self::NoCommand { .. }
+            | Self::Several { .. } => 2,
             Self::Write(_) | Self::File { .. } => 2,
             Self::SameFile { .. } | Self::StandardFolder { .. } => 2,
             Self::DumpOfInput { .. } | Self::DumpOverFiles { .. } => 2,
+            Self::Options { .. } | Self::Numpy { .. } | Self::Guesses { .. } => 3,
             Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } | Self::Extent { .. } => 3,
             Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,

@@ -4,8 +4,8 @@
 //!
 //! | folder | contents |
 //! |---|---|
-//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning` |
-//! | `input` | `system`: matrix or problem, right-hand side and additional data; `ready`: the system in blocks, with its diagnosis; `renumber`: reordering of the nodes |
+//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `options` reads them from a file; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning` |
+//! | `input` | `system`: matrix or problem, right-hand sides and additional data; `numpy`: files of NumPy and SciPy; `ready`: the system in blocks, with its diagnosis; `renumber`: reordering of the nodes |
 //! | `decision` | `choose` and `decide`: method and preconditioner, as requested or chosen by `coarsen::auto`; `candidates` for a comparison; `places` that solve |
 //! | `run` | `job`, one system to solve, and its `solution`; `attempt`, one solve, and `attempts`, several solves for `auto`; `iterate`, a Krylov method, and `factor`, a direct one; `stage` and `device` build preconditioners on a backend; `ending`, how a solve ended |
 //! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for programs, and `dump`, a folder from which a run can be repeated |
@@ -29,11 +29,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use arguments::options::expanded;
 use arguments::{Arguments, Command};
-use commands::{compare, devices, generate, info, minimize, sequence, solve, spy};
+use commands::{compare, devices, generate, info, manual, minimize, sequence, solve, spy};
+use error::Failure;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let words = match expanded(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => return ended(failure),
+    };
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(told) => return console::usage(&told),
     };
@@ -46,9 +52,14 @@ fn main() -> ExitCode {
         Command::Generate(options) => generate::run(&options),
         Command::Devices(options) => devices::run(&options),
         Command::Minimize(options) => minimize::run(&options),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { command } => manual::page(command.as_deref()),
     };
-    done.unwrap_or_else(|mut failure| {
-        console::complain(&format!("error: {}\n", failure.words()));
-        ExitCode::from(failure.code())
-    })
+    done.unwrap_or_else(ended)
+}
+
+/// Prints an error, and returns its exit code.
+fn ended(mut failure: Failure) -> ExitCode {
+    console::complain(&format!("error: {}\n", failure.words()));
+    ExitCode::from(failure.code())
 }

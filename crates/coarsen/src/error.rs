@@ -92,6 +92,20 @@ pub enum AnyError {
     Io(#[from] std::io::Error),
 }
 
+/// A program's own error, in words: `Err("no node is fixed".into())`.
+impl From<&str> for AnyError {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+/// As for a string slice.
+impl From<String> for AnyError {
+    fn from(words: String) -> Self {
+        Self::Io(std::io::Error::other(words))
+    }
+}
+
 coarsen_core::debug_as_display!(AnyError);
 
 #[cfg(test)]
@@ -127,6 +141,17 @@ mod tests {
             assert_eq!(debug, display);
             assert!(display.len() > 20 && !display.contains('{'), "{display}");
         }
+    }
+
+    #[test]
+    fn words_are_errors() {
+        let fails = |own: bool| -> Result<(), AnyError> {
+            if own { Err(format!("node {} is free", 3))? } else { Err("no node is fixed".into()) }
+        };
+        assert_eq!(
+            [true, false].map(|own| fails(own).unwrap_err().to_string()),
+            ["node 3 is free", "no node is fixed"]
+        );
     }
 
     #[test]

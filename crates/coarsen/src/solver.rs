@@ -248,8 +248,12 @@ impl Following {
         self.b.extend(b.iter().map(|v| sign * v));
         self.x.clear();
         self.x.extend_from_slice(x);
-        *self.krylov.stop_mut() =
-            Stop { max_iterations: auto.max_iterations, ..Stop::relative(auto.tolerance) };
+        *self.krylov.stop_mut() = Stop {
+            relative: auto.tolerance,
+            absolute: auto.absolute,
+            max_iterations: auto.max_iterations,
+            check_every: 1,
+        };
         let Self { method, precond, single, .. } = *self;
         let mut attempt = Attempt { method, precond, single, ..Attempt::default() };
         let begun = Instant::now();
@@ -270,6 +274,7 @@ impl Following {
                     x.copy_from_slice(&self.x);
                 }
                 solved.true_residual = report.true_residual.min(report.initial_residual);
+                solved.tolerance = report.tolerance;
                 match is_ended && report.outcome == Outcome::Stopped {
                     true => Ending::TimeLimit,
                     false => Ending::Method(report.outcome),

@@ -74,7 +74,7 @@ impl Outcome {
                 "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, unless they are on a device that cannot check); run diagnose on the system"
             }
             Self::Inconsistent => {
-                "the matrix is singular (if its row sums are zero, constants are in its kernel) and b is not in its range; x solves the least-squares problem; remove the net load, give its whole null space, or fix an unknown"
+                "A is singular and b is not in its range, so x solves the least-squares problem; give the null space (constants if row sums are zero), remove the net load, or fix an unknown"
             }
             Self::Diverged => {
                 "the residual grew far above that of the starting guess, and x is the best iterate found; the method does not suit A (CG or MINRES with an unsymmetric A), or A is singular, or the damping is too weak; use GMRES, or damp more; for a singular A give its whole null space, or fix an unknown"

@@ -3,7 +3,7 @@
 use coarsen_sparse::SparseError;
 
 /// A dense matrix stored by columns, as in array files. A column is a right-hand side, a coordinate axis or a
-/// near-kernel vector.
+/// near-kernel vector. A complex matrix has the real and the imaginary part of each row in two rows, one after the other.
 /// *Memory* 8 bytes per entry.
 ///
 /// ```
@@ -17,6 +17,7 @@ pub struct Dense {
     rows: usize,
     columns: usize,
     values: Vec<f64>,
+    pub(super) is_complex: bool,
 }
 
 impl Dense {
@@ -29,18 +30,32 @@ impl Dense {
         if expected != found {
             return Err(SparseError::Length { what: "dense values", expected, found });
         }
-        Ok(Self { rows, columns, values })
+        Ok(Self::from_parts(rows, columns, values))
+    }
+
+    /// A complex matrix from its values, column by column; `rows` counts real and imaginary parts, which alternate.
+    ///
+    /// # Errors
+    /// [`SparseError::Length`] unless there are rows · columns values and an even number of rows.
+    pub fn complex(rows: usize, columns: usize, values: Vec<f64>) -> Result<Self, SparseError> {
+        let rows = rows.next_multiple_of(2);
+        Ok(Self { is_complex: true, ..Self::new(rows, columns, values)? })
     }
 
     /// As [`new`](Self::new), for values whose number has been checked.
     pub(super) fn from_parts(rows: usize, columns: usize, values: Vec<f64>) -> Self {
         debug_assert_eq!(rows * columns, values.len());
-        Self { rows, columns, values }
+        Self { rows, columns, values, is_complex: false }
     }
 
     /// The zero matrix.
     pub(super) fn zeros(rows: usize, columns: usize) -> Self {
-        Self { rows, columns, values: vec![0.0; rows * columns] }
+        Self::from_parts(rows, columns, vec![0.0; rows * columns])
+    }
+
+    /// Whether rows are the real and the imaginary parts of complex numbers in turn.
+    pub fn is_complex(&self) -> bool {
+        self.is_complex
     }
 
     /// The number of rows.

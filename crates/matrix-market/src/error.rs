@@ -93,17 +93,8 @@ pub enum Problem {
         /// The words allowed.
         expected: &'static str,
     },
-    /// Complex values.
-    #[error(
-        "the file has complex values, but only real systems are supported; \
-         write A + iB as the real system [A -B; B A] of twice the size"
-    )]
-    Complex,
-    /// A hermitian matrix.
-    #[error(
-        "hermitian matrices are complex, but only real systems are supported; declare a real matrix \
-         `symmetric`"
-    )]
+    /// A hermitian matrix without complex values.
+    #[error("hermitian matrices are `complex`; declare a real matrix `symmetric`")]
     Hermitian,
     /// A dense matrix without values.
     #[error("an array has a value for every entry, so it cannot be `pattern`; declare it `real`")]
@@ -265,6 +256,17 @@ pub enum Problem {
         /// The value found.
         value: f64,
     },
+    /// A hermitian matrix with a diagonal entry that is not real.
+    #[error(
+        "the imaginary part of entry ({row}, {row}) is {value:e}, but the diagonal of a hermitian matrix is real; \
+         declare it `general`"
+    )]
+    HermitianDiagonal {
+        /// The row, numbered from 1.
+        row: usize,
+        /// The imaginary part found.
+        value: f64,
+    },
     /// The file ends before the last entry.
     #[error("the file ends after {found} of {expected} entries; it was cut short, or its size line is wrong")]
     TooFew {
@@ -275,7 +277,7 @@ pub enum Problem {
     },
     /// A file that has no pieces.
     #[error(
-        "an array or a compressed file cannot be read by pieces; decompress it (gunzip), or write it in coordinate format"
+        "an array, a complex or a compressed file cannot be read by pieces; decompress it (gunzip), or write it in real coordinate format"
     )]
     NoPieces,
     /// More entries than declared.

@@ -37,6 +37,7 @@ pub(super) enum Format {
 pub(super) enum Field {
     Real,
     Integer,
+    Complex,
     Pattern,
 }
 
@@ -46,6 +47,7 @@ pub(super) enum Structure {
     General,
     Symmetric,
     Skew,
+    Hermitian,
 }
 
 /// The content of the banner and the size line.
@@ -96,15 +98,18 @@ impl Banner {
             b"integer" | b"unsigned-integer" => Field::Integer,
             b"pattern" if format == Format::Array => return Err(Problem::PatternArray),
             b"pattern" => Field::Pattern,
-            b"complex" => return Err(Problem::Complex),
-            _ => return Err(unknown("field", field, "real, integer or pattern")),
+            b"complex" => Field::Complex,
+            _ => return Err(unknown("field", field, "real, integer, complex or pattern")),
         };
         let structure = match symmetry {
             b"general" => Structure::General,
             b"symmetric" => Structure::Symmetric,
             b"skew-symmetric" => Structure::Skew,
+            b"hermitian" if field == Field::Complex => Structure::Hermitian,
             b"hermitian" => return Err(Problem::Hermitian),
-            _ => return Err(unknown("symmetry", symmetry, "general, symmetric or skew-symmetric")),
+            _ => {
+                return Err(unknown("symmetry", symmetry, "general, symmetric, skew-symmetric or hermitian"));
+            }
         };
         Ok(Self { format, field, structure })
     }
@@ -183,6 +188,7 @@ impl Structure {
             Self::General => "general",
             Self::Symmetric => "symmetric",
             Self::Skew => "skew-symmetric",
+            Self::Hermitian => "hermitian",
         }
     }
 
@@ -191,7 +197,7 @@ impl Structure {
     fn places(self, rows: usize, columns: usize) -> usize {
         match self {
             Self::General => rows * columns,
-            Self::Symmetric => (rows + 1) * rows / 2,
+            Self::Symmetric | Self::Hermitian => (rows + 1) * rows / 2,
             Self::Skew => rows * rows.saturating_sub(1) / 2,
         }
     }

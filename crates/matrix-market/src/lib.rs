@@ -11,13 +11,14 @@
 //! | `dense` | [`Dense`] |
 //! | `error` | [`ReadError`], [`WriteError`] |
 //!
-//! Reading: `coordinate` and `array`; `real`, `integer` and `pattern` (all values are 1); `general`,
-//! `symmetric` and `skew-symmetric`. Case does not matter. Comments and blank lines may occur anywhere after
+//! Reading: `coordinate` and `array`; `real`, `integer`, `complex` and `pattern` (all values are 1); `general`,
+//! `symmetric`, `skew-symmetric` and `hermitian`. A complex matrix of n rows is read as the real one of 2n rows in which a + ib
+//! is the block [a −b; b a]; a complex vector alternates real and imaginary parts. Case does not matter. Comments and blank lines may occur anywhere after
 //! the banner. The banner may start with one `%`, have a blank behind `%%`, or follow a byte order mark. Zeros may
 //! follow a gzip stream. A symmetric file may contain either triangle, but not both. Duplicate entries are summed.
 //! Stored zeros are kept.
 //!
-//! Writing: `real`; `coordinate` (`symmetric` if the matrix is symmetric) or `array`; plain or gzip,
+//! Writing: `real`, and `complex` arrays; `coordinate` (`symmetric` if the matrix is symmetric) or `array`; plain or gzip,
 //! depending on the extension.
 //!
 //! *Reference* Boisvert, Pozo, Remington 1996, "The Matrix Market exchange formats: initial design", NISTIR
@@ -38,9 +39,9 @@ use coarsen_sparse::Bsr;
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::{Piece, Source, read_piece};
-pub use self::write::{Symmetry, print_vector, write, write_dense, write_vector};
+pub use self::write::{Symmetry, print_dense, write, write_dense, write_vector};
 
-/// Reads a matrix from a plain or gzip file, with 1x1 blocks. Rectangular matrices are allowed.
+/// Reads a matrix from a plain or gzip file, with 1x1 blocks, or 2x2 blocks if it is complex. Rectangular matrices are allowed.
 ///
 /// For a symmetric file, both triangles are filled. For an array file, the nonzero entries are stored. *Use*
 /// [`read_system`] for a system to solve; it also checks the shape and the number of entries. *Use*

@@ -64,12 +64,12 @@ pub fn write(path: impl AsRef<Path>, a: &Bsr<f64>, symmetry: Symmetry) -> Result
     })
 }
 
-/// Writes a dense matrix as `array real general`; otherwise as [`write`](fn@write).
+/// Writes a dense matrix as `array real general`, or `complex`; otherwise as [`write`](fn@write).
 ///
 /// # Errors
 /// As [`write`](fn@write).
 pub fn write_dense(path: impl AsRef<Path>, a: &Dense) -> Result<(), WriteError> {
-    write_array(path.as_ref(), (a.rows(), a.columns()), a.values())
+    write_array(path.as_ref(), (a.rows(), a.columns()), a.values(), a.is_complex())
 }
 
 /// Writes a vector as an array with one column; otherwise as [`write`](fn@write).
@@ -77,24 +77,30 @@ pub fn write_dense(path: impl AsRef<Path>, a: &Dense) -> Result<(), WriteError> 
 /// # Errors
 /// As [`write`](fn@write).
 pub fn write_vector(path: impl AsRef<Path>, x: &[f64]) -> Result<(), WriteError> {
-    write_array(path.as_ref(), (x.len(), 1), x)
+    write_array(path.as_ref(), (x.len(), 1), x, false)
 }
 
-/// Writes a vector to the standard output, called `<stdout>` in messages.
+/// Writes a dense matrix to the standard output, called `<stdout>` in messages.
 ///
 /// # Errors
 /// As [`write`](fn@write).
-pub fn print_vector(x: &[f64]) -> Result<(), WriteError> {
+pub fn print_dense(a: &Dense) -> Result<(), WriteError> {
     let file = Path::new("<stdout>");
-    check_finite(file, x.len(), x)?;
+    check_finite(file, a.rows(), a.values())?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let written = array(&mut out, (x.len(), 1), x).and_then(|()| out.flush());
+    let written =
+        array(&mut out, (a.rows(), a.columns()), a.values(), a.is_complex()).and_then(|()| out.flush());
     written.map_err(|error| WriteError::File { file: file.into(), kind: error.kind() })
 }
 
-fn write_array(path: &Path, (rows, columns): (usize, usize), values: &[f64]) -> Result<(), WriteError> {
-    check_finite(path, rows, values)?;
-    replace(path, |out| array(out, (rows, columns), values))
+fn write_array(
+    path: &Path,
+    size: (usize, usize),
+    values: &[f64],
+    is_complex: bool,
+) -> Result<(), WriteError> {
+    check_finite(path, size.0, values)?;
+    replace(path, |out| array(out, size, values, is_complex))
 }
 
 fn check_finite(path: &Path, rows: usize, values: &[f64]) -> Result<(), WriteError> {
@@ -106,9 +112,18 @@ fn check_finite(path: &Path, rows: usize, values: &[f64]) -> Result<(), WriteErr
     }
 }
 
-fn array(out: &mut dyn Write, (rows, columns): (usize, usize), values: &[f64]) -> io::Result<()> {
-    writeln!(out, "%%MatrixMarket matrix array real general\n{rows} {columns}")?;
-    values.iter().try_for_each(|v| writeln!(out, "{v:e}"))
+fn array(
+    out: &mut dyn Write,
+    (rows, columns): (usize, usize),
+    values: &[f64],
+    is_complex: bool,
+) -> io::Result<()> {
+    let (field, lines) = if is_complex { ("complex", rows / 2) } else { ("real", rows) };
+    writeln!(out, "%%MatrixMarket matrix array {field} general\n{lines} {columns}")?;
+    match is_complex {
+        true => values.as_chunks().0.iter().try_for_each(|[a, b]| writeln!(out, "{a:e} {b:e}")),
+        false => values.iter().try_for_each(|v| writeln!(out, "{v:e}")),
+    }
 }
 
 /// All stored scalars as (row, column, value), row by row.

@@ -85,7 +85,7 @@ pub enum Problem {
     },
     /// The extension is unknown.
     #[error(
-        "unknown extension `{found}`, expected obj, ply, msh, mesh, node, ele or vtk, with or without \
+        "unknown extension `{found}`, expected obj, ply, stl, msh, mesh, node, ele or vtk, with or without \
          .gz; rename or convert the file"
     )]
     Extension {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::GzDecoder;
 
 use super::fields::Fault;
-use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, tetgen, texture, vtk};
+use super::{Mesh, Problem, ReadError, medit, msh, obj, ply, stl, tetgen, texture, vtk};
 
 /// The maximum number of decompressed bytes. It is needed because a small file can decompress to a huge
 /// number of bytes.
@@ -24,6 +24,8 @@ pub enum Format {
     Obj,
     /// Stanford PLY, ascii and binary in both byte orders: elements `vertex` and `face`; strips of triangles are errors.
     Ply,
+    /// STL, ascii and binary: equal corners are merged, normals and attributes are skipped.
+    Stl,
     /// Gmsh MSH 2.x and 4.1, ascii and binary.
     Msh,
     /// Medit MESH, ascii, in two and three dimensions: elements of order 1 and 2.
@@ -32,7 +34,7 @@ pub enum Format {
     Vtk,
 }
 
-/// Reads a mesh. The extension selects the format: `obj`, `ply`, `msh`, `mesh`, `vtk`, or the pair `node` and
+/// Reads a mesh. The extension selects the format: `obj`, `ply`, `stl`, `msh`, `mesh`, `vtk`, or the pair `node` and
 /// `ele`, for which either path may be given. A final extension `.gz` is ignored; gzip files are detected by
 /// their first bytes.
 ///
@@ -55,6 +57,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     let format = match extension.as_str() {
         "obj" => Format::Obj,
         "ply" => Format::Ply,
+        "stl" => Format::Stl,
         "msh" => Format::Msh,
         "mesh" => Format::Medit,
         "vtk" => Format::Vtk,
@@ -144,10 +147,12 @@ pub fn parse_tetgen(node: &[u8], ele: &[u8]) -> Result<Mesh, ReadError> {
 }
 
 fn parse_as(format: Format, file: &Path, bytes: &[u8]) -> Result<Mesh, ReadError> {
-    let bytes = unmarked(file, bytes)?;
+    // The comment of a binary STL file may begin with any bytes.
+    let bytes = if format == Format::Stl { bytes } else { unmarked(file, bytes)? };
     let mesh = match format {
         Format::Obj => obj::parse(bytes),
         Format::Ply => ply::parse(bytes),
+        Format::Stl => stl::parse(bytes),
         Format::Msh => msh::parse(bytes),
         Format::Medit => medit::parse(bytes),
         Format::Vtk => vtk::parse(bytes),

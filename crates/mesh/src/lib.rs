@@ -9,6 +9,7 @@
 //! | `obj` | Wavefront OBJ |
 //! | `texture` | texture coordinates of Wavefront OBJ |
 //! | `ply` | Stanford PLY, ascii and binary |
+//! | `stl` | STL, ascii and binary |
 //! | `msh` | Gmsh MSH 2 and 4.1, ascii and binary |
 //! | `medit` | Medit MESH, ascii |
 //! | `tetgen` | TetGen NODE and ELE |
@@ -31,6 +32,7 @@ mod obj;
 mod ply;
 mod polygon;
 mod shape;
+mod stl;
 mod surface;
 mod tetgen;
 mod texture;

@@ -306,8 +306,7 @@ pub(crate) fn recipe(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build>
             options.set("theta", theta)?;
             Box::new(move |system| {
                 let built = m.build_from(system, &Cpu::new())?;
-                let (count, operator_complexity) = (built.levels(), built.operator_complexity());
-                let levels = Levels { count, operator_complexity, table: built.to_string() };
+                let levels = Levels::of(&built);
                 Ok((Box::new(built), Some(levels)))
             })
         }

@@ -3,7 +3,7 @@
 use coarsen::elastic::Nodes;
 use examples_render::{BODIES, OBSTACLE, Stage};
 use examples_run::Failure;
-use examples_run::files::{Group, Surface};
+use examples_run::files::{Group, Moment, Surface};
 
 use crate::motion::{Motion, RATE};
 use crate::options::Options;
@@ -11,6 +11,9 @@ use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::state::State;
 use crate::world::{Fixed, all};
+
+/// The time in s over which the speed of what is moved is measured.
+const LATER: f64 = 1e-4;
 
 /// Draws the states of a scene.
 pub(crate) struct Drawing {
@@ -35,6 +38,7 @@ impl Drawing {
                 colour: BODIES[k % BODIES.len()],
                 triangles: own.to_vec(),
                 texture: texture.as_ref().map(|all| all[k * layer..k * layer + own.len()].to_vec()),
+                solid: None,
             })
             .collect();
         let still = triangles[sheet.triangles.len()..].to_vec();
@@ -44,9 +48,9 @@ impl Drawing {
         }
         if !still.is_empty() {
             let (colour, texture) = (OBSTACLE, scene.texture.clone());
-            groups.push(Group { name: "obstacle".into(), colour, triangles: still, texture });
+            groups.push(Group { name: "obstacle".into(), colour, triangles: still, texture, solid: None });
         }
-        let surface = Surface::new(groups);
+        let surface = Surface::new(groups, fixed.positions.clone());
         let width = usize::from(options.width);
         let mut stage = Stage::new(&scene.view, &scene.solids, drawn, &fixed.positions, width);
         if !moving {
@@ -60,6 +64,14 @@ impl Drawing {
         (options.width > 0).then(|| self.stage.size())
     }
 
+    /// Writes what is made of all frames.
+    ///
+    /// # Errors
+    /// Those of files.
+    pub(crate) fn finish(&self, options: &Options) -> Result<(), Failure> {
+        Ok(self.surface.finish(&options.out, options.format, 1.0 / RATE)?)
+    }
+
     /// Writes the surface and, if the run draws, the picture of a state.
     ///
     /// # Errors
@@ -67,13 +79,19 @@ impl Drawing {
     pub(crate) fn show(&self, scene: &Scene, state: &State, options: &Options) -> Result<(), Failure> {
         let (folder, motion) = (&options.out, &scene.motion);
         let time = options.method.pace().time(state.begun, state.frame);
-        let mut nodes = self.nodes.clone();
+        let (mut nodes, mut speeds) = (self.nodes.clone(), self.nodes.clone());
+        speeds.hold(&vec![[0.0; 3]; self.start.len()]);
         if motion.moves() {
-            nodes.hold(&motion.held(&self.start, time));
+            let now = motion.held(&self.start, time);
+            let later = motion.held(&self.start, time + LATER);
+            let speed = now.iter().zip(later).map(|(p, q)| [0, 1, 2].map(|k| (q[k] - p[k]) / LATER));
+            speeds.hold(&speed.collect::<Vec<_>>());
+            nodes.hold(&now);
         }
-        let x = &all(&nodes, &state.x);
-        let x = x.as_flattened();
-        self.surface.write(folder, state.frame, options.format, x)?;
+        let (x, v) = (&all(&nodes, &state.x), &all(&speeds, &state.v));
+        let (x, v) = (x.as_flattened(), v.as_flattened());
+        let moment = Moment { frame: state.frame, delay: 1.0 / RATE, x, v };
+        self.surface.write(folder, options.format, &moment)?;
         if options.width > 0 {
             let shown = match options.method.frame_steps {
                 None => state.begun + state.frame as f64 / RATE,

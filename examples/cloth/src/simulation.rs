@@ -231,6 +231,10 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
         self.drawing.show(&self.scene, state, self.options)
     }
 
+    fn finish(&self) -> Result<(), Failure> {
+        self.drawing.finish(self.options)
+    }
+
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }

@@ -95,7 +95,7 @@ fn options_have_an_effect() {
             "@ --frames 1 --vertices 36 --checkpoint 1 && @ --frames 2 --vertices 36 --checkpoint 1",
             "--resume",
         ),
-        ("format", SHEET, "--format vtk"),
+        ("format", SHEET, "--format gltf"),
         ("width", "--dt 0.02 --frames 1 --vertices 36", "--width 32"),
     ];
     let mut listed = CLOTH.listed();

@@ -182,7 +182,8 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn show(&self, state: &State) -> Result<(), Failure> {
         let folder = &self.options.out;
-        self.options.format.write(folder, state.frame, &state.particles)?;
+        let (delay, bodies) = (1.0 / self.stepper.setting.rate, self.stepper.bodies);
+        self.options.format.write(folder, state.frame, delay, &state.particles, bodies)?;
         if self.options.width > 0 {
             self.pictures.write(folder, state.frame, state.time, &state.particles)?;
         }

@@ -6,13 +6,14 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use coarsen::elastic::{Density, FixedCoRotated};
 use coarsen::mesh::vector::{dot, sub};
 use examples_render::{Balls, OBSTACLE, Patch, PictureError, Solid, Stage, name};
-use examples_run::files::{OutputError, failed};
+use examples_run::files::{Grid, OutputError, cauchy, failed, list_frames, von_mises};
 use examples_scene::View;
 
 use crate::collider::Obstacle;
-use crate::particles::{Body, Particle};
+use crate::particles::{Body, Matrix, Particle};
 use crate::scene::Setting;
 use crate::shape::Shape;
 
@@ -23,23 +24,54 @@ pub enum Format {
     Ply,
     /// VTK legacy, binary, with the same data.
     Vtk,
+    /// For ParaView: `frames.pvd` and a `.vtu` for each frame, also with stress and von Mises stress.
+    Pvd,
     /// No points.
     None,
 }
 
 impl Format {
-    /// Writes the particles of a frame.
+    /// Writes the particles of a frame; `delay` is the time between two frames in s.
     ///
     /// # Errors
     /// [`OutputError::Write`]
-    pub fn write(self, folder: &Path, frame: usize, particles: &[Particle]) -> Result<(), OutputError> {
+    pub fn write(
+        self,
+        folder: &Path,
+        frame: usize,
+        delay: f64,
+        particles: &[Particle],
+        bodies: &[Body],
+    ) -> Result<(), OutputError> {
         let (extension, bytes) = match self {
+            Self::Pvd => {
+                grid(particles, bodies).write(folder, frame)?;
+                return list_frames(folder, frame, delay);
+            }
             Self::Ply => ("ply", ply(particles)),
             Self::Vtk => ("vtk", vtk(particles)),
             Self::None => return Ok(()),
         };
         let path = folder.join(name(frame, extension));
         std::fs::write(&path, bytes).map_err(failed(&path))
+    }
+}
+
+/// Particles with their body, velocity, and the Cauchy stress of their elastic deformation.
+fn grid(particles: &[Particle], bodies: &[Body]) -> Grid {
+    let all = |of: fn(&Particle) -> &[f64; 3]| particles.iter().flat_map(of).copied().collect::<Vec<_>>();
+    let stress = |p: &Particle| cauchy(&FixedCoRotated.stress(bodies[p.body as usize].lame, &p.f), &p.f);
+    let stresses: Vec<Matrix> = particles.iter().map(stress).collect();
+    Grid {
+        points: all(|p| &p.x),
+        cells: (0..particles.len() as u32).map(|k| vec![k]).collect(),
+        point_data: vec![
+            ("velocity", 3, all(|p| &p.v)),
+            ("body", 1, particles.iter().map(|p| f64::from(p.body)).collect()),
+            ("stress", 9, stresses.as_flattened().as_flattened().to_vec()),
+            ("von_mises", 1, stresses.iter().map(von_mises).collect()),
+        ],
+        cell_data: Vec::new(),
     }
 }
 

@@ -28,7 +28,7 @@ fn options_have_an_effect() {
         ("out", TWIST, "--out other"),
         ("resume", "@ --frames 1 --particles 100 && @ --frames 2 --particles 100", "--resume"),
         ("states", TWIST, "--states 1"),
-        ("format", TWIST, "--format none"),
+        ("format", TWIST, "--format pvd"),
         ("width", "--frames 1 --particles 100", "--width 32"),
     ];
     let mut listed = MPM.listed();

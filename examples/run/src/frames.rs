@@ -63,6 +63,14 @@ pub trait Frames {
     /// Whatever fails.
     fn show(&self, state: &Self::State) -> Result<(), Failure>;
 
+    /// Writes what is made of all frames at the end of a run.
+    ///
+    /// # Errors
+    /// Whatever fails.
+    fn finish(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Whether the state of each checkpoint is kept in a file of its own, such as `checkpoint_0012.bin`.
     fn keeps(&self) -> bool {
         false
@@ -159,6 +167,7 @@ impl Plan<'_> {
             }
         }
         bar.finish_and_clear();
+        simulation.finish()?;
 
         let summary = summary(&table.rows) + &notes;
         let path = self.folder.join("summary.txt");

@@ -59,7 +59,7 @@ use coarsen::schwarz;
 use examples_render::{BODIES, Stage};
 use examples_run::Failure;
 use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
-use examples_run::files::{Group, Surface};
+use examples_run::files::{Group, Moment, Solid, Surface};
 use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
 use examples_scene::{EARTH, Fingerprint};
@@ -108,13 +108,19 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
     let meshes = setting.meshes()?;
     let world = World::new(&setting, &meshes, &options.method)?;
     let bodies: Vec<_> = world.shapes.iter().map(|shape| shape.triangles.clone()).collect();
-    let group = |(k, triangles): (usize, &Vec<[u32; 3]>)| Group {
-        name: format!("body{k}"),
-        colour: BODIES[k % BODIES.len()],
-        triangles: triangles.clone(),
-        texture: setting.body[k].mesh.texture(triangles.len(), setting.weld),
+    let group = |(k, triangles): (usize, &Vec<[u32; 3]>)| {
+        let (mesh, first) = (&meshes[k], world.shapes[k].nodes.start as u32);
+        let (lame, stress) = setting.body[k].law(mesh);
+        let tetrahedra: Vec<_> = mesh.tetrahedra.iter().map(|t| t.map(|v| first + v)).collect();
+        Group {
+            name: format!("body{k}"),
+            colour: BODIES[k % BODIES.len()],
+            triangles: triangles.clone(),
+            texture: setting.body[k].mesh.texture(triangles.len(), setting.weld),
+            solid: (!tetrahedra.is_empty()).then_some(Solid { tetrahedra, lame, stress }),
+        }
     };
-    let surface = Surface::new(bodies.iter().enumerate().map(group).collect());
+    let surface = Surface::new(bodies.iter().enumerate().map(group).collect(), world.positions.clone());
     let width = usize::from(options.width);
     let stage = Stage::new(&setting.scene.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
@@ -178,12 +184,18 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn show(&self, state: &State) -> Result<(), Failure> {
         let folder = &self.options.out;
-        self.surface.write(folder, state.frame, self.options.format, &state.x)?;
+        let (frame, delay) = (state.frame, self.options.method.dt);
+        let moment = Moment { frame, delay, x: &state.x, v: &state.v };
+        self.surface.write(folder, self.options.format, &moment)?;
         if self.options.width > 0 {
             let caption = format!("t = {:.2} s", state.frame as f64 * self.options.method.dt);
             self.stage.write(folder, state.frame, &state.x, &caption)?;
         }
         Ok(())
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        Ok(self.surface.finish(&self.options.out, self.options.format, self.options.method.dt)?)
     }
 
     fn notes(&self) -> Vec<String> {

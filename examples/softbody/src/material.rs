@@ -38,6 +38,9 @@ pub(crate) enum Material {
 
 fields!(unit Material);
 
+/// A stress at a deformation gradient.
+pub(crate) type Law = fn(Lame, &[[f64; 3]; 3]) -> [[f64; 3]; 3];
+
 /// The elastic moduli of a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moduli {
@@ -73,10 +76,7 @@ impl Material {
         if mesh.tetrahedra.is_empty() {
             return Ok(None);
         }
-        let lame = match self {
-            Self::Arap | Self::BaraffWitkin => Lame::new(moduli.young, 0.0), // λ = 0, μ = E/2
-            _ => Lame::new(moduli.young, moduli.poisson),
-        };
+        let lame = self.lame(moduli);
         Ok(Some(match self {
             Self::Arap => solid(Arap, mesh, lame)?,
             Self::Corotational => solid(CoRotational, mesh, lame)?,
@@ -88,6 +88,27 @@ impl Material {
             }
             Self::NeoHookean | Self::MassSpring => solid(StableNeoHookean, mesh, lame)?,
         }))
+    }
+
+    fn lame(self, moduli: Moduli) -> Lame {
+        match self {
+            Self::Arap | Self::BaraffWitkin => Lame::new(moduli.young, 0.0), // λ = 0, μ = E/2
+            _ => Lame::new(moduli.young, moduli.poisson),
+        }
+    }
+
+    /// The moduli and the first Piola-Kirchhoff stress at a deformation gradient, if there is one: springs have forces alone,
+    /// and of baraff-witkin it depends on axes.
+    pub(crate) fn law(self, moduli: Moduli) -> (Lame, Option<Law>) {
+        let law: Option<Law> = match self {
+            Self::Arap => Some(|lame, f| Arap.stress(lame, f)),
+            Self::Corotational => Some(|lame, f| CoRotational.stress(lame, f)),
+            Self::FixedCorotated => Some(|lame, f| FixedCoRotated.stress(lame, f)),
+            Self::StVenantKirchhoff => Some(|lame, f| StVenantKirchhoff.stress(lame, f)),
+            Self::NeoHookean => Some(|lame, f| StableNeoHookean.stress(lame, f)),
+            Self::BaraffWitkin | Self::MassSpring => None,
+        };
+        (self.lame(moduli), law)
     }
 }
 

@@ -5,7 +5,7 @@ mod flags;
 
 use std::path::Path;
 
-use flags::{Example, check};
+use flags::{Example, Folder, check};
 
 const SOFTBODY: Example = Example { program: env!("CARGO_BIN_EXE_softbody"), files };
 
@@ -56,6 +56,42 @@ fn options_have_an_effect() {
     let mut listed = SOFTBODY.listed();
     assert!(listed.remove("threads")); // the bits do not depend on their number
     check("softbody", &listed, "--width 0", &cases, |words| SOFTBODY.traces(words));
+}
+
+/// Files for other programs; those of all frames are the same after an interruption.
+#[test]
+fn formats_write_their_files() {
+    let run = |folder: &Folder, words: &str| {
+        let output =
+            SOFTBODY.run(&folder.0, &format!("--mesh bar:1 --checkpoint 1 --width 0 --out o {words}"));
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (format, files) in [
+        ("vtk", &["frame_0000.vtk", "frame_0003.vtk"][..]),
+        ("obj", &["frame_0000.obj", "frame_0003.obj", "frames.mtl"]),
+        ("pc2", &["surface.obj", "surface.pc2", "frames.mtl"]),
+        ("gltf", &["surface.pc2", "surface.glb"]),
+        ("pvd", &["frame_0000.vtu", "frame_0003.vtu", "frames.pvd"]),
+        ("none", &[]),
+    ] {
+        let [whole, parts] = [Folder::new(), Folder::new()];
+        assert_eq!(run(&whole, &format!("--frames 3 --format {format}")).0, Some(0), "{format}");
+        assert_eq!(run(&parts, &format!("--frames 1 --format {format}")).0, Some(0), "{format}");
+        assert_eq!(run(&parts, &format!("--frames 3 --format {format} --resume")).0, Some(0), "{format}");
+        for file in files {
+            let [all, continued] =
+                [&whole, &parts].map(|folder| std::fs::read(folder.0.join("o").join(file)));
+            assert_eq!(
+                all.unwrap_or_else(|error| panic!("{format}: {file}: {error}")),
+                continued.unwrap(),
+                "{file}"
+            );
+        }
+    }
+    let other = Folder::new();
+    assert_eq!(run(&other, "--frames 1 --format none").0, Some(0));
+    let (code, told) = run(&other, "--frames 3 --format gltf --resume");
+    assert!(code == Some(1) && told.contains("surface.pc2: the frames before frame 2"), "{told}");
 }
 
 /// A help that cannot be printed is an error.

@@ -2,25 +2,37 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
 use coarsen::auto::MEMORY;
 use serde::Serialize;
 
 use super::aggregation::Aggregation;
 use super::domains::Domains;
 use super::minimize::Minimize;
-use super::names::{Method, Precision, Precond, Reorder, UpdatePolicy};
+use super::names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy};
 use super::overlap::Overlap;
 use super::skinning::Sampled;
 use super::value::{BackendOption, NullSpace, Rhs, seconds, svg, tolerance};
 use crate::error::Failure;
 
-/// Exit codes, as `--help` prints them.
-const CODES: &str = "Exit codes: 0 converged, 2 wrong usage or an output that cannot be written, 3 invalid input, 4 not converged, \
-     5 device unavailable. Every input file may be `-`, the standard input.";
+/// Examples and exit codes, as `--help` prints them.
+macro_rules! after {
+    ($($example:literal),* $(,)?) => {
+        concat!(
+            "Examples:\n", $("  ", $example, "\n",)*
+            "\nExit codes: 0 converged, 2 wrong usage or an output that cannot be written, 3 invalid input, 4 not converged, \
+             5 device unavailable. Every input file may be `-`, the standard input."
+        )
+    };
+}
 
 #[derive(Debug, Parser)]
-#[command(name = "coarsen", version, about = "Solves large sparse linear systems", after_help = CODES)]
+#[command(name = "coarsen", version, about = "Solves large sparse linear systems", after_help = after!(
+    "coarsen generate elasticity3d:12 --out cube",
+    "coarsen solve cube/A.mtx --rhs cube/b.mtx --coordinates cube/coordinates.mtx",
+    "coarsen info cube/A.mtx",
+))]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -29,30 +41,59 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Solve a system
-    #[command(after_help = CODES)]
+    #[command(after_help = after!(
+        "coarsen solve A.mtx --rhs b.mtx --out x.mtx",
+        "coarsen solve A.npz --rhs b.npy --out x.npy",
+        "coarsen solve A.mtx --method cg --precond sa --tol 1e-6 --time-limit 60",
+        "coarsen solve A.mtx --rhs ones --report r.json --plot history.svg",
+        "coarsen solve --problem stack:12 --steps 5",
+        "coarsen solve A.mtx --dump bug",
+        "coarsen solve --options bug",
+    ))]
     Solve(Box<Solve>),
     /// Solve a system with every suitable preconditioner and print a table
-    #[command(after_help = CODES)]
+    #[command(after_help = after!(
+        "coarsen compare A.mtx --rhs b.mtx",
+        "coarsen compare --problem poisson2d:40 --time-limit 5 --plot methods.svg",
+    ))]
     Compare(Box<Compare>),
     /// Print properties and possible faults of a matrix, and the method that `solve` would choose
+    #[command(after_help = after!("coarsen info A.mtx", "coarsen info --problem cloth:20 --dt 0.01"))]
     Info(Box<Info>),
     /// Draw the sparsity pattern of a matrix
+    #[command(after_help = after!("coarsen spy A.mtx --reorder rcm --out A.png"))]
     Spy(Spy),
-    /// Write a problem of the gallery as Matrix Market files
+    /// Write a problem of the gallery as files
+    #[command(after_help = after!(
+        "coarsen generate elasticity3d:12 --out cube",
+        "coarsen generate poisson2d:100 --format npz --out square",
+    ))]
     Generate(Generate),
     /// List the devices of this machine
-    #[command(after_help = CODES)]
+    #[command(after_help = after!("coarsen devices"))]
     Devices(Devices),
     /// Minimise the energy of a soft body
-    #[command(after_help = CODES)]
+    #[command(after_help = after!("coarsen minimize --problem bar-twist:4 --direction newton"))]
     Minimize(Minimize),
+    /// Print a script for a shell, which completes commands and options
+    #[command(after_help = after!("coarsen completions bash"))]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page of the command, or of one of its commands, in troff format
+    #[command(after_help = after!("coarsen man", "coarsen man solve"))]
+    Man {
+        /// A command such as `solve`
+        command: Option<String>,
+    },
 }
 
 /// A matrix, from a file or from the gallery.
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Source {
-    /// Matrix Market file, plain or compressed with gzip; `-` reads standard input [default: the problem
-    /// elasticity3d:31]
+    /// Matrix Market file, plain or compressed with gzip, or `.npz` of SciPy's `save_npz`; `-` reads standard
+    /// input [default: the problem elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
     /// Test problem in place of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
@@ -98,20 +139,20 @@ pub(crate) struct Given {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) source: Source,
-    /// Right-hand side: a file, `ones`, or `random:SEED`
-    #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
+    /// Right-hand side: a file, of which each column is solved, `ones`, or `random:SEED`
+    #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1", value_hint = ValueHint::FilePath)]
     pub(crate) rhs: Rhs,
-    /// Starting guess [default: zero]
+    /// Starting guess, one for each right-hand side or one for all [default: zero]
     #[arg(long, value_name = "FILE")]
     pub(crate) x0: Option<PathBuf>,
-    /// Unknowns of a node [default: detected from the pattern]
+    /// Unknowns of a node; a complex one counts twice [default: detected from the pattern]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) block_size: Option<u32>,
     /// Near-kernel vectors, one column for each vector
     #[arg(long, value_name = "FILE")]
     pub(crate) near_kernel: Option<PathBuf>,
     /// Null space of a singular matrix: `none`, `constants`, or a file with one column for each vector
-    #[arg(long, value_name = "none|constants|FILE", default_value = "none")]
+    #[arg(long, value_name = "none|constants|FILE", default_value = "none", value_hint = ValueHint::FilePath)]
     pub(crate) null_space: NullSpace,
     #[command(flatten)]
     #[serde(flatten)]
@@ -138,9 +179,16 @@ pub(crate) struct Given {
     /// Tolerance for the relative residual |b - A x| / |b|
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
     pub(crate) tol: f64,
+    /// Tolerance for the residual |b - A x| itself, in the unit of b: the larger of both tolerances holds
+    #[arg(long, value_name = "T", default_value = "0", value_parser = tolerance, allow_negative_numbers = true)]
+    pub(crate) atol: f64,
     /// Maximum number of iterations
     #[arg(long, value_name = "N", default_value_t = MAX_ITERATIONS)]
     pub(crate) max_iterations: usize,
+    /// Read options from a TOML file with lines such as `tol = 1e-6`, or from the folder of a `--dump`; those on
+    /// the command line win. Names in it are relative to its folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) options: Option<PathBuf>,
 }
 
 /// The default of `--max-iterations`.
@@ -170,8 +218,13 @@ pub(crate) struct Solve {
     /// When to rebuild the preconditioner in a sequence, --problem cloth-contact:N or stack:N
     #[arg(long, value_enum, default_value_t = UpdatePolicy::Policy)]
     pub(crate) update: UpdatePolicy,
-    /// Write the solution to a file; `-` is the standard output, and the text moves to the standard error
-    #[arg(long, value_name = "X.mtx")]
+    /// Time limit in seconds for setup and iterations; a factorisation that has begun is not interrupted [default:
+    /// none]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) time_limit: Option<f64>,
+    /// Write the solution to a file, `.mtx`, `.mtx.gz` or `.npy`, one column for each right-hand side; `-` is the
+    /// standard output, and the text moves to the standard error
+    #[arg(long, value_name = "X.mtx|X.npy")]
     pub(crate) out: Option<PathBuf>,
     /// Write a report as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
@@ -183,6 +236,17 @@ pub(crate) struct Solve {
     /// versions
     #[arg(long, value_name = "DIR")]
     pub(crate) dump: Option<PathBuf>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) talk: Talk,
+}
+
+/// What is printed during a run.
+#[derive(Clone, Debug, Args, Serialize)]
+pub(crate) struct Talk {
+    /// Seconds between two lines of progress, where the standard error is no terminal
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) progress: f64,
     /// Print only errors
     #[arg(long)]
     pub(crate) quiet: bool,
@@ -197,17 +261,17 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "auto|cpu|opencl[:N]", default_value = "cpu", value_delimiter = ',')]
     pub(crate) backend: Vec<BackendOption>,
     /// Time limit for each method in seconds, setup included
-    #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) limit: f64,
+    #[arg(long, alias = "limit", value_name = "S", default_value_t = 60.0, value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) time_limit: f64,
     /// Write the table as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residuals over iterations and over time
     #[arg(long, value_name = "PICTURE.svg", value_parser = svg)]
     pub(crate) plot: Option<PathBuf>,
-    /// Print only errors
-    #[arg(long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) talk: Talk,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -249,7 +313,11 @@ pub(crate) struct Generate {
     /// Fraction of the vertices with a constraint in the problem pinned
     #[arg(long, value_name = "F", allow_negative_numbers = true)]
     pub(crate) share: Option<f64>,
-    /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx; created if it does not exist
+    /// Format of the files: Matrix Market, or those of NumPy and SciPy
+    #[arg(long, value_enum, default_value_t = FileFormat::Mtx)]
+    pub(crate) format: FileFormat,
+    /// Folder for A.mtx, b.mtx, coordinates.mtx and near_kernel.mtx (A.npz, b.npy and so on); created if it does
+    /// not exist
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
@@ -275,6 +343,16 @@ impl Given {
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let multigrid = self.aggregation.words().into_iter().chain(self.skinning.words());
         multigrid.chain(self.domains.words()).chain(self.overlap.words()).collect()
+    }
+
+    /// Rejects limits of a solve for a command that does not solve.
+    pub(crate) fn check_unsolved(&self) -> Result<(), Failure> {
+        let limits =
+            [(self.max_iterations != MAX_ITERATIONS, "--max-iterations"), (self.atol != 0.0, "--atol")];
+        match limits.into_iter().find(|(given, _)| *given) {
+            Some((_, option)) => Err(Failure::NoEffect { option, why: "nothing is solved" }),
+            None => Ok(()),
+        }
     }
 
     /// Memory limit of a factor in bytes.

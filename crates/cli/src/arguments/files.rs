@@ -104,7 +104,8 @@ impl Given {
     /// The files that are read.
     pub(crate) fn inputs(&self) -> Vec<Named<'_>> {
         let mut files = self.source.inputs();
-        files.extend(outputs([("--x0", &self.x0), ("--near-kernel", &self.near_kernel)]));
+        let beside = [("--x0", &self.x0), ("--near-kernel", &self.near_kernel), ("--options", &self.options)];
+        files.extend(outputs(beside));
         if let Rhs::File(file) = &self.rhs {
             files.push(("--rhs", file));
         }

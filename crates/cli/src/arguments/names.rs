@@ -83,6 +83,15 @@ pub(crate) enum UpdatePolicy {
     Update,
 }
 
+/// The format of generated files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileFormat {
+    /// Matrix Market: A.mtx and others
+    Mtx,
+    /// A.npz, as of SciPy's `save_npz`, and arrays such as b.npy
+    Npz,
+}
+
 /// An order of rows and columns for a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reorder {

@@ -4,11 +4,7 @@ use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use coarsen::auto::Ending;
-use coarsen::auto::solve::DIRECT;
-use coarsen::direct::Analysis;
 use coarsen::parallel;
-use coarsen::sparse::Bsr;
 
 use crate::arguments::files::{check_files, outputs};
 use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
@@ -26,12 +22,9 @@ use crate::report::chart;
 use crate::report::json::write_json;
 use crate::report::table::{Row, Table, label};
 use crate::run::progress::Progress;
-use crate::run::refuse::Ended;
+use crate::run::refuse::ordered;
 use crate::run::solution::Solution;
 use crate::run::solve::{Run, solve};
-
-/// The number of operations per second of a sparse factorisation on one core.
-const SPEED: f64 = 3e10;
 
 /// `coarsen compare`.
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
@@ -43,7 +36,7 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     let backends = options.backend.iter().map(|wanted| Backends::open(wanted.0, Precision::Auto));
     let backends = backends.collect::<Result<Vec<_>, _>>()?;
     let table = parallel::threads(threads, || compare(options, &backends, threads))??;
-    if !options.quiet {
+    if !options.talk.quiet {
         report(&table.to_string(), &outputs)?;
     }
     if let Some(file) = &options.plot {
@@ -58,16 +51,19 @@ pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
 fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<Table, Failure> {
     let given = &options.given;
     given.domains.check()?;
-    let progress = Progress::new(options.quiet);
+    let progress = Progress::new(&options.talk);
     progress.phase("reading");
     let input = Input::load(given)?;
+    if !input.others.is_empty() {
+        return Err(Failure::Several { columns: 1 + input.others.len() });
+    }
     progress.phase("analysing");
     let ready = Ready::new(given, &input, true)?;
     check_solvable(given, &ready)?;
     let pairs = candidates(&ready, options);
     check_words(&ready, options, backends, &pairs)?;
     let looked = ready.parsed.elapsed().as_secs_f64();
-    let limit = Duration::from_secs_f64(options.limit);
+    let limit = Duration::from_secs_f64(options.time_limit);
     let run = Run {
         ready: &ready,
         given,
@@ -85,8 +81,10 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
         Method::Direct => *at == 0,
         _ => on.builds(*precond),
     };
-    for (_, on, (method, precond)) in places.filter(fits) {
-        progress.method(&label((method, precond), (backends.len() > 1).then(|| on.name())));
+    let places: Vec<_> = places.filter(fits).collect();
+    let count = places.len() + 1;
+    for (k, (_, on, (method, precond))) in places.into_iter().enumerate() {
+        progress.method(&label((method, precond), (backends.len() > 1).then(|| on.name())), (k + 1, count));
         progress.phase(if method == Method::Direct { "factorising" } else { "setting up" });
         let begun = Instant::now();
         let times = ready.analysis.replace(AnalysisTimes::default());
@@ -95,7 +93,7 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
             let asked = Asked { method, precond, iterate, precision: Precision::Auto };
             let mut choice = choose(&ready, given, asked);
             let ordered = match method {
-                Method::Direct => match ordered(ready.problem.matrix(), options.limit, given.memory()) {
+                Method::Direct => match ordered(ready.problem.matrix(), options.time_limit, given.memory()) {
                     Ok(ordered) => Some(ordered),
                     Err(Some(why)) => {
                         let mut refused = Solution::refused((method, precond), &ready, why);
@@ -117,7 +115,7 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
         ready.analysis.replace(times);
         rows.push(Row::new((method, precond), &solution?, bytes, backends.len() > 1));
     }
-    progress.method("auto");
+    progress.method("auto", (count, count));
     let begun = Instant::now();
     let iterate = given.null_space != NullSpace::None || !matches!(backends[0], Backends::Cpu);
     let (method, precond, precision) = (Method::Auto, Precond::Auto, Precision::Auto);
@@ -132,17 +130,4 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
         row.auto = true;
     }
     Ok(Table::new(options, threads, &ready, (&auto, &choice, seconds), looked, rows))
-}
-
-/// Orders a matrix for a factorisation. The error is a reason not to start it, if there is one: by its symbolic structure it
-/// would exceed the memory limit, or take longer than `limit` seconds. A running factorisation cannot be interrupted.
-fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<Ended>> {
-    let analysis = DIRECT.analyse(a).map_err(|_| None)?;
-    let stats = analysis.stats();
-    let seconds = stats.flops / SPEED;
-    match stats.bytes {
-        bytes if bytes > allowed => Err(Some(Ended::Solve(Ending::FactorTooLarge { bytes, allowed }))),
-        _ if seconds > limit => Err(Some(Ended::TooLong { seconds })),
-        _ => Ok(analysis),
-    }
 }

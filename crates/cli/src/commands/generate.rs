@@ -1,15 +1,16 @@
-//! `coarsen generate`: a problem of the gallery as Matrix Market files.
+//! `coarsen generate`: a problem of the gallery as files.
 
 use std::fs;
 use std::process::ExitCode;
 
-use coarsen::matrix_market::{self, Symmetry};
+use coarsen::matrix_market::{self, Dense, Symmetry};
 use coarsen::problems::Options;
 
-use crate::arguments::Generate;
 use crate::arguments::files::check_folder;
+use crate::arguments::{FileFormat, Generate};
 use crate::console::{count, say};
 use crate::error::Failure;
+use crate::input::numpy;
 use crate::input::system::problem;
 use crate::report::dump;
 
@@ -28,10 +29,21 @@ pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
     }
     let folder = &options.out;
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
-    matrix_market::write(folder.join("A.mtx"), &problem.matrix, Symmetry::Detect)?;
-    matrix_market::write_vector(folder.join("b.mtx"), &b)?;
-    dump::write_points(&folder.join("coordinates.mtx"), &problem.positions)?;
-    dump::write_columns(&folder.join("near_kernel.mtx"), &problem.near_kernel)?;
+    let arrays = [
+        ("b", Dense::new(b.len(), 1, b)?),
+        ("coordinates", dump::points(&problem.positions)?),
+        ("near_kernel", dump::columns(&problem.near_kernel)?),
+    ];
+    match options.format {
+        FileFormat::Mtx => matrix_market::write(folder.join("A.mtx"), &problem.matrix, Symmetry::Detect)?,
+        FileFormat::Npz => numpy::write_matrix(&folder.join("A.npz"), &problem.matrix)?,
+    }
+    for (name, array) in arrays {
+        match options.format {
+            FileFormat::Mtx => matrix_market::write_dense(folder.join(name).with_extension("mtx"), &array)?,
+            FileFormat::Npz => numpy::write_dense(&folder.join(name).with_extension("npy"), &array)?,
+        }
+    }
     say(&format!(
         "{}: {}, {}, {}, {} in {}\n",
         problem.name,

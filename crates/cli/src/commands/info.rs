@@ -9,7 +9,7 @@ use coarsen::direct::{Direct, DirectError, FactorStats, Method as Factorisation}
 use coarsen::parallel;
 
 use crate::arguments::files::check_files;
-use crate::arguments::{Info, MAX_ITERATIONS, NullSpace, Solve};
+use crate::arguments::{Info, NullSpace, Solve};
 use crate::console::{count, say};
 use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
@@ -24,22 +24,14 @@ pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let given = &options.given;
     check_files(&given.inputs(), &[])?;
     given.check_symmetrize()?;
-    if given.max_iterations != MAX_ITERATIONS {
-        let why = "nothing is solved";
-        return Err(Failure::NoEffect { option: "--max-iterations", why });
-    }
+    given.check_unsolved()?;
     let threads =
         given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     parallel::threads(threads, || inspect(&Solve::of(given), threads))?
 }
 
 fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
-    let mut refused = None;
-    let mut input = Input::matrix(&options.given.source, |source| {
-        let (matrix, why) = source.matrix_and_refusal()?;
-        refused = why;
-        Ok(matrix)
-    })?;
+    let (mut input, refused) = Input::inspected(&options.given.source)?;
     // The diagnosis of the matrix as it was read; the choice uses the diagnosis of its blocks.
     let mut diagnosis = diagnose(&input.matrix);
     if options.given.null_space != NullSpace::None {
@@ -47,7 +39,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     }
     if let Some(why) = refused {
         say(&described(diagnosis))?;
-        return Err(why.into());
+        return Err(why);
     }
     input.read_beside(&options.given)?;
     let ready = Ready::new(&options.given, &input, true)?;

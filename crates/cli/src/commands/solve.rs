@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use coarsen::matrix_market;
+use coarsen::matrix_market::{self, Dense};
 use coarsen::parallel;
 
 use crate::arguments::files::{check_files, check_folder, is_standard, outputs};
@@ -13,11 +13,14 @@ use crate::console::{self, complain};
 use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
 use crate::error::Failure;
+use crate::input::numpy;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
 use crate::report::summary::{Report, Setting};
 use crate::report::{dump, plot};
 use crate::run::progress::Progress;
+use crate::run::refuse::ordered;
+use crate::run::solution::Solution;
 use crate::run::solve::{self, Run};
 
 /// `coarsen solve`.
@@ -37,7 +40,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let begun = Instant::now();
     let backends = Backends::open(options.backend.0, options.precision)?;
     let report = parallel::threads(threads, || solve(options, &backends, threads, begun))??;
-    if !options.quiet {
+    if !options.talk.quiet {
         console::report(&report.to_string(), &outputs)?;
     }
     if report.converged() {
@@ -48,7 +51,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
 }
 
 fn solve(options: &Solve, backends: &Backends, threads: usize, begun: Instant) -> Result<Report, Failure> {
-    let progress = Progress::new(options.quiet);
+    let progress = Progress::new(&options.talk);
     progress.phase("reading");
     let begin = Instant::now();
     let loaded = Input::load(&options.given);
@@ -71,21 +74,33 @@ fn solve(options: &Solve, backends: &Backends, threads: usize, begun: Instant) -
         precision: options.precision,
         progress: &progress,
         begun: ready.parsed,
-        deadline: None,
+        deadline: options.time_limit.map(|limit| ready.parsed + Duration::from_secs_f64(limit)),
     };
-    let mut solution = solve::solve(run, &mut choice, None)?;
+    let known = match (options.time_limit, choice.method()) {
+        (Some(limit), Method::Direct) => ordered(ready.problem.matrix(), limit, usize::MAX),
+        _ => Err(None),
+    };
+    let mut solution = match known {
+        Err(Some(why)) => Solution::refused((choice.method(), choice.precond()), &ready, why),
+        known => solve::solve(run, &mut choice, known.ok())?,
+    };
     progress.clear();
+    let n = input.b.len();
     if let Some(filter) = &mut filter {
-        filter.recover(&mut solution.x)?;
+        solution.x.chunks_mut(n.max(1)).try_for_each(|x| filter.recover(x))?;
         solution.notes.insert(0, format!("{}", filter.density()));
     }
 
     let setting = Setting { options, threads, begun, read_seconds, ready: &ready };
     let report = Report::new(&setting, &choice, &solution);
     if let Some(file) = &options.out {
-        match is_standard(file) {
-            true => matrix_market::print_vector(&solution.x)?,
-            false => matrix_market::write_vector(file, &solution.x)?,
+        let x = std::mem::take(&mut solution.x);
+        let (n, columns) = (n, 1 + input.others.len());
+        let x = if input.is_complex { Dense::complex(n, columns, x) } else { Dense::new(n, columns, x) }?;
+        match file {
+            file if is_standard(file) => matrix_market::print_dense(&x)?,
+            file if numpy::is_numpy(file) => numpy::write_dense(file, &x)?,
+            file => matrix_market::write_dense(file, &x)?,
         }
     }
     if let Some(file) = &options.plot {

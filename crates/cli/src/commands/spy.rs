@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
         let why = "only --reorder morton needs them";
         return Err(Failure::NoEffect { option: "--coordinates", why });
     }
-    let input = Input::matrix(&options.source, |source| source.matrix())?;
+    let (input, _) = Input::inspected(&options.source)?;
     let picture = match order(options, &input)? {
         None => Picture::of(&input.matrix),
         Some(order) => Picture::of(&input.matrix.permute(&order)?),

@@ -31,6 +31,7 @@ pub(crate) struct Asked {
 pub(crate) fn choose(ready: &Ready<'_>, given: &Given, asked: Asked) -> Choice {
     let auto = Auto {
         tolerance: given.tol,
+        absolute: given.atol,
         max_iterations: given.max_iterations,
         memory: given.memory(),
         method: asked.method.into(),

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use coarsen::constraints::Filtered;
-use coarsen::matrix_market::{ReadError, Source};
+use coarsen::matrix_market::{Dense, Source};
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros};
 
+use super::numpy;
 use crate::arguments::files::is_standard;
 use crate::arguments::{Given, NullSpace, Rhs, Source as Named};
 use crate::error::Failure;
@@ -18,10 +19,14 @@ pub(crate) const DEFAULT_PROBLEM: &str = "elasticity3d:31";
 pub(crate) struct Input {
     /// The file or the problem.
     pub(crate) source: String,
-    /// The matrix: in 1x1 blocks from a file, in its natural blocks from the gallery.
+    /// The matrix: in 1x1 blocks from a file, in its natural blocks from the gallery, in 2x2 blocks if it is complex.
     pub(crate) matrix: Bsr<f64>,
+    /// Whether the unknowns are real and imaginary parts in turn.
+    pub(crate) is_complex: bool,
     pub(crate) b: Vec<f64>,
     pub(crate) x0: Option<Vec<f64>>,
+    /// The right-hand sides after the first, each with its guess.
+    pub(crate) others: Vec<(Vec<f64>, Option<Vec<f64>>)>,
     /// One point for each node; the number of unknowns of a node is determined later.
     pub(crate) positions: Option<Vec<[f64; 3]>>,
     pub(crate) near_kernel: Option<NearKernel>,
@@ -34,54 +39,87 @@ pub(crate) struct Input {
 impl Input {
     /// Reads or generates all data that the command line names.
     pub(crate) fn load(given: &Given) -> Result<Self, Failure> {
-        let mut input = Self::matrix(&given.source, |source| source.system())?;
+        let mut input = Self::matrix(&given.source, |path| {
+            if numpy::is_numpy(path) {
+                return numpy::system(path);
+            }
+            let matrix = open(path)?.system()?;
+            Ok((matrix.block() == (2, 2), matrix))
+        })?;
         input.read_beside(given)?;
         Ok(input)
     }
 
+    /// Reads only the matrix and the coordinates, also of a matrix that is no system; returns why it is none.
+    pub(crate) fn inspected(named: &Named) -> Result<(Self, Option<Failure>), Failure> {
+        let mut refused = None;
+        let input = Self::matrix(named, |path| {
+            if numpy::is_numpy(path) {
+                let (is_complex, matrix) = numpy::matrix(path)?;
+                refused = numpy::refusal(path, &matrix);
+                return Ok((is_complex, matrix));
+            }
+            let (matrix, why) = open(path)?.matrix_and_refusal()?;
+            refused = why.map(Failure::from);
+            Ok((matrix.block() == (2, 2), matrix))
+        })?;
+        Ok((input, refused))
+    }
+
     /// Reads what the command line names beside the matrix.
     pub(crate) fn read_beside(&mut self, given: &Given) -> Result<(), Failure> {
-        let input = self;
-        let n = input.matrix.shape().0;
-        input.b = match &given.rhs {
-            Rhs::Ones => vec![1.0; n],
-            Rhs::Random(seed) => random_vector(n, *seed),
-            Rhs::File(path) => vector(path, n)?,
+        let (n, is_complex) = (self.matrix.shape().0, self.is_complex);
+        let b = match &given.rhs {
+            Rhs::Ones if is_complex => vec![[1.0, 0.0].repeat(n / 2)],
+            Rhs::Ones => vec![vec![1.0; n]],
+            Rhs::Random(seed) => vec![random_vector(n, *seed)],
+            Rhs::File(path) => vectors(path, n, is_complex)?,
         };
-        input.x0 = given.x0.as_deref().map(|path| vector(path, n)).transpose()?;
-        if let Some(path) = &given.near_kernel {
-            input.near_kernel = Some(columns(path, n)?);
+        let x0 = given.x0.as_deref().map(|path| vectors(path, n, is_complex)).transpose()?;
+        if let (Some(x0), Some(file)) = (&x0, &given.x0)
+            && ![1, b.len()].contains(&x0.len())
+        {
+            return Err(Failure::Guesses { file: file.clone(), expected: b.len(), found: x0.len() });
         }
-        if let Some(filter) = &mut input.filter {
-            let b = std::mem::take(&mut input.b);
-            input.b.resize(n, 0.0);
-            filter.right_hand_side(&b, &mut input.b)?;
-            if let Some(x0) = &mut input.x0 {
-                filter.start(x0)?;
+        if let Some(path) = &given.near_kernel {
+            self.near_kernel = Some(modes(path, n, is_complex)?);
+        }
+        let guess = |k: usize| x0.as_ref().map(|x0| x0[if x0.len() == 1 { 0 } else { k }].clone());
+        let mut all: Vec<_> = b.into_iter().enumerate().map(|(k, b)| (b, guess(k))).collect();
+        if let Some(filter) = &mut self.filter {
+            for (b, x0) in &mut all {
+                let given = std::mem::replace(b, vec![0.0; n]);
+                filter.right_hand_side(&given, b)?;
+                if let Some(x0) = x0 {
+                    filter.start(x0)?;
+                }
             }
         }
+        self.others = all.split_off(1);
+        (self.b, self.x0) = all.swap_remove(0);
         if let NullSpace::File(path) = &given.null_space {
-            input.null_space = Some(columns(path, n)?);
+            self.null_space = Some(modes(path, n, is_complex)?);
         }
         Ok(())
     }
 
-    /// Reads only the matrix and the coordinates; `read` determines which kinds of matrices are accepted.
-    pub(crate) fn matrix(
+    /// All right-hand sides, each with its guess.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = (&[f64], Option<&[f64]>)> {
+        let others = self.others.iter().map(|(b, x0)| (&b[..], x0.as_deref()));
+        std::iter::once((&self.b[..], self.x0.as_deref())).chain(others)
+    }
+
+    /// Reads only the matrix and the coordinates; `read` reads a file, and tells whether it is complex.
+    fn matrix(
         named: &Named,
-        read: impl FnOnce(Source) -> Result<Bsr<f64>, ReadError>,
+        read: impl FnOnce(&Path) -> Result<(bool, Bsr<f64>), Failure>,
     ) -> Result<Self, Failure> {
         let mut input = match &named.matrix {
-            Some(path) => Self {
-                source: if is_standard(path) { "<stdin>".into() } else { path.display().to_string() },
-                matrix: read(open(path)?)?,
-                b: Vec::new(),
-                x0: None,
-                positions: None,
-                near_kernel: None,
-                null_space: None,
-                filter: None,
-            },
+            Some(path) => {
+                let (is_complex, matrix) = read(path)?;
+                let source = if is_standard(path) { "<stdin>".into() } else { path.display().to_string() };
+                Self { is_complex, ..Self::new(source, matrix) }
+            }
             None => {
                 let spec = named.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
                 Self::problem(problem(spec, Options { dt: named.dt, jump: named.jump, share: named.share })?)?
@@ -96,6 +134,22 @@ impl Input {
         Ok(input)
     }
 
+    /// A matrix alone.
+    fn new(source: String, matrix: Bsr<f64>) -> Self {
+        Self {
+            source,
+            matrix,
+            is_complex: false,
+            b: Vec::new(),
+            x0: None,
+            others: Vec::new(),
+            positions: None,
+            near_kernel: None,
+            null_space: None,
+            filter: None,
+        }
+    }
+
     /// A problem of the gallery, projected onto its constraints.
     fn problem(problem: Problem) -> Result<Self, Failure> {
         let filter = problem.prefilter()?;
@@ -103,16 +157,8 @@ impl Input {
         if let Some(filter) = &filter {
             (matrix, near_kernel) = (filter.matrix().clone(), filter.near_kernel().clone());
         }
-        Ok(Self {
-            source: name,
-            matrix,
-            b: Vec::new(),
-            x0: None,
-            positions: Some(positions),
-            near_kernel: Some(near_kernel),
-            null_space: None,
-            filter,
-        })
+        let (positions, near_kernel) = (Some(positions), Some(near_kernel));
+        Ok(Self { positions, near_kernel, filter, ..Self::new(name, matrix) })
     }
 }
 
@@ -126,19 +172,43 @@ pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
     Ok(if is_standard(path) { Source::stdin() } else { Source::open(path)? })
 }
 
-fn vector(path: &Path, n: usize) -> Result<Vec<f64>, Failure> {
-    let v = open(path)?.vector()?;
-    rows(path, "one per unknown", n, v.len())?;
-    Ok(v)
+/// A dense matrix: an array of NumPy, or Matrix Market.
+fn dense(path: &Path) -> Result<Dense, Failure> {
+    if numpy::is_numpy(path) { numpy::dense(path) } else { Ok(open(path)?.dense()?) }
 }
 
-fn columns(path: &Path, n: usize) -> Result<NearKernel, Failure> {
-    let vectors = open(path)?.dense()?;
-    rows(path, "one per unknown", n, vectors.rows())?;
-    if vectors.columns() == 0 {
+/// The columns of a file, of n unknowns each; a single row is a column. Of a complex system real columns may have half as
+/// many, and their imaginary part is then 0.
+fn vectors(path: &Path, n: usize, is_complex: bool) -> Result<Vec<Vec<f64>>, Failure> {
+    let all = dense(path)?;
+    let row = if all.is_complex() { 2 } else { 1 };
+    let values = all.values().len();
+    let (length, columns) = match all.rows() == row && all.columns() > 1 && n != row {
+        true => (values, 1),
+        false => (all.rows(), all.columns()),
+    };
+    if columns == 0 {
         return Err(Failure::NoColumns { file: path.into() });
     }
-    let columns: Vec<&[f64]> = (0..vectors.columns()).map(|j| vectors.column(j)).collect();
+    let is_real = is_complex && !all.is_complex() && 2 * length == n;
+    rows(path, "one per unknown", n, if is_real { n } else { length })?;
+    let columns = all.values().chunks(length.max(1));
+    let whole = |column: &[f64]| {
+        if is_real { column.iter().flat_map(|v| [*v, 0.0]).collect() } else { column.to_vec() }
+    };
+    let columns: Vec<Vec<f64>> = columns.map(whole).collect();
+    Ok(if columns.is_empty() { vec![Vec::new()] } else { columns })
+}
+
+/// The vectors of a near-kernel or null space. Those of a complex system are followed by themselves times i.
+fn modes(path: &Path, n: usize, is_complex: bool) -> Result<NearKernel, Failure> {
+    let mut columns = vectors(path, n, is_complex)?;
+    if is_complex {
+        let turned = |column: &Vec<f64>| column.as_chunks().0.iter().flat_map(|[a, b]| [-b, *a]).collect();
+        let turned: Vec<Vec<f64>> = columns.iter().map(turned).collect();
+        columns.extend(turned);
+    }
+    let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
     Ok(NearKernel::from_columns(&columns)?)
 }
 
@@ -178,7 +248,7 @@ pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Fai
 
 /// One point for each row; missing axes are 0.
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
-    let xyz = open(path)?.dense()?;
+    let xyz = dense(path)?;
     let (nodes, axes) = (xyz.rows(), xyz.columns());
     if !(1..=3).contains(&axes) {
         return Err(Failure::Axes { file: path.into(), found: axes });

@@ -1,4 +1,4 @@
-//! A folder from which a run can be repeated: matrix, right-hand side, options, versions.
+//! A folder from which a run can be repeated, by `--options`: matrix, right-hand sides, options, versions.
 //!
 //! It is written before the solve, so that it exists even if the solve fails. Reading the numbers back gives
 //! the same bits.
@@ -9,18 +9,16 @@ use std::path::Path;
 
 use coarsen::BackendChoice;
 use coarsen::matrix_market::{self, Dense, Symmetry};
-use coarsen::sparse::NearKernel;
+use coarsen::sparse::{NearKernel, SparseError};
 use serde::Serialize;
 
 use super::json::{Versions, write_json};
 use crate::arguments::files::{Named, check_files};
+use crate::arguments::options::DUMPED as OPTIONS;
 use crate::arguments::{Given, NullSpace, Solve};
 use crate::decision::backends::Backends;
 use crate::error::Failure;
 use crate::input::system::Input;
-
-/// The name of the description of the run.
-const OPTIONS: &str = "options.json";
 
 /// The names of all files of a system that was read.
 const FILES: [&str; 8] = [
@@ -61,7 +59,7 @@ pub(crate) fn write(
         again: loaded.as_ref().ok().map(|input| again(options, (threads, backends), input)),
         options,
         threads,
-        versions: Versions::THESE,
+        versions: Versions::current(),
         error: loaded.as_ref().err().map(ToString::to_string),
     };
     write_json(&folder.join(OPTIONS), &described)?; // first, so that a dump that is cut off can be repeated
@@ -97,34 +95,39 @@ pub(crate) fn check(folder: &Path, given: &Given, outputs: &[Named<'_>]) -> Resu
     Err(Failure::DumpOverFiles { folder: folder.into() })
 }
 
-/// Writes the vectors of a near-kernel or null space, one column per vector.
-pub(crate) fn write_columns(file: &Path, vectors: &NearKernel) -> Result<(), Failure> {
+/// The vectors of a near-kernel or null space, one column per vector.
+pub(crate) fn columns(vectors: &NearKernel) -> Result<Dense, SparseError> {
     let columns = (0..vectors.vectors()).flat_map(|j| vectors.column(j)).collect();
-    let dense = Dense::new(vectors.size(), vectors.vectors(), columns).map_err(std::io::Error::other);
-    Ok(matrix_market::write_dense(file, &dense.map_err(Failure::write(file))?)?)
+    Dense::new(vectors.size(), vectors.vectors(), columns)
 }
 
-/// Writes points, one row per point.
-pub(crate) fn write_points(file: &Path, points: &[[f64; 3]]) -> Result<(), Failure> {
+/// Points, one row per point.
+pub(crate) fn points(points: &[[f64; 3]]) -> Result<Dense, SparseError> {
     let axes = (0..3).flat_map(|axis| points.iter().map(move |p| p[axis])).collect();
-    let dense = Dense::new(points.len(), 3, axes).map_err(std::io::Error::other);
-    Ok(matrix_market::write_dense(file, &dense.map_err(Failure::write(file))?)?)
+    Dense::new(points.len(), 3, axes)
+}
+
+/// The right-hand sides, or the guesses if there are any.
+fn sides(
+    input: &Input,
+    of: impl Fn((&[f64], Option<&[f64]>)) -> Option<Vec<f64>>,
+) -> Result<Option<Dense>, SparseError> {
+    let all: Option<Vec<Vec<f64>>> = input.sides().map(of).collect();
+    all.map(|all| Dense::new(input.b.len(), all.len(), all.concat())).transpose()
 }
 
 fn system(folder: &Path, input: &Input) -> Result<(), Failure> {
     matrix_market::write(folder.join("A.mtx"), &input.matrix, Symmetry::Detect)?;
-    matrix_market::write_vector(folder.join("b.mtx"), &input.b)?;
-    if let Some(x0) = &input.x0 {
-        matrix_market::write_vector(folder.join("x0.mtx"), x0)?;
-    }
-    if let Some(points) = &input.positions {
-        write_points(&folder.join("coordinates.mtx"), points)?;
-    }
-    if let Some(vectors) = &input.near_kernel {
-        write_columns(&folder.join("near_kernel.mtx"), vectors)?;
-    }
-    if let Some(vectors) = &input.null_space {
-        write_columns(&folder.join("null_space.mtx"), vectors)?;
+    for (name, array) in [
+        ("b.mtx", sides(input, |(b, _)| Some(b.to_vec()))?),
+        ("x0.mtx", sides(input, |(_, x0)| x0.map(<[f64]>::to_vec))?),
+        ("coordinates.mtx", input.positions.as_deref().map(points).transpose()?),
+        ("near_kernel.mtx", input.near_kernel.as_ref().map(columns).transpose()?),
+        ("null_space.mtx", input.null_space.as_ref().map(columns).transpose()?),
+    ] {
+        if let Some(array) = array {
+            matrix_market::write_dense(folder.join(name), &array)?;
+        }
     }
     Ok(())
 }
@@ -165,6 +168,7 @@ fn again(options: &Solve, (threads, backends): (usize, &Backends), input: &Input
     add("--threads", threads.to_string());
     add("--memory", given.memory_mib.to_string());
     add("--tol", format!("{:e}", given.tol));
+    add("--atol", format!("{:e}", given.atol));
     add("--max-iterations", given.max_iterations.to_string());
     if given.symmetrize {
         words.push("--symmetrize".to_owned());

@@ -13,13 +13,27 @@ use crate::error::Failure;
 #[derive(Serialize)]
 pub(crate) struct Versions {
     coarsen: &'static str,
+    /// The commit of the sources; `None` of debug builds and without Git.
+    commit: Option<&'static str>,
     os: &'static str,
     arch: &'static str,
+    /// The name of the processor, if the operating system tells it.
+    processor: Option<String>,
 }
 
 impl Versions {
-    pub(crate) const THESE: Self =
-        Self { coarsen: env!("CARGO_PKG_VERSION"), os: std::env::consts::OS, arch: std::env::consts::ARCH };
+    pub(crate) fn current() -> Self {
+        let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+        let commit = option_env!("COARSEN_COMMIT");
+        Self { coarsen: env!("CARGO_PKG_VERSION"), commit, os, arch, processor: processor() }
+    }
+}
+
+/// The name of the first processor of Linux.
+fn processor() -> Option<String> {
+    let all = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let name = all.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    Some(name?.1.trim().to_owned())
 }
 
 /// Writes any value as JSON, indented; to the standard output for `-`.

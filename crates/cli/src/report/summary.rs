@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+use coarsen::auto::build::Levels;
 use coarsen::diagnose::Severity;
+use coarsen::multigrid::{LevelSize, SetupStep};
 use serde::Serialize;
 
 use super::json::{Versions, write_json};
@@ -15,7 +17,7 @@ use crate::decision::choose::Choice;
 use crate::error::Failure;
 use crate::input::analysis::AnalysisTimes;
 use crate::input::ready::Ready;
-use crate::run::solution::{Attempt, Solution, advice};
+use crate::run::solution::{Attempt, Column, Solution, advice};
 use crate::words::told;
 
 /// The data of a run that are known before the solve.
@@ -33,6 +35,8 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Report {
     source: String,
     n: usize,
+    /// Whether the unknowns are real and imaginary parts of complex ones.
+    complex: bool,
     /// The number of stored entries, both triangles.
     nnz: usize,
     block_size: usize,
@@ -66,17 +70,56 @@ pub(crate) struct Report {
     levels: usize,
     /// The number of entries in the matrices of all levels, divided by the number in the finest matrix.
     operator_complexity: f64,
+    /// The levels and the setup steps of a multigrid hierarchy.
+    hierarchy: Option<Hierarchy>,
     /// The table of levels, as text.
     #[serde(skip)]
     table: Option<String>,
     condition_estimate: Option<f64>,
     peak_memory_bytes: Option<u64>,
+    /// The results of each right-hand side, if there are several: the numbers above are sums, and the largest residual.
+    right_hand_sides: Vec<Column>,
     /// The choice and its reasons: one line for the method, one for the preconditioner.
     choice: [String; 2],
     notes: Vec<String>,
     /// The warnings of `diagnose`.
     warnings: Vec<String>,
     versions: Versions,
+}
+
+/// The levels of a hierarchy, from the finest, and the steps of its setup.
+#[derive(Serialize)]
+struct Hierarchy {
+    levels: Vec<Level>,
+    steps: Vec<Step>,
+}
+
+#[derive(Serialize)]
+struct Level {
+    unknowns: usize,
+    nonzeros: usize,
+    decoupled: usize,
+    without_basis: usize,
+    bytes: usize,
+}
+
+#[derive(Serialize)]
+struct Step {
+    step: &'static str,
+    seconds: f64,
+    bytes: usize,
+}
+
+impl Hierarchy {
+    fn new(levels: &Levels) -> Option<Self> {
+        let level = |size: &LevelSize| {
+            let LevelSize { unknowns, nonzeros, decoupled, without_basis, bytes } = *size;
+            Level { unknowns, nonzeros, decoupled, without_basis, bytes }
+        };
+        let step = |of: &SetupStep| Step { step: of.step, seconds: of.seconds, bytes: of.bytes };
+        let steps = levels.steps.iter().map(step).collect();
+        (!levels.sizes.is_empty()).then(|| Self { levels: levels.sizes.iter().map(level).collect(), steps })
+    }
 }
 
 impl Report {
@@ -89,6 +132,7 @@ impl Report {
         Self {
             source: input.source.clone(),
             n: input.b.len(),
+            complex: input.is_complex,
             nnz: input.matrix.nnz(),
             block_size: ready.matrix().block().0,
             method: solution.method,
@@ -104,20 +148,22 @@ impl Report {
             iterations: solution.iterations,
             attempts: solution.attempts.clone(),
             max_iterations: options.given.max_iterations,
-            tolerance: options.given.tol,
+            tolerance: if solution.tolerance > 0.0 { solution.tolerance } else { options.given.tol },
             true_relative_residual: solution.residual,
             outcome: solution.ending.name(),
             advice: advice(&solution.ending, untried),
             history: solution.history.clone(),
             levels: solution.levels.as_ref().map_or(1, |levels| levels.count),
             operator_complexity: solution.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity),
+            hierarchy: solution.levels.as_ref().and_then(Hierarchy::new),
             table: solution.levels.as_ref().map(|levels| levels.table.clone()),
             condition_estimate: solution.condition,
             peak_memory_bytes: peak_memory(),
+            right_hand_sides: solution.columns.clone(),
             choice: choice.because.clone(),
             notes: solution.notes.clone(),
             warnings: grave.map(told).chain(ready.warnings.iter().cloned()).collect(),
-            versions: Versions::THESE,
+            versions: Versions::current(),
         }
     }
 
@@ -155,13 +201,11 @@ fn peak_memory() -> Option<u64> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { n, nnz, block_size: b, threads, iterations, choice, .. } = self;
-        writeln!(
-            f,
-            "system    {}: {}, {}, {b} x {b} blocks",
-            self.source,
-            count(*n, "unknown"),
-            count(*nnz, "entry")
-        )?;
+        let unknowns = match self.complex {
+            true => format!("{} as {n} real ones", count(n / 2, "complex unknown")),
+            false => count(*n, "unknown"),
+        };
+        writeln!(f, "system    {}: {unknowns}, {}, {b} x {b} blocks", self.source, count(*nnz, "entry"))?;
         writeln!(f, "method    {}", choice[0])?;
         let stored = if self.precision == Precision::Mixed { "; stored in f32" } else { "" };
         writeln!(f, "precond   {}{stored}", choice[1])?;
@@ -191,7 +235,14 @@ impl fmt::Display for Report {
             count(*threads, "thread")
         )?;
         let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
-        writeln!(f, "solve     {:.3} s, {}{memory}", self.solve_seconds, count(*iterations, step))?;
+        let sides = match self.right_hand_sides.len() {
+            0 => String::new(),
+            several => format!(" for {several} right-hand sides"),
+        };
+        writeln!(f, "solve     {:.3} s, {}{sides}{memory}", self.solve_seconds, count(*iterations, step))?;
+        for (k, column) in self.right_hand_sides.iter().enumerate() {
+            writeln!(f, "          {}: {column}", k + 1)?;
+        }
         let condition =
             self.condition_estimate.map_or(String::new(), |c| format!(", condition about {c:.0e}"));
         writeln!(

@@ -144,13 +144,13 @@ impl Table {
             block_size: ready.matrix().block().0,
             threads,
             tolerance: options.given.tol,
-            limit_seconds: options.limit,
+            limit_seconds: options.time_limit,
             analysis_seconds,
             auto_seconds,
             auto_outcome: auto.ending.name(),
             choice: choice.because.clone(),
             rows,
-            versions: Versions::THESE,
+            versions: Versions::current(),
         }
     }
 

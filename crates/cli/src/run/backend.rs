@@ -80,11 +80,7 @@ pub(crate) fn domains<B: SchwarzBackend>(
         Form::Additive(schwarz) => schwarz,
         Form::Multiplicative(multigrid) => {
             let built = multigrid.build_from(system, on)?;
-            let levels = Levels {
-                count: built.levels(),
-                operator_complexity: built.operator_complexity(),
-                table: built.to_string(),
-            };
+            let levels = Levels::of(&built);
             return Ok((Box::new(built), Some(levels)));
         }
     };
@@ -94,6 +90,7 @@ pub(crate) fn domains<B: SchwarzBackend>(
         count: plan.levels() + usize::from(plan.top_nodes() > 0),
         operator_complexity: 1.0 + plan.values() as f64 / system.matrix.nnz().max(1) as f64,
         table: built.to_string(),
+        ..Levels::default()
     };
     Ok((Box::new(built), Some(levels)))
 }

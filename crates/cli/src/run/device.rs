@@ -73,6 +73,7 @@ fn computed_on_device<V: Real, S: Real>(
         count: nodes.len(),
         operator_complexity: 1.0 + built.values() as f64 / system.matrix.nnz().max(1) as f64,
         table: table(&built, &nodes, recipe.domain)?,
+        ..Levels::default()
     };
     Ok((Box::new(built), Some(levels)))
 }

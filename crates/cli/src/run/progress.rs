@@ -1,38 +1,52 @@
-//! Progress bars on a terminal; no output elsewhere.
+//! The progress of a run: a bar on a terminal, a line now and then elsewhere.
 
 use std::cell::RefCell;
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::arguments::Talk;
+use crate::console::complain;
 
 /// The number of steps of the bar for each factor of ten in the residual.
 const DECADE: f64 = 100.0;
 
-/// The current phase of a run, on standard error if it is a terminal.
+/// The current phase of a run, on standard error.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// The name of the running method, which is the prefix of every message.
+    /// The name of the running method or step, which is the prefix of every message.
     of: RefCell<String>,
+    lines: RefCell<Option<Lines>>,
 }
 
 impl Progress {
-    /// A bar; invisible if `quiet` or if standard error is not a terminal.
-    pub(crate) fn new(quiet: bool) -> Self {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    /// A bar, or lines if standard error is not a terminal; nothing if quiet.
+    pub(crate) fn new(talk: &Talk) -> Self {
+        let target = if talk.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
+        let mut lines = None;
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(100));
+        } else if !talk.quiet {
+            lines = Some(Lines::begin(Duration::from_secs_f64(talk.progress)));
         }
-        Self { bar, of: RefCell::new(String::new()) }
+        Self { bar, of: RefCell::new(String::new()), lines: RefCell::new(lines) }
     }
 
-    /// Sets the method that later messages name.
-    pub(crate) fn method(&self, label: &str) {
-        *self.of.borrow_mut() = format!("{label}: ");
+    /// Sets the method or step that later messages name: number `at` of `all`.
+    pub(crate) fn method(&self, label: &str, (at, all): (usize, usize)) {
+        *self.of.borrow_mut() = format!("{label} ({at} of {all}): ");
     }
 
     fn tell(&self, what: &str) {
-        self.bar.set_message(format!("{}{what}", self.of.borrow()));
+        let message = format!("{}{what}", self.of.borrow());
+        if let Some(lines) = &*self.lines.borrow() {
+            lines.message.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&message);
+        }
+        self.bar.set_message(message);
     }
 
     /// The current message.
@@ -55,15 +69,46 @@ impl Progress {
 
     /// Shows a residual.
     pub(crate) fn update(&self, iteration: usize, relative: f64) {
-        if !self.bar.is_hidden() {
+        if !self.bar.is_hidden() || self.lines.borrow().is_some() {
             self.bar.set_position((-relative.log10() * DECADE).max(0.0) as u64);
             self.tell(&format!("iteration {iteration}, residual {relative:.1e}"));
         }
     }
 
-    /// Removes the bar from the terminal.
+    /// Removes the bar from the terminal, and ends the lines.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+        self.lines.borrow_mut().take();
+    }
+}
+
+/// A thread that prints the current message at intervals, until it is dropped.
+struct Lines {
+    message: Arc<Mutex<String>>,
+    end: Option<Sender<()>>,
+    printer: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    fn begin(every: Duration) -> Self {
+        let message = Arc::new(Mutex::new(String::new()));
+        let (end, ended) = channel();
+        let (begun, current) = (Instant::now(), message.clone());
+        let print = move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let message = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                complain(&format!("{:.1} s: {message}\n", begun.elapsed().as_secs_f64()));
+            }
+        };
+        Self { message, end: Some(end), printer: std::thread::Builder::new().spawn(print).ok() }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.end.take();
+        // A printer that panicked has nothing to tell.
+        let _ = self.printer.take().map(JoinHandle::join);
     }
 }
 
@@ -73,11 +118,11 @@ mod tests {
 
     #[test]
     fn the_method_that_runs_is_named() {
-        let progress = Progress::new(true);
+        let progress = Progress::new(&Talk { progress: 10.0, quiet: true });
         progress.phase("looking");
         assert_eq!(progress.message(), "looking");
-        progress.method("cg + sa");
+        progress.method("cg + sa", (2, 5));
         progress.phase("setting up");
-        assert_eq!(progress.message(), "cg + sa: setting up");
+        assert_eq!(progress.message(), "cg + sa (2 of 5): setting up");
     }
 }

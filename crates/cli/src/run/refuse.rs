@@ -4,7 +4,10 @@ use std::fmt;
 
 use coarsen::Outcome;
 use coarsen::auto::Ending;
+use coarsen::auto::solve::DIRECT;
 use coarsen::diagnose::{Definiteness, Diagnosis};
+use coarsen::direct::Analysis;
+use coarsen::sparse::Bsr;
 
 use crate::arguments::Method;
 use crate::words::{Rows, told};
@@ -24,6 +27,11 @@ pub(crate) enum Ended {
 }
 
 impl Ended {
+    /// Whether the tolerance was reached.
+    pub(crate) fn converged(&self) -> bool {
+        matches!(self, Self::Solve(ending) if ending.converged())
+    }
+
     /// The name in reports: snake case.
     pub(crate) fn name(&self) -> &'static str {
         match self {
@@ -80,6 +88,22 @@ pub(crate) fn refuse(method: Method, diagnosis: &Diagnosis) -> Option<Ended> {
     let Definiteness::Indefinite(witness) = &values.definiteness else { return None };
     let why = told(witness);
     matches!(method, Method::Cg | Method::Fcg).then_some(Ended::Indefinite { why })
+}
+
+/// The number of operations per second of a sparse factorisation on one core.
+const SPEED: f64 = 3e10;
+
+/// Orders a matrix for a factorisation. The error is a reason not to start it, if there is one: by its symbolic structure it
+/// would exceed the memory limit, or take longer than `limit` seconds. A running factorisation cannot be interrupted.
+pub(crate) fn ordered(a: &Bsr<f64>, limit: f64, allowed: usize) -> Result<Analysis, Option<Ended>> {
+    let analysis = DIRECT.analyse(a).map_err(|_| None)?;
+    let stats = analysis.stats();
+    let seconds = stats.flops / SPEED;
+    match stats.bytes {
+        bytes if bytes > allowed => Err(Some(Ended::Solve(Ending::FactorTooLarge { bytes, allowed }))),
+        _ if seconds > limit => Err(Some(Ended::TooLong { seconds })),
+        _ => Ok(analysis),
+    }
 }
 
 #[cfg(test)]

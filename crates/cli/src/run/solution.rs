@@ -69,8 +69,11 @@ pub(crate) struct Solution {
     pub(crate) precond: Precond,
     /// The precision of the solve, never `auto`.
     pub(crate) precision: Precision,
+    /// One column for each right-hand side.
     pub(crate) x: Vec<f64>,
     pub(crate) ending: Ended,
+    /// The requested tolerance, relative to the right-hand side.
+    pub(crate) tolerance: f64,
     /// ‖b − A x‖ / ‖b‖ of x in `f64`.
     pub(crate) residual: f64,
     pub(crate) iterations: usize,
@@ -86,15 +89,89 @@ pub(crate) struct Solution {
     pub(crate) solve_seconds: f64,
     /// Remarks for the report.
     pub(crate) notes: Vec<String>,
+    /// The results of each right-hand side; empty if there is one.
+    pub(crate) columns: Vec<Column>,
+}
+
+/// The result of one of several right-hand sides.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Column {
+    outcome: &'static str,
+    iterations: usize,
+    setup_seconds: f64,
+    solve_seconds: f64,
+    tolerance: f64,
+    true_relative_residual: f64,
+}
+
+impl Column {
+    fn of(solution: &Solution) -> Self {
+        Self {
+            outcome: solution.ending.name(),
+            iterations: solution.iterations,
+            setup_seconds: solution.setup_seconds,
+            solve_seconds: solution.solve_seconds,
+            tolerance: solution.tolerance,
+            true_relative_residual: solution.residual,
+        }
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { outcome, iterations, solve_seconds, true_relative_residual: residual, .. } = self;
+        let outcome = outcome.replace('_', " ");
+        write!(
+            f,
+            "{outcome}, {}, {solve_seconds:.3} s, residual {residual:.2e}",
+            count(*iterations, "iteration")
+        )
+    }
 }
 
 impl Solution {
+    /// The result of several right-hand sides: seconds, iterations and attempts of all, the largest residual, and the
+    /// ending of the first that did not converge. Method, levels and history are those of this one.
+    pub(crate) fn with(mut self, others: Vec<Self>) -> Self {
+        if !others.is_empty() {
+            self.columns = std::iter::once(&self).chain(&others).map(Column::of).collect();
+        }
+        for other in others {
+            let Self { x, ending, tolerance, residual, attempts, .. } = other;
+            self.x.extend(x);
+            if self.ending.converged() && !ending.converged() {
+                (self.ending, self.tolerance) = (ending, tolerance);
+            }
+            if residual.is_nan() || residual > self.residual {
+                self.residual = residual;
+            }
+            self.iterations += other.iterations;
+            self.setup_seconds += other.setup_seconds;
+            self.solve_seconds += other.solve_seconds;
+            self.attempts.extend(attempts);
+        }
+        self
+    }
+
     /// Nothing was tried. The solution is the guess, with its residual.
     pub(crate) fn refused((method, precond): (Method, Precond), ready: &Ready<'_>, ending: Ended) -> Self {
-        let n = ready.input.b.len();
-        let x = ready.input.x0.clone().unwrap_or_else(|| vec![0.0; n]);
+        let of = |b: &[f64], x0: &Option<Vec<f64>>| {
+            Self::of_guess((method, precond), ready, ending.clone(), b, x0.as_deref())
+        };
+        let input = ready.input;
+        of(&input.b, &input.x0).with(input.others.iter().map(|(b, x0)| of(b, x0)).collect())
+    }
+
+    fn of_guess(
+        (method, precond): (Method, Precond),
+        ready: &Ready<'_>,
+        ending: Ended,
+        b: &[f64],
+        x0: Option<&[f64]>,
+    ) -> Self {
+        let x = x0.map_or_else(|| vec![0.0; b.len()], <[f64]>::to_vec);
         let (order, block) = (ready.order.as_ref(), ready.matrix().block().0);
-        let [b, guess] = [&ready.input.b, &x].map(|v| renumber::arranged(order, block, v));
+        let [b, guess] = [b, &x].map(|v| renumber::arranged(order, block, v));
         let residual = relative_residual(ready.problem.matrix(), &b, &guess);
         Self {
             method,
@@ -103,6 +180,7 @@ impl Solution {
             precision: Precision::F64,
             x,
             ending,
+            tolerance: 0.0,
             residual,
             iterations: 0,
             history: Vec::new(),
@@ -113,6 +191,7 @@ impl Solution {
             setup_seconds: 0.0,
             solve_seconds: 0.0,
             notes: Vec::new(),
+            columns: Vec::new(),
         }
     }
 }
@@ -125,7 +204,7 @@ pub(crate) fn advice(ended: &Ended, direct: bool) -> String {
         Ended::Unsymmetric { in_single: true, .. } => {
             "; the difference is that of single precision: --symmetrize takes the matrix as symmetric"
         }
-        Ended::Solve(Ending::TimeLimit) | Ended::TooLong { .. } => "; see --limit",
+        Ended::Solve(Ending::TimeLimit) | Ended::TooLong { .. } => "; see --time-limit",
         Ended::Solve(Ending::FactorTooLarge { .. }) => "; see --memory",
         Ended::Solve(Ending::NotNull { .. }) => "; see --null-space",
         Ended::Solve(Ending::Method(Outcome::Converged | Outcome::Stopped)) => "",

@@ -1,15 +1,18 @@
 //! A solve by a plan, on the backend and in the precision that were asked for.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
 
 use coarsen::auto::build::{Builder, Built};
-use coarsen::auto::solve;
-use coarsen::auto::{Ending, Precond};
-use coarsen::backend::SetupError;
+use coarsen::auto::plan::Plan;
+use coarsen::auto::solve::{self, KnownFactor, Observer};
+use coarsen::auto::{Ending, Method as AutoMethod, Precond};
+use coarsen::backend::{Prepared, SetupError};
 use coarsen::direct::{Analysis, Method as Factorisation};
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Error, LinearOperator, Vector};
+use coarsen::{Cancel, Error, LinearOperator, Vector};
 
 use super::backend::{Parameters, SolveBackend};
 use super::progress::Progress;
@@ -86,17 +89,54 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     ordered: Option<Analysis>,
 ) -> Result<Solution, Failure> {
     let Run { ready, given, progress, deadline, precision, .. } = run;
+    let (parameters, cancel) = (Parameters::of(given, precision), Cancel::new());
+    let kept = RefCell::new(None);
+    let builder =
+        TwoPrecisions { double, single, parameters: &parameters, ready, cancel: &cancel, kept: &kept };
+    progress.iterations(given.tol);
+    std::thread::scope(|scope| {
+        let (end, ended) = channel::<()>();
+        if let Some(deadline) = deadline {
+            let cancel = &cancel;
+            scope.spawn(move || {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if ended.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                    cancel.cancel();
+                }
+            });
+        }
+        let mut known = ordered.map(KnownFactor::Ordering);
+        let input = ready.input;
+        let mut first = column(run, choice, &builder, (&input.b, input.x0.as_deref()), &mut known, true)?;
+        first.notes.splice(0..0, double.remark());
+        let mut other = |(b, x0): &(Vec<f64>, Option<Vec<f64>>)| {
+            column(run, choice, &builder, (b, x0.as_deref()), &mut known, false)
+        };
+        let others = input.others.iter().map(&mut other).collect::<Result<Vec<_>, _>>();
+        drop(end);
+        Ok(first.with(others?))
+    })
+}
+
+/// Solves for one right-hand side. What solved the `first` one is kept for the others: its preconditioner in the builder, its
+/// factor in `known`. If that does not suffice, all methods are tried.
+fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
+    run: Run<'_>,
+    choice: &mut Choice,
+    builder: &TwoPrecisions<'_, D, M>,
+    (b, x0): (&[f64], Option<&[f64]>),
+    known: &mut Option<KnownFactor>,
+    first: bool,
+) -> Result<Solution, Failure> {
+    let Run { ready, progress, deadline, precision, .. } = run;
     let (order, block) = (ready.order.as_ref(), ready.matrix().block().0);
-    let b = renumber::arranged(order, block, &ready.input.b);
-    let mut x = match &ready.input.x0 {
+    let b = renumber::arranged(order, block, b);
+    let mut x = match x0 {
         Some(x0) => renumber::arranged(order, block, x0).into_owned(),
         None => vec![0.0; b.len()],
     };
-    let parameters = Parameters::of(given, precision);
-    let builder = TwoPrecisions { double, single, parameters: &parameters, ready };
     let (mut history, mut times) = (Vec::new(), Vec::new());
     let mut at = None;
-    progress.iterations(given.tol);
     let mut observe = |iteration: usize, relative: f64| {
         // The first residual of a later attempt is the last one of the attempt before it.
         if at != Some(iteration) {
@@ -110,7 +150,29 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
             false => ControlFlow::Continue(()),
         }
     };
-    let (mut done, ..) = choice.plan.solve(&ready.problem, ordered, &builder, &b, &mut x, &mut observe)?;
+    let mut kept_plan = (!first).then(|| choice.plan.clone());
+    if let (Some(plan), Some((pair, _))) = (&mut kept_plan, &*builder.kept.borrow()) {
+        plan.candidates = vec![*pair];
+        plan.exclude_factor(Ending::FactorExcluded);
+    }
+    let plan = kept_plan.as_ref().unwrap_or(&choice.plan);
+    let solve = |plan: &Plan, known, x: &mut [f64], observe: &mut Observer<'_>| {
+        plan.solve(&ready.problem, known, builder, &b, x, observe)
+    };
+    let (mut done, mut built, mut factor) = solve(plan, known.take(), &mut x, &mut observe)?;
+    if !first && !done.ending.converged() && done.ending != Ending::TimeLimit {
+        let before = done;
+        (done, built, factor) = solve(&choice.plan, None, &mut x, &mut observe)?;
+        done.attempts.splice(0..0, before.attempts);
+    }
+    let last = done.attempts.last();
+    if let (Some(built), Some(last)) = (built, last) {
+        builder.kept.replace(Some(((last.method, last.precond), Some(built))));
+    }
+    *known = factor.map(KnownFactor::Factor);
+    if matches!(done.ending, Ending::Setup(SetupError::Cancelled)) {
+        done.ending = Ending::TimeLimit;
+    }
     if done.ordering_seconds > 0.0 {
         ready.analysis.borrow_mut().note("ordering for a factor", done.ordering_seconds);
     }
@@ -120,12 +182,15 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
         in_file_order(ending, ready);
         ending.rows().into_iter().for_each(|row| *row += 1);
     }
-    let mut notes = Vec::from_iter(double.remark());
-    notes.extend((!ready.problem.is_given()).then(|| ready.problem.to_string()));
-    let reason = choice.went(&done);
-    notes.extend(done.notes().iter().filter(|note| Some(*note) != reason.as_ref()).map(|note| options(note)));
-    notes.extend(done.no_bound().filter(|_| choice.is_auto()));
-    notes.extend(done.attempts.last().into_iter().flat_map(|last| described(last, ready)));
+    let mut notes = Vec::new();
+    if first {
+        notes.extend((!ready.problem.is_given()).then(|| ready.problem.to_string()));
+        let reason = choice.went(&done);
+        let others = done.notes().into_iter().filter(|note| Some(note) != reason.as_ref());
+        notes.extend(others.map(|note| options(&note)));
+        notes.extend(done.no_bound().filter(|_| choice.is_auto()));
+        notes.extend(done.attempts.last().into_iter().flat_map(|last| described(last, ready)));
+    }
     if history.is_empty() {
         history.push(done.true_residual);
         times.push(run.begun.elapsed().as_secs_f64());
@@ -137,11 +202,12 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     let method = last.map_or(choice.method(), |last| last.method.into());
     Ok(Solution {
         method,
-        backend: if method == Method::Direct { "cpu" } else { double.name() },
+        backend: if method == Method::Direct { "cpu" } else { builder.double.name() },
         precond: last.map_or(choice.precond(), |last| last.precond.into()),
         precision: last.map_or(Precision::F64, |tried| used(tried, precision)),
         x: renumber::restored(order, block, x),
         ending: Ended::Solve(done.ending),
+        tolerance: done.tolerance,
         residual: done.true_residual,
         iterations: last.map_or(0, |tried| tried.iterations),
         history,
@@ -152,6 +218,7 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
         setup_seconds: last.map_or(0.0, |tried| tried.setup_seconds),
         solve_seconds: last.map_or(0.0, |tried| tried.solve_seconds),
         notes,
+        columns: Vec::new(),
     })
 }
 
@@ -193,12 +260,19 @@ fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
     }
 }
 
+/// A method with its preconditioner, until that is taken.
+type Kept<V> = ((AutoMethod, Precond), Option<Box<dyn Prepared<V, f64> + Send>>);
+
 /// Preconditioners of two backends with the same vectors, by the parameters of the command line.
-struct TwoPrecisions<'a, D, M> {
+struct TwoPrecisions<'a, D: SolveBackend, M> {
     double: &'a D,
     single: &'a M,
     parameters: &'a Parameters,
     ready: &'a Ready<'a>,
+    /// Ends setups at the time limit.
+    cancel: &'a Cancel,
+    /// What solved the last right-hand side.
+    kept: &'a RefCell<Option<Kept<D::Vector>>>,
 }
 
 impl<D: SolveBackend, M: SolveBackend<Vector = D::Vector>> Builder for TwoPrecisions<'_, D, M> {
@@ -217,8 +291,14 @@ impl<D: SolveBackend, M: SolveBackend<Vector = D::Vector>> Builder for TwoPrecis
     }
 
     fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<D::Vector>, SetupError> {
+        if let Some(((_, known), built)) = &mut *self.kept.borrow_mut()
+            && *known == precond
+            && let Some(built) = built.take()
+        {
+            return Ok((built, None));
+        }
         let (positions, near_kernel) = (self.ready.positions.as_deref(), self.ready.near_kernel.as_deref());
-        let system = System { positions, near_kernel, ..a.into() };
+        let system = System { positions, near_kernel, cancel: Some(self.cancel), ..a.into() };
         match single {
             true => self.single.build(precond, self.parameters, system),
             false => self.double.build(precond, self.parameters, system),

@@ -66,7 +66,7 @@ fn slow_ones_end_at_the_limit() {
     let table = json(&report).unwrap();
     let slow = table["rows"].as_array().unwrap().iter().find(|row| row["precond"] == "jacobi").unwrap();
     assert_eq!(slow["outcome"], "time_limit", "{} {}", done.out, done.err);
-    assert!(done.out.contains("time limit") && done.out.contains("--limit"), "{}", done.out);
+    assert!(done.out.contains("time limit") && done.out.contains("--time-limit"), "{}", done.out);
     assert_eq!(table["auto_outcome"], "time_limit", "auto has the time that each method has: {}", done.out);
 }
 

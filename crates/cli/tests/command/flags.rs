@@ -41,7 +41,12 @@ fn traces(words: &str) -> Vec<String> {
         number.contains('.') && number.parse::<f64>().is_ok() && !number.contains('e')
     };
     for text in [&output.stdout, &output.stderr] {
-        for line in String::from_utf8_lossy(text).lines() {
+        // Whether a run takes so long that it tells its progress depends on the machine.
+        let is_progress = |line: &&str| {
+            let seconds = line.split_once(" s: ").and_then(|(seconds, _)| seconds.parse::<f64>().ok());
+            seconds.is_some() && !words.contains("--progress")
+        };
+        for line in String::from_utf8_lossy(text).lines().filter(|line| !is_progress(line)) {
             let line = line.split(" MiB peak").next().unwrap();
             let line = match line.split_once(" peak memory") {
                 Some(_) => line.rsplit_once(',').map_or(line, |(front, _)| front),
@@ -72,8 +77,14 @@ fn traces(words: &str) -> Vec<String> {
 }
 
 fn names(folder: &Folder) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(folder.path("")).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    let list = |folder: std::path::PathBuf| std::fs::read_dir(folder).into_iter().flatten();
+    let of = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        let inside = list(entry.path()).map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let inside: Vec<_> = inside.map(|file| format!("{name}/{file}")).collect();
+        std::iter::once(name).chain(inside)
+    };
+    list(folder.path("")).flat_map(|entry| of(entry.unwrap())).collect()
 }
 
 /// The files that options name.
@@ -91,6 +102,8 @@ fn files(folder: &Folder) {
     folder.matrix("ring.mtx", n, &ring);
     folder.vector("v.mtx", &(0..n).map(|i| f64::from(i as u32 % 5) - 2.0).collect::<Vec<_>>());
     folder.vector("xyz.mtx", &(0..n / 2).map(|i| i as f64).collect::<Vec<_>>());
+    folder.file("minres.toml", "method = \"minres\"\n");
+    folder.file("blocks.toml", "block-size = 4\n");
     folder.file(
         "body.mesh",
         "MeshVersionFormatted 2\nDimension 3\nVertices 5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n1 1 1 0\n\
@@ -154,7 +167,7 @@ const SYSTEM: [Case; 32] = [
     ("skinning-handles", "@ --problem elasticity3d:8 --precond skinning", "--skinning-handles 60,6"),
 ];
 
-const SOLVE: [Case; 17] = [
+const SOLVE: [Case; 21] = [
     (
         "skinning-sampling",
         "@ --problem elasticity3d:10 --jump 1e4 --precond skinning",
@@ -164,7 +177,11 @@ const SOLVE: [Case; 17] = [
     ("x0", "@ a.mtx --method cg", "--x0 v.mtx"),
     ("threads", "@ a.mtx", "--threads 1"),
     ("tol", "@ a.mtx --method cg", "--tol 1e-3"),
+    ("atol", "@ a.mtx --method cg", "--atol 0.1"),
     ("max-iterations", "@ a.mtx --method cg --precond none", "--max-iterations 2"),
+    ("time-limit", "@ a.mtx --method cg --precond none", "--time-limit 1e-9"),
+    ("options", "@ a.mtx", "--options minres.toml"),
+    ("progress", "@ --problem elasticity3d:6 --method cg", "--progress 1e-4"),
     ("method", "@ a.mtx", "--method minres"),
     ("precond", "@ a.mtx --method cg", "--precond jacobi"),
     ("backend", "@ a.mtx", "--backend opencl:99"),
@@ -224,9 +241,12 @@ fn options_of_compare_have_an_effect() {
         ("x0", "@ a.mtx", "--x0 v.mtx"),
         ("threads", "@ a.mtx", "--threads 1"),
         ("tol", "@ a.mtx", "--tol 1e-3"),
+        ("atol", "@ a.mtx", "--atol 0.1"),
         ("max-iterations", "@ a.mtx", "--max-iterations 2"),
+        ("options", "@ a.mtx", "--options blocks.toml"),
+        ("progress", "@ --problem elasticity3d:6", "--progress 1e-4"),
         ("backend", "@ a.mtx", "--backend opencl:99"),
-        ("limit", "@ a.mtx", "--limit 1e-9"),
+        ("time-limit", "@ a.mtx", "--time-limit 1e-9"),
         ("report", "compare a.mtx", "--report r.json"),
         ("plot", "@ a.mtx", "--plot p.svg"),
         ("quiet", "@ a.mtx", "--quiet"),
@@ -263,7 +283,9 @@ fn options_of_info_have_an_effect() {
         ("x0", "@ a.mtx", "--x0 xyz.mtx"),
         ("threads", "@ --problem elasticity3d:8", "--threads 1"),
         ("tol", "@ --problem poisson2d:90", "--tol 1e-1"),
+        ("atol", "@ a.mtx", "--atol 0.1"),
         ("max-iterations", "@ a.mtx", "--max-iterations 2"),
+        ("options", "@ a.mtx", "--options blocks.toml"),
     ];
     let system = without_precond(&SYSTEM).into_iter().filter(|case| case.0 != "near-kernel");
     let system = system.map(|(option, run, change)| match option.split_once('-') {
@@ -301,6 +323,7 @@ fn options_of_other_commands_have_an_effect() {
         ("dt", "@ cloth:8", "--dt 0.05"),
         ("jump", "@ elasticity3d:5", "--jump 1000"),
         ("share", "@ pinned:8", "--share 0.6"),
+        ("format", "@ cloth:4", "--format npz"),
         ("out", "generate cloth:4 --out p", "generate cloth:4 --out q"),
     ];
     check("generate", "generate --out p", &generate);

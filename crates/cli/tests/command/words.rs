@@ -137,6 +137,35 @@ fn messages_name_options_and_no_items() {
     }
 }
 
+/// What is wrong with a singular matrix is told in a breath, also by the library, whose report names the last attempt.
+#[test]
+fn singular_matrices_are_told_in_few_words() {
+    let folder = Folder::new();
+    let block =
+        folder.matrix("block.mtx", 3, &[(1, 1, 1.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, 1.0), (3, 3, 1.0)]);
+    let ring = ring(&folder, 400);
+    for (words, told) in [
+        (format!("{block} --rhs random:1"), "is singular"),
+        (format!("{block} --rhs random:1 --method direct"), "is singular"),
+        (ring.clone(), "is singular"),
+        (format!("{ring} --method cg"), "is singular"),
+    ] {
+        let done = coarsen(&format!("solve {words}"));
+        let count = done.err.split_whitespace().count();
+        assert!(
+            done.code == 4 && done.err.contains(told) && count <= 42,
+            "{words}: {count} words: {}",
+            done.err
+        );
+    }
+    for file in [&block, &ring] {
+        let a = coarsen::matrix_market::read_system(file).unwrap();
+        let b = coarsen::problems::random_vector(a.shape().0, 1);
+        let told = coarsen::solve(&a, &b).unwrap_err().to_string();
+        assert!(told.contains("is singular") && told.split_whitespace().count() <= 60, "{told}");
+    }
+}
+
 /// A saddle point with constraints on one side: CG does not work for it.
 #[test]
 fn cg_is_promised_to_no_saddle_point() {

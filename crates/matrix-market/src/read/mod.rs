@@ -18,7 +18,7 @@ pub use self::piece::{Piece, read_piece};
 use self::record::Record;
 use self::text::Text;
 use super::expand;
-use super::header::{Banner, Format, Header};
+use super::header::{Banner, Field, Format, Header};
 use super::{Dense, Problem, ReadError};
 
 /// A Matrix Market stream: a file, the standard input, or any type that implements `Read`.
@@ -63,7 +63,7 @@ impl Source {
         Self { file: "<stream>".into(), text: Text::new(input) }
     }
 
-    /// Reads a matrix with 1x1 blocks, possibly rectangular; see [`read`](super::read).
+    /// Reads a matrix with 1x1 blocks, or 2x2 blocks of a complex file, possibly rectangular; see [`read`](super::read).
     ///
     /// # Errors
     /// [`ReadError`] gives the file, the line, the problem and the remedy.
@@ -118,9 +118,15 @@ impl Source {
     fn sparse(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<Bsr<f64>, ReadError> {
         let file = self.file.clone();
         let (header, open) = self.header(check)?;
-        let matrix = match header.format {
-            Format::Coordinate => expand::to_sparse(&header, open.records(&header)?),
-            Format::Array => expand::nonzeros(&expand::to_dense(&header, open.records(&header)?)),
+        let matrix = match (header.format, header.field) {
+            (Format::Coordinate, Field::Complex) => expand::to_blocks(&header, open.records(&header)?),
+            (Format::Array, Field::Complex) => {
+                let mut entries = expand::placed(&header, open.records(&header)?);
+                entries.retain(|(_, _, v)| *v != [0.0; 2]);
+                expand::to_blocks(&header, entries)
+            }
+            (Format::Coordinate, _) => expand::to_sparse(&header, open.records(&header)?),
+            (Format::Array, _) => expand::nonzeros(&expand::to_dense(&header, open.records(&header)?)),
         };
         let finite = matrix.and_then(|a| a.check_finite().map(|()| a)); // duplicates may sum to infinity
         finite.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
@@ -129,9 +135,13 @@ impl Source {
     fn values(self, check: impl Fn(&Header) -> Result<(), Problem>) -> Result<Dense, ReadError> {
         let file = self.file.clone();
         let (header, open) = self.header(check)?;
-        let dense = match header.format {
-            Format::Coordinate => expand::scatter(&header, &open.records::<(u32, u32, f64)>(&header)?),
-            Format::Array => Ok(expand::to_dense(&header, open.records(&header)?)),
+        let dense = match (header.format, header.field) {
+            (Format::Coordinate, Field::Complex) => expand::scatter_complex(&header, open.records(&header)?),
+            (Format::Array, Field::Complex) => {
+                expand::scatter_complex(&header, expand::placed(&header, open.records(&header)?))
+            }
+            (Format::Coordinate, _) => expand::scatter(&header, &open.records::<(u32, u32, f64)>(&header)?),
+            (Format::Array, _) => Ok(expand::to_dense(&header, open.records(&header)?)),
         };
         dense.map_err(|error| ReadError { file, line: Some(header.line), problem: error.into() })
     }

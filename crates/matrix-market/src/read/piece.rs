@@ -9,7 +9,7 @@ use std::path::Path;
 use super::body::Body;
 use super::text::Text;
 use super::{Opened, Source};
-use crate::header::{Format, Header};
+use crate::header::{Field, Format, Header};
 use crate::{Problem, ReadError};
 
 /// The entries of a piece of a coordinate file. Those of a symmetric file are mirrored.
@@ -55,14 +55,14 @@ impl Piece {
 /// *Memory* 24 bytes per entry of the piece. *Cost* each process reads the header and its piece.
 ///
 /// # Errors
-/// As [`read_system`](crate::read_system), and [`Problem::NoPieces`] for an array or a compressed file.
+/// As [`read_system`](crate::read_system), and [`Problem::NoPieces`] for an array, a complex or a compressed file.
 pub fn read_piece(path: impl AsRef<Path>, part: usize, parts: usize) -> Result<Piece, ReadError> {
     let file = path.as_ref().to_path_buf();
     let source = Source::open(&file)?;
     let compressed = source.text.is_compressed();
     let (header, _) = source.header(Header::check_system)?;
     let fail = |line, problem| ReadError { file: file.clone(), line, problem };
-    if compressed || header.format == Format::Array {
+    if compressed || header.format == Format::Array || header.field == Field::Complex {
         return Err(fail(Some(header.line), Problem::NoPieces));
     }
     let failed = |error: io::Error| fail(None, Problem::Read { kind: error.kind() });
@@ -80,7 +80,7 @@ pub fn read_piece(path: impl AsRef<Path>, part: usize, parts: usize) -> Result<P
     let lower = body.is_lower();
     let mut entries = body.into_records();
     let stored = entries.len();
-    if let Some(sign) = header.structure.mirror() {
+    if let Some([sign, _]) = header.structure.mirror() {
         for k in 0..stored {
             let (i, j, v) = entries[k];
             if i != j {

@@ -21,8 +21,72 @@ pub(crate) trait Record: Copy + Send {
     fn place(&self) -> Option<(u32, u32)>;
 }
 
+/// A value: a real number, or the real and the imaginary part of a complex one.
+pub(crate) trait Value: Copy + Send {
+    /// The line of an entry and of a value, for messages.
+    const LINES: [&'static str; 2];
+
+    /// The value of an entry of a `pattern` file.
+    const ONE: Self;
+
+    /// The value at the start of `text`, and the remaining text.
+    fn parse(text: &[u8], field: Field) -> Option<(Self, &[u8])>;
+
+    /// The value of whole words, or a description of their problem; `None` if their number is wrong.
+    fn blame(words: &[&[u8]], field: Field) -> Option<Result<Self, Problem>>;
+
+    /// What a structure forbids on the diagonal, if it is not zero.
+    fn forbidden(self, structure: Structure) -> f64;
+}
+
+impl Value for f64 {
+    const LINES: [&'static str; 2] = ["row column value", "value"];
+    const ONE: Self = 1.0;
+
+    #[inline]
+    fn parse(text: &[u8], field: Field) -> Option<(Self, &[u8])> {
+        value(text, field)
+    }
+
+    fn blame(words: &[&[u8]], field: Field) -> Option<Result<Self, Problem>> {
+        if let &[word] = words { Some(blame_value(word, field)) } else { None }
+    }
+
+    #[inline]
+    fn forbidden(self, structure: Structure) -> f64 {
+        if structure == Structure::Skew { self } else { 0.0 }
+    }
+}
+
+impl Value for [f64; 2] {
+    const LINES: [&'static str; 2] = ["row column real imaginary", "real imaginary"];
+    const ONE: Self = [1.0, 0.0];
+
+    #[inline]
+    fn parse(text: &[u8], _: Field) -> Option<(Self, &[u8])> {
+        let (real, rest) = value(text, Field::Real)?;
+        let (imaginary, rest) = value(blanks(rest)?, Field::Real)?;
+        Some(([real, imaginary], rest))
+    }
+
+    fn blame(words: &[&[u8]], _: Field) -> Option<Result<Self, Problem>> {
+        let &[real, imaginary] = words else { return None };
+        let [real, imaginary] = [real, imaginary].map(|word| blame_value(word, Field::Real));
+        Some(real.and_then(|real| Ok([real, imaginary?])))
+    }
+
+    #[inline]
+    fn forbidden(self, structure: Structure) -> f64 {
+        match structure {
+            Structure::Skew if self[0] != 0.0 => self[0],
+            Structure::Skew | Structure::Hermitian => self[1],
+            _ => 0.0,
+        }
+    }
+}
+
 /// Row and column, numbered from 0, and the value.
-impl Record for (u32, u32, f64) {
+impl<V: Value> Record for (u32, u32, V) {
     #[inline]
     fn take(text: &mut &[u8], header: &Header) -> Option<Self> {
         let (row, rest) = whole(after_blanks(text))?;
@@ -31,9 +95,11 @@ impl Record for (u32, u32, f64) {
         if row >= header.rows as u64 || column >= header.columns as u64 {
             return None;
         }
-        let (value, rest) =
-            if header.field == Field::Pattern { (1.0, rest) } else { value(blanks(rest)?, header.field)? };
-        if header.structure == Structure::Skew && row == column && value != 0.0 {
+        let (value, rest) = match header.field {
+            Field::Pattern => (V::ONE, rest),
+            field => V::parse(blanks(rest)?, field)?,
+        };
+        if row == column && value.forbidden(header.structure) != 0.0 {
             return None;
         }
         *text = line_end(rest)?;
@@ -41,12 +107,17 @@ impl Record for (u32, u32, f64) {
     }
 
     fn blame(line: &[u8], header: &Header) -> Problem {
-        let all: Vec<&[u8]> = words(line).take(4).collect(); // a line can have a million words
-        let (row, column, value) = match (header.field, &all[..]) {
-            (Field::Pattern, &[row, column]) => (row, column, None),
-            (Field::Real | Field::Integer, &[row, column, value]) => (row, column, Some(value)),
-            (Field::Pattern, _) => return Problem::Words { expected: "row column", found: quote(line) },
-            _ => return Problem::Words { expected: "row column value", found: quote(line) },
+        let all: Vec<&[u8]> = words(line).take(5).collect(); // a line can have a million words
+        let expected = if header.field == Field::Pattern { "row column" } else { V::LINES[0] };
+        let malformed = || Problem::Words { expected, found: quote(line) };
+        let &[row, column, ref rest @ ..] = &all[..] else { return malformed() };
+        let value = match header.field {
+            Field::Pattern if rest.is_empty() => Ok(V::ONE),
+            Field::Pattern => return malformed(),
+            field => match V::blame(rest, field) {
+                Some(value) => value,
+                None => return malformed(),
+            },
         };
         for (what, word, limit) in [("row", row, header.rows), ("column", column, header.columns)] {
             match whole(word) {
@@ -55,9 +126,16 @@ impl Record for (u32, u32, f64) {
                 _ => return Problem::Index { what, found: quote(word), limit },
             }
         }
-        match value.map_or(Ok(1.0), |word| blame_value(word, header.field)) {
+        match value {
             Err(problem) => problem,
-            Ok(value) => Problem::SkewDiagonal { row: whole(row).map_or(0, |(n, _)| n as usize), value },
+            Ok(value) => {
+                let row = whole(row).map_or(0, |(n, _)| n as usize);
+                let value = value.forbidden(header.structure);
+                match header.structure {
+                    Structure::Hermitian => Problem::HermitianDiagonal { row, value },
+                    _ => Problem::SkewDiagonal { row, value },
+                }
+            }
         }
     }
 
@@ -67,22 +145,20 @@ impl Record for (u32, u32, f64) {
     }
 }
 
-impl Record for f64 {
+impl<V: Value> Record for V {
     #[inline]
     fn take(text: &mut &[u8], header: &Header) -> Option<Self> {
-        let (value, rest) = value(after_blanks(text), header.field)?;
+        let (value, rest) = V::parse(after_blanks(text), header.field)?;
         *text = line_end(rest)?;
         Some(value)
     }
 
     fn blame(line: &[u8], header: &Header) -> Problem {
-        let mut all = words(line);
-        match (all.next(), all.next()) {
-            (Some(word), None) => match blame_value(word, header.field) {
-                Err(problem) => problem,
-                Ok(_) => Problem::Value { found: quote(line) },
-            },
-            _ => Problem::Words { expected: "value", found: quote(line) },
+        let all: Vec<&[u8]> = words(line).take(3).collect();
+        match V::blame(&all, header.field) {
+            Some(Err(problem)) => problem,
+            Some(Ok(_)) => Problem::Value { found: quote(line) },
+            None => Problem::Words { expected: V::LINES[1], found: quote(line) },
         }
     }
 

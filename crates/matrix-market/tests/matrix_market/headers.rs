@@ -40,8 +40,8 @@ fn wrong_words_are_named() {
     assert!(matches!(banner("matrix array float general"), Problem::Word { what: "field", .. }));
     assert!(matches!(banner("matrix array real spd"), Problem::Word { what: "symmetry", .. }));
     assert_eq!(banner("matrix array pattern general"), Problem::PatternArray);
-    assert_eq!(banner("matrix array complex general"), Problem::Complex);
     assert_eq!(banner("matrix array real Hermitian"), Problem::Hermitian);
+    assert!(matches!(banner("matrix array complex general"), Problem::NoSize { .. }));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod batches;
 mod breaks;
 mod cases;
+mod complex;
 mod damage;
 #[path = "../../../../tests/common/data.rs"]
 mod data;

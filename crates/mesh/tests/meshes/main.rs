@@ -9,4 +9,5 @@ mod msh;
 mod obj;
 mod ply;
 mod shapes;
+mod stl;
 mod vtk;

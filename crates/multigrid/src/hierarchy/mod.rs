@@ -46,6 +46,7 @@ use given::Given;
 use method::{Method, State, Step};
 pub use numeric::NumericPlan;
 use smoother::LevelSmoother;
+pub use table::{LevelSize, SetupStep};
 use term::Seen;
 
 /// The preconditioner that [`Multigrid`] builds: levels from fine to coarse, and a solver of the coarsest

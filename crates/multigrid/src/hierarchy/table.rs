@@ -5,7 +5,7 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::Real;
 
-use super::{Ended, Hierarchy, Level, Seconds};
+use super::{Ended, Hierarchy, Level};
 use crate::Cycle;
 
 /// The bytes of one level by setup step.
@@ -55,6 +55,32 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
     }
 }
 
+/// The size of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelSize {
+    /// The number of scalar unknowns.
+    pub unknowns: usize,
+    /// The number of stored entries of its matrix.
+    pub nonzeros: usize,
+    /// The number of rows without a coarse unknown, because they are prescribed or hardly coupled.
+    pub decoupled: usize,
+    /// The number of coarse unknowns without a basis function.
+    pub without_basis: usize,
+    /// The bytes on the host and on the backend. Shared patterns count once.
+    pub bytes: usize,
+}
+
+/// A step of a setup.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SetupStep {
+    /// Its name.
+    pub step: &'static str,
+    /// Its seconds.
+    pub seconds: f64,
+    /// The bytes of what it made.
+    pub bytes: usize,
+}
+
 /// What is printed of a hierarchy. It has no type parameters, so that its formatting is compiled once.
 struct Table {
     name: &'static str,
@@ -62,39 +88,62 @@ struct Table {
     complexity: f64,
     /// What the last build took from an earlier one.
     earlier: Option<&'static str>,
-    levels: Vec<Row>,
-    /// Unknowns, nonzeros, bytes and kind of the coarsest solve.
-    bottom: (usize, usize, usize, &'static str),
+    levels: Vec<LevelSize>,
+    /// The kind of the coarsest solve.
+    bottom: &'static str,
     ended: Option<Ended>,
-    seconds: Seconds,
+    steps: [SetupStep; 4],
 }
 
-/// A level of the table.
-struct Row {
-    unknowns: usize,
-    nnz: usize,
-    decoupled: usize,
-    without_basis: usize,
-    bytes: Bytes,
+impl<T: Real, B: Backend> Hierarchy<T, B> {
+    /// The sizes of all levels, from the finest.
+    pub fn level_sizes(&self) -> Vec<LevelSize> {
+        let size = |level: &Level<T, B>| {
+            let host = &level.host;
+            LevelSize {
+                unknowns: host.unknowns,
+                nonzeros: host.nnz,
+                decoupled: host.decoupled,
+                without_basis: host.coarse.without_basis.len(),
+                bytes: Bytes::of(level).all(),
+            }
+        };
+        let bottom = &self.bottom;
+        let (unknowns, nonzeros, bytes) = (bottom.size(), bottom.nnz(), bottom.bytes());
+        let coarsest = LevelSize { unknowns, nonzeros, decoupled: 0, without_basis: 0, bytes };
+        self.levels.iter().map(size).chain([coarsest]).collect()
+    }
+
+    /// The steps of the last setup.
+    pub fn setup_steps(&self) -> [SetupStep; 4] {
+        let mut bytes = Bytes::default();
+        for of in self.levels.iter().map(Bytes::of) {
+            bytes.coarsening += of.coarsening;
+            bytes.products += of.products;
+            bytes.smoothers += of.smoothers;
+        }
+        let s = self.seconds;
+        [
+            ("coarsening", s.coarsening, bytes.coarsening),
+            ("products", s.products, bytes.products),
+            ("smoothers", s.smoothers, bytes.smoothers),
+            ("coarse solve", s.bottom, self.bottom.bytes()),
+        ]
+        .map(|(step, time, bytes)| SetupStep { step, seconds: time.as_secs_f64(), bytes })
+    }
 }
 
 impl<T: Real, B: Backend> fmt::Display for Hierarchy<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = |level: &Level<T, B>| {
-            let (host, bytes) = (&level.host, Bytes::of(level));
-            let without_basis = host.coarse.without_basis.len();
-            Row { unknowns: host.unknowns, nnz: host.nnz, decoupled: host.decoupled, without_basis, bytes }
-        };
-        let bottom = &self.bottom;
         let table = Table {
             name: self.method.name(),
             cycle: self.recipe.cycle,
             complexity: self.operator_complexity(),
             earlier: self.given.earlier,
-            levels: self.levels.iter().map(row).collect(),
-            bottom: (bottom.size(), bottom.nnz(), bottom.bytes(), bottom.name()),
+            levels: self.level_sizes(),
+            bottom: self.bottom.name(),
             ended: self.ended,
-            seconds: self.seconds,
+            steps: self.setup_steps(),
         };
         table.fmt(f)
     }
@@ -102,47 +151,32 @@ impl<T: Real, B: Backend> fmt::Display for Hierarchy<T, B> {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, cycle, complexity, earlier, levels, ended, .. } = self;
-        let ((size, nnz, bottom, kind), s) = (&self.bottom, self.seconds);
-        let count = levels.len() + 1;
-        let noun = if count == 1 { "level" } else { "levels" };
-        writeln!(f, "{name}, {cycle:?}-cycle, {count} {noun}, operator complexity {complexity:.2}")?;
+        let Self { name, cycle, complexity, earlier, levels, ended, bottom, steps } = self;
+        let noun = if levels.len() == 1 { "level" } else { "levels" };
+        writeln!(f, "{name}, {cycle:?}-cycle, {} {noun}, operator complexity {complexity:.2}", levels.len())?;
         if let Some(parts) = earlier {
             writeln!(f, "{parts} of an earlier build, because the system of the last build had none")?;
         }
         writeln!(f, "level    unknowns    nonzeros   per row decoupled  no basis       MiB")?;
-        let row = |f: &mut fmt::Formatter<'_>, l: usize, n: usize, nnz: usize| {
-            write!(f, "{l:>5} {n:>11} {nnz:>11} {:>9.1}", nnz as f64 / n.max(1) as f64)
-        };
-        let mut bytes = Bytes::default();
         for (l, level) in levels.iter().enumerate() {
-            row(f, l, level.unknowns, level.nnz)?;
-            writeln!(
-                f,
-                " {:>9} {:>9} {:>9.1}",
-                level.decoupled,
-                level.without_basis,
-                mib(level.bytes.all())
-            )?;
-            bytes.coarsening += level.bytes.coarsening;
-            bytes.products += level.bytes.products;
-            bytes.smoothers += level.bytes.smoothers;
+            let LevelSize { unknowns, nonzeros, decoupled, without_basis, bytes } = *level;
+            let per_row = nonzeros as f64 / unknowns.max(1) as f64;
+            write!(f, "{l:>5} {unknowns:>11} {nonzeros:>11} {per_row:>9.1}")?;
+            match l + 1 == levels.len() {
+                true => write!(f, " {:>19}", format!("a {bottom}"))?,
+                false => write!(f, " {decoupled:>9} {without_basis:>9}")?,
+            }
+            writeln!(f, " {:>9.1}", mib(bytes))?;
         }
-        row(f, levels.len(), *size, *nnz)?;
-        writeln!(f, " {:>19} {:>9.1}", format!("a {kind}"), mib(*bottom))?;
         if let Some(ended) = ended {
             writeln!(f, "coarsening ends here: {ended}")?;
         }
-        let steps = [
-            ("coarsening", s.coarsening, bytes.coarsening),
-            ("products", s.products, bytes.products),
-            ("smoothers", s.smoothers, bytes.smoothers),
-            ("coarse solve", s.bottom, *bottom),
-            ("together", s.coarsening + s.products + s.smoothers + s.bottom, bytes.all() + bottom),
-        ];
+        let seconds = steps.iter().map(|step| step.seconds).sum();
+        let together =
+            SetupStep { step: "together", seconds, bytes: steps.iter().map(|step| step.bytes).sum() };
         write!(f, "{:<16} {:>11} {:>11}", "step", "seconds", "MiB")?;
-        for (step, time, bytes) in steps {
-            write!(f, "\n{step:<16} {:>11.3} {:>11.1}", time.as_secs_f64(), mib(bytes))?;
+        for SetupStep { step, seconds, bytes } in steps.iter().chain([&together]) {
+            write!(f, "\n{step:<16} {seconds:>11.3} {:>11.1}", mib(*bytes))?;
         }
         Ok(())
     }

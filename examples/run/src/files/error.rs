@@ -45,6 +45,18 @@ pub enum OutputError {
         /// The error of the operating system, or [`ErrorKind::InvalidData`].
         kind: ErrorKind,
     },
+    /// A point cache of an earlier run that lacks frames, or is of another surface.
+    #[error(
+        "{}: the frames before frame {frame} are missing or belong to another surface, and an animation needs all of them; \
+         continue with the --format of the earlier run, or run without --resume to start anew",
+        file.display()
+    )]
+    Cache {
+        /// The file.
+        file: PathBuf,
+        /// The number of the frame.
+        frame: usize,
+    },
     /// A table of frames that ends before the checkpoint, or is damaged.
     #[error(
         "{}: line {line} is missing, is not that of its frame, or has a number that cannot be read or is not finite; \

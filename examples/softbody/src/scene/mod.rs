@@ -13,9 +13,11 @@ mod world;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use coarsen::elastic::Lame;
+use coarsen::mesh::Mesh;
 use examples_scene::{Body as Placement, Scene, Shape, fields};
 
-use crate::material::{Material, Moduli};
+use crate::material::{Law, Material, Moduli};
 use crate::meshes::MeshChoice;
 use crate::options::Options;
 pub(crate) use error::SceneError;
@@ -54,6 +56,13 @@ pub(crate) struct Setting {
 
 fields!(Body { mesh, material, moduli, density } without placed);
 fields!(Moduli { young, poisson });
+
+impl Body {
+    /// The moduli and the stress of its material.
+    pub(crate) fn law(&self, mesh: &Mesh) -> (Lame, Option<Law>) {
+        self.material.unwrap_or_else(|| Material::fitting(mesh)).law(self.moduli)
+    }
+}
 
 impl Setting {
     /// Returns the scene of the command line.

@@ -24,6 +24,7 @@ use crate::console::{complain, report};
 use crate::decision::decide::used;
 use crate::error::Failure;
 use crate::report::json::write_json;
+use crate::run::progress::Progress;
 use crate::run::sequence_solver::SequenceSolver;
 use crate::words::options as options_of;
 use table::{Row, Table};
@@ -41,7 +42,7 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
     let table = parallel::threads(threads, || solve(options, threads))??;
-    if !options.quiet {
+    if !options.talk.quiet {
         report(&table.to_string(), &outputs)?;
     }
     if let Some(file) = &options.plot {
@@ -70,11 +71,18 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         Rhs::Random(seed) => sequence.right_hand_side(seed),
         _ => vec![1.0; sequence.elastic().shape().0],
     };
-    let stop = Stop { max_iterations: options.given.max_iterations, ..Stop::relative(options.given.tol) };
+    let stop = Stop {
+        max_iterations: options.given.max_iterations,
+        absolute: options.given.atol,
+        ..Stop::relative(options.given.tol)
+    };
     let mut cg = Cg::new(stop);
     let mut sequence_solver = SequenceSolver::new(options, &sequence)?;
     let (mut rows, mut assembly_seconds) = (Vec::with_capacity(steps), 0.0);
+    let progress = Progress::new(&options.talk);
     loop {
+        progress.method("step", (rows.len() + 1, steps));
+        progress.phase("solving");
         let solved = sequence_solver.solve(&mut cg, &b)?;
         rows.push(Row {
             step: sequence.step(),
@@ -92,6 +100,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             outcome: solved.outcome.name(),
             advice: solved.outcome.advice(),
         });
+        progress.phase("assembling the next step");
         let begun = Instant::now();
         if !sequence.advance()? {
             break;
@@ -99,6 +108,7 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
         assembly_seconds = begun.elapsed().as_secs_f64();
         sequence_solver.set(&sequence)?;
     }
+    progress.clear();
     Ok(Table::new(options, threads, &sequence, &sequence_solver, rows))
 }
 
@@ -119,6 +129,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (matches!(options.precond, Precond::None), "--precond none (there is no preconditioner to update)"),
         (matches!(options.precision, Precision::F32), "--precision f32"),
         (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
+        (options.time_limit.is_some(), "--time-limit"),
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];

@@ -74,7 +74,7 @@ impl Table {
             threads,
             tolerance: options.given.tol,
             rows,
-            versions: Versions::THESE,
+            versions: Versions::current(),
         }
     }
 

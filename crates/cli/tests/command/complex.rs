@@ -1,0 +1,80 @@
+//! Complex systems, solved as real ones in blocks of real and imaginary parts.
+
+use coarsen::LinearOperator;
+use coarsen::matrix_market::{read_dense, read_system};
+
+use crate::common::{Folder, coarsen, solve};
+
+/// A hermitian chain: 2.5 on the diagonal, and −1 + i/2 below it.
+fn chain(folder: &Folder, n: usize) -> String {
+    let mut text = format!("%%MatrixMarket matrix coordinate complex hermitian\n{n} {n} {}\n", 2 * n - 1);
+    (1..=n).for_each(|i| text += &format!("{i} {i} 2.5 0\n"));
+    (1..n).for_each(|i| text += &format!("{} {i} -1 0.5\n", i + 1));
+    folder.file("h.mtx", &text)
+}
+
+/// The relative residual of a complex solution, by the real system.
+fn residual(a: &str, b: Vec<f64>, x: &str) -> f64 {
+    let (a, x) = (read_system(a).unwrap(), read_dense(x).unwrap());
+    assert!(x.is_complex() && x.columns() == 1);
+    let mut r = vec![0.0; b.len()];
+    a.residual(&b, &x.into_values(), &mut r);
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    norm(&r) / norm(&b)
+}
+
+#[test]
+fn hermitian_systems_are_solved_by_methods_for_symmetric_ones() {
+    let folder = Folder::new();
+    let (n, x) = (400, folder.path("x.mtx").display().to_string());
+    let a = chain(&folder, n);
+    let mut text = format!("%%MatrixMarket matrix array complex general\n{n} 1\n");
+    (0..n).for_each(|i| text += &format!("{} {}\n", i % 5, i % 3));
+    let b = folder.file("b.mtx", &text);
+    let real = folder.vector("real.mtx", &vec![1.0; n]);
+    let parts = (0..n).flat_map(|i| [(i % 5) as f64, (i % 3) as f64]).collect::<Vec<_>>();
+    let ones = [1.0, 0.0].repeat(n);
+    for (rhs, b) in [(&b[..], &parts), (&real, &ones), ("ones", &ones)] {
+        for words in
+            ["", "--method cg", "--method minres", "--method gmres --precond ilu0", "--method direct"]
+        {
+            let (done, report) = solve(&folder, &format!("{a} --rhs {rhs} {words} --out {x}"));
+            assert_eq!(done.code, 0, "{rhs} {words}: {}", done.err);
+            assert!(residual(&a, b.clone(), &x) <= 1.001e-8, "{rhs} {words}");
+            assert_eq!((report["complex"].as_bool(), report["block_size"].as_u64()), (Some(true), Some(2)));
+            assert!(done.out.contains("400 complex unknowns as 800 real ones"), "{}", done.out);
+        }
+    }
+    // A real vector as near-kernel, and a complex one; both give two real vectors.
+    for near in [&real, &b] {
+        let words = format!("{a} --rhs {real} --near-kernel {near} --method cg --precond sa");
+        assert_eq!(solve(&folder, &words).0.code, 0, "{near}");
+    }
+    let short = folder.vector("short.mtx", &[1.0; 3]);
+    let done = coarsen(&format!("solve {a} --rhs {short}"));
+    assert!(done.code == 3 && done.err.contains("short.mtx"), "{}", done.err);
+}
+
+/// A dump has the real system.
+#[test]
+fn dumps_of_complex_systems_repeat_the_run() {
+    let folder = Folder::new();
+    let (a, dump) = (chain(&folder, 60), folder.path("d").display().to_string());
+    let (_, first) = solve(&folder, &format!("{a} --rhs ones --method cg --dump {dump}"));
+    let (done, second) = solve(&folder, &format!("--options {dump}"));
+    assert_eq!((done.code, &first["history"]), (0, &second["history"]), "{}", done.err);
+}
+
+/// A complex unsymmetric matrix of an electromagnetic problem.
+#[test]
+fn a_real_complex_matrix_is_solved() {
+    let Some(data) = crate::data::data() else { return };
+    let folder = Folder::new();
+    let a = data.join("matrices/young1c.mtx.gz").display().to_string();
+    let x = folder.path("x.mtx").display().to_string();
+    for words in ["", "--method direct"] {
+        let (done, report) = solve(&folder, &format!("{a} --rhs ones {words} --out {x}"));
+        assert_eq!((done.code, report["n"].as_u64()), (0, Some(1682)), "{words}: {}", done.err);
+        assert!(residual(&a, [1.0, 0.0].repeat(841), &x) <= 1.001e-8, "{words}");
+    }
+}

@@ -1,0 +1,236 @@
+//! Files of NumPy and SciPy, in and out.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use coarsen::matrix_market::read_vector;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::common::{Folder, coarsen, solve};
+
+/// An array of NumPy: type, shape and bytes.
+fn array(kind: &str, shape: &str, bytes: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes(), bytes].concat()
+}
+
+fn integers(values: &[i32]) -> Vec<u8> {
+    array(
+        "<i4",
+        &format!("({},)", values.len()),
+        &values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>(),
+    )
+}
+
+fn floats(shape: &str, values: &[f64]) -> Vec<u8> {
+    array("<f8", shape, &values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
+}
+
+/// The archive of a matrix of order 4.
+fn archive(path: &Path, format: &str, arrays: &[(&str, Vec<u8>)]) -> String {
+    let mut zip = ZipWriter::new(File::create(path).unwrap());
+    let format = array(&format!("|S{}", format.len()), "()", format.as_bytes());
+    let shape = array("<i8", "(2,)", &[4_i64, 4].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
+    for (name, bytes) in [("format", format), ("shape", shape)].iter().chain(arrays) {
+        zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
+        zip.write_all(bytes).unwrap();
+    }
+    zip.finish().unwrap();
+    path.display().to_string()
+}
+
+/// The same matrix in each format: 4 on the diagonal, 1 beside it, 2 at (3, 0), zeros elsewhere.
+#[test]
+fn all_formats_are_the_same_matrix() {
+    let folder = Folder::new();
+    let entries = [
+        (0, 0, 4.0),
+        (0, 1, 1.0),
+        (1, 0, 1.0),
+        (1, 1, 4.0),
+        (1, 2, 1.0),
+        (2, 1, 1.0),
+        (2, 2, 4.0),
+        (2, 3, 1.0),
+        (3, 0, 2.0),
+        (3, 2, 1.0),
+        (3, 3, 4.0),
+    ];
+    let mut by_columns = entries;
+    by_columns.sort_by_key(|e| (e.1, e.0));
+    let compressed = |entries: &[(i32, i32, f64)], major: fn(&(i32, i32, f64)) -> [i32; 2]| {
+        let starts =
+            (0..=4).map(|i| entries.iter().filter(|e| major(e)[0] < i).count() as i32).collect::<Vec<_>>();
+        let indices = entries.iter().map(|e| major(e)[1]).collect::<Vec<_>>();
+        let values = entries.iter().map(|e| e.2).collect::<Vec<_>>();
+        [("indptr", integers(&starts)), ("indices", integers(&indices)), ("data", floats("(11,)", &values))]
+    };
+    let blocks = [4.0, 1.0, 1.0, 4.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 2.0, 0.0, 4.0, 1.0, 1.0, 4.0];
+    let coordinates = [
+        ("row", integers(&entries.map(|e| e.0))),
+        ("col", integers(&entries.map(|e| e.1))),
+        ("data", floats("(11,)", &entries.map(|e| e.2))),
+    ];
+    let bsr = [
+        ("indptr", integers(&[0, 2, 4])),
+        ("indices", integers(&[0, 1, 0, 1])),
+        ("data", floats("(4, 2, 2)", &blocks)),
+    ];
+    let a = folder.matrix("a.mtx", 4, &entries.map(|(i, j, v)| (i as usize + 1, j as usize + 1, v)));
+    let x = folder.path("x.mtx").display().to_string();
+    let solution = |a: &str| {
+        let done = coarsen(&format!("solve {a} --rhs ones --block-size 1 --method gmres --out {x}"));
+        assert_eq!(done.code, 0, "{a}: {}", done.err);
+        read_vector(&x).unwrap()
+    };
+    let expected = solution(&a);
+    let mut dense = [0.0; 16];
+    entries.iter().for_each(|(i, j, v)| dense[(4 * i + j) as usize] = *v);
+    std::fs::write(folder.path("a.npy"), floats("(4, 4)", &dense)).unwrap();
+    for a in [
+        archive(&folder.path("csr.npz"), "csr", &compressed(&entries, |e| [e.0, e.1])),
+        archive(&folder.path("csc.npz"), "csc", &compressed(&by_columns, |e| [e.1, e.0])),
+        archive(&folder.path("coo.npz"), "coo", &coordinates),
+        archive(&folder.path("bsr.npz"), "bsr", &bsr),
+        folder.path("a.npy").display().to_string(),
+    ] {
+        assert_eq!(solution(&a), expected, "{a}");
+        assert_eq!(coarsen(&format!("info {a}")).code, 0, "{a}");
+    }
+    // What the pieces of a damaged archive lead to.
+    for (format, arrays, told) in [
+        ("dia", &coordinates[..], "format `dia`"),
+        ("csr", &coordinates, "holds no array `indptr`"),
+        (
+            "bsr",
+            &[bsr[0].clone(), bsr[1].clone(), ("data", floats("(3, 2, 2)", &blocks[..12]))],
+            "values for 4 places",
+        ),
+        ("bsr", &[("indptr", integers(&[0, 2, 9])), bsr[1].clone(), bsr[2].clone()], "offsets beyond"),
+        ("coo", &[coordinates[0].clone(), ("col", integers(&[-1; 11])), coordinates[2].clone()], "negative"),
+        (
+            "coo",
+            &[coordinates[0].clone(), ("col", integers(&[7; 11])), coordinates[2].clone()],
+            "damaged.npz",
+        ),
+        (
+            "coo",
+            &[coordinates[0].clone(), coordinates[1].clone(), ("data", floats("(11,)", &[f64::NAN; 11]))],
+            "finite",
+        ),
+        (
+            "coo",
+            &[coordinates[0].clone(), coordinates[1].clone(), ("data", array("|O", "(11,)", &[]))],
+            "header",
+        ),
+        (
+            "coo",
+            &[coordinates[0].clone(), coordinates[1].clone(), ("data", floats("(99,)", &[1.0; 3]))],
+            "bytes of data",
+        ),
+    ] {
+        let a = archive(&folder.path("damaged.npz"), format, arrays);
+        let done = coarsen(&format!("solve {a}"));
+        assert!(
+            done.code == 3 && done.err.contains("damaged.npz") && done.err.contains(told),
+            "{told}: {}",
+            done.err
+        );
+    }
+    let text = folder.file("text.npz", "no archive");
+    let done = coarsen(&format!("solve {text}"));
+    assert!(
+        done.code == 3 && done.err.contains("is not an archive of scipy.sparse.save_npz"),
+        "{}",
+        done.err
+    );
+}
+
+/// `generate --format npz` writes what `solve` reads, with the bits of the Matrix Market files.
+#[test]
+fn generated_arrays_come_back() {
+    let folder = Folder::new();
+    for spec in ["poisson2d:8", "elasticity3d:4"] {
+        let [text, binary] = ["text", "binary"].map(|name| folder.path(name).display().to_string());
+        assert_eq!(coarsen(&format!("generate {spec} --out {text}")).code, 0);
+        assert_eq!(coarsen(&format!("generate {spec} --format npz --out {binary}")).code, 0);
+        let words = |folder: &str, matrix: &str, kind: &str| {
+            format!(
+                "{folder}/A.{matrix} --rhs {folder}/b.{kind} --coordinates {folder}/coordinates.{kind} --near-kernel \
+                 {folder}/near_kernel.{kind} --method cg --precond sa --out {folder}/x.{kind}"
+            )
+        };
+        let (done, first) = solve(&folder, &words(&text, "mtx", "mtx"));
+        assert_eq!(done.code, 0, "{}", done.err);
+        let (done, second) = solve(&folder, &words(&binary, "npz", "npy"));
+        assert_eq!((done.code, &first["history"]), (0, &second["history"]), "{}", done.err);
+        let x = read_vector(format!("{text}/x.mtx")).unwrap();
+        let bytes = std::fs::read(format!("{binary}/x.npy")).unwrap();
+        assert_eq!(
+            bytes[bytes.len() - 8 * x.len()..],
+            x.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()
+        );
+        assert_eq!((bytes.len() - 8 * x.len()) % 64, 0, "data are aligned");
+        // The solution is the guess of the next run.
+        let words = words(&binary, "npz", "npy").replace("x.npy", "y.npy");
+        let (_, report) = solve(&folder, &format!("{words} --x0 {binary}/x.npy"));
+        assert_eq!(report["iterations"].as_u64(), Some(0));
+    }
+}
+
+/// Checks the last numbers of a file.
+fn assert_ends(bytes: &[u8], expected: &[f64]) {
+    let last = bytes[bytes.len() - 8 * expected.len()..].as_chunks().0.iter().map(|v| f64::from_le_bytes(*v));
+    let last: Vec<f64> = last.collect();
+    assert!(last.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14), "{last:?}");
+}
+
+/// Several columns, complex numbers, and arrays of other types.
+#[test]
+fn arrays_of_other_types_are_converted() {
+    let folder = Folder::new();
+    let a = folder.matrix("a.mtx", 2, &[(1, 1, 2.0), (2, 2, 4.0)]);
+    let file = |name: &str, bytes: &[u8]| {
+        std::fs::write(folder.path(name), bytes).unwrap();
+        folder.path(name).display().to_string()
+    };
+    let x = folder.path("x.mtx").display().to_string();
+    let big = [3.0_f64, 8.0].iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>();
+    let small = [3.0_f32, 8.0].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
+    for b in [
+        file("f8.npy", &floats("(2,)", &[3.0, 8.0])),
+        file("row.npy", &floats("(1, 2)", &[3.0, 8.0])),
+        file("big.npy", &array(">f8", "(2,)", &big)),
+        file("f4.npy", &array("<f4", "(2, 1)", &small)),
+        file("i1.npy", &array("|i1", "(2,)", &[3, 8])),
+    ] {
+        let done = coarsen(&format!("solve {a} --rhs {b} --out {x}"));
+        assert_eq!(done.code, 0, "{b}: {}", done.err);
+        let x = read_vector(&x).unwrap();
+        assert!((x[0] - 1.5).abs() + (x[1] - 2.0).abs() < 1e-14, "{b}: {x:?}");
+    }
+    let two = file("two.npy", &floats("(2, 2)", &[2.0, 4.0, 8.0, 12.0]));
+    let y = folder.path("y.npy").display().to_string();
+    assert_eq!(coarsen(&format!("solve {a} --rhs {two} --out {y}")).code, 0);
+    let bytes = std::fs::read(&y).unwrap();
+    assert_ends(&bytes, &[1.0, 2.0, 2.0, 3.0]);
+    assert!(String::from_utf8_lossy(&bytes).contains("'fortran_order': True, 'shape': (2, 2)"));
+    let c =
+        folder.file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 0 2\n2 2 1 0\n");
+    let b = file("c16.npy", &array("<c16", "(2,)", &floats("", &[2.0, 0.0, 3.0, 4.0]).split_off(0)[..]));
+    let done = coarsen(&format!("solve {c} --rhs {b} --out {y}"));
+    assert!(done.code == 3 && done.err.contains("c16.npy"), "a header that is too long: {}", done.err);
+    let parts = [2.0_f64, 0.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>();
+    let b = file("c16.npy", &array("<c16", "(2,)", &parts));
+    let done = coarsen(&format!("solve {c} --rhs {b} --out {y}"));
+    assert_eq!(done.code, 0, "{}", done.err);
+    let bytes = std::fs::read(&y).unwrap();
+    assert_ends(&bytes, &[0.0, -1.0, 3.0, 4.0]);
+    assert!(String::from_utf8_lossy(&bytes).contains("<c16"));
+    let wide = file("wide.npy", &floats("(2, 3)", &[1.0; 6]));
+    let done = coarsen(&format!("solve {wide}"));
+    assert!(done.code == 3 && done.err.contains("wide.npy: the matrix is 2 x 3"), "{}", done.err);
+    assert!(coarsen(&format!("info {wide}")).out.contains("2 rows and 3 columns"));
+}

@@ -1,0 +1,106 @@
+//! Options from a file, and runs that are repeated from a dump.
+
+use crate::common::{Folder, coarsen, json, solve};
+
+#[test]
+fn files_give_options_and_the_command_line_wins() {
+    let folder = Folder::new();
+    folder.matrix(
+        "a.mtx",
+        40,
+        &(1..=40)
+            .map(|i| (i, i, 2.0))
+            .chain((1..40).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]))
+            .collect::<Vec<_>>(),
+    );
+    folder.vector("b.mtx", &[1.0; 40]);
+    let file = folder.file(
+        "run.toml",
+        "matrix = \"a.mtx\"\nrhs = \"b.mtx\"\nmethod = \"cg\"\nprecond = \"jacobi\"\ntol = 1e-6\nmax_iterations = 90\nsymmetrize = false\nquiet = true\n",
+    );
+    let (done, report) = solve(&folder, &format!("--options {file}"));
+    assert_eq!((done.code, done.out.as_str()), (0, ""), "{}", done.err);
+    for (field, value) in
+        [("method", "\"cg\""), ("precond", "\"jacobi\""), ("tolerance", "1e-6"), ("max_iterations", "90")]
+    {
+        assert_eq!(report[field].to_string(), value, "{field}");
+    }
+    let source = report["source"].as_str().unwrap();
+    assert!(source.ends_with("a.mtx") && source.len() > 5, "names are relative to the file: {source}");
+    let (done, report) =
+        solve(&folder, &format!("--options={file} --precond=ic0 --problem poisson2d:6 --rhs ones"));
+    assert_eq!(
+        (done.code, &report["precond"], report["n"].as_u64()),
+        (0, &"ic0".into(), Some(36)),
+        "{}",
+        done.err
+    );
+    assert_eq!(report["method"], "cg");
+    // A list is separated by commas, as on the command line.
+    let list = folder.file(
+        "list.toml",
+        "problem = \"elasticity3d:8\"\nprecond = \"skinning\"\nskinning-handles = [60, 6]\n",
+    );
+    let (done, report) = solve(&folder, &format!("--options {list}"));
+    assert_eq!((done.code, report["levels"].as_u64()), (0, Some(3)), "{}", done.err);
+    let limits = folder.file("limits.toml", "limit = 5\nbackend = [\"cpu\"]\n");
+    let done = coarsen(&format!("compare --problem poisson2d:8 --options {limits}"));
+    assert!(done.code == 0 && done.out.contains("at most 5 s"), "{}{}", done.out, done.err);
+}
+
+#[test]
+fn faults_of_a_file_are_named() {
+    let folder = Folder::new();
+    for (text, told) in [
+        ("tolerance = 1", "`tolerance` is not an option of `coarsen solve`"),
+        ("options = \"other.toml\"", "`options` is not an option"),
+        ("quiet = 3", "`quiet` is true or false"),
+        ("tol = true", "`tol` is a text or a number"),
+        ("tol = 1e-6\ntol = 2", "duplicate"),
+        ("tol = -1", "invalid value '-1' for '--tol"),
+        ("tol 1", "run.toml"),
+    ] {
+        let file = folder.file("run.toml", text);
+        let done = coarsen(&format!("solve --options {file}"));
+        assert!([2, 3].contains(&done.code) && done.err.contains(told), "{text}: {} {}", done.code, done.err);
+    }
+    let none = folder.path("none.toml").display().to_string();
+    let done = coarsen(&format!("solve --options {none}"));
+    assert!(done.code == 3 && done.err.contains("none.toml: cannot be read"), "{}", done.err);
+    let done = coarsen("solve --options");
+    assert!(done.code == 2 && done.err.contains("--options"), "{}", done.err);
+    // No output replaces the file.
+    let file = folder.file("run.toml", "tol = 1e-6");
+    let done = coarsen(&format!("solve --options {file} --report {file}"));
+    assert!(done.code == 2 && done.err.contains("the same file"), "{}", done.err);
+}
+
+#[test]
+fn dumps_are_repeated_and_changed() {
+    let folder = Folder::new();
+    let dump = folder.path("dump").display().to_string();
+    let words = format!(
+        "--problem elasticity3d:3 --method minres --max-iterations 4 --symmetrize --atol 1e-9 --dump {dump}"
+    );
+    let (done, first) = solve(&folder, &words);
+    assert_eq!(done.code, 4);
+    for at in [dump.clone(), format!("{dump}/options.json")] {
+        let (done, second) = solve(&folder, &format!("--options {at}"));
+        assert_eq!(done.code, 4, "{}", done.err);
+        for field in ["n", "block_size", "iterations", "outcome", "history", "tolerance"] {
+            assert_eq!(first[field], second[field], "{field}");
+        }
+    }
+    let (done, other) = solve(&folder, &format!("--options {dump} --method cg --max-iterations 500"));
+    assert_eq!((done.code, &other["method"]), (0, &"cg".into()), "{}", done.err);
+    // Options of `solve` alone are left out.
+    let report = folder.path("table.json");
+    let done =
+        coarsen(&format!("compare --options {dump} --max-iterations 300 --report {}", report.display()));
+    assert_eq!((done.code, &json(&report).unwrap()["n"]), (0, &first["n"]), "{}", done.err);
+    let bad = folder.file("bad.mtx", "%%MatrixMarket matrix\n");
+    let second = folder.path("second").display().to_string();
+    assert_eq!(coarsen(&format!("solve {bad} --dump {second}")).code, 3);
+    let done = coarsen(&format!("solve --options {second}"));
+    assert!(done.code == 3 && done.err.contains("nothing can be repeated"), "{}", done.err);
+}
