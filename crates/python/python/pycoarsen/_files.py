@@ -16,14 +16,16 @@ def read(path: str | os.PathLike[str], *, threads: int | None = None) -> Any:
     Parameters
     ----------
     path : str or path
-        Coordinate or array; real, integer or pattern; general, symmetric or skew-symmetric. Duplicates are summed.
+        Coordinate or array; real, integer, complex or pattern; general, symmetric, skew-symmetric or hermitian.
+        Duplicates are summed.
     threads : int, optional
         The number of threads that parse; by default one for each core.
 
     Returns
     -------
     scipy.sparse.csr_array
-        With both triangles of a symmetric file.
+        With both triangles of a symmetric file. A complex entry a + ib becomes the real block [[a, -b], [b, a]], so that
+        the matrix has twice the size.
 
     Raises
     ------
