@@ -92,6 +92,20 @@ pub enum AnyError {
     Io(#[from] std::io::Error),
 }
 
+/// A program's own error, in words: `Err("no node is fixed".into())`.
+impl From<&str> for AnyError {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+/// As for a string slice.
+impl From<String> for AnyError {
+    fn from(words: String) -> Self {
+        Self::Io(std::io::Error::other(words))
+    }
+}
+
 coarsen_core::debug_as_display!(AnyError);
 
 /// A program's own error, in words: `Err("no node is fixed".into())`.

@@ -119,7 +119,7 @@ fn errors_of_a_mesh_are_located() {
         "hexahedron.mesh",
         "MeshVersionFormatted 2\nDimension 3\nVertices 1\n0 0 0 0\nHexahedra 1\n1 1 1 1 1 1 1 1 0\nEnd\n",
     );
-    let unknown = folder.file("body.stl", "solid\n");
+    let unknown = folder.file("body.step", "solid\n");
     for (problem, file, cause) in [
         (
             "softbody",
@@ -131,7 +131,7 @@ fn errors_of_a_mesh_are_located() {
         ("garment", &beyond, "beyond.obj:4: corner -4 is not one of the 3 vertices"),
         ("softbody", &surface, "surface.obj: no tetrahedra in the file: triangles 1, tetrahedra 0"),
         ("softbody", &hexahedron, "hexahedron.mesh:5: "),
-        ("garment", &unknown, "unknown extension `stl`"),
+        ("garment", &unknown, "unknown extension `step`"),
     ] {
         let done = coarsen(&format!("solve --problem {problem}:{file}"));
         assert!(done.code == 3 && done.err.contains(cause), "{file}: {} {}", done.code, done.err);
