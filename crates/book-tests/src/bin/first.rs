@@ -117,7 +117,7 @@ mod tests {
                     .expect("a number of iterations")
             })
             .collect();
-        assert_eq!(printed.len(), iterations.len());
+        assert_eq!(printed.len(), 3); // the first solve and two steps
         for (now, then) in iterations.iter().zip(printed) {
             assert!(
                 now.abs_diff(then) <= 1,

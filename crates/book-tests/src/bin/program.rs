@@ -7,7 +7,8 @@ use std::error::Error;
 
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
-use coarsen::sparse::{Assembly, NearKernel};
+use coarsen::sparse::NearKernel;
+use coarsen::sparse::assembly::Assembly;
 
 /// The nodes of a beam of 4 m x 1 m and its triangles.
 fn beam(cells: usize) -> (Vec<[f64; 2]>, Vec<[u32; 3]>) {
