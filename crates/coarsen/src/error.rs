@@ -108,20 +108,6 @@ impl From<String> for AnyError {
 
 coarsen_core::debug_as_display!(AnyError);
 
-/// A program's own error, in words: `Err("no node is fixed".into())`.
-impl From<&str> for AnyError {
-    fn from(words: &str) -> Self {
-        words.to_owned().into()
-    }
-}
-
-/// As for a string slice.
-impl From<String> for AnyError {
-    fn from(words: String) -> Self {
-        Self::Io(std::io::Error::other(words))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use coarsen_core::Stop;
