@@ -92,7 +92,7 @@ pub enum KnownFactor {
     /// The ordering alone.
     Ordering(Analysis),
     /// The factor of A, or of −A if a report said so. It solves first.
-    Factor(Factor),
+    Factor(Box<Factor>),
 }
 
 /// The report of a solve, and what the last attempt used: a preconditioner, or a factor.
@@ -140,7 +140,7 @@ impl Plan {
         }
         let (mut ordering, factor) = match known {
             Some(KnownFactor::Ordering(analysis)) => (Some(analysis), None),
-            Some(KnownFactor::Factor(factor)) => (None, Some(factor)),
+            Some(KnownFactor::Factor(factor)) => (None, Some(*factor)),
             None => (None, None),
         };
         let indefinite = Cell::new(self.symmetric && self.costs.pivots);

@@ -169,7 +169,7 @@ fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     if let (Some(built), Some(last)) = (built, last) {
         builder.kept.replace(Some(((last.method, last.precond), Some(built))));
     }
-    *known = factor.map(KnownFactor::Factor);
+    *known = factor.map(|factor| KnownFactor::Factor(Box::new(factor)));
     if matches!(done.ending, Ending::Setup(SetupError::Cancelled)) {
         done.ending = Ending::TimeLimit;
     }
