@@ -61,8 +61,8 @@ fn all_columns_are_solved_with_one_setup() {
         assert_eq!(report["iterations"].as_f64(), Some(sum("iterations")), "{words}");
         let of = |k: usize| columns[k]["setup_seconds"].as_f64().unwrap();
         assert!((1..4).all(|k| of(k) < of(0)), "{words}: the setup of the first is kept: {columns:?}");
-        let text = format!(" for 4 right-hand sides");
-        assert!(done.out.contains(&text) && done.out.contains("4: converged, "), "{words}: {}", done.out);
+        let text = " for 4 right-hand sides";
+        assert!(done.out.contains(text) && done.out.contains("4: converged, "), "{words}: {}", done.out);
         // The first column is solved as if it were alone.
         let all = read_dense(&x).unwrap();
         let single = Dense::new(n, 1, random_vector(n, 0)).unwrap();
