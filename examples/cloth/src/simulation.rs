@@ -2,7 +2,7 @@
 
 use coarsen::elastic::Total;
 use coarsen::schwarz;
-use coarsen_contact::{Crossing, Shape};
+use coarsen_contact::Crossing;
 use examples_run::Failure;
 use examples_run::files::read_state;
 use examples_run::frames::{Frames, Plan};
@@ -140,9 +140,8 @@ fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
     }
     let (shapes, whole) = (fixed.shapes(0.0, true)?, fixed.edges_outside(&[]).len());
     let round = shapes.iter().zip(&fixed.solids).filter(|(_, solid)| solid.radius().is_some());
-    let bare =
-        |(shape, _): (&Box<dyn Shape>, _)| whole - fixed.edges_outside(std::slice::from_ref(shape)).len();
-    let count: usize = round.map(bare).sum();
+    let bare = round.map(|(shape, _)| whole - fixed.edges_outside(std::slice::from_ref(shape)).len());
+    let count: usize = bare.sum();
     let note = format!(
         "{count} edges with an end that is held in a ball or a bar have no contact with it; penetrations counts those that are \
          inside"
