@@ -54,8 +54,14 @@ pub mod choosing {}
 #[doc = include_str!("../../../book/src/guides/words.md")]
 pub mod words {}
 
+#[doc = include_str!("../../../book/src/guides/command.md")]
+pub mod command {}
+
 #[doc = include_str!("../../../book/src/guides/report.md")]
 pub mod report {}
+
+#[doc = include_str!("../../../book/src/guides/export.md")]
+pub mod export {}
 
 #[doc = include_str!("../../../book/src/guides/troubleshooting.md")]
 pub mod troubleshooting {}

@@ -105,11 +105,7 @@ impl Input {
 fn parts(options: &Solve) -> Result<Parts, Failure> {
     let name = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
     let parts = Parts::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
-    if parts.is_constrained() {
-        Err(Failure::Constraints { name: parts.name() })
-    } else {
-        Ok(parts)
-    }
+    if parts.is_constrained() { Err(Failure::Constraints { name: parts.name() }) } else { Ok(parts) }
 }
 
 /// The block rows of this rank, from row `first` on, with the columns of an order.
