@@ -203,7 +203,7 @@ impl fmt::Display for Solved {
         if !ending.converged() {
             write!(f, "; {ending}")?;
         }
-        match self.no_bound().filter(|_| ending.converged()) {
+        match self.no_bound().filter(|_| !matches!(ending, Ending::Singular(_))) {
             Some(why) => write!(f, "; {why}"),
             None => Ok(()),
         }

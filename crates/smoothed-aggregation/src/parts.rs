@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::Real;
 use coarsen_relax::Spectrum;
-use coarsen_sparse::Bsr;
 
 use super::recipe::{Modes, SmoothedAggregation};
 use coarsen_multigrid::Grid;
@@ -17,8 +16,6 @@ pub(super) struct Parts<'a, T: Real> {
     /// ω with A_F. ρ(D_F⁻¹A_F) is 2 at most, because off-diagonal entries are negative and row sums vanish
     /// except for mass.
     pub(super) omega_filtered: f64,
-    /// Whether ω of rows with A, beside others with A_F, is that of their own bound ([`row_omega`](Self::row_omega)).
-    pub(super) by_rows: bool,
     /// The number of sweeps on A K = 0.
     pub(super) sweeps: usize,
     /// ω of these sweeps.
@@ -44,21 +41,18 @@ impl<'a, T: Real> Parts<'a, T> {
         };
         if omega == 0.0 && sweeps == 0 {
             let inverses = Cow::Owned(DenseBlocks::new(fine.a.block().0, Vec::new())?); // nothing is smoothed
-            let (omega_filtered, relaxing) = (0.0, 0.0);
-            return Ok(Self { inverses, omega, omega_filtered, by_rows: false, sweeps, relaxing });
+            return Ok(Self { inverses, omega, omega_filtered: 0.0, sweeps, relaxing: 0.0 });
         }
         let inverses = match fine.inverses {
             Some(known) => Cow::Borrowed(known),
             None => Cow::Owned(DenseBlocks::inverse_diagonal(fine.a, "smoothed aggregation")?), // 2
         };
         inverses.check_positive(fine.a, "smoothed aggregation")?;
-        // Rows with weak couplings use A_F, whose ρ is known; the others are few.
-        let by_rows = filtered && sweeps == 0 && fine.radius.is_none();
         let rho = match fine.radius {
             Some(radius) => radius,
-            None if by_rows => 2.0,
             None => {
-                // With A_F fewer steps suffice, but sweeps that compute K from random vectors diverge if ρ is too small.
+                // Rows with weak couplings use A_F, whose ρ is known, so fewer steps suffice. Sweeps that
+                // compute K from random vectors need all steps: they diverge if ρ is too small.
                 let half = filtered && !found;
                 let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
                 let spectrum = Spectrum::new(steps, recipe.safety);
@@ -69,23 +63,8 @@ impl<'a, T: Real> Parts<'a, T> {
             inverses,
             omega: omega / rho,
             omega_filtered: omega / 2.0,
-            by_rows,
             sweeps,
             relaxing: recipe.thresholds.finding_omega / rho,
         })
-    }
-
-    /// ω of block row i of A: that of the level, or ω / max(2, ‖(D⁻¹A)ᵢ‖∞) where rows have their own bounds.
-    pub(super) fn row_omega(&self, a: &Bsr<T>, i: usize) -> f64 {
-        if !self.by_rows {
-            return self.omega;
-        }
-        let (b, d) = (a.block().0, self.inverses.block(i));
-        let entry = |row: &[T], block: &[T], c: usize| {
-            row.iter().zip(block[c..].iter().step_by(b)).fold(T::zero(), |sum, (&d, &v)| sum + d * v).abs()
-        };
-        let sum = |row: &[T]| a.row(i).flat_map(|(_, block)| (0..b).map(|c| entry(row, block, c))).sum::<T>();
-        let most = d.chunks_exact(b).map(sum).fold(T::zero(), T::max);
-        self.omega * 2.0 / most.as_f64().max(2.0)
     }
 }

@@ -44,8 +44,8 @@ pub struct SmoothedAggregation {
     /// finest level are weak. Aggregates of block matrices are then based on the norms of couplings, which
     /// are already computed, with θ of `strength`.
     pub filter: bool,
-    /// The minimal number of generalized Lanczos steps for ρ(D⁻¹A) if the smoother has no bound. With A_F there are half
-    /// as many, and none for a K that the system provides: rows with A then divide by their own row sum.
+    /// The minimal number of generalized Lanczos steps for ρ(D⁻¹A) if the smoother has no bound. Half of this
+    /// number is used with A_F.
     pub lanczos_steps: usize,
     /// The factor that multiplies the estimate of ρ(D⁻¹A), because the estimate is a lower bound.
     pub safety: f64,

@@ -248,7 +248,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         self.begin(i, b * k, row);
         if self.parts.omega > 0.0 {
             self.product(set, (b, k), i, row, |_, _, block| Some(block));
-            row.step(set, self.parts.inverses.block(i), (b, k), self.parts.row_omega(self.a, i));
+            row.step(set, self.parts.inverses.block(i), (b, k), self.parts.omega);
         } else {
             row.zero();
         }
