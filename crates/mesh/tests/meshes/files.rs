@@ -174,5 +174,5 @@ fn messages_name_file_line_and_cure() {
     assert!(error.to_string().starts_with("<bytes>:3: corner 3 is not one of the 2 vertices"), "{error}");
     let error = read("no/such.msh.gz").unwrap_err();
     assert!(matches!(error.problem, Problem::Open { .. }));
-    assert_eq!(read("mesh.stl").unwrap_err().problem, Problem::Extension { found: "stl".into() });
+    assert_eq!(read("mesh.step").unwrap_err().problem, Problem::Extension { found: "step".into() });
 }
