@@ -35,7 +35,6 @@ use commands::{compare, devices, generate, info, manual, minimize, sequence, sol
 use error::Failure;
 
 fn main() -> ExitCode {
-    memory::keep_freed();
     let words = match expanded(std::env::args_os().collect()) {
         Ok(words) => words,
         Err(failure) => return ended(failure),

@@ -1,4 +1,4 @@
-//! An allocator that counts bytes, to measure the memory of a computation, and its setting.
+//! An allocator that counts bytes, to measure the memory of a computation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -55,24 +55,6 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: as in `realloc`.
         unsafe { System.dealloc(place, layout) };
         HELD.fetch_sub(layout.size(), Relaxed);
-    }
-}
-
-/// Lets the allocator keep freed memory for later use. A setup frees almost as much as it allocates, and the system
-/// clears and maps every page that it gives again.
-pub(crate) fn keep_freed() {
-    #[cfg(target_env = "gnu")]
-    {
-        unsafe extern "C" {
-            fn mallopt(parameter: i32, value: i32) -> i32;
-        }
-        const M_TRIM_THRESHOLD: i32 = -1;
-        const M_MMAP_MAX: i32 = -4;
-        // SAFETY: sets two parameters of glibc's allocator; an unknown one is refused and changes nothing.
-        unsafe {
-            mallopt(M_MMAP_MAX, 0);
-            mallopt(M_TRIM_THRESHOLD, i32::MAX);
-        }
     }
 }
 
