@@ -143,11 +143,7 @@ impl Connection {
         let (a, at) = (fine.a, &recipe.thresholds);
         if recipe.filter && recipe.omega > 0.0 && filtered {
             let norms = filter::measure(at, fine.depth);
-            let weights = if scalars(a) {
-                recipe.strength.weights_of(a, fine.largest.is_some())?
-            } else {
-                norms.weights(a)?
-            };
+            let weights = if scalars(a) { recipe.strength.weights(a)? } else { norms.weights(a)? };
             if let Some(strong) = filter::strong(at, fine, (norms, &weights), high_degree, share) {
                 let filtered = Self::new(recipe, a, weights, strong);
                 if scalars(a)
@@ -155,18 +151,13 @@ impl Connection {
                 {
                     return Ok(filtered);
                 }
-                return Ok(Self::new(
-                    recipe,
-                    a,
-                    recipe.strength.weights_of(a, fine.largest.is_some())?,
-                    filtered.spreading,
-                ));
+                return Ok(Self::new(recipe, a, recipe.strength.weights(a)?, filtered.spreading));
             }
             if scalars(a) {
                 return Ok(Self::new(recipe, a, weights, Vec::new()));
             }
         }
-        Ok(Self::new(recipe, a, recipe.strength.weights_of(a, fine.largest.is_some())?, Vec::new()))
+        Ok(Self::new(recipe, a, recipe.strength.weights(a)?, Vec::new()))
     }
 
     fn new<T: Real>(

@@ -55,8 +55,7 @@ impl<'a, T: Real> Parts<'a, T> {
                 // compute K from random vectors need all steps: they diverge if ρ is too small.
                 let half = filtered && !found;
                 let steps = if half { recipe.lanczos_steps.div_ceil(2) } else { recipe.lanczos_steps };
-                let spectrum = Spectrum::new(steps, recipe.safety);
-                spectrum.with_symmetric_diagonal(fine.largest.is_some()).bound(fine.a, &inverses)? // 3
+                Spectrum::new(steps, recipe.safety).bound(fine.a, &inverses)? // 3
             }
         };
         Ok(Self {

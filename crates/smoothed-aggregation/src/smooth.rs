@@ -174,19 +174,15 @@ impl<T: Real, const B: usize, const K: usize> simd::Kernel<T> for SmoothRows<'_,
     type Output = ProlongationRows<T>;
 
     #[inline(always)]
-    fn run<S: simd::Set<T>>(self, set: S) -> ProlongationRows<T> {
-        self.smoother.rows::<S, B, K>(set, self.range)
+    fn run<S: simd::Set<T>>(self, _: S) -> ProlongationRows<T> {
+        self.smoother.rows::<B, K>(self.range)
     }
 }
 
 impl<T: Real> ProlongationSmoother<'_, T> {
     /// Computes block rows of P with blocks of B x K; blocks have any size for B = K = 0.
     #[inline(always)]
-    fn rows<S: simd::Set<T>, const B: usize, const K: usize>(
-        &self,
-        set: S,
-        range: Range<usize>,
-    ) -> ProlongationRows<T> {
+    fn rows<const B: usize, const K: usize>(&self, range: Range<usize>) -> ProlongationRows<T> {
         let size = if B == 0 { self.a.block().0 * self.basis.columns } else { B * K };
         let mut rows = ProlongationRows {
             ends: Vec::with_capacity(range.len()),
@@ -196,17 +192,14 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         };
         let mut row = Row::default();
         for i in range {
-            if !self.row::<S, B, K>(set, i, &mut row) {
+            if !self.row::<B, K>(i, &mut row) {
                 rows.plain.push(i as u32);
             }
             row.sort();
             row.sizes.clear();
             let mut limit = T::zero();
             if let RowPattern::Pruned(share) = self.reach {
-                match size {
-                    1 => row.sizes.extend(row.values.iter().map(|v| v.abs())),
-                    _ => row.sizes.extend(row.values.chunks_exact(size.max(1)).map(largest)),
-                }
+                row.sizes.extend(row.values.chunks_exact(size.max(1)).map(largest));
                 limit = T::from_f64(share) * largest(&row.sizes);
             }
             for &(g, at) in &row.order {
@@ -225,32 +218,24 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Computes block row i of P. Returns `false` if it was computed with A although some of its couplings
     /// are weak.
     #[inline(always)]
-    fn row<S: simd::Set<T>, const B: usize, const K: usize>(
-        &self,
-        set: S,
-        i: usize,
-        row: &mut Row<T>,
-    ) -> bool {
+    fn row<const B: usize, const K: usize>(&self, i: usize, row: &mut Row<T>) -> bool {
         let (b, k) = if B == 0 { (self.a.block().0, self.basis.columns) } else { (B, K) };
         if self.high_degree.contains(i) {
             self.begin(i, b * k, row);
-            row.zero();
             self.add_own(i, b * k, row);
             return true;
         }
         let weak = |filter: &&Filter<'_, T>| !filter.strong[self.a.pattern().range(i)].iter().all(|&s| s);
         let filter = self.filter.filter(weak);
         if let Some(filter) = filter
-            && self.filtered::<S, B, K>(set, i, filter, row)
+            && self.filtered::<B, K>(i, filter, row)
         {
             return true;
         }
         self.begin(i, b * k, row);
         if self.parts.omega > 0.0 {
-            self.product(set, (b, k), i, row, |_, _, block| Some(block));
-            row.step(set, self.parts.inverses.block(i), (b, k), self.parts.omega);
-        } else {
-            row.zero();
+            self.product((b, k), i, row, |_, _, block| Some(block));
+            row.step(self.parts.inverses.block(i), (b, k), self.parts.omega);
         }
         self.add_own(i, b * k, row);
         filter.is_none()
@@ -261,9 +246,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Returns `false` if the row needs A instead: no coupling is strong, D_F is too small for the couplings,
     /// a diagonal entry of D_F⁻¹ is not positive, or entries of a newly built P become large.
     #[inline(always)]
-    fn filtered<S: simd::Set<T>, const B: usize, const K: usize>(
+    fn filtered<const B: usize, const K: usize>(
         &self,
-        set: S,
         i: usize,
         filter: &Filter<'_, T>,
         row: &mut Row<T>,
@@ -296,11 +280,11 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         }
         self.begin(i, b * k, row);
         let (lumped, inverse) = (mem::take(&mut row.lumped), mem::take(&mut row.inverse));
-        self.product(set, (b, k), i, row, |at, j, block| match j == i {
+        self.product((b, k), i, row, |at, j, block| match j == i {
             true => Some(&lumped[..]),
             false => strong[at].then_some(block),
         });
-        row.step(set, &inverse, (b, k), self.parts.omega_filtered);
+        row.step(&inverse, (b, k), self.parts.omega_filtered);
         (row.lumped, row.inverse) = (lumped, inverse);
         self.add_own(i, b * k, row);
         let own = self.basis.rows(i).map_or(T::zero(), largest);
@@ -324,9 +308,8 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Computes (A P̂)ᵢ from the index, column and value of each stored block in `of`. The row is empty for a
     /// decoupled node.
     #[inline(always)]
-    fn product<'s, S: simd::Set<T>>(
+    fn product<'s>(
         &'s self,
-        set: S,
         (b, k): (usize, usize),
         i: usize,
         row: &mut Row<T>,
@@ -335,7 +318,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
         let open = matches!(self.reach, RowPattern::Pruned(_)) && self.aggregates[i] != u32::MAX;
         let (mut last, mut place) = (u32::MAX, None);
         for (at, (j, block)) in self.a.pattern().range(i).zip(self.a.row(i)) {
-            let (Some(block), Some(q)) = (of(at, j, block), self.basis.rows_of(j, b * k)) else { continue };
+            let (Some(block), Some(q)) = (of(at, j, block), self.basis.rows(j)) else { continue };
             let g = self.aggregates[j];
             if g != last {
                 (last, place) = (g, row.find(g)); // neighbours often share an aggregate
@@ -345,7 +328,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
                 }
             }
             if let Some(at) = place {
-                add_product(set, block, q, &mut row.ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
+                add_product(block, q, &mut row.ap[at * b * k..(at + 1) * b * k], (b, k), T::one());
             }
         }
     }
@@ -353,7 +336,7 @@ impl<T: Real> ProlongationSmoother<'_, T> {
     /// Adds P̂ᵢ.
     #[inline(always)]
     fn add_own(&self, i: usize, size: usize, row: &mut Row<T>) {
-        if let (Some(at), Some(q)) = (row.find(self.aggregates[i]), self.basis.rows_of(i, size)) {
+        if let (Some(at), Some(q)) = (row.find(self.aggregates[i]), self.basis.rows(i)) {
             row.values[at * size..(at + 1) * size].iter_mut().zip(&q[..size]).for_each(|(v, &q)| *v += q);
         }
     }
@@ -376,28 +359,23 @@ impl<T: Real> Row<T> {
     fn clear(&mut self) {
         self.order.clear();
         self.ap.clear();
+        self.values.clear();
     }
 
     /// Appends a column with a block of `size` zeros.
     #[inline(always)]
     fn add(&mut self, column: u32, size: usize) {
         self.order.push((column, self.order.len() as u32));
-        self.ap.resize(self.ap.len() + size, T::zero());
-    }
-
-    /// Sets Pᵢ to zero.
-    #[inline(always)]
-    fn zero(&mut self) {
-        self.values.clear();
-        self.values.resize(self.ap.len(), T::zero());
+        for buffer in [&mut self.ap, &mut self.values] {
+            buffer.resize(buffer.len() + size, T::zero());
+        }
     }
 
     /// Computes −ω D⁻¹ (A P̂)ᵢ.
     #[inline(always)]
-    fn step<S: simd::Set<T>>(&mut self, set: S, d: &[T], (b, k): (usize, usize), omega: f64) {
-        self.zero();
+    fn step(&mut self, d: &[T], (b, k): (usize, usize), omega: f64) {
         for (row, ap) in self.values.chunks_exact_mut(b * k).zip(self.ap.chunks_exact(b * k)) {
-            add_product(set, d, ap, row, (b, k), -T::from_f64(omega));
+            add_product(d, ap, row, (b, k), -T::from_f64(omega));
         }
     }
 
@@ -424,19 +402,12 @@ impl<T: Real> Row<T> {
 
 /// Computes C += f M X for a b x b block M and b x k blocks X and C.
 #[inline(always)]
-fn add_product<T: Real, S: simd::Set<T>>(
-    set: S,
-    m: &[T],
-    x: &[T],
-    c: &mut [T],
-    (b, k): (usize, usize),
-    f: T,
-) {
+fn add_product<T: Real>(m: &[T], x: &[T], c: &mut [T], (b, k): (usize, usize), f: T) {
     let (m, x, c) = (&m[..b * b], &x[..b * k], &mut c[..b * k]);
     for (m, c) in m.chunks_exact(b).zip(c.chunks_exact_mut(k)) {
         for (&m, x) in m.iter().zip(x.chunks_exact(k)) {
             let factor = f * m;
-            c.iter_mut().zip(x).for_each(|(c, &x)| *c = set.mul_add(factor, x, *c));
+            c.iter_mut().zip(x).for_each(|(c, &x)| *c += factor * x);
         }
     }
 }

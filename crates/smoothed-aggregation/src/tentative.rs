@@ -55,12 +55,7 @@ impl<T: Real> Basis<T> {
     /// Returns the b x κ rows of Q of a node; `None` for decoupled nodes.
     #[inline(always)]
     pub(super) fn rows(&self, node: usize) -> Option<&[T]> {
-        self.rows_of(node, self.block * self.columns)
-    }
-
-    /// [`rows`](Self::rows), of which there are `size` numbers.
-    #[inline(always)]
-    pub(super) fn rows_of(&self, node: usize, size: usize) -> Option<&[T]> {
+        let size = self.block * self.columns;
         let at = self.at[node] as usize;
         (at != u32::MAX as usize).then(|| &self.q[at * size..(at + 1) * size])
     }
