@@ -118,8 +118,8 @@ pub enum DirectError {
     },
     /// The matrix is singular to working precision.
     #[error(
-        "the matrix is singular to working precision, seen at row {row} (relative residual of a trial solve {residual:.1e}); \
-         a floating part or a missing constraint: fix an unknown, or take a Krylov method with the null space given"
+        "the matrix is singular to working precision, seen at row {row} (residual {residual:.1e}): a part floats or a \
+         constraint is missing; fix an unknown, or give the null space to a Krylov method"
     )]
     Singular {
         /// A scalar row that depends on other rows.
@@ -159,10 +159,4 @@ pub enum DirectError {
     },
 }
 
-/// The same text as [`Display`](std::fmt::Display), so that an error returned from `main` prints as a
-/// sentence.
-impl std::fmt::Debug for DirectError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(DirectError);
