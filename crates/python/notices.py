@@ -20,7 +20,7 @@ def cargo(*args):
 
 
 def packages():
-    """The packages that the extension module links, but for those of this repository."""
+    """The packages of others that the extension module links."""
     tree = cargo("tree", "-p", "coarsen-python", "-e", "normal", "--target", TARGET, "--prefix", "none", "--format", "{p}")
     linked = {tuple(line.split()[:2]) for line in tree.splitlines()}
     known = json.loads(cargo("metadata", "--format-version", "1", "--filter-platform", TARGET))["packages"]

@@ -62,8 +62,6 @@ pub struct Spectrum<T: Real> {
     part: Vec<T>,
     /// x and |D⁻¹A| x for unsymmetric diagonal blocks.
     positive: [Vec<f64>; 2],
-    /// Whether diagonal blocks are known to be symmetric.
-    symmetric: bool,
 }
 
 impl<T: Real> Spectrum<T> {
@@ -72,14 +70,7 @@ impl<T: Real> Spectrum<T> {
         let [mut estimate, mut look] = [SpectralRadius::default(), SpectralRadius::default()];
         (estimate.steps, estimate.safety) = (steps, safety);
         (look.steps, look.safety) = (steps, safety);
-        let (start, part, positive) = (Vec::new(), Vec::new(), Default::default());
-        Self { estimate, start, look, part, positive, symmetric: false }
-    }
-
-    /// Takes diagonal blocks as symmetric if `known`, without a pass that checks it.
-    pub fn with_symmetric_diagonal(mut self, known: bool) -> Self {
-        self.symmetric = known;
-        self
+        Self { estimate, start: Vec::new(), look, part: Vec::new(), positive: Default::default() }
     }
 
     /// Lets Lanczos continue until ρ is certain to be less than `margin` times the bound
@@ -101,7 +92,7 @@ impl<T: Real> Spectrum<T> {
         if a.shape().0 == 0 {
             return Ok(1.0);
         }
-        if !(self.symmetric || checks::has_symmetric_diagonal(a)) {
+        if !checks::has_symmetric_diagonal(a) {
             let bound = self.nonnegative(a, inverses);
             if bound.is_finite() {
                 return Ok(bound);

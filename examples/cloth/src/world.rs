@@ -146,7 +146,7 @@ pub(crate) fn fabrics(
     Ok(Total::new(parts)?)
 }
 
-/// Contact and friction of `nodes` free nodes with the solids at the start, and that of edges if solids are barriers: but for
+/// Contact and friction of `nodes` free nodes with the solids at the start, and that of edges if solids are barriers, except
 /// those with an end held at the solid, where they cannot stay outside.
 ///
 /// # Errors

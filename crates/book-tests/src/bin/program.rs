@@ -145,7 +145,7 @@ fn run(cells: usize) -> Result<(Vec<usize>, String), Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    /// Counts are those of the page, but for one that round-off adds.
+    /// Counts equal those of the page; round-off may add one.
     #[test]
     fn solves_take_the_iterations_of_the_page() {
         let (counts, picture) = run(60).unwrap();

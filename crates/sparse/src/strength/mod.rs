@@ -159,15 +159,6 @@ impl Strength {
     /// [`Error::NotSquare`] if the matrix or its blocks are not square, [`Error::Parameter`] if θ is outside
     /// 0..1, [`Error::NotFinite`] gives the index of a stored value.
     pub fn weights<T: Real>(&self, a: &Bsr<T>) -> Result<Vec<f32>, Error> {
-        self.weights_of(a, false)
-    }
-
-    /// As [`weights`](Self::weights) for an A that is `symmetric`, at least to round-off: the weights of (i, j) and
-    /// (j, i) are then equal, and [`SpectralRadius`](Self::SpectralRadius) costs half.
-    ///
-    /// # Errors
-    /// As [`weights`](Self::weights).
-    pub fn weights_of<T: Real>(&self, a: &Bsr<T>, symmetric: bool) -> Result<Vec<f32>, Error> {
         let (Self::Symmetric { theta } | Self::SpectralRadius { theta }) = *self;
         if !(0.0..1.0).contains(&theta) {
             return Err(Error::Parameter { name: "Strength.theta", value: theta, range: "in 0..1" });
@@ -183,7 +174,7 @@ impl Strength {
             Self::SpectralRadius { .. } if a.block() == (1, 1) => ratios(a, &mut weights),
             Self::SpectralRadius { .. } => {
                 check_finite(a)?; // a block with NaN or infinity has no inverse square root
-                radii(a, symmetric, &mut weights);
+                radii(a, &mut weights);
             }
         }
         // A weight is not finite if a value is not finite, and possibly if a diagonal block is missing.

@@ -1,7 +1,7 @@
 //! Block couplings ρ(A_ii^−½ A_ij A_jj^−½), independent of units.
 //!
 //! Roots are computed in f64 and scaled to a largest entry of 1, radii in f32. Radii are rounded to [`BITS`] bits, so
-//! that couplings which are equal but for round-off are equal.
+//! that couplings which differ by round-off alone are equal.
 
 use std::ops::Range;
 
@@ -16,16 +16,16 @@ use crate::rows::{BlockRows, LEAF};
 /// The digits of a radius that are kept: round-off is a few hundredths of the last one.
 const BITS: u32 = 16;
 
-type Fill<T> = fn(&Bsr<T>, bool, &mut [f32]);
+type Fill<T> = fn(&Bsr<T>, &mut [f32]);
 
 static RADII: Compiled<2> = Compiled([&(fill as Fill<f32>), &(fill as Fill<f64>)]);
 
-/// ρ(A_ii^−½ A_ij A_jj^−½) of every block. If A is `symmetric`, each pair of blocks is computed once.
-pub(super) fn radii<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
-    RADII.of::<Fill<T>>()(a, symmetric, weights);
+/// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
+pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
+    RADII.of::<Fill<T>>()(a, weights);
 }
 
-fn fill<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
+fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let (pattern, b) = (a.pattern(), a.block().0);
     let mut roots = Roots { of: vec![0.0; pattern.rows() * b * b], sizes: vec![0.0; pattern.rows()] };
     let pieces = (0..pattern.rows(), Groups(&mut roots.of[..], b * b), &mut roots.sizes[..]);
@@ -33,25 +33,11 @@ fn fill<T: Real>(a: &Bsr<T>, symmetric: bool, weights: &mut [f32]) {
         simd::run(FillRoots { a, nodes, of: of.0, sizes });
     };
     each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
-    let worth = parallel::worth(4 * b * a.nnz());
-    if !symmetric {
-        let leaf = |leaf: BlockRows<'_, f32>| {
-            simd::run(Radii { a, roots: &roots, rows: leaf.rows, upper: false, out: leaf.values });
-        };
-        return each(BlockRows::new(pattern.offsets(), 1, weights), LEAF, worth, &leaf);
-    }
-    let mut upper = vec![0.0; pattern.len()];
+    let rows = BlockRows::new(pattern.offsets(), 1, weights);
     let leaf = |leaf: BlockRows<'_, f32>| {
-        simd::run(Radii { a, roots: &roots, rows: leaf.rows, upper: true, out: leaf.values });
+        simd::run(Radii { a, roots: &roots, rows: leaf.rows, out: leaf.values });
     };
-    each(BlockRows::new(pattern.offsets(), 1, &mut upper), LEAF, worth, &leaf);
-    BlockRows::new(pattern.offsets(), 1, weights).for_each(4 * pattern.len(), |i, row| {
-        for ((w, &j), k) in row.iter_mut().zip(pattern.row(i)).zip(pattern.range(i)) {
-            // A block without a transposed one is zero.
-            let from = if j as usize >= i { Some(k) } else { pattern.find(j as usize, i) };
-            *w = from.map_or(0.0, |k| upper[k]);
-        }
-    });
+    each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
 }
 
 /// |A_ii|^−½ of all nodes: matrices with a largest entry of 1, or 0, and the factors of these.
@@ -108,12 +94,11 @@ impl<T: Real> FillRoots<'_, T> {
     }
 }
 
-/// The radii of the blocks in some rows, or of those on and above the diagonal.
+/// The radii of the blocks in some rows.
 struct Radii<'a, T> {
     a: &'a Bsr<T>,
     roots: &'a Roots,
     rows: Range<usize>,
-    upper: bool,
     out: &'a mut [f32],
 }
 
@@ -133,7 +118,7 @@ impl<T: Real> simd::Kernel<f32> for Radii<'_, T> {
 impl<T: Real> Radii<'_, T> {
     #[inline(always)]
     fn fill(self, b: usize) {
-        let Self { a, roots, rows, upper, out } = self;
+        let Self { a, roots, rows, out } = self;
         let (pattern, size) = (a.pattern(), b * b);
         let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
         let start = pattern.offsets()[rows.start];
@@ -142,9 +127,6 @@ impl<T: Real> Radii<'_, T> {
             let own = &roots.of[i * size..][..size];
             for (k, &j) in pattern.range(i).zip(pattern.row(i)) {
                 let j = j as usize;
-                if upper && j < i {
-                    continue;
-                }
                 let other = &roots.of[j * size..][..size];
                 let (block, scale) = (&a.value(k)[..size], roots.sizes[i] * roots.sizes[j]);
                 let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);

@@ -207,7 +207,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
     }
 }
 
-/// A number that differs if any bit of the positions does, but for coincidences.
+/// A hash of the bits of the positions.
 fn bits(x: &[f64]) -> u64 {
     let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
     fingerprint(&bytes)

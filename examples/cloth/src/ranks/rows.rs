@@ -21,7 +21,7 @@ examples_run::record! {
         pub(crate) unsolved: usize = "unsolved",
         /// Bytes that rank 0 sent.
         pub(crate) bytes: u64 = "bytes",
-        /// A number that differs if any bit of the positions does, but for coincidences.
+        /// A hash of the bits of the positions.
         pub(crate) positions: u64 = "positions",
         /// The least share of the way that contact left in a step.
         pub(crate) least: f64 = "least_share",
