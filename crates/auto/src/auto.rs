@@ -155,7 +155,7 @@ impl Solved {
     /// A sentence for a solve whose cost had no bound.
     pub fn no_bound(&self) -> Option<String> {
         Some(match self.unbounded.as_ref()? {
-            Ending::Method(_) | Ending::Singular(_) => {
+            Ending::Method(_) | Ending::Singular(_) | Ending::Factor(_) => {
                 "no factor: it failed; the cost has no bound".to_owned()
             }
             why => format!("no factor: {why}; the cost has no bound"),
