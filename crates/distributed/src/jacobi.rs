@@ -82,7 +82,9 @@ impl<C: Communicator, T: Real> DistJacobi<C, T> {
             let inverses = DenseBlocks::inverse_diagonal(&diagonal, method);
             let mut d = inverses.map_err(|error| DistError::of_rows(error, first_row, size))?;
             d.values_mut().iter_mut().for_each(|v| *v *= T::from_f64(omega));
-            match d.values().iter().find(|v| !v.is_finite()) {
+            let overflow = d.values().iter().find(|v| !v.is_finite()).copied();
+            let underflow = || d.values().chunks(size * size).any(|block| block.iter().all(|v| v.is_zero()));
+            match overflow.or_else(|| underflow().then(T::zero)) {
                 None => Ok(d),
                 Some(v) => {
                     let what = "the inverted diagonal";

@@ -168,6 +168,10 @@ impl<T: Real> Queue<T> {
 
     /// Returns a slot for a new scalar.
     pub(crate) fn take(&mut self) -> u32 {
+        if self.slots.all_taken() {
+            // Slots that lost their last user are free once the operations on them run.
+            self.enqueue_scalars();
+        }
         if self.slots.all_taken() && self.failure.is_none() {
             let grown = self.grow();
             self.keep(grown);

@@ -206,6 +206,10 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
     for omega in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(DistJacobi::new(&a, omega).is_err() && DistJacobi::blocks(&a, omega).is_err());
     }
+    // ω / d underflows.
+    let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![3e38_f32, 1.0]).unwrap();
+    let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+    assert!(DistJacobi::new(&a, 1e-8).is_err() && DistJacobi::blocks(&a, 1e-8).is_err());
 }
 
 /// Constants are projected out of a free chain.

@@ -3,6 +3,8 @@
 //! A [`Lanes`] stores the same entry of eight matrices, and a [`Singles`] that of sixteen, so a loop over lanes compiles
 //! to one or two vector instructions. All matrices go through the same steps, including zero and missing blocks.
 
+use coarsen_core::Real;
+
 /// The number of matrices in a batch of f64.
 pub(super) const LANES: usize = 8;
 
@@ -14,6 +16,9 @@ pub(super) const SINGLES: usize = 16;
 
 /// The same entry of [`SINGLES`] matrices.
 pub(super) type Singles = [f32; SINGLES];
+
+/// The same entry of [`SINGLES`] matrices in f64.
+pub(super) type Doubles = [f64; SINGLES];
 
 /// Eigenvalues below this fraction of the largest one are treated as zero.
 const ZERO: f64 = 1e-14;
@@ -39,14 +44,29 @@ fn normalise(m: &mut [Singles]) -> Singles {
     size
 }
 
+/// Rounds each matrix to f32, divided by ‖B‖_F, unless that is 0, and returns ‖B‖_F.
+#[inline(always)]
+fn rounded(m: &[Doubles], out: &mut [Singles]) -> Doubles {
+    let mut squares = [0.0; SINGLES];
+    for m in m {
+        (0..SINGLES).for_each(|l| squares[l] += m[l] * m[l]);
+    }
+    let size = squares.map(f64::sqrt);
+    let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
+    for (m, out) in m.iter().zip(out) {
+        (0..SINGLES).for_each(|l| out[l] = (m[l] * scale[l]) as f32);
+    }
+    size
+}
+
 /// C = A B for b x b matrices.
 #[inline(always)]
-fn multiply(b: usize, left: &[Singles], right: &[Singles], out: &mut [Singles]) {
+fn multiply<T: Real>(b: usize, left: &[[T; SINGLES]], right: &[[T; SINGLES]], out: &mut [[T; SINGLES]]) {
     // the lengths are constant if b is a constant
     let (left, right, out) = (&left[..b * b], &right[..b * b], &mut out[..b * b]);
     for r in 0..b {
         for c in 0..b {
-            let mut sum = [0.0; SINGLES];
+            let mut sum = [T::zero(); SINGLES];
             for k in 0..b {
                 let (x, y) = (&left[r * b + k], &right[k * b + c]);
                 (0..SINGLES).for_each(|l| sum[l] += x[l] * y[l]);
@@ -127,31 +147,30 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
 
 /// ρ(M) of M = L B R by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
-/// The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M and M⁴ are
+/// M is computed in f64, since the terms of L B R cancel where a diagonal block is ill-conditioned, and its powers in
+/// f32. The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M and M⁴ are
 /// scaled to norm 1, so that no power leaves the range of f32. If ρ is below 1e-4 of ‖M‖ (M is far from normal), the
 /// result may be round-off.
-/// On entry `m` contains B; it is overwritten. `square` is scratch.
+/// On entry `m` contains B; it is overwritten. `product`, `power` and `square` are scratch.
 #[inline(always)]
 pub(super) fn spectral_radius(
     b: usize,
-    left: &[Singles],
-    m: &mut [Singles],
-    right: &[Singles],
-    square: &mut [Singles],
-) -> Singles {
-    multiply(b, left, m, square);
-    multiply(b, square, right, m);
-    let (m, square) = (&mut m[..b * b], &mut square[..b * b]);
-    let size = normalise(m);
-    multiply(b, m, m, square); // M²
-    multiply(b, square, square, m); // M⁴
-    let fourth = normalise(m);
-    multiply(b, m, m, square); // M⁸
+    [left, m, right, product]: [&mut [Doubles]; 4],
+    [power, square]: [&mut [Singles]; 2],
+) -> Doubles {
+    multiply(b, left, m, product);
+    multiply(b, product, right, m);
+    let (power, square) = (&mut power[..b * b], &mut square[..b * b]);
+    let size = rounded(&m[..b * b], power);
+    multiply(b, power, power, square); // M²
+    multiply(b, square, square, power); // M⁴
+    let fourth = normalise(power);
+    multiply(b, power, power, square); // M⁸
     let below = squares(square);
-    multiply(b, square, square, m); // M¹⁶
-    let above = squares(m);
+    multiply(b, square, square, power); // M¹⁶
+    let above = squares(power);
     std::array::from_fn(|l| {
         let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ⁴ of M⁴
-        size[l] * (fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt()
+        size[l] * f64::from((fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt())
     })
 }

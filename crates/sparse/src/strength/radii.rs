@@ -1,14 +1,14 @@
 //! Block couplings ρ(A_ii^−½ A_ij A_jj^−½), independent of units.
 //!
-//! Roots are computed in f64 and scaled to a largest entry of 1, radii in f32. Radii are rounded to [`BITS`] bits, so
-//! that couplings which differ by round-off alone are equal.
+//! Roots and products with them are computed in f64, powers in f32. Radii are rounded to [`BITS`] bits, so that couplings
+//! which differ by round-off alone are equal.
 
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Compiled, Real, simd};
 
-use super::block::{self, LANES, SINGLES, Singles};
+use super::block::{self, Doubles, LANES, SINGLES, Singles};
 use super::weight;
 use crate::Bsr;
 use crate::rows::{BlockRows, LEAF};
@@ -27,10 +27,10 @@ pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
 
 fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let (pattern, b) = (a.pattern(), a.block().0);
-    let mut roots = Roots { of: vec![0.0; pattern.rows() * b * b], sizes: vec![0.0; pattern.rows()] };
-    let pieces = (0..pattern.rows(), Groups(&mut roots.of[..], b * b), &mut roots.sizes[..]);
-    let leaf = |(nodes, of, sizes): (Range<usize>, Groups<&mut [f32]>, &mut [f64])| {
-        simd::run(FillRoots { a, nodes, of: of.0, sizes });
+    let mut roots = vec![0.0; pattern.rows() * b * b];
+    let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));
+    let leaf = |(nodes, of): (Range<usize>, Groups<&mut [f64]>)| {
+        simd::run(FillRoots { a, nodes, of: of.0 });
     };
     each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
     let rows = BlockRows::new(pattern.offsets(), 1, weights);
@@ -40,18 +40,11 @@ fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
 }
 
-/// |A_ii|^−½ of all nodes: matrices with a largest entry of 1, or 0, and the factors of these.
-struct Roots {
-    of: Vec<f32>,
-    sizes: Vec<f64>,
-}
-
-/// The roots of some nodes.
+/// |A_ii|^−½ of some nodes.
 struct FillRoots<'a, T> {
     a: &'a Bsr<T>,
     nodes: Range<usize>,
-    of: &'a mut [f32],
-    sizes: &'a mut [f64],
+    of: &'a mut [f64],
 }
 
 impl<T: Real> simd::Kernel<f64> for FillRoots<'_, T> {
@@ -71,11 +64,10 @@ impl<T: Real> FillRoots<'_, T> {
     /// |A_ii|^−½ of blocks of b x b; zero for a missing diagonal block.
     #[inline(always)]
     fn fill(self, b: usize) {
-        let Self { a, nodes, of, sizes } = self;
+        let Self { a, nodes, of } = self;
         let size = b * b;
         let [mut d, mut q, mut root] = std::array::from_fn(|_| vec![[0.0; LANES]; size]);
-        let out = of.chunks_mut(LANES * size).zip(sizes.chunks_mut(LANES));
-        for (first, (of, sizes)) in nodes.clone().step_by(LANES).zip(out) {
+        for (first, of) in nodes.clone().step_by(LANES).zip(of.chunks_mut(LANES * size)) {
             d.fill([0.0; LANES]);
             for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
                 if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
@@ -85,10 +77,8 @@ impl<T: Real> FillRoots<'_, T> {
                 }
             }
             block::inverse_root(b, &mut d, &mut q, &mut root);
-            for (l, (of, to)) in of.chunks_exact_mut(size).zip(sizes).enumerate() {
-                *to = root.iter().fold(0.0, |most: f64, root| most.max(root[l].abs()));
-                let scale = if *to > 0.0 { 1.0 / *to } else { 0.0 };
-                of.iter_mut().zip(&root).for_each(|(of, root)| *of = (root[l] * scale) as f32);
+            for (l, of) in of.chunks_exact_mut(size).enumerate() {
+                of.iter_mut().zip(&root).for_each(|(of, root)| *of = root[l]);
             }
         }
     }
@@ -97,7 +87,7 @@ impl<T: Real> FillRoots<'_, T> {
 /// The radii of the blocks in some rows.
 struct Radii<'a, T> {
     a: &'a Bsr<T>,
-    roots: &'a Roots,
+    roots: &'a [f64],
     rows: Range<usize>,
     out: &'a mut [f32],
 }
@@ -120,30 +110,30 @@ impl<T: Real> Radii<'_, T> {
     fn fill(self, b: usize) {
         let Self { a, roots, rows, out } = self;
         let (pattern, size) = (a.pattern(), b * b);
-        let [mut left, mut m, mut right, mut square] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
+        let mut wide: [Vec<Doubles>; 4] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
+        let mut powers: [Vec<Singles>; 2] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
         let start = pattern.offsets()[rows.start];
         let (mut at, mut count) = ([0; SINGLES], 0);
         for i in rows {
-            let own = &roots.of[i * size..][..size];
+            let own = &roots[i * size..][..size];
             for (k, &j) in pattern.range(i).zip(pattern.row(i)) {
                 let j = j as usize;
-                let other = &roots.of[j * size..][..size];
-                let (block, scale) = (&a.value(k)[..size], roots.sizes[i] * roots.sizes[j]);
-                let (left, m, right) = (&mut left[..size], &mut m[..size], &mut right[..size]);
+                let (block, other) = (&a.value(k)[..size], &roots[j * size..][..size]);
+                let [left, m, right, _] = wide.each_mut().map(|wide| &mut wide[..size]);
                 for e in 0..size {
                     left[e][count] = own[e];
-                    m[e][count] = (block[e].as_f64() * scale) as f32;
+                    m[e][count] = block[e].as_f64();
                     right[e][count] = other[e];
                 }
                 at[count] = k;
                 count += 1;
                 if count == SINGLES {
-                    write(b, [left, m, right, &mut square], &at, start, out);
+                    write(b, &mut wide, &mut powers, &at, start, out);
                     count = 0;
                 }
             }
         }
-        write(b, [&mut left, &mut m, &mut right, &mut square], &at[..count], start, out);
+        write(b, &mut wide, &mut powers, &at[..count], start, out);
     }
 }
 
@@ -152,19 +142,21 @@ impl<T: Real> Radii<'_, T> {
 #[inline(always)]
 fn write(
     b: usize,
-    [left, m, right, square]: [&mut [Singles]; 4],
+    wide: &mut [Vec<Doubles>; 4],
+    powers: &mut [Vec<Singles>; 2],
     at: &[usize],
     start: usize,
     out: &mut [f32],
 ) {
-    let radius = block::spectral_radius(b, left, m, right, square);
+    let radius =
+        block::spectral_radius(b, wide.each_mut().map(|v| &mut v[..]), powers.each_mut().map(|v| &mut v[..]));
     at.iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
 }
 
 /// A radius with [`BITS`] bits.
 #[inline(always)]
-fn rounded(r: f32) -> f32 {
+fn rounded(r: f64) -> f32 {
     let dropped = f32::MANTISSA_DIGITS - BITS;
-    let bits = (r.to_bits() + (1 << (dropped - 1))) & !((1 << dropped) - 1);
+    let bits = ((r as f32).to_bits() + (1 << (dropped - 1))) & !((1 << dropped) - 1);
     weight(f64::from(f32::from_bits(bits)))
 }

@@ -103,6 +103,24 @@ fn rows_of_any_length_are_summed() {
     assert_eq!(plan.build(&a, &p).unwrap(), expected);
 }
 
+/// The first row that is summed is that of a node coupled to all: the tables of the others stay small.
+#[test]
+fn memory_does_not_depend_on_the_longest_row() {
+    let (n, coarse) = (20_000_u32, 5_000_u32);
+    let hub = (1..n).flat_map(|i| [(0, i, -1.0), (i, 0, -1.0)]);
+    let all: Vec<_> = hub.chain((0..n).map(|i| (i, i, 4.0))).collect();
+    let a = assembly::from_triplets(n as usize, n as usize, &all).unwrap();
+    let groups: Vec<_> = (0..n).map(|i| (i, i * coarse / n, 1.0)).collect();
+    let p = assembly::from_triplets(n as usize, coarse as usize, &groups).unwrap();
+    let plan = parallel::threads(1, || {
+        let mut plan = GalerkinPlan::new(&a, &p).unwrap();
+        plan.build(&a, &p).unwrap();
+        plan
+    })
+    .unwrap();
+    assert!(plan.bytes() < 4 * a.bytes(), "{} beside {}", plan.bytes(), a.bytes());
+}
+
 #[test]
 fn empty_rows_and_columns_are_nothing() {
     for (b, k) in SIZES {

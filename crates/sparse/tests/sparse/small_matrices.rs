@@ -1,7 +1,7 @@
 //! Inverse square roots and spectral radii of small matrices.
 
 use crate::random;
-use crate::small::{LANES, Lanes, SINGLES, Singles, inverse_root, spectral_radius};
+use crate::small::{Doubles, LANES, Lanes, SINGLES, inverse_root, spectral_radius};
 
 /// A batch with the same matrix in every lane.
 fn all(m: &[f64]) -> Vec<Lanes> {
@@ -41,13 +41,35 @@ fn roots_scale_the_diagonal_to_the_identity() {
     }
 }
 
+/// ρ(R M R).
+fn radius_between(b: usize, root: &[f64], m: &[f64]) -> f64 {
+    let all = |m: &[f64]| m.iter().map(|&v| [v; SINGLES]).collect::<Vec<Doubles>>();
+    let (mut left, mut m, mut right, mut product) = (all(root), all(m), all(root), all(m));
+    let mut powers = [(); 2].map(|()| vec![[0.0; SINGLES]; b * b]);
+    let wide = [&mut left[..], &mut m, &mut right, &mut product];
+    spectral_radius(b, wide, powers.each_mut().map(|power| &mut power[..]))[SINGLES - 1]
+}
+
+/// A contact or a fibre stiffens one direction n of both nodes: D = I + κ n nᵀ.
+#[test]
+fn radii_of_ill_conditioned_blocks_are_right() {
+    for stiffness in [1e4, 1e8, 1e10] {
+        for seed in 0..6 {
+            let n = random::vector(3, seed);
+            let size = n.iter().map(|v| v * v).sum::<f64>();
+            let mut d = identity(3);
+            (0..9).for_each(|e| d[e] += stiffness * n[e / 3] * n[e % 3] / size);
+            let root: Vec<f64> = root_of(3, &d).iter().map(|v| v[0]).collect();
+            let m: Vec<f64> = d.iter().map(|v| -0.1 * v).collect();
+            let radius = radius_between(3, &root, &m);
+            assert!((radius - 0.1).abs() < 1e-4, "{stiffness}, {seed}: {radius}");
+        }
+    }
+}
+
 #[test]
 fn radii_are_right() {
-    let radius = |b: usize, m: &[f64]| {
-        let all = |m: &[f64]| m.iter().map(|&v| [v as f32; SINGLES]).collect::<Vec<Singles>>();
-        let (mut square, one) = (all(m), all(&identity(b)));
-        spectral_radius(b, &one, &mut all(m), &one, &mut square)[SINGLES - 1]
-    };
+    let radius = |b: usize, m: &[f64]| radius_between(b, &identity(b), m);
     assert_eq!(radius(1, &[-3.0]), 3.0);
     assert_eq!(radius(2, &[0.0, 1.0, 0.0, 0.0]), 0.0); // nilpotent
     assert_eq!(radius(2, &[0.0; 4]), 0.0);

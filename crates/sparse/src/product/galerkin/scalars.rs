@@ -120,10 +120,6 @@ impl<T: Real> Tables<T> {
     fn grow(&mut self, row: usize, more: usize) -> Table {
         let old = self.rows[row];
         let places = (8 * (old.len as usize + more)).div_ceil(7).max(3 * more).next_power_of_two().max(2);
-        if self.columns.is_empty() {
-            self.columns.reserve(self.rows.len() * places);
-            self.values.reserve(self.rows.len() * places);
-        }
         let start = self.columns.len();
         let table = Table { start, bits: places.trailing_zeros(), len: old.len };
         self.columns.resize(start + places, NONE);
