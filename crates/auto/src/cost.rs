@@ -150,7 +150,7 @@ impl Costs {
                 of_jacobi * self.jacobi_iterations()
             }
             (_, Precond::SmoothedAggregation) => digits * (45.0 + 400.0 * self.roughness()),
-            (_, Precond::Ilu0) => digits * 100.0,
+            (_, Precond::Ilu0) => digits * (100.0 + 400.0 * self.roughness()),
             (_, Precond::RestrictedSchwarz) => digits * 40.0,
             (_, Precond::None) => digits * 600.0,
             _ => digits * 400.0,
@@ -159,7 +159,7 @@ impl Costs {
 
     /// Between 0 and 1: whether relaxation leaves errors that change their sign between neighbours, because many couplings have
     /// the sign of the diagonal, as for the curl, flat cells and skew blocks. Coarse levels of smoothed aggregation cannot represent
-    /// them, and its iterations are in proportion to those of one level.
+    /// them, and its iterations are in proportion to those of one level; nor are the pivots of ILU(0) large beside what it drops.
     pub(crate) fn roughness(&self) -> f64 {
         ((self.mixed - 0.2) / 0.1).clamp(0.0, 1.0)
     }

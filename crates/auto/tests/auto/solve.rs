@@ -235,3 +235,23 @@ fn the_attainable_residual_grows_with_the_solution_alone() {
     assert_eq!(attainable(&a, &[0.0, 0.0], &[0.0, 0.0]), 0.0);
     assert!(attainable(&a, &[1e300, 1e300], &[1e300, 0.0]).is_finite());
 }
+
+/// Cahn-Hilliard: concentrations and potentials with the skew blocks [I, 9 K; −9 K, I]. Its incomplete factor is useless, since its
+/// pivots are small beside what it drops.
+#[test]
+fn skew_blocks_do_not_begin_with_an_incomplete_factor() {
+    let k = poisson2d(30).unwrap().matrix;
+    let mut entries = Vec::new();
+    for i in 0..900 {
+        entries.extend([0, 1].map(|c| (2 * i + c, 2 * i + c, 1.0)));
+        for (j, v) in k.row(i as usize) {
+            entries.extend([(2 * i, 2 * j as u32 + 1, 9.0 * v[0]), (2 * i + 1, 2 * j as u32, -9.0 * v[0])]);
+        }
+    }
+    let a = from_triplets(1800, 1800, &entries).unwrap();
+    let plan = Auto::default().plan(&a).unwrap();
+    assert!(plan.candidates.iter().any(|candidate| candidate.1 == Precond::Ilu0));
+    assert_ne!(plan.begins().1, Precond::Ilu0, "{plan}");
+    let solved = Auto::default().solve(&a, &random_vector(1800, 1), &mut vec![0.0; 1800]).unwrap();
+    assert!(solved.ending.converged(), "{solved}");
+}
