@@ -11,6 +11,7 @@ use super::aggregation::Aggregation;
 use super::domains::Domains;
 use super::minimize::Minimize;
 use super::names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy};
+use super::options::file_of_options;
 use super::overlap::Overlap;
 use super::skinning::Sampled;
 use super::value::{BackendOption, NullSpace, Rhs, seconds, svg, tolerance};
@@ -187,7 +188,7 @@ pub(crate) struct Given {
     pub(crate) max_iterations: usize,
     /// Read options from a TOML file with lines such as `tol = 1e-6`, or from the folder of a `--dump`; those on
     /// the command line win. Names in it are relative to its folder
-    #[arg(long, value_name = "FILE|DIR")]
+    #[arg(long, value_name = "FILE|DIR", value_parser = file_of_options())]
     pub(crate) options: Option<PathBuf>,
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, CommandFactory, ValueHint};
 use serde::Deserialize;
@@ -13,6 +14,11 @@ use crate::error::Failure;
 
 /// The file in the folder of a dump.
 pub(crate) const DUMPED: &str = "options.json";
+
+/// The file of a name, which may be the folder of a dump.
+pub(crate) fn file_of_options() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|file| if file.is_dir() { file.join(DUMPED) } else { file })
+}
 
 /// Values that are no names of files although the option takes a file.
 const WORDS: [&str; 3] = ["ones", "none", "constants"];
@@ -38,13 +44,10 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
     let Some(command) = command.find_subcommand(name) else { return Ok(words) };
     let is_given = |id: &str| matches!(given.value_source(id), Some(ValueSource::CommandLine));
     let has_source = SOURCE[..2].iter().any(|id| is_given(id));
-    let (file, is_dump) = match file.is_dir() {
-        true => (file.join(DUMPED), true),
-        false => (file.clone(), file.file_name().is_some_and(|name| name == DUMPED)),
-    };
+    let is_dump = file.file_name().is_some_and(|name| name == DUMPED);
     let fault = |problem: String| Failure::Options { file: file.clone(), problem };
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| fault(format!("cannot be read ({})", error.kind())))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| fault(format!("cannot be read ({})", error.kind())))?;
     let entries = if is_dump { of_dump(&text) } else { of_toml(&text) }.map_err(&fault)?;
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut added = Vec::new();

@@ -93,6 +93,12 @@ fn dumps_are_repeated_and_changed() {
     }
     let (done, other) = solve(&folder, &format!("--options {dump} --method cg --max-iterations 500"));
     assert_eq!((done.code, &other["method"]), (0, &"cg".into()), "{}", done.err);
+    // No output replaces a file of the dump.
+    let file = format!("{dump}/options.json");
+    let before = std::fs::read(&file).unwrap();
+    let done = coarsen(&format!("solve --options {dump} --report {file}"));
+    assert!(done.code == 2 && done.err.contains("the same file"), "{}", done.err);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
     // Options of `solve` alone are left out.
     let report = folder.path("table.json");
     let done =
