@@ -66,8 +66,8 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
             )));
         };
         let id = arg.get_id().as_str();
-        let is_implied = is_dump && id == "symmetrize" && name != "solve"; // always done
-        if is_given(id) || is_implied || has_source && SOURCE.contains(&id) {
+        let is_left_out = is_dump && is_left_out(name, arg);
+        if is_given(id) || is_left_out || has_source && SOURCE.contains(&id) {
             continue;
         }
         let flag = matches!(arg.get_action(), ArgAction::SetTrue);
@@ -97,6 +97,17 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
     }
     words.splice(2..2, added);
     Ok(words)
+}
+
+/// Whether a command leaves out an option of a dump: what it always does, and what belongs to a solve that it does not run.
+fn is_left_out(command: &str, arg: &Arg) -> bool {
+    let id = arg.get_id().as_str();
+    let of_preconditioner = arg.get_help_heading().is_some();
+    match command {
+        "compare" => id == "symmetrize",
+        "info" => of_preconditioner || ["symmetrize", "max_iterations", "atol"].contains(&id),
+        _ => false,
+    }
 }
 
 /// A text or a number as a word of the command line.

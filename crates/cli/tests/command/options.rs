@@ -104,6 +104,13 @@ fn dumps_are_repeated_and_changed() {
     let done =
         coarsen(&format!("compare --options {dump} --max-iterations 300 --report {}", report.display()));
     assert_eq!((done.code, &json(&report).unwrap()["n"]), (0, &first["n"]), "{}", done.err);
+    let domains = folder.path("domains").display().to_string();
+    let words = format!("--problem elasticity3d:3 --precond mas --mas-domain 16 --dump {domains}");
+    assert_eq!(solve(&folder, &words).0.code, 0);
+    for dump in [&dump, &domains] {
+        let done = coarsen(&format!("info --options {dump}"));
+        assert!(done.code == 0 && done.out.contains("solve would use"), "{}", done.err);
+    }
     let bad = folder.file("bad.mtx", "%%MatrixMarket matrix\n");
     let second = folder.path("second").display().to_string();
     assert_eq!(coarsen(&format!("solve {bad} --dump {second}")).code, 3);
