@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Value;
 
 use super::Arguments;
+use super::files::mesh;
 use crate::error::Failure;
 
 /// The file in the folder of a dump.
@@ -89,7 +90,15 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
             && value != "-"
             && !WORDS.contains(&&*value)
             && !value.starts_with("random:");
-        let value = if is_file { folder.join(value).into_os_string() } else { value.into() };
+        let value = match (is_file, mesh(&value).filter(|_| id == "problem")) {
+            (true, _) => folder.join(value).into_os_string(),
+            (_, Some((problem, file))) => {
+                let mut value = OsString::from(format!("{problem}:"));
+                value.push(folder.join(file));
+                value
+            }
+            _ => value.into(),
+        };
         let mut word =
             if arg.get_long().is_some() { OsString::from(format!("--{long}=")) } else { OsString::new() };
         word.push(value);
