@@ -181,6 +181,9 @@ fn dense(path: &Path) -> Result<Dense, Failure> {
 /// many, and their imaginary part is then 0.
 fn vectors(path: &Path, n: usize, is_complex: bool) -> Result<Vec<Vec<f64>>, Failure> {
     let all = dense(path)?;
+    if all.is_complex() && !is_complex {
+        return Err(Failure::Complex { file: path.into(), what: "the matrix is real" });
+    }
     let row = if all.is_complex() { 2 } else { 1 };
     let values = all.values().len();
     let (length, columns) = match all.rows() == row && all.columns() > 1 && n != row {
@@ -249,6 +252,9 @@ pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Fai
 /// One point for each row; missing axes are 0.
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
     let xyz = dense(path)?;
+    if xyz.is_complex() {
+        return Err(Failure::Complex { file: path.into(), what: "coordinates are real" });
+    }
     let (nodes, axes) = (xyz.rows(), xyz.columns());
     if !(1..=3).contains(&axes) {
         return Err(Failure::Axes { file: path.into(), found: axes });

@@ -55,6 +55,37 @@ fn hermitian_systems_are_solved_by_methods_for_symmetric_ones() {
     assert!(done.code == 3 && done.err.contains("short.mtx"), "{}", done.err);
 }
 
+/// Complex numbers are refused where real ones are needed, by the name of their file.
+#[test]
+fn complex_files_of_real_systems_are_refused() {
+    let folder = Folder::new();
+    let entries: Vec<_> = (1..=4).map(|i| (i, i, 2.0)).collect();
+    let (real, complex) = (folder.matrix("a.mtx", 4, &entries), chain(&folder, 4));
+    let array = |name: &str, rows: usize, columns: usize| {
+        let text = format!("%%MatrixMarket matrix array complex general\n{rows} {columns}\n");
+        folder.file(name, &(text + &"1 2\n".repeat(rows * columns)))
+    };
+    let [two, four, row] = [array("two.mtx", 2, 1), array("four.mtx", 4, 1), array("row.mtx", 1, 4)];
+    let points = array("points.mtx", 2, 2);
+    for (words, what) in [
+        (format!("{real} --rhs {two}"), "the matrix is real"),
+        (format!("{real} --rhs {four}"), "the matrix is real"),
+        (format!("{real} --rhs {row}"), "the matrix is real"),
+        (format!("{real} --x0 {two}"), "the matrix is real"),
+        (format!("{real} --near-kernel {two}"), "the matrix is real"),
+        (format!("{real} --null-space {two}"), "the matrix is real"),
+        (format!("{real} --coordinates {points}"), "coordinates are real"),
+        (format!("{complex} --coordinates {points}"), "coordinates are real"),
+    ] {
+        let done = coarsen(&format!("solve {words}"));
+        assert!(
+            done.code == 3 && done.err.contains(&format!("has complex numbers, but {what}")),
+            "{words}: {}",
+            done.err
+        );
+    }
+}
+
 /// A dump has the real system.
 #[test]
 fn dumps_of_complex_systems_repeat_the_run() {
