@@ -30,9 +30,29 @@ fn floats(shape: &str, values: &[f64]) -> Vec<u8> {
 
 /// The archive of a matrix of order 4.
 fn archive(path: &Path, format: &str, arrays: &[(&str, Vec<u8>)]) -> String {
+    archive_of_order(4, path, format, arrays)
+}
+
+/// The archive of a matrix by its entries (row, column, value), which count from 0.
+pub(crate) fn coordinates(path: &Path, n: usize, entries: &[(i32, i32, f64)], is_complex: bool) {
+    let shape = format!("({},)", entries.len());
+    let values = entries.iter().map(|e| e.2);
+    let data = match is_complex {
+        true => {
+            let parts = values.flat_map(|v| [v, 0.0]).flat_map(f64::to_le_bytes);
+            array("<c16", &shape, &parts.collect::<Vec<_>>())
+        }
+        false => floats(&shape, &values.collect::<Vec<_>>()),
+    };
+    let [row, column] = [0, 1].map(|k| entries.iter().map(|e| [e.0, e.1][k]).collect::<Vec<_>>());
+    let arrays = [("row", integers(&row)), ("col", integers(&column)), ("data", data)];
+    archive_of_order(n, path, "coo", &arrays);
+}
+
+fn archive_of_order(n: usize, path: &Path, format: &str, arrays: &[(&str, Vec<u8>)]) -> String {
     let mut zip = ZipWriter::new(File::create(path).unwrap());
     let format = array(&format!("|S{}", format.len()), "()", format.as_bytes());
-    let shape = array("<i8", "(2,)", &[4_i64, 4].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
+    let shape = array("<i8", "(2,)", &[n as i64; 2].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
     for (name, bytes) in [("format", format), ("shape", shape)].iter().chain(arrays) {
         zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
         zip.write_all(bytes).unwrap();
