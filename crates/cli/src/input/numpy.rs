@@ -167,7 +167,9 @@ impl Array {
             let fortran = after("fortran_order")?.starts_with("True");
             let (shape, _) = after("shape")?.strip_prefix('(')?.split_once(')')?;
             let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
-            let shape = sizes.map(|size| size.parse().ok()).collect::<Option<Vec<usize>>>()?;
+            // Twice a size, the number of parts of complex values, fits.
+            let size = |text: &str| usize::try_from(text.parse::<isize>().ok()?).ok();
+            let shape = sizes.map(size).collect::<Option<Vec<usize>>>()?;
             Some((order == '>', kind, fortran, shape))
         };
         let Some((big_endian, kind, fortran, shape)) = parsed() else {
@@ -177,11 +179,11 @@ impl Array {
             ));
         };
         // A text is stored in UCS-4.
-        let size = if kind.0 == b'U' { 4 * kind.1 } else { kind.1 };
+        let size = if kind.0 == b'U' { kind.1.checked_mul(4) } else { Some(kind.1) };
         let count = shape.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
-        let expected = count.and_then(|count| count.checked_mul(size));
+        let expected = count.zip(size).and_then(|(count, size)| count.checked_mul(size));
         let mut bytes = Vec::new();
-        let most = expected.map_or(0, |expected| expected as u64 + 1);
+        let most = expected.map_or(0, |expected| (expected as u64).saturating_add(1));
         from.take(most).read_to_end(&mut bytes).map_err(failed)?;
         if expected != Some(bytes.len()) {
             return Err(format!(
@@ -190,7 +192,7 @@ impl Array {
             ));
         }
         if fortran && shape.len() > 1 {
-            bytes = in_rows(&bytes, &shape, size);
+            bytes = in_rows(&bytes, &shape);
         }
         Ok(Self { kind, big_endian, shape, bytes })
     }
@@ -245,8 +247,12 @@ impl Array {
 }
 
 /// The bytes of an array in the order of C, from that of Fortran.
-fn in_rows(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
+fn in_rows(bytes: &[u8], shape: &[usize]) -> Vec<u8> {
+    if bytes.is_empty() {
+        return Vec::new();
+    }
     let count: usize = shape.iter().product();
+    let size = bytes.len() / count;
     let mut rows = Vec::with_capacity(bytes.len());
     for k in 0..count {
         // The last index changes fastest in `k`, the first one in `bytes`.
@@ -304,6 +310,10 @@ fn of_archive(path: &Path) -> Result<(bool, Bsr<f64>), String> {
             if let &[_, r, c] = &data.shape[..] {
                 block = (r, c);
             }
+            let lines = if format == "csc" { columns } else { rows } as usize;
+            if lines.checked_div(block.0).map(|lines| lines + 1) != Some(ends.len()) {
+                return Err(format!("has {} offsets for {rows} x {columns}; it is damaged", ends.len()));
+            }
             for (i, ends) in ends.windows(2).enumerate() {
                 let Some(row) = indices.get(ends[0] as usize..ends[1] as usize) else {
                     return Err("has offsets beyond its indices; it is damaged".to_owned());
@@ -326,8 +336,8 @@ fn assembled(
     places: &[(u32, u32)],
     values: &[f64],
 ) -> Result<(bool, Bsr<f64>), String> {
-    let size = r * c * parts;
-    if size == 0 || places.len() * size != values.len() {
+    let size = r.checked_mul(c).and_then(|size| size.checked_mul(parts)).unwrap_or(0);
+    if size == 0 || places.len().checked_mul(size) != Some(values.len()) {
         return Err(format!("has {} values for {} places; it is damaged", values.len(), places.len()));
     }
     if rows % r != 0 || columns % c != 0 {
@@ -339,6 +349,9 @@ fn assembled(
         return Ok((false, made.map_err(told)?));
     }
     let (pairs, _) = values.as_chunks();
+    if places.iter().any(|&(i, j)| i as usize >= rows / r || j as usize >= columns / c) {
+        return Err(format!("has indices beyond {rows} x {columns}; it is damaged"));
+    }
     let place = |k: usize| {
         let ((i, j), at) = (places[k / (r * c)], k % (r * c));
         (i * r as u32 + (at / c) as u32, j * c as u32 + (at % c) as u32)

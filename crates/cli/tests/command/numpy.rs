@@ -150,6 +150,51 @@ fn all_formats_are_the_same_matrix() {
             &[coordinates[0].clone(), coordinates[1].clone(), ("data", floats("(99,)", &[1.0; 3]))],
             "bytes of data",
         ),
+        (
+            "csr",
+            &[
+                ("indptr", integers(&[0, 1, 2])),
+                ("indices", integers(&[0, 1])),
+                ("data", floats("(2,)", &[4.0; 2])),
+            ],
+            "3 offsets for 4 x 4",
+        ),
+        (
+            "bsr",
+            &[
+                ("indptr", integers(&[0, 1, 1])),
+                ("indices", array("<u4", "(1,)", &(1_u32 << 31).to_le_bytes())),
+                ("data", array("<c16", "(1, 2, 2)", &[0; 64])),
+            ],
+            "indices beyond 4 x 4",
+        ),
+        (
+            "bsr",
+            &[
+                ("indptr", integers(&[0])),
+                ("indices", integers(&[])),
+                ("data", floats("(0, 4294967296, 4294967296)", &[])),
+            ],
+            "0 values for 0 places",
+        ),
+        (
+            "coo",
+            &[
+                coordinates[0].clone(),
+                coordinates[1].clone(),
+                ("data", array("<U9999999999999999999", "(11,)", &[])),
+            ],
+            "bytes of data",
+        ),
+        (
+            "coo",
+            &[
+                coordinates[0].clone(),
+                coordinates[1].clone(),
+                ("data", array("|S18446744073709551615", "(1,)", &[])),
+            ],
+            "bytes of data",
+        ),
     ] {
         let a = archive(&folder.path("damaged.npz"), format, arrays);
         let done = coarsen(&format!("solve {a}"));
@@ -249,6 +294,9 @@ fn arrays_of_other_types_are_converted() {
     let bytes = std::fs::read(&y).unwrap();
     assert_ends(&bytes, &[0.0, -1.0, 3.0, 4.0]);
     assert!(String::from_utf8_lossy(&bytes).contains("<c16"));
+    let huge = file("huge.npy", &array("<c16", "(9223372036854775808, 0)", &[]));
+    let done = coarsen(&format!("solve {c} --rhs {huge}"));
+    assert!(done.code == 3 && done.err.contains("huge.npy"), "{}", done.err);
     let wide = file("wide.npy", &floats("(2, 3)", &[1.0; 6]));
     let done = coarsen(&format!("solve {wide}"));
     assert!(done.code == 3 && done.err.contains("wide.npy: the matrix is 2 x 3"), "{}", done.err);
