@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::path::Path;
 
-use coarsen::matrix_market::{Dense, Problem, ReadError};
+use coarsen::matrix_market::{self, Dense, Problem, ReadError, WriteError};
 use coarsen::sparse::{Bsr, SparseError, assembly};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -79,15 +79,21 @@ pub(crate) fn dense(path: &Path) -> Result<Dense, Failure> {
 
 /// Writes a dense matrix; one column becomes a vector.
 pub(crate) fn write_dense(path: &Path, a: &Dense) -> Result<(), Failure> {
-    let (kind, rows) = if a.is_complex() { ("<c16", a.rows() / 2) } else { ("<f8", a.rows()) };
+    let (kind, parts) = if a.is_complex() { ("<c16", 2) } else { ("<f8", 1) };
+    if let Some(at) = a.values().iter().position(|v| !v.is_finite()) {
+        let (row, column) = (at % a.rows() / parts + 1, at / a.rows() + 1);
+        return Err(WriteError::NotFinite { file: path.into(), row, column }.into());
+    }
+    let rows = a.rows() / parts;
     let shape = if a.columns() == 1 { format!("({rows},)") } else { format!("({rows}, {})", a.columns()) };
     let mut bytes = header(kind, true, &shape);
     a.values().iter().for_each(|v| bytes.extend(v.to_le_bytes()));
-    std::fs::write(path, bytes).map_err(Failure::write(path))
+    Ok(matrix_market::replace(path, |out| out.write_all(&bytes))?)
 }
 
 /// Writes a matrix as SciPy's `save_npz` does: in rows, or in blocks if it has some.
 pub(crate) fn write_matrix(path: &Path, a: &Bsr<f64>) -> Result<(), Failure> {
+    a.check_finite()?;
     let ((rows, columns), (r, c), pattern) = (a.shape(), a.block(), a.pattern());
     let integers =
         |values: &mut dyn Iterator<Item = i64>| values.flat_map(i64::to_le_bytes).collect::<Vec<u8>>();
@@ -120,7 +126,7 @@ pub(crate) fn write_matrix(path: &Path, a: &Bsr<f64>) -> Result<(), Failure> {
     });
     let done = done.and_then(|()| archive.finish());
     let bytes = done.map_err(|error: zip::result::ZipError| Failure::write(path)(error.into()))?;
-    std::fs::write(path, bytes.into_inner()).map_err(Failure::write(path))
+    Ok(matrix_market::replace(path, |out| out.write_all(bytes.get_ref()))?)
 }
 
 /// The header of an array, whose length is a multiple of 64.
@@ -359,4 +365,27 @@ fn assembled(
     let places: Vec<(u32, u32)> = (0..pairs.len()).map(place).collect();
     let blocks: Vec<[[f64; 2]; 2]> = pairs.iter().map(|&[a, b]| [[a, -b], [b, a]]).collect();
     Ok((true, assembly::from_square_blocks((rows, columns), &places, &blocks).map_err(told)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_replaced_as_a_whole() {
+        let folder = std::env::temp_dir().join(format!("coarsen-numpy-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [x, link] = ["x.npy", "link.npy"].map(|name| folder.join(name));
+        let write = |v: f64| write_dense(&x, &Dense::complex(4, 1, vec![0.0, 0.0, 0.0, v]).unwrap());
+        let read = |file: &Path| std::fs::read(file).unwrap();
+        write(1.0).unwrap();
+        std::fs::hard_link(&x, &link).unwrap();
+        write(2.0).unwrap();
+        assert_ne!(read(&x), read(&link), "the old file was overwritten");
+        let before = read(&x);
+        let refused = write(f64::NAN).unwrap_err().to_string();
+        assert!(refused.contains("x.npy") && refused.contains("row 2, column 1"), "{refused}");
+        assert_eq!((read(&x), std::fs::read_dir(&folder).unwrap().count()), (before, 2));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }
