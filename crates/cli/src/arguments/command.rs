@@ -14,7 +14,7 @@ use super::names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy
 use super::options::file_of_options;
 use super::overlap::Overlap;
 use super::skinning::Sampled;
-use super::value::{BackendOption, NullSpace, Rhs, seconds, svg, tolerance};
+use super::value::{BackendOption, NullSpace, Rhs, array, seconds, svg, tolerance};
 use crate::error::Failure;
 
 /// Examples and exit codes, as `--help` prints them.
@@ -225,7 +225,7 @@ pub(crate) struct Solve {
     pub(crate) time_limit: Option<f64>,
     /// Write the solution to a file, `.mtx`, `.mtx.gz` or `.npy`, one column for each right-hand side; `-` is the
     /// standard output, and the text moves to the standard error
-    #[arg(long, value_name = "X.mtx|X.npy")]
+    #[arg(long, value_name = "X.mtx|X.npy", value_parser = array)]
     pub(crate) out: Option<PathBuf>,
     /// Write a report as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]

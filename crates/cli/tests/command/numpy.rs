@@ -282,6 +282,9 @@ fn arrays_of_other_types_are_converted() {
     let bytes = std::fs::read(&y).unwrap();
     assert_ends(&bytes, &[1.0, 2.0, 2.0, 3.0]);
     assert!(String::from_utf8_lossy(&bytes).contains("'fortran_order': True, 'shape': (2, 2)"));
+    let z = folder.path("z.npz");
+    let done = coarsen(&format!("solve {a} --out {}", z.display()));
+    assert!(done.code == 2 && done.err.contains(".npy or .mtx") && !z.exists(), "{}", done.err);
     let c =
         folder.file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 0 2\n2 2 1 0\n");
     let b = file("c16.npy", &array("<c16", "(2,)", &floats("", &[2.0, 0.0, 3.0, 4.0]).split_off(0)[..]));
