@@ -52,7 +52,7 @@ pub enum LineSearchFailure {
         /// φ′(0).
         slope: f64,
     },
-    /// No positive step is allowed by [`Objective::max_step`](crate::Objective::max_step), or [`Start::first`] is none.
+    /// [`Objective::max_step`](crate::Objective::max_step) or [`Start::first`] is not positive.
     #[error("the longest step to be tried, {most:.3e}, is not above zero")]
     Blocked {
         /// The bound of the objective, or the first trial step.
