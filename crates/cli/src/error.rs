@@ -166,6 +166,9 @@ pub(crate) enum Failure {
     /// A file that belongs to another system.
     #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
     Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
+    /// Complex numbers where real ones are needed.
+    #[error("{}: has complex numbers, but {what}; give a file of real numbers", file.display())]
+    Complex { file: PathBuf, what: &'static str },
     /// Coordinates that are all equal, or that overflow.
     #[error(
         "{}: the longest side of the bounding box of the coordinates is {side:e}, but must be positive and finite; check the file",
@@ -251,7 +254,11 @@ impl Failure {
             Self::SameFile { .. } | Self::StandardFolder { .. } => 2,
             Self::DumpOfInput { .. } | Self::DumpOverFiles { .. } => 2,
             Self::Options { .. } | Self::Numpy { .. } | Self::Guesses { .. } => 3,
-            Self::Read(_) | Self::Rows { .. } | Self::Axes { .. } | Self::Extent { .. } => 3,
+            Self::Read(_)
+            | Self::Rows { .. }
+            | Self::Complex { .. }
+            | Self::Axes { .. }
+            | Self::Extent { .. } => 3,
             Self::Nodes { .. } | Self::Blocks { .. } | Self::NoColumns { .. } | Self::Sparse(_) => 3,
             Self::Backend(_) => 5,
             Self::Core(error) if of_device(error) => 5,

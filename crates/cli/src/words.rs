@@ -9,12 +9,15 @@ use coarsen::sparse::SparseError;
 use coarsen::{AnyError, Error};
 
 /// Names in the library, and what the command calls them. A name that contains another one comes first.
-const OPTIONS: [(&str, &str); 6] = [
+const OPTIONS: [(&str, &str); 9] = [
     ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
     ("Skinning::handles", "--skinning-handles"),
     ("AdditiveSchwarz::domain", "--as-domain"),
-    ("Schwarz::domain, in unknowns", "--mas-domain times the block size"),
+    ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
     ("take smaller domains, or factors", "take smaller domains, or --as-inner factors"),
+    ("use smaller domains", "take a smaller --mas-domain"),
+    ("store and eliminate in f32", "--mas-precision f32"),
+    ("diagnose the system", "run coarsen info"),
     ("max_iterations", "--max-iterations"),
 ];
 
@@ -163,5 +166,59 @@ impl Rows for AnyError {
             Self::Core(error) => error.rows(),
             _ => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coarsen::Outcome;
+    use coarsen::optimize::{DescentOutcome, LineSearchFailure, Refusal};
+
+    use super::*;
+
+    /// Whether a word is a name in Rust code.
+    fn is_item(word: &str) -> bool {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '-');
+        let is_path = word.contains("::") || word.contains('_');
+        let is_camel =
+            word.as_bytes().windows(2).any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase());
+        is_path || is_camel && word != "NaN"
+    }
+
+    #[test]
+    fn advice_has_no_names_of_the_library() {
+        let outcomes = [
+            Outcome::IterationLimit,
+            Outcome::Stagnated,
+            Outcome::Stopped,
+            Outcome::IndefiniteOperator,
+            Outcome::IndefinitePreconditioner,
+            Outcome::Breakdown,
+            Outcome::NotFinite,
+            Outcome::Inconsistent,
+            Outcome::Diverged,
+        ];
+        let failures = [
+            LineSearchFailure::Ascent { slope: 1.0 },
+            LineSearchFailure::Blocked { most: 0.0 },
+            LineSearchFailure::NotFinite { alpha: 1.0 },
+            LineSearchFailure::RoundOff { alpha: 1.0 },
+            LineSearchFailure::Exhausted { evaluations: 1, alpha: 1.0 },
+        ];
+        let descents = [
+            DescentOutcome::IterationLimit,
+            DescentOutcome::Stopped,
+            DescentOutcome::Stagnated,
+            DescentOutcome::NotFinite,
+            DescentOutcome::NoDirection(Refusal::Ascent { slope: 1.0 }),
+            DescentOutcome::NoDirection(Refusal::RoundOff { slope: 1.0 }),
+            DescentOutcome::NoDirection(Refusal::NotFinite),
+        ];
+        let advice = outcomes.map(Outcome::advice).into_iter().chain(descents.map(DescentOutcome::advice));
+        for text in advice.chain(failures.map(LineSearchFailure::advice)) {
+            let told = options(text);
+            assert!(!told.split_whitespace().any(is_item), "{told}");
+        }
+        assert!(options(Outcome::NotFinite.advice()).ends_with("run coarsen info"));
     }
 }

@@ -71,7 +71,7 @@ impl Outcome {
                 "a recurrence would divide by zero, usually because A is singular (if its row sums are zero, constants are in its kernel); give its whole null space, or fix an unknown, or use GMRES"
             }
             Self::NotFinite => {
-                "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, unless they are on a device that cannot check); run diagnose on the system"
+                "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, unless they are on a device that cannot check); diagnose the system"
             }
             Self::Inconsistent => {
                 "A is singular and b is not in its range, so x solves the least-squares problem; give the null space (constants if row sums are zero), remove the net load, or fix an unknown"

@@ -39,7 +39,7 @@ use coarsen_sparse::Bsr;
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::{Piece, Source, read_piece};
-pub use self::write::{Symmetry, print_dense, write, write_dense, write_vector};
+pub use self::write::{Symmetry, print_dense, replace, write, write_dense, write_vector};
 
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks, or 2x2 blocks if it is complex. Rectangular matrices are allowed.
 ///

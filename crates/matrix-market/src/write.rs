@@ -86,7 +86,7 @@ pub fn write_vector(path: impl AsRef<Path>, x: &[f64]) -> Result<(), WriteError>
 /// As [`write`](fn@write).
 pub fn print_dense(a: &Dense) -> Result<(), WriteError> {
     let file = Path::new("<stdout>");
-    check_finite(file, a.rows(), a.values())?;
+    check_finite(file, a.rows(), a.values(), a.is_complex())?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let written =
         array(&mut out, (a.rows(), a.columns()), a.values(), a.is_complex()).and_then(|()| out.flush());
@@ -99,17 +99,15 @@ fn write_array(
     values: &[f64],
     is_complex: bool,
 ) -> Result<(), WriteError> {
-    check_finite(path, size.0, values)?;
+    check_finite(path, size.0, values, is_complex)?;
     replace(path, |out| array(out, size, values, is_complex))
 }
 
-fn check_finite(path: &Path, rows: usize, values: &[f64]) -> Result<(), WriteError> {
-    match values.iter().position(|v| !v.is_finite()) {
-        Some(at) => {
-            Err(WriteError::NotFinite { file: path.into(), row: at % rows + 1, column: at / rows + 1 })
-        }
-        None => Ok(()),
-    }
+fn check_finite(path: &Path, rows: usize, values: &[f64], is_complex: bool) -> Result<(), WriteError> {
+    let Some(at) = values.iter().position(|v| !v.is_finite()) else { return Ok(()) };
+    let parts = if is_complex { 2 } else { 1 };
+    let (row, column) = (at % rows / parts + 1, at / rows + 1);
+    Err(WriteError::NotFinite { file: path.into(), row, column })
 }
 
 fn array(
@@ -143,8 +141,16 @@ fn is_symmetric(a: &Bsr<f64>) -> bool {
     r == c && a.pattern().is_symmetric() && a.asymmetric_pair(0.0).is_none()
 }
 
-/// Writes a file under a temporary name and renames it. A device or a pipe is written directly.
-fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
+/// Writes a file of any format under a temporary name and renames it, so that a partial file never appears; compressed with
+/// gzip if the path ends in `.gz`. A device or a pipe is written directly.
+///
+/// # Errors
+/// [`WriteError::File`], also for an error of `fill`.
+pub fn replace(
+    path: impl AsRef<Path>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let path = path.as_ref();
     let special = fs::metadata(path).is_ok_and(|at| !at.is_file() && !at.is_dir());
     let result = if special {
         File::options().write(true).open(path).and_then(|file| compressed(path, file, fill))

@@ -46,13 +46,13 @@ pub struct Step<T> {
 #[derive(Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineSearchFailure {
-    /// φ′(0) ≥ 0.
+    /// φ′(0) ≥ 0. [`OrElse`](crate::OrElse) takes another direction then.
     #[error("the slope {slope:.3e} is not negative")]
     Ascent {
         /// φ′(0).
         slope: f64,
     },
-    /// No positive step is allowed.
+    /// [`Objective::max_step`](crate::Objective::max_step) or [`Start::first`] is not positive.
     #[error("the longest step to be tried, {most:.3e}, is not above zero")]
     Blocked {
         /// The bound of the objective, or the first trial step.
@@ -88,16 +88,16 @@ impl LineSearchFailure {
     pub fn advice(self) -> &'static str {
         match self {
             Self::Ascent { .. } => {
-                "the direction points uphill: an indefinite Hessian or preconditioner; project it, or chain a safer direction with OrElse"
+                "the direction points uphill: an indefinite Hessian or preconditioner; project it, or use a safer direction"
             }
             Self::Blocked { .. } => {
-                "Objective::max_step or Start::first is zero, negative or NaN: bodies touch at the start, or max_step is wrong"
+                "the longest step that the energy allows, or the first step to be tried, is zero, negative or NaN: bodies touch at the start, or one of the two is computed wrongly"
             }
             Self::NotFinite { .. } => {
-                "the start lies on the boundary of the domain of the energy, or value and gradient disagree; run check_gradient"
+                "the start lies on the boundary of the domain of the energy, or value and gradient disagree; check the gradient by finite differences"
             }
             Self::RoundOff { .. } => {
-                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (run check_gradient), or the magnitude of Objective::value is too small"
+                "the tolerance is below what the round-off of the energy allows (loosen it), the gradient is not that of the energy (check it by finite differences), or the energy states too small a magnitude of its terms"
             }
             Self::Exhausted { .. } => {
                 "the energy is rough or not differentiable along this direction, or the limit on trials is too small"

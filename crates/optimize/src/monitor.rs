@@ -10,7 +10,7 @@ pub struct Iterate<'a, V: Vector> {
     pub number: usize,
     /// f(x).
     pub value: V::Real,
-    /// The round-off of f(x): [`Objective::round_off`](coarsen_core::Objective::round_off).
+    /// The round-off of f(x), by the magnitude that [`Objective::value`](coarsen_core::Objective::value) states.
     pub round_off: V::Real,
     /// ‖∇f(x)‖ in the norm of the descent.
     pub gradient: V::Real,

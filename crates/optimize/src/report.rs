@@ -25,7 +25,7 @@ pub enum Criterion {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// ∇f·d is positive by more than round-off.
+    /// ∇f·d is positive by more than round-off. [`OrElse`](crate::OrElse) takes another direction then.
     Ascent {
         /// ∇f·d.
         slope: f64,
@@ -100,10 +100,10 @@ impl DescentOutcome {
                 "the tolerance is below what the round-off of f and its gradient allows; loosen it, or scale the problem"
             }
             Self::NotFinite => {
-                "the start lies outside the domain of the energy (an inverted element, an overlap), or the gradient divides by zero; run check_gradient"
+                "the start lies outside the domain of the energy (an inverted element, an overlap), or the gradient divides by zero; check it by finite differences"
             }
             Self::NoDirection(Refusal::Ascent { .. }) => {
-                "an indefinite Hessian or preconditioner; project it onto positive definite matrices, or chain a safer direction with OrElse"
+                "an indefinite Hessian or preconditioner; project it onto positive definite matrices, or use a safer direction"
             }
             Self::NoDirection(Refusal::RoundOff { .. }) => {
                 "the tolerance is below what the round-off of the gradient allows, so loosen it; far from a minimiser, the direction is orthogonal to the gradient, so the preconditioner is indefinite or nearly singular"

@@ -11,9 +11,10 @@ use super::aggregation::Aggregation;
 use super::domains::Domains;
 use super::minimize::Minimize;
 use super::names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy};
+use super::options::file_of_options;
 use super::overlap::Overlap;
 use super::skinning::Sampled;
-use super::value::{BackendOption, NullSpace, Rhs, seconds, svg, tolerance};
+use super::value::{BackendOption, NullSpace, Rhs, array, seconds, svg, tolerance};
 use crate::error::Failure;
 
 /// Examples and exit codes, as `--help` prints them.
@@ -187,7 +188,7 @@ pub(crate) struct Given {
     pub(crate) max_iterations: usize,
     /// Read options from a TOML file with lines such as `tol = 1e-6`, or from the folder of a `--dump`; those on
     /// the command line win. Names in it are relative to its folder
-    #[arg(long, value_name = "FILE|DIR")]
+    #[arg(long, value_name = "FILE|DIR", value_parser = file_of_options())]
     pub(crate) options: Option<PathBuf>,
 }
 
@@ -224,7 +225,7 @@ pub(crate) struct Solve {
     pub(crate) time_limit: Option<f64>,
     /// Write the solution to a file, `.mtx`, `.mtx.gz` or `.npy`, one column for each right-hand side; `-` is the
     /// standard output, and the text moves to the standard error
-    #[arg(long, value_name = "X.mtx|X.npy")]
+    #[arg(long, value_name = "X.mtx|X.npy", value_parser = array)]
     pub(crate) out: Option<PathBuf>,
     /// Write a report as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]

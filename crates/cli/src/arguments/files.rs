@@ -88,16 +88,24 @@ impl Source {
             ("--contact", &self.contact),
             ("--coordinates", &self.coordinates),
         ]);
-        files.extend(self.problem.as_deref().and_then(mesh).map(|file| ("--problem", file)));
+        let mesh = self.problem.as_deref().and_then(mesh).and_then(|(_, file)| existing(file));
+        files.extend(mesh.map(|file| ("--problem", file)));
         files
     }
 }
 
-/// The file of a problem, as in `softbody:FILE` and `garment:FILE@2`.
-fn mesh(problem: &str) -> Option<&Path> {
-    let (_, file) = problem.split_once(':')?;
-    let undivided = file.rsplit_once('@').map_or(file, |(file, _)| file);
-    [file, undivided].into_iter().map(Path::new).find(|file| file.is_file())
+/// The name of a problem and its file, as in `softbody:FILE` and `garment:FILE@2`; a number is a size.
+pub(super) fn mesh(problem: &str) -> Option<(&str, &str)> {
+    let (name, file) = problem.split_once(':')?;
+    let has_file =
+        ["garment", "softbody"].contains(&name) && !file.is_empty() && file.parse::<usize>().is_err();
+    has_file.then_some((name, file))
+}
+
+/// The file of a mesh that exists; numbers may follow it, as in `FILE@2@0.5`.
+fn existing(mesh: &str) -> Option<&Path> {
+    let names = std::iter::successors(Some(mesh), |name| Some(name.rsplit_once('@')?.0));
+    names.map(Path::new).find(|file| file.is_file())
 }
 
 impl Given {

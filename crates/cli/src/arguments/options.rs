@@ -3,16 +3,23 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, CommandFactory, ValueHint};
 use serde::Deserialize;
 use toml::Value;
 
 use super::Arguments;
+use super::files::mesh;
 use crate::error::Failure;
 
 /// The file in the folder of a dump.
 pub(crate) const DUMPED: &str = "options.json";
+
+/// The file of a name, which may be the folder of a dump.
+pub(crate) fn file_of_options() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().map(|file| if file.is_dir() { file.join(DUMPED) } else { file })
+}
 
 /// Values that are no names of files although the option takes a file.
 const WORDS: [&str; 3] = ["ones", "none", "constants"];
@@ -38,13 +45,10 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
     let Some(command) = command.find_subcommand(name) else { return Ok(words) };
     let is_given = |id: &str| matches!(given.value_source(id), Some(ValueSource::CommandLine));
     let has_source = SOURCE[..2].iter().any(|id| is_given(id));
-    let (file, is_dump) = match file.is_dir() {
-        true => (file.join(DUMPED), true),
-        false => (file.clone(), file.file_name().is_some_and(|name| name == DUMPED)),
-    };
+    let is_dump = file.file_name().is_some_and(|name| name == DUMPED);
     let fault = |problem: String| Failure::Options { file: file.clone(), problem };
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| fault(format!("cannot be read ({})", error.kind())))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| fault(format!("cannot be read ({})", error.kind())))?;
     let entries = if is_dump { of_dump(&text) } else { of_toml(&text) }.map_err(&fault)?;
     let folder = file.parent().unwrap_or(Path::new(""));
     let mut added = Vec::new();
@@ -63,8 +67,8 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
             )));
         };
         let id = arg.get_id().as_str();
-        let is_implied = is_dump && id == "symmetrize" && name != "solve"; // always done
-        if is_given(id) || is_implied || has_source && SOURCE.contains(&id) {
+        let is_left_out = is_dump && is_left_out(name, arg);
+        if is_given(id) || is_left_out || has_source && SOURCE.contains(&id) {
             continue;
         }
         let flag = matches!(arg.get_action(), ArgAction::SetTrue);
@@ -86,7 +90,15 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
             && value != "-"
             && !WORDS.contains(&&*value)
             && !value.starts_with("random:");
-        let value = if is_file { folder.join(value).into_os_string() } else { value.into() };
+        let value = match (is_file, mesh(&value).filter(|_| id == "problem")) {
+            (true, _) => folder.join(value).into_os_string(),
+            (_, Some((problem, file))) => {
+                let mut value = OsString::from(format!("{problem}:"));
+                value.push(folder.join(file));
+                value
+            }
+            _ => value.into(),
+        };
         let mut word =
             if arg.get_long().is_some() { OsString::from(format!("--{long}=")) } else { OsString::new() };
         word.push(value);
@@ -94,6 +106,17 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
     }
     words.splice(2..2, added);
     Ok(words)
+}
+
+/// Whether a command leaves out an option of a dump: what it always does, and what belongs to a solve that it does not run.
+fn is_left_out(command: &str, arg: &Arg) -> bool {
+    let id = arg.get_id().as_str();
+    let of_preconditioner = arg.get_help_heading().is_some();
+    match command {
+        "compare" => id == "symmetrize",
+        "info" => of_preconditioner || ["symmetrize", "max_iterations", "atol"].contains(&id),
+        _ => false,
+    }
 }
 
 /// A text or a number as a word of the command line.

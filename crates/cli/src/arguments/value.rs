@@ -91,6 +91,17 @@ pub(crate) fn svg(text: &str) -> Result<PathBuf, &'static str> {
     }
 }
 
+/// A file of an array; `.npz` is the name of a sparse matrix.
+pub(crate) fn array(text: &str) -> Result<PathBuf, &'static str> {
+    let file = PathBuf::from(text);
+    match file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("npz")) {
+        true => Err(
+            "a solution is an array, and .npz files hold sparse matrices: give a name that ends with .npy or .mtx",
+        ),
+        false => Ok(file),
+    }
+}
+
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(s) if s > 0.0 && s <= 1e6 => Ok(s),

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::path::Path;
 
-use coarsen::matrix_market::{Dense, Problem, ReadError};
+use coarsen::matrix_market::{self, Dense, Problem, ReadError, WriteError};
 use coarsen::sparse::{Bsr, SparseError, assembly};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -79,15 +79,21 @@ pub(crate) fn dense(path: &Path) -> Result<Dense, Failure> {
 
 /// Writes a dense matrix; one column becomes a vector.
 pub(crate) fn write_dense(path: &Path, a: &Dense) -> Result<(), Failure> {
-    let (kind, rows) = if a.is_complex() { ("<c16", a.rows() / 2) } else { ("<f8", a.rows()) };
+    let (kind, parts) = if a.is_complex() { ("<c16", 2) } else { ("<f8", 1) };
+    if let Some(at) = a.values().iter().position(|v| !v.is_finite()) {
+        let (row, column) = (at % a.rows() / parts + 1, at / a.rows() + 1);
+        return Err(WriteError::NotFinite { file: path.into(), row, column }.into());
+    }
+    let rows = a.rows() / parts;
     let shape = if a.columns() == 1 { format!("({rows},)") } else { format!("({rows}, {})", a.columns()) };
     let mut bytes = header(kind, true, &shape);
     a.values().iter().for_each(|v| bytes.extend(v.to_le_bytes()));
-    std::fs::write(path, bytes).map_err(Failure::write(path))
+    Ok(matrix_market::replace(path, |out| out.write_all(&bytes))?)
 }
 
 /// Writes a matrix as SciPy's `save_npz` does: in rows, or in blocks if it has some.
 pub(crate) fn write_matrix(path: &Path, a: &Bsr<f64>) -> Result<(), Failure> {
+    a.check_finite()?;
     let ((rows, columns), (r, c), pattern) = (a.shape(), a.block(), a.pattern());
     let integers =
         |values: &mut dyn Iterator<Item = i64>| values.flat_map(i64::to_le_bytes).collect::<Vec<u8>>();
@@ -120,7 +126,7 @@ pub(crate) fn write_matrix(path: &Path, a: &Bsr<f64>) -> Result<(), Failure> {
     });
     let done = done.and_then(|()| archive.finish());
     let bytes = done.map_err(|error: zip::result::ZipError| Failure::write(path)(error.into()))?;
-    std::fs::write(path, bytes.into_inner()).map_err(Failure::write(path))
+    Ok(matrix_market::replace(path, |out| out.write_all(bytes.get_ref()))?)
 }
 
 /// The header of an array, whose length is a multiple of 64.
@@ -167,7 +173,9 @@ impl Array {
             let fortran = after("fortran_order")?.starts_with("True");
             let (shape, _) = after("shape")?.strip_prefix('(')?.split_once(')')?;
             let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
-            let shape = sizes.map(|size| size.parse().ok()).collect::<Option<Vec<usize>>>()?;
+            // Twice a size, the number of parts of complex values, fits.
+            let size = |text: &str| usize::try_from(text.parse::<isize>().ok()?).ok();
+            let shape = sizes.map(size).collect::<Option<Vec<usize>>>()?;
             Some((order == '>', kind, fortran, shape))
         };
         let Some((big_endian, kind, fortran, shape)) = parsed() else {
@@ -177,11 +185,11 @@ impl Array {
             ));
         };
         // A text is stored in UCS-4.
-        let size = if kind.0 == b'U' { 4 * kind.1 } else { kind.1 };
+        let size = if kind.0 == b'U' { kind.1.checked_mul(4) } else { Some(kind.1) };
         let count = shape.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
-        let expected = count.and_then(|count| count.checked_mul(size));
+        let expected = count.zip(size).and_then(|(count, size)| count.checked_mul(size));
         let mut bytes = Vec::new();
-        let most = expected.map_or(0, |expected| expected as u64 + 1);
+        let most = expected.map_or(0, |expected| (expected as u64).saturating_add(1));
         from.take(most).read_to_end(&mut bytes).map_err(failed)?;
         if expected != Some(bytes.len()) {
             return Err(format!(
@@ -190,7 +198,7 @@ impl Array {
             ));
         }
         if fortran && shape.len() > 1 {
-            bytes = in_rows(&bytes, &shape, size);
+            bytes = in_rows(&bytes, &shape);
         }
         Ok(Self { kind, big_endian, shape, bytes })
     }
@@ -245,8 +253,12 @@ impl Array {
 }
 
 /// The bytes of an array in the order of C, from that of Fortran.
-fn in_rows(bytes: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
+fn in_rows(bytes: &[u8], shape: &[usize]) -> Vec<u8> {
+    if bytes.is_empty() {
+        return Vec::new();
+    }
     let count: usize = shape.iter().product();
+    let size = bytes.len() / count;
     let mut rows = Vec::with_capacity(bytes.len());
     for k in 0..count {
         // The last index changes fastest in `k`, the first one in `bytes`.
@@ -304,6 +316,10 @@ fn of_archive(path: &Path) -> Result<(bool, Bsr<f64>), String> {
             if let &[_, r, c] = &data.shape[..] {
                 block = (r, c);
             }
+            let lines = if format == "csc" { columns } else { rows } as usize;
+            if lines.checked_div(block.0).map(|lines| lines + 1) != Some(ends.len()) {
+                return Err(format!("has {} offsets for {rows} x {columns}; it is damaged", ends.len()));
+            }
             for (i, ends) in ends.windows(2).enumerate() {
                 let Some(row) = indices.get(ends[0] as usize..ends[1] as usize) else {
                     return Err("has offsets beyond its indices; it is damaged".to_owned());
@@ -326,8 +342,8 @@ fn assembled(
     places: &[(u32, u32)],
     values: &[f64],
 ) -> Result<(bool, Bsr<f64>), String> {
-    let size = r * c * parts;
-    if size == 0 || places.len() * size != values.len() {
+    let size = r.checked_mul(c).and_then(|size| size.checked_mul(parts)).unwrap_or(0);
+    if size == 0 || places.len().checked_mul(size) != Some(values.len()) {
         return Err(format!("has {} values for {} places; it is damaged", values.len(), places.len()));
     }
     if rows % r != 0 || columns % c != 0 {
@@ -339,6 +355,9 @@ fn assembled(
         return Ok((false, made.map_err(told)?));
     }
     let (pairs, _) = values.as_chunks();
+    if places.iter().any(|&(i, j)| i as usize >= rows / r || j as usize >= columns / c) {
+        return Err(format!("has indices beyond {rows} x {columns}; it is damaged"));
+    }
     let place = |k: usize| {
         let ((i, j), at) = (places[k / (r * c)], k % (r * c));
         (i * r as u32 + (at / c) as u32, j * c as u32 + (at % c) as u32)
@@ -346,4 +365,27 @@ fn assembled(
     let places: Vec<(u32, u32)> = (0..pairs.len()).map(place).collect();
     let blocks: Vec<[[f64; 2]; 2]> = pairs.iter().map(|&[a, b]| [[a, -b], [b, a]]).collect();
     Ok((true, assembly::from_square_blocks((rows, columns), &places, &blocks).map_err(told)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_replaced_as_a_whole() {
+        let folder = std::env::temp_dir().join(format!("coarsen-numpy-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [x, link] = ["x.npy", "link.npy"].map(|name| folder.join(name));
+        let write = |v: f64| write_dense(&x, &Dense::complex(4, 1, vec![0.0, 0.0, 0.0, v]).unwrap());
+        let read = |file: &Path| std::fs::read(file).unwrap();
+        write(1.0).unwrap();
+        std::fs::hard_link(&x, &link).unwrap();
+        write(2.0).unwrap();
+        assert_ne!(read(&x), read(&link), "the old file was overwritten");
+        let before = read(&x);
+        let refused = write(f64::NAN).unwrap_err().to_string();
+        assert!(refused.contains("x.npy") && refused.contains("row 2, column 1"), "{refused}");
+        assert_eq!((read(&x), std::fs::read_dir(&folder).unwrap().count()), (before, 2));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

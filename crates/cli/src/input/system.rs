@@ -5,7 +5,7 @@ use std::path::Path;
 use coarsen::constraints::Filtered;
 use coarsen::matrix_market::{Dense, Source};
 use coarsen::problems::{Options, Problem, random_vector};
-use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros};
+use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros, assembly};
 
 use super::numpy;
 use crate::arguments::files::is_standard;
@@ -126,7 +126,7 @@ impl Input {
             }
         };
         if let Some(path) = &named.contact {
-            input.matrix = sum(&input.matrix, path)?;
+            input.matrix = sum(&input.matrix, input.is_complex, path)?;
         }
         if let Some(path) = &named.coordinates {
             input.positions = Some(points(path, input.matrix.shape().0)?);
@@ -172,6 +172,15 @@ pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
     Ok(if is_standard(path) { Source::stdin() } else { Source::open(path)? })
 }
 
+/// A matrix, which may be rectangular, and whether it is complex.
+fn any_matrix(path: &Path) -> Result<(bool, Bsr<f64>), Failure> {
+    if numpy::is_numpy(path) {
+        return numpy::matrix(path);
+    }
+    let matrix = open(path)?.matrix()?;
+    Ok((matrix.block() == (2, 2), matrix))
+}
+
 /// A dense matrix: an array of NumPy, or Matrix Market.
 fn dense(path: &Path) -> Result<Dense, Failure> {
     if numpy::is_numpy(path) { numpy::dense(path) } else { Ok(open(path)?.dense()?) }
@@ -181,6 +190,9 @@ fn dense(path: &Path) -> Result<Dense, Failure> {
 /// many, and their imaginary part is then 0.
 fn vectors(path: &Path, n: usize, is_complex: bool) -> Result<Vec<Vec<f64>>, Failure> {
     let all = dense(path)?;
+    if all.is_complex() && !is_complex {
+        return Err(Failure::Complex { file: path.into(), what: "the matrix is real" });
+    }
     let row = if all.is_complex() { 2 } else { 1 };
     let values = all.values().len();
     let (length, columns) = match all.rows() == row && all.columns() > 1 && n != row {
@@ -212,9 +224,16 @@ fn modes(path: &Path, n: usize, is_complex: bool) -> Result<NearKernel, Failure>
     Ok(NearKernel::from_columns(&columns)?)
 }
 
-/// The sum A + C; the file of C has entries in few rows.
-fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
-    let (n, c) = (a.shape().0, open(path)?.matrix()?);
+/// The sum A + C; the file of C has entries in few rows. Of a complex system a real C may have half as many rows, and its
+/// imaginary part is then 0.
+fn sum(a: &Bsr<f64>, is_complex: bool, path: &Path) -> Result<Bsr<f64>, Failure> {
+    let (n, (c_is_complex, mut c)) = (a.shape().0, any_matrix(path)?);
+    if c_is_complex && !is_complex {
+        return Err(Failure::Complex { file: path.into(), what: "the matrix is real" });
+    }
+    if is_complex && !c_is_complex && c.shape() == (n / 2, n / 2) {
+        c = doubled(&c)?;
+    }
     rows(path, "as many as the matrix has", n, c.shape().0)?;
     rows(path, "and columns as many", n, c.shape().1)?;
     let c = c.reblock(a.block(), Zeros::Keep)?;
@@ -228,6 +247,16 @@ fn sum(a: &Bsr<f64>, path: &Path) -> Result<Bsr<f64>, Failure> {
     let mut contact = Contacts::new(c.pattern().rows(), a.block().0)?;
     contact.replace(&places, &values)?;
     Ok(Sum { elastic: a, contact: &contact }.merge()?)
+}
+
+/// A real matrix as a complex one: each entry c is the block [c 0; 0 c].
+fn doubled(c: &Bsr<f64>) -> Result<Bsr<f64>, Failure> {
+    let (rows, columns) = c.shape();
+    let scalars = c.reblock((1, 1), Zeros::Keep)?;
+    let parts = |i: usize, j: usize, v: f64| [0, 1].map(|k| ((2 * i + k) as u32, (2 * j + k) as u32, v));
+    let row = |i: usize| scalars.row(i).flat_map(move |(j, v)| parts(i, j, v[0]));
+    let entries: Vec<_> = (0..rows).flat_map(row).collect();
+    Ok(assembly::from_triplets(2 * rows, 2 * columns, &entries)?)
 }
 
 /// An error if all points are equal, or if their extent overflows.
@@ -249,6 +278,9 @@ pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Fai
 /// One point for each row; missing axes are 0.
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
     let xyz = dense(path)?;
+    if xyz.is_complex() {
+        return Err(Failure::Complex { file: path.into(), what: "coordinates are real" });
+    }
     let (nodes, axes) = (xyz.rows(), xyz.columns());
     if !(1..=3).contains(&axes) {
         return Err(Failure::Axes { file: path.into(), found: axes });

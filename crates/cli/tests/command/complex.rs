@@ -55,6 +55,69 @@ fn hermitian_systems_are_solved_by_methods_for_symmetric_ones() {
     assert!(done.code == 3 && done.err.contains("short.mtx"), "{}", done.err);
 }
 
+/// Complex numbers are refused where real ones are needed, by the name of their file.
+#[test]
+fn complex_files_of_real_systems_are_refused() {
+    let folder = Folder::new();
+    let entries: Vec<_> = (1..=4).map(|i| (i, i, 2.0)).collect();
+    let (real, complex) = (folder.matrix("a.mtx", 4, &entries), chain(&folder, 4));
+    let array = |name: &str, rows: usize, columns: usize| {
+        let text = format!("%%MatrixMarket matrix array complex general\n{rows} {columns}\n");
+        folder.file(name, &(text + &"1 2\n".repeat(rows * columns)))
+    };
+    let [two, four, row] = [array("two.mtx", 2, 1), array("four.mtx", 4, 1), array("row.mtx", 1, 4)];
+    let half = folder.file("half.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 1 1\n");
+    let points = array("points.mtx", 2, 2);
+    for (words, what) in [
+        (format!("{real} --rhs {two}"), "the matrix is real"),
+        (format!("{real} --rhs {four}"), "the matrix is real"),
+        (format!("{real} --rhs {row}"), "the matrix is real"),
+        (format!("{real} --x0 {two}"), "the matrix is real"),
+        (format!("{real} --near-kernel {two}"), "the matrix is real"),
+        (format!("{real} --null-space {two}"), "the matrix is real"),
+        (format!("{real} --contact {half}"), "the matrix is real"),
+        (format!("{real} --coordinates {points}"), "coordinates are real"),
+        (format!("{complex} --coordinates {points}"), "coordinates are real"),
+    ] {
+        let done = coarsen(&format!("solve {words}"));
+        assert!(
+            done.code == 3 && done.err.contains(&format!("has complex numbers, but {what}")),
+            "{words}: {}",
+            done.err
+        );
+    }
+}
+
+/// A complex system with contacts: of a complex file, of a real one, and in files of SciPy.
+#[test]
+fn contacts_of_complex_systems_are_added() {
+    let folder = Folder::new();
+    let n = 6;
+    let (a, x) = (chain(&folder, n), folder.path("x.mtx").display().to_string());
+    let with = |contact: &str| {
+        let done = coarsen(&format!("solve {a} --contact {contact} --rhs ones --method direct --out {x}"));
+        assert_eq!(done.code, 0, "{contact}: {}", done.err);
+        read_dense(&x).unwrap().into_values()
+    };
+    let pair = |imaginary: &str| {
+        [(2, 2, 3.0), (2, 5, -3.0), (5, 2, -3.0), (5, 5, 3.0)]
+            .map(|(i, j, v)| format!("{i} {j} {v}{imaginary}\n"))
+            .concat()
+    };
+    let file = |name: &str, field: &str, imaginary: &str| {
+        let head = format!("%%MatrixMarket matrix coordinate {field} general\n{n} {n} 4\n");
+        folder.file(name, &(head + &pair(imaginary)))
+    };
+    let expected = with(&file("complex.mtx", "complex", " 0"));
+    assert_eq!(with(&file("real.mtx", "real", "")), expected);
+    let entries = [(1, 1, 3.0), (1, 4, -3.0), (4, 1, -3.0), (4, 4, 3.0)];
+    for is_complex in [false, true] {
+        let path = folder.path("contact.npz");
+        crate::numpy::coordinates(&path, n, &entries, is_complex);
+        assert_eq!(with(&path.display().to_string()), expected, "complex: {is_complex}");
+    }
+}
+
 /// A dump has the real system.
 #[test]
 fn dumps_of_complex_systems_repeat_the_run() {

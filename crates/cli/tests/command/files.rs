@@ -36,6 +36,7 @@ fn outputs_never_replace_inputs() {
         (format!("solve {a} --contact {v} --report {v}"), &v, MATRIX),
         (format!("solve --problem softbody:{v} --report {v}"), &v, VECTOR),
         (format!("solve --problem garment:{v}@2 --report {v}"), &v, VECTOR),
+        (format!("solve --problem garment:{v}@2@0.5 --report {v}"), &v, VECTOR),
         (format!("compare {a} --report {a}"), &a, MATRIX),
         (format!("compare {plot} --plot {plot}"), &plot, MATRIX),
         (format!("spy {picture} --out {picture}"), &picture, MATRIX),

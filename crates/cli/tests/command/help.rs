@@ -20,7 +20,9 @@ fn options(command: &str) -> Vec<(String, String)> {
                 || text.starts_with('[')
                 || text.starts_with('<'))
         {
-            all.push((text.to_owned(), String::new()));
+            // A short help has name and text in one line.
+            let (name, told) = text.split_once("  ").unwrap_or((text, ""));
+            all.push((name.to_owned(), told.trim_start().to_owned()));
         } else if indent >= 10 && !text.is_empty() {
             let Some((_, told)) = all.last_mut() else { continue };
             let separator = if told.is_empty() { "" } else { " " };
@@ -46,7 +48,9 @@ fn the_guide_has_the_words_of_the_help() {
             let told = told.replace('|', "\\|").replace('<', "\\<");
             format!("| `{}` | {told} |\n", name.replace('|', "\\|"))
         };
-        let is_own = |option: &&(String, String)| command == "solve" || !shared.contains(option);
+        // The page refers to those of `solve`.
+        let shares = ["compare", "info"].contains(&command);
+        let is_own = |option: &&(String, String)| !shares || !shared.contains(option);
         let rows: String = options(command).iter().filter(is_own).map(of).collect();
         let table = if rows.is_empty() {
             String::new()

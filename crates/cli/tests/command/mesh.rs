@@ -63,6 +63,20 @@ fn a_body_is_the_same_in_every_format() {
     }
 }
 
+/// Names in a file of options are relative to its folder, also those of meshes.
+#[test]
+fn a_mesh_of_a_file_of_options_is_beside_it() {
+    let folder = Folder::new();
+    let body = bodies(&folder).swap_remove(0);
+    std::fs::write(folder.path("g.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+    let name = std::path::Path::new(&body).file_name().unwrap().to_str().unwrap();
+    for problem in [format!("softbody:{name}"), "garment:g.obj@1".to_owned(), "softbody:2".to_owned()] {
+        let options = folder.file("run.toml", &format!("problem = \"{problem}\"\n"));
+        let done = coarsen(&format!("solve --options {options}"));
+        assert_eq!(done.code, 0, "{problem}: {}", done.err);
+    }
+}
+
 #[test]
 fn a_garment_is_the_same_in_every_format() {
     let folder = Folder::new();

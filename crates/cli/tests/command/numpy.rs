@@ -30,9 +30,29 @@ fn floats(shape: &str, values: &[f64]) -> Vec<u8> {
 
 /// The archive of a matrix of order 4.
 fn archive(path: &Path, format: &str, arrays: &[(&str, Vec<u8>)]) -> String {
+    archive_of_order(4, path, format, arrays)
+}
+
+/// The archive of a matrix by its entries (row, column, value), which count from 0.
+pub(crate) fn coordinates(path: &Path, n: usize, entries: &[(i32, i32, f64)], is_complex: bool) {
+    let shape = format!("({},)", entries.len());
+    let values = entries.iter().map(|e| e.2);
+    let data = match is_complex {
+        true => {
+            let parts = values.flat_map(|v| [v, 0.0]).flat_map(f64::to_le_bytes);
+            array("<c16", &shape, &parts.collect::<Vec<_>>())
+        }
+        false => floats(&shape, &values.collect::<Vec<_>>()),
+    };
+    let [row, column] = [0, 1].map(|k| entries.iter().map(|e| [e.0, e.1][k]).collect::<Vec<_>>());
+    let arrays = [("row", integers(&row)), ("col", integers(&column)), ("data", data)];
+    archive_of_order(n, path, "coo", &arrays);
+}
+
+fn archive_of_order(n: usize, path: &Path, format: &str, arrays: &[(&str, Vec<u8>)]) -> String {
     let mut zip = ZipWriter::new(File::create(path).unwrap());
     let format = array(&format!("|S{}", format.len()), "()", format.as_bytes());
-    let shape = array("<i8", "(2,)", &[4_i64, 4].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
+    let shape = array("<i8", "(2,)", &[n as i64; 2].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>());
     for (name, bytes) in [("format", format), ("shape", shape)].iter().chain(arrays) {
         zip.start_file(format!("{name}.npy"), SimpleFileOptions::default()).unwrap();
         zip.write_all(bytes).unwrap();
@@ -130,6 +150,51 @@ fn all_formats_are_the_same_matrix() {
             &[coordinates[0].clone(), coordinates[1].clone(), ("data", floats("(99,)", &[1.0; 3]))],
             "bytes of data",
         ),
+        (
+            "csr",
+            &[
+                ("indptr", integers(&[0, 1, 2])),
+                ("indices", integers(&[0, 1])),
+                ("data", floats("(2,)", &[4.0; 2])),
+            ],
+            "3 offsets for 4 x 4",
+        ),
+        (
+            "bsr",
+            &[
+                ("indptr", integers(&[0, 1, 1])),
+                ("indices", array("<u4", "(1,)", &(1_u32 << 31).to_le_bytes())),
+                ("data", array("<c16", "(1, 2, 2)", &[0; 64])),
+            ],
+            "indices beyond 4 x 4",
+        ),
+        (
+            "bsr",
+            &[
+                ("indptr", integers(&[0])),
+                ("indices", integers(&[])),
+                ("data", floats("(0, 4294967296, 4294967296)", &[])),
+            ],
+            "0 values for 0 places",
+        ),
+        (
+            "coo",
+            &[
+                coordinates[0].clone(),
+                coordinates[1].clone(),
+                ("data", array("<U9999999999999999999", "(11,)", &[])),
+            ],
+            "bytes of data",
+        ),
+        (
+            "coo",
+            &[
+                coordinates[0].clone(),
+                coordinates[1].clone(),
+                ("data", array("|S18446744073709551615", "(1,)", &[])),
+            ],
+            "bytes of data",
+        ),
     ] {
         let a = archive(&folder.path("damaged.npz"), format, arrays);
         let done = coarsen(&format!("solve {a}"));
@@ -217,6 +282,9 @@ fn arrays_of_other_types_are_converted() {
     let bytes = std::fs::read(&y).unwrap();
     assert_ends(&bytes, &[1.0, 2.0, 2.0, 3.0]);
     assert!(String::from_utf8_lossy(&bytes).contains("'fortran_order': True, 'shape': (2, 2)"));
+    let z = folder.path("z.npz");
+    let done = coarsen(&format!("solve {a} --out {}", z.display()));
+    assert!(done.code == 2 && done.err.contains(".npy or .mtx") && !z.exists(), "{}", done.err);
     let c =
         folder.file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 0 2\n2 2 1 0\n");
     let b = file("c16.npy", &array("<c16", "(2,)", &floats("", &[2.0, 0.0, 3.0, 4.0]).split_off(0)[..]));
@@ -229,6 +297,9 @@ fn arrays_of_other_types_are_converted() {
     let bytes = std::fs::read(&y).unwrap();
     assert_ends(&bytes, &[0.0, -1.0, 3.0, 4.0]);
     assert!(String::from_utf8_lossy(&bytes).contains("<c16"));
+    let huge = file("huge.npy", &array("<c16", "(9223372036854775808, 0)", &[]));
+    let done = coarsen(&format!("solve {c} --rhs {huge}"));
+    assert!(done.code == 3 && done.err.contains("huge.npy"), "{}", done.err);
     let wide = file("wide.npy", &floats("(2, 3)", &[1.0; 6]));
     let done = coarsen(&format!("solve {wide}"));
     assert!(done.code == 3 && done.err.contains("wide.npy: the matrix is 2 x 3"), "{}", done.err);

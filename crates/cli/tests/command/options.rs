@@ -93,11 +93,24 @@ fn dumps_are_repeated_and_changed() {
     }
     let (done, other) = solve(&folder, &format!("--options {dump} --method cg --max-iterations 500"));
     assert_eq!((done.code, &other["method"]), (0, &"cg".into()), "{}", done.err);
+    // No output replaces a file of the dump.
+    let file = format!("{dump}/options.json");
+    let before = std::fs::read(&file).unwrap();
+    let done = coarsen(&format!("solve --options {dump} --report {file}"));
+    assert!(done.code == 2 && done.err.contains("the same file"), "{}", done.err);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
     // Options of `solve` alone are left out.
     let report = folder.path("table.json");
     let done =
         coarsen(&format!("compare --options {dump} --max-iterations 300 --report {}", report.display()));
     assert_eq!((done.code, &json(&report).unwrap()["n"]), (0, &first["n"]), "{}", done.err);
+    let domains = folder.path("domains").display().to_string();
+    let words = format!("--problem elasticity3d:3 --precond mas --mas-domain 16 --dump {domains}");
+    assert_eq!(solve(&folder, &words).0.code, 0);
+    for dump in [&dump, &domains] {
+        let done = coarsen(&format!("info --options {dump}"));
+        assert!(done.code == 0 && done.out.contains("solve would use"), "{}", done.err);
+    }
     let bad = folder.file("bad.mtx", "%%MatrixMarket matrix\n");
     let second = folder.path("second").display().to_string();
     assert_eq!(coarsen(&format!("solve {bad} --dump {second}")).code, 3);

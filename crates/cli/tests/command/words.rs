@@ -9,6 +9,9 @@ fn printed(words: &str) -> String {
     let all = out + &err;
     let item = |word: &str| word.contains("::") && !word.contains('/');
     assert!(!all.split_whitespace().any(item), "an item of the library: {words}: {all}");
+    for item in ["check_gradient", "OrElse", "max_step", "run diagnose"] {
+        assert!(!all.contains(item), "{item}: {words}: {all}");
+    }
     all
 }
 
@@ -101,8 +104,18 @@ fn messages_name_options_and_no_items() {
         ),
         (
             "solve --problem poisson2d:60 --method cg --precond mas --mas-domain 1000 --block-size 2",
-            "--mas-domain",
+            "--mas-domain times the block size is 2000",
         ),
+        ("minimize --problem bar-twist:1 --tol 1e-18 --direction ncg", "the tolerance is below"),
+        (
+            "minimize --problem bar-twist:1 --tol 1e-18 --direction gradient --precond none",
+            "the tolerance is below",
+        ),
+        (
+            "minimize --problem bar-twist:1 --tol 1e-18 --direction lbfgs --precond none",
+            "the tolerance is below",
+        ),
+        ("minimize --problem bar-twist:1 --max-iterations 1", "raise --max-iterations"),
         (
             "solve --problem poisson2d:60 --method cg --precond none --precision f32 --tol 1e-12",
             "loosen the tolerance",
@@ -111,6 +124,12 @@ fn messages_name_options_and_no_items() {
     ] {
         let text = printed(words);
         assert!(text.contains(option), "{option}: {text}");
+    }
+    // A domain that is too large for f64 in the memory of a device, as those of PoCL have.
+    let large = "solve --problem elasticity3d:8 --backend opencl --method cg --precond mas --mas-domain 250 --mas-precision f64";
+    let text = printed(large);
+    if text.contains("an elimination in f64") {
+        assert!(text.contains("take a smaller --mas-domain, or --mas-precision f32"), "{text}");
     }
     let one_sided = folder.matrix(
         "one-sided.mtx",

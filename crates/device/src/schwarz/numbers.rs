@@ -274,8 +274,7 @@ const TRUST_SINGLE_ALONE: f64 = 1e-5;
 
 /// The cure of a domain that does not fit in `f64` alone.
 const SMALLER_OR_SINGLE: &str = "small enough for an elimination in f64 in the memory that this device has for one domain; use \
-                                 smaller domains, or store and eliminate in f32 (Storage::Single and \
-                                 Arithmetic::Single, --mas-precision f32)";
+                                 smaller domains, or store and eliminate in f32";
 
 /// Chooses `f64` if the device supports it. As on the host, an elimination in `f64` is first tried in `f32` if
 /// `arithmetic` requests it and inverses are stored in `f32`; if the matrix of a domain fits into memory in `f32` alone,

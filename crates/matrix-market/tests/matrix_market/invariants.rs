@@ -285,6 +285,9 @@ fn writing_leaves_all_or_nothing() {
     a.values_mut()[1] = f64::NAN;
     let error = matrix_market::write(&file.0, &a, Symmetry::Detect).unwrap_err();
     assert_eq!(error, WriteError::NotFinite { file: file.0.clone(), row: 2, column: 2 });
+    let x = Dense::complex(4, 1, vec![0.0, 0.0, 0.0, f64::INFINITY]).unwrap();
+    let error = matrix_market::write_dense(&file.0, &x).unwrap_err();
+    assert_eq!(error, WriteError::NotFinite { file: file.0.clone(), row: 2, column: 1 });
     assert_eq!(fs::read(&file.0).unwrap(), before);
     let error = matrix_market::write_vector("no/such/folder/x.mtx", &[1.0]).unwrap_err();
     assert!(matches!(error, WriteError::File { .. }));
