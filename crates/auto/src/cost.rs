@@ -43,6 +43,8 @@ pub struct Costs {
     pub(crate) rayleigh_quotient: f64,
     /// The largest diagonal entry of the sample, divided by the smallest; 1 if unknowns have several units.
     pub(crate) diagonal_jump: f64,
+    /// The sum of the couplings |a_ij| / √(a_ii a_jj) of a scalar row, in the mean; 1 for matrices in blocks.
+    pub(crate) couplings: f64,
     /// The mean width w of a level structure of the graph, similar to the width of a band. Infinite if it was not computed.
     pub(crate) width: f64,
     /// Whether the caller knows the near-kernel of blocks, from positions or vectors.
@@ -60,10 +62,11 @@ impl Costs {
     /// *Cost*: a sample of 16,384 block rows, and breadth-first searches of at most 32,768 nodes.
     pub fn of(a: &Bsr<f64>, factor: bool) -> Self {
         let of_graph = || if factor { width(a) } else { f64::INFINITY };
-        let ((uniformity, mixed, rayleigh_quotient, diagonal_jump), width) = match parallel::worth(a.nnz()) {
-            true => parallel::join(|| sample(a), of_graph),
-            false => (sample(a), of_graph()),
-        };
+        let ((uniformity, mixed, rayleigh_quotient, diagonal_jump, couplings), width) =
+            match parallel::worth(a.nnz()) {
+                true => parallel::join(|| sample(a), of_graph),
+                false => (sample(a), of_graph()),
+            };
         Self {
             unknowns: a.shape().0 as f64,
             entries: a.nnz() as f64,
@@ -72,6 +75,7 @@ impl Costs {
             mixed,
             rayleigh_quotient,
             diagonal_jump,
+            couplings,
             width,
             near_kernel: false,
             pivots: false,
@@ -150,7 +154,8 @@ impl Costs {
                 of_jacobi * self.jacobi_iterations()
             }
             (_, Precond::SmoothedAggregation) => digits * (45.0 + 400.0 * self.roughness()),
-            (_, Precond::Ilu0) => digits * (100.0 + 400.0 * self.roughness()),
+            // The pivots of skew blocks are small beside what is dropped.
+            (_, Precond::Ilu0) => digits * 100.0 * (self.couplings / 4.0).clamp(1.0, 5.0),
             (_, Precond::RestrictedSchwarz) => digits * 40.0,
             (_, Precond::None) => digits * 600.0,
             _ => digits * 400.0,
@@ -159,7 +164,7 @@ impl Costs {
 
     /// Between 0 and 1: whether relaxation leaves errors that change their sign between neighbours, because many couplings have
     /// the sign of the diagonal, as for the curl, flat cells and skew blocks. Coarse levels of smoothed aggregation cannot represent
-    /// them, and its iterations are in proportion to those of one level; nor are the pivots of ILU(0) large beside what it drops.
+    /// them, and its iterations are in proportion to those of one level.
     pub(crate) fn roughness(&self) -> f64 {
         ((self.mixed - 0.2) / 0.1).clamp(0.0, 1.0)
     }

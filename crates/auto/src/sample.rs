@@ -8,22 +8,22 @@ const SAMPLED_ROWS: usize = 16_384;
 /// The number of consecutive block rows of a sample.
 const RUN_LENGTH: usize = 16;
 
-/// Returns the uniformity of the couplings, their share with the sign of the diagonal, the quotient ρ and the jump of the
-/// diagonal, from a sample of the rows.
+/// Returns the uniformity of the couplings, their share with the sign of the diagonal, the quotient ρ, the jump of the
+/// diagonal and the sum of the couplings of a row, from a sample of the rows.
 ///
 /// The uniformity is the mean coupling |a_ij| / √(a_ii a_jj) of a scalar row divided by the strongest coupling of the
 /// row, averaged over rows with couplings; the share is the sum of the couplings of this sign divided by the sum of all.
-/// They do not depend on the units of the unknowns. For blocks, and if diagonal entries are zero or differ in sign, the share is 0
-/// and the uniformity 1.
-pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64) {
+/// They do not depend on the units of the unknowns. For blocks, and if diagonal entries are zero or differ in sign, the share is 0,
+/// and the uniformity and the sum are 1.
+pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64, f64) {
     let (nodes, b) = (a.pattern().rows(), a.block().0);
     let runs = if nodes <= SAMPLED_ROWS { 1 } else { SAMPLED_ROWS / RUN_LENGTH };
     let step = nodes / runs;
     // 1ᵀA 1, 1ᵀD 1 and 1ᵀD^-½ A D^-½ 1 of the rows.
     let (mut constants, mut diagonals, mut scaled, mut rows) = (0.0, 0.0, 0.0, 0.0);
     let (mut least, mut largest) = (f64::INFINITY, 0.0_f64);
-    // The sums of both over the rows with couplings, and their number.
-    let (mut uniformity, mut mixed, mut coupled) = (0.0, 0.0, 0.0);
+    // The sums over the rows with couplings, and their number.
+    let (mut uniformity, mut mixed, mut couplings, mut coupled) = (0.0, 0.0, 0.0, 0.0);
     for k in 0..runs {
         // The place within a stratum is irregular, so that it does not agree with the lines of a grid.
         let irregular = (k as f64 * 0.618_033_988_749_895).fract() * (step.saturating_sub(RUN_LENGTH)) as f64;
@@ -39,7 +39,7 @@ pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64) {
                 let other = if j == i { own } else { a.get(j * b + r, j * b + r) };
                 let one_sign = own * other > 0.0; // false for NaN
                 if !one_sign {
-                    return (1.0, 0.0, 1.0, 1.0);
+                    return (1.0, 0.0, 1.0, 1.0, 1.0);
                 }
                 let coupling = value / own.abs().sqrt() / other.abs().sqrt();
                 (constants, scaled) = (constants + value, scaled + coupling);
@@ -52,18 +52,20 @@ pub(crate) fn sample(a: &Bsr<f64>) -> (f64, f64, f64, f64) {
             (least, largest) = (least.min(own.abs()), largest.max(own.abs()));
             if b == 1 && strongest > 0.0 {
                 uniformity += sum / strongest / others;
-                (mixed, coupled) = (mixed + same / sum, coupled + 1.0);
+                (mixed, couplings, coupled) = (mixed + same / sum, couplings + sum, coupled + 1.0);
             }
         }
     }
     let (constants, scaled) = (constants / diagonals, scaled / rows);
-    let (uniformity, mixed) =
-        if coupled > 0.0 { (uniformity / coupled, mixed / coupled) } else { (1.0, 0.0) };
+    let (uniformity, mixed, couplings) = match coupled > 0.0 {
+        true => (uniformity / coupled, mixed / coupled, couplings / coupled),
+        false => (1.0, 0.0, 1.0),
+    };
     let quotient = constants.min(scaled);
     let quotient = if quotient.is_finite() { quotient.clamp(1e-16, 1.0) } else { 1.0 };
     // Where D^-½ 1 is nearer to the kernel than constants, the diagonal shows the units of the unknowns.
     let in_one_unit = least > 0.0 && constants <= 2.0 * scaled;
-    (uniformity, mixed, quotient, if in_one_unit { largest / least } else { 1.0 })
+    (uniformity, mixed, quotient, if in_one_unit { largest / least } else { 1.0 }, couplings)
 }
 
 /// The number of nodes that a search reads.

@@ -121,6 +121,7 @@ fn costs() -> impl Strategy<Value = Costs> {
                 mixed: 1.0 - uniformity,
                 rayleigh_quotient: 10_f64.powf(quotient),
                 diagonal_jump: 10_f64.powf(jump),
+                couplings: 10_f64.powf(jump / 8.0),
                 width: 10_f64.powf(width),
                 near_kernel,
                 pivots,
