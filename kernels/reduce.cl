@@ -1,5 +1,5 @@
 // Sums over vectors, bitwise the same in every run: each of G work groups sums its range into partial[k G + group], for up
-// to six sums k. G depends only on the length. coarsen_scalars adds the G partial sums, as soon as a kernel needs them.
+// to six sums k. G depends on the length and on the kind of device. coarsen_scalars adds the G partial sums, as soon as a kernel needs them.
 
 // x·y0 .. x·y3, of which the first `count` are computed                 Twin: Vector::dots for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))

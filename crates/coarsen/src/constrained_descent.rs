@@ -40,7 +40,7 @@ pub struct ObstacleConstraint {
 }
 
 impl ObstacleConstraint {
-    /// Where a vertex sticks that was at x before the step: where the solid takes it, on the surface but for terms of
+    /// Where a vertex sticks that was at x before the step: where the solid takes it, on the surface except for terms of
     /// second order in its distance.
     fn carried(&self, x: [f64; 3], h: f64) -> [f64; 3] {
         let turned = cross(self.spin.rate, sub(x, self.spin.through));
@@ -164,7 +164,9 @@ impl ConstrainedDescent {
             }
             self.states.supports.freeze_friction(outer >= followed);
             outer += 1;
-            let Pushed { most, stuck } = self.direction(f, x, &g, [&mut p, &mut drag], &mut inner)?;
+            let pushed = self.direction(f, x, &g, [&mut p, &mut drag], &mut inner);
+            f.project(true);
+            let Pushed { most, stuck } = pushed?;
             let away = |x: &[f64]| {
                 let gap = |(node, place): &(usize, [f64; 3])| norm(sub(point(x, *node), *place));
                 stuck.iter().map(gap).sum::<f64>()
@@ -381,7 +383,7 @@ mod tests {
     use coarsen_constraints::ConstraintError;
     use coarsen_contact::SmoothSdf;
 
-    /// For a solid whose distance has slopes below 1, places of vertices and (2) end on the surface but for terms of second
+    /// For a solid whose distance has slopes below 1, places of vertices and (2) end on the surface except for terms of second
     /// order.
     #[test]
     fn projections_by_approximate_distances_end_on_the_surface() {

@@ -24,10 +24,10 @@ pub trait Scalar:
     /// The type of the number.
     type Real: Real;
 
-    /// The number itself. Costs nothing on the host and one wait elsewhere.
+    /// The number itself. Costs nothing on the host and one synchronisation elsewhere.
     fn read(&self) -> Self::Real;
 
-    /// The number, if it is known without a wait; `None` by default.
+    /// The number, if it is known without a synchronisation; `None` by default.
     fn known(&self) -> Option<Self::Real> {
         None
     }

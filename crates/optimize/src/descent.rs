@@ -30,7 +30,7 @@ use crate::{
 /// round-off of f. If a direction does not descend or its line search fails, a safer direction is used
 /// ([`Direction::fall_back`]). If no safer direction exists, the preconditioner is rebuilt and the step is
 /// tried again. If that fails too, the descent ends. *Cost* per iteration: the cost of the direction, a value
-/// per trial step, 1 gradient, 4 inner products, 5 passes. Where numbers stay on a device: 2 waits, 1 more for
+/// per trial step, 1 gradient, 4 inner products, 5 passes. Where numbers stay on a device: 2 synchronisations, 1 more for
 /// each further trial and each further slope, and one inner product more, since the gradient at the first
 /// trial is computed with its value. *Memory*: 4 vectors. After a call for the largest size, `minimize` allocates nothing, but
 /// refreshing a preconditioner may allocate. *Reference* Nocedal & Wright 2006, chapter 3.

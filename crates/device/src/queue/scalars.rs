@@ -61,7 +61,7 @@ impl Waiting {
 impl<T: Real> Queue<T> {
     /// Runs `kernel`, which writes the partial sums of its groups to the last of `args`; their totals become the slots `out`.
     pub(crate) fn reduce(&mut self, kernel: impl Into<Entry>, n: usize, args: &[Arg<'_, T>], out: &[u32]) {
-        self.make_room(out.len());
+        self.flush_if_full(out.len());
         let groups = self.groups(n);
         self.launch(kernel, Items::Groups(groups), args);
         for (k, &out) in out.iter().enumerate() {
@@ -73,7 +73,7 @@ impl<T: Real> Queue<T> {
 
     /// Returns a new slot with the result of an operation on slots.
     pub(crate) fn compute(&mut self, operation: Operation, operands: [u32; 3]) -> u32 {
-        self.make_room(1);
+        self.flush_if_full(1);
         let out = self.take();
         self.waiting.push(operation as usize, out, operands);
         out
@@ -108,8 +108,8 @@ impl<T: Real> Queue<T> {
         self.reuse();
     }
 
-    /// Enqueues what waits if `more` operations, or a reduction, find no room beside it.
-    fn make_room(&mut self, more: usize) {
+    /// Enqueues what waits if `more` operations, or a reduction, do not fit beside it.
+    fn flush_if_full(&mut self, more: usize) {
         debug_assert!(more <= SUMS);
         if self.waiting.words.len() / 2 + more > OPERATIONS || self.waiting.reductions == REDUCTIONS {
             self.enqueue_scalars();

@@ -50,7 +50,7 @@ impl<T: Real, V: Real, S: Real> HalfGaussSeidel<T, V, S> {
             return Ok(None);
         }
         let mut inverses = DenseBlocks::new(b, vec![T::zero(); a.shape().0 * b])?;
-        let largest = look::<T, S>(a, symmetric, &mut inverses)?;
+        let largest = inspect::<T, S>(a, symmetric, &mut inverses)?;
         // Blocks that are stored on one side only may be zero.
         let differs = || a.asymmetric_pair(Bsr::<T>::symmetry_round_off()).is_some();
         if largest.is_none() && sets.is_none() && differs() {
@@ -104,7 +104,7 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
     }
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
-        self.largest = look::<T, S>(a, self.symmetric, &mut self.inverses)?;
+        self.largest = inspect::<T, S>(a, self.symmetric, &mut self.inverses)?;
         Ok(Reused::Structure)
     }
 
@@ -120,7 +120,7 @@ impl<T: Real, V: Real, S: Real> Smoother<Cpu<V, S>, T> for HalfGaussSeidel<T, V,
 
 /// Checks that A is finite and storage can hold it, and computes D⁻¹. Returns the largest value if A is symmetric to
 /// round-off: known to be, or found in the one pass that checks it, finite values and their range, and reads the diagonal.
-fn look<T: Real, S: Real>(
+fn inspect<T: Real, S: Real>(
     a: &Bsr<T>,
     symmetric: bool,
     inverses: &mut DenseBlocks<T>,
