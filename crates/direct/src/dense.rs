@@ -4,6 +4,7 @@
 //! inverses of all values above a tolerance and 0 for all other values. A⁺ b is the shortest x that minimises
 //! ‖b − A x‖: the solution on a coarse grid without supports has no component of rigid motion.
 
+use coarsen_backend::Merged;
 use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
@@ -72,6 +73,7 @@ impl Dense {
             sum: vec![0.0; n],
             decompositions: decompositions(self.engine, n, bytes)?,
         };
+            merged: Merged::default(),
         built.reinvert(a)?;
         Ok(built)
     }
@@ -106,6 +108,7 @@ pub struct PseudoInverse {
     decompositions: Box<dyn Spectral>,
 }
 
+    pub(crate) merged: Merged,
 impl PseudoInverse {
     /// The recipe that built the inverse.
     pub(crate) fn recipe(&self) -> Dense {

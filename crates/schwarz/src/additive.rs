@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -126,8 +126,7 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     correction: Vec<V>,
     /// The scratch memory of checks.
     checked: Checked<T>,
-    /// A with contact, from the first update with contact on.
-    whole: Option<Bsr<T>>,
+    merged: Merged,
 }
 
 impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
@@ -176,7 +175,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             residual: places.clone(),
             correction: places,
             checked,
-            whole: None,
+            merged: Merged::default(),
         })
     }
 }
@@ -229,7 +228,7 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
             + size_of_val(&self.positions[..])
             + self.restricted.bytes()
             + self.solver.bytes()
-            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
+            + self.merged.bytes()
             + 2 * size_of_val(&self.residual[..])
     }
 }
@@ -273,14 +272,14 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
 
 impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let mut room = self.whole.take();
-        let done = match system.whole_in(&mut room, &self.pattern) {
-            Ok(whole) => self.recompute(System { contact: None, matrix: whole, ..system }),
-            Err(error) => Err(error.into()),
-        };
-        self.whole = room;
-        done
+        let pattern = self.pattern.clone();
+        Merged::update(
+            self,
+            |domains| &mut domains.merged,
+            &system,
+            &pattern,
+            |domains, whole| domains.recompute(System { contact: None, matrix: whole, ..system }),
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! The recipe for domains whose inverses are computed on the device, and its build.
 
-use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_backend::{Backend, Merged, Setup, SetupError};
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Coarse, Schwarz, Storage, Weights};
 use coarsen_sparse::System;
@@ -232,5 +232,6 @@ impl DeviceSchwarz {
             levels,
             steps,
         })
+            merged: Merged::default(),
     }
 }

@@ -1,12 +1,12 @@
 //! Multilevel domains whose inverses are computed on a device, and optionally their structure too.
 
-use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
-use coarsen_backend::{Matrix, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Matrix, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_schwarz::{Plan, Repair};
-use coarsen_sparse::{Contacts, Pattern, System};
+use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
 use crate::error::same_length;
 use crate::schwarz::apply::Application;
@@ -39,6 +39,7 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
 
 /// The device copy of a contact part of the host, and an empty set.
 pub(super) struct Beside<V: Real, S: Real> {
+    pub(super) merged: Merged,
     pub(super) own: DeviceContacts<V, S>,
     pub(super) none: DeviceContacts<V, S>,
 }
@@ -315,10 +316,28 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched: Option<&[u32]>,
     ) -> Result<Reused, SetupError> {
         system.check()?;
-        let apart = self.beside.is_some();
-        let whole = if apart { Cow::Borrowed(system.matrix) } else { system.whole()? };
-        let contact = system.contact.filter(|_| apart);
-        let parted = System { contact, matrix: &whole, ..system };
+        if self.beside.is_some() {
+            return self.upload(system, system.matrix, touched);
+        }
+        let pattern = self.pattern.clone();
+        Merged::update(
+            self,
+            |domains| &mut domains.merged,
+            &system,
+            &pattern,
+            |domains, whole| domains.upload(system, whole, touched),
+        )
+    }
+
+    /// As [`move_and_follow`](Self::move_and_follow); `whole` is the matrix, with contact unless it is kept beside.
+    fn upload<T: Real>(
+        &mut self,
+        system: System<'_, T>,
+        whole: &Bsr<T>,
+        touched: Option<&[u32]>,
+    ) -> Result<Reused, SetupError> {
+        let contact = system.contact.filter(|_| self.beside.is_some());
+        let parted = System { contact, matrix: whole, ..system };
         let (serves, left_out) = match &self.levels {
             Levels::Host(plan) => (plan.serves(&self.pattern, parted), plan.left_out()),
             Levels::Device(_) => (Pattern::same(whole.pattern(), &self.pattern), &[][..]),
@@ -332,7 +351,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
         self.recipe.recipe.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
-        self.matrix.set_values(&whole)?;
+        self.matrix.set_values(whole)?;
         if let Some(beside) = &mut self.beside {
             match contact {
                 Some(contact) => beside.own.replace(contact)?,
