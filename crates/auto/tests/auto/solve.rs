@@ -227,6 +227,26 @@ fn failures_keep_their_causes() {
     );
 }
 
+/// A failed factor and a failed setup are the endings of their attempts, and a repetition in f64 names the cause too.
+#[test]
+fn factors_and_setups_that_fail_are_typed_causes() {
+    let (b, x) = ([1.0, 0.0], [0.0; 2]);
+    let singular = from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 4.0)]).unwrap();
+    let auto = Auto { method: Some(Method::Direct), ..Auto::default() };
+    let solved = auto.solve(&singular, &b, &mut x.clone()).unwrap();
+    assert!(matches!(solved.ending, Ending::Factor(_)), "{solved}");
+    assert_eq!(solved.attempts.last().unwrap().ending, solved.ending);
+
+    let unsymmetric = from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 4.0)]).unwrap();
+    let auto = Auto { method: Some(Method::Cg), precond: Some(Precond::Ic0), ..Auto::default() };
+    let solved = auto.solve(&unsymmetric, &b, &mut x.clone()).unwrap();
+    let cause = Ending::Setup(SetupError::Unsymmetric { method: "ic0", row: 0, column: 1 });
+    let endings: Vec<_> = solved.attempts.iter().map(|attempt| attempt.ending.clone()).collect();
+    assert_eq!(endings, [cause.clone(), cause.clone()], "in f32 and in f64");
+    let repeated = format!("ic0 stored in f32 failed (setup_failed: {cause}); repeated in f64");
+    assert_eq!(solved.notes(), [repeated]);
+}
+
 /// A cancelled setup ends the solve, and no other method begins.
 #[test]
 fn a_cancelled_solve_ends() {
