@@ -225,13 +225,14 @@ impl DeviceSchwarz {
             on: on.clone(),
             pattern,
             positions,
+            earlier: false,
             matrix,
             beside,
             application,
             numbers,
             levels,
             steps,
-        })
             merged: Merged::default(),
+        })
     }
 }

@@ -16,7 +16,9 @@ use crate::schwarz::structure::{Lacking, Structure};
 use crate::schwarz::{DeviceSystem, DeviceTouched};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
-/// The preconditioner that [`DeviceSchwarz`] builds.
+const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last build had none";
+
+/// The preconditioner that [`DeviceSchwarz`] builds. `Display` names its size, and positions kept from an earlier build.
 ///
 /// An update from the host that must build again (another pattern, too many contacts) keeps the positions of the build where the
 /// system has none and the nodes are as many.
@@ -26,6 +28,8 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
     pub(super) positions: Arc<[[f64; 3]]>,
+    /// Whether they are those of an earlier build, because the last one had none.
+    pub(super) earlier: bool,
     /// The device copy of a host matrix.
     pub(super) matrix: DeviceMatrix<V, S>,
     /// The contact part beside the matrix; `None` if contact is merged into the matrix.
@@ -35,11 +39,11 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) levels: Levels,
     /// The steps since the structure was chosen.
     pub(super) steps: usize,
+    pub(super) merged: Merged,
 }
 
 /// The device copy of a contact part of the host, and an empty set.
 pub(super) struct Beside<V: Real, S: Real> {
-    pub(super) merged: Merged,
     pub(super) own: DeviceContacts<V, S>,
     pub(super) none: DeviceContacts<V, S>,
 }
@@ -305,7 +309,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         recipe: DeviceSchwarz,
         system: System<'_, T>,
     ) -> Result<Reused, SetupError> {
-        *self = recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;
+        let complete = system.with_kept(&self.positions, None);
+        let mut built = recipe.build_from(complete, &self.on)?;
+        built.earlier = system.positions.is_none() && complete.positions.is_some();
+        *self = built;
         Ok(Reused::Nothing)
     }
 
@@ -364,6 +371,14 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             return self.rebuild(self.recipe, parted);
         }
         Ok(Reused::Structure)
+    }
+}
+
+impl<V: Real, S: Real> fmt::Display for DeviceSubdomains<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (nodes, values) = (self.pattern.rows(), self.values());
+        write!(f, "multilevel additive schwarz on a device, {nodes} nodes, {values} values of inverses")?;
+        if self.earlier { write!(f, "; {EARLIER_POSITIONS}") } else { Ok(()) }
     }
 }
 
