@@ -135,7 +135,7 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
             |method, a| {
                 a.check_finite()?;
                 if checks::same(a, method.factors.block().0, method.order.of()) {
-                    return method.refactor(a);
+                    return refactor(method, a);
                 }
                 *method = build(method.recipe, system, &method.on)?;
                 Ok(Reused::Nothing)
@@ -144,20 +144,21 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
     }
 }
 
-impl<R: Factorise, T: Real, B: Backend> IncompleteFactor<R, T, B> {
-    /// Factorises new values on the pattern of the factor.
-    fn refactor(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
-        let workspace = match &mut self.workspace {
-            Some(workspace) => workspace,
-            none => none.insert(Workspace::new(&self.order, a.block().0)?),
-        };
-        let (class, shift) = self.recipe.factorise(a, &self.order, workspace)?;
-        workspace.fits::<B::Stored>()?;
-        (self.class, self.shift) = (class, shift);
-        parallel::map(workspace.factors.values(), self.factors.values_mut(), |v| v.to());
-        parallel::map(workspace.pivots.values(), self.pivots.values_mut(), |v| v.to());
-        Ok(Reused::Structure)
-    }
+/// Factorises new values on the pattern of the factor.
+fn refactor<R: Factorise, T: Real, B: Backend>(
+    factor: &mut IncompleteFactor<R, T, B>,
+    a: &Bsr<T>,
+) -> Result<Reused, SetupError> {
+    let workspace = match &mut factor.workspace {
+        Some(workspace) => workspace,
+        none => none.insert(Workspace::new(&factor.order, a.block().0)?),
+    };
+    let (class, shift) = factor.recipe.factorise(a, &factor.order, workspace)?;
+    workspace.fits::<B::Stored>()?;
+    (factor.class, factor.shift) = (class, shift);
+    parallel::map(workspace.factors.values(), factor.factors.values_mut(), |v| v.to());
+    parallel::map(workspace.pivots.values(), factor.pivots.values_mut(), |v| v.to());
+    Ok(Reused::Structure)
 }
 
 impl<R, T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Preconditioner<Vec<V>>

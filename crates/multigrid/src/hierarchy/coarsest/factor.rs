@@ -47,7 +47,7 @@ pub(super) struct Factored<T, B: Backend> {
 }
 
 enum Solver {
-    Dense(PseudoInverse),
+    Dense(Box<PseudoInverse>),
     Sparse(Box<Factor>),
     Deflated(Box<Deflated>),
 }
@@ -134,7 +134,7 @@ impl Solver {
         {
             return Ok(Self::Deflated(Box::new(deflated)));
         }
-        Ok(Self::Dense(inverse))
+        Ok(Self::Dense(Box::new(inverse)))
     }
 
     /// Computes x = A⁺ b; b is changed if the matrix is singular.
@@ -174,7 +174,7 @@ impl Solver {
 
     fn kind(&self) -> PreconditionerKind {
         match self {
-            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::kind(inverse),
+            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::kind(&**inverse),
             Self::Sparse(factor) => Preconditioner::<Vec<f64>>::kind(&**factor),
             Self::Deflated(_) => PreconditionerKind::Symmetric,
         }
