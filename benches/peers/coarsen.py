@@ -37,9 +37,7 @@ def memory(n):
     with tempfile.TemporaryDirectory() as place:
         pipe = os.path.join(place, "x0.mtx")
         os.mkfifo(pipe)
-        # Freed memory goes back to the system at once, as after `malloc_trim` in the other drivers.
-        environment = dict(os.environ, MALLOC_MMAP_THRESHOLD_="131072", MALLOC_TRIM_THRESHOLD_="131072")
-        process = subprocess.Popen([*command, "--x0", pipe], env=environment)
+        process = subprocess.Popen([*command, "--x0", pipe])
         before = float("nan")  # until the pipe is open
         while process.poll() is None:
             try:

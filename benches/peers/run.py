@@ -7,7 +7,8 @@
 
 A peer is a program beside this file. It is called as `PROGRAM FOLDER CONFIGURATION`, reads FOLDER/system.bin (see system.py), solves to a
 relative residual of 1e-8, and prints one line of JSON: setup and solve in seconds, iterations, the true relative residual, and the most
-memory held beyond the system in MiB. A peer that cannot be installed, fails, or runs out of time or memory is a row with the reason.
+memory held beyond the system in MiB. The memory of the table is that of one more run, in which every peer gives freed memory back at once.
+A peer that cannot be installed, fails, or runs out of time or memory is a row with the reason.
 """
 import argparse
 import json
@@ -35,6 +36,8 @@ SMALL = ["poisson3d:20", "anisotropic2d:60", "elasticity3d:8", "cloth:31,dt=0.00
 DEBIAN = ["libpetsc-real3.18", "libhypre-2.26.0", "libeigen3-dev", "libcholmod3", "libopenblas0-pthread"]  # for `versions`
 CONVERGED = 1.05e-8
 SLOW = 12.0  # seconds: not measured again
+# Freed memory goes back to the system at once, so that the most memory held is what is in use. Allocations are slower.
+TRIMMED = dict(MALLOC_MMAP_THRESHOLD_=str(1 << 17), MALLOC_TRIM_THRESHOLD_=str(1 << 17))
 
 
 class Peer(NamedTuple):
@@ -162,11 +165,11 @@ def generate(system):
     return folder
 
 
-def run(command, folder, configuration, choice):
-    """The measured line of one run."""
+def run(command, folder, configuration, choice, **variables):
+    """The measured line of one run, with more variables of the environment."""
     bytes_held = choice.memory << 30
     environment = dict(os.environ, OMP_PROC_BIND="true", OPENBLAS_NUM_THREADS=str(choice.threads))
-    environment.update(OMP_NUM_THREADS=str(choice.threads), RAYON_NUM_THREADS=str(choice.threads))
+    environment.update(OMP_NUM_THREADS=str(choice.threads), RAYON_NUM_THREADS=str(choice.threads), **variables)
     words = [str(word).format(threads=choice.threads) for word in command]
     if words[0] == "mpirun":
         environment["OMP_NUM_THREADS"] = "1"
@@ -228,6 +231,14 @@ def measure(system, peers, reasons, choice):
                 runs.append(run(peers[key[0]].command, folder, [key[1]], choice))
             except Failure as failure:
                 rows[key] = (runs, str(failure))
+    for key, (runs, reason) in rows.items():
+        if runs and not reason:
+            progress(f"{system}: memory of {' '.join(key)}")
+            try:
+                held = run(peers[key[0]].command, folder, [key[1]], choice, **TRIMMED)["memory"]
+            except Failure:
+                held = float("nan")
+            rows[key] = ([dict(r, memory=held) for r in runs], "")
     progress("")
     return median(products), rows
 

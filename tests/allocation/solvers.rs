@@ -1,16 +1,19 @@
 //! From the second call on, solves, updates and descents do not allocate, with one thread and with two
 //! threads.
 
-use coarsen::descent::{CachedPreconditioner, HostObjective, refreshed};
+use coarsen::auto::Precond;
+use coarsen::auto::build::{Parameters, build};
+use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
+use coarsen::direct::Dense;
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
 use coarsen::krylov::{BiCgStab, FlexibleCg, Gmres, Minres, Richardson};
 use coarsen::multigrid::Smoothing;
-use coarsen::optimize::{Direction, Forcing, Gradient, Norm, node_weights};
+use coarsen::optimize::{Direction, Forcing, Gradient, Linearize, Norm, node_weights};
 use coarsen::parallel;
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
 use coarsen::schwarz::AdditiveSchwarz;
-use coarsen::sparse::{Contacts, Stencil};
+use coarsen::sparse::{Contacts, OwnedSystem, SparseError, Stencil, SystemAt};
 
 use crate::common::{self, multigrids, noise, recipes};
 use crate::counting::{bytes, held};
@@ -68,31 +71,90 @@ fn hierarchies_of_blocks(threads: usize) {
 
 /// Contact of lasting pairs, with another stiffness in each step.
 fn contact_that_lasts(threads: usize) {
-    type Build =
-        fn(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, coarsen::backend::SetupError>;
+    let relaxed: [(&str, Build); 7] = [
+        ("jacobi", |s| Ok(Box::new(Jacobi::default().build(s, &Cpu::new())?))),
+        ("block jacobi", |s| Ok(Box::new(BlockJacobi::default().build(s, &Cpu::new())?))),
+        ("chebyshev", |s| Ok(Box::new(Chebyshev::default().build(s, &Cpu::new())?))),
+        ("gauss-seidel", |s| Ok(Box::new(GaussSeidel::default().build(s, &Cpu::new())?))),
+        ("ic0", |s| Ok(Box::new(Ic0::default().build(s, &Cpu::new())?))),
+        ("ilu0", |s| Ok(Box::new(Ilu0.build(s, &Cpu::new())?))),
+        ("the hierarchy of auto", |s| {
+            let (precond, parameters) = (Precond::SmoothedAggregation, Parameters::default());
+            Ok(build(precond, &parameters, s, &Cpu::mixed())?.0)
+        }),
+    ];
     let builds: [(&str, Build); 4] = [
         ("hierarchy", |s| Ok(Box::new(common::small_sa(Cycle::V).build(s, &Cpu::mixed())?))),
         ("domains", |s| Ok(Box::new(Schwarz::multilevel().build(s, &Cpu::new())?))),
         ("damped domains", |s| Ok(Box::new(OverDomains::multiplicative().build(s, &Cpu::new())?))),
         ("overlap", |s| Ok(Box::new(AdditiveSchwarz::overlapping().build(s, &Cpu::new())?))),
     ];
+    let exact: [(&str, Build); 2] = [
+        ("factor", |s| Ok(Box::new(Direct::default().build(s, &Cpu::new())?))),
+        ("dense inverse", |s| Ok(Box::new(Dense::default().build(s, &Cpu::new())?))),
+    ];
+    updates_with_contact("cloth:61", &builds, threads);
+    updates_with_contact("cloth:61", &relaxed, threads);
+    updates_with_contact("cloth:9", &exact, threads);
+    hessians_with_contact(threads);
+}
+
+/// A quadratic whose Hessian has lasting contact.
+struct Touching(OwnedSystem<f64>);
+
+impl Objective<Vec<f64>> for Touching {
+    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
+        self.0.apply_dot(x, &mut vec![0.0; x.len()])
+    }
+
+    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
+        self.0.apply(x, g);
+    }
+}
+
+impl SystemAt for Touching {
+    fn system_at(&mut self, _: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
+        Ok(&self.0)
+    }
+}
+
+/// Hessians with contact, copied to a backend.
+fn hessians_with_contact(threads: usize) {
     let sheet = common::problem("cloth:61");
+    let n = sheet.positions.len();
+    let mut set = Contacts::new(n, 3).unwrap();
+    let stencils: Vec<_> = (100..n as u32 / 3).map(|i| Stencil::point_point(i, n as u32 - i)).collect();
+    set.assemble(&stencils, &vec![1.0; 9 * stencils.len()]).unwrap();
+    let (x, on) = (vec![0.0; 3 * n], Cpu::new());
+    let touching = Touching(OwnedSystem { contact: Some(set), ..OwnedSystem::from(sheet.matrix) });
+    let mut f = BackendObjective::bare(touching, &x, &on);
+    let mut linearize = || assert!(f.linearize(&x).is_ok());
+    linearize();
+    linearize();
+    assert_eq!(bytes(linearize), 0, "a Hessian with contact at {threads} threads");
+}
+
+/// A preconditioner of a system.
+type Build = fn(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, coarsen::backend::SetupError>;
+
+fn updates_with_contact(sheet: &str, builds: &[(&str, Build)], threads: usize) {
+    let sheet = common::problem(sheet);
     let n = sheet.positions.len() as u32;
     let sets = [1.0, 3.0].map(|stiffness| {
-        let stencils: Vec<_> = (100..n / 3).step_by(7).map(|i| Stencil::point_point(i, n - i)).collect();
+        let stencils: Vec<_> = (n / 37..n / 3).step_by(7).map(|i| Stencil::point_point(i, n - i)).collect();
         let blocks = stencils.iter().flat_map(|_| (0..9).map(|k| if k % 4 == 0 { stiffness } else { 0.0 }));
         let mut set = Contacts::new(n as usize, 3).unwrap();
         set.assemble(&stencils, &blocks.collect::<Vec<_>>()).unwrap();
         set
     });
     let systems = sets.each_ref().map(|set| System { contact: Some(set), ..sheet.system() });
-    for (name, build) in builds {
+    for &(name, build) in builds {
         let mut m = build(systems[0]).unwrap();
         let (r, mut z) = (noise(3 * n as usize, 2), vec![0.0; 3 * n as usize]);
         let mut updates = || {
             for system in [systems[1], systems[0]] {
                 assert_ne!(m.update(system).unwrap(), Reused::Nothing, "{name}");
-                m.patch(system, &[100, n - 100]).unwrap();
+                m.patch(system, &[n / 37, n - n / 37]).unwrap();
                 m.apply(&r, &mut z);
             }
         };

@@ -1,13 +1,13 @@
 //! Preconditioners by name.
 
-use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Cpu, Merged, Prepared, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_multigrid::{F32Hierarchy, Hierarchy, LevelSize, Multigrid, SetupStep};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_skinning::{Skinning, skinning};
 use coarsen_smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
-use coarsen_sparse::{Bsr, System};
+use coarsen_sparse::{Bsr, Pattern, System};
 
 use crate::Precond;
 
@@ -207,7 +207,7 @@ fn in_f32<V: Real>(
     let matrix = system.whole()?.to::<f32>();
     let hierarchy = build(rounded(system, &matrix))?;
     let levels = Levels::of(hierarchy.get());
-    Ok((Box::new(SinglePrecision { hierarchy, matrix }), Some(levels)))
+    Ok((Box::new(SinglePrecision { hierarchy, matrix, merged: Merged::default() }), Some(levels)))
 }
 
 /// The system with a matrix in f32.
@@ -220,6 +220,7 @@ fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32>
 struct SinglePrecision {
     hierarchy: F32Hierarchy,
     matrix: Bsr<f32>,
+    merged: Merged,
 }
 
 impl<V: Real> Preconditioner<Vec<V>> for SinglePrecision {
@@ -238,8 +239,9 @@ impl<V: Real> Preconditioner<Vec<V>> for SinglePrecision {
 
 impl Update<f64> for SinglePrecision {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
-        let whole = system.whole()?;
-        match self.matrix.pattern() == whole.pattern() && self.matrix.block() == whole.block() {
+        let known = self.matrix.pattern().clone();
+        let whole = self.merged.whole(&system, &known)?;
+        match Pattern::same(&known, whole.pattern()) && self.matrix.block() == whole.block() {
             true => coarsen_core::parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32),
             false => self.matrix = whole.to::<f32>(),
         }

@@ -19,7 +19,7 @@ pub enum Ending {
     Method(Outcome),
     /// The residual is as small as f64 allows.
     RoundOff {
-        /// The residual that round-off alone may cause: [`attainable`].
+        /// A bound of the residual that round-off alone may cause, often far above it: [`attainable`].
         bound: f64,
         /// The residual that was reached.
         reached: f64,
@@ -114,7 +114,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
-            Self::RoundOff { bound, reached, tolerance } => {
+            Self::RoundOff { reached, tolerance, .. } => {
                 let looser = 2.0 * reached;
                 let (ill, cure) = match *reached > ORDINARY {
                     true => (
@@ -125,8 +125,8 @@ impl fmt::Display for Ending {
                 };
                 write!(
                     f,
-                    "the tolerance {tolerance:.0e} is not reached in f64: with A, x and b of this size, rounding alone can give a \
-                     relative residual of {bound:.0e}, and {reached:.1e} was reached; {ill}loosen the tolerance to {looser:.0e}{cure}"
+                    "the tolerance {tolerance:.0e} is not reached in f64: with A, x and b of this size, {reached:.1e} was reached, and \
+                     rounding prevents a much smaller relative residual; {ill}loosen the tolerance to {looser:.0e}{cure}"
                 )
             }
             Self::TimeLimit => f.write_str("the time limit was reached; raise it, or use a stronger preconditioner"),

@@ -176,6 +176,7 @@ impl Plan {
                 ..Solved::default()
             },
             x: guess,
+            smallest: None,
         };
         let refused = solve.check_null_space().err();
         let runs = refused.is_none() && !solve.converged();
@@ -187,7 +188,10 @@ impl Plan {
             }
         }
         let converged = solve.converged();
-        let Solve { x: solution, mut kept, factor, mut solved, .. } = solve;
+        let Solve { x: mut solution, smallest, mut kept, factor, mut solved, .. } = solve;
+        if let Some(smallest) = smallest.filter(|smallest| smallest.1 < solved.true_residual) {
+            (solution, solved.true_residual) = smallest;
+        }
         let Schedule { iteration_work, factor_work, factor: cost, ordered, ordering_seconds, .. } = schedule;
         let last = solved.attempts.last();
         let unbounded = if let FactorCost::None(why) = cost { Some(why).filter(|_| runs) } else { None };
@@ -226,8 +230,10 @@ struct Solve<'a, 'o, B: Builder> {
     /// Preconditioners built earlier, for later attempts.
     kept: Vec<(Precond, bool, Built<B::Vector>)>,
     factor: Option<Factor>,
-    /// The best x so far; its residual is in the report.
+    /// The x from which the next attempt starts; its residual is in the report.
     x: Vec<f64>,
+    /// An earlier x with a smaller residual, and that residual.
+    smallest: Option<(Vec<f64>, f64)>,
     solved: Solved,
     /// A vector of the null space that Aᵀ does not map to zero, and |Aᵀ v| relative to its value without cancellation.
     other_transpose: Option<(usize, f64)>,
@@ -271,11 +277,14 @@ impl<B: Builder> Solve<'_, '_, B> {
         };
         // Conjugate gradients reduce the error in the A-norm in every iteration, even if the residual grows.
         let closer = said == Outcome::Stopped && residual.is_finite();
-        let best = &mut self.solved.true_residual;
-        if closer || residual <= *best || !best.is_finite() {
-            (self.x, *best) = (x, residual);
+        let current = &mut self.solved.true_residual;
+        if closer || residual <= *current || !current.is_finite() {
+            let before = (std::mem::replace(&mut self.x, x), std::mem::replace(current, residual));
+            if before.1 < residual && self.smallest.as_ref().is_none_or(|smallest| before.1 < smallest.1) {
+                self.smallest = Some(before);
+            }
         }
-        let best = *best;
+        let best = self.smallest.as_ref().map_or(*current, |smallest| smallest.1.min(*current));
         if outcome == Outcome::Inconsistent && has_null_space {
             return Ending::NotInRange(best);
         }

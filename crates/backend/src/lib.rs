@@ -11,6 +11,7 @@
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
 //! | [`setup`](Setup) | recipes and built objects: build, update |
 //! | [`reused`](Reused) | what an update keeps |
+//! | [`merged`](Merged) | the memory in which updates merge contact into the matrix |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`transfer`](Transfer) | prolongation and restriction between two levels |
 //! | [`transfers`](Transfers) | counts of what is moved between host and backend |
@@ -30,6 +31,7 @@ mod cpu;
 mod dense_blocks;
 mod error;
 mod hosted;
+mod merged;
 mod range;
 mod reference;
 mod reused;
@@ -45,6 +47,7 @@ pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;
 pub use error::{MethodError, SetupError};
 pub use hosted::Hosted;
+pub use merged::Merged;
 pub use range::{check_blocks, check_range, check_storable};
 pub use reference::{Reference, ReferenceBlocks, ReferenceMatrix};
 pub use reused::Reused;

@@ -43,6 +43,10 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// system as a [`RebuildPolicy`](crate::RebuildPolicy) decides ([`Step`]). If a later solve does not converge, or the number of
 /// unknowns changes, methods are tried again.
 ///
+/// Nothing is kept, so that every solve tries methods, if a row prescribes a value by a huge diagonal entry or if A is symmetric
+/// only to single precision: another matrix is then solved ([`Problem`](coarsen_auto::problem::Problem)). A singular system is
+/// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::plan::Plan::solve) by the `Problem`.
+///
 /// *Use* for right-hand sides or matrices that follow each other. *Memory* three copies of A (the given
 /// system, and two in [`Step`]), and the preconditioner or the factor.
 ///
@@ -406,7 +410,9 @@ mod tests {
         let _ = solver.solve(&b, &mut x).unwrap().converged().unwrap();
         let expected = {
             let mut y = vec![0.0; n];
-            let _ = Solver::new(&fixed).unwrap().solve(&b, &mut y).unwrap().converged().unwrap();
+            let mut solver = Solver::new(&fixed).unwrap();
+            let _ = solver.solve(&b, &mut y).unwrap().converged().unwrap();
+            assert_eq!(solver.method(), None, "nothing is kept where values are prescribed");
             y
         };
         assert!(x.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-6), "the free rows are solved");

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::symmetry::SINGLE;
+use coarsen_sparse::Bsr;
+
 use super::{Triangle, Witness};
 
 /// The severity of a finding.
@@ -283,7 +284,7 @@ impl fmt::Display for Finding {
                     "a relative difference of {relative:.1e}; {one_sided} nonzeros a_ij \
                      have a_ji = 0; "
                 )?;
-                f.write_str(if *relative <= SINGLE {
+                f.write_str(if *relative <= Bsr::<f64>::symmetry_in_single() {
                     "that is the round-off of single precision: take CG with (A + A^T) / 2, or GMRES, \
                      BiCGStab or LU"
                 } else {

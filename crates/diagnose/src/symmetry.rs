@@ -37,10 +37,6 @@ pub enum Triangle {
     Upper,
 }
 
-/// The relative difference up to which A is symmetric to single precision: 4 ε of `f32`. Entries that were computed or
-/// stored in `f32` differ by as much.
-pub(super) const SINGLE: f64 = 4.0 * f32::EPSILON as f64;
-
 impl Symmetry {
     /// The comparison of a matrix with `off` nonzeros off its diagonal. Also returns the pair of rows with the largest
     /// ratio near 1 or above, for [`Definiteness`](super::Definiteness).
@@ -67,12 +63,12 @@ impl Symmetry {
         self.relative <= self.tolerance
     }
 
-    /// Whether A [is symmetric](Self::holds), or A = Aᵀ up to 4 ε of `f32`, as if it was computed in `f32`.
+    /// Whether A [is symmetric](Self::holds), or A = Aᵀ up to [`Bsr::symmetry_in_single`], as if it was computed in `f32`.
     ///
     /// *Use* to decide whether to build a preconditioner of (A + Aᵀ) / 2. CG then multiplies by the given A, so that
     /// residuals are those of the given system.
     pub fn holds_in_single(&self) -> bool {
-        self.holds() || self.relative <= SINGLE
+        self.holds() || self.relative <= Bsr::<f64>::symmetry_in_single()
     }
 
     pub(super) fn finding(&self, tally: &Tally, round_off: f64) -> Option<Finding> {

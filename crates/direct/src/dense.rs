@@ -4,6 +4,7 @@
 //! inverses of all values above a tolerance and 0 for all other values. A⁺ b is the shortest x that minimises
 //! ‖b − A x‖: the solution on a coarse grid without supports has no component of rigid motion.
 
+use coarsen_backend::Merged;
 use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::Bsr;
 
@@ -64,6 +65,7 @@ impl Dense {
             recipe: *self,
             rank: 0,
             class: PreconditionerKind::Symmetric,
+            symmetric: true,
             inverse: square(n, bytes)?,
             full: square(n, bytes)?,
             left: square(n, bytes)?,
@@ -71,6 +73,7 @@ impl Dense {
             spectrum: vec![0.0; n],
             sum: vec![0.0; n],
             decompositions: decompositions(self.engine, n, bytes)?,
+            merged: Merged::default(),
         };
         built.reinvert(a)?;
         Ok(built)
@@ -91,6 +94,7 @@ pub struct PseudoInverse {
     recipe: Dense,
     rank: usize,
     class: PreconditionerKind,
+    symmetric: bool,
     /// A⁺ by columns.
     inverse: Vec<f64>,
     /// A by columns.
@@ -104,6 +108,7 @@ pub struct PseudoInverse {
     /// A⁺ r, or the spectrum while it is computed.
     sum: Vec<f64>,
     decompositions: Box<dyn Spectral>,
+    pub(crate) merged: Merged,
 }
 
 impl PseudoInverse {
@@ -121,6 +126,18 @@ impl PseudoInverse {
     /// in descending order.
     pub fn spectrum(&self) -> &[f64] {
         &self.spectrum
+    }
+
+    /// Orthonormal vectors that a symmetric A maps to zero up to the tolerance: n minus [`rank`](Self::rank) vectors. None for
+    /// an unsymmetric A.
+    pub fn kernel(&self) -> Vec<&[f64]> {
+        if !self.symmetric {
+            return Vec::new();
+        }
+        let largest = self.spectrum.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
+        let is_zero = |k: &usize| self.spectrum[*k].abs() <= self.recipe.tolerance * largest;
+        let n = self.spectrum.len();
+        (0..n).filter(is_zero).map(|k| &self.left[k * n..(k + 1) * n]).collect()
     }
 
     /// A⁺ by columns.
@@ -160,6 +177,7 @@ impl PseudoInverse {
         if symmetric {
             self.decompositions.eigen(parts)?;
             self.spectrum.copy_from_slice(&self.sum);
+            self.symmetric = true;
             self.right.copy_from_slice(&self.left);
             let largest = self.combine(n);
             let negative = self.spectrum.iter().any(|&l| l < -self.recipe.tolerance * largest);
@@ -167,6 +185,7 @@ impl PseudoInverse {
         } else {
             self.decompositions.singular(parts)?;
             self.spectrum.copy_from_slice(&self.sum);
+            self.symmetric = false;
             self.combine(n);
             self.class = PreconditionerKind::Linear;
         }

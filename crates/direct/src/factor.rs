@@ -1,5 +1,8 @@
 //! The factored matrix: solve, apply, update.
 
+use std::sync::Arc;
+
+use coarsen_backend::Merged;
 use coarsen_core::{Preconditioner, PreconditionerKind, Real, power_of_two};
 use coarsen_sparse::{Bsr, Pattern};
 
@@ -25,6 +28,7 @@ pub struct Factor {
     spare: Bsr<f64>,
     recipe: Direct,
     work: Work,
+    pub(crate) merged: Merged,
 }
 
 impl Factor {
@@ -39,7 +43,8 @@ impl Factor {
         let mut work = Work::new(n);
         let (pivots, singular) = work.factor(&mut *factors, a, method, recipe.policy(method))?;
         let (matrix, spare) = (a.clone(), a.clone());
-        Ok(Self { method, fallback: None, singular, factors, pivots, matrix, spare, recipe, work })
+        let (fallback, merged) = (None, Merged::default());
+        Ok(Self { method, fallback, singular, factors, pivots, matrix, spare, recipe, work, merged })
     }
 
     /// Records why the first method was rejected.
@@ -50,6 +55,11 @@ impl Factor {
     /// The recipe that built the factor.
     pub fn recipe(&self) -> Direct {
         self.recipe
+    }
+
+    /// The pattern of the factored matrix.
+    pub(crate) fn pattern(&self) -> &Arc<Pattern> {
+        self.matrix.pattern()
     }
 
     /// Whether `a` has the pattern and the blocks of the factored matrix.
@@ -80,7 +90,8 @@ impl Factor {
     /// The numbers of entries, bytes and operations of the factorisation.
     pub fn stats(&self) -> FactorStats {
         let stats = self.factors.stats();
-        let copies = size_of_val(self.matrix.values()) + size_of_val(self.spare.values());
+        let copies =
+            size_of_val(self.matrix.values()) + size_of_val(self.spare.values()) + self.merged.bytes();
         FactorStats { bytes: stats.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..stats }
     }
 

@@ -1,6 +1,6 @@
 //! Factors and pseudo-inverses as preconditioners that are updated with their system, on any backend.
 
-use coarsen_backend::{Backend, Hosted, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Hosted, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{SparseError, System};
 
@@ -38,14 +38,21 @@ impl<T: Real, B: Backend> Setup<T, B> for Direct {
 /// if a build would now choose a cheaper method.
 impl<T: Real> Update<T> for Factor {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
-        if self.fits(a) {
-            self.refactor(a)?;
-            return Ok(Reused::Structure);
-        }
-        *self = self.recipe().factor(a)?;
-        Ok(Reused::Nothing)
+        let pattern = self.pattern().clone();
+        Merged::update(
+            self,
+            |factor| &mut factor.merged,
+            &system,
+            &pattern,
+            |factor, a| {
+                if factor.fits(a) {
+                    factor.refactor(a)?;
+                    return Ok(Reused::Structure);
+                }
+                *factor = factor.recipe().factor(a)?;
+                Ok(Reused::Nothing)
+            },
+        )
     }
 }
 
@@ -63,14 +70,21 @@ impl<T: Real, B: Backend> Setup<T, B> for Dense {
 /// A dense inverse has no sparsity pattern: the result is [`Reused::Structure`] for every system of its size.
 impl<T: Real> Update<T> for PseudoInverse {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let a = &*system.whole()?;
-        if a.shape().0 == self.spectrum().len() {
-            self.reinvert(a)?;
-            return Ok(Reused::Structure);
-        }
-        *self = self.recipe().invert(a)?;
-        Ok(Reused::Nothing)
+        let pattern = system.matrix.pattern();
+        Merged::update(
+            self,
+            |inverse| &mut inverse.merged,
+            &system,
+            pattern,
+            |inverse, a| {
+                if a.shape().0 == inverse.spectrum().len() {
+                    inverse.reinvert(a)?;
+                    return Ok(Reused::Structure);
+                }
+                *inverse = inverse.recipe().invert(a)?;
+                Ok(Reused::Nothing)
+            },
+        )
     }
 }
 

@@ -118,7 +118,8 @@ pub enum Keep {
 #[non_exhaustive]
 pub enum Coarsest {
     /// A sparse factor. For a singular matrix it is A⁺: the motions of unconstrained components, which the near-kernel
-    /// gives, are deflated. If the kernel has other vectors, or A is unsymmetric, a dense pseudo-inverse is computed, in
+    /// gives, are deflated. If the kernel has other vectors, it is computed once by a dense decomposition, and updates deflate
+    /// it while A maps it to zero. If it has more than 32 vectors, or A is unsymmetric, a dense pseudo-inverse is computed, in
     /// each update again. The solve is exact up to round-off.
     Factor,
     /// Conjugate gradients to a given reduction of the residual. The cycle is then not linear

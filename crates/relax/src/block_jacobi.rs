@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Blocks, DenseBlocks, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -69,6 +69,7 @@ pub struct BlockDiagonal<T, B: Backend> {
     class: PreconditionerKind,
     inverses: DenseBlocks<T>,
     d: B::Blocks,
+    merged: Merged,
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
@@ -81,7 +82,8 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
         let mut inverses = DenseBlocks::new(a.block().0, vec![T::zero(); a.pattern().rows() * area])?;
         let class = self.invert(a, &mut inverses)?;
         let d = on.blocks(&inverses)?;
-        Ok(BlockDiagonal { recipe: *self, on: on.clone(), pattern: a.pattern().clone(), class, inverses, d })
+        let (on, pattern) = (on.clone(), a.pattern().clone());
+        Ok(BlockDiagonal { recipe: *self, on, pattern, class, inverses, d, merged: Merged::default() })
     }
 }
 
@@ -101,14 +103,22 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
 
 impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let a = &*checks::square(&system)?;
-        if !checks::same(a, self.inverses.size(), &self.pattern) {
-            *self = self.recipe.build_from(system, &self.on)?;
-            return Ok(Reused::Nothing);
-        }
-        let class = self.recipe.invert(a, &mut self.inverses)?;
-        self.d.set_values(&self.inverses)?;
-        self.class = class;
-        Ok(Reused::Structure)
+        let pattern = self.pattern.clone();
+        Merged::update(
+            self,
+            |method| &mut method.merged,
+            &system,
+            &pattern,
+            |method, a| {
+                if !checks::same(a, method.inverses.size(), &method.pattern) {
+                    *method = method.recipe.build_from(system, &method.on)?;
+                    return Ok(Reused::Nothing);
+                }
+                let class = method.recipe.invert(a, &mut method.inverses)?;
+                method.d.set_values(&method.inverses)?;
+                method.class = class;
+                Ok(Reused::Structure)
+            },
+        )
     }
 }

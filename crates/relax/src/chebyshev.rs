@@ -15,8 +15,8 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    StoredBySmoother, Update, check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother,
+    SmootherFacts, StoredBySmoother, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -162,6 +162,7 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     m: B::Blocks,
     d: B::Vector,
     ahead: B::Vector,
+    merged: Merged,
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
@@ -191,6 +192,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
             host,
             ahead: d.like()?,
             d,
+            merged: Merged::default(),
         })
     }
 }
@@ -307,6 +309,6 @@ impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let (block, pattern) = (self.host.size(), self.pattern.clone());
         let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
-        checks::update_in_phases(self, system, (block, &pattern), build)
+        checks::update_in_phases(self, |method| &mut method.merged, system, (block, &pattern), build)
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Smoother};
+use coarsen_backend::{Backend, DenseBlocks, Merged, Reused, SetupError, Smoother};
 use coarsen_core::parallel::{self, tree};
 use coarsen_core::{Error, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -87,16 +87,18 @@ pub(crate) fn radius_and_class<T: Real>(
 /// `prepare` checks that values are finite.
 pub(crate) fn update_in_phases<T: Real, B: Backend, M: Smoother<B, T>>(
     method: &mut M,
+    merged: impl Fn(&mut M) -> &mut Merged,
     system: System<'_, T>,
     (block, pattern): (usize, &Arc<Pattern>),
     build: impl FnOnce(&M, System<'_, T>) -> Result<M, SetupError>,
 ) -> Result<Reused, SetupError> {
-    let a = &*square(&system)?;
-    if !same(a, block, pattern) {
-        *method = build(method, system)?;
-        return Ok(Reused::Nothing);
-    }
-    method.prepare(a)?;
-    method.commit(a)?;
-    Ok(Reused::Structure)
+    Merged::update(method, merged, &system, pattern, |method, a| {
+        if !same(a, block, pattern) {
+            *method = build(method, system)?;
+            return Ok(Reused::Nothing);
+        }
+        method.prepare(a)?;
+        method.commit(a)?;
+        Ok(Reused::Structure)
+    })
 }

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
-    StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
+    Backend, Blocks, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother,
+    SmootherFacts, StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -109,6 +109,7 @@ impl GaussSeidel {
             successor: None,
             symmetry,
             next: symmetry,
+            merged: Merged::default(),
         }
     }
 }
@@ -138,6 +139,7 @@ pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     symmetry: Symmetry,
     /// The symmetry of the prepared matrix.
     next: Symmetry,
+    merged: Merged,
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
@@ -263,7 +265,7 @@ impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let (block, pattern) = (self.block, self.pattern.clone());
         let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
-        checks::update_in_phases(self, system, (block, &pattern), build)
+        checks::update_in_phases(self, |method| &mut method.merged, system, (block, &pattern), build)
     }
 }
 

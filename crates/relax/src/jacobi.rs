@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::{one, zero};
@@ -91,6 +91,7 @@ pub struct Diagonal<B: Backend> {
     class: PreconditionerKind,
     host: Vec<B::Real>,
     d: B::Vector,
+    merged: Merged,
 }
 
 impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
@@ -102,7 +103,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
         let mut host = vec![zero(); a.shape().0];
         let class = self.invert(a, &mut host)?;
         let d = on.vector(&host)?;
-        Ok(Diagonal { recipe: *self, on: on.clone(), pattern: a.pattern().clone(), class, host, d })
+        let (on, pattern) = (on.clone(), a.pattern().clone());
+        Ok(Diagonal { recipe: *self, on, pattern, class, host, d, merged: Merged::default() })
     }
 }
 
@@ -122,13 +124,22 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
 
 impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let a = &*checks::finite(&system)?;
-        if a.shape().0 != self.host.len() || !Pattern::same(a.pattern(), &self.pattern) {
-            *self = self.recipe.build_from(system, &self.on)?;
-            return Ok(Reused::Nothing);
-        }
-        self.class = self.recipe.invert(a, &mut self.host)?;
-        self.on.write(&self.host, &mut self.d)?;
-        Ok(Reused::Structure)
+        let pattern = self.pattern.clone();
+        Merged::update(
+            self,
+            |method| &mut method.merged,
+            &system,
+            &pattern,
+            |method, a| {
+                a.check_finite()?;
+                if a.shape().0 != method.host.len() || !Pattern::same(a.pattern(), &method.pattern) {
+                    *method = method.recipe.build_from(system, &method.on)?;
+                    return Ok(Reused::Nothing);
+                }
+                method.class = method.recipe.invert(a, &mut method.host)?;
+                method.on.write(&method.host, &mut method.d)?;
+                Ok(Reused::Structure)
+            },
+        )
     }
 }

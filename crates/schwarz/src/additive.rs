@@ -8,10 +8,11 @@
 //! | R_d r of all domains | `residual` |
 //! | (R_d A R_dᵀ)⁻¹ R_d r | `correction` |
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -25,6 +26,7 @@ use crate::options::Storage;
 use crate::order::Order;
 use crate::packed::MOST;
 use crate::source::Source;
+use crate::table::EARLIER_POSITIONS;
 
 /// The name of this method in errors.
 pub(crate) const METHOD: &str = "additive schwarz";
@@ -108,13 +110,15 @@ impl AdditiveSchwarz {
     }
 }
 
-/// The preconditioner that [`AdditiveSchwarz`] builds.
+/// The preconditioner that [`AdditiveSchwarz`] builds. `Display` names its size, and positions kept from an earlier build.
 pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     recipe: AdditiveSchwarz,
     on: Cpu<V, S>,
     pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
     positions: Vec<[f64; 3]>,
+    /// Whether they are those of an earlier build, because the last one had none.
+    earlier: bool,
     block: usize,
     cover: Cover,
     /// For each block of `restricted`, the block of A that it copies.
@@ -126,8 +130,7 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     correction: Vec<V>,
     /// The scratch memory of checks.
     checked: Checked<T>,
-    /// A with contact, from the first update with contact on.
-    whole: Option<Bsr<T>>,
+    merged: Merged,
 }
 
 impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
@@ -167,6 +170,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             on: *on,
             pattern,
             positions: system.positions.unwrap_or_default().to_vec(),
+            earlier: false,
             block,
             cover,
             from,
@@ -176,7 +180,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
             residual: places.clone(),
             correction: places,
             checked,
-            whole: None,
+            merged: Merged::default(),
         })
     }
 }
@@ -229,8 +233,21 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
             + size_of_val(&self.positions[..])
             + self.restricted.bytes()
             + self.solver.bytes()
-            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
+            + self.merged.bytes()
             + 2 * size_of_val(&self.residual[..])
+    }
+}
+
+impl<T: Real, V: Real, S: Real> fmt::Display for OverlappingDomains<T, V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "additive schwarz, {} domains with {:.2} times the nodes, {:.1} MiB",
+            self.domains(),
+            self.redundancy(),
+            self.bytes() as f64 / f64::from(1 << 20)
+        )?;
+        if self.earlier { write!(f, "; {EARLIER_POSITIONS}") } else { Ok(()) }
     }
 }
 
@@ -273,14 +290,14 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
 
 impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let mut room = self.whole.take();
-        let done = match system.whole_in(&mut room, &self.pattern) {
-            Ok(whole) => self.recompute(System { contact: None, matrix: whole, ..system }),
-            Err(error) => Err(error.into()),
-        };
-        self.whole = room;
-        done
+        let pattern = self.pattern.clone();
+        Merged::update(
+            self,
+            |domains| &mut domains.merged,
+            &system,
+            &pattern,
+            |domains, whole| domains.recompute(System { contact: None, matrix: whole, ..system }),
+        )
     }
 }
 
@@ -289,7 +306,9 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
     fn recompute(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let a = system.matrix;
         if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
-            *self = self.recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;
+            let complete = system.with_kept(&self.positions, None);
+            let built = self.recipe.build_from(complete, &self.on)?;
+            *self = Self { earlier: system.positions.is_none() && complete.positions.is_some(), ..built };
             return Ok(Reused::Nothing);
         }
         let class = self.recipe.check::<T, V>(a, &mut self.checked)?;

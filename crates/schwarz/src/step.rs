@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use coarsen_backend::{Matrix, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
+use coarsen_backend::{Matrix, Merged, Reused, Setup, SetupError, Smoother, SmootherFacts, Update};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::{Bsr, System};
@@ -73,8 +73,7 @@ pub struct DomainStep<T: Real, B: SchwarzBackend> {
     residual: B::Vector,
     step: B::Vector,
     nnz: usize,
-    /// A with contact, from the first update with contact on.
-    whole: Option<Bsr<T>>,
+    merged: Merged,
 }
 
 /// Domains with the weight ω, and A on the backend.
@@ -120,7 +119,7 @@ impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
             step: start.like()?,
             start,
             nnz: whole.nnz(),
-            whole: None,
+            merged: Merged::default(),
         })
     }
 }
@@ -227,20 +226,20 @@ impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
         numbers.map(|numbers| numbers.domains.bytes() + matrix).sum::<usize>()
             + vectors
             + size_of_val(&self.sets[..])
-            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
+            + self.merged.bytes()
     }
 }
 
 impl<T: Real, B: SchwarzBackend> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        system.check()?;
-        let mut room = self.whole.take();
-        let done = match system.whole_in(&mut room, self.now.domains.pattern()) {
-            Ok(whole) => self.recompute(System { contact: None, matrix: whole, ..system }),
-            Err(error) => Err(error.into()),
-        };
-        self.whole = room;
-        done
+        let pattern = self.now.domains.pattern().clone();
+        Merged::update(
+            self,
+            |step| &mut step.merged,
+            &system,
+            &pattern,
+            |step, whole| step.recompute(System { contact: None, matrix: whole, ..system }),
+        )
     }
 }
 

@@ -10,6 +10,9 @@ use crate::plan::Plan;
 use crate::schwarz::Schwarz;
 use crate::subdomains::{Seconds, Subdomains};
 
+/// What is printed if a rebuild has used the positions of an earlier build.
+pub(crate) const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last build had none";
+
 /// What is printed of multilevel domains. It has no type parameters, so that its formatting is compiled once.
 struct Table<'a> {
     recipe: &'a Schwarz,
@@ -89,7 +92,7 @@ impl fmt::Display for Table<'_> {
             None => writeln!(f, "order and domains: chosen {age} updates and patches ago, kept")?,
         }
         if self.earlier {
-            writeln!(f, "positions of an earlier build, because the last build had none")?;
+            writeln!(f, "{EARLIER_POSITIONS}")?;
         }
         let s = self.seconds;
         let [structure, inverses, top] = [s.structure, s.inverses, s.top].map(|t| t.as_secs_f64());

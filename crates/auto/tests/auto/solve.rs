@@ -1,5 +1,7 @@
 //! Solves of small systems: bad input, singular systems, limits, round-off, causes.
 
+use std::ops::ControlFlow;
+
 use coarsen_auto::solve::relative_residual;
 use coarsen_auto::{Auto, Ending, MEMORY, Method, Precond, attainable};
 use coarsen_backend::SetupError;
@@ -60,8 +62,31 @@ fn round_off_says_what_was_reached() {
         ordinary.contains("loosen the tolerance to 4e-16") && !ordinary.contains("ill-conditioned"),
         "{ordinary}"
     );
+    let far = Ending::RoundOff { bound: 1e-7, reached: 2.4e-8, tolerance: 1e-8 }.to_string();
+    assert!(far.contains("2.4e-8 was reached") && !far.contains("1e-7"), "only what was reached: {far}");
     let ill = text(1e-6, 1e-8);
     assert!(ill.contains("ill-conditioned") && ill.contains("1.0e-6 was reached"), "{ill}");
+}
+
+/// Conjugate gradients raise the residual of this chain tenfold before they reduce it. If they are ended there, the guess is still
+/// the x with the smallest residual.
+#[test]
+fn an_ended_solve_returns_the_x_with_the_smallest_residual() {
+    let n = 200_u32;
+    let links = |i: u32| [(i, i, 2.0), (i, i.saturating_sub(1), -1.0), (i.saturating_sub(1), i, -1.0)];
+    let entries: Vec<_> = (0..n).flat_map(|i| links(i).into_iter().take(if i > 0 { 3 } else { 1 })).collect();
+    let a: Bsr<f64> = from_triplets(n as usize, n as usize, &entries).unwrap();
+    let (b, mut x) = (vec![1.0; n as usize], vec![0.0; n as usize]);
+    let auto = Auto { method: Some(Method::Cg), precond: Some(Precond::None), ..Auto::default() };
+    let mut largest: f64 = 0.0;
+    let mut end = |iteration: usize, residual: f64| {
+        largest = largest.max(residual);
+        if iteration == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let (solved, _) = auto.solve_and_keep(&a, &b, &mut x, &mut end).unwrap();
+    assert_eq!(solved.ending, Ending::TimeLimit);
+    assert!(largest > 5.0, "{largest}");
+    assert_eq!((solved.true_residual, relative_residual(&a, &b, &x)), (1.0, 1.0), "{solved}");
 }
 
 /// If CG finds a negative curvature, its preconditioner is not built again in f64, and the factor has pivots at once.
@@ -200,6 +225,26 @@ fn failures_keep_their_causes() {
         "{:?}",
         solved.notes()
     );
+}
+
+/// A failed factor and a failed setup are the endings of their attempts, and a repetition in f64 names the cause too.
+#[test]
+fn factors_and_setups_that_fail_are_typed_causes() {
+    let (b, x) = ([1.0, 0.0], [0.0; 2]);
+    let singular = from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 4.0)]).unwrap();
+    let auto = Auto { method: Some(Method::Direct), ..Auto::default() };
+    let solved = auto.solve(&singular, &b, &mut x.clone()).unwrap();
+    assert!(matches!(solved.ending, Ending::Factor(_)), "{solved}");
+    assert_eq!(solved.attempts.last().unwrap().ending, solved.ending);
+
+    let unsymmetric = from_triplets(2, 2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 1, 4.0)]).unwrap();
+    let auto = Auto { method: Some(Method::Cg), precond: Some(Precond::Ic0), ..Auto::default() };
+    let solved = auto.solve(&unsymmetric, &b, &mut x.clone()).unwrap();
+    let cause = Ending::Setup(SetupError::Unsymmetric { method: "ic0", row: 0, column: 1 });
+    let endings: Vec<_> = solved.attempts.iter().map(|attempt| attempt.ending.clone()).collect();
+    assert_eq!(endings, [cause.clone(), cause.clone()], "in f32 and in f64");
+    let repeated = format!("ic0 stored in f32 failed (setup_failed: {cause}); repeated in f64");
+    assert_eq!(solved.notes(), [repeated]);
 }
 
 /// A cancelled setup ends the solve, and no other method begins.

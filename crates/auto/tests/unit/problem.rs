@@ -1,18 +1,22 @@
 //! Prescribed values, and matrices that are symmetric to single precision.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, PreconditionerKind};
 use coarsen_diagnose::diagnose;
 use coarsen_problems::{poisson2d, random_vector};
 use coarsen_relax::GaussSeidel;
-use coarsen_sparse::Bsr;
+use coarsen_sparse::assembly::from_triplets;
+use coarsen_sparse::{Bsr, NearKernel};
 
+use crate::build::Host;
 use crate::ending::round_off;
+use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::solve::relative_residual;
-use crate::{Auto, Method};
+use crate::{Auto, Ending, Method, Precond};
 
 /// The residual of the rows that are not prescribed decides.
 #[test]
@@ -62,6 +66,38 @@ fn almost_symmetric_matrices_are_solved_as_symmetric_ones() {
         let all_cg = solved.attempts.iter().all(|attempt| attempt.method == Method::Cg);
         assert_eq!(all_cg, by_cg, "{difference}: {solved}");
         assert!(relative_residual(&a, &b, &x) <= 1e-8);
+        let prescribed = Auto { method: Some(Method::Cg), ..Auto::default() };
+        let solved = prescribed.solve(&a, &b, &mut vec![0.0; 3600]).unwrap();
+        assert!(!by_cg || solved.ending.converged(), "{difference}: {solved}");
+    }
+}
+
+/// A finite volume ring has rows divided by volumes: Aᵀ does not map constants to zero.
+#[test]
+fn a_null_space_of_a_alone_is_refused_by_symmetric_methods() {
+    let n = 60_u32;
+    let row = |i: u32| {
+        let volume = f64::from(1 + i % 3);
+        [(i, i, 2.0 / volume), (i, (i + 1) % n, -1.0 / volume), (i, (i + n - 1) % n, -1.0 / volume)]
+    };
+    let a: Bsr<f64> = from_triplets(60, 60, &(0..n).flat_map(row).collect::<Vec<_>>()).unwrap();
+    let mut b = vec![0.0; 60];
+    coarsen_core::LinearOperator::apply(&a, &random_vector(60, 1), &mut b);
+    let mut problem = Problem::new(Cow::Borrowed(&a), &diagnose(&a), true);
+    problem.null_space = Some(NearKernel::constants(60, 1).unwrap());
+    for method in [Method::Minres, Method::Cg, Method::Gmres] {
+        let auto = Auto { method: Some(method), precond: Some(Precond::None), ..Auto::default() };
+        let plan = Plan::new(auto, (&a).into(), &diagnose(&a));
+        let (builder, mut x) = (Host((&a).into()), vec![0.0; 60]);
+        let mut go_on = |_, _| ControlFlow::Continue(());
+        let (solved, ..) = plan.solve(&problem, None, &builder, &b, &mut x, &mut go_on).unwrap();
+        if method == Method::Gmres {
+            assert!(solved.ending.converged(), "{solved}");
+            assert!(x.iter().sum::<f64>().abs() < 1e-10, "constants are removed from x");
+        } else {
+            let refused = matches!(solved.ending, Ending::NotNull { vector: 0, of_transpose: true, .. });
+            assert!(refused && solved.to_string().contains("use gmres"), "{solved}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Forecasts, and the rule of a factor.
 
 use coarsen_core::Outcome;
-use coarsen_direct::FactorStats;
+use coarsen_direct::{DirectError, FactorStats};
 
 use super::plan_of;
 use crate::plan::{FactorCost, Plan};
@@ -83,6 +83,27 @@ fn a_factor_is_deferred_while_a_method_can_go_on() {
     schedule.begin_factor();
     schedule.end_factor(&Ending::Method(Outcome::Breakdown), false);
     assert_eq!(schedule.next(), Next::Iterate(1), "a factor that failed is not repeated");
+}
+
+/// If the memory does not suffice for an ordering or for a factor, iterations go on, and the report has the cause.
+#[test]
+fn iterations_go_on_where_memory_fails() {
+    let plan = plan_of(Auto { single: false, ..Auto::default() }, &CANDIDATES, true);
+    let memory = Ending::Factor(DirectError::Memory { bytes: 1 << 40 });
+    for of_ordering in [true, false] {
+        let mut order = || Err(memory.clone());
+        let mut schedule = Schedule::new(&plan, &mut order);
+        if of_ordering {
+            schedule.factor = FactorCost::Estimated { ordering: 1e-3, least: 2e-3, total: 3e-3 };
+        } else {
+            schedule.factor = FactorCost::Known { factor: 1e-3, total: 2e-3 };
+            assert_eq!(schedule.next(), Next::Factor);
+            schedule.begin_factor();
+            schedule.end_factor(&memory, false);
+        }
+        assert_eq!(schedule.next(), Next::Iterate(0), "an ordering: {of_ordering}");
+        assert_eq!(schedule.factor, FactorCost::None(memory.clone()));
+    }
 }
 
 /// An ordering is deferred until half of its cost, with the setup that would follow if no method can go on; a setup does not exceed twice

@@ -76,12 +76,13 @@ fn described(mut diagnosis: Diagnosis) -> String {
 /// The cost of a direct solve, estimated from the structure.
 fn factor(estimate: Result<(Factorisation, FactorStats), DirectError>) -> String {
     match estimate {
-        Ok((Factorisation::Lu, _)) => "direct: LU; its fill-in depends on the pivots".to_owned(),
         Ok((method, stats)) => {
             let mib = stats.bytes as f64 / f64::from(1 << 20);
             let (entries, flops) = (stats.nnz, stats.flops);
+            // The structure bounds LU with any pivots.
+            let most = if method == Factorisation::Lu { "at most " } else { "" };
             format!(
-                "direct: {method:?}, {mib:.1} MiB, {entries} entries in the factor, {flops:.1e} operations"
+                "direct: {method:?}, {most}{mib:.1} MiB, {entries} entries in the factor, {flops:.1e} operations"
             )
         }
         Err(error) => format!("direct: {}", told(&error)),

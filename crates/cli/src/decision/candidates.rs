@@ -15,8 +15,10 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
     let symmetric = values.is_some_and(|v| v.symmetry.holds());
     let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
     let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
-    let definite = values
-        .is_some_and(|v| matches!(v.definiteness, Definiteness::Positive | Definiteness::MaybePositive));
+    use Definiteness::{MaybeNegative, MaybePositive, Negative, Positive};
+    // A negative definite system is solved as its negative.
+    let definite =
+        values.is_some_and(|v| matches!(v.definiteness, Positive | MaybePositive | Negative | MaybeNegative));
     let mut pairs = Vec::new();
     let mut with = |method: Method, preconds: &[(Precond, bool)]| {
         pairs.extend(preconds.iter().filter(|(_, fits)| *fits).map(|&(precond, _)| (method, precond)));

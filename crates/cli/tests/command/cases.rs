@@ -11,13 +11,38 @@ fn cases() -> Option<PathBuf> {
     Some(crate::data::data()?.join("cases"))
 }
 
-/// Replaces `NAME` in words by the path of a case, and solves.
-fn solved(folder: &Folder, cases: &Path, words: &str) -> (crate::common::Done, serde_json::Value) {
+/// Words with the path of a case in place of its name.
+fn with_paths(cases: &Path, words: &str) -> String {
     let path = |word: &str| match word.contains(".mtx") {
         true => cases.join(word).display().to_string(),
         false => word.to_owned(),
     };
-    solve(folder, &words.split_whitespace().map(path).collect::<Vec<_>>().join(" "))
+    words.split_whitespace().map(path).collect::<Vec<_>>().join(" ")
+}
+
+/// Replaces `NAME` in words by the path of a case, and solves.
+fn solved(folder: &Folder, cases: &Path, words: &str) -> (crate::common::Done, serde_json::Value) {
+    solve(folder, &with_paths(cases, words))
+}
+
+/// The relative residual of a solution, from the files alone. A diagonal entry above 1e29 prescribes the value 0.01, which
+/// must be exact; the residual is that of the other rows, relative to their right-hand side with these values.
+fn residual(matrix: &Path, rhs: Option<&Path>, x: &Path) -> f64 {
+    let vector = |file: &Path| matrix_market::read_vector(file).unwrap();
+    let (a, x) = (matrix_market::read(matrix).unwrap(), vector(x));
+    let diagonal = a.diagonal();
+    let b = rhs.map_or_else(|| vec![1.0; x.len()], vector);
+    let prescribed = |i: usize| diagonal[i] > 1e29;
+    for i in (0..x.len()).filter(|&i| prescribed(i)) {
+        assert!((x[i] - 0.01).abs() < 1e-15, "{}: x of row {i} is {}", matrix.display(), x[i]);
+    }
+    let free = |x: Vec<f64>| {
+        let mut r = b.clone();
+        a.residual(&b, &x, &mut r);
+        (0..r.len()).filter(|&i| !prescribed(i)).map(|i| r[i] * r[i]).sum::<f64>().sqrt()
+    };
+    let start = (0..x.len()).map(|i| if prescribed(i) { x[i] } else { 0.0 }).collect();
+    free(x) / free(start)
 }
 
 /// Every system that scipy solves is solved by `auto`, within a number of iterations of all attempts.
@@ -33,10 +58,14 @@ fn systems_of_clients_are_solved() {
         ("fipy-cahnhilliard-coupled-20808", 350),
         ("fipy-convtri-40000", 40),
     ] {
+        let (out, [matrix, rhs]) =
+            (folder.path("x.mtx"), [".mtx.gz", ".b.mtx.gz"].map(|end| format!("clients/{name}{end}")));
         let (done, report) =
-            solved(&folder, &cases, &format!("clients/{name}.mtx.gz --rhs clients/{name}.b.mtx.gz"));
+            solved(&folder, &cases, &format!("{matrix} --rhs {rhs} --out {}", out.display()));
         assert_eq!(done.code, 0, "{name}: {}", done.err);
         assert!(report["true_relative_residual"].as_f64().unwrap() <= 1e-8, "{name}");
+        let relative = residual(&cases.join(matrix), Some(&cases.join(rhs)), &out);
+        assert!(relative <= 1.001e-8, "{name}: {relative:e} from the files");
         assert!(iterations(&report) <= most, "{name}: {} iterations", iterations(&report));
     }
 }
@@ -93,12 +122,11 @@ fn bug_reports_have_the_right_results() {
     assert!(!done.out.contains("ordered by component"));
 }
 
-/// The residual is computed here, from the files alone. A diagonal entry above 1e29 prescribes a value: it is exact, and the
-/// residual is that of the other rows, relative to their right-hand side with these values.
+/// The residual is computed here, from the files alone.
 #[test]
 fn solutions_of_bug_reports_satisfy_their_files() {
     let (Some(cases), folder) = (cases(), Folder::new()) else { return };
-    let (out, vector) = (folder.path("x.mtx"), |file: &Path| matrix_market::read_vector(file).unwrap());
+    let out = folder.path("x.mtx");
     for (matrix, rhs, words) in [
         ("02-neumann-unsym.mtx", "02-neumann-unsym_b.mtx", ""),
         ("02-neumann-unsym.mtx", "02-neumann-unsym_b.mtx", "--null-space constants"),
@@ -119,36 +147,34 @@ fn solutions_of_bug_reports_satisfy_their_files() {
         let words = format!("{matrix} --rhs {rhs} {words} --out {}", out.display());
         let (done, _) = solved(&folder, &cases, &words);
         assert_eq!(done.code, 0, "{words}: {}", done.err);
-        let a = matrix_market::read(cases.join(matrix)).unwrap();
-        let (diagonal, x) = (a.diagonal(), vector(&out));
-        let b = if rhs == "ones" { vec![1.0; x.len()] } else { vector(&cases.join(rhs)) };
-        let prescribed = |i: usize| diagonal[i] > 1e29;
-        for i in (0..x.len()).filter(|&i| prescribed(i)) {
-            assert!((x[i] - 0.01).abs() < 1e-15, "{words}: x of row {i} is {}", x[i]);
-        }
-        let free = |x: Vec<f64>| {
-            let mut r = b.clone();
-            a.residual(&b, &x, &mut r);
-            (0..r.len()).filter(|&i| !prescribed(i)).map(|i| r[i] * r[i]).sum::<f64>().sqrt()
-        };
-        let start = (0..x.len()).map(|i| if prescribed(i) { x[i] } else { 0.0 }).collect();
-        let relative = free(x) / free(start);
+        let rhs = (rhs != "ones").then(|| cases.join(rhs));
+        let relative = residual(&cases.join(matrix), rhs.as_deref(), &out);
         assert!(relative <= 1.001e-8, "{words}: {relative:e}");
     }
 }
 
-/// `info` names the method that `solve` takes, for the same input.
+/// `info` names the method and the preconditioner that `solve` begins with, for the same input.
 #[test]
 fn info_names_the_choice_of_solve() {
     let folder = Folder::new();
-    for words in ["--problem poisson2d:40", "--problem elasticity3d:10", "--problem cloth:20 --dt 0.01"] {
+    let given = ["--problem poisson2d:40", "--problem elasticity3d:10", "--problem cloth:20 --dt 0.01"];
+    let of_files = [
+        "17-elastic.mtx",
+        "17-elastic.mtx --near-kernel 17-nk_by_component.mtx",
+        "17-by-component.mtx --coordinates 17-xyz.mtx",
+    ];
+    let cases = cases();
+    let of_files = cases.iter().flat_map(|cases| of_files.map(|words| with_paths(cases, words)));
+    for words in given.into_iter().map(str::to_owned).chain(of_files) {
         let info = coarsen(&format!("info {words}"));
         assert_eq!(info.code, 0, "{}", info.err);
-        let (_, report) = solve(&folder, words);
-        let choice = report["choice"][0].as_str().unwrap().split(':').next().unwrap().to_owned();
-        let line = info.out.lines().skip_while(|line| !line.contains("solve would use")).nth(1).unwrap();
-        let first = report["attempts"][0]["method"].as_str().unwrap_or(&choice);
-        assert!(line.trim().starts_with(&format!("{first}:")), "{words}: {line} / {first}");
+        let (_, report) = solve(&folder, &words);
+        let mut told = info.out.lines().skip_while(|line| !line.contains("solve would use")).skip(1);
+        let first = report["attempts"].get(0).unwrap_or(&report);
+        for what in ["method", "precond"] {
+            let (line, taken) = (told.next().unwrap(), first[what].as_str().unwrap());
+            assert!(line.trim().starts_with(&format!("{taken}:")), "{words}: {line} / {taken}");
+        }
         let mut lines: Vec<&str> = info.out.lines().filter(|line| line.len() > 10).collect();
         lines.sort_unstable();
         assert!(lines.windows(2).all(|pair| pair[0] != pair[1]), "a line twice: {}", info.out);

@@ -76,8 +76,12 @@ fn unsymmetric_and_indefinite_matrices_have_their_methods() {
     let unsymmetric = folder.matrix("u.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
     let indefinite = folder.matrix("i.mtx", 2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 1.0)]);
     let zero = folder.matrix("z.mtx", 2, &[(1, 2, 1.0), (2, 1, 3.0), (2, 2, 1.0)]);
+    let negative = folder.matrix("n.mtx", 2, &[(1, 1, -2.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, -2.0)]);
     for (file, has, lacks) in [
         (&unsymmetric, "gmres + ilu0", "cg +"),
+        (&unsymmetric, "gmres + sa", "cg +"),
+        (&negative, "cg + sa", "minres"),
+        (&negative, "cg + ic0", "failed"),
         (&indefinite, "minres + jacobi", "cg +"),
         (&zero, "gmres", "ilu0"),
     ] {

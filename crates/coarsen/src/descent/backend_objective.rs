@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Matrix};
+use coarsen_backend::{Backend, Matrix, Merged};
 use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner, Vector};
 use coarsen_optimize::{DescentError, Linearize};
 use coarsen_sparse::{Pattern, System, SystemAt};
@@ -90,27 +90,31 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
 }
 
 /// A matrix on a backend and its pattern; `None` until it is needed, and after an error.
-pub(super) struct There<B: Backend>(Option<(B::Matrix, Arc<Pattern>)>);
+pub(super) struct There<B: Backend> {
+    written: Option<(B::Matrix, Arc<Pattern>)>,
+    merged: Merged,
+}
 
 impl<B: Backend> Default for There<B> {
     fn default() -> Self {
-        Self(None)
+        Self { written: None, merged: Merged::default() }
     }
 }
 
 impl<B: Backend<Real = f64>> There<B> {
     /// Copies the matrix of a system, with its contact: the values alone if the pattern is the same.
     pub(super) fn write(&mut self, system: System<'_, f64>, on: &B) -> Result<&B::Matrix, DescentError> {
-        let whole = system.whole().map_err(DescentError::linearize)?;
-        let same = |known: &Arc<Pattern>| Arc::ptr_eq(known, whole.pattern()) || known == whole.pattern();
-        let written = match self.0.take().filter(|(_, known)| same(known)) {
+        let before = self.written.take();
+        let known = before.as_ref().map_or(system.matrix.pattern(), |(_, pattern)| pattern).clone();
+        let whole = self.merged.whole(&system, &known).map_err(DescentError::linearize)?;
+        let written = match before.filter(|(_, known)| Pattern::same(known, whole.pattern())) {
             Some((mut matrix, pattern)) => {
-                matrix.set_values(&whole).map_err(DescentError::linearize)?;
+                matrix.set_values(whole).map_err(DescentError::linearize)?;
                 (matrix, pattern)
             }
-            None => (on.matrix(&whole)?, whole.pattern().clone()),
+            None => (on.matrix(whole)?, whole.pattern().clone()),
         };
-        Ok(&self.0.insert(written).0)
+        Ok(&self.written.insert(written).0)
     }
 }
 

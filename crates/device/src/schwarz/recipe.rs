@@ -1,6 +1,6 @@
 //! The recipe for domains whose inverses are computed on the device, and its build.
 
-use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_backend::{Backend, Merged, Setup, SetupError};
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Coarse, Schwarz, Storage, Weights};
 use coarsen_sparse::System;
@@ -225,12 +225,14 @@ impl DeviceSchwarz {
             on: on.clone(),
             pattern,
             positions,
+            earlier: false,
             matrix,
             beside,
             application,
             numbers,
             levels,
             steps,
+            merged: Merged::default(),
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Multilevel domains whose inverses are computed on a device, and optionally their structure too.
 
-use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
-use coarsen_backend::{Matrix, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Matrix, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_schwarz::{Plan, Repair};
-use coarsen_sparse::{Contacts, Pattern, System};
+use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
 use crate::error::same_length;
 use crate::schwarz::apply::Application;
@@ -16,7 +16,9 @@ use crate::schwarz::structure::{Lacking, Structure};
 use crate::schwarz::{DeviceSystem, DeviceTouched};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
-/// The preconditioner that [`DeviceSchwarz`] builds.
+const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last build had none";
+
+/// The preconditioner that [`DeviceSchwarz`] builds. `Display` names its size, and positions kept from an earlier build.
 ///
 /// An update from the host that must build again (another pattern, too many contacts) keeps the positions of the build where the
 /// system has none and the nodes are as many.
@@ -26,6 +28,8 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
     pub(super) positions: Arc<[[f64; 3]]>,
+    /// Whether they are those of an earlier build, because the last one had none.
+    pub(super) earlier: bool,
     /// The device copy of a host matrix.
     pub(super) matrix: DeviceMatrix<V, S>,
     /// The contact part beside the matrix; `None` if contact is merged into the matrix.
@@ -35,6 +39,7 @@ pub struct DeviceSubdomains<V: Real, S: Real = V> {
     pub(super) levels: Levels,
     /// The steps since the structure was chosen.
     pub(super) steps: usize,
+    pub(super) merged: Merged,
 }
 
 /// The device copy of a contact part of the host, and an empty set.
@@ -304,7 +309,10 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         recipe: DeviceSchwarz,
         system: System<'_, T>,
     ) -> Result<Reused, SetupError> {
-        *self = recipe.build_from(system.with_kept(&self.positions, None), &self.on)?;
+        let complete = system.with_kept(&self.positions, None);
+        let mut built = recipe.build_from(complete, &self.on)?;
+        built.earlier = system.positions.is_none() && complete.positions.is_some();
+        *self = built;
         Ok(Reused::Nothing)
     }
 
@@ -315,10 +323,28 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched: Option<&[u32]>,
     ) -> Result<Reused, SetupError> {
         system.check()?;
-        let apart = self.beside.is_some();
-        let whole = if apart { Cow::Borrowed(system.matrix) } else { system.whole()? };
-        let contact = system.contact.filter(|_| apart);
-        let parted = System { contact, matrix: &whole, ..system };
+        if self.beside.is_some() {
+            return self.upload(system, system.matrix, touched);
+        }
+        let pattern = self.pattern.clone();
+        Merged::update(
+            self,
+            |domains| &mut domains.merged,
+            &system,
+            &pattern,
+            |domains, whole| domains.upload(system, whole, touched),
+        )
+    }
+
+    /// As [`move_and_follow`](Self::move_and_follow); `whole` is the matrix, with contact unless it is kept beside.
+    fn upload<T: Real>(
+        &mut self,
+        system: System<'_, T>,
+        whole: &Bsr<T>,
+        touched: Option<&[u32]>,
+    ) -> Result<Reused, SetupError> {
+        let contact = system.contact.filter(|_| self.beside.is_some());
+        let parted = System { contact, matrix: whole, ..system };
         let (serves, left_out) = match &self.levels {
             Levels::Host(plan) => (plan.serves(&self.pattern, parted), plan.left_out()),
             Levels::Device(_) => (Pattern::same(whole.pattern(), &self.pattern), &[][..]),
@@ -332,7 +358,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
         self.recipe.recipe.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
-        self.matrix.set_values(&whole)?;
+        self.matrix.set_values(whole)?;
         if let Some(beside) = &mut self.beside {
             match contact {
                 Some(contact) => beside.own.replace(contact)?,
@@ -345,6 +371,14 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             return self.rebuild(self.recipe, parted);
         }
         Ok(Reused::Structure)
+    }
+}
+
+impl<V: Real, S: Real> fmt::Display for DeviceSubdomains<V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (nodes, values) = (self.pattern.rows(), self.values());
+        write!(f, "multilevel additive schwarz on a device, {nodes} nodes, {values} values of inverses")?;
+        if self.earlier { write!(f, "; {EARLIER_POSITIONS}") } else { Ok(()) }
     }
 }
 

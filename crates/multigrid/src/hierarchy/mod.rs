@@ -33,7 +33,7 @@ mod update;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Cpu, Setup, SetupError, SmootherFacts, Transfer, check_range};
+use coarsen_backend::{Backend, Cpu, Merged, Setup, SetupError, SmootherFacts, Transfer, check_range};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, Prolongation, System};
 use num_traits::zero;
@@ -63,8 +63,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     /// The pattern without contact.
     elastic: Arc<Pattern>,
     block: usize,
-    /// The finest matrix with contact, from the first update with contact on.
-    whole: Option<Bsr<T>>,
+    merged: Merged,
     levels: Vec<Level<T, B>>,
     bottom: Box<dyn CoarsestSolve<T, B>>,
     /// The coarsest matrix with its term, if it has one.
@@ -227,7 +226,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             pattern,
             elastic,
             block,
-            whole: None,
+            merged: Merged::default(),
             levels,
             bottom,
             seen,

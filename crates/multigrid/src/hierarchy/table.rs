@@ -51,7 +51,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             + self.bottom.bytes()
             + self.seen.bytes()
             + self.given.bytes()
-            + self.whole.as_ref().map_or(0, |whole| size_of_val(whole.values()))
+            + self.merged.bytes()
     }
 }
 

@@ -14,7 +14,7 @@
 //! in two cases only: the symmetry of a matrix changes, or row sums of a scalar matrix start or cease to
 //! bound its spectrum.
 
-use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, SmootherFacts, Update, check_range};
+use coarsen_backend::{Backend, DenseBlocks, Merged, Reused, SetupError, SmootherFacts, Update, check_range};
 use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use std::mem;
@@ -99,13 +99,8 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         system: &System<'_, T>,
         f: impl FnOnce(&mut Self, &Bsr<T>) -> Result<Reused, SetupError>,
     ) -> Result<Reused, SetupError> {
-        let mut room = self.whole.take();
-        let done = match system.whole_in(&mut room, &self.pattern) {
-            Ok(finest) => f(self, finest),
-            Err(error) => Err(error.into()),
-        };
-        self.whole = room;
-        done
+        let pattern = self.pattern.clone();
+        Merged::update(self, |hierarchy| &mut hierarchy.merged, system, &pattern, f)
     }
 
     /// Returns the state of the first step if a build for `system` may use it: the elastic pattern is the same.

@@ -287,7 +287,9 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
         let recipe = DeviceSchwarz { structure, ..all() };
         let with = |a| System { positions: Some(&positions), ..System::from(a) };
         let mut found = recipe.build(with(&a), &on).unwrap();
+        assert!(!found.to_string().contains("earlier"), "{found}");
         assert_eq!(found.update(&changed).unwrap(), Reused::Nothing);
+        assert!(found.to_string().contains("positions of an earlier build"), "{found}");
         let [mut kept, mut lost] =
             [with(&changed), System::from(&changed)].map(|system| recipe.build(system, &on).unwrap());
         let expected = applied(&on, &mut kept, &r);

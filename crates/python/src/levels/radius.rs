@@ -2,6 +2,7 @@
 
 use coarsen::backend::{Backend, Blocks, Cpu, CpuBlocks, DenseBlocks};
 use coarsen::krylov::{SpectralRadius, start_vector};
+use coarsen::sparse::Bsr;
 use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
 
 use super::blocks::{Fault, Sparse};
@@ -13,9 +14,6 @@ const LANCZOS: usize = 30;
 /// The steps of Arnoldi's process, which keeps all vectors, for a D A that is not symmetric in the inner product of D⁻¹.
 const ARNOLDI: usize = 15;
 
-/// Half of the digits of f64, in units of its precision.
-const SYMMETRIC: f64 = 1e8;
-
 /// An estimate of ρ(D A) from below, usually by less than a few per cent; 0 for a zero matrix.
 ///
 /// *Reference* Golub & Van Loan 2013, §10.1 and §10.5.
@@ -23,7 +21,7 @@ pub(crate) fn radius(a: &Sparse, weighting: Weighting) -> Result<f64, Fault> {
     let blocks = weighting.blocks(a);
     let mut d = Weighted { d: Cpu::new().blocks(&DenseBlocks::new(a.block().0, blocks)?)?, n: a.shape().0 };
     let start = start_vector(a.shape().0);
-    if a.asymmetric_pair(SYMMETRIC * f64::EPSILON).is_none() {
+    if a.asymmetric_pair(Bsr::<f64>::symmetry_tolerance()).is_none() {
         let mut lanczos = SpectralRadius::default();
         (lanczos.steps, lanczos.safety) = (LANCZOS, 1.0);
         // D may be indefinite.

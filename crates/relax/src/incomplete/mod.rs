@@ -18,7 +18,7 @@ mod ilu0;
 mod order;
 mod substitute;
 
-use coarsen_backend::{Backend, DenseBlocks, Reused, SetupError, Update, check_blocks, check_range};
+use coarsen_backend::{Backend, DenseBlocks, Merged, Reused, SetupError, Update, check_blocks, check_range};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, parallel};
 use coarsen_sparse::{Bsr, System};
 
@@ -46,6 +46,7 @@ pub struct IncompleteFactor<R, T, B: Backend> {
     scratch: Vec<B::Real>,
     class: PreconditionerKind,
     shift: f64,
+    merged: Merged,
 }
 
 /// The workspace of a factorisation, in the precision of the matrix; an update keeps it for later updates.
@@ -111,6 +112,7 @@ fn build<R: Factorise, T: Real, B: Backend>(
         scratch,
         class,
         shift,
+        merged: Merged::default(),
     })
 }
 
@@ -124,22 +126,39 @@ impl<R, T, B: Backend> IncompleteFactor<R, T, B> {
 
 impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
-        let a = &*checks::finite(&system)?;
-        if !checks::same(a, self.factors.block().0, self.order.of()) {
-            *self = build(self.recipe, system, &self.on)?;
-            return Ok(Reused::Nothing);
-        }
-        let workspace = match &mut self.workspace {
-            Some(workspace) => workspace,
-            none => none.insert(Workspace::new(&self.order, a.block().0)?),
-        };
-        let (class, shift) = self.recipe.factorise(a, &self.order, workspace)?;
-        workspace.fits::<B::Stored>()?;
-        (self.class, self.shift) = (class, shift);
-        parallel::map(workspace.factors.values(), self.factors.values_mut(), |v| v.to());
-        parallel::map(workspace.pivots.values(), self.pivots.values_mut(), |v| v.to());
-        Ok(Reused::Structure)
+        let pattern = self.order.of().clone();
+        Merged::update(
+            self,
+            |method| &mut method.merged,
+            &system,
+            &pattern,
+            |method, a| {
+                a.check_finite()?;
+                if checks::same(a, method.factors.block().0, method.order.of()) {
+                    return refactor(method, a);
+                }
+                *method = build(method.recipe, system, &method.on)?;
+                Ok(Reused::Nothing)
+            },
+        )
     }
+}
+
+/// Factorises new values on the pattern of the factor.
+fn refactor<R: Factorise, T: Real, B: Backend>(
+    factor: &mut IncompleteFactor<R, T, B>,
+    a: &Bsr<T>,
+) -> Result<Reused, SetupError> {
+    let workspace = match &mut factor.workspace {
+        Some(workspace) => workspace,
+        none => none.insert(Workspace::new(&factor.order, a.block().0)?),
+    };
+    let (class, shift) = factor.recipe.factorise(a, &factor.order, workspace)?;
+    workspace.fits::<B::Stored>()?;
+    (factor.class, factor.shift) = (class, shift);
+    parallel::map(workspace.factors.values(), factor.factors.values_mut(), |v| v.to());
+    parallel::map(workspace.pivots.values(), factor.pivots.values_mut(), |v| v.to());
+    Ok(Reused::Structure)
 }
 
 impl<R, T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Preconditioner<Vec<V>>

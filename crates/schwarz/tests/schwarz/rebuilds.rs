@@ -44,6 +44,12 @@ fn a_rebuild_keeps_the_positions() {
         m.update(&touching).unwrap();
         assert_eq!(applied(&mut m, &r), without, "positions of other nodes");
     }
+    let mut m = AdditiveSchwarz::overlapping().build(with(&p.matrix), &on).unwrap();
+    assert!(!m.to_string().contains("earlier"), "{m}");
+    m.update(&touching).unwrap();
+    assert!(m.to_string().contains("positions of an earlier build"), "{m}");
+    m.update(with(&p.matrix)).unwrap();
+    assert!(!m.to_string().contains("earlier"), "{m}");
     let mut m = Schwarz { refresh: NonZeroUsize::new(1), ..exact() }.build(with(&p.matrix), &on).unwrap();
     let before = applied(&mut m, &r);
     assert!(!m.to_string().contains("earlier"), "{m}");

@@ -52,6 +52,14 @@ impl<T: Real> Bsr<T> {
         T::EPSILON.sqrt()
     }
 
+    /// The relative difference up to which A is symmetric to single precision, whatever `T` is: 4 ε of `f32`.
+    ///
+    /// Entries that were computed or stored in `f32` differ by as much. *Use* to decide whether to build a preconditioner of
+    /// (A + Aᵀ) / 2 for conjugate gradients that multiply by A.
+    pub fn symmetry_in_single() -> f64 {
+        4.0 * f64::from(f32::EPSILON)
+    }
+
     /// The relative difference up to which one half of A may stand for both, as in Cholesky's factorisation and in half
     /// storage: 1024 ε.
     ///

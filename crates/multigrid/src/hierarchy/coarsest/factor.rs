@@ -1,5 +1,6 @@
 //! The coarse solve: a sparse factor. If the system is singular, the motions of its unconstrained components are deflated;
-//! if it has others, as of a mechanism, or is unsymmetric, a dense pseudo-inverse is computed.
+//! if it has others, as of a mechanism, the kernel is computed once by a dense decomposition, and is deflated as well. If that
+//! is not possible, or the system is unsymmetric, a dense pseudo-inverse is used.
 //!
 //! The dense inverse of a small matrix is copied to a remote backend. The whole cycle then runs there, and the
 //! host need not wait.
@@ -9,7 +10,7 @@ use std::marker::PhantomData;
 use coarsen_backend::{Backend, Blocks, DenseBlocks, SetupError};
 use coarsen_core::{Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method, PseudoInverse};
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, NearKernel};
 use num_traits::{Float, one, zero};
 
 use super::unconstrained::Motions;
@@ -27,10 +28,14 @@ const MEMORY: u64 = 4 << 30;
 /// The inverse then takes 32 MiB in `f64`.
 const DENSE_THERE: usize = 2000;
 
+/// The largest kernel that is deflated. The orthonormalisation of k vectors of n numbers takes O(k² n) in each update.
+const LARGEST_KERNEL: usize = 32;
+
 /// A factor or a pseudo-inverse of the coarsest matrix, and its copy on the backend.
 pub(super) struct Factored<T, B: Backend> {
     on: B,
     solver: Solver,
+    limit: Limit,
     /// The kind of this solver as a preconditioner.
     class: PreconditionerKind,
     /// A⁺ on the backend, if the backend is remote and A is small.
@@ -42,14 +47,16 @@ pub(super) struct Factored<T, B: Backend> {
 }
 
 enum Solver {
-    Dense(PseudoInverse),
+    Dense(Box<PseudoInverse>),
     Sparse(Box<Factor>),
     Deflated(Box<Deflated>),
 }
 
-/// A⁺ of a matrix whose kernel consists of motions of unconstrained components: the factor of the matrix with pinned
-/// unknowns, between projections.
+/// A⁺ of a matrix whose kernel consists of motions of unconstrained components, or of known vectors: the factor of the matrix
+/// with pinned unknowns, between projections.
 struct Deflated {
+    /// The kernel, if it is not that of unconstrained components.
+    kernel: Option<NearKernel>,
     factor: Factor,
     motions: Motions,
     /// The motions of the next values.
@@ -59,24 +66,25 @@ struct Deflated {
 }
 
 impl Deflated {
-    /// Returns `None` if the kernel has other vectors, or A is unsymmetric or indefinite.
-    fn build<T: Real>(grid: &Grid<'_, T>) -> Result<Option<Self>, SetupError> {
+    /// Returns `None` if the kernel has vectors that are no motions of single components, combined from `kernel` if it is given,
+    /// or if A is unsymmetric or indefinite.
+    fn build<T: Real>(grid: &Grid<'_, T>, kernel: Option<NearKernel>) -> Result<Option<Self>, SetupError> {
         if grid.a.asymmetric_pair(Bsr::<T>::symmetry_tolerance()).is_some() {
             return Ok(None);
         }
         let (mut motions, mut pinned) = (Motions::default(), grid.a.to::<f64>());
-        motions.find(grid)?;
+        motions.find(&with(grid, &kernel))?;
         motions.pin(&mut pinned);
         let factored = match motions.count() {
             0 => return Ok(None),
             _ => Direct { method: Method::Cholesky, ..Direct::default() }.factor(&pinned),
         };
-        Ok(factored.ok().map(|factor| Self { factor, motions, next: Motions::default(), pinned }))
+        Ok(factored.ok().map(|factor| Self { kernel, factor, motions, next: Motions::default(), pinned }))
     }
 
     /// Computes the factor of new values in the old memory; after an error the old one is in use.
     fn update<T: Real>(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
-        self.next.find(grid)?;
+        self.next.find(&with(grid, &self.kernel))?;
         self.pinned.values_mut().iter_mut().zip(grid.a.values()).for_each(|(p, v)| *p = v.as_f64());
         self.next.pin(&mut self.pinned);
         self.factor.refactor(&self.pinned).map_err(|cause| coarsest(self.pinned.shape().0, cause))?;
@@ -90,6 +98,11 @@ impl Deflated {
         self.factor.apply(b, x);
         self.motions.project(x);
     }
+}
+
+/// The level with another near-kernel, if there is one.
+fn with<'a, T: Real>(grid: &Grid<'a, T>, kernel: &'a Option<NearKernel>) -> Grid<'a, T> {
+    Grid { near_kernel: kernel.as_ref().or(grid.near_kernel), ..*grid }
 }
 
 impl Solver {
@@ -106,15 +119,22 @@ impl Solver {
             Err(cause @ DirectError::Memory { .. }) => return Err(coarsest(unknowns, cause)),
             Err(cause) => cause,
         };
-        if let Some(deflated) = Deflated::build(grid)? {
+        if let Some(deflated) = Deflated::build(grid, None)? {
             return Ok(Self::Deflated(Box::new(deflated)));
         }
         // A pseudo-inverse needs more memory and time than a factor.
         if unknowns > DENSE_SINGULAR {
             return Err(coarsest(unknowns, cause));
         }
-        let inverse = Dense::default().invert(a);
-        inverse.map(Self::Dense).map_err(|cause| coarsest(unknowns, cause))
+        let inverse = Dense::default().invert(a).map_err(|cause| coarsest(unknowns, cause))?;
+        let kernel = inverse.kernel();
+        // Updates then need no decomposition.
+        if (1..=LARGEST_KERNEL).contains(&kernel.len())
+            && let Some(deflated) = Deflated::build(grid, Some(NearKernel::from_columns(&kernel)?))?
+        {
+            return Ok(Self::Deflated(Box::new(deflated)));
+        }
+        Ok(Self::Dense(Box::new(inverse)))
     }
 
     /// Computes x = A⁺ b; b is changed if the matrix is singular.
@@ -154,7 +174,7 @@ impl Solver {
 
     fn kind(&self) -> PreconditionerKind {
         match self {
-            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::kind(inverse),
+            Self::Dense(inverse) => Preconditioner::<Vec<f64>>::kind(&**inverse),
             Self::Sparse(factor) => Preconditioner::<Vec<f64>>::kind(&**factor),
             Self::Deflated(_) => PreconditionerKind::Symmetric,
         }
@@ -194,6 +214,7 @@ impl<T: Real, B: Backend> Factored<T, B> {
             on: on.clone(),
             class: solver.kind(),
             solver,
+            limit,
             there,
             host_b: zeros.clone(),
             host_x: zeros,
@@ -232,12 +253,12 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
         match &mut self.solver {
             Solver::Sparse(factor) => {
                 if factor.refactor(a).is_err() {
-                    self.solver = Solver::build(grid, Limit::None)?;
+                    self.solver = Solver::build(grid, self.limit)?;
                 }
             }
             Solver::Deflated(deflated) => {
                 if deflated.update(grid).is_err() {
-                    self.solver = Solver::build(grid, Limit::None)?;
+                    self.solver = Solver::build(grid, self.limit)?;
                 }
             }
             Solver::Dense(inverse) => {
@@ -273,8 +294,9 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             Solver::Dense(inverse) => 4 * size_of_val(inverse.values()) + 16 * n, // A, A⁺ and two bases
             Solver::Sparse(factor) => factor.stats().bytes,
             Solver::Deflated(deflated) => {
-                let Deflated { factor, motions, next, pinned } = &**deflated;
-                factor.stats().bytes + motions.bytes() + next.bytes() + size_of_val(pinned.values())
+                let Deflated { kernel, factor, motions, next, pinned } = &**deflated;
+                let kernel = kernel.as_ref().map_or(0, |kernel| size_of_val(kernel.values()));
+                factor.stats().bytes + motions.bytes() + next.bytes() + size_of_val(pinned.values()) + kernel
             }
         };
         let there = if self.there.is_some() { n * n * size_of::<B::Stored>() } else { 0 };
