@@ -282,7 +282,7 @@ fn command_lines() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 29] = [
+const JOBS: [Job; 30] = [
     ("invariants on 1 rank", || invariants(1)),
     ("invariants on 2 ranks", || invariants(2)),
     ("invariants on 3 ranks", || invariants(3)),
@@ -319,6 +319,7 @@ const JOBS: [Job; 29] = [
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
     ("a file that repeats entries", files::repeated_entries),
+    ("outputs that are inputs", files::outputs),
     ("methods that a matrix excludes", matrices::properties),
     ("the block size of a file", matrices::block_sizes),
     ("the devices of ranks", matrices::ranks_take_devices),
