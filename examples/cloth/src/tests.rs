@@ -143,6 +143,21 @@ fn held_vertices_stay() {
     }
 }
 
+/// The times of frames in a file are those of the run, also where a frame is some steps.
+#[test]
+fn files_have_the_times_of_frames() {
+    let folder = Folder::new("times");
+    for (more, delay) in [(&[][..], 1.0 / 24.0), (&["--frame-steps", "3"], 0.006)] {
+        folder.run(&[&["--frames", "2", "--format", "pvd"][..], more].concat()).unwrap();
+        let list = std::fs::read_to_string(folder.0.join("frames.pvd")).unwrap();
+        let times =
+            list.lines().filter_map(|line| line.split_once("timestep=\"")?.1.split('"').next()?.parse().ok());
+        let times: Vec<f64> = times.collect();
+        assert_eq!(times.len(), 3);
+        assert!(times.iter().enumerate().all(|(k, t)| (t - k as f64 * delay).abs() < 1e-12), "{times:?}");
+    }
+}
+
 /// The bending of cotton is 3 · 5e-5 N m to the last bit, in a block that two tips of a hinge alone have.
 #[test]
 fn bending_is_that_of_cotton() {
