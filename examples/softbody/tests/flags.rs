@@ -94,6 +94,22 @@ fn formats_write_their_files() {
     assert!(code == Some(1) && told.contains("surface.pc2: the frames before frame 2"), "{told}");
 }
 
+/// A closed surface without tetrahedra is said to be hollow before the first frame, and in the summary.
+#[test]
+fn hollow_bodies_are_printed() {
+    let folder = Folder::new();
+    let points = "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\n";
+    let faces = "f 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n";
+    std::fs::write(folder.0.join("closed.obj"), format!("{points}{faces}")).unwrap();
+    let output = SOFTBODY.run(&folder.0, "--scene hang --mesh closed.obj --frames 1 --width 0");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let note = err.find(
+        "closed.obj: a closed surface of 8 triangles without tetrahedra is simulated as a hollow shell",
+    );
+    assert!(note.is_some() && note < err.find("frame 1 of 1"), "{err}");
+    assert!(out.contains("note: ") && out.contains("hollow shell"), "{out}{err}");
+}
+
 /// A help that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
