@@ -88,10 +88,19 @@ fn formats_write_their_files() {
             );
         }
     }
-    let other = Folder::new();
-    assert_eq!(run(&other, "--frames 1 --format none").0, Some(0));
-    let (code, told) = run(&other, "--frames 3 --format gltf --resume");
-    assert!(code == Some(1) && told.contains("surface.pc2: the frames before frame 2"), "{told}");
+    // Another format that needs the frames before.
+    for (before, after, file, frame) in [
+        ("none", "gltf", "surface.pc2", 2),
+        ("vtk", "pvd", "frame_0001.vtu", 2),
+        ("gltf", "pc2", "surface.obj", 2),
+    ] {
+        let other = Folder::new();
+        assert_eq!(run(&other, &format!("--frames 1 --format {before}")).0, Some(0));
+        let (code, told) = run(&other, &format!("--frames 3 --format {after} --resume"));
+        let expected = format!("{file}: the frames before frame {frame}");
+        assert!(code == Some(1) && told.contains(&expected), "{told}");
+        assert!(!other.0.join("o/frames.pvd").exists(), "{after}");
+    }
 }
 
 /// A closed surface without tetrahedra is said to be hollow before the first frame, and in the summary.

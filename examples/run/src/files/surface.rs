@@ -10,7 +10,7 @@ use coarsen::mesh::vector::{cross, dot, sub};
 use examples_render::name;
 
 use super::vtu::gradient;
-use super::{Grid, OutputError, cache, cauchy, failed, gltf, list_frames, von_mises};
+use super::{Grid, OutputError, cache, cauchy, failed, gltf, list_frames, require, von_mises};
 
 /// The format of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -99,13 +99,16 @@ impl Surface {
     /// Writes a frame.
     ///
     /// # Errors
-    /// [`OutputError::Write`], and [`OutputError::Cache`] if a point cache lacks frames before this one.
+    /// [`OutputError::Write`], and [`OutputError::Cache`] if a file lacks frames before this one.
     pub fn write(&self, folder: &Path, format: Format, at: &Moment<'_>) -> Result<(), OutputError> {
         let &Moment { frame, delay, x, .. } = at;
         let bytes = match format {
             Format::Vtk => self.vtk(x),
             Format::Obj => self.obj(x),
             Format::Pc2 | Format::Gltf => {
+                if format == Format::Pc2 && frame > 0 {
+                    require(folder.join(ALL).with_extension("obj"), frame)?;
+                }
                 let path = folder.join(ALL).with_extension("pc2");
                 let points: Vec<f64> = self.points(x).flatten().copied().collect();
                 cache::write(&path, frame, &points).map_err(|error| match error.kind() {
