@@ -57,6 +57,15 @@ pub enum OutputError {
         /// The number of the frame.
         frame: usize,
     },
+    /// An animation that is too large for its format.
+    #[error(
+        "{}: glTF has at most 4 GiB, and the animation of all frames is larger; run with --format pc2, whose file surface.pc2 \
+         has them", file.display()
+    )]
+    Large {
+        /// The file.
+        file: PathBuf,
+    },
     /// A table of frames that ends before the checkpoint, or is damaged.
     #[error(
         "{}: line {line} is missing, is not that of its frame, or has a number that cannot be read or is not finite; \

@@ -143,7 +143,7 @@ impl Surface {
     /// Writes what is made of all frames; `delay` is the time between two of them in s.
     ///
     /// # Errors
-    /// [`OutputError::Write`], and [`OutputError::Cache`] if the point cache cannot be read.
+    /// [`OutputError::Write`], [`OutputError::Cache`] if the point cache cannot be read, and [`OutputError::Large`].
     pub fn finish(&self, folder: &Path, format: Format, delay: f64) -> Result<(), OutputError> {
         if format != Format::Gltf {
             return Ok(());
@@ -151,7 +151,9 @@ impl Surface {
         let file = folder.join(ALL).with_extension("pc2");
         let frames = cache::read(&file).map_err(|_| OutputError::Cache { file: file.clone(), frame: 0 })?;
         let path = folder.join(ALL).with_extension("glb");
-        std::fs::write(&path, gltf::animation(&self.groups, &frames, delay)).map_err(failed(&path))
+        let bytes = gltf::animation(&self.groups, &frames, delay);
+        let bytes = bytes.ok_or_else(|| OutputError::Large { file: path.clone() })?;
+        std::fs::write(&path, bytes).map_err(failed(&path))
     }
 
     /// A frame for ParaView: all nodes; the tetrahedra of solid bodies, and the triangles of others.
