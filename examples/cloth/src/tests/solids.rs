@@ -175,6 +175,25 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
     }
 }
 
+/// A ball that moves through the side of a sheet that is held stops the run, and the error says so: no time step is small enough.
+#[test]
+fn solids_that_reach_held_vertices_are_named() {
+    let folder = Folder::new("held-reached");
+    let text = format!(
+        "{SQUARE}size = 0.4\nvertices = 25\ncentre = [0.0, 0.8, 0.0]\n[[attachment]]\nnodes = {{ sides = [\"west\"] }}\n\
+         [[obstacle]]\nshape = {{ sphere = {{ centre = [-0.2, 0.65, 0.0], radius = 0.1 }} }}\n\
+         motion = [{{ until = 1.0, velocity = [0.0, 0.4, 0.0] }}]\n"
+    );
+    let file = folder.0.join("own.toml");
+    std::fs::write(&file, text).unwrap();
+    let words = ["cloth", file.to_str().unwrap(), "--out", folder.0.to_str().unwrap(), "--width", "0"];
+    let more = ["--frames", "12", "--dt", "0.005", "--solver", "direct"];
+    let error = run(Cpu::new(), &parsed(words.iter().chain(&more))).unwrap_err();
+    let told = error.to_string();
+    assert!(error.downcast_ref::<Crushed>().is_some(), "{told}");
+    assert!(told.contains("which is held") && told.contains("does not help"), "{told}");
+}
+
 /// Friction stands on barriers: cloth on a ball that turns goes with it.
 #[test]
 fn a_ball_that_turns_drags_the_cloth() {
