@@ -56,7 +56,9 @@ pub(crate) fn outputs() {
     let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 4\n";
     let vector = "%%MatrixMarket matrix array real general\n2 1\n1\n1\n";
     std::fs::write(&matrix, text).unwrap();
-    ["v.mtx", "parts.txt"].map(|name| std::fs::write(folder.0.join(name), vector).unwrap());
+    for name in ["v.mtx", "parts.txt"] {
+        std::fs::write(folder.0.join(name), vector).unwrap();
+    }
     let run = |words: &str| {
         let placed = |word: &str| match word.contains('.') {
             true => folder.0.join(word).display().to_string(),
