@@ -8,7 +8,7 @@ const LEAST_SLOPE: f64 = 0.25;
 
 /// A solid shape, given by its signed distance d(x) in m. For a position with NaN, d is NaN.
 pub trait Shape: Send + Sync {
-    /// d(x): positive outside, negative inside. Along a way of the length l it changes by at most l times the
+    /// d(x): positive outside, negative inside. Along a displacement of length l it changes by at most l times the
     /// [`lipschitz`](Self::lipschitz).
     fn distance(&self, x: [f64; 3]) -> f64;
 
@@ -27,8 +27,8 @@ pub trait Shape: Send + Sync {
     /// The magnitude of the terms of d. Rounding changes d by a few ε times this magnitude.
     fn magnitude(&self, x: [f64; 3]) -> f64;
 
-    /// The normal n at x, and the way in m along n to where d, continued as a linear function, is `level`:
-    /// (`level` − d)/‖∇d‖. Where ‖∇d‖ is small, d is far from linear, and the way is that for a slope of 1/4.
+    /// The normal n at x, and the displacement in m along n to where d, continued as a linear function, is `level`:
+    /// (`level` − d)/‖∇d‖. Where ‖∇d‖ is small, d is far from linear, and the displacement is that for a slope of 1/4.
     fn displacement_to(&self, x: [f64; 3], level: f64) -> ([f64; 3], f64) {
         (self.normal(x), (level - self.distance(x)) / norm(self.gradient(x)).max(LEAST_SLOPE))
     }

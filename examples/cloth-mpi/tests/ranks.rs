@@ -171,6 +171,11 @@ fn errors_end_all_ranks() {
         ("--solver skinning", "take --solver block-jacobi, mas or sa"),
         ("--backend opencl", "leave out --backend"),
         ("--backend mixed", "leave out --backend"),
+        ("--iterations 1", "leave out --iterations"),
+        ("--inner 1", "leave out --iterations, --inner"),
+        ("--fixed", "leave out --iterations"),
+        ("--tolerance 1", "leave out --iterations"),
+        ("--solver mas --levels 3,2", "--levels 3,2 does not fit"),
     ] {
         let output = run(2, &folder.0, words);
         assert!(!output.status.success() && text(&output).matches(part).count() == 1, "{}", text(&output));

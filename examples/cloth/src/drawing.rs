@@ -5,7 +5,7 @@ use examples_render::{BODIES, OBSTACLE, Stage};
 use examples_run::Failure;
 use examples_run::files::{Group, Moment, Surface};
 
-use crate::motion::{Motion, RATE};
+use crate::motion::Motion;
 use crate::options::Options;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
@@ -69,7 +69,7 @@ impl Drawing {
     /// # Errors
     /// Those of files.
     pub(crate) fn finish(&self, options: &Options) -> Result<(), Failure> {
-        Ok(self.surface.finish(&options.out, options.format, 1.0 / RATE)?)
+        Ok(self.surface.finish(&options.out, options.format, options.method.pace().frame())?)
     }
 
     /// Writes the surface and, if the run draws, the picture of a state.
@@ -90,13 +90,10 @@ impl Drawing {
         }
         let (x, v) = (&all(&nodes, &state.x), &all(&speeds, &state.v));
         let (x, v) = (x.as_flattened(), v.as_flattened());
-        let moment = Moment { frame: state.frame, delay: 1.0 / RATE, x, v };
+        let moment = Moment { frame: state.frame, delay: options.method.pace().frame(), x, v };
         self.surface.write(folder, options.format, &moment)?;
         if options.width > 0 {
-            let shown = match options.method.frame_steps {
-                None => state.begun + state.frame as f64 / RATE,
-                Some(_) => time,
-            };
+            let shown = state.begun + state.frame as f64 * options.method.pace().frame();
             let caption = format!("t = {shown:.2} s");
             let solids = motion.solids(&scene.solids, time);
             self.stage.write_moved(folder, state.frame, x, &solids, &caption)?;

@@ -91,7 +91,7 @@ pub struct Options {
     pub(crate) threads: u16,
     /// Compute linearised steps on this number of ranks, as threads; 0 computes steps by Newton's method without ranks.
     /// Each step is a solve to 0.01 by conjugate gradients with --solver block-jacobi (auto), mas or sa; options of Newton's
-    /// method have no effect.
+    /// method are refused: --iterations, --inner, --fixed and --tolerance.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) ranks: u16,
     /// Folder for all files that are written.

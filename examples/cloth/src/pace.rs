@@ -18,6 +18,11 @@ impl Pace {
         self.steps.map_or(of_seconds, |steps| steps * frame)
     }
 
+    /// The time between two frames in s.
+    pub(crate) fn frame(&self) -> f64 {
+        self.steps.map_or(1.0 / RATE, |steps| steps as f64 * self.h)
+    }
+
     /// The time at a frame of a run that begins at the time `begun`, in s.
     pub(crate) fn time(&self, begun: f64, frame: usize) -> f64 {
         begun + self.last(frame) as f64 * self.h

@@ -5,7 +5,7 @@
 
 use coarsen::elastic::{Barrier, BodyError, ContactPotential, Penalty};
 use coarsen::mesh::vector::{dot, sub};
-use coarsen_contact::{Friction, Obstacle, Shape};
+use coarsen_contact::{ContactError, Friction, Obstacle, Shape};
 use examples_scene::Shape as Solid;
 
 /// How often vertices that a solid would meet are looked for.
@@ -52,14 +52,33 @@ pub(crate) type Rubbed = Friction<Box<dyn Shape>, Pressing>;
 /// A vertex that a solid would meet wherever it goes.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "frame {frame}, step {step}: vertex {vertex} (of those that are free, from 0) cannot get out of the way of obstacle \
-     {obstacle}; the last frame on disk is good: take a smaller --dt"
+    "frame {frame}, step {step}: vertex {} (of those that are free, from 0) cannot get out of the way of obstacle {}; the last \
+     frame on disk is good: {}", .met.vertex, .met.obstacle, .met.cure()
 )]
 pub(crate) struct Crushed {
     pub(crate) frame: usize,
     pub(crate) step: usize,
-    vertex: u32,
-    obstacle: usize,
+    met: Met,
+}
+
+/// A free vertex and an obstacle that meet in every round.
+#[derive(Debug)]
+pub(crate) struct Met {
+    pub(crate) vertex: usize,
+    pub(crate) obstacle: usize,
+    /// A held vertex, of all vertices, that the obstacle reaches: edges with this end cannot stay outside.
+    pub(crate) held: Option<u32>,
+}
+
+impl Met {
+    fn cure(&self) -> String {
+        self.held.map_or("take a smaller --dt".to_owned(), |held| {
+            format!(
+                "the obstacle reaches vertex {held}, which is held, and a smaller --dt does not help; move the obstacle on another \
+                 path, or do not hold the vertex"
+            )
+        })
+    }
 }
 
 /// The potential of barriers that begin at `reach`, with the stiffness k of contact.
@@ -80,7 +99,7 @@ const SHARE: f64 = 0.05;
 /// they meet. An obstacle after the solids does not move, and has the shape `still`.
 ///
 /// # Errors
-/// The vertex and the obstacle that meet in every round.
+/// [`Met`], without a held vertex.
 pub(crate) fn make_way(
     obstacles: &[Pressed],
     x: &[f64],
@@ -88,22 +107,20 @@ pub(crate) fn make_way(
     held: &[[f64; 3]],
     moving: &[([Solid; 2], f64)],
     still: impl Fn() -> Option<Box<dyn Shape>>,
-) -> Result<(), [usize; 2]> {
+) -> Result<(), Met> {
     let mut met = None;
     for _ in 0..ROUNDS {
         met = None;
         for (k, obstacle) in obstacles.iter().enumerate() {
             let path = |t: f64| match moving.get(k) {
-                Some(([from, to], skin)) => {
-                    between(from, to, t).grown(*skin).unwrap_or_else(|_| Box::new(Nowhere))
-                }
+                Some((ends, skin)) => along(ends, *skin, t),
                 None => still().unwrap_or_else(|| Box::new(Nowhere)),
             };
             let ends = moving.get(k).map(|(ends, _)| ends);
             let moves = ends.map_or(([0.0; 3], 0.0), |[from, to]| drift(from, to));
             for (_, point, by_held) in obstacle.impacts(x, ways, held, path, moves) {
                 for node in point.nodes().iter().map(|node| *node as usize) {
-                    met = Some([node, k]);
+                    met = Some(Met { vertex: node, obstacle: k, held: None });
                     let own = 3 * node..3 * node + 3;
                     let at = [x[own.start], x[own.start + 1], x[own.start + 2]];
                     let along = ends.map_or([0.0; 3], |[from, to]| carried(from, to, at));
@@ -125,9 +142,29 @@ pub(crate) fn make_way(
 
 impl Crushed {
     /// The fault of a step.
-    pub(crate) fn new(frame: usize, step: usize, [vertex, obstacle]: [usize; 2]) -> Self {
-        Self { frame, step, vertex: vertex as u32, obstacle }
+    pub(crate) fn new(frame: usize, step: usize, met: Met) -> Self {
+        Self { frame, step, met }
     }
+}
+
+/// The first of some points that a solid, grown by a skin, meets while it moves and the points go from x along d.
+///
+/// # Errors
+/// [`ContactError`] for a solid or a potential that is not valid.
+pub(crate) fn first_met(
+    ends: &[Solid; 2],
+    skin: f64,
+    potential: Pressing,
+    [x, d]: [&[f64]; 2],
+) -> Result<Option<usize>, ContactError> {
+    let obstacle = Obstacle::with_potential(x.len() / 3, along(ends, skin, 0.0), potential)?;
+    let met = obstacle.impacts(x, d, &[], |t| along(ends, skin, t), drift(&ends[0], &ends[1]));
+    Ok(met.first().map(|(_, point, _)| point.nodes()[0] as usize))
+}
+
+/// A solid on its way, grown by a skin.
+fn along([from, to]: &[Solid; 2], skin: f64, t: f64) -> Box<dyn Shape> {
+    between(from, to, t).grown(skin).unwrap_or_else(|_| Box::new(Nowhere))
 }
 
 /// A solid between two places.

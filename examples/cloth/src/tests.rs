@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use coarsen::elastic::{Curvature, Hinge, Potential};
 use coarsen::mesh;
 use coarsen::prelude::*;
 use examples_run::Failure;
@@ -21,6 +22,7 @@ use crate::rows::Row;
 use crate::run;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
+use crate::world::{Fixed, fabrics};
 
 mod contact;
 #[path = "../../../tests/common/data.rs"]
@@ -139,6 +141,43 @@ fn held_vertices_stay() {
         assert_eq!(stay, held, "{scene}");
         assert!(distance(&before, &after) > 0.01, "{scene}");
     }
+}
+
+/// The times of frames in a file are those of the run, also where a frame is some steps.
+#[test]
+fn files_have_the_times_of_frames() {
+    let folder = Folder::new("times");
+    for (more, delay) in [(&[][..], 1.0 / 24.0), (&["--frame-steps", "3"], 0.006)] {
+        folder.run(&[&["--frames", "2", "--format", "pvd"][..], more].concat()).unwrap();
+        let list = std::fs::read_to_string(folder.0.join("frames.pvd")).unwrap();
+        let times =
+            list.lines().filter_map(|line| line.split_once("timestep=\"")?.1.split('"').next()?.parse().ok());
+        let times: Vec<f64> = times.collect();
+        assert_eq!(times.len(), 3);
+        assert!(times.iter().enumerate().all(|(k, t)| (t - k as f64 * delay).abs() < 1e-12), "{times:?}");
+    }
+}
+
+/// The bending of cotton is 3 · 5e-5 N m to the last bit, in a block that two tips of a hinge alone have.
+#[test]
+fn bending_is_that_of_cotton() {
+    let options = parsed(["cloth", "--scene", "sphere"]);
+    let sheet = Sheet::square(5, crate::sheet::Tessellation::Regular, false);
+    let fixed = Fixed::new(&placed("sphere", &sheet), &sheet, &options).unwrap();
+    let mut parts = fabrics(&fixed, &sheet, &options).unwrap();
+    let (bending, x) = (&mut parts.parts_mut()[0], fixed.nodes.gather(&fixed.positions));
+    let mut values = vec![0.0; 9 * bending.pattern().len()];
+    bending.add_hessian(&x, Curvature::Exact, &mut values);
+    let hinges = Hinge::all(&sheet.triangles, |i| sheet.rest[i as usize], 3.0 * 5e-5);
+    let both = |[.., a, b]: [u32; 4]| move |h: &&Hinge| h.corners.contains(&a) && h.corners.contains(&b);
+    let mut compared = 0;
+    for hinge in hinges.iter().filter(|h| hinges.iter().filter(both(h.corners)).count() == 1) {
+        let [.., a, b] = hinge.corners;
+        let at = 9 * bending.pattern().find(a as usize, b as usize).unwrap();
+        assert_eq!(values[at].to_bits(), hinge.stiffness(2, 3).to_bits());
+        compared += 1;
+    }
+    assert!(compared > 9, "{compared}");
 }
 
 /// Every material droops, keeps its energy, and is refused where it has no rest shape.

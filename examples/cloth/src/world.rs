@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use coarsen::ObstacleConstraint;
 use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
+use coarsen::mesh::vector::sub;
 use coarsen_contact::{
     ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
 };
@@ -19,7 +20,7 @@ use crate::rows::Row;
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
-use crate::solids::{Pressed, Pressing, Rubbed, barrier, make_way, sag};
+use crate::solids::{Met, Pressed, Pressing, Rubbed, barrier, first_met, make_way, sag};
 use crate::state::State;
 use crate::statue::Statue;
 use crate::thickness::{FLOOR, thickness};
@@ -309,7 +310,7 @@ impl Fixed {
     /// [`make_way`].
     ///
     /// # Errors
-    /// Those of [`make_way`].
+    /// [`Met`], with the held end of an edge if the obstacle reaches one.
     pub(crate) fn make_way(
         &self,
         obstacles: &[Pressed],
@@ -317,12 +318,33 @@ impl Fixed {
         ways: &mut [f64],
         held: &[[f64; 3]],
         times: [f64; 2],
-    ) -> Result<(), [usize; 2]> {
+    ) -> Result<(), Met> {
         let [before, after] = times.map(|time| self.motion.solids(&self.solids, time));
         let ends = before.into_iter().zip(after).map(|(a, b)| [a, b]);
         let moving: Vec<_> = ends.zip(self.skins.iter().copied()).collect();
         let still = || self.statue.as_ref().map(|statue| statue.shape(self.skin));
-        make_way(obstacles, x, ways, held, &moving, still)
+        make_way(obstacles, x, ways, held, &moving, still).map_err(|met| {
+            let (start, k) = (self.motion.held(&self.positions, times[0]), met.obstacle);
+            let reached = moving.get(k).and_then(|solid| self.reached(k, solid, &start, held));
+            Met { held: reached, ..met }
+        })
+    }
+
+    /// The held end of an edge that a solid reaches in a step, while held nodes go from `start` to `end`.
+    fn reached(
+        &self,
+        index: usize,
+        (ends, skin): &([Solid; 2], f64),
+        start: &[[f64; 3]],
+        end: &[[f64; 3]],
+    ) -> Option<u32> {
+        ends[0].radius()?; // a plane has no contact with edges
+        let shape = self.shapes(0.0, true).ok()?.swap_remove(index);
+        let mut nodes = self.edges_outside(&[shape]).into_flattened();
+        nodes.retain(|node| self.held[*node as usize]);
+        let x: Vec<f64> = nodes.iter().flat_map(|v| start[*v as usize]).collect();
+        let d: Vec<f64> = nodes.iter().flat_map(|v| sub(end[*v as usize], start[*v as usize])).collect();
+        first_met(ends, *skin, self.potential, [&x, &d]).ok()?.map(|k| nodes[k])
     }
 
     /// How the solids move at a time.

@@ -112,6 +112,11 @@ fn idle_options_are_refused() {
         ("--sewn", "--sewn has no effect", 1),
         ("--drop-degenerate", "--drop-degenerate has no effect", 1),
         ("--threads many", "--threads", 2),
+        ("--ranks 1 --iterations 1", "leave out --iterations", 1),
+        ("--ranks 1 --inner 1", "leave out --iterations, --inner", 1),
+        ("--ranks 1 --fixed", "leave out --iterations", 1),
+        ("--ranks 1 --tolerance 1", "leave out --iterations", 1),
+        ("--ranks 1 --levels 5", "--levels 5 does not fit", 1),
     ] {
         let folder = Folder::new();
         files(&folder.0);

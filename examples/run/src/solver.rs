@@ -237,7 +237,8 @@ impl<B: SchwarzBackend<Real = f64>> Timed<B> {
         Ok(Self { inner, is_factor, on: on.clone(), clock: clock.clone() })
     }
 
-    fn follow(
+    /// Updates the preconditioner; a hierarchy is built instead of a factor that fails.
+    fn update_or_replace(
         &mut self,
         system: System<'_, f64>,
         update: impl FnOnce(&mut Built<B::Vector>) -> Result<Reused, SetupError>,
@@ -258,7 +259,7 @@ fn hierarchy<B: SchwarzBackend<Real = f64>>(
     on: &B,
     refused: &SetupError,
 ) -> Result<Built<B::Vector>, SetupError> {
-    eprintln!("no factor from here to the next checkpoint, but smoothed aggregation: {refused}");
+    eprintln!("smoothed aggregation instead of a factor until the next checkpoint: {refused}");
     Ok(Box::new(smoothed_aggregation().build_from(system, on)?))
 }
 
@@ -282,11 +283,11 @@ impl<B: SchwarzBackend<Real = f64>> Preconditioner<B::Vector> for Timed<B> {
 
 impl<B: SchwarzBackend<Real = f64>> Update<f64> for Timed<B> {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
-        self.follow(system, |inner| inner.update_from(system))
+        self.update_or_replace(system, |inner| inner.update_from(system))
     }
 
     fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
-        self.follow(system, |inner| inner.patch_from(system, touched))
+        self.update_or_replace(system, |inner| inner.patch_from(system, touched))
     }
 }
 

@@ -70,6 +70,8 @@ impl Seconds {
 
 /// The frames per second are not read back.
 impl Cell for Seconds {
+    const FIELDS: usize = 3;
+
     fn write(&self, to: &mut Vec<String>) {
         [self.setup, self.solve].write(to);
         to.push(format!("{:.3}", self.rate()));

@@ -88,10 +88,35 @@ fn formats_write_their_files() {
             );
         }
     }
-    let other = Folder::new();
-    assert_eq!(run(&other, "--frames 1 --format none").0, Some(0));
-    let (code, told) = run(&other, "--frames 3 --format gltf --resume");
-    assert!(code == Some(1) && told.contains("surface.pc2: the frames before frame 2"), "{told}");
+    // Another format that needs the frames before.
+    for (before, after, file, frame) in [
+        ("none", "gltf", "surface.pc2", 2),
+        ("vtk", "pvd", "frame_0001.vtu", 2),
+        ("gltf", "pc2", "surface.obj", 2),
+    ] {
+        let other = Folder::new();
+        assert_eq!(run(&other, &format!("--frames 1 --format {before}")).0, Some(0));
+        let (code, told) = run(&other, &format!("--frames 3 --format {after} --resume"));
+        let expected = format!("{file}: the frames before frame {frame}");
+        assert!(code == Some(1) && told.contains(&expected), "{told}");
+        assert!(!other.0.join("o/frames.pvd").exists(), "{after}");
+    }
+}
+
+/// A closed surface without tetrahedra is said to be hollow before the first frame, and in the summary.
+#[test]
+fn hollow_bodies_are_printed() {
+    let folder = Folder::new();
+    let points = "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\n";
+    let faces = "f 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\nf 2 3 6\nf 4 2 6\nf 1 4 6\n";
+    std::fs::write(folder.0.join("closed.obj"), format!("{points}{faces}")).unwrap();
+    let output = SOFTBODY.run(&folder.0, "--scene hang --mesh closed.obj --frames 1 --width 0");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let note = err.find(
+        "closed.obj: a closed surface of 8 triangles without tetrahedra is simulated as a hollow shell",
+    );
+    assert!(note.is_some() && note < err.find("frame 1 of 1"), "{err}");
+    assert!(out.contains("note: ") && out.contains("hollow shell"), "{out}{err}");
 }
 
 /// A help that cannot be printed is an error.

@@ -91,6 +91,25 @@ fn cloth_stays_on_gentle_slopes() {
     assert!((after - before - expected).abs() < 0.02 * expected, "{} for {expected}", after - before);
 }
 
+/// Below the sticking speed, the force is a share of μ λ that depends on the ratio of both speeds.
+#[test]
+fn the_sticking_speed_of_cloth_is_a_parameter() {
+    let (mut contact, start) = pair();
+    let slid: Vec<f64> =
+        start.iter().enumerate().map(|(k, x)| x + if k % 3 == 0 { 5e-4 } else { 0.0 }).collect();
+    let mut drag = |friction: ClothFriction| {
+        let (mut friction, mut g) = (friction, vec![0.0; 9]);
+        friction.grip(&mut contact, &start).unwrap();
+        friction.add_gradient(&slid, &mut g);
+        g.iter().step_by(3).sum::<f64>()
+    };
+    let friction = || ClothFriction::new(&pair().0, MU, H).unwrap();
+    let (full, half) = (drag(friction()), drag(friction().sticking(0.1).unwrap()));
+    // At half of the sticking speed φ' is 2 · 1/2 − 1/4.
+    assert!(full > 0.0 && (half / full - 0.75).abs() < 1e-3, "{half} of {full}");
+    assert!(matches!(friction().sticking(0.0), Err(ContactError::Value { .. })));
+}
+
 /// A triangle that moves drags the cloth along.
 #[test]
 fn held_triangles_drag() {

@@ -18,13 +18,13 @@ const LIMIT: Duration = Duration::from_secs(240);
 const SOON: Duration = Duration::from_secs(30);
 
 /// Output and duration of a job.
-struct Ended {
+pub(crate) struct Ended {
     output: Output,
     seconds: Duration,
 }
 
 impl Ended {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let part = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         part(&self.output.stdout) + &part(&self.output.stderr)
     }
@@ -56,7 +56,8 @@ fn job(ranks: usize, options: &[&str], role: &str, program: &[&str]) -> Ended {
     Ended { output: child.wait_with_output().expect("output"), seconds: begun.elapsed() }
 }
 
-fn this(ranks: usize, options: &[&str], role: &str) -> Ended {
+/// Runs this program, which then does what `role` says.
+pub(crate) fn this(ranks: usize, options: &[&str], role: &str) -> Ended {
     let program = std::env::current_exe().expect("a path");
     job(ranks, options, role, &[program.to_str().expect("a path in UTF-8")])
 }
@@ -85,9 +86,14 @@ fn fault(ranks: usize, options: &[&str], role: &str, named: &[&str]) {
 
 /// Runs the command; returns its exit code and what it prints.
 pub(crate) fn command(ranks: usize, words: &str) -> (Option<i32>, String) {
+    command_with(ranks, &[], words)
+}
+
+/// As [`command`], with options of mpirun.
+pub(crate) fn command_with(ranks: usize, options: &[&str], words: &str) -> (Option<i32>, String) {
     let program = env!("CARGO_BIN_EXE_coarsen-mpi");
     let words: Vec<&str> = [program].into_iter().chain(words.split_whitespace()).collect();
-    let ended = job(ranks, &[], "", &words);
+    let ended = job(ranks, options, "", &words);
     (ended.output.status.code(), ended.text())
 }
 
@@ -282,7 +288,7 @@ fn command_lines() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 29] = [
+const JOBS: [Job; 30] = [
     ("invariants on 1 rank", || invariants(1)),
     ("invariants on 2 ranks", || invariants(2)),
     ("invariants on 3 ranks", || invariants(3)),
@@ -319,6 +325,7 @@ const JOBS: [Job; 29] = [
     ("files by pieces, partitions and smoothed aggregation", partitions),
     ("the program of the tutorial", tutorial),
     ("a file that repeats entries", files::repeated_entries),
+    ("outputs that are inputs", files::outputs),
     ("methods that a matrix excludes", matrices::properties),
     ("the block size of a file", matrices::block_sizes),
     ("the devices of ranks", matrices::ranks_take_devices),

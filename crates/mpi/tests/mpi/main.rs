@@ -30,6 +30,10 @@ fn main() -> ExitCode {
             let folder = std::env::args().nth(1).expect("a folder");
             first::run(std::path::Path::new(&folder)).map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
         }
+        Ok(role) if role == "devices" => {
+            matrices::list_devices();
+            ExitCode::SUCCESS
+        }
         Ok(role) => invariants::run(&role).or_else(|| faults::run(&role)).unwrap_or(ExitCode::from(2)),
         Err(_) => jobs::all(),
     }

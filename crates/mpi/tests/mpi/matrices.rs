@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::devices;
 
-use crate::jobs::{command, number_before};
+use crate::jobs::{command, command_with, number_before, this};
 use crate::reports::Folder;
 
 /// A file with these entries, of which rows and columns begin with 0.
@@ -104,29 +104,49 @@ pub(crate) fn block_sizes() {
     assert!(code == Some(3) && text.contains("one per node of --block-size unknowns"), "{text}");
 }
 
+/// What [`ranks_take_devices`] asks of a machine: two devices, which PoCL makes of one processor.
+const TWO: [&str; 2] = ["-x", "POCL_DEVICES=pthread pthread"];
+
+/// Prints the numbers of the devices that ranks take in turn, and of all devices: a process has the devices of its
+/// environment.
+pub(crate) fn list_devices() {
+    let all = devices().unwrap_or_default();
+    let of = |accelerator: bool| -> Vec<usize> {
+        let able = all.iter().enumerate().filter(|(_, device)| device.double);
+        able.filter(|(_, device)| device.accelerator == accelerator).map(|(k, _)| k).collect()
+    };
+    let in_turn = if of(true).is_empty() { of(false) } else { of(true) };
+    let is_pocl = all.iter().all(|device| device.platform.contains("Portable Computing Language"));
+    assert!(all.is_empty() || !is_pocl || all.len() == 2, "PoCL makes two devices of POCL_DEVICES");
+    println!("{in_turn:?} of {}", all.len());
+}
+
 /// Ranks of a machine take its devices in turn; `--device` gives all ranks one. Numbers of no device are refused.
 pub(crate) fn ranks_take_devices() {
     let (code, text) = command(2, "solve --problem poisson2d:12 --device 0");
     assert!(code == Some(2) && text.contains("give --backend opencl"), "{text}");
-    let Ok(all) = devices() else { return println!("skipped: no OpenCL") };
-    let accelerators = all.iter().filter(|device| device.double && device.accelerator).count();
-    let solve = |words: &str| command(3, &format!("solve --problem poisson2d:12 --backend opencl {words}"));
-    let count =
-        if accelerators > 0 { accelerators } else { all.iter().filter(|device| device.double).count() };
-    if count > 0 {
-        let (code, text) = solve("");
-        let Some((_, of_ranks)) = text.split_once("devices [") else { panic!("{text}") };
-        let mut found: Vec<&str> = of_ranks.split(']').next().unwrap_or_default().split(", ").collect();
-        found.sort_unstable();
-        found.dedup();
-        assert!(code == Some(0) && found.len() == count.min(3), "{count} devices: {text}");
-        let first = all.iter().position(|device| device.double).unwrap_or_default();
-        let (code, text) = solve(&format!("--device {first}"));
-        assert!(code == Some(0) && text.contains(&format!("devices {:?}", [first; 3])), "{text}");
-    } else {
+    let listed = this(1, &TWO, "devices").text();
+    let (in_turn, all) = listed.trim().split_once(" of ").expect("the devices");
+    let in_turn: Vec<usize> = serde_json::from_str(in_turn).unwrap();
+    if all == "0" {
+        assert!(std::env::var_os("COARSEN_REQUIRE_OPENCL").is_none(), "no OpenCL device");
+        return println!("skipped: no OpenCL device");
+    }
+    let solve = |words: &str| {
+        command_with(3, &TWO, &format!("solve --problem poisson2d:12 --backend opencl {words}"))
+    };
+    if in_turn.is_empty() {
         let (code, text) = solve("");
         assert!(code == Some(5) && text.contains("devices computes in f64"), "{text}");
+    } else {
+        let expected: Vec<usize> = in_turn.iter().copied().cycle().take(3).collect();
+        let (code, text) = solve("");
+        assert!(code == Some(0) && text.contains(&format!("devices {expected:?}")), "{in_turn:?}: {text}");
+        for device in in_turn {
+            let (code, text) = solve(&format!("--device {device}"));
+            assert!(code == Some(0) && text.contains(&format!("devices {:?}", [device; 3])), "{text}");
+        }
     }
     let (code, text) = solve("--device 99");
-    assert!(code == Some(5) && text.contains("--device 99: this machine has"), "{text}");
+    assert!(code == Some(5) && text.contains(&format!("--device 99: this machine has {all}")), "{text}");
 }

@@ -205,6 +205,10 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
             None => Ok(()),
         }
     }
+
+    fn finish(&self) -> Result<(), Failure> {
+        self.drawing.as_ref().map_or(Ok(()), |drawing| drawing.finish(self.options))
+    }
 }
 
 /// A hash of the bits of the positions.

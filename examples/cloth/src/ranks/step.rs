@@ -32,6 +32,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use clap::Parser;
 use coarsen::elastic::{ContactHessian, Curvature, Potential, Total};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
@@ -50,7 +51,7 @@ use examples_run::arguments::BackendOption;
 use super::inverse::{Inverse, Step, has};
 use crate::fault::SceneError;
 use crate::material::Woven;
-use crate::options::{Obstacles, Options};
+use crate::options::{Method, Obstacles, Options};
 use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::solids::{Pressed, Rubbed};
@@ -145,22 +146,33 @@ pub(super) struct RankStepper<C: Communicator> {
 }
 
 /// Checks that ranks can compute the steps of the options.
-pub(super) fn supported(options: &Options) -> Result<(), Unsupported> {
-    if options.method.obstacles == Obstacles::Constraints {
-        return Err(Unsupported { what: "obstacles as constraints", advice: "leave out --obstacles" });
+///
+/// # Errors
+/// [`Unsupported`], and [`LevelsError`](examples_run::solver::LevelsError) for levels that the preconditioner does not have.
+pub(super) fn supported(options: &Options) -> Result<(), Failure> {
+    let fault = |what, advice| Err(Unsupported { what, advice }.into());
+    let Method { obstacles, solver, levels, backend, .. } = &options.method;
+    if *obstacles == Obstacles::Constraints {
+        return fault("obstacles as constraints", "leave out --obstacles");
     }
-    if !has(options.method.solver) {
-        let advice = "take --solver block-jacobi, mas or sa";
-        return Err(Unsupported { what: "with this preconditioner", advice });
+    if !has(*solver) {
+        return fault("with this preconditioner", "take --solver block-jacobi, mas or sa");
     }
-    if !matches!(options.method.backend, BackendOption::Cpu) {
+    if !matches!(backend, BackendOption::Cpu) {
         let advice = "leave out --backend: each rank keeps its rows on the CPU, in f64";
-        return Err(Unsupported { what: "with another backend than cpu", advice });
+        return fault("with another backend than cpu", advice);
     }
     if options.systems > 0 {
-        return Err(Unsupported { what: "dumps of systems", advice: "leave out --systems" });
+        return fault("dumps of systems", "leave out --systems");
     }
-    Ok(())
+    let newton =
+        |method: &Method| (method.iterations, method.inner, method.fixed, method.tolerance.to_bits());
+    if newton(&options.method) != newton(&Options::parse_from(["cloth"]).method) {
+        let advice =
+            "leave out --iterations, --inner, --fixed and --tolerance: a step is one linear solve to 0.01";
+        return fault("with options of Newton's method", advice);
+    }
+    Ok(solver.check(levels)?)
 }
 
 impl<C: Communicator> RankStepper<C> {

@@ -228,6 +228,17 @@ fn a_funnel_has_the_bits_of_one_rank() {
     assert!(done[44].contacts > 20, "{:?}", done[44]);
 }
 
+/// A run on ranks writes what is made of all frames.
+#[test]
+fn runs_on_ranks_write_an_animation() {
+    let out = std::env::temp_dir().join(format!("coarsen-cloth-{}-rank-animation", std::process::id()));
+    let fixed = "cloth --vertices 100 --frames 1 --dt 0.01 --width 0 --ranks 2 --format gltf --out";
+    let folder = [out.to_str().expect("a temporary folder in text")];
+    as_threads(&parsed(fixed.split(' ').chain(folder))).unwrap();
+    assert!(std::fs::read(out.join("surface.glb")).unwrap().starts_with(b"glTF"));
+    let _ = std::fs::remove_dir_all(&out);
+}
+
 /// Numbers that one host refuses are refused on ranks, before a message and at the start of a run.
 #[test]
 fn scales_that_cannot_be_resolved_are_refused_on_ranks() {

@@ -50,6 +50,48 @@ fn solids_do_not_pass_through_cloth_in_a_long_step() {
     }
 }
 
+/// The scene pushed with a leg beside the sheet, whose foot moves by 0.4 m in a step from 0.5 s on; the other leg swings away.
+fn swung(sheet: &Sheet, radius: f64) -> Scene {
+    let leg = |x: f64| {
+        let z = radius + 0.05;
+        Solid::Capsule { from: [x, 1.2, z], to: [x, 0.6, z], radius }
+    };
+    let motion = Motion::Walk { swing: 1.0, pace: 4.0, bob: 0.0 };
+    Scene { solids: vec![GROUND, leg(0.0), leg(0.45)], motion, ..placed("pushed", sheet) }
+}
+
+/// The same for the foot of a figure: a capsule that turns about its other end.
+#[test]
+fn legs_do_not_pass_through_cloth_in_a_long_step() {
+    let options = parsed(["cloth", "--solver", "direct", "--dt", "0.04"]);
+    let sheet = Sheet::square(13, Tessellation::Regular, false);
+    for radius in [0.05, 0.15] {
+        let scene = swung(&sheet, radius);
+        let world = World::new(&scene, &sheet, &options).unwrap();
+        let mut state = State { begun: 0.5, time: 0.5, ..State::start(&world.fixed) };
+        let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+        if let Err(error) = stepper.frame(&mut state) {
+            assert!(error.downcast_ref::<Crushed>().is_some() || is_undetected(&error), "{error}");
+            assert!(radius < 0.1, "{error}"); // as for the large ball
+            continue;
+        }
+        let at = all(&stepper.fixed.nodes, &state.x);
+        let leg = stepper.fixed.shapes(state.time, false).unwrap().remove(1);
+        let Solid::Capsule { from, to, .. } = scene.motion.solids(&scene.solids, state.time)[1] else {
+            panic!("a leg")
+        };
+        assert!(to[2] < -0.2 && at.iter().all(|x| leg.distance(*x) > 0.0), "{to:?}");
+        let (mut count, mut behind) = (0, 0);
+        for [x, y, z] in at {
+            let s = (from[1] - y) / (from[1] - to[1]);
+            if x.abs() < 0.5 * radius.max(0.09) && (0.1..1.0).contains(&s) {
+                (count, behind) = (count + 1, behind + usize::from(z > from[2] + s * (to[2] - from[2])));
+            }
+        }
+        assert!(count > 0 && behind == 0, "{radius}: {behind} of {count} vertices were passed");
+    }
+}
+
 /// No vertex and no edge comes into a ball, bars or the legs of a figure that walks, also where edges are longer than the
 /// solids are thick, and all steps converge.
 #[test]
@@ -131,6 +173,25 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
         let summary = std::fs::read_to_string(folder.0.join("summary.txt")).unwrap();
         assert!(!summary.contains("edges with an end"), "{scene}: {summary}");
     }
+}
+
+/// A ball that moves through the side of a sheet that is held stops the run, and the error says so: no time step is small enough.
+#[test]
+fn solids_that_reach_held_vertices_are_named() {
+    let folder = Folder::new("held-reached");
+    let text = format!(
+        "{SQUARE}size = 0.4\nvertices = 25\ncentre = [0.0, 0.8, 0.0]\n[[attachment]]\nnodes = {{ sides = [\"west\"] }}\n\
+         [[obstacle]]\nshape = {{ sphere = {{ centre = [-0.2, 0.65, 0.0], radius = 0.1 }} }}\n\
+         motion = [{{ until = 1.0, velocity = [0.0, 0.4, 0.0] }}]\n"
+    );
+    let file = folder.0.join("own.toml");
+    std::fs::write(&file, text).unwrap();
+    let words = ["cloth", file.to_str().unwrap(), "--out", folder.0.to_str().unwrap(), "--width", "0"];
+    let more = ["--frames", "12", "--dt", "0.005", "--solver", "direct"];
+    let error = run(Cpu::new(), &parsed(words.iter().chain(&more))).unwrap_err();
+    let told = error.to_string();
+    assert!(error.downcast_ref::<Crushed>().is_some(), "{told}");
+    assert!(told.contains("which is held") && told.contains("does not help"), "{told}");
 }
 
 /// Friction stands on barriers: cloth on a ball that turns goes with it.

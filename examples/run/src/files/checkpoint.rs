@@ -102,7 +102,7 @@ pub enum CheckpointError {
 
 /// The version of the numerics: it goes up with each change of the library or of an example after which a run has other
 /// bits. A run of an older version is not continued, since its frames would not be those of one run.
-pub const NUMERICS: u64 = 3;
+pub const NUMERICS: u64 = 4;
 
 /// Writes a checkpoint of the run with this fingerprint.
 ///

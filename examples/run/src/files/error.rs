@@ -45,7 +45,7 @@ pub enum OutputError {
         /// The error of the operating system, or [`ErrorKind::InvalidData`].
         kind: ErrorKind,
     },
-    /// A point cache of an earlier run that lacks frames, or is of another surface.
+    /// A file that has the frames before one, and lacks some, is of another surface, or does not exist.
     #[error(
         "{}: the frames before frame {frame} are missing or belong to another surface, and an animation needs all of them; \
          continue with the --format of the earlier run, or run without --resume to start anew",
@@ -56,6 +56,15 @@ pub enum OutputError {
         file: PathBuf,
         /// The number of the frame.
         frame: usize,
+    },
+    /// An animation that is too large for its format.
+    #[error(
+        "{}: glTF has at most 4 GiB, and the animation of all frames is larger; run with --format pc2, whose file surface.pc2 \
+         has them", file.display()
+    )]
+    Large {
+        /// The file.
+        file: PathBuf,
     },
     /// A table of frames that ends before the checkpoint, or is damaged.
     #[error(
@@ -69,6 +78,11 @@ pub enum OutputError {
         /// The number of the line, from 1; frame 0 is in line 2.
         line: usize,
     },
+}
+
+/// An error if a file with the frames before `frame` does not exist, as of an earlier run in another format.
+pub(super) fn require(file: PathBuf, frame: usize) -> Result<(), OutputError> {
+    if file.is_file() { Ok(()) } else { Err(OutputError::Cache { file, frame }) }
 }
 
 /// Adds the file name to an error.

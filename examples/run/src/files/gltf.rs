@@ -63,7 +63,8 @@ impl Buffer {
 }
 
 /// The animation of bodies whose nodes have these positions in each frame; `delay` is the time between frames in s.
-pub(super) fn animation(groups: &[Group], frames: &[Vec<[f32; 3]>], delay: f64) -> Vec<u8> {
+/// `None` for more bytes than a file can have.
+pub(super) fn animation(groups: &[Group], frames: &[Vec<[f32; 3]>], delay: f64) -> Option<Vec<u8>> {
     let mut buffer = Buffer::default();
     let targets = frames.len().saturating_sub(1);
     let times: Vec<[f32; 1]> = (0..frames.len()).map(|k| [(k as f64 * delay) as f32]).collect();
@@ -128,19 +129,19 @@ pub(super) fn animation(groups: &[Group], frames: &[Vec<[f32; 3]>], delay: f64) 
     binary(root.to_string().into_bytes(), buffer.bytes)
 }
 
-/// The file: a header, and a chunk each of JSON and of data.
-fn binary(mut json: Vec<u8>, mut data: Vec<u8>) -> Vec<u8> {
+/// The file: a header, and a chunk each of JSON and of data; `None` if its length is not below 4 GiB.
+fn binary(mut json: Vec<u8>, mut data: Vec<u8>) -> Option<Vec<u8>> {
     json.resize(json.len().next_multiple_of(4), b' ');
     data.resize(data.len().next_multiple_of(4), 0);
-    let length = 12 + 8 + json.len() + 8 + data.len();
+    let length = u32::try_from(12 + 8 + json.len() + 8 + data.len()).ok()?;
     let mut file = b"glTF\x02\0\0\0".to_vec();
-    file.extend((length as u32).to_le_bytes());
+    file.extend(length.to_le_bytes());
     for (name, chunk) in [(b"JSON", json), (b"BIN\0", data)] {
         file.extend((chunk.len() as u32).to_le_bytes());
         file.extend(name);
         file.extend(chunk);
     }
-    file
+    Some(file)
 }
 
 /// The vertices of a body, of which each has one texture coordinate: their nodes, their coordinates if there are any, and the
@@ -168,4 +169,17 @@ fn split(group: &Group) -> (Vec<u32>, Vec<[f32; 2]>, Vec<u32>) {
 fn normals(group: &Group, points: &[[f32; 3]]) -> Vec<[f32; 3]> {
     let points: Vec<f64> = points.as_flattened().iter().map(|v| f64::from(*v)).collect();
     super::surface::normals(&group.triangles, &points).iter().map(|n| n.map(|v| v as f32)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths in a file have 32 bits. Memory that is zero is not touched.
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn files_end_below_four_gibibytes() {
+        assert_eq!(binary(b"{}".to_vec(), vec![0; 4]).map(|file| file.len()), Some(12 + 12 + 12));
+        assert!(binary(b"{}".to_vec(), vec![0; (1 << 32) - 32]).is_none());
+    }
 }

@@ -19,6 +19,7 @@ mod table;
 mod vtu;
 
 pub use checkpoint::{CheckpointError, NUMERICS, Reader, Saved, Writer, read, read_state, write};
+use error::require;
 pub use error::{OutputError, failed};
 pub use surface::{Format, Group, Moment, Solid, Surface};
 pub use table::{Cell, Columns, Record, Table, summary};

@@ -10,7 +10,7 @@ use coarsen::mesh::vector::{cross, dot, sub};
 use examples_render::name;
 
 use super::vtu::gradient;
-use super::{Grid, OutputError, cache, cauchy, failed, gltf, list_frames, von_mises};
+use super::{Grid, OutputError, cache, cauchy, failed, gltf, list_frames, require, von_mises};
 
 /// The format of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -99,13 +99,16 @@ impl Surface {
     /// Writes a frame.
     ///
     /// # Errors
-    /// [`OutputError::Write`], and [`OutputError::Cache`] if a point cache lacks frames before this one.
+    /// [`OutputError::Write`], and [`OutputError::Cache`] if a file lacks frames before this one.
     pub fn write(&self, folder: &Path, format: Format, at: &Moment<'_>) -> Result<(), OutputError> {
         let &Moment { frame, delay, x, .. } = at;
         let bytes = match format {
             Format::Vtk => self.vtk(x),
             Format::Obj => self.obj(x),
             Format::Pc2 | Format::Gltf => {
+                if format == Format::Pc2 && frame > 0 {
+                    require(folder.join(ALL).with_extension("obj"), frame)?;
+                }
                 let path = folder.join(ALL).with_extension("pc2");
                 let points: Vec<f64> = self.points(x).flatten().copied().collect();
                 cache::write(&path, frame, &points).map_err(|error| match error.kind() {
@@ -140,7 +143,7 @@ impl Surface {
     /// Writes what is made of all frames; `delay` is the time between two of them in s.
     ///
     /// # Errors
-    /// [`OutputError::Write`], and [`OutputError::Cache`] if the point cache cannot be read.
+    /// [`OutputError::Write`], [`OutputError::Cache`] if the point cache cannot be read, and [`OutputError::Large`].
     pub fn finish(&self, folder: &Path, format: Format, delay: f64) -> Result<(), OutputError> {
         if format != Format::Gltf {
             return Ok(());
@@ -148,7 +151,9 @@ impl Surface {
         let file = folder.join(ALL).with_extension("pc2");
         let frames = cache::read(&file).map_err(|_| OutputError::Cache { file: file.clone(), frame: 0 })?;
         let path = folder.join(ALL).with_extension("glb");
-        std::fs::write(&path, gltf::animation(&self.groups, &frames, delay)).map_err(failed(&path))
+        let bytes = gltf::animation(&self.groups, &frames, delay);
+        let bytes = bytes.ok_or_else(|| OutputError::Large { file: path.clone() })?;
+        std::fs::write(&path, bytes).map_err(failed(&path))
     }
 
     /// A frame for ParaView: all nodes; the tetrahedra of solid bodies, and the triangles of others.

@@ -36,6 +36,9 @@ pub trait Record: Clone + Columns + 'static {
 
 /// A value of a row: one field of a line, or several.
 pub trait Cell: Sized {
+    /// The number of its fields.
+    const FIELDS: usize = 1;
+
     /// Appends its fields.
     fn write(&self, to: &mut Vec<String>);
 
@@ -61,6 +64,16 @@ pub trait Cell: Sized {
 /// assert_eq!((Row::parse(&row.line()), Row::NAMES), (Some(row), &["frame", "u", "v"][..]));
 /// assert!(["", "3,5e-1", "3,5e-1,inf", "3,5e-1,0,0"].iter().all(|line| Row::parse(line).is_none()));
 /// ```
+///
+/// A field without a name does not compile:
+///
+/// ```compile_fail,E0080
+/// examples_run::record! {
+///     struct Row {
+///         velocity: [f64; 2] = "u",
+///     }
+/// }
+/// ```
 #[macro_export]
 macro_rules! record {
     ($(#[$meta:meta])* $seen:vis struct $row:ident {
@@ -71,6 +84,10 @@ macro_rules! record {
         $seen struct $row {
             $($(#[$doc])* $of $field: $type,)*
         }
+
+        const _: () = {
+            $(assert!(<$type as $crate::files::Cell>::FIELDS == [$($name),+].len(), "a name for each field");)*
+        };
 
         impl $crate::files::Columns for $row {
             const NAMES: &'static [&'static str] = &[$($($name,)+)*];
@@ -133,6 +150,8 @@ impl Cell for Option<f64> {
 }
 
 impl<const N: usize> Cell for [f64; N] {
+    const FIELDS: usize = N;
+
     fn write(&self, to: &mut Vec<String>) {
         self.iter().for_each(|number| number.write(to));
     }

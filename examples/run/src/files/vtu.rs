@@ -9,7 +9,7 @@ use std::path::Path;
 use coarsen::mesh::vector::{cross, dot};
 use examples_render::name;
 
-use super::{OutputError, failed};
+use super::{OutputError, failed, require};
 
 /// A 3x3 matrix, row by row.
 type Matrix = [[f64; 3]; 3];
@@ -88,8 +88,11 @@ impl Grid {
 /// Writes the list of the frames up to this one, `frames.pvd`; `delay` is the time between two frames in s.
 ///
 /// # Errors
-/// [`OutputError::Write`]
+/// [`OutputError::Write`], and [`OutputError::Cache`] if the frame before this one is in another format.
 pub fn list_frames(folder: &Path, frame: usize, delay: f64) -> Result<(), OutputError> {
+    if let Some(before) = frame.checked_sub(1) {
+        require(folder.join(name(before, "vtu")), frame)?;
+    }
     let mut text =
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n".to_owned();
     for k in 0..=frame {

@@ -53,8 +53,7 @@ fn bodies_rub_each_other() {
     }
 }
 
-/// One bar has no contact with itself, and the table and the summary say that nothing tests it; a twisted bar, a sheet and a
-/// body of a file have it.
+/// One bar has no contact with itself, and the table and the summary say that nothing tests it; a twisted bar has it.
 #[test]
 fn depths_that_nothing_tests_are_not_zero() {
     let folder = Folder::new("depths");
@@ -93,6 +92,14 @@ fn bodies_that_can_touch_themselves_do() {
     assert!(!touches(world(&["--mesh", "bar:1"])));
     assert!(touches(world(&["--scene", "hang", "--mesh", "sheet:5"])));
     assert!(touches(world(&["--scene", "twist", "--mesh", "bar:1", "--contact", "penalty"])));
+    // A body of a file may touch itself: two tetrahedra with a common face.
+    let nodes = "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n";
+    let two = format!(
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n{nodes}$EndNodes\n\
+         $Elements\n2\n1 4 0 1 2 3 4\n2 4 0 2 3 4 5\n$EndElements\n"
+    );
+    let of_file = world(&["--mesh", &folder.write("two.msh", &two)]);
+    assert!(of_file.apart.is_none() && touches(of_file));
     // Penalties do not take a sheet, and no contact a triangle without area.
     let sheet = world(&["--scene", "hang", "--mesh", "sheet:5", "--contact", "penalty"]);
     assert!(matches!(sheet.apart, Some(SceneError::NoContact { index: 0 })) && !touches(sheet));

@@ -99,10 +99,10 @@ pub(crate) struct Solve {
     /// Maximum number of iterations
     #[arg(long, value_name = "N", default_value_t = 5000)]
     pub(crate) max_iterations: usize,
-    /// Write the solution to a file
+    /// Write the solution to a file; `-` is the standard output
     #[arg(long, value_name = "X.mtx")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a report as JSON
+    /// Write a report as JSON; `-` is the standard output
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Print only errors

@@ -90,6 +90,19 @@ pub(crate) enum Failure {
     Sparse(#[from] SparseError),
     #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
     File { file: PathBuf, kind: ErrorKind },
+    #[error(
+        "{first} and {second} are both {}; give another name",
+        if file.as_os_str() == "-" {
+            "the standard output `-`".to_owned()
+        } else {
+            format!("the same file, {}", file.display())
+        }
+    )]
+    SameFile { first: &'static str, second: &'static str, file: PathBuf },
+    #[error(
+        "{option} is the standard input, which ranks cannot share; give a file, or ./- for a file called `-`"
+    )]
+    StandardInput { option: &'static str },
     #[error(transparent)]
     Core(coarsen_core::Error),
     /// Another rank has the error, and prints it.
@@ -116,6 +129,7 @@ impl Failure {
             Self::Core(coarsen_core::Error::Ranks { .. }) => 6,
             Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
             Self::Differ { .. } | Self::Unused { .. } => 2,
+            Self::SameFile { .. } | Self::StandardInput { .. } => 2,
             Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
             Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `arguments` | the command line, with the words of `coarsen` |
+//! | `files` | checks of the files of the command line; the standard output |
 //! | `input` | the rows of this rank: a problem of the gallery or a file, right-hand side and starting guess |
 //! | `matrix` | the unknowns of a node; properties that exclude a method |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection, by a file |
@@ -19,6 +20,7 @@ mod arguments;
 mod device;
 mod division;
 mod failure;
+mod files;
 mod input;
 mod matrix;
 mod ranks;
@@ -39,6 +41,8 @@ use coarsen_mpi::{MpiComm, threads_per_rank};
 
 use arguments::{Arguments, Command, Solve};
 use failure::{Failure, together};
+use files::{is_standard, say};
+use report::Report;
 
 /// The time limit until the command line is read.
 const START: Duration = Duration::from_secs(60);
@@ -74,13 +78,7 @@ fn run(comm: &MpiComm) -> Result<ExitCode, Failure> {
 
 fn on_threads(comm: &MpiComm, options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     let report = solve::run(&Counted::new(comm.clone()), options, threads)?;
-    if comm.rank() == 0 && !options.quiet {
-        print!("{report}");
-    }
-    let written = match (&options.report, comm.rank()) {
-        (Some(file), 0) => report.write(file),
-        _ => Ok(()),
-    };
+    let written = if comm.rank() == 0 { show(&report, options) } else { Ok(()) };
     together(comm, written)?;
     if report.converged() {
         return Ok(ExitCode::SUCCESS);
@@ -89,6 +87,17 @@ fn on_threads(comm: &MpiComm, options: &Solve, threads: usize) -> Result<ExitCod
         eprintln!("error: {}: {}", report.outcome(), report.advice());
     }
     Ok(ExitCode::from(4))
+}
+
+/// Prints and writes the report. The standard output of `--out -` and `--report -` has no table.
+fn show(report: &Report, options: &Solve) -> Result<(), Failure> {
+    let is_data = options.out.iter().chain(&options.report).any(|file| is_standard(file));
+    match (options.quiet, is_data) {
+        (true, _) => (),
+        (false, true) => eprint!("{report}"),
+        (false, false) => say(&report.to_string())?,
+    }
+    options.report.as_deref().map_or(Ok(()), |file| report.write(file))
 }
 
 fn complain(failure: &Failure, aloud: bool) -> ExitCode {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::arguments::{BackendOption, Division, Method, Precond, Product, Solve, name};
 use crate::failure::Failure;
+use crate::files::{is_standard, say};
 use crate::input::Input;
 use crate::ranks::Ranks;
 use crate::recipes::{Aggregation, Domains};
@@ -118,12 +119,12 @@ impl Report {
         self.advice
     }
 
-    /// Writes the JSON.
+    /// Writes the JSON; to the standard output for `-`.
     pub(crate) fn write(&self, file: &Path) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::File { file: file.into(), kind: error.kind() };
         let mut text = serde_json::to_string_pretty(self).map_err(std::io::Error::other).map_err(failed)?;
         text.push('\n');
-        std::fs::write(file, text).map_err(failed)
+        if is_standard(file) { say(&text) } else { std::fs::write(file, text).map_err(failed) }
     }
 }
 

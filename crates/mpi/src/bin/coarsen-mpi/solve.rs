@@ -11,6 +11,7 @@ use coarsen_matrix_market as matrix_market;
 use crate::arguments::{BackendOption, Method, Precond, Solve};
 use crate::device;
 use crate::failure::{Failure, together};
+use crate::files::{self, is_standard};
 use crate::input::Input;
 use crate::matrix;
 use crate::ranks::Ranks;
@@ -52,6 +53,8 @@ pub(crate) fn run<C: Communicator>(
     let begun = Instant::now();
     schedule::check(options, comm.size())?;
     recipes::check(options)?;
+    let checked = if comm.rank() == 0 { files::check(options) } else { Ok(()) };
+    together(comm, checked)?;
     let input = Input::load(comm, options)?;
     let on = Partition::new(comm.clone(), input.layout.clone())?;
     matrix::check(options, &on, &input.rows, &input.order)?;
@@ -68,9 +71,16 @@ pub(crate) fn run<C: Communicator>(
     if let Some(file) = &options.out {
         let mut all = vec![0.0; input.layout.unknowns()]; // other ranks than 0 write to parts of it
         on.collect(x.own(), &mut all)?;
-        let write = || matrix_market::write_vector(file, &input.order.given(&all, input.layout.block()));
+        let write = || -> Result<(), Failure> {
+            let x = input.order.given(&all, input.layout.block());
+            match is_standard(file) {
+                true => matrix_market::print_dense(&matrix_market::Dense::new(x.len(), 1, x)?)?,
+                false => matrix_market::write_vector(file, &x)?,
+            }
+            Ok(())
+        };
         let written = if comm.rank() == 0 { write() } else { Ok(()) };
-        together(comm, written.map_err(Failure::Write))?;
+        together(comm, written)?;
     }
     let found = Found { solved: run.report, history: run.history, levels: table, schedule, devices };
     Ok(Report::new(options, &input, threads, &times, found, ranks))

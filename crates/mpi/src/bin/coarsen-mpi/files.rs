@@ -1,0 +1,105 @@
+//! The files that a command line names, and the standard output.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::arguments::Solve;
+use crate::failure::Failure;
+
+/// Whether a name is that of the standard output.
+pub(crate) fn is_standard(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// Prints to the standard output. A closed pipe is not an error.
+pub(crate) fn say(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::File { file: "<stdout>".into(), kind: error.kind() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Rejects an input from the standard input, an output that would replace an input or another output, and an output in a
+/// folder that does not exist.
+pub(crate) fn check(options: &Solve) -> Result<(), Failure> {
+    let mut named = inputs(options);
+    if let Some(&(option, _)) = named.iter().find(|(_, file)| is_standard(file)) {
+        return Err(Failure::StandardInput { option });
+    }
+    for (option, file) in [("--out", &options.out), ("--report", &options.report)] {
+        let Some(file) = file.as_deref() else { continue };
+        if let Some(&(first, _)) = named.iter().find(|(_, other)| same(other, file)) {
+            return Err(Failure::SameFile { first, second: option, file: file.into() });
+        }
+        let kind = match folder(file) {
+            _ if is_standard(file) => None,
+            _ if file.is_dir() => Some(ErrorKind::IsADirectory),
+            folder => (!folder.is_dir()).then_some(ErrorKind::NotFound),
+        };
+        if let Some(kind) = kind {
+            return Err(Failure::File { file: file.into(), kind });
+        }
+        named.push((option, file));
+    }
+    Ok(())
+}
+
+/// The files that are read, with the options that name them.
+fn inputs(options: &Solve) -> Vec<(&'static str, &Path)> {
+    let Solve { matrix, x0, coordinates, near_kernel, parts, .. } = options;
+    let given = [
+        ("the matrix", matrix),
+        ("--x0", x0),
+        ("--coordinates", coordinates),
+        ("--near-kernel", near_kernel),
+        ("--parts", parts),
+    ];
+    let mut all: Vec<_> =
+        given.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?))).collect();
+    if options.rhs != "ones" && !options.rhs.starts_with("random:") {
+        all.push(("--rhs", Path::new(&options.rhs)));
+    }
+    // The mesh of softbody:FILE and garment:FILE@2.
+    if let Some((_, mesh)) = options.problem.as_deref().and_then(|problem| problem.split_once(':')) {
+        let undivided = mesh.rsplit_once('@').map_or(mesh, |(file, _)| file);
+        let files = [mesh, undivided].map(Path::new).into_iter();
+        all.extend(files.filter(|file| file.is_file()).map(|file| ("--problem", file)));
+    }
+    all
+}
+
+/// Whether two names are those of one file. A device can be written twice.
+fn same(a: &Path, b: &Path) -> bool {
+    let resolved = |file: &Path| -> Option<PathBuf> {
+        match file.canonicalize() {
+            Ok(found) => found.is_file().then_some(found),
+            // A file that does not exist yet.
+            Err(_) => Some(folder(file).canonicalize().ok()?.join(file.file_name()?)),
+        }
+    };
+    match is_standard(a) || is_standard(b) {
+        true => a == b,
+        false => resolved(a).is_some_and(|a| Some(a) == resolved(b)) || linked(a, b),
+    }
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether two names are hard links to one file.
+#[cfg(unix)]
+fn linked(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |file: &Path| file.metadata().ok().filter(|at| at.is_file()).map(|at| (at.dev(), at.ino()));
+    number(a).is_some_and(|a| Some(a) == number(b))
+}
+
+/// Whether two names are hard links to one file: not known here.
+#[cfg(not(unix))]
+fn linked(_: &Path, _: &Path) -> bool {
+    false
+}
