@@ -55,8 +55,10 @@ fn no_platform_is_named() {
                 "{error}"
             );
         }
-        // Some ICD loaders ignore the variable that hides their drivers. Then the devices can be used.
+        // Some ICD loaders ignore the variable that hides their drivers. Then the devices can be used. Those of Linux hide them.
         Ok(found) => {
+            let required = cfg!(target_os = "linux") && std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
+            assert!(!required, "OCL_ICD_VENDORS hides no driver: {found:?}");
             assert!(!found.is_empty());
             default_device::<f32>().unwrap();
         }
