@@ -169,11 +169,23 @@ impl Solved {
         });
         let last = self.attempts.len().saturating_sub(1);
         let of = |(k, attempt): (usize, &Attempt)| {
-            let Attempt { method, ending, note, .. } = attempt;
-            let is_told = note.is_some() && *method != Method::Direct;
-            let failed = (k < last && !is_told && !attempt.is_left())
-                .then(|| format!("{attempt} ended without a solution ({}): {ending}", ending.name()));
-            [note.clone(), failed].into_iter().flatten()
+            let Attempt { method, precond, ending, note, .. } = attempt;
+            let name = ending.name();
+            match note {
+                Some(note) if *method != Method::Direct && !attempt.is_left() => {
+                    let cause = ending.to_string();
+                    let separator = if cause.is_empty() { "" } else { ": " };
+                    [Some(format!("{precond} stored in f32 failed ({name}{separator}{cause}); {note}")), None]
+                }
+                _ => {
+                    let is_told = note.is_some() && *method != Method::Direct;
+                    let failed = (k < last && !is_told && !attempt.is_left())
+                        .then(|| format!("{attempt} ended without a solution ({name}): {ending}"));
+                    [note.clone(), failed]
+                }
+            }
+            .into_iter()
+            .flatten()
         };
         ordered.into_iter().chain(self.attempts.iter().enumerate().flat_map(of)).collect()
     }

@@ -154,7 +154,7 @@ impl Costs {
                 of_jacobi * self.jacobi_iterations()
             }
             (_, Precond::SmoothedAggregation) => digits * (45.0 + 400.0 * self.roughness()),
-            // The pivots of skew blocks are small beside what is dropped.
+            // The pivots of skew blocks are small beside the entries that ILU(0) drops.
             (_, Precond::Ilu0) => digits * 100.0 * (self.couplings / 4.0).clamp(1.0, 5.0),
             (_, Precond::RestrictedSchwarz) => digits * 40.0,
             (_, Precond::None) => digits * 600.0,

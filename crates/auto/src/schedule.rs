@@ -188,11 +188,7 @@ impl<'a> Schedule<'a> {
             _ if self.single(i) && ending.may_be_rounding() => {
                 let forecast = self.plan.expected(i);
                 self.states[i] = State { forecast, spent: 0.0, failed_in_f32: true, failed: false };
-                let (name, cause) = (ending.name(), ending.to_string());
-                let separator = if cause.is_empty() { "" } else { ": " };
-                return Some(format!(
-                    "{precond} stored in f32 failed ({name}{separator}{cause}); repeated in f64"
-                ));
+                return Some("repeated in f64".to_owned());
             }
             Ending::Method(Outcome::Converged | Outcome::Stopped)
             | Ending::TimeLimit

@@ -83,7 +83,7 @@ impl<C: Communicator, T: Real> DistJacobi<C, T> {
             let mut d = inverses.map_err(|error| DistError::of_rows(error, first_row, size))?;
             d.values_mut().iter_mut().for_each(|v| *v *= T::from_f64(omega));
             let overflow = d.values().iter().find(|v| !v.is_finite()).copied();
-            let underflow = || d.values().chunks(size * size).any(|block| block.iter().all(|v| v.is_zero()));
+            let underflow = || d.values().chunks(size).any(|row| row.iter().all(|v| v.is_zero()));
             match overflow.or_else(|| underflow().then(T::zero)) {
                 None => Ok(d),
                 Some(v) => {

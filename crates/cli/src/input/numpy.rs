@@ -210,8 +210,8 @@ impl Array {
 
     /// The numbers, those of complex values in two parts.
     fn numbers(&self) -> Result<Vec<f64>, String> {
-        let (kind, size) = self.kind;
-        let size = size / self.parts();
+        let (kind, whole) = self.kind;
+        let size = if whole % self.parts() == 0 { whole / self.parts() } else { 0 };
         let mut bytes = Cow::Borrowed(&self.bytes[..]);
         if self.big_endian {
             bytes.to_mut().chunks_mut(size.max(1)).for_each(<[u8]>::reverse);
@@ -234,7 +234,7 @@ impl Array {
             (b'u' | b'b', 1) => of!(u8),
             _ => {
                 let kind = char::from(kind);
-                return Err(format!("has values of the type {kind}{size}; convert them with astype(float)"));
+                return Err(format!("has values of the type {kind}{whole}; convert them with astype(float)"));
             }
         })
     }
@@ -310,12 +310,20 @@ fn of_archive(path: &Path) -> Result<(bool, Bsr<f64>), String> {
     let (parts, values) = (data.parts(), data.numbers()?);
     let (mut places, mut block) = (Vec::new(), (1, 1));
     match &*format {
-        "coo" => places.extend(array("row")?.indices()?.into_iter().zip(array("col")?.indices()?)),
+        "coo" => {
+            let [row, column] = [array("row")?.indices()?, array("col")?.indices()?];
+            if row.len() != column.len() {
+                return Err(format!("has {} rows for {} columns; it is damaged", row.len(), column.len()));
+            }
+            places.extend(row.into_iter().zip(column));
+        }
         "csr" | "csc" | "bsr" => {
             let (ends, indices) = (array("indptr")?.indices()?, array("indices")?.indices()?);
-            if let &[_, r, c] = &data.shape[..] {
-                block = (r, c);
-            }
+            block = match &data.shape[..] {
+                &[_, r, c] if format == "bsr" => (r, c),
+                &[_] if format != "bsr" => (1, 1),
+                shape => return Err(format!("has values of the shape {shape:?}; it is damaged")),
+            };
             let lines = if format == "csc" { columns } else { rows } as usize;
             if lines.checked_div(block.0).map(|lines| lines + 1) != Some(ends.len()) {
                 return Err(format!("has {} offsets for {rows} x {columns}; it is damaged", ends.len()));

@@ -195,6 +195,25 @@ fn all_formats_are_the_same_matrix() {
             ],
             "bytes of data",
         ),
+        (
+            "coo",
+            &[("row", integers(&[0, 1])), ("col", integers(&[0])), ("data", floats("(1,)", &[4.0]))],
+            "2 rows for 1 columns",
+        ),
+        (
+            "csr",
+            &[
+                ("indptr", integers(&[0, 1, 2])),
+                ("indices", integers(&[0, 1])),
+                ("data", floats("(2, 2, 2)", &[4.0; 8])),
+            ],
+            "the shape [2, 2, 2]",
+        ),
+        (
+            "coo",
+            &[("row", integers(&[0])), ("col", integers(&[0])), ("data", array("<c17", "(1,)", &[0; 17]))],
+            "the type c17",
+        ),
     ] {
         let a = archive(&folder.path("damaged.npz"), format, arrays);
         let done = coarsen(&format!("solve {a}"));

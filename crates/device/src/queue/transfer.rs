@@ -131,6 +131,7 @@ impl<T: Real> Queue<T> {
                 self.staging.take().and_then(|mut kept| ((*kept).as_mut().len() >= needed).then_some(kept));
             let mut staging = kept
                 .or_else(|| self.driver.staging(needed.next_power_of_two()))
+                .or_else(|| self.driver.staging(needed))
                 .unwrap_or_else(|| Box::new(Pageable(vec![0; needed.div_ceil(size_of::<u64>())])));
             let values = numbers(&mut (*staging).as_mut()[..needed]);
             fill(values);

@@ -186,7 +186,9 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         self.check_same(a)?;
         same_length("positions", 3 * self.pattern.rows(), positions.size())?;
         self.on.assert_same(positions.on());
-        self.structure(Some(a), Some(positions))
+        self.structure(Some(a), Some(positions))?;
+        self.earlier = false;
+        Ok(())
     }
 
     /// Returns the domains whose matrices were not positive definite up to round-off: (level, domain,

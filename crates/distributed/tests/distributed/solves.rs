@@ -210,6 +210,10 @@ fn a_zero_diagonal_is_an_error_on_every_rank() {
     let rows = GlobalRows::new(0, (1, 1), vec![0, 1, 2], vec![0, 1], vec![3e38_f32, 1.0]).unwrap();
     let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
     assert!(DistJacobi::new(&a, 1e-8).is_err() && DistJacobi::blocks(&a, 1e-8).is_err());
+    let on = Partition::new(SelfComm, Layout::even(1, 2, 1).unwrap()).unwrap();
+    let rows = GlobalRows::new(0, (2, 2), vec![0, 1], vec![0], vec![3e38_f32, 0.0, 0.0, 1.0]).unwrap();
+    let a = DistMatrix::new(&on, &on, &rows, Spmv::default()).unwrap();
+    assert!(DistJacobi::blocks(&a, 1e-8).is_err());
 }
 
 /// Constants are projected out of a free chain.

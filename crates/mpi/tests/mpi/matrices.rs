@@ -63,6 +63,12 @@ pub(crate) fn properties() {
     entries.iter_mut().filter(|(i, j, _)| pair(*i, *j)).for_each(|(.., v)| *v = -5.0);
     let (code, text) = solved(&written(&folder, 60, &entries), "");
     assert!(code == Some(4) && text.contains("rows 40 and 41"), "{text}");
+    // A value that 1e30 prescribes would hide all other residuals.
+    let file = written(&folder, 60, &chain(60, |i| if i == 25 { 1e30 } else { 4.0 }, [-1.0, -1.0]));
+    for method in ["cg", "gmres"] {
+        let (code, text) = solved(&file, &format!("--method {method}"));
+        assert!(code == Some(4) && text.contains("row 26 prescribes a value"), "{method}: {text}");
+    }
     // Advice has options of this command only.
     let file = written(&folder, 60, &chain(60, |_| 2.0, [-1.0, -1.0]));
     let (code, text) = solved(&file, "--max-iterations 2");

@@ -41,6 +41,12 @@ pub(crate) enum Failure {
     NoDevice { device: usize, count: usize },
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
+    /// A value is prescribed by a huge diagonal entry; rows are counted from 1.
+    #[error(
+        "row {row} prescribes a value by a diagonal entry above 1e15 times its other entries (rows are counted from 1), which hides \
+         the residuals of all other rows; eliminate such rows and columns, or use `coarsen solve`, which does"
+    )]
+    Prescribed { row: usize },
     /// The method needs a symmetric matrix; rows and columns are counted from 1.
     #[error(
         "--method {method} needs a symmetric matrix, but row {row}, column {column} holds {here:.17e}, and row {column}, \
@@ -134,7 +140,7 @@ impl Failure {
             Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
             Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
             Self::DeviceOnCpu { .. } => 2,
-            Self::Unsymmetric { .. } | Self::Indefinite { .. } => 4,
+            Self::Prescribed { .. } | Self::Unsymmetric { .. } | Self::Indefinite { .. } => 4,
             Self::OpenCl(_) | Self::NoDevice { .. } => 5,
             Self::Core(error) | Self::Dist(DistError::Setup(SetupError::Core(error))) if of_device(error) => {
                 5

@@ -62,11 +62,10 @@ fn inputs(options: &Solve) -> Vec<(&'static str, &Path)> {
     if options.rhs != "ones" && !options.rhs.starts_with("random:") {
         all.push(("--rhs", Path::new(&options.rhs)));
     }
-    // The mesh of softbody:FILE and garment:FILE@2.
+    // The mesh of softbody:FILE and garment:FILE@2@0.5.
     if let Some((_, mesh)) = options.problem.as_deref().and_then(|problem| problem.split_once(':')) {
-        let undivided = mesh.rsplit_once('@').map_or(mesh, |(file, _)| file);
-        let files = [mesh, undivided].map(Path::new).into_iter();
-        all.extend(files.filter(|file| file.is_file()).map(|file| ("--problem", file)));
+        let names = std::iter::successors(Some(mesh), |name| Some(name.rsplit_once('@')?.0));
+        all.extend(names.map(Path::new).filter(|file| file.is_file()).map(|file| ("--problem", file)));
     }
     all
 }

@@ -94,7 +94,7 @@ fn show(report: &Report, options: &Solve) -> Result<(), Failure> {
     let is_data = options.out.iter().chain(&options.report).any(|file| is_standard(file));
     match (options.quiet, is_data) {
         (true, _) => (),
-        (false, true) => eprint!("{report}"),
+        (false, true) => drop(write!(std::io::stderr().lock(), "{report}")),
         (false, false) => say(&report.to_string())?,
     }
     options.report.as_deref().map_or(Ok(()), |file| report.write(file))

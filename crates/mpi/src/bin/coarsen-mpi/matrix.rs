@@ -45,24 +45,28 @@ fn pattern(n: usize, places: &[Vec<u8>]) -> Result<Pattern, SparseError> {
     Pattern::new(n, offsets, places.iter().map(|place| place[1]).collect())
 }
 
-/// Refuses a method that needs a symmetric, or a positive definite matrix, if this one is not: as `coarsen` does, each rank
-/// looks at its rows and those of other ranks to which they couple. All ranks call it. *Cost* a copy of these rows, and a
-/// pass over them.
+/// Refuses values that huge diagonal entries prescribe, which would hide the residuals of all other rows, and a method that needs a
+/// symmetric, or a positive definite matrix, if this one is not: as `coarsen` does, each rank reads its rows and those of other ranks
+/// to which they couple. All ranks call it. *Cost* a copy of these rows, and a pass over them.
 pub(crate) fn check<C: Communicator>(
     options: &Solve,
     on: &Partition<C>,
     rows: &GlobalRows<f64>,
     order: &Order,
 ) -> Result<(), Failure> {
-    if matches!(options.method, Method::Gmres | Method::Bicgstab) {
-        return Ok(());
-    }
+    let own = on.layout().range(on.rank());
     let (nodes, around) = around(on, rows)?;
     let checked = around.map_err(Failure::Sparse).and_then(|a| {
         let Some(values) = diagnose(&a).values else { return Ok(()) }; // not finite: the setup says where
         let method = name(options.method);
         let b = a.block().0;
         let given = |i: usize| order.old(nodes[i / b]) * b + i % b + 1;
+        if let Some(&i) = values.prescribed.iter().find(|&&i| own.contains(&nodes[i / b])) {
+            return Err(Failure::Prescribed { row: given(i) });
+        }
+        if matches!(options.method, Method::Gmres | Method::Bicgstab) {
+            return Ok(());
+        }
         if let Some((i, j, here, there)) = values.symmetry.worst.filter(|_| !values.symmetry.holds()) {
             let [row, column] = [i, j].map(given);
             let cure = match values.symmetry.triangle {

@@ -246,8 +246,8 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// After an error the old solver is unchanged. At a remote backend the cycle uses only the inverse at the
     /// backend, which is then unchanged too.
     ///
-    /// Allocates if the matrix changes between regular and singular, and to copy an inverse to a remote
-    /// backend.
+    /// Allocates if the matrix changes between regular and singular, if a mechanism moves, so that its kernel is computed again, and
+    /// to copy an inverse to a remote backend.
     fn update(&mut self, grid: &Grid<'_, T>) -> Result<(), SetupError> {
         let (a, unknowns) = (grid.a, self.host_b.len());
         match &mut self.solver {
