@@ -231,7 +231,7 @@ fn a_full_device_is_an_error_of_all_ranks() {
     let problem = cloth(20, 0.01).unwrap();
     let found = ThreadComm::run(2, DEADLINE, |comm| {
         let device = backend()?;
-        let device = if comm.rank() == 1 { with_memory(&device, 150_000) } else { device };
+        let device = if comm.rank() == 1 { with_memory(&device, 250_000) } else { device };
         let on = Partition::new(comm, Layout::even(400, 3, 2).unwrap()).unwrap();
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
         let matrix = DistDeviceMatrix::new(&device, &on, &rows).map(drop);
