@@ -80,19 +80,26 @@ fn by_default(system: System<'_, f64>, what: &str) -> (usize, f64) {
     (count, work(count, PASSES, finest + below as f64 / a.nnz() as f64))
 }
 
-/// What the default may take in multiples of the limit of iterations where its smoother is damped Jacobi, which reads A twice
-/// instead of five times: matrices of scalars.
-const JACOBI: f64 = 1.5;
-
-/// Not a mesh: five iterations of PyAMG are too few to win with a smoother that is weaker. Iterations and work.
-const EXCEPTIONS: [(&str, usize, f64); 1] = [("Chem97ZtZ", 13, 40.0)];
+/// Scalars on which damped Jacobi, which reads A twice instead of five times, takes more iterations than others may; the first is
+/// no mesh. Iterations and work.
+const EXCEPTIONS: [(&str, usize, f64); 9] = [
+    ("Chem97ZtZ", 13, 40.0),
+    ("gr_30_30", 10, 40.0),
+    ("1138_bus", 98, 718.0),
+    ("fv3", 12, 40.0),
+    ("wathenSmall", 23, 90.0),
+    ("hypre_tucker21935", 55, 228.0),
+    ("poisson3d:40", 13, 69.0),
+    ("poisson3d:60", 16, 79.0),
+    ("poisson3d:80", 13, 79.0),
+];
 
 /// Prints a comparison, and returns it if the default takes more than 1.3 times the iterations of PyAMG plus one, or more
 /// work.
-fn over(a: &Bsr<f64>, (count, done): (usize, f64), row: (&str, usize, f64)) -> Option<String> {
+fn over((count, done): (usize, f64), row: (&str, usize, f64)) -> Option<String> {
     let (name, pyamg, levels) = row;
     let theirs = work(pyamg, PYAMG_PASSES, levels);
-    let limit = (1.3 * pyamg as f64 + 1.0) * if a.block() == (1, 1) { JACOBI } else { 1.0 };
+    let limit = 1.3 * pyamg as f64 + 1.0;
     let line = format!("{name}: {count} iterations, work {done:.0}; PyAMG {pyamg}, {theirs:.0}");
     println!("{line}");
     let is_over = match EXCEPTIONS.iter().find(|exception| exception.0 == name) {
@@ -115,7 +122,7 @@ fn the_default_takes_the_iterations_and_the_work_of_pyamg_on_real_matrices() {
     let Some(data) = common::data() else { return };
     let compare = |row: &(&str, usize, f64)| {
         let a = real(&data, row.0);
-        over(&a, by_default((&a).into(), row.0), *row)
+        over(by_default((&a).into(), row.0), *row)
     };
     let over: Vec<String> = REAL.iter().filter_map(compare).collect();
     assert!(over.is_empty(), "{over:#?}");
@@ -124,7 +131,7 @@ fn the_default_takes_the_iterations_and_the_work_of_pyamg_on_real_matrices() {
 fn default_growth(rows: &[(&str, usize, f64)]) {
     let compare = |row: &(&str, usize, f64)| {
         let p = problem(row.0);
-        over(&p.matrix, by_default(p.system(), row.0), *row)
+        over(by_default(p.system(), row.0), *row)
     };
     let over: Vec<String> = rows.iter().filter_map(compare).collect();
     assert!(over.is_empty(), "{over:#?}");
