@@ -17,9 +17,6 @@ pub(super) const SINGLES: usize = 16;
 /// The same entry of [`SINGLES`] matrices.
 pub(super) type Singles = [f32; SINGLES];
 
-/// The same entry of [`SINGLES`] matrices in f64.
-pub(super) type Doubles = [f64; SINGLES];
-
 /// Eigenvalues below this fraction of the largest one are treated as zero.
 const ZERO: f64 = 1e-14;
 
@@ -46,15 +43,15 @@ fn normalise(m: &mut [Singles]) -> Singles {
 
 /// Rounds each matrix to f32, divided by ‖B‖_F, unless that is 0, and returns ‖B‖_F.
 #[inline(always)]
-fn rounded(m: &[Doubles], out: &mut [Singles]) -> Doubles {
-    let mut squares = [0.0; SINGLES];
+fn rounded<T: Real>(m: &[[T; SINGLES]], out: &mut [Singles]) -> [T; SINGLES] {
+    let mut squares = [T::zero(); SINGLES];
     for m in m {
         (0..SINGLES).for_each(|l| squares[l] += m[l] * m[l]);
     }
-    let size = squares.map(f64::sqrt);
-    let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
+    let size = squares.map(T::sqrt);
+    let scale = size.map(|s| if s > T::zero() { T::one() / s } else { T::zero() });
     for (m, out) in m.iter().zip(out) {
-        (0..SINGLES).for_each(|l| out[l] = (m[l] * scale[l]) as f32);
+        (0..SINGLES).for_each(|l| out[l] = (m[l] * scale[l]).as_f64() as f32);
     }
     size
 }
@@ -147,17 +144,17 @@ fn rotate(m: &mut [Lanes], x: usize, y: usize, cos: &Lanes, sin: &Lanes) {
 
 /// ρ(M) of M = L B R by the ratio of powers, ρ = lim (‖M²ᵖ‖ / ‖Mᵖ‖)^(1/p) with p = 8.
 ///
-/// M is computed in f64, since the terms of L B R cancel where a diagonal block is ill-conditioned, and its powers in
-/// f32. The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M and M⁴ are
+/// M is computed in T: in f64 where a diagonal block is ill-conditioned, since the terms of L B R cancel there. Its powers are
+/// computed in f32. The ratio of M¹⁶ and M⁸ is accurate unless several eigenvalues are within a fifth of the largest. M and M⁴ are
 /// scaled to norm 1, so that no power leaves the range of f32. If ρ is below 1e-4 of ‖M‖ (M is far from normal), the
 /// result may be round-off.
 /// On entry `m` contains B; it is overwritten. `product`, `power` and `square` are scratch.
 #[inline(always)]
-pub(super) fn spectral_radius(
+pub(super) fn spectral_radius<T: Real>(
     b: usize,
-    [left, m, right, product]: [&mut [Doubles]; 4],
+    [left, m, right, product]: [&mut [[T; SINGLES]]; 4],
     [power, square]: [&mut [Singles]; 2],
-) -> Doubles {
+) -> Singles {
     multiply(b, left, m, product);
     multiply(b, product, right, m);
     let (power, square) = (&mut power[..b * b], &mut square[..b * b]);
@@ -171,6 +168,6 @@ pub(super) fn spectral_radius(
     let above = squares(power);
     std::array::from_fn(|l| {
         let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ⁴ of M⁴
-        size[l] * f64::from((fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt())
+        (size[l].as_f64() * f64::from((fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt())) as f32
     })
 }

@@ -1,20 +1,24 @@
 //! Block couplings ρ(A_ii^−½ A_ij A_jj^−½), independent of units.
 //!
-//! Roots and products with them are computed in f64, powers in f32. Radii are rounded to [`BITS`] bits, so that couplings
-//! which differ by round-off alone are equal.
+//! Roots are computed in f64 and scaled to a largest entry of 1; products with them in f32, in f64 where a diagonal block is
+//! ill-conditioned; powers in f32. Radii are rounded to [`BITS`] bits, so that couplings which differ by round-off alone are equal.
 
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Compiled, Real, simd};
 
-use super::block::{self, Doubles, LANES, SINGLES, Singles};
+use super::block::{self, LANES, SINGLES, Singles};
 use super::weight;
 use crate::Bsr;
 use crate::rows::{BlockRows, LEAF};
 
 /// The digits of a radius that are kept: round-off is a few hundredths of the last one.
 const BITS: u32 = 16;
+
+/// The square root of the condition number above which a diagonal block is ill-conditioned: products in f32 then lose digits that
+/// are kept.
+const ILL: f64 = 10.0;
 
 type Fill<T> = fn(&Bsr<T>, &mut [f32]);
 
@@ -27,10 +31,11 @@ pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
 
 fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     let (pattern, b) = (a.pattern(), a.block().0);
-    let mut roots = vec![0.0; pattern.rows() * b * b];
-    let pieces = (0..pattern.rows(), Groups(&mut roots[..], b * b));
-    let leaf = |(nodes, of): (Range<usize>, Groups<&mut [f64]>)| {
-        simd::run(FillRoots { a, nodes, of: of.0 });
+    let nodes = pattern.rows();
+    let mut roots = Roots { of: vec![0.0; nodes * b * b], sizes: vec![0.0; nodes], ill: vec![false; nodes] };
+    let pieces = (0..nodes, Groups(&mut roots.of[..], b * b), (&mut roots.sizes[..], &mut roots.ill[..]));
+    let leaf = |(nodes, of, (sizes, ill)): (Range<usize>, Groups<&mut [f64]>, (&mut [f64], &mut [bool]))| {
+        simd::run(FillRoots { a, nodes, of: of.0, sizes, ill });
     };
     each(pieces, 256, parallel::worth(20 * b * a.shape().0), &leaf);
     let rows = BlockRows::new(pattern.offsets(), 1, weights);
@@ -40,11 +45,20 @@ fn fill<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {
     each(rows, LEAF, parallel::worth(4 * b * a.nnz()), &leaf);
 }
 
-/// |A_ii|^−½ of some nodes.
+/// |A_ii|^−½ of all nodes: matrices with a largest entry of 1, or 0, and the factors of these, and whether A_ii is ill-conditioned.
+struct Roots {
+    of: Vec<f64>,
+    sizes: Vec<f64>,
+    ill: Vec<bool>,
+}
+
+/// The roots of some nodes.
 struct FillRoots<'a, T> {
     a: &'a Bsr<T>,
     nodes: Range<usize>,
     of: &'a mut [f64],
+    sizes: &'a mut [f64],
+    ill: &'a mut [bool],
 }
 
 impl<T: Real> simd::Kernel<f64> for FillRoots<'_, T> {
@@ -64,10 +78,11 @@ impl<T: Real> FillRoots<'_, T> {
     /// |A_ii|^−½ of blocks of b x b; zero for a missing diagonal block.
     #[inline(always)]
     fn fill(self, b: usize) {
-        let Self { a, nodes, of } = self;
+        let Self { a, nodes, of, sizes, ill } = self;
         let size = b * b;
         let [mut d, mut q, mut root] = std::array::from_fn(|_| vec![[0.0; LANES]; size]);
-        for (first, of) in nodes.clone().step_by(LANES).zip(of.chunks_mut(LANES * size)) {
+        let out = of.chunks_mut(LANES * size).zip(sizes.chunks_mut(LANES)).zip(ill.chunks_mut(LANES));
+        for (first, ((of, sizes), ill)) in nodes.clone().step_by(LANES).zip(out) {
             d.fill([0.0; LANES]);
             for (l, i) in (first..nodes.end.min(first + LANES)).enumerate() {
                 if let Some(block) = a.pattern().find(i, i).map(|k| a.value(k)) {
@@ -77,8 +92,15 @@ impl<T: Real> FillRoots<'_, T> {
                 }
             }
             block::inverse_root(b, &mut d, &mut q, &mut root);
-            for (l, of) in of.chunks_exact_mut(size).enumerate() {
-                of.iter_mut().zip(&root).for_each(|(of, root)| *of = root[l]);
+            for (l, ((of, to), ill)) in of.chunks_exact_mut(size).zip(sizes).zip(ill).enumerate() {
+                *to = root.iter().fold(0.0, |most: f64, root| most.max(root[l].abs()));
+                let scale = if *to > 0.0 { 1.0 / *to } else { 0.0 };
+                of.iter_mut().zip(&root).for_each(|(of, root)| *of = root[l] * scale);
+                // The roots of the eigenvalues are inverted.
+                let roots = (0..b).map(|k| d[k * b + k][l]).filter(|root| *root > 0.0);
+                let [least, most] = roots
+                    .fold([f64::INFINITY, 0.0_f64], |[least, most], root| [least.min(root), most.max(root)]);
+                *ill = most > ILL * least;
             }
         }
     }
@@ -87,7 +109,7 @@ impl<T: Real> FillRoots<'_, T> {
 /// The radii of the blocks in some rows.
 struct Radii<'a, T> {
     a: &'a Bsr<T>,
-    roots: &'a [f64],
+    roots: &'a Roots,
     rows: Range<usize>,
     out: &'a mut [f32],
 }
@@ -110,53 +132,81 @@ impl<T: Real> Radii<'_, T> {
     fn fill(self, b: usize) {
         let Self { a, roots, rows, out } = self;
         let (pattern, size) = (a.pattern(), b * b);
-        let mut wide: [Vec<Doubles>; 4] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
-        let mut powers: [Vec<Singles>; 2] = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
+        let (mut narrow, mut wide) = (Batch::<f32>::new(size), Batch::<f64>::new(size));
         let start = pattern.offsets()[rows.start];
-        let (mut at, mut count) = ([0; SINGLES], 0);
         for i in rows {
-            let own = &roots[i * size..][..size];
+            let own = &roots.of[i * size..][..size];
             for (k, &j) in pattern.range(i).zip(pattern.row(i)) {
                 let j = j as usize;
-                let (block, other) = (&a.value(k)[..size], &roots[j * size..][..size]);
-                let [left, m, right, _] = wide.each_mut().map(|wide| &mut wide[..size]);
-                for e in 0..size {
-                    left[e][count] = own[e];
-                    m[e][count] = block[e].as_f64();
-                    right[e][count] = other[e];
-                }
-                at[count] = k;
-                count += 1;
-                if count == SINGLES {
-                    write(b, &mut wide, &mut powers, &at, start, out);
-                    count = 0;
+                let (block, other) = (&a.value(k)[..size], &roots.of[j * size..][..size]);
+                let scale = roots.sizes[i] * roots.sizes[j];
+                match roots.ill[i] || roots.ill[j] {
+                    true => wide.push(b, k, [own, other], (block, scale), start, out),
+                    false => narrow.push(b, k, [own, other], (block, scale), start, out),
                 }
             }
         }
-        write(b, &mut wide, &mut powers, &at[..count], start, out);
+        narrow.write(b, start, out);
+        wide.write(b, start, out);
     }
 }
 
-/// Writes the radii of a batch to the positions `at`; `out` begins at position `start`. A function and not a closure, which
-/// would be compiled without the instructions of the kernel.
-#[inline(always)]
-fn write(
-    b: usize,
-    wide: &mut [Vec<Doubles>; 4],
-    powers: &mut [Vec<Singles>; 2],
-    at: &[usize],
-    start: usize,
-    out: &mut [f32],
-) {
-    let radius =
-        block::spectral_radius(b, wide.each_mut().map(|v| &mut v[..]), powers.each_mut().map(|v| &mut v[..]));
-    at.iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
+/// Matrices whose radii are computed together, in U.
+struct Batch<U> {
+    /// L, B, R and the product, see [`block::spectral_radius`].
+    wide: [Vec<[U; SINGLES]>; 4],
+    powers: [Vec<Singles>; 2],
+    /// The positions of the radii.
+    at: [usize; SINGLES],
+    count: usize,
+}
+
+impl<U: Real> Batch<U> {
+    fn new(size: usize) -> Self {
+        let wide = std::array::from_fn(|_| vec![[U::zero(); SINGLES]; size]);
+        let powers = std::array::from_fn(|_| vec![[0.0; SINGLES]; size]);
+        Self { wide, powers, at: [0; SINGLES], count: 0 }
+    }
+
+    /// Adds the block at position k, times `scale`; a full batch is written.
+    #[inline(always)]
+    fn push<T: Real>(
+        &mut self,
+        b: usize,
+        k: usize,
+        [own, other]: [&[f64]; 2],
+        (block, scale): (&[T], f64),
+        start: usize,
+        out: &mut [f32],
+    ) {
+        let (size, count) = (b * b, self.count);
+        let [left, m, right, _] = self.wide.each_mut().map(|wide| &mut wide[..size]);
+        for e in 0..size {
+            left[e][count] = U::from_f64(own[e]);
+            m[e][count] = U::from_f64(block[e].as_f64() * scale);
+            right[e][count] = U::from_f64(other[e]);
+        }
+        self.at[count] = k;
+        self.count += 1;
+        if self.count == SINGLES {
+            self.write(b, start, out);
+        }
+    }
+
+    /// Writes the radii to their positions; `out` begins at position `start`.
+    #[inline(always)]
+    fn write(&mut self, b: usize, start: usize, out: &mut [f32]) {
+        let (wide, powers) = (self.wide.each_mut(), self.powers.each_mut());
+        let radius = block::spectral_radius(b, wide.map(|v| &mut v[..]), powers.map(|v| &mut v[..]));
+        self.at[..self.count].iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
+        self.count = 0;
+    }
 }
 
 /// A radius with [`BITS`] bits.
 #[inline(always)]
-fn rounded(r: f64) -> f32 {
+fn rounded(r: f32) -> f32 {
     let dropped = f32::MANTISSA_DIGITS - BITS;
-    let bits = ((r as f32).to_bits() + (1 << (dropped - 1))) & !((1 << dropped) - 1);
+    let bits = (r.to_bits() + (1 << (dropped - 1))) & !((1 << dropped) - 1);
     weight(f64::from(f32::from_bits(bits)))
 }

@@ -1,7 +1,7 @@
 //! Inverse square roots and spectral radii of small matrices.
 
 use crate::random;
-use crate::small::{Doubles, LANES, Lanes, SINGLES, inverse_root, spectral_radius};
+use crate::small::{LANES, Lanes, SINGLES, inverse_root, spectral_radius};
 
 /// A batch with the same matrix in every lane.
 fn all(m: &[f64]) -> Vec<Lanes> {
@@ -41,9 +41,9 @@ fn roots_scale_the_diagonal_to_the_identity() {
     }
 }
 
-/// ρ(R M R).
-fn radius_between(b: usize, root: &[f64], m: &[f64]) -> f64 {
-    let all = |m: &[f64]| m.iter().map(|&v| [v; SINGLES]).collect::<Vec<Doubles>>();
+/// ρ(R M R), with products in f64.
+fn radius_between(b: usize, root: &[f64], m: &[f64]) -> f32 {
+    let all = |m: &[f64]| m.iter().map(|&v| [v; SINGLES]).collect::<Vec<[f64; SINGLES]>>();
     let (mut left, mut m, mut right, mut product) = (all(root), all(m), all(root), all(m));
     let mut powers = [(); 2].map(|()| vec![[0.0; SINGLES]; b * b]);
     let wide = [&mut left[..], &mut m, &mut right, &mut product];

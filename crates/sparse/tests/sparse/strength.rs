@@ -147,3 +147,18 @@ fn bad_input_is_named() {
     let wide = assembly::from_triplets(1, 2, &[(0, 1, 1.0)]).unwrap();
     assert!(matches!(strength.graph(&wide), Err(Error::NotSquare { .. })));
 }
+
+/// A contact stiffens one direction of both nodes; the coupling is a tenth of the diagonal blocks in all directions.
+#[test]
+fn ill_conditioned_blocks_keep_their_coupling() {
+    let n = [1.0, 2.0, 3.0].map(|v: f64| v / 14.0_f64.sqrt());
+    for stiffness in [1.0, 1e3, 1e8, 1e10] {
+        let d: Vec<f64> =
+            (0..9).map(|e| f64::from(u8::from(e % 4 == 0)) + stiffness * n[e / 3] * n[e % 3]).collect();
+        let c: Vec<f64> = d.iter().map(|v| -0.1 * v).collect();
+        let values = [&d[..], &c, &c, &d].concat();
+        let a = assembly::from_blocks((2, 2), (3, 3), &[(0, 0), (0, 1), (1, 0), (1, 1)], &values).unwrap();
+        let weights = Strength::SpectralRadius { theta: 0.0 }.weights(&a).unwrap();
+        assert!((weights[1] - 0.1).abs() < 1e-4 && weights[1] == weights[2], "{stiffness}: {weights:?}");
+    }
+}
