@@ -170,22 +170,14 @@ impl Solved {
         let last = self.attempts.len().saturating_sub(1);
         let of = |(k, attempt): (usize, &Attempt)| {
             let Attempt { method, precond, ending, note, .. } = attempt;
-            let name = ending.name();
-            match note {
-                Some(note) if *method != Method::Direct && !attempt.is_left() => {
-                    let cause = ending.to_string();
-                    let separator = if cause.is_empty() { "" } else { ": " };
-                    [Some(format!("{precond} stored in f32 failed ({name}{separator}{cause}); {note}")), None]
-                }
-                _ => {
-                    let is_told = note.is_some() && *method != Method::Direct;
-                    let failed = (k < last && !is_told && !attempt.is_left())
-                        .then(|| format!("{attempt} ended without a solution ({name}): {ending}"));
-                    [note.clone(), failed]
-                }
-            }
-            .into_iter()
-            .flatten()
+            let (name, is_method) = (ending.name(), *method != Method::Direct);
+            let told = note.as_ref().map(|note| match is_method && !attempt.is_left() {
+                true => format!("{precond} stored in f32 failed ({name}: {ending}); {note}"),
+                false => note.clone(),
+            });
+            let failed = (k < last && !(told.is_some() && is_method) && !attempt.is_left())
+                .then(|| format!("{attempt} ended without a solution ({name}): {ending}"));
+            [told, failed].into_iter().flatten()
         };
         ordered.into_iter().chain(self.attempts.iter().enumerate().flat_map(of)).collect()
     }

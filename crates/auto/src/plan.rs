@@ -26,8 +26,8 @@ pub const MEMORY: usize = 4 << 30;
 /// the units of [`Costs`]: at most three times the cost of all methods tried, and at most three times the
 /// cost of a sparse factor, if a factor is possible. If A is symmetric only to single precision, preconditioners are built of
 /// (A + Aᵀ) / 2 and A is multiplied as it is, also if `method` prescribes conjugate gradients; the command asks for
-/// `--symmetrize` there. A null space is given by [`Problem`](crate::problem::Problem) and [`Plan::solve`]. *Memory*: the preconditioners that were tried, and a factor
-/// of up to `memory` bytes.
+/// `--symmetrize` there. A null space is given by [`Problem`](crate::problem::Problem) and [`Plan::solve`]. *Memory*: the
+/// preconditioners that were tried, and a factor of up to `memory` bytes.
 ///
 /// ```
 /// use coarsen_auto::{Auto, Method};

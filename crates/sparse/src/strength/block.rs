@@ -22,33 +22,18 @@ const ZERO: f64 = 1e-14;
 
 /// ‖B‖_F² of each lane.
 #[inline(always)]
-fn squares(m: &[Singles]) -> Singles {
-    let mut squares = [0.0; SINGLES];
+fn squares<T: Real>(m: &[[T; SINGLES]]) -> [T; SINGLES] {
+    let mut squares = [T::zero(); SINGLES];
     for m in m {
         (0..SINGLES).for_each(|l| squares[l] += m[l] * m[l]);
     }
     squares
 }
 
-/// Divides each matrix by ‖B‖_F, unless that is 0, and returns ‖B‖_F.
-#[inline(always)]
-fn normalise(m: &mut [Singles]) -> Singles {
-    let size = squares(m).map(f32::sqrt);
-    let scale = size.map(|s| if s > 0.0 { 1.0 / s } else { 0.0 });
-    for m in m {
-        (0..SINGLES).for_each(|l| m[l] *= scale[l]);
-    }
-    size
-}
-
 /// Rounds each matrix to f32, divided by ‖B‖_F, unless that is 0, and returns ‖B‖_F.
 #[inline(always)]
 fn rounded<T: Real>(m: &[[T; SINGLES]], out: &mut [Singles]) -> [T; SINGLES] {
-    let mut squares = [T::zero(); SINGLES];
-    for m in m {
-        (0..SINGLES).for_each(|l| squares[l] += m[l] * m[l]);
-    }
-    let size = squares.map(T::sqrt);
+    let size = squares(m).map(T::sqrt);
     let scale = size.map(|s| if s > T::zero() { T::one() / s } else { T::zero() });
     for (m, out) in m.iter().zip(out) {
         (0..SINGLES).for_each(|l| out[l] = (m[l] * scale[l]).as_f64() as f32);
@@ -161,11 +146,11 @@ pub(super) fn spectral_radius<T: Real>(
     let size = rounded(&m[..b * b], power);
     multiply(b, power, power, square); // M²
     multiply(b, square, square, power); // M⁴
-    let fourth = normalise(power);
-    multiply(b, power, power, square); // M⁸
-    let below = squares(square);
-    multiply(b, square, square, power); // M¹⁶
-    let above = squares(power);
+    let fourth = rounded(power, square);
+    multiply(b, square, square, power); // M⁸
+    let below = squares(power);
+    multiply(b, power, power, square); // M¹⁶
+    let above = squares(square);
     std::array::from_fn(|l| {
         let ratio = if above[l] > 0.0 { above[l] / below[l] } else { 0.0 }; // ρ⁴ of M⁴
         (size[l].as_f64() * f64::from((fourth[l] * ratio.sqrt().sqrt()).sqrt().sqrt())) as f32

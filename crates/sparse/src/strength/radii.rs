@@ -196,6 +196,9 @@ impl<U: Real> Batch<U> {
     /// Writes the radii to their positions; `out` begins at position `start`.
     #[inline(always)]
     fn write(&mut self, b: usize, start: usize, out: &mut [f32]) {
+        if self.count == 0 {
+            return;
+        }
         let (wide, powers) = (self.wide.each_mut(), self.powers.each_mut());
         let radius = block::spectral_radius(b, wide.map(|v| &mut v[..]), powers.map(|v| &mut v[..]));
         self.at[..self.count].iter().zip(radius).for_each(|(&k, r)| out[k - start] = rounded(r));
