@@ -1,23 +1,8 @@
 //! `f32` and `f64` as [`Real`].
 
 use crate::Real;
-use crate::real::sealed::Sealed;
 use crate::simd::{self, Kernel};
 use crate::vector_loops::Loops;
-
-impl Sealed for f32 {
-    fn loops() -> &'static Loops<Self> {
-        static COMPILED: Loops<f32> = Loops::ALL;
-        &COMPILED
-    }
-}
-
-impl Sealed for f64 {
-    fn loops() -> &'static Loops<Self> {
-        static COMPILED: Loops<f64> = Loops::ALL;
-        &COMPILED
-    }
-}
 
 impl Real for f32 {
     const NAME: &'static str = "f32";
@@ -33,6 +18,10 @@ impl Real for f32 {
     #[inline]
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
         simd::run_f32(kernel)
+    }
+    fn loops() -> &'static Loops<Self> {
+        static COMPILED: Loops<f32> = Loops::ALL;
+        &COMPILED
     }
 }
 
@@ -50,5 +39,9 @@ impl Real for f64 {
     #[inline]
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output {
         simd::run_f64(kernel)
+    }
+    fn loops() -> &'static Loops<Self> {
+        static COMPILED: Loops<f64> = Loops::ALL;
+        &COMPILED
     }
 }

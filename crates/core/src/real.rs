@@ -7,16 +7,7 @@ use num_traits::{Float, FromBytes, NumAssign, ToBytes};
 
 use crate::Scalar;
 use crate::simd::Kernel;
-
-pub(crate) mod sealed {
-    use crate::vector_loops::Loops;
-
-    /// Implemented only in this crate.
-    pub trait Sealed: Sized + 'static {
-        /// The loops over vectors of this type.
-        fn loops() -> &'static Loops<Self>;
-    }
-}
+use crate::vector_loops::Loops;
 
 /// `f32` or `f64`: the entries of vectors and matrices.
 ///
@@ -29,8 +20,7 @@ pub(crate) mod sealed {
 /// assert_eq!(0.25_f32.to::<f64>(), 0.25);
 /// ```
 pub trait Real:
-    sealed::Sealed
-    + Scalar<Real = Self>
+    Scalar<Real = Self>
     + Float
     + NumAssign
     + ToBytes
@@ -60,6 +50,9 @@ pub trait Real:
     }
     /// [`simd::run`](crate::simd::run) for this type.
     fn dispatch<K: Kernel<Self>>(kernel: K) -> K::Output;
+    /// The loops over vectors of this type. Other crates cannot name the table, and so cannot implement the trait.
+    #[doc(hidden)]
+    fn loops() -> &'static Loops<Self>;
 }
 
 /// The largest power of two that is at most v, limited to 2⁻¹⁰²² … 2¹⁰²²; 1 if v is not a positive finite
