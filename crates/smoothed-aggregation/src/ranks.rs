@@ -58,7 +58,7 @@ impl SmoothedAggregation {
         fine: &Grid<'_, T>,
         own: Range<usize>,
         filtered: bool,
-        ranks: &dyn Exchange,
+        ranks: Exchange<'_>,
     ) -> Result<Option<RankAggregates<T>>, SetupError> {
         let share = Share::of_rank(own, ranks);
         // With finite values, a known radius and an agreed recipe, nothing below fails before the next `agree`.

@@ -8,49 +8,39 @@ use std::ops::Range;
 
 use coarsen_sparse::Pattern;
 
-/// How the ranks of a step exchange numbers and facts.
-pub trait Exchange {
-    /// Replaces numbers by their sums over all ranks. All ranks call it.
-    fn sum(&self, values: &mut [f64]);
-
-    /// Replaces the flags of ghosts by those of their owners. There are equally many flags for each node. All ranks
-    /// call it.
-    fn of_owners(&self, flags: &mut [bool]);
-}
-
-/// A single rank, which has all nodes.
-struct Alone;
-
-impl Exchange for Alone {
-    fn sum(&self, _: &mut [f64]) {}
-    fn of_owners(&self, _: &mut [bool]) {}
+/// How the ranks of a step exchange numbers and facts. All ranks call both functions.
+pub struct Exchange<'a> {
+    /// Replaces numbers by their sums over all ranks.
+    pub sum: &'a dyn Fn(&mut [f64]),
+    /// Replaces the flags of ghosts by those of their owners. There are equally many flags for each node.
+    pub of_owners: &'a dyn Fn(&mut [bool]),
 }
 
 /// The own nodes of a rank, and the other ranks.
 pub(super) struct Share<'a> {
     pub(super) own: Range<usize>,
-    ranks: &'a dyn Exchange,
+    ranks: Exchange<'a>,
 }
 
 impl<'a> Share<'a> {
     /// All nodes on a single rank.
     pub(super) fn whole(nodes: usize) -> Share<'static> {
-        Share { own: 0..nodes, ranks: &Alone }
+        Share { own: 0..nodes, ranks: Exchange { sum: &|_| {}, of_owners: &|_| {} } }
     }
 
     /// The own nodes of one of several ranks.
-    pub(super) fn of_rank(own: Range<usize>, ranks: &'a dyn Exchange) -> Self {
+    pub(super) fn of_rank(own: Range<usize>, ranks: Exchange<'a>) -> Self {
         Self { own, ranks }
     }
 
     /// Replaces the flags of ghosts by those of their owners.
     pub(super) fn of_owners(&self, flags: &mut [bool]) {
-        self.ranks.of_owners(flags);
+        (self.ranks.of_owners)(flags);
     }
 
     /// Sums over all ranks.
     pub(super) fn sums_of<const N: usize>(&self, mut values: [f64; N]) -> [f64; N] {
-        self.ranks.sum(&mut values);
+        (self.ranks.sum)(&mut values);
         values
     }
 

@@ -60,9 +60,19 @@ pub(crate) fn coarsen<C: Communicator>(
         depth: fine.depth,
         ..Grid::new(&local.a)
     };
-    let ranks = Ranks { on, local: &local, lost: RefCell::new(None) };
-    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, &ranks); // 2 to 7, 11
-    ranks.lost.take().map_or(Ok(()), Err::<(), CommError>)?;
+    let lost = RefCell::new(Ok(())); // the first error of communication
+    let keep = |result: Result<(), CommError>| {
+        let mut lost = lost.borrow_mut();
+        if lost.is_ok() {
+            *lost = result;
+        }
+    };
+    let ranks = Exchange {
+        sum: &|values| keep(on.comm().all_reduce(values)),
+        of_owners: &|flags| keep(of_owners(on, &local, flags)),
+    };
+    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, ranks); // 2 to 7, 11
+    lost.into_inner()?;
     // `None` on ranks beside one with an error, which `agree` returns.
     let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else { return Ok(None) };
 
@@ -98,37 +108,20 @@ pub(crate) fn coarsen<C: Communicator>(
     Ok(Some(Step { coarse, p, transposed, transfer }))
 }
 
-/// The other ranks of an aggregation, and the first error of communication.
-struct Ranks<'a, C: Communicator> {
-    on: &'a Partition<C>,
-    local: &'a Extended,
-    lost: RefCell<Option<CommError>>,
-}
-
-impl<C: Communicator> Ranks<'_, C> {
-    fn keep(&self, result: Result<(), CommError>) {
-        if let Err(error) = result {
-            self.lost.borrow_mut().get_or_insert(error);
-        }
+/// Replaces the flags of ghosts by those of their owners.
+fn of_owners<C: Communicator>(
+    on: &Partition<C>,
+    local: &Extended,
+    flags: &mut [bool],
+) -> Result<(), CommError> {
+    let width = flags.len() / local.nodes.len().max(1);
+    let own = |k: usize| (local.own.start + k) * width..(local.own.start + k + 1) * width;
+    let told = local.fetch(on, |k, to| to.extend(flags[own(k)].iter().map(|&flag| u8::from(flag))))?;
+    for (ghost, told) in local.ghosts().zip(told) {
+        let flags = &mut flags[ghost * width..(ghost + 1) * width];
+        flags.iter_mut().zip(told).for_each(|(flag, told)| *flag = told > 0);
     }
-}
-
-impl<C: Communicator> Exchange for Ranks<'_, C> {
-    fn sum(&self, values: &mut [f64]) {
-        self.keep(self.on.comm().all_reduce(values));
-    }
-
-    fn of_owners(&self, flags: &mut [bool]) {
-        let (local, width) = (self.local, flags.len() / self.local.nodes.len().max(1));
-        let own = |k: usize| (local.own.start + k) * width..(local.own.start + k + 1) * width;
-        let told = local.fetch(self.on, |k, to| to.extend(flags[own(k)].iter().map(|&flag| u8::from(flag))));
-        self.keep(told.map(|told| {
-            for (ghost, told) in local.ghosts().zip(told) {
-                let flags = &mut flags[ghost * width..(ghost + 1) * width];
-                flags.iter_mut().zip(told).for_each(|(flag, told)| *flag = told > 0);
-            }
-        }));
-    }
+    Ok(())
 }
 
 /// The inverses of the diagonal blocks of own nodes and ghosts, from those of own nodes; ghosts have those of their owners.

@@ -4,7 +4,7 @@ use coarsen_smoothed_aggregation::tamstorf;
 use std::cell::RefCell;
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_distributed::{CommError, Communicator, Counted, DistError, GlobalRows, Partition, ThreadComm};
+use coarsen_distributed::{CommError, Communicator, Counted, DistError, GlobalRows, Partition};
 use coarsen_distributed_solvers::DistMultigrid;
 use coarsen_multigrid::{Grid, Multigrid};
 use coarsen_problems::{cloth, poisson2d};
@@ -71,22 +71,6 @@ fn messages<C: Communicator>(comm: &Counted<C>) -> u64 {
     comm.traffic().iter().map(|stage| stage.messages).sum()
 }
 
-/// Ranks without ghosts, and the error of the first sum that a rank has left.
-struct Ranks {
-    comm: ThreadComm,
-    lost: RefCell<Option<CommError>>,
-}
-
-impl Exchange for Ranks {
-    fn sum(&self, values: &mut [f64]) {
-        if let Err(error) = self.comm.all_reduce(values) {
-            self.lost.borrow_mut().get_or_insert(error);
-        }
-    }
-
-    fn of_owners(&self, _: &mut [bool]) {}
-}
-
 /// A rank whose values, diagonal blocks or near-kernel are refused says so at the next exchange, where all ranks leave the
 /// step: no rank waits for it.
 #[test]
@@ -114,9 +98,15 @@ fn an_error_of_one_rank_ends_the_aggregation_of_all() {
                     ..Grid::new(a)
                 };
                 let recipe = SmoothedAggregation { modes: Modes::Found(1), ..recipe };
-                let ranks = Ranks { comm, lost: RefCell::default() };
-                let found = recipe.aggregate_rank(&grid, 0..400, true, &ranks).map(drop);
-                (found, ranks.lost.take())
+                let lost = RefCell::new(None); // the error of the first sum that a rank has left
+                let sum = |values: &mut [f64]| {
+                    if let Err(error) = comm.all_reduce(values) {
+                        lost.borrow_mut().get_or_insert(error);
+                    }
+                };
+                let ranks = Exchange { sum: &sum, of_owners: &|_| {} }; // without ghosts
+                let found = recipe.aggregate_rank(&grid, 0..400, true, ranks).map(drop);
+                (found, lost.take())
             });
             for (rank, (found, lost)) in found.iter().enumerate() {
                 assert_eq!(lost, &None, "{fault} of rank {odd}: rank {rank} waits for one that has left");
