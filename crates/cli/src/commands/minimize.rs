@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use coarsen::backend::Backend;
-use coarsen::descent::{CachedPreconditioner, refreshed};
+use coarsen::descent::CachedPreconditioner;
 use coarsen::optimize::{
     AcceleratedGradient, Backtracking, Beta, Descent, DescentHistory, DescentReport, Direction, Gradient,
     Lbfgs, LineSearch, MoreThuente, Newton, NonlinearCg, Refresh,
@@ -136,11 +136,11 @@ fn direction(
         DirectionOption::Lbfgs if precond == Inverse::None => {
             (Box::new(Lbfgs::scaled(WINDOW)), Box::new(MoreThuente::default()))
         }
-        DirectionOption::Lbfgs => (Box::new(refreshed(Lbfgs::new(WINDOW, inverse))), armijo),
+        DirectionOption::Lbfgs => (Box::new(Soft::refreshed(Lbfgs::new(WINDOW, inverse))), armijo),
         DirectionOption::Ncg => {
-            (Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
+            (Box::new(Soft::refreshed(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
         }
-        DirectionOption::Agd => (Box::new(refreshed(AcceleratedGradient::new(RADIUS, inverse))), armijo),
-        DirectionOption::Gradient => (Box::new(refreshed(Gradient::scaled(inverse))), armijo),
+        DirectionOption::Agd => (Box::new(Soft::refreshed(AcceleratedGradient::new(RADIUS, inverse))), armijo),
+        DirectionOption::Gradient => (Box::new(Soft::refreshed(Gradient::scaled(inverse))), armijo),
     }
 }

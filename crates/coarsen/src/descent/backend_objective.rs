@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix, Merged};
 use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner, Vector};
-use coarsen_optimize::{DescentError, Linearize};
+use coarsen_optimize::{DescentError, Direction, Linearize, Preconditioned, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
-use super::{CachedPreconditioner, HostSystemAt};
+use super::CachedPreconditioner;
 
 /// An objective, its Hessian and a preconditioner of the Hessian, for descents with vectors on a backend.
 ///
@@ -21,7 +21,7 @@ use super::{CachedPreconditioner, HostSystemAt};
 /// once more. *Memory*: buffers of 6 numbers per node, and a second copy of the matrix.
 ///
 /// ```
-/// use coarsen::descent::{CachedPreconditioner, BackendObjective, refreshed};
+/// use coarsen::descent::{BackendObjective, CachedPreconditioner};
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let on = AnyBackend::auto()?;
@@ -31,7 +31,7 @@ use super::{CachedPreconditioner, HostSystemAt};
 /// let mut f = BackendObjective::new(body, &start, CachedPreconditioner::constant(Box::new(Identity)), &on);
 /// let mut x = on.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-/// descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut f, &mut BackendObjective::refreshed(Lbfgs::new(8, m)), &mut x, &mut ())?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BackendObjective<F, B: Backend> {
@@ -76,6 +76,24 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
     /// al. 2023).
     pub fn projecting_on_demand(self) -> Self {
         Self { on_demand: true, ..self }
+    }
+
+    /// [`refreshed`](super::refreshed) for vectors of the backend.
+    pub fn refreshed<D>(direction: D) -> impl Direction<B::Vector, Self>
+    where
+        D: Direction<B::Vector, Self> + Preconditioned<B::Vector, Inverse = CachedPreconditioner<B::Vector>>,
+    {
+        Refreshed::new(direction, Self::refresh)
+    }
+
+    /// Updates the preconditioner of a direction to the system at x and returns whether it changed.
+    pub(super) fn refresh(
+        &mut self,
+        x: &B::Vector,
+        m: &mut CachedPreconditioner<B::Vector>,
+    ) -> Result<bool, DescentError> {
+        self.on.read(x, &mut self.points)?;
+        m.refresh(&mut self.objective, &self.points)
     }
 
     /// Computes the Hessian at x and copies it to the backend. With `renew`, also updates the preconditioner.
@@ -180,15 +198,6 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> Linearize<B::Vec
 
     fn project(&mut self, stand_in: bool) -> bool {
         self.on_demand && self.objective.project(stand_in)
-    }
-}
-
-impl<F: SystemAt, B: Backend<Real = f64>> HostSystemAt<B::Vector> for BackendObjective<F, B> {
-    type Host = F;
-
-    fn host_at<'a>(&'a mut self, x: &'a B::Vector) -> Result<(&'a mut F, &'a [f64]), DescentError> {
-        self.on.read(x, &mut self.points)?;
-        Ok((&mut self.objective, &self.points))
     }
 }
 

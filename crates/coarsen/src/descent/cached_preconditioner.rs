@@ -8,8 +8,6 @@ use coarsen_core::{Dot, Objective, Preconditioner, PreconditionerKind, Vector};
 use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
-use super::HostSystemAt;
-
 /// A preconditioner built from a Hessian, for vectors of type V.
 pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 
@@ -162,15 +160,12 @@ impl<V: Vector> Preconditioner<V> for CachedPreconditioner<V> {
 }
 
 /// A direction whose preconditioner is updated to the Hessian of the objective, as often as
-/// [`Descent::refresh`](coarsen_optimize::Descent::refresh) decides.
-pub fn refreshed<V, F, D>(direction: D) -> impl Direction<V, F>
+/// [`Descent::refresh`](coarsen_optimize::Descent::refresh) decides. With vectors of a backend:
+/// [`BackendObjective::refreshed`](super::BackendObjective::refreshed).
+pub fn refreshed<F, D>(direction: D) -> impl Direction<Vec<f64>, F>
 where
-    V: Vector,
-    F: Objective<V> + HostSystemAt<V>,
-    D: Direction<V, F> + Preconditioned<V, Inverse = CachedPreconditioner<V>>,
+    F: Objective<Vec<f64>> + SystemAt,
+    D: Direction<Vec<f64>, F> + Preconditioned<Vec<f64>, Inverse = CachedPreconditioner>,
 {
-    Refreshed::new(direction, |f: &mut F, x: &V, m: &mut CachedPreconditioner<V>| {
-        let (f, x) = f.host_at(x)?;
-        m.refresh(f, x)
-    })
+    Refreshed::new(direction, |f: &mut F, x: &Vec<f64>, m: &mut CachedPreconditioner| m.refresh(f, x))
 }

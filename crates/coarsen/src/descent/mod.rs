@@ -1,5 +1,5 @@
 //! Preconditioners that are updated during a descent to the current Hessian, for any objective that
-//! implements [`SystemAt`].
+//! implements [`SystemAt`](coarsen_sparse::SystemAt).
 //!
 //! | file | type | contents |
 //! |---|---|---|
@@ -18,34 +18,9 @@ mod driver;
 mod host_objective;
 mod stepper;
 
-use coarsen_optimize::DescentError;
-use coarsen_sparse::SystemAt;
-
 pub use backend_newton::BackendNewton;
 pub use backend_objective::BackendObjective;
 pub use cached_preconditioner::{Built, CachedPreconditioner, refreshed};
 pub use driver::{Driver, Needs, UnknownDriver};
 pub use host_objective::HostObjective;
 pub use stepper::{TimeStepper, Unfit};
-
-/// An objective from which a [`CachedPreconditioner`] gets the system and x on the host, for vectors of type V.
-///
-/// Implemented for `Vec<f64>` and every type with [`SystemAt`].
-pub trait HostSystemAt<V> {
-    /// The type that provides the system.
-    type Host: SystemAt;
-
-    /// Returns the provider of the system, and x on the host.
-    ///
-    /// # Errors
-    /// The errors of the backend of x.
-    fn host_at<'a>(&'a mut self, x: &'a V) -> Result<(&'a mut Self::Host, &'a [f64]), DescentError>;
-}
-
-impl<F: SystemAt> HostSystemAt<Vec<f64>> for F {
-    type Host = F;
-
-    fn host_at<'a>(&'a mut self, x: &'a Vec<f64>) -> Result<(&'a mut F, &'a [f64]), DescentError> {
-        Ok((self, x))
-    }
-}

@@ -19,7 +19,7 @@ use coarsen_optimize::{
 use coarsen_schwarz::SchwarzBackend;
 use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
 
-use super::{BackendObjective, Built, CachedPreconditioner, Driver, HostSystemAt, Needs};
+use super::{BackendObjective, Built, CachedPreconditioner, Driver, Needs};
 
 /// A driver with its vectors, kept between the time steps.
 ///
@@ -201,13 +201,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
                 *own.inverse_mut() = built;
                 own.forget(); // pairs of the last step
                 let mut f = BackendObjective::bare(Lent(f), x, on);
-                let mut direction = Refreshed::new(
-                    own,
-                    |f: &mut BackendObjective<Lent<'_, F>, B>, x: &B::Vector, m: &mut _| {
-                        let (f, x) = f.host_at(x)?;
-                        CachedPreconditioner::refresh(m, f, x)
-                    },
-                );
+                let mut direction = Refreshed::new(own, BackendObjective::<Lent<'_, F>, B>::refresh);
                 let report = descent.minimize(&mut f, &mut direction, &mut point, monitor);
                 let mut own = direction.direction;
                 let inverse = std::mem::replace(own.inverse_mut(), nothing::<B>());
