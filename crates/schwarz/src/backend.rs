@@ -1,17 +1,16 @@
 //! The operations of multilevel domains that a backend implements.
 //!
-//! A backend implements [`SchwarzBackend::domains`] and returns a type that implements [`Domains`];
-//! [`Subdomains`](crate::Subdomains) uses only this trait. A device keeps the lists of the [`Plan`] and the
-//! packed inverses in its memory, and uses one work group per domain. The group gathers and sums for the
-//! restriction, multiplies by the packed inverse in local memory, and scatters for the prolongation. No step
-//! needs atomic operations, because a node is in only one domain.
+//! A backend implements [`SchwarzBackend`], and [`Subdomains`](crate::Subdomains) uses only this trait. A device
+//! keeps the lists of the [`Plan`] and the packed inverses in its memory, and uses one work group per domain. The
+//! group gathers and sums for the restriction, multiplies by the packed inverse in local memory, and scatters for
+//! the prolongation. No step needs atomic operations, because a node is in only one domain.
 
 use std::sync::Arc;
 
 use coarsen_backend::Backend;
-use coarsen_core::{Error, Vector};
+use coarsen_core::Error;
 
-use crate::options::{Coarse, Storage};
+use crate::options::Storage;
 use crate::plan::Plan;
 
 /// The values of packed inverses, in the precision of the recipe.
@@ -72,7 +71,7 @@ pub struct Inverses {
     pub weights: Vec<f64>,
 }
 
-/// The part of [`Inverses`] that an edit changes.
+/// The part of [`Inverses`] that has changed.
 #[derive(Clone, Copy, Debug)]
 pub enum Changed<'a> {
     /// All values.
@@ -83,47 +82,52 @@ pub enum Changed<'a> {
     Weights,
 }
 
+/// The solver of the coarsest level, from its residual to its correction.
+pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
+
 /// A backend that can hold multilevel domains.
 pub trait SchwarzBackend: Backend {
+    /// Multilevel domains of this backend.
+    type Domains: Send;
+
     /// Copies inverses to the backend.
     ///
     /// # Errors
     /// [`Error::Device`] if the memory cannot be allocated.
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Self::Vector>>, Error>;
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Self::Domains, Error>;
 
-    /// Returns the solver of the coarsest level on this backend for a recipe with the solver `asked`.
+    /// Returns the inverses, on a device its copy on the host. [`upload`](Self::upload) follows their changes.
+    fn inverses<'a>(&self, domains: &'a mut Self::Domains) -> &'a mut Inverses;
+
+    /// Copies changed inverses to a device.
     ///
-    /// A remote backend uses domains for [`Coarse::Auto`], because solves with a sparse factor run on the host.
-    fn coarse(&self, asked: Coarse) -> Coarse {
-        asked
+    /// # Errors
+    /// [`Error::Device`].
+    fn upload(&self, domains: &mut Self::Domains, changed: Changed<'_>) -> Result<(), Error> {
+        let _ = (domains, changed);
+        Ok(())
     }
-}
 
-/// The solver of the coarsest level, from its residual to its correction.
-pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
-
-/// Multilevel domains on a backend whose vectors are `V`.
-pub trait Domains<V: Vector>: Send {
     /// Computes z = Σ_l w_l C_lᵀ (Σ_d S_dᵀ A_d⁻¹ S_d) C_l r + C_tᵀ top(C_t r) over `levels`, and applies the
     /// diagonal inverses of nodes in no domain.
     ///
     /// C_l sums the values of the nodes of a supernode. `top` is called only if the plan has a level that is
     /// solved as one system. *Cost* one pass over the inverses, two passes over r, one over z.
-    fn apply(&mut self, r: &V, top: &mut Top<'_, V::Real>, z: &mut V);
+    fn apply_domains(
+        &self,
+        domains: &mut Self::Domains,
+        r: &Self::Vector,
+        top: &mut Top<'_, Self::Real>,
+        z: &mut Self::Vector,
+    );
 
     /// Sums r over the domains of the finest level, domain by domain. The caller has the entries on the host.
     ///
     /// *Use* for coarser levels that are elsewhere, such as over ranks. *Cost* one pass over r; a device waits once. The
     /// sums are NaN if the backend has failed.
-    fn restrict(&mut self, r: &V, sums: &mut [V::Real]);
+    fn restrict(&self, domains: &mut Self::Domains, r: &Self::Vector, sums: &mut [Self::Real]);
 
     /// Adds the correction of each domain of the finest level to z at its nodes; the transpose of
     /// [`restrict`](Self::restrict).
-    fn prolong(&mut self, corrections: &[V::Real], z: &mut V);
-
-    /// Changes a part of the inverses. A device changes its copy on the host and uploads only this part.
-    ///
-    /// # Errors
-    /// [`Error::Device`].
-    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error>;
+    fn prolong(&self, domains: &mut Self::Domains, corrections: &[Self::Real], z: &mut Self::Vector);
 }

@@ -8,7 +8,7 @@ use coarsen_core::parallel::{self, Groups, Shared, each};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Error, Real};
 
-use crate::backend::{Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
+use crate::backend::{Inverses, Packed, SchwarzBackend, Top};
 use crate::packed::{MOST, SIDE, multiply};
 use crate::plan::{DomainLevel, Plan};
 
@@ -16,7 +16,7 @@ use crate::plan::{DomainLevel, Plan};
 const DOMAINS: usize = 32;
 
 /// Multilevel domains in memory.
-struct CpuDomains<V> {
+pub struct CpuDomains<V> {
     plan: Arc<Plan>,
     inverses: Inverses,
     /// The residual and the correction of each coarse level.
@@ -24,35 +24,40 @@ struct CpuDomains<V> {
 }
 
 impl<V: Real, S: Real> SchwarzBackend for Cpu<V, S> {
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Vec<V>>>, Error> {
+    type Domains = CpuDomains<V>;
+
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<CpuDomains<V>, Error> {
         let zeros = |level| vec![V::zero(); plan.nodes(level) * plan.block()];
         let levels = if plan.top_nodes() > 0 { plan.levels() + 1 } else { plan.levels() };
         let coarse = (1..levels).map(|level| [zeros(level), zeros(level)]).collect();
-        Ok(Box::new(CpuDomains { plan: plan.clone(), inverses, coarse }))
+        Ok(CpuDomains { plan: plan.clone(), inverses, coarse })
     }
-}
 
-impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
-    fn apply(&mut self, r: &Vec<V>, top: &mut Top<'_, V>, z: &mut Vec<V>) {
-        let (plan, b) = (&*self.plan, self.plan.block());
+    fn inverses<'a>(&self, domains: &'a mut CpuDomains<V>) -> &'a mut Inverses {
+        &mut domains.inverses
+    }
+
+    fn apply_domains(&self, domains: &mut CpuDomains<V>, r: &Vec<V>, top: &mut Top<'_, V>, z: &mut Vec<V>) {
+        let CpuDomains { plan, inverses, coarse } = domains;
+        let b = plan.block();
         let n = plan.nodes(0) * b;
         assert!(r.len() == n && z.len() == n, "apply: {n} rows met r of {} and z of {}", r.len(), z.len());
-        for level in 0..self.coarse.len() {
-            let (below, above) = self.coarse.split_at_mut(level);
+        for level in 0..coarse.len() {
+            let (below, above) = coarse.split_at_mut(level);
             let fine = below.last().map_or(&r[..], |pair| &pair[0]);
             restrict(plan, level, fine, &mut above[0][0]);
         }
-        if let Some([residual, correction]) = self.coarse.last_mut().filter(|_| plan.top_nodes() > 0) {
+        if let Some([residual, correction]) = coarse.last_mut().filter(|_| plan.top_nodes() > 0) {
             top(residual, correction);
         }
         for level in (1..plan.levels()).rev() {
-            let (below, above) = self.coarse.split_at_mut(level);
+            let (below, above) = coarse.split_at_mut(level);
             let [residual, correction] = &mut below[level - 1];
             let coarser = above.first().map(|pair| &pair[1][..]);
-            solve(plan, level, &self.inverses, residual, coarser, correction);
+            solve(plan, level, inverses, residual, coarser, correction);
         }
-        solve(plan, 0, &self.inverses, r, self.coarse.first().map(|pair| &pair[1][..]), z);
-        let blocks = self.inverses.left_out.chunks_exact(b * b);
+        solve(plan, 0, inverses, r, coarse.first().map(|pair| &pair[1][..]), z);
+        let blocks = inverses.left_out.chunks_exact(b * b);
         for (&i, d) in plan.left_out().iter().zip(blocks) {
             let at = i as usize * b..(i as usize + 1) * b;
             for (z, row) in z[at.clone()].iter_mut().zip(d.chunks_exact(b)) {
@@ -61,23 +66,18 @@ impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
         }
     }
 
-    fn restrict(&mut self, r: &Vec<V>, sums: &mut [V]) {
-        restrict(&self.plan, 0, r, sums);
+    fn restrict(&self, domains: &mut CpuDomains<V>, r: &Vec<V>, sums: &mut [V]) {
+        restrict(&domains.plan, 0, r, sums);
     }
 
-    fn prolong(&mut self, corrections: &[V], z: &mut Vec<V>) {
-        let (plan, b) = (&*self.plan, self.plan.block());
+    fn prolong(&self, domains: &mut CpuDomains<V>, corrections: &[V], z: &mut Vec<V>) {
+        let (plan, b) = (&domains.plan, domains.plan.block());
         for (d, correction) in corrections.chunks_exact(b).enumerate() {
             for &i in plan.members(0, d) {
                 let node = &mut z[i as usize * b..(i as usize + 1) * b];
                 node.iter_mut().zip(correction).for_each(|(z, &c)| *z += c);
             }
         }
-    }
-
-    fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
-        change(&mut self.inverses);
-        Ok(())
     }
 }
 

@@ -203,13 +203,13 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// length is wrong.
     pub fn restrict(&mut self, r: &B::Vector, sums: &mut [B::Real]) {
         self.assert_fits(r, sums);
-        self.domains.restrict(r, sums);
+        self.on.restrict(&mut self.domains, r, sums);
     }
 
     /// Adds the correction of the next level of the caller to z. *Panics* if a length is wrong.
     pub fn prolong(&mut self, corrections: &[B::Real], z: &mut B::Vector) {
         self.assert_fits(z, corrections);
-        self.domains.prolong(corrections, z);
+        self.on.prolong(&mut self.domains, corrections, z);
     }
 
     fn assert_fits(&self, fine: &B::Vector, coarse: &[B::Real]) {

@@ -10,7 +10,7 @@ use coarsen_sparse::{Bsr, Pattern};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coarse {
     /// By one sparse factor, on the first level whose factor is small compared with the inverses of the
-    /// domains of finer levels. Applying and computing the factor then cost less than the domains do.
+    /// domains of finer levels. Applying and computing the factor then cost less than the domains do. By domains on a device.
     Auto,
     /// By domains, as on every other level; with enough levels there is one domain.
     Domains,

@@ -5,19 +5,60 @@ use std::sync::Arc;
 use coarsen_backend::Reference;
 use coarsen_core::Error;
 
-use crate::backend::{Changed, Domains, Inverses, SchwarzBackend, Top};
+use crate::backend::{Inverses, SchwarzBackend, Top};
 use crate::packed::{SIDE, entry, side, tile};
 use crate::plan::Plan;
 
 /// Multilevel domains as loops over entries.
-struct ReferenceDomains {
+pub struct ReferenceDomains {
     plan: Arc<Plan>,
     inverses: Inverses,
 }
 
 impl SchwarzBackend for Reference {
-    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<Box<dyn Domains<Vec<f64>>>, Error> {
-        Ok(Box::new(ReferenceDomains { plan: plan.clone(), inverses }))
+    type Domains = ReferenceDomains;
+
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<ReferenceDomains, Error> {
+        Ok(ReferenceDomains { plan: plan.clone(), inverses })
+    }
+
+    fn inverses<'a>(&self, domains: &'a mut ReferenceDomains) -> &'a mut Inverses {
+        &mut domains.inverses
+    }
+
+    fn apply_domains(
+        &self,
+        domains: &mut ReferenceDomains,
+        r: &Vec<f64>,
+        top: &mut Top<'_, f64>,
+        z: &mut Vec<f64>,
+    ) {
+        assert!(
+            r.len() == z.len() && r.len() == domains.plan.nodes(0) * domains.plan.block(),
+            "apply: lengths differ"
+        );
+        z.copy_from_slice(&domains.correction(0, r, top));
+        let b = domains.plan.block();
+        for (k, &i) in domains.plan.left_out().iter().enumerate() {
+            for row in 0..b {
+                let d = &domains.inverses.left_out[k * b * b + row * b..][..b];
+                z[i as usize * b + row] = (0..b).map(|c| d[c] * r[i as usize * b + c]).sum();
+            }
+        }
+    }
+
+    fn restrict(&self, domains: &mut ReferenceDomains, r: &Vec<f64>, sums: &mut [f64]) {
+        let b = domains.plan.block();
+        for (at, sum) in sums.iter_mut().enumerate() {
+            *sum = domains.plan.members(0, at / b).iter().map(|&i| r[i as usize * b + at % b]).sum();
+        }
+    }
+
+    fn prolong(&self, domains: &mut ReferenceDomains, corrections: &[f64], z: &mut Vec<f64>) {
+        let b = domains.plan.block();
+        for (at, z) in z.iter_mut().enumerate() {
+            *z += domains.plan.domain_of(0, at / b).map_or(0.0, |d| corrections[d * b + at % b]);
+        }
     }
 }
 
@@ -63,41 +104,5 @@ impl ReferenceDomains {
             }
         }
         z
-    }
-}
-
-impl Domains<Vec<f64>> for ReferenceDomains {
-    fn apply(&mut self, r: &Vec<f64>, top: &mut Top<'_, f64>, z: &mut Vec<f64>) {
-        assert!(
-            r.len() == z.len() && r.len() == self.plan.nodes(0) * self.plan.block(),
-            "apply: lengths differ"
-        );
-        z.copy_from_slice(&self.correction(0, r, top));
-        let b = self.plan.block();
-        for (k, &i) in self.plan.left_out().iter().enumerate() {
-            for row in 0..b {
-                let d = &self.inverses.left_out[k * b * b + row * b..][..b];
-                z[i as usize * b + row] = (0..b).map(|c| d[c] * r[i as usize * b + c]).sum();
-            }
-        }
-    }
-
-    fn restrict(&mut self, r: &Vec<f64>, sums: &mut [f64]) {
-        let b = self.plan.block();
-        for (at, sum) in sums.iter_mut().enumerate() {
-            *sum = self.plan.members(0, at / b).iter().map(|&i| r[i as usize * b + at % b]).sum();
-        }
-    }
-
-    fn prolong(&mut self, corrections: &[f64], z: &mut Vec<f64>) {
-        let b = self.plan.block();
-        for (at, z) in z.iter_mut().enumerate() {
-            *z += self.plan.domain_of(0, at / b).map_or(0.0, |d| corrections[d * b + at % b]);
-        }
-    }
-
-    fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
-        change(&mut self.inverses);
-        Ok(())
     }
 }

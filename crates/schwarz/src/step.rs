@@ -152,7 +152,9 @@ impl<T: Real, B: SchwarzBackend> Damped<T, B> {
     }
 
     fn weigh(&mut self, omega: f64) -> Result<(), Error> {
-        self.domains.domains.edit(Changed::Weights, &mut |inverses| inverses.weights.fill(omega))
+        let Subdomains { on, domains, .. } = &mut self.domains;
+        on.inverses(domains).weights.fill(omega);
+        on.upload(domains, Changed::Weights)
     }
 }
 

@@ -8,7 +8,7 @@ use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::One;
 
-use crate::backend::{Changed, Domains, Inverses, Packed, SchwarzBackend};
+use crate::backend::{Changed, Inverses, Packed, SchwarzBackend};
 use crate::check::{self, Checked};
 use crate::exact::Exact;
 use crate::numbers::Numbers;
@@ -30,7 +30,7 @@ pub struct Subdomains<T: Real, B: SchwarzBackend> {
     /// Whether the positions are those of an earlier build.
     pub(crate) earlier: bool,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) domains: Box<dyn Domains<B::Vector>>,
+    pub(crate) domains: B::Domains,
     pub(crate) numbers: Numbers<T>,
     pub(crate) top: Option<Exact>,
     /// The weight of each level, with the weight of `top` at the end.
@@ -56,7 +56,9 @@ impl<T: Real, B: SchwarzBackend> Setup<T, B> for Schwarz {
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Subdomains<T, B>, SetupError> {
         self.validate(system.matrix.block().0)?;
         system.check()?;
-        match Subdomains::new(self, system, on, on.coarse(self.coarse)) {
+        // The host would have to solve the coarsest level of a device.
+        let remote = self.coarse == Coarse::Auto && on.is_remote();
+        match Subdomains::new(self, system, on, if remote { Coarse::Domains } else { self.coarse }) {
             // If the coarsest level cannot be factored, it is divided into domains like all other levels.
             Err(SetupError::Coarsest { .. }) => Subdomains::new(self, system, on, Coarse::Domains),
             built => built,
@@ -218,14 +220,14 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
-        let Self { recipe, plan, numbers, domains, seconds, .. } = self;
+        let Self { recipe, on, plan, numbers, domains, seconds, .. } = self;
         SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
         numbers.checked.accept();
         let begun = Instant::now();
-        domains.edit(which.map_or(Changed::All, Changed::Domains), &mut |inverses| {
-            inverses.left_out.copy_from_slice(&numbers.checked.left_out);
-            numbers.compute(recipe, plan, &system, which, inverses);
-        })?;
+        let inverses = on.inverses(domains);
+        inverses.left_out.copy_from_slice(&numbers.checked.left_out);
+        numbers.compute(recipe, plan, &system, which, inverses);
+        on.upload(domains, which.map_or(Changed::All, Changed::Domains))?;
         seconds.inverses = begun.elapsed();
         let begun = Instant::now();
         if let Some(top) = &mut self.top {
@@ -242,7 +244,8 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
 impl<T: Real, B: SchwarzBackend> Preconditioner<B::Vector> for Subdomains<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
         let (top, weight) = (&mut self.top, B::Real::from_f64(self.weights[self.weights.len() - 1]));
-        self.domains.apply(
+        self.on.apply_domains(
+            &mut self.domains,
             r,
             &mut |r, z| {
                 if let Some(top) = top {

@@ -76,9 +76,8 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
 
     fn set_weights(&mut self, weights: &[f64]) -> Result<(), coarsen_core::Error> {
         self.weights.copy_from_slice(weights);
-        self.domains.edit(Changed::Weights, &mut |inverses| {
-            let count = inverses.weights.len();
-            inverses.weights.copy_from_slice(&weights[..count]);
-        })
+        let of_domains = &mut self.on.inverses(&mut self.domains).weights;
+        of_domains.copy_from_slice(&weights[..of_domains.len()]);
+        self.on.upload(&mut self.domains, Changed::Weights)
     }
 }

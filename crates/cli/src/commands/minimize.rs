@@ -137,10 +137,13 @@ fn direction(
             (Box::new(Lbfgs::scaled(WINDOW)), Box::new(MoreThuente::default()))
         }
         DirectionOption::Lbfgs => (Box::new(Soft::refreshed(Lbfgs::new(WINDOW, inverse))), armijo),
-        DirectionOption::Ncg => {
-            (Box::new(Soft::refreshed(NonlinearCg::new(Beta::DaiKou, inverse))), Box::new(MoreThuente::tight()))
+        DirectionOption::Ncg => (
+            Box::new(Soft::refreshed(NonlinearCg::new(Beta::DaiKou, inverse))),
+            Box::new(MoreThuente::tight()),
+        ),
+        DirectionOption::Agd => {
+            (Box::new(Soft::refreshed(AcceleratedGradient::new(RADIUS, inverse))), armijo)
         }
-        DirectionOption::Agd => (Box::new(Soft::refreshed(AcceleratedGradient::new(RADIUS, inverse))), armijo),
         DirectionOption::Gradient => (Box::new(Soft::refreshed(Gradient::scaled(inverse))), armijo),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::{Error, Real};
-use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Plan, SchwarzBackend, Top};
+use coarsen_schwarz::{Changed, Inverses, Packed, Plan, SchwarzBackend, Top};
 
 use crate::driver::Type;
 use crate::memory::convert;
@@ -18,11 +18,13 @@ use crate::{DeviceVector, OnDevice};
 /// An application enqueues one kernel per coarse level for the restriction, one for the domains of all coarse
 /// levels, one for the domains of the finest level, and one for nodes in no domain. It does not allocate or
 /// wait, and every run gives the same bits. If the coarsest level is solved as one system, the host solves
-/// it, with two waits per application. So [`Coarse::Auto`] selects domains on a device.
+/// it, with two waits per application. So [`Coarse::Auto`](coarsen_schwarz::Coarse::Auto) selects domains on a
+/// device.
 ///
 /// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels, without coarse
-/// levels an entry for each domain and unknown of a node; on the host a copy of the inverses. An edit uploads only the level weights and the inverses that changed.
-pub(crate) struct DeviceDomains<T: Real> {
+/// levels an entry for each domain and unknown of a node; on the host a copy of the inverses.
+/// An upload copies only the level weights and the inverses that changed.
+pub struct DeviceDomains<T: Real> {
     application: Application<T>,
     plan: Arc<Plan>,
     host: Inverses,
@@ -92,37 +94,37 @@ impl<T: Real> DeviceDomains<T> {
 }
 
 impl<V: Real, S: Real> SchwarzBackend for OnDevice<V, S> {
-    fn domains(
-        &self,
-        plan: &Arc<Plan>,
-        inverses: Inverses,
-    ) -> Result<Box<dyn Domains<DeviceVector<V>>>, Error> {
-        Ok(Box::new(DeviceDomains::new(&self.plain(), plan, inverses)?))
+    type Domains = DeviceDomains<V>;
+
+    fn domains(&self, plan: &Arc<Plan>, inverses: Inverses) -> Result<DeviceDomains<V>, Error> {
+        DeviceDomains::new(&self.plain(), plan, inverses)
     }
 
-    /// Selects domains for `Auto`, because the host would have to solve a coarsest level as one system.
-    fn coarse(&self, asked: Coarse) -> Coarse {
-        if asked == Coarse::Auto { Coarse::Domains } else { asked }
-    }
-}
-
-impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
-    fn apply(&mut self, r: &DeviceVector<V>, top: &mut Top<'_, V>, z: &mut DeviceVector<V>) {
-        self.application.run(r, top, z);
-    }
-
-    fn restrict(&mut self, r: &DeviceVector<V>, sums: &mut [V]) {
-        self.application.restrict(r, sums);
-    }
-
-    fn prolong(&mut self, corrections: &[V], z: &mut DeviceVector<V>) {
-        self.application.prolong(corrections, z);
+    fn inverses<'a>(&self, domains: &'a mut DeviceDomains<V>) -> &'a mut Inverses {
+        &mut domains.host
     }
 
     /// Waits once for each level with changed inverses, once for changed weights, and once for changed
     /// inverses of nodes in no domain.
-    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
-        change(&mut self.host);
-        self.upload(changed)
+    fn upload(&self, domains: &mut DeviceDomains<V>, changed: Changed<'_>) -> Result<(), Error> {
+        domains.upload(changed)
+    }
+
+    fn apply_domains(
+        &self,
+        domains: &mut DeviceDomains<V>,
+        r: &DeviceVector<V>,
+        top: &mut Top<'_, V>,
+        z: &mut DeviceVector<V>,
+    ) {
+        domains.application.run(r, top, z);
+    }
+
+    fn restrict(&self, domains: &mut DeviceDomains<V>, r: &DeviceVector<V>, sums: &mut [V]) {
+        domains.application.restrict(r, sums);
+    }
+
+    fn prolong(&self, domains: &mut DeviceDomains<V>, corrections: &[V], z: &mut DeviceVector<V>) {
+        domains.application.prolong(corrections, z);
     }
 }
