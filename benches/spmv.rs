@@ -18,7 +18,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, Setup, SweepDirection};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, Setup, SweepDirection};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Vector, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::Ic0;
@@ -183,7 +183,9 @@ impl Run<'_> {
         let inverses = DenseBlocks::inverse_diagonal(host, "bench").expect("gallery matrices are definite");
         let d = on.blocks(&inverses).expect("values fit");
         let blocks = inverses.values().len() * size_of::<S>();
-        row("D r", blocks + word * 2 * n, &mut || d.apply(V::one(), black_box(&x), V::zero(), &mut y));
+        row("D r", blocks + word * 2 * n, &mut || {
+            Cpu::<V, S>::apply_blocks(&d, V::one(), black_box(&x), V::zero(), &mut y)
+        });
         let (omega, mut step) = (V::from_f64(0.3), vec![V::zero(); n]);
         row("Jacobi", matrix + blocks + word * 4 * n, &mut || {
             a.relax_into(&d, omega, V::zero(), &b, black_box(&x), &mut step, &mut y);

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use coarsen::Error;
-use coarsen::backend::{Backend, Blocks, Cpu, DenseBlocks, Matrix, SetupError};
+use coarsen::backend::{Backend, Cpu, DenseBlocks, Matrix, SetupError};
 use coarsen::opencl::{DeviceMatrix, DeviceSymmetric, Format, OpenCl};
 use coarsen::sparse::Bsr;
 use coarsen::{LinearOperator, Real, Vector};
@@ -144,9 +144,10 @@ pub(crate) fn matrices<V: Real>(
         Some(local) => Some((local.matrix(host)?, local.blocks(&inverses)?)),
         None => None,
     };
-    let seconds = least(|| d.apply(one, &dx, zero, &mut dy), wait);
-    let there =
-        local.as_ref().map(|(_, local_d)| least(|| local_d.apply(one, black_box(&x), zero, &mut y), || ()));
+    let seconds = least(|| OpenCl::<V>::apply_blocks(&d, one, &dx, zero, &mut dy), wait);
+    let there = local.as_ref().map(|(_, local_d)| {
+        least(|| Cpu::<V>::apply_blocks(local_d, one, black_box(&x), zero, &mut y), || ())
+    });
     add("D r".into(), blocks + 2 * word * n, seconds, there);
     let seconds = least(|| a.relax_into(&d, omega, zero, &db, &dx, &mut ds, &mut dy), wait);
     let there = local.as_ref().map(|(local_a, local_d)| {

@@ -4,9 +4,7 @@ use coarsen_smoothed_aggregation::tamstorf;
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{
-    Backend, Blocks, Cpu, DenseBlocks, Matrix, NumericBackend, Reference, Reused, RowSets,
-};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, NumericBackend, Reference, Reused, RowSets};
 use coarsen_backend::{ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, SweepDirection};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::Direct;
@@ -19,14 +17,13 @@ use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, time
 #[derive(Clone)]
 struct Far;
 struct FarMatrix(ReferenceMatrix);
-struct FarBlocks(ReferenceBlocks);
 
 impl Backend for Far {
     type Real = f64;
     type Stored = f64;
     type Vector = Vec<f64>;
     type Matrix = FarMatrix;
-    type Blocks = FarBlocks;
+    type Blocks = ReferenceBlocks;
     type Rows = RowSets;
     fn name(&self) -> &'static str {
         "far"
@@ -40,8 +37,14 @@ impl Backend for Far {
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<FarMatrix, Error> {
         Reference.matrix(host).map(FarMatrix)
     }
-    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<FarBlocks, Error> {
-        Reference.blocks(host).map(FarBlocks)
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<ReferenceBlocks, Error> {
+        Reference.blocks(host)
+    }
+    fn apply_blocks(d: &ReferenceBlocks, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
+        Reference::apply_blocks(d, a, r, b, z);
+    }
+    fn set_blocks<T: Real>(d: &mut ReferenceBlocks, host: &DenseBlocks<T>) -> Result<(), Error> {
+        Reference::set_blocks(d, host)
     }
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
         Reference.rows(sets)
@@ -74,26 +77,14 @@ impl Matrix<Far> for FarMatrix {
         &self,
         rows: &RowSets,
         s: SweepDirection,
-        d: &FarBlocks,
+        d: &ReferenceBlocks,
         omega: f64,
         b: &Vec<f64>,
         x: &mut Vec<f64>,
     ) {
-        self.0.relax(rows, s, &d.0, omega, b, x);
+        self.0.relax(rows, s, d, omega, b, x);
     }
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
-        self.0.set_values(host)
-    }
-}
-
-impl Blocks<Far> for FarBlocks {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-    fn apply(&self, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
-        self.0.apply(a, r, b, z);
-    }
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         self.0.set_values(host)
     }
 }
@@ -128,7 +119,7 @@ impl NumericBackend for Far {
     fn invert_diagonal(
         &self,
         _: &FarMatrix,
-        _: &mut FarBlocks,
+        _: &mut ReferenceBlocks,
         _: &'static str,
     ) -> Result<Option<f64>, SetupError> {
         unreachable!("a level that relaxes")

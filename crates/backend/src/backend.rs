@@ -34,8 +34,8 @@ pub trait Backend: Clone + Send + 'static {
     type Vector: Vector<Real = Self::Real> + Send;
     /// Matrices of this backend.
     type Matrix: Matrix<Self>;
-    /// Block-diagonal inverses of this backend.
-    type Blocks: Blocks<Self>;
+    /// Block-diagonal inverses of this backend: small dense matrices D_k.
+    type Blocks: Send;
     /// Row sets of this backend.
     type Rows: Send;
 
@@ -65,6 +65,15 @@ pub trait Backend: Clone + Send + 'static {
 
     /// Copies host blocks, rounded to `Stored`.
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Self::Blocks, Error>;
+
+    /// Computes z_k = a D_k r_k + b z_k for every block k; if b = 0, the old z is not read.
+    fn apply_blocks(d: &Self::Blocks, a: Self::Real, r: &Self::Vector, b: Self::Real, z: &mut Self::Vector);
+
+    /// Replaces the values of the same number and size of blocks.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] otherwise; the old values are then kept.
+    fn set_blocks<T: Real>(d: &mut Self::Blocks, host: &DenseBlocks<T>) -> Result<(), Error>;
 
     /// Copies row sets.
     fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
@@ -168,7 +177,7 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
         y: &mut B::Vector,
     ) {
         self.residual(b, x, y);
-        d.apply(omega, y, beta, s);
+        B::apply_blocks(d, omega, y, beta, s);
         y.copy(x);
         y.axpy(&s.scalar(num_traits::one()), s);
     }
@@ -179,21 +188,6 @@ pub trait Matrix<B: Backend>: LinearOperator<B::Vector> + Send {
     /// [`Error::Pattern`] for another pattern, [`Error::Shape`] for another block size, [`Error::Range`] for
     /// values that storage cannot hold. The old values are then kept.
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error>;
-}
-
-/// Small dense matrices D_k of a block diagonal, stored on a backend.
-pub trait Blocks<B: Backend>: Send {
-    /// Returns the number of blocks.
-    fn count(&self) -> usize;
-
-    /// Computes z_k = a D_k r_k + b z_k for every block k; if b = 0, the old z is not read.
-    fn apply(&self, a: B::Real, r: &B::Vector, b: B::Real, z: &mut B::Vector);
-
-    /// Replaces the values of the same number and size of blocks.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] otherwise; the old values are then kept.
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error>;
 }
 
 /// A backend that computes the numeric phase of a setup itself: the matrix changes on the backend, and only

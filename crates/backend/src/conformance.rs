@@ -9,7 +9,7 @@ use std::sync::Arc;
 use coarsen_core::{LinearOperator, Real, Scalar, SplitMix64, Vector};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::{Backend, Blocks, DenseBlocks, Matrix, Reference, RowSets, SweepDirection};
+use crate::{Backend, DenseBlocks, Matrix, Reference, RowSets, SweepDirection};
 
 /// The tested numbers of nodes: zero, one, around a power of two, and enough for several leaves of a parallel
 /// loop.
@@ -203,14 +203,13 @@ pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
         let oracle = Reference.blocks(&host).expect("the reference takes any blocks");
         let mut blocks =
             on.blocks(&DenseBlocks::new(b, vec![0.0; n * b * b]).expect("whole blocks")).expect("memory");
-        blocks.set_values(&host).expect("the same size");
-        assert_eq!(blocks.count(), n);
+        B::set_blocks(&mut blocks, &host).expect("the same size");
         let vr = on.vector(&real(&r)).expect("memory for a vector");
         for (p, q) in [(1.0, 0.0), (0.5, 1.0), (-2.0, 0.25)] {
             let mut expected = z.clone();
-            oracle.apply(p, &r, q, &mut expected);
+            Reference::apply_blocks(&oracle, p, &r, q, &mut expected);
             let mut found = on.vector(&real(&z)).expect("memory for a vector");
-            blocks.apply(B::Real::from_f64(p), &vr, B::Real::from_f64(q), &mut found);
+            B::apply_blocks(&blocks, B::Real::from_f64(p), &vr, B::Real::from_f64(q), &mut found);
             close(on, &found, &expected, 4.0 * b as f64, tolerance, "blocks");
         }
     }
@@ -270,8 +269,9 @@ pub fn wrong_sizes<B: Backend>(on: &B) {
     assert_eq!(moved.nnz(), ring(4, 1).nnz());
     assert!(matrix.set_values(&moved).is_err(), "values of another pattern");
     let mut blocks = on.blocks(&DenseBlocks::new(1, vec![1.0, 2.0]).expect("whole blocks")).expect("memory");
-    assert!(blocks.set_values(&DenseBlocks::new(2, vec![1.0; 8]).expect("whole blocks")).is_err());
+    let larger = DenseBlocks::new(2, vec![1.0; 8]).expect("whole blocks");
+    assert!(B::set_blocks(&mut blocks, &larger).is_err());
     let mut z = v.like().expect("memory");
-    blocks.apply(B::Real::from_f64(1.0), &v, B::Real::from_f64(0.0), &mut z);
+    B::apply_blocks(&blocks, B::Real::from_f64(1.0), &v, B::Real::from_f64(0.0), &mut z);
     close(on, &z, &[1.0, 4.0], 1.0, 0.0, "set_values");
 }

@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`backend`](Backend) | the interface: vectors, [`Matrix`], [`Blocks`], row sets, [`NumericBackend`] |
+//! | [`backend`](Backend) | the interface: vectors, [`Matrix`], blocks, row sets, [`NumericBackend`] |
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
 //! | [`setup`](Setup) | recipes and built objects: build, update |
 //! | [`reused`](Reused) | what an update keeps |
@@ -41,7 +41,7 @@ mod smoother;
 mod transfer;
 mod transfers;
 
-pub use backend::{Backend, Blocks, Matrix, NumericBackend, SweepDirection};
+pub use backend::{Backend, Matrix, NumericBackend, SweepDirection};
 pub use componentwise::{Components, Componentwise};
 pub use cpu::{Cpu, CpuBlocks, CpuMatrix};
 pub use dense_blocks::DenseBlocks;

@@ -8,7 +8,7 @@ use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::range::same_length;
-use crate::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SweepDirection};
+use crate::{Backend, DenseBlocks, Matrix, RowSets, SweepDirection};
 
 /// The reference backend: `Vec<f64>`, matrices as lists of scalar entries, serial loops.
 ///
@@ -53,6 +53,22 @@ impl Backend for Reference {
     }
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<ReferenceBlocks, Error> {
         Ok(ReferenceBlocks(host.to()))
+    }
+    fn apply_blocks(d: &ReferenceBlocks, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
+        let size = d.0.size();
+        for node in 0..d.0.count() {
+            for i in 0..size {
+                let row = node * size + i;
+                let sum: f64 = (0..size).map(|j| d.0.block(node)[i * size + j] * r[node * size + j]).sum();
+                z[row] = if b == 0.0 { a * sum } else { a * sum + b * z[row] };
+            }
+        }
+    }
+    fn set_blocks<T: Real>(d: &mut ReferenceBlocks, host: &DenseBlocks<T>) -> Result<(), Error> {
+        same_length("block size", d.0.size(), host.size())?;
+        same_length("dense blocks", d.0.count(), host.count())?;
+        d.0 = host.to();
+        Ok(())
     }
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
         Ok(sets.clone())
@@ -143,30 +159,6 @@ impl Matrix<Reference> for ReferenceMatrix {
         }
         same_length("matrix values", self.entries.len(), host.nnz())?;
         self.entries = entries(host);
-        Ok(())
-    }
-}
-
-impl Blocks<Reference> for ReferenceBlocks {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn apply(&self, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
-        let size = self.0.size();
-        for node in 0..self.0.count() {
-            for i in 0..size {
-                let row = node * size + i;
-                let sum: f64 = (0..size).map(|j| self.0.block(node)[i * size + j] * r[node * size + j]).sum();
-                z[row] = if b == 0.0 { a * sum } else { a * sum + b * z[row] };
-            }
-        }
-    }
-
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
-        same_length("block size", self.0.size(), host.size())?;
-        same_length("dense blocks", self.0.count(), host.count())?;
-        self.0 = host.to();
         Ok(())
     }
 }

@@ -46,6 +46,14 @@ impl<V: Real, S: Real> Backend for OnDevice<V, S> {
         DeviceBlocks::new(self, host)
     }
 
+    fn apply_blocks(d: &DeviceBlocks<V, S>, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
+        d.apply(a, r, b, z);
+    }
+
+    fn set_blocks<T: Real>(d: &mut DeviceBlocks<V, S>, host: &DenseBlocks<T>) -> Result<(), Error> {
+        d.set_values(host)
+    }
+
     fn rows(&self, sets: &RowSets) -> Result<DeviceRows<V>, Error> {
         DeviceRows::new(self, sets)
     }

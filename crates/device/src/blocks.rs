@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Blocks, DenseBlocks, check_blocks};
+use coarsen_backend::{DenseBlocks, check_blocks};
 use coarsen_core::{Error, Real};
 
 use crate::diagonal::Inversion;
@@ -57,30 +57,7 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
         Ok(Self { on: on.plain(), size, count, slice, values, kernel, inversion: None, of: PhantomData })
     }
 
-    pub(crate) fn assert_fits(&self, on: &OnDevice<V>, rows: usize, size: usize, method: &str) {
-        self.on.assert_same(on);
-        assert!(self.size == size && self.count * size == rows, "{method}: D does not fit A");
-    }
-}
-
-/// Writes blocks to their slices, entry by entry.
-fn arrange<T: Real, S: Real>(host: &DenseBlocks<T>, slice: usize, to: &mut [S]) {
-    if slice == 1 {
-        return convert(host.values(), to);
-    }
-    let area = host.size().pow(2);
-    for k in 0..host.count() {
-        let first = k / slice * slice * area + k % slice;
-        host.block(k).iter().enumerate().for_each(|(e, v)| to[first + e * slice] = v.to());
-    }
-}
-
-impl<V: Real, S: Real> Blocks<OnDevice<V, S>> for DeviceBlocks<V, S> {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn apply(&self, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
+    pub(crate) fn apply(&self, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
         let n = self.count * self.size;
         assert!(r.n == n && z.n == n, "blocks: {n} rows met r of {} and z of {}", r.n, z.n);
         [&r.on, &z.on].iter().for_each(|on| self.on.assert_same(on));
@@ -96,11 +73,28 @@ impl<V: Real, S: Real> Blocks<OnDevice<V, S>> for DeviceBlocks<V, S> {
         }
     }
 
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
+    pub(crate) fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         same_length("block size", self.size, host.size())?;
         same_length("dense blocks", self.count, host.count())?;
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
         let length = self.count.next_multiple_of(self.slice) * self.size * self.size;
         self.on.queue().put(&self.values, length, |to: &mut [S]| arrange(host, self.slice, to))
+    }
+
+    pub(crate) fn assert_fits(&self, on: &OnDevice<V>, rows: usize, size: usize, method: &str) {
+        self.on.assert_same(on);
+        assert!(self.size == size && self.count * size == rows, "{method}: D does not fit A");
+    }
+}
+
+/// Writes blocks to their slices, entry by entry.
+fn arrange<T: Real, S: Real>(host: &DenseBlocks<T>, slice: usize, to: &mut [S]) {
+    if slice == 1 {
+        return convert(host.values(), to);
+    }
+    let area = host.size().pow(2);
+    for k in 0..host.count() {
+        let first = k / slice * slice * area + k % slice;
+        host.block(k).iter().enumerate().for_each(|(e, v)| to[first + e * slice] = v.to());
     }
 }

@@ -1,6 +1,6 @@
 //! Block Jacobi with blocks inverted on the device.
 
-use coarsen_backend::{Blocks, DenseBlocks, SetupError};
+use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real};
 
 use crate::driver::Type;
@@ -87,7 +87,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
 
 impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceJacobi<V, S> {
     fn apply(&mut self, r: &DeviceVector<V>, z: &mut DeviceVector<V>) {
-        Blocks::<OnDevice<V, S>>::apply(&self.blocks, self.omega, r, V::zero(), z);
+        self.blocks.apply(self.omega, r, V::zero(), z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -95,7 +95,7 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceJacobi<V, S> {
     }
 
     fn size(&self) -> Option<usize> {
-        Some(Blocks::<OnDevice<V, S>>::count(&self.blocks) * self.blocks.size)
+        Some(self.blocks.count * self.blocks.size)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, Cpu, CpuBlocks};
+use coarsen_backend::{Backend, Cpu, CpuBlocks};
 use coarsen_core::{LinearOperator, Vector};
 
 use crate::{
@@ -99,7 +99,7 @@ pub trait RankBackend<C: Communicator>: Clone {
         [s, scratch]: [&mut Self::Vector; 2],
     ) {
         a.residual(b, x, scratch);
-        Self::change(s, |s| d.apply(omega, Self::own(scratch), beta, s));
+        Self::change(s, |s| Self::Local::apply_blocks(d, omega, Self::own(scratch), beta, s));
         x.axpy(&x.scalar(1.0), s);
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Merged, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, DenseBlocks, Merged, Reused, Setup, SetupError, Update};
 use coarsen_core::{Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
 use num_traits::zero;
@@ -89,7 +89,7 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.d.apply(B::Real::from_f64(self.recipe.omega), r, zero(), z);
+        B::apply_blocks(&self.d, B::Real::from_f64(self.recipe.omega), r, zero(), z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -115,7 +115,7 @@ impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
                     return Ok(Reused::Nothing);
                 }
                 let class = method.recipe.invert(a, &mut method.inverses)?;
-                method.d.set_values(&method.inverses)?;
+                B::set_blocks(&mut method.d, &method.inverses)?;
                 method.class = class;
                 Ok(Reused::Structure)
             },

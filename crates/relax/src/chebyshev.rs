@@ -15,8 +15,8 @@ use std::mem;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother,
-    SmootherFacts, StoredBySmoother, Update, check_blocks, check_storable,
+    Backend, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    StoredBySmoother, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -245,9 +245,9 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         let (first, later) = self.factors();
         if self.recipe.degree == 1 {
             // Only x is needed, not d.
-            return self.m.apply(B::Real::from_f64(first), b, zero(), x);
+            return B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), x);
         }
-        self.m.apply(B::Real::from_f64(first), b, zero(), &mut self.d); // 2
+        B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), &mut self.d); // 2
         x.copy(&self.d); // 4
         later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5
     }
@@ -300,8 +300,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         (self.radius, self.class) = self.next;
         self.a.set_values(a)?;
-        self.m.set_values(&self.host)?;
-        Ok(())
+        Ok(B::set_blocks(&mut self.m, &self.host)?)
     }
 }
 

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother,
-    SmootherFacts, StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
+    Backend, DenseBlocks, Matrix, Merged, NumericBackend, Reused, Setup, SetupError, Smoother, SmootherFacts,
+    StoredBySmoother, SweepDirection, Update, check_blocks, check_storable,
 };
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_sparse::{Bsr, Pattern, System};
@@ -342,7 +342,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for RowGaussSeidel<T, B> {
     fn commit(&mut self, a: &Bsr<T>) -> Result<(), SetupError> {
         self.class = self.inverses.kind();
         self.a.set_values(a)?;
-        Ok(self.d.set_values(&self.inverses)?)
+        Ok(B::set_blocks(&mut self.d, &self.inverses)?)
     }
 
     fn bytes(&self) -> usize {

@@ -15,7 +15,7 @@
 use std::mem;
 use std::ops::Range;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, NumericBackend, SetupError};
+use coarsen_backend::{Backend, DenseBlocks, NumericBackend, SetupError};
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::{Compiled, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_krylov::{SpectralRadius, start_vector};
@@ -267,7 +267,7 @@ struct Inverses<'a, B: Backend>(&'a B::Blocks);
 
 impl<B: Backend> Preconditioner<B::Vector> for Inverses<'_, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        self.0.apply(one(), r, zero(), z);
+        B::apply_blocks(self.0, one(), r, zero(), z);
     }
 
     /// For blocks that are not positive definite the estimate returns an error.

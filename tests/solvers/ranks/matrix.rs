@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use coarsen::Error;
-use coarsen::backend::{Blocks, DenseBlocks, Matrix, RowSets, SweepDirection};
+use coarsen::backend::{DenseBlocks, Matrix, RowSets, SweepDirection};
 use coarsen::prelude::*;
 use coarsen::sparse::Pattern;
 
@@ -157,14 +157,8 @@ impl Diagonal {
         let own = DenseBlocks::new(size, values.map(|v| v.as_f64()).collect()).expect("whole blocks");
         Ok(Self { on: on.clone(), count: d.count(), own })
     }
-}
 
-impl Blocks<Ranks> for Diagonal {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn apply(&self, a: f64, r: &Share, b: f64, z: &mut Share) {
+    pub(super) fn apply(&self, a: f64, r: &Share, b: f64, z: &mut Share) {
         let size = self.own.size();
         assert!(r.n == self.count * size && z.same_layout(r), "blocks and vectors of other layouts");
         for (k, (r, z)) in r.own.chunks_exact(size).zip(z.own.chunks_exact_mut(size)).enumerate() {
@@ -175,7 +169,7 @@ impl Blocks<Ranks> for Diagonal {
         }
     }
 
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
+    pub(super) fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         for (what, expected, found) in
             [("block size", self.own.size(), host.size()), ("dense blocks", self.count, host.count())]
         {

@@ -54,6 +54,12 @@ impl Backend for Ranks {
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Diagonal, Error> {
         Diagonal::cut(self, host)
     }
+    fn apply_blocks(d: &Diagonal, a: f64, r: &Share, b: f64, z: &mut Share) {
+        d.apply(a, r, b, z);
+    }
+    fn set_blocks<T: Real>(d: &mut Diagonal, host: &DenseBlocks<T>) -> Result<(), Error> {
+        d.set_values(host)
+    }
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
         Ok(sets.clone())
     }

@@ -54,6 +54,14 @@ impl<V: Real, S: Real> Backend for Cpu<V, S> {
         Ok(CpuBlocks::new(host.to()))
     }
 
+    fn apply_blocks(d: &CpuBlocks<V, S>, a: V, r: &Vec<V>, b: V, z: &mut Vec<V>) {
+        d.apply(a, r, b, z);
+    }
+
+    fn set_blocks<T: Real>(d: &mut CpuBlocks<V, S>, host: &DenseBlocks<T>) -> Result<(), Error> {
+        d.set_values(host)
+    }
+
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
         Ok(sets.clone())
     }

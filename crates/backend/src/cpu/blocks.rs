@@ -6,9 +6,8 @@ use std::ops::Range;
 use coarsen_core::parallel::{self, Groups, each};
 use coarsen_core::{Compiled, Error, Real};
 
-use super::Cpu;
 use crate::range::same_length;
-use crate::{Blocks, DenseBlocks, check_blocks};
+use crate::{DenseBlocks, check_blocks};
 
 /// The number of nodes per leaf of a parallel loop.
 const NODES: usize = 1024;
@@ -28,6 +27,20 @@ impl<V: Real, S: Real> CpuBlocks<V, S> {
     /// Returns the stored blocks.
     pub fn host(&self) -> &DenseBlocks<S> {
         &self.d
+    }
+
+    pub(super) fn apply(&self, a: V, r: &[V], b: V, z: &mut [V]) {
+        let n = self.d.count() * self.d.size();
+        assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
+        APPLY.of::<Apply<V, S>>()(self, a, r, b, z);
+    }
+
+    pub(super) fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
+        same_length("block size", self.d.size(), host.size())?;
+        same_length("dense blocks", self.d.count(), host.count())?;
+        check_blocks::<T, S>("the inverse of the diagonal", host)?;
+        self.d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
+        Ok(())
     }
 
     /// Computes z = a D r + b z for blocks of B x B.
@@ -79,23 +92,3 @@ static APPLY: Compiled<3> = Compiled([
     &(CpuBlocks::run as Apply<f64, f32>),
     &(CpuBlocks::run as Apply<f64, f64>),
 ]);
-
-impl<V: Real, S: Real> Blocks<Cpu<V, S>> for CpuBlocks<V, S> {
-    fn count(&self) -> usize {
-        self.d.count()
-    }
-
-    fn apply(&self, a: V, r: &Vec<V>, b: V, z: &mut Vec<V>) {
-        let n = self.d.count() * self.d.size();
-        assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
-        APPLY.of::<Apply<V, S>>()(self, a, r, b, z);
-    }
-
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
-        same_length("block size", self.d.size(), host.size())?;
-        same_length("dense blocks", self.d.count(), host.count())?;
-        check_blocks::<T, S>("the inverse of the diagonal", host)?;
-        self.d.values_mut().iter_mut().zip(host.values()).for_each(|(s, v)| *s = v.to());
-        Ok(())
-    }
-}

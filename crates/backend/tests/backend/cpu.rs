@@ -71,7 +71,7 @@ fn values_outside_the_range_of_storage_are_refused() {
 /// Blocks are refused if one of thousands of rows would become zero or infinite in storage.
 #[test]
 fn blocks_with_a_row_outside_the_range_of_storage_are_refused() {
-    use coarsen_backend::{Backend, Blocks, Cpu, DenseBlocks};
+    use coarsen_backend::{Backend, Cpu, DenseBlocks};
     use coarsen_core::Error;
     for size in [1, 2, 3, 40] {
         let count = 10_000 / size;
@@ -87,7 +87,7 @@ fn blocks_with_a_row_outside_the_range_of_storage_are_refused() {
                 let host = blocks(row, v);
                 let range = |found: Option<Error>| matches!(found, Some(Error::Range { storage: "f32", .. }));
                 assert!(range(Cpu::mixed().blocks(&host).err()), "{size}, row {row}: {v:e}");
-                assert!(range(kept.set_values(&host).err()), "{size}, row {row}: {v:e}");
+                assert!(range(Cpu::<f32>::set_blocks(&mut kept, &host).err()), "{size}, row {row}: {v:e}");
                 assert!(Cpu::new().blocks(&host).is_ok());
             }
             // A row of zeros is accepted.

@@ -4,9 +4,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers,
+    Backend, Cpu, DenseBlocks, MatrixTransfer, RowSets, SetupError, Smoother, Transfer, Transfers,
 };
 use coarsen_core::{Error, Real};
+#[cfg(feature = "opencl")]
+use coarsen_opencl::OpenCl;
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::any_backend::AnyBackend;
@@ -46,6 +48,22 @@ impl<V: Real, S: Real> Backend for AnyBackend<V, S> {
 
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<AnyBlocks<V, S>, Error> {
         on!(self, on, AnyBlocks as wrap => on.blocks(host).map(wrap))
+    }
+
+    fn apply_blocks(d: &AnyBlocks<V, S>, a: V, r: &AnyVector<V>, b: V, z: &mut AnyVector<V>) {
+        match d {
+            AnyBlocks::Cpu(d) => Cpu::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
+            #[cfg(feature = "opencl")]
+            AnyBlocks::OpenCl(d) => OpenCl::<V, S>::apply_blocks(d, a, r.on(), b, z.on_mut()),
+        }
+    }
+
+    fn set_blocks<T: Real>(d: &mut AnyBlocks<V, S>, host: &DenseBlocks<T>) -> Result<(), Error> {
+        match d {
+            AnyBlocks::Cpu(d) => Cpu::<V, S>::set_blocks(d, host),
+            #[cfg(feature = "opencl")]
+            AnyBlocks::OpenCl(d) => OpenCl::<V, S>::set_blocks(d, host),
+        }
     }
 
     fn rows(&self, sets: &RowSets) -> Result<AnyRows<V>, Error> {

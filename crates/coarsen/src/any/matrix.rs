@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Blocks, Cpu, CpuBlocks, CpuMatrix, DenseBlocks, Matrix, RowSets, SweepDirection};
+use coarsen_backend::{Cpu, CpuBlocks, CpuMatrix, Matrix, RowSets, SweepDirection};
 use coarsen_core::{Dot, Error, LinearOperator, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::{DeviceBlocks, DeviceMatrix, DeviceRows, OpenCl};
@@ -103,19 +103,5 @@ impl<V: Real, S: Real> Matrix<AnyBackend<V, S>> for AnyMatrix<V, S> {
             #[cfg(feature = "opencl")]
             Self::OpenCl(a) => Matrix::<OpenCl<V, S>>::set_values(a, host),
         }
-    }
-}
-
-impl<V: Real, S: Real> Blocks<AnyBackend<V, S>> for AnyBlocks<V, S> {
-    fn count(&self) -> usize {
-        on!(self, d => d.count())
-    }
-
-    fn apply(&self, a: V, r: &AnyVector<V>, b: V, z: &mut AnyVector<V>) {
-        on!(self, d => d.apply(a, r.on(), b, z.on_mut()))
-    }
-
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
-        on!(self, d => d.set_values(host))
     }
 }

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks};
+use coarsen_backend::{Backend, DenseBlocks};
 use coarsen_core::{Preconditioner, PreconditionerKind, SplitMix64, Vector};
 use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankBackend, agree, pack, unpack};
 use coarsen_krylov::SpectralRadius;
@@ -37,7 +37,7 @@ struct Diagonal<C: Communicator, S: RankBackend<C>> {
 impl<C: Communicator, S: RankBackend<C>> Diagonal<C, S> {
     /// z = a D⁻¹ r + b z.
     fn apply_add(&self, a: f64, r: &S::Vector, b: f64, z: &mut S::Vector) {
-        S::change(z, |z| self.inverses.apply(a, S::own(r), b, z));
+        S::change(z, |z| S::Local::apply_blocks(&self.inverses, a, S::own(r), b, z));
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{self, in_step};
 use coarsen_backend::conformance::{self, noise, ring};
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, RowSets, SetupError, SweepDirection};
+use coarsen_backend::{Backend, DenseBlocks, Matrix, RowSets, SetupError, SweepDirection};
 use coarsen_core::{Dot, Error, LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{
@@ -55,7 +55,7 @@ impl<V: Real, S: Real> Backend for Split<V, S> {
     type Stored = S;
     type Vector = DeviceVector<V>;
     type Matrix = SplitMatrix<V, S>;
-    type Blocks = SplitBlocks<V, S>;
+    type Blocks = DeviceBlocks<V, S>;
     type Rows = DeviceRows<V>;
 
     fn name(&self) -> &'static str {
@@ -73,8 +73,16 @@ impl<V: Real, S: Real> Backend for Split<V, S> {
         Ok(SplitMatrix { whole: self.0.matrix(host)?, elastic: self.0.matrix(&elastic)?, contact })
     }
 
-    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<SplitBlocks<V, S>, Error> {
-        self.0.blocks(host).map(SplitBlocks)
+    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<DeviceBlocks<V, S>, Error> {
+        self.0.blocks(host)
+    }
+
+    fn apply_blocks(d: &DeviceBlocks<V, S>, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
+        OpenCl::<V, S>::apply_blocks(d, a, r, b, z);
+    }
+
+    fn set_blocks<T: Real>(d: &mut DeviceBlocks<V, S>, host: &DenseBlocks<T>) -> Result<(), Error> {
+        OpenCl::<V, S>::set_blocks(d, host)
     }
 
     fn rows(&self, sets: &RowSets) -> Result<DeviceRows<V>, Error> {
@@ -91,22 +99,6 @@ impl<V: Real, S: Real> Backend for Split<V, S> {
 
     fn write(&self, host: &[V], v: &mut DeviceVector<V>) -> Result<(), Error> {
         self.0.write(host, v)
-    }
-}
-
-struct SplitBlocks<V: Real, S: Real>(DeviceBlocks<V, S>);
-
-impl<V: Real, S: Real> Blocks<Split<V, S>> for SplitBlocks<V, S> {
-    fn count(&self) -> usize {
-        Blocks::<OpenCl<V, S>>::count(&self.0)
-    }
-
-    fn apply(&self, a: V, r: &DeviceVector<V>, b: V, z: &mut DeviceVector<V>) {
-        Blocks::<OpenCl<V, S>>::apply(&self.0, a, r, b, z);
-    }
-
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
-        Blocks::<OpenCl<V, S>>::set_values(&mut self.0, host)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The spectral radius of D A for the weights of prolongation smoothers and relaxation.
 
-use coarsen::backend::{Backend, Blocks, Cpu, CpuBlocks, DenseBlocks};
+use coarsen::backend::{Backend, Cpu, CpuBlocks, DenseBlocks};
 use coarsen::krylov::{SpectralRadius, start_vector};
 use coarsen::sparse::Bsr;
 use coarsen::{LinearOperator, Preconditioner, PreconditionerKind};
@@ -40,7 +40,7 @@ struct Weighted {
 
 impl Preconditioner<Vec<f64>> for Weighted {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        self.d.apply(1.0, r, 0.0, z);
+        Cpu::<f64>::apply_blocks(&self.d, 1.0, r, 0.0, z);
     }
 
     fn kind(&self) -> PreconditionerKind {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, Blocks, DenseBlocks, Matrix, NumericBackend, Reused, RowSets, Setup, SetupError, Smoother,
+    Backend, DenseBlocks, Matrix, NumericBackend, Reused, RowSets, Setup, SetupError, Smoother,
     SweepDirection, Update,
 };
 use coarsen_core::{Error, LinearOperator, Real};
@@ -40,6 +40,15 @@ impl Backend for Chunked {
     }
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Diagonal, Error> {
         Ok(Diagonal(host.to()))
+    }
+    fn apply_blocks(d: &Diagonal, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
+        let mut product = vec![0.0; z.len()];
+        d.0.multiply(r, &mut product);
+        z.iter_mut().zip(product).for_each(|(z, p)| *z = a * p + if b == 0.0 { 0.0 } else { b * *z });
+    }
+    fn set_blocks<T: Real>(d: &mut Diagonal, host: &DenseBlocks<T>) -> Result<(), Error> {
+        d.0 = host.to();
+        Ok(())
     }
     fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
         Ok(sets.clone())
@@ -98,21 +107,6 @@ impl Matrix<Chunked> for Stored {
         }
     }
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
-        self.0 = host.to();
-        Ok(())
-    }
-}
-
-impl Blocks<Chunked> for Diagonal {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-    fn apply(&self, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
-        let mut product = vec![0.0; z.len()];
-        self.0.multiply(r, &mut product);
-        z.iter_mut().zip(product).for_each(|(z, p)| *z = a * p + if b == 0.0 { 0.0 } else { b * *z });
-    }
-    fn set_values<T: Real>(&mut self, host: &DenseBlocks<T>) -> Result<(), Error> {
         self.0 = host.to();
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, SetupError};
+use coarsen_backend::{Backend, DenseBlocks, SetupError};
 use coarsen_core::{Preconditioner, PreconditionerKind, Real, Vector};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method, PseudoInverse};
 use coarsen_sparse::{Bsr, NearKernel};
@@ -228,7 +228,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
     /// Computes x = A⁺ b. If the device fails, x becomes NaN, which ends the solve.
     fn solve(&mut self, b: &B::Vector, _: &B::Vector, x: &mut B::Vector) {
         if let Some(inverse) = &self.there {
-            return inverse.apply(one(), b, zero(), x);
+            return B::apply_blocks(inverse, one(), b, zero(), x);
         }
         let read = self.on.read(b, &mut self.host_b);
         self.solver.apply(&mut self.host_b, &mut self.host_x);
@@ -273,7 +273,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Factored<T, B> {
             }
         }
         if let Some(there) = &mut self.there {
-            there.set_values(&self.solver.inverse(self.host_b.len())?)?;
+            B::set_blocks(there, &self.solver.inverse(self.host_b.len())?)?;
         }
         self.class = self.solver.kind();
         Ok(())

@@ -10,7 +10,7 @@
 //! *Reference* Wang et al. 2020 (HOT), §5: the coarsest solve stops at half of √(bᵀD⁻¹b). Step numbers are
 //! the line numbers of Saad 2003, Algorithm 9.1.
 
-use coarsen_backend::{Backend, Blocks, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
+use coarsen_backend::{Backend, DenseBlocks, Matrix, SetupError, check_blocks, check_storable};
 use coarsen_core::{LinearOperator, PreconditionerKind, Real, Scalar, Vector};
 use coarsen_sparse::Bsr;
 use num_traits::{Float, one, zero};
@@ -62,11 +62,11 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         x.fill(zero());
         let mut compared = None;
         if recipe.reference == ResidualReference::RightHandSide {
-            d.apply(one(), whole, zero(), z);
+            B::apply_blocks(d, one(), whole, zero(), z);
             compared = Some(whole.dot(z).read());
         }
         r.copy(b); // 1
-        d.apply(one(), r, zero(), z);
+        B::apply_blocks(d, one(), r, zero(), z);
         p.copy(z);
         let mut rho = r.dot(z).read();
         let enough = compared.unwrap_or(rho) * B::Real::from_f64(recipe.reduction * recipe.reduction);
@@ -86,7 +86,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
             let alpha = rho / curvature; // 3
             x.axpy(&number(alpha), p); // 4
             r.axpy(&number(-alpha), q); // 5
-            d.apply(one(), r, zero(), z);
+            B::apply_blocks(d, one(), r, zero(), z);
             let next = r.dot(z).read();
             if next <= enough || !next.is_finite() {
                 return;
@@ -104,7 +104,7 @@ impl<T: Real, B: Backend> CoarsestSolve<T, B> for Iterative<T, B> {
         self.inverses.check_positive(a, METHOD)?;
         check_blocks::<T, B::Stored>("the inverse of the diagonal", &self.inverses)?;
         self.a.set_values(a)?;
-        Ok(self.d.set_values(&self.inverses)?)
+        Ok(B::set_blocks(&mut self.d, &self.inverses)?)
     }
 
     fn kind(&self) -> PreconditionerKind {
