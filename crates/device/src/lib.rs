@@ -81,6 +81,8 @@ pub use on_device::OnDevice;
 pub use queue::Counters;
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
-pub use schwarz::{DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed, StructureSource};
+pub use schwarz::{
+    DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed, StructureSource, Touched,
+};
 pub use sum::{DeviceContacts, DeviceSum};
 pub use vector::DeviceVector;

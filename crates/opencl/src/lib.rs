@@ -34,7 +34,7 @@ mod transfer;
 
 pub use coarsen_device::{
     Counters, Device, DeviceBlocks, DeviceBorder, DeviceError, DeviceGalerkin, DeviceRows, DeviceScalar,
-    DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed, StructureSource,
+    DeviceSubdomains, DeviceSystem, Format, Operand, Recorded, Renewed, StructureSource, Touched,
 };
 pub use devices::{default_device, devices};
 pub use error::OpenClError;
@@ -156,7 +156,8 @@ pub use coarsen_device::DeviceSchwarz;
 
 /// ```
 /// use coarsen_backend::{Backend, Setup};
-/// use coarsen_opencl::{StructureSource, DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
+/// use coarsen_opencl::{DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
+/// use coarsen_opencl::{StructureSource, Touched};
 /// use coarsen_sparse::{Contacts, Stencil};
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let p = coarsen_problems::cloth(20, 0.01)?;
@@ -172,7 +173,7 @@ pub use coarsen_device::DeviceSchwarz;
 ///     touched.mark(&contact)?; // the pairs that go
 ///     contact.replace(&host)?; // or `assemble`, without a wait
 ///     touched.mark(&contact)?; // the pairs that come
-///     m.patch_or_restructure_on_device(&DeviceSum::new(&a, &contact)?, &positions, &touched)?;
+///     m.patch_or_restructure_on_device(&DeviceSum::new(&a, &contact)?, &positions, Touched::Marked(&touched))?;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -30,4 +30,4 @@ mod touched;
 pub use recipe::{DeviceSchwarz, StructureSource};
 pub use subdomains::{DeviceSubdomains, Renewed};
 pub use system::DeviceSystem;
-pub use touched::DeviceTouched;
+pub use touched::{DeviceTouched, Touched};

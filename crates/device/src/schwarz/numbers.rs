@@ -15,6 +15,7 @@ use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::{Entry, NONE};
 use crate::queue::{Arg, Items, Queue};
+use crate::schwarz::Touched;
 use crate::schwarz::apply::Application;
 use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Form, Number, SMALLER};
@@ -92,7 +93,7 @@ impl Numbers {
         to: &Application<T>,
         a: &DeviceMatrix<T, S>,
         contact: Option<&DeviceContacts<T, S>>,
-        touched: Touched<'_>,
+        touched: Option<Touched<'_, T>>,
     ) -> Result<(), Error> {
         let (lists, domains) = (&to.lists, to.lists.domains[0] + to.lists.domains[1]);
         let mut queue = to.on.queue();
@@ -103,8 +104,7 @@ impl Numbers {
         let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
             [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
                 .map(Arg::Memory);
-        let (fine, some) =
-            (Arg::Count(lists.fine), Arg::Count(usize::from(!matches!(touched, Touched::All))));
+        let (fine, some) = (Arg::Count(lists.fine), Arg::Count(usize::from(touched.is_some())));
         let mut numbers = List::of(&[fine, order, own, starts, inner, values]);
         if let Some((meeting, contact)) = self.meeting.as_ref().zip(contact) {
             let [touch_starts, touch_places, touch_values] = contact.args();
@@ -112,7 +112,7 @@ impl Numbers {
             numbers.add(&meeting.args());
             numbers.add(&[touch_values]);
         }
-        if !matches!(touched, Touched::All) {
+        if let Some(touched) = touched {
             self.mark(&mut queue, lists.fine, touched)?;
             for &[first, last] in &lists.levels {
                 let args = [Arg::Count(first), Arg::Count(last), fine, order, children, marks];
@@ -161,18 +161,17 @@ impl Numbers {
     }
 
     /// Marks the touched nodes of the finest level, and no other node.
-    fn mark<T: Real>(&self, queue: &mut Queue<T>, fine: usize, touched: Touched<'_>) -> Result<(), Error> {
+    fn mark<T: Real>(&self, queue: &mut Queue<T>, fine: usize, touched: Touched<'_, T>) -> Result<(), Error> {
         let marks = Arg::Memory(&self.marks);
         let nodes = Arg::Count(self.nodes);
         match touched {
-            Touched::All => (),
             Touched::Rows(list) => {
                 queue.write_list(&self.touched, list)?;
                 queue.launch(self.kernel(Number::Clear), Items::Entries(self.nodes), &[nodes, marks]);
                 let args = [Arg::Count(list.len()), Arg::Memory(&self.touched), marks];
                 queue.launch(self.kernel(Number::Mark), Items::Entries(list.len()), &args);
             }
-            Touched::Marked(rows) => queue.copy(rows, &self.marks, 4 * fine),
+            Touched::Marked(rows) => queue.copy(&rows.marks, &self.marks, 4 * fine),
         }
         Ok(())
     }
@@ -201,17 +200,6 @@ impl Numbers {
     fn kernel(&self, kernel: Number) -> Entry {
         Entry { module: self.module, kernel: kernel as usize }
     }
-}
-
-/// The nodes of the finest level whose rows have changed.
-#[derive(Clone, Copy)]
-pub(crate) enum Touched<'a> {
-    /// All nodes.
-    All,
-    /// The nodes of a list of the host. Waits for its upload.
-    Rows(&'a [u32]),
-    /// The nodes whose entry in a buffer is not 0.
-    Marked(&'a Buffer),
 }
 
 /// The arguments of a launch.

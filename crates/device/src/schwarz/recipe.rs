@@ -10,7 +10,7 @@ use crate::schwarz::apply::Application;
 use crate::schwarz::couplings::Gathered;
 use crate::schwarz::lists::Lists;
 use crate::schwarz::meeting::Meeting;
-use crate::schwarz::numbers::{Numbers, Touched};
+use crate::schwarz::numbers::Numbers;
 use crate::schwarz::structure::{Lacking, MOST, Structure, capacities};
 use crate::schwarz::subdomains::{Beside, DeviceSubdomains, Levels};
 use crate::{DeviceContacts, DeviceMatrix, OnDevice};
@@ -142,7 +142,7 @@ impl DeviceSchwarz {
         let left_out = plan.left_out().to_vec();
         let built = self.with(system, on, matrix, lists, gathered, (&left_out, Levels::Host(plan)))?;
         built.locate();
-        built.compute(None, Touched::All)?;
+        built.compute(None, None)?;
         Ok(built)
     }
 

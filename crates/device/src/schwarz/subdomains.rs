@@ -10,10 +10,10 @@ use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 
 use crate::error::same_length;
 use crate::schwarz::apply::Application;
-use crate::schwarz::numbers::{Numbers, Touched};
+use crate::schwarz::numbers::Numbers;
 use crate::schwarz::recipe::DeviceSchwarz;
 use crate::schwarz::structure::{Lacking, Structure};
-use crate::schwarz::{DeviceSystem, DeviceTouched};
+use crate::schwarz::{DeviceSystem, Touched};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
 const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last build had none";
@@ -98,49 +98,37 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     pub fn update_on_device<'a>(&mut self, a: impl Into<DeviceSystem<'a, V, S>>) -> Result<(), Error> {
         let a = a.into();
         self.check_same(a)?;
-        self.compute(Some(a), Touched::All)
+        self.compute(Some(a), None)
     }
 
     /// Computes new inverses as [`update_on_device`](Self::update_on_device) does, but on every level only
-    /// for the domains that contain one of the block rows `touched`. The list is uploaded.
+    /// for the domains that contain one of the block rows `touched`.
     ///
     /// # Errors
     /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for a row that does
-    /// not exist, or for a list longer than the number of rows.
+    /// not exist, for a list longer than the number of rows, or for another number of rows with marks.
     pub fn patch_on_device<'a>(
         &mut self,
         a: impl Into<DeviceSystem<'a, V, S>>,
-        touched: &[u32],
+        touched: Touched<'_, V>,
     ) -> Result<(), Error> {
         let a = a.into();
         self.check_same(a)?;
-        self.check_rows(touched)?;
-        self.compute(Some(a), Touched::Rows(touched))
+        match touched {
+            Touched::Rows(rows) => self.check_rows(rows)?,
+            Touched::Marked(marks) => {
+                same_length("touched block rows", self.pattern.rows(), marks.rows)?;
+                self.on.assert_same(&marks.on);
+            }
+        }
+        self.compute(Some(a), Some(touched))
     }
 
-    /// Computes new inverses as [`patch_on_device`](Self::patch_on_device) does, for the rows that are marked in device
-    /// memory. Does not transfer data or wait.
+    /// Patches rows, and in every [`renew`](DeviceSchwarz::renew)-th call chooses the structure again instead, if the
+    /// device chooses it.
     ///
-    /// # Errors
-    /// The errors of [`update_on_device`](Self::update_on_device), and [`Error::Shape`] for another number of rows.
-    pub fn patch_marked_on_device<'a>(
-        &mut self,
-        a: impl Into<DeviceSystem<'a, V, S>>,
-        touched: &DeviceTouched<V>,
-    ) -> Result<(), Error> {
-        let a = a.into();
-        self.check_same(a)?;
-        same_length("touched block rows", self.pattern.rows(), touched.rows)?;
-        self.on.assert_same(&touched.on);
-        self.compute(Some(a), Touched::Marked(&touched.marks))
-    }
-
-    /// Patches the rows that are marked, and in every
-    /// [`renew`](DeviceSchwarz::renew)-th call chooses the structure again instead, if the device chooses it. Does not
-    /// transfer data or wait.
-    ///
-    /// Every row with new values must be marked, also if only values of the matrix have changed: between two choices of
-    /// the structure, the inverses of domains without a marked row stay those of an older matrix. [`DeviceTouched`]
+    /// Every row with new values must be touched, also if only values of the matrix have changed: between two choices of
+    /// the structure, the inverses of domains without a touched row stay those of an older matrix. [`DeviceTouched`](crate::DeviceTouched)
     /// marks rows of contact sets only. If other rows have changed, use [`update_on_device`](Self::update_on_device),
     /// and [`restructure_on_device`](Self::restructure_on_device) now and then.
     ///
@@ -148,13 +136,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// without room is left out with all coarser levels, until the next choice or build.
     ///
     /// # Errors
-    /// Those of [`patch_marked_on_device`](Self::patch_marked_on_device) and of
+    /// Those of [`patch_on_device`](Self::patch_on_device) and of
     /// [`restructure_on_device`](Self::restructure_on_device).
     pub fn patch_or_restructure_on_device<'a>(
         &mut self,
         a: impl Into<DeviceSystem<'a, V, S>>,
         positions: &DeviceVector<V>,
-        touched: &DeviceTouched<V>,
+        touched: Touched<'_, V>,
     ) -> Result<Renewed, Error> {
         let a = a.into();
         let chooses = matches!(self.levels, Levels::Device(_)) && self.recipe.renew > 0;
@@ -162,7 +150,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             self.restructure_on_device(a, positions)?;
             return Ok(Renewed::Structure);
         }
-        self.patch_marked_on_device(a, touched)?;
+        self.patch_on_device(a, touched)?;
         self.steps += 1;
         Ok(Renewed::Inverses)
     }
@@ -251,7 +239,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             structure.build(matrix, contact, positions, &self.application.lists, &self.numbers.gathered)?;
             self.locate();
         }
-        self.compute(a, Touched::All)
+        self.compute(a, None)
     }
 
     /// The matrix and the contact part of a system, or of the system uploaded last.
@@ -269,7 +257,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     pub(super) fn compute(
         &self,
         a: Option<DeviceSystem<'_, V, S>>,
-        touched: Touched<'_>,
+        touched: Option<Touched<'_, V>>,
     ) -> Result<(), Error> {
         let (matrix, contact) = self.parts(a);
         self.numbers.compute(&self.application, matrix, contact, touched)
@@ -367,7 +355,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
                 None => beside.own.replace(&Contacts::<T>::new(whole.pattern().rows(), whole.block().0)?)?,
             }
         }
-        self.compute(None, touched.map_or(Touched::All, Touched::Rows))?;
+        self.compute(None, touched.map(Touched::Rows))?;
         // For a structure from the host, `Plan::serves` has already checked this.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
             return self.rebuild(self.recipe, parted);

@@ -10,13 +10,20 @@ use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Meet};
 use crate::{DeviceContacts, OnDevice};
 
-/// Marks of block rows in device memory, for
-/// [`patch_marked_on_device`](crate::DeviceSubdomains::patch_marked_on_device) and
-/// [`patch_or_restructure_on_device`](crate::DeviceSubdomains::patch_or_restructure_on_device).
+/// The block rows whose domains a patch recomputes.
+#[derive(Clone, Copy)]
+pub enum Touched<'a, V: Real> {
+    /// Rows that the host knows. Their list is uploaded, with a wait.
+    Rows(&'a [u32]),
+    /// Rows that are marked in device memory. No transfer, no wait.
+    Marked(&'a DeviceTouched<V>),
+}
+
+/// Marks of block rows in device memory, for [`Touched::Marked`].
 ///
 /// *Use* if contact is assembled on the device: mark the rows of the old set, assemble, mark the rows of the new set,
-/// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as a slice to
-/// [`patch_on_device`](crate::DeviceSubdomains::patch_on_device). *Not* if values of the matrix itself have changed, as
+/// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as
+/// [`Touched::Rows`]. *Not* if values of the matrix itself have changed, as
 /// after a step of Newton's method: only rows of contact sets can be marked, so take
 /// [`update_on_device`](crate::DeviceSubdomains::update_on_device). *Cost* one launch per call. *Memory* 8 bytes per
 /// block row: the marks, and zeros to clear them.

@@ -5,42 +5,12 @@ use coarsen_device::{Device, conformance};
 
 use crate::common;
 
-/// Returns the default device twice: treated as a device with separate memory, and as a device that shares
-/// the memory of the host.
-fn devices() -> Vec<Device> {
-    let Some(on) = common::backend::<f32>() else { return Vec::new() };
-    let posing = |shared| Device { shared, ..on.device().clone() };
-    vec![posing(false), posing(true)]
-}
-
+/// The default device, treated as a processor and as an accelerator, with separate memory and with that of the host.
 #[test]
-fn failures_are_kept() {
-    for device in devices() {
-        let first = conformance::the_first_failure_is_kept(&device);
+fn the_driver_keeps_its_contract() {
+    let Some(on) = common::backend::<f32>() else { return };
+    for (accelerator, shared) in [(false, false), (false, true), (true, false), (true, true)] {
+        let first = conformance::check(&Device { accelerator, shared, ..on.device().clone() });
         assert!(matches!(first, Error::Device { call: "clEnqueueNDRangeKernel", status: ..0 }), "{first}");
-        conformance::counts_beyond_an_index_are_refused(&device);
-        conformance::a_build_failure_has_a_log(&device);
-        conformance::a_panic_gives_a_buffer_back(&device);
-    }
-}
-
-#[test]
-fn launches_and_lengths_are_checked() {
-    for device in devices() {
-        if !conformance::launches_of_other_types_panic(&device) {
-            println!("skipped: the driver does not tell the types of parameters");
-        }
-        conformance::lengths_that_differ_are_refused(&device);
-        conformance::short_lists_are_padded(&device);
-        conformance::transfers_run_beside_kernels(&device);
-        conformance::borders_of_a_backend_do_not_mix(&device);
-    }
-}
-
-#[test]
-fn groups_of_a_product_follow_its_values() {
-    let Some(on) = common::backend::<f64>() else { return };
-    for accelerator in [false, true] {
-        conformance::groups_of_a_product_follow_its_values(&Device { accelerator, ..on.device().clone() });
     }
 }

@@ -8,6 +8,7 @@ use coarsen_core::{Error, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{
     DeviceContacts, DeviceSchwarz, DeviceStream, DeviceSum, DeviceTouched, OpenCl, Renewed, StructureSource,
+    Touched,
 };
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
@@ -142,7 +143,7 @@ fn marked_rows_are_patched_without_a_wait() {
             touched.clear().unwrap();
             touched.mark(&before).unwrap();
             touched.mark(&after).unwrap();
-            m.patch_marked_on_device(&sums[1], &touched).unwrap();
+            m.patch_on_device(&sums[1], Touched::Marked(&touched)).unwrap();
             let now = on.counters();
             assert_eq!(
                 (now.synchronisations, now.allocations),
@@ -152,11 +153,11 @@ fn marked_rows_are_patched_without_a_wait() {
             let rows = touched.read().unwrap();
             let named = |set: &Contacts<f64>, i: u32| set.places().iter().any(|place| place.0 == i);
             assert!((0..n as u32).all(|i| rows.contains(&i) == (named(&old, i) || named(&new, i))));
-            m.patch_on_device(&sums[0], &rows).unwrap();
+            m.patch_on_device(&sums[0], Touched::Rows(&rows)).unwrap();
             assert_eq!(applied(&on, &mut m, &r), first);
             // Nothing touched: nothing changes.
             touched.clear().unwrap();
-            m.patch_marked_on_device(&sums[1], &touched).unwrap();
+            m.patch_on_device(&sums[1], Touched::Marked(&touched)).unwrap();
             assert_eq!(applied(&on, &mut m, &r), first);
             if structure == StructureSource::Device {
                 let counted = on.counters();
@@ -201,7 +202,8 @@ fn steps_with_contact_wait_only_in_solves() {
         touched.mark(&set).unwrap();
         let sum = DeviceSum::new(&a, &set).unwrap();
         renewed += u32::from(
-            m.patch_or_restructure_on_device(&sum, &points, &touched).unwrap() == Renewed::Structure,
+            m.patch_or_restructure_on_device(&sum, &points, Touched::Marked(&touched)).unwrap()
+                == Renewed::Structure,
         );
         let now = on.counters();
         assert_eq!(

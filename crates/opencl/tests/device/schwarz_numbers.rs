@@ -5,7 +5,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
-use coarsen_opencl::{Device, DeviceSchwarz, OpenCl, StructureSource};
+use coarsen_opencl::{Device, DeviceSchwarz, OpenCl, StructureSource, Touched};
 use coarsen_schwarz::{Arithmetic, Coarse, Repair, Schwarz, Storage, Weights};
 use coarsen_sparse::{Bsr, System, Zeros, assembly};
 
@@ -111,7 +111,7 @@ fn an_update_from_a_device_matrix_needs_no_synchronisation() {
         let expected = applied(&on, &mut m, &r);
         m.update_on_device(&old).unwrap();
         assert_eq!(applied(&on, &mut m, &r), first);
-        m.patch_on_device(&new, &touched).unwrap();
+        m.patch_on_device(&new, Touched::Rows(&touched)).unwrap();
         let patched = applied(&on, &mut m, &r);
         assert!(patched == expected && patched != first);
         assert_eq!(m.update(p.system()).unwrap(), Reused::Structure);
@@ -270,7 +270,8 @@ fn updates_from_another_matrix_are_refused() {
     let mut m = DeviceSchwarz::default().build(p.system(), &on).unwrap();
     let other = on.matrix(&problem("poisson2d:21").matrix).unwrap();
     assert!(matches!(m.update_on_device(&other), Err(Error::Pattern { .. })));
-    assert!(matches!(m.patch_on_device(&on.matrix(&p.matrix).unwrap(), &[400]), Err(Error::Shape { .. })));
+    let beyond = m.patch_on_device(&on.matrix(&p.matrix).unwrap(), Touched::Rows(&[400]));
+    assert!(matches!(beyond, Err(Error::Shape { .. })));
     let mut zero = p.matrix.clone();
     zero.values_mut()[0] = 0.0;
     let refused = m.update(System { matrix: &zero, ..p.system() });

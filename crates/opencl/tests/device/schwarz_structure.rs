@@ -5,7 +5,7 @@ use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
-use coarsen_opencl::{DeviceSchwarz, DeviceVector, StructureSource};
+use coarsen_opencl::{DeviceSchwarz, DeviceVector, StructureSource, Touched};
 use coarsen_schwarz::{Coarse, Coupling, Order, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Permutation, System, assembly};
 
@@ -252,7 +252,7 @@ fn the_book_runs() -> Result<(), Box<dyn std::error::Error>> {
     let positions = on.vector(&p.positions.concat())?;
     m.restructure_on_device(&a, &positions)?; // every ten steps (§5.3)
     m.update_on_device(&a)?; // every step: values have changed
-    m.patch_on_device(&a, &[500, 620])?; // two rows have changed
+    m.patch_on_device(&a, Touched::Rows(&[500, 620]))?; // two rows have changed
     x.fill(0.0);
     println!("{}", cg.solve(&a, &mut m, &b, &mut x)?.converged()?);
     assert!(m.repairs()?.is_empty());
