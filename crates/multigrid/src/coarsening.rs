@@ -165,7 +165,7 @@ pub trait Coarsening<T: Real>: Clone + Send + 'static {
         let what = "the prolongation for new values (build anew)";
         let next = self.coarsen(fine, above)?;
         let kept = next.and_then(|next| {
-            let prolongation = next.prolongation.on_structure_of(&coarse.prolongation)?;
+            let prolongation = on_structure_of(&next.prolongation, &coarse.prolongation)?;
             Some(Coarse { prolongation, ..next })
         });
         *coarse = kept.ok_or(Error::Pattern { what })?;
@@ -216,4 +216,19 @@ pub trait Coarsening<T: Real>: Clone + Send + 'static {
 
     /// Returns the name printed in tables.
     fn name(&self) -> &'static str;
+}
+
+/// Returns P with the shared pattern of `old`; `None` if the form, the pattern or the block size differs.
+fn on_structure_of<T: Real>(p: &Prolongation<T>, old: &Prolongation<T>) -> Option<Prolongation<T>> {
+    use Prolongation::{Blocks, Identities, Weights};
+    if p.block() != old.block() || !Pattern::same(p.pattern(), old.pattern()) {
+        return None;
+    }
+    let mut new = old.clone();
+    match (p, &new) {
+        (Blocks(_), Blocks(_)) | (Weights(_), Weights(_)) => new.values_mut().copy_from_slice(p.values()),
+        (Identities(_), Identities(_)) => (),
+        _ => return None,
+    }
+    Some(new)
 }

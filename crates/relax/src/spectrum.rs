@@ -75,7 +75,7 @@ impl<T: Real> Spectrum<T> {
 
     /// Lets Lanczos continue until ρ is certain to be less than `margin` times the bound
     /// ([`SpectralRadius::margin`]).
-    pub fn with_margin(mut self, margin: f64) -> Self {
+    pub(crate) fn with_margin(mut self, margin: f64) -> Self {
         self.estimate.margin = margin;
         self
     }

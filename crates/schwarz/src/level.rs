@@ -163,15 +163,6 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
             && Pattern::same(level.matrix.pattern(), self.pattern())
     }
 
-    /// Computes the inverses for new values of a level that [`Schwarz::build_level`] has built.
-    ///
-    /// # Errors
-    /// Those of [`check_level`](Self::check_level); nothing has then changed.
-    pub fn update_level(&mut self, level: &Level<'_, T>) -> Result<(), SetupError> {
-        self.check_level(level)?;
-        self.renew_level(level)
-    }
-
     /// The checks of an update, before anything changes. *Use* if nothing may change on any rank unless all ranks pass.
     ///
     /// # Errors
@@ -252,13 +243,15 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
                 }
                 exact.update(level.matrix, level.sizes, None)
             }
-            Solver::Domains(domains) => match domains.update_level(level) {
-                Err(SetupError::Coarsest { .. }) => {
-                    **domains = domains.recipe.levels_or_domains(level, domains.backend())?;
-                    Ok(())
+            Solver::Domains(domains) => {
+                match domains.check_level(level).and_then(|()| domains.renew_level(level)) {
+                    Err(SetupError::Coarsest { .. }) => {
+                        **domains = domains.recipe.levels_or_domains(level, domains.backend())?;
+                        Ok(())
+                    }
+                    done => done,
                 }
-                done => done,
-            },
+            }
         }
     }
 

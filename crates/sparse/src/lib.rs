@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | storage | [`Pattern`], [`Bsr`], [`System`], [`OwnedSystem`] | the sparsity pattern; the matrix, its products and its symmetry; the matrix with geometry and contact |
 //! | assembly | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, conversion between block sizes, parallel loops over block rows |
-//! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ, stored or applied; A B and Pᵀ A P; P as full blocks, weights or identities |
+//! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ; A B and Pᵀ A P; P as full blocks, weights or identities |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | permutations; space-filling curve, breadth-first levels, Cuthill-McKee |
 //! | classes | [`Classes`], [`coloring`], [`partition`], [`Buckets`] | colours, parts of equal size, connected components; counting sort |
 //! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small set of blocks that changes between steps, alone or added to a matrix |
@@ -57,4 +57,4 @@ pub use rows::BlockRows;
 pub use strength::Strength;
 pub use sum::Sum;
 pub use system::System;
-pub use transpose::{Adjoint, TransposePlan};
+pub use transpose::TransposePlan;

@@ -39,7 +39,7 @@ coarsen_core::debug_as_display!(NotAPermutation);
 /// let mut y = [0.0; 3];
 /// p.apply(1, &[10.0, 11.0, 12.0], &mut y);
 /// assert_eq!(y, [12.0, 10.0, 11.0]);
-/// assert_eq!((p.to_old(0), p.to_new(2)), (2, 0));
+/// assert_eq!((p.to_old(0), p.inverse().to_old(2)), (2, 0));
 /// # Ok::<(), coarsen_sparse::NotAPermutation>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,11 +101,6 @@ impl Permutation {
     /// The old number of the new number `new`.
     pub fn to_old(&self, new: usize) -> usize {
         self.old[new] as usize
-    }
-
-    /// The new number of the old number `old`.
-    pub fn to_new(&self, old: usize) -> usize {
-        self.new[old] as usize
     }
 
     /// y = P x: from the old numbering to the new one, in groups of `b` entries.

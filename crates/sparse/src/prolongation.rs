@@ -181,23 +181,6 @@ impl<T: Real> Prolongation<T> {
         Ok(Cow::Owned(whole))
     }
 
-    /// Returns this prolongation with the shared pattern of `old`; `None` if the form, the pattern or the
-    /// block size differs.
-    pub fn on_structure_of(self, old: &Self) -> Option<Self> {
-        if self.block() != old.block() || !Pattern::same(self.pattern(), old.pattern()) {
-            return None;
-        }
-        let mut new = old.clone();
-        match (&self, &new) {
-            (Self::Blocks(_), Self::Blocks(_)) | (Self::Weights(_), Self::Weights(_)) => {
-                new.values_mut().copy_from_slice(self.values());
-            }
-            (Self::Identities(_), Self::Identities(_)) => (),
-            _ => return None,
-        }
-        Some(new)
-    }
-
     /// sᵢ = Σⱼ dⱼ Pⱼᵢ² = (Pᵀ D P)ᵢᵢ for a diagonal matrix D. `transpose` lists the fine rows of each column.
     ///
     /// The values for the block columns from `first` on are written to `sizes`. *Cost* one pass over P.

@@ -172,22 +172,6 @@ impl<T: Real> Sum<'_, T> {
     /// As [`check`](Self::check), [`SparseError::Shape`] if the target has a different shape or block size,
     /// and [`SparseError::Pattern`] if it lacks a block of A or C. On error, nothing is written.
     pub fn merge_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
-        self.merge_where(target, false)
-    }
-
-    /// Writes A + C into a matrix whose pattern is exactly the union of both, such as an earlier result of
-    /// [`merge`](Self::merge).
-    ///
-    /// *Cost* as [`merge_into`](Self::merge_into).
-    ///
-    /// # Errors
-    /// As [`merge_into`](Self::merge_into), and [`SparseError::Pattern`] if the target has a block that is in
-    /// neither A nor C.
-    pub fn merge_exactly_into(&self, target: &mut Bsr<T>) -> Result<(), SparseError> {
-        self.merge_where(target, true)
-    }
-
-    fn merge_where(&self, target: &mut Bsr<T>, exactly: bool) -> Result<(), SparseError> {
         self.check()?;
         let (a, t) = (self.elastic.pattern(), target.pattern());
         fits::sizes([
@@ -196,7 +180,7 @@ impl<T: Real> Sum<'_, T> {
             ("merge_into, rows of a target block", self.elastic.block().0, target.block().0),
             ("merge_into, columns of a target block", self.elastic.block().1, target.block().1),
         ])?;
-        if !self.fits(t, exactly) {
+        if !self.fits(t, false) {
             return Err(SparseError::Pattern { what: "the target of merge_into" });
         }
         self.fill(target);

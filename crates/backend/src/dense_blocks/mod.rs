@@ -112,7 +112,7 @@ impl<T: Real> DenseBlocks<T> {
     /// # Errors
     /// Those of [`invert_diagonal`](Self::invert_diagonal) for such blocks. Some blocks are then inverses and others
     /// are not: set all of them again.
-    pub fn invert_all(&mut self, method: &'static str) -> Result<(), SetupError> {
+    pub(crate) fn invert_all(&mut self, method: &'static str) -> Result<(), SetupError> {
         INVERT_ALL.of::<InvertAll<T>>()(self, method)
     }
 

@@ -334,7 +334,7 @@ impl<C: Communicator, T: Real> DistMatrix<C, T> {
     }
 
     /// The diagonal block of row k of this rank; `None` if it is not stored.
-    pub fn diagonal_block(&self, k: usize) -> Option<&[T]> {
+    pub(crate) fn diagonal_block(&self, k: usize) -> Option<&[T]> {
         let (a, column) = match &self.local {
             Local::Merged(merged) => (&merged.all, merged.before + k),
             Local::Parts(parts) => (&parts.own, k),

@@ -129,9 +129,4 @@ impl Graph {
     pub fn degree(&self, i: usize) -> usize {
         self.offsets[i + 1] - self.offsets[i]
     }
-
-    /// Whether i and j are neighbours, by binary search.
-    pub fn has_edge(&self, i: usize, j: usize) -> bool {
-        u32::try_from(j).is_ok_and(|j| self.neighbours(i).binary_search(&j).is_ok())
-    }
 }

@@ -1,8 +1,4 @@
-//! Transposes stored as matrices; [`adjoint`](Adjoint) applies Aᵀ without storing it.
-
-mod adjoint;
-
-pub use adjoint::Adjoint;
+//! Transposes stored as matrices.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,8 +15,7 @@ use crate::{Bsr, Pattern, SparseError, fits};
 /// A are visited in order.
 ///
 /// *Use* if the values of A change but its pattern does not, or to traverse A by columns
-/// ([`Adjoint`](crate::Adjoint), [`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use
-/// [`Bsr::transpose`].
+/// ([`GalerkinPlan`](crate::GalerkinPlan)). For a single transpose use [`Bsr::transpose`].
 /// *Memory* 12 bytes per block and 8 per block column. *Cost* of [`new`](Self::new): two passes over the
 /// pattern; every thread makes the second pass. *Cost* of [`update`](Self::update): one read and one write of
 /// the values, parallel, no allocation.

@@ -13,7 +13,7 @@ fn edges_are_symmetric_sorted_and_unique() {
     let g = Graph::from_edges(4, &[(2, 0), (0, 2), (3, 3), (1, 0), (2, 0)]).unwrap();
     assert_eq!((g.nodes(), g.edges()), (4, 2));
     assert_eq!(g.neighbours(0), [1, 2]);
-    assert_eq!((g.degree(3), g.has_edge(1, 0), g.has_edge(1, 2)), (0, true, false));
+    assert_eq!((g.degree(3), g.neighbours(1)), (0, &[0][..]));
     assert_eq!(g, Graph::from_edges(4, &[(0, 1), (0, 2)]).unwrap());
     assert_eq!(Graph::from_edges(0, &[]).unwrap().nodes(), 0);
 }

@@ -111,17 +111,3 @@ fn parts_must_fit() {
         assert!(matches!(refused, Err(SparseError::Shape { .. })));
     }
 }
-
-#[test]
-fn an_exact_target_holds_no_other_block() {
-    let (elastic, contact) = parts(40, 3, 5);
-    let sum = Sum { elastic: &elastic, contact: &contact };
-    let (mut merged, none) = (sum.merge().unwrap(), Contacts::new(40, 3).unwrap());
-    let expected = merged.clone();
-    merged.values_mut().fill(f64::NAN);
-    sum.merge_exactly_into(&mut merged).unwrap();
-    assert_eq!(merged, expected);
-    let wide = Sum { contact: &none, ..sum }.merge_exactly_into(&mut merged);
-    assert!(matches!(wide, Err(SparseError::Pattern { .. })));
-    assert_eq!(merged, expected);
-}

@@ -1,9 +1,7 @@
-//! Transposes, stored and applied.
-
-use std::sync::Arc;
+//! Transposes.
 
 use coarsen_core::{LinearOperator, parallel};
-use coarsen_sparse::{Adjoint, Bsr, SparseError, TransposePlan, assembly};
+use coarsen_sparse::{Bsr, SparseError, TransposePlan, assembly};
 
 use crate::random;
 
@@ -55,44 +53,8 @@ fn x_dot_ay_equals_atx_dot_y() {
         let (x, y) = (random::vector(m, seed + 10), random::vector(n, seed + 20));
         let (mut ay, mut atx) = (vec![0.0; m], vec![0.0; n]);
         a.apply(&y, &mut ay);
-        a.adjoint().unwrap().apply(&x, &mut atx);
+        a.transpose().unwrap().apply(&x, &mut atx);
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         assert!((dot(&x, &ay) - dot(&atx, &y)).abs() < 1e-12 * n as f64, "{block:?}");
     }
-}
-
-#[test]
-fn transposed_product_equals_product_with_transpose() {
-    for (seed, block) in (1..).zip(BLOCKS) {
-        let a = random::matrix(30, 20, block, 4, seed);
-        let (m, n) = a.shape();
-        let x = random::vector(m, seed);
-        let (mut y, mut z) = (vec![f64::NAN; n], vec![0.0; n]);
-        a.adjoint().unwrap().apply(&x, &mut y);
-        a.transpose().unwrap().apply(&x, &mut z);
-        assert!(y.iter().zip(&z).all(|(y, z)| (y - z).abs() < 1e-13), "{block:?}");
-    }
-}
-
-#[test]
-fn threads_do_not_change_bits_of_an_adjoint() {
-    let a = random::matrix(9000, 8000, (3, 3), 6, 3);
-    let plan = Arc::new(TransposePlan::new(a.pattern()).unwrap());
-    let x = random::vector(27_000, 1);
-    let run = || {
-        let mut y = vec![0.0; 24_000];
-        Adjoint::new(&a, plan.clone()).unwrap().apply(&x, &mut y);
-        y
-    };
-    let one = parallel::threads(1, run).unwrap();
-    for n in [2, 7] {
-        assert_eq!(one, parallel::threads(n, run).unwrap());
-    }
-}
-
-#[test]
-fn another_pattern_is_refused() {
-    let (a, b) = (random::matrix(5, 5, (2, 2), 2, 1), random::matrix(5, 5, (2, 2), 2, 2));
-    let plan = Arc::new(TransposePlan::new(a.pattern()).unwrap());
-    assert!(matches!(Adjoint::new(&b, plan), Err(SparseError::Pattern { .. })));
 }
