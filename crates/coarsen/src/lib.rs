@@ -84,9 +84,9 @@ pub use solver::{Solver, solve};
 pub use step::{Step, StepUpdate};
 
 pub use coarsen_core::{
-    Accepted, Cancel, Dot, Error, Every, F32Preconditioner, FromFn, History, Identity, Iteration,
-    LinearOperator, MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner,
-    PreconditionerKind, Real, Report, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
+    Accepted, Cancel, Dot, Error, F32Preconditioner, FromFn, History, Identity, Iteration, LinearOperator,
+    MixedPrecision, Monitor, NotConverged, Objective, Outcome, Preconditioner, PreconditionerKind, Real,
+    Report, Scalar, Stop, Vector, every, from_fn, largest, parallel, power_of_two,
 };
 pub use over_domains::OverDomains;
 pub use rebuild_policy::{Action, Decision, RebuildPolicy};

@@ -53,7 +53,7 @@ pub use error::Error;
 pub use f32_preconditioner::F32Preconditioner;
 pub use largest::largest;
 pub use mixed_precision::MixedPrecision;
-pub use monitor::{Every, History, Iteration, Monitor, every};
+pub use monitor::{History, Iteration, Monitor, every};
 pub use objective::Objective;
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use preconditioner::{Identity, Preconditioner, PreconditionerKind};

@@ -75,21 +75,14 @@ impl<V: Vector<Real = T>, T: Real> Monitor<V> for History<T> {
     }
 }
 
-/// A monitor that calls a closure at every k-th iteration; created by [`every`].
-pub struct Every<F> {
+/// A monitor that calls `f` at iterations 0, k, 2k, …; `k` = 0 is taken as 1.
+pub fn every<V: Vector>(
     k: usize,
-    f: F,
-}
-
-/// Calls `f` at iterations 0, k, 2k, …; `k` = 0 is taken as 1.
-pub fn every<V: Vector, F: FnMut(&Iteration<'_, V>)>(k: usize, f: F) -> Every<F> {
-    Every { k: k.max(1), f }
-}
-
-impl<V: Vector, F: FnMut(&Iteration<'_, V>)> Monitor<V> for Every<F> {
-    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
-        if it.number.is_multiple_of(self.k) {
-            (self.f)(it);
+    mut f: impl FnMut(&Iteration<'_, V>),
+) -> impl FnMut(&Iteration<'_, V>) -> ControlFlow<()> {
+    move |it: &Iteration<'_, V>| {
+        if it.number.is_multiple_of(k.max(1)) {
+            f(it);
         }
         ControlFlow::Continue(())
     }
