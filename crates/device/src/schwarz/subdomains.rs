@@ -128,9 +128,9 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// device chooses it.
     ///
     /// Every row with new values must be touched, also if only values of the matrix have changed: between two choices of
-    /// the structure, the inverses of domains without a touched row stay those of an older matrix. [`DeviceTouched`](crate::DeviceTouched)
-    /// marks rows of contact sets only. If other rows have changed, use [`update_on_device`](Self::update_on_device),
-    /// and [`restructure_on_device`](Self::restructure_on_device) now and then.
+    /// the structure, the inverses of domains without a touched row stay those of an older matrix.
+    /// [`DeviceTouched`](crate::DeviceTouched) marks rows of contact sets only. If other rows have changed, use
+    /// [`update_on_device`](Self::update_on_device), and [`restructure_on_device`](Self::restructure_on_device) now and then.
     ///
     /// After [`Renewed::Structure`], [`check`](Self::check) tells whether all levels had room for their nodes. A level
     /// without room is left out with all coarser levels, until the next choice or build.
