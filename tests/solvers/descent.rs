@@ -171,7 +171,7 @@ fn a_placed_body_is_the_same_body() {
             let here = descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()).unwrap();
             let m = sa(&mut again, &start);
             let mut f = BackendObjective::new(again, &start, idle(), &Cpu::new());
-            let mut lbfgs = BackendObjective::refreshed(Lbfgs::new(8, m));
+            let mut lbfgs = BackendObjective::<_, Cpu>::refreshed(Lbfgs::new(8, m));
             (here, descent.minimize(&mut f, &mut lbfgs, &mut y, &mut ()).unwrap())
         };
         assert_eq!((here.iterations, here.refreshes), (there.iterations, there.refreshes));

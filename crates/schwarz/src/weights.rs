@@ -77,7 +77,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     fn set_weights(&mut self, weights: &[f64]) -> Result<(), coarsen_core::Error> {
         self.weights.copy_from_slice(weights);
         let of_domains = &mut self.on.inverses(&mut self.domains).weights;
-        of_domains.copy_from_slice(&weights[..of_domains.len()]);
+        of_domains.iter_mut().zip(weights).for_each(|(to, &w)| *to = w); // without that of the coarsest level
         self.on.upload(&mut self.domains, Changed::Weights)
     }
 }

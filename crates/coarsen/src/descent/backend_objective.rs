@@ -31,7 +31,8 @@ use super::CachedPreconditioner;
 /// let mut f = BackendObjective::new(body, &start, CachedPreconditioner::constant(Box::new(Identity)), &on);
 /// let mut x = on.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-/// descent.minimize(&mut f, &mut BackendObjective::refreshed(Lbfgs::new(8, m)), &mut x, &mut ())?.converged()?;
+/// let mut lbfgs = BackendObjective::<_, AnyBackend>::refreshed(Lbfgs::new(8, m));
+/// descent.minimize(&mut f, &mut lbfgs, &mut x, &mut ())?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BackendObjective<F, B: Backend> {

@@ -121,9 +121,10 @@ pub(crate) fn timed<C: Communicator, V: Vector<Real = f64>>(
     let stop = Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) };
     let mut history = Vec::new();
     let (a, mut m) = (TimedOperator::new(a), TimedPreconditioner::new(m));
-    let mut follow = every(1, |it: &Iteration<'_, _>| history.push(it.residual));
-    let solved = method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow);
-    drop(follow);
+    let solved = {
+        let mut follow = every(1, |it: &Iteration<'_, V>| history.push(it.residual));
+        method(options.method, stop).solve_with(&a, &mut m, b, x, &mut follow)
+    };
     let (report, duration) = (solved.map_err(Failure::Core)?, begun.elapsed());
     Ok(Run { report, history, duration, products: a.spent(), preconditioner: m.spent() })
 }
