@@ -6,7 +6,7 @@
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
 //! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
 //! | `full_cholesky` | A = L Lᵀ of a full matrix |
-//! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
+//! | `full_ldlt` | A = L D Lᵀ of a full matrix, pivots of order 1 and 2 |
 //! | `lu`, `full_lu` | A = L U of a sparse and of a full matrix column by column, with row exchanges |
 //! | `reach` | the rows that can be nonzero in the solution of L x = b |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
@@ -17,9 +17,9 @@
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems"; George and Liu 1981, "Computer
 //! Solution of Large Sparse Positive Definite Systems"; Golub and Van Loan 2013, "Matrix Computations".
 
-mod bunch_kaufman;
 mod eigen;
 mod full_cholesky;
+mod full_ldlt;
 mod full_lu;
 mod ldlt;
 mod lu;
@@ -35,8 +35,8 @@ use coarsen_sparse::Bsr;
 use crate::factorization::Factorization;
 use crate::spectral::{Parts, Spectral};
 use crate::{DirectError, Method};
-use bunch_kaufman::BunchKaufman;
 use full_cholesky::FullCholesky;
+use full_ldlt::FullLdlt;
 use full_lu::FullLu;
 use ldlt::Ldlt;
 use lu::Lu;
@@ -55,7 +55,7 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
             ldlt if is_full(a, 2 * ldlt.below()) => Box::new(FullCholesky::plan(a)?),
             ldlt => Box::new(ldlt),
         },
-        Method::Ldlt if a.shape().0 <= FULL => Box::new(BunchKaufman::plan(a)?),
+        Method::Ldlt if a.shape().0 <= FULL => Box::new(FullLdlt::plan(a)?),
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
         Method::Lu if is_full(a, a.nnz()) => Box::new(FullLu::plan(a)?),
         Method::Lu => match Lu::plan(a)? {
