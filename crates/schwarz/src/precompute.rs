@@ -54,7 +54,8 @@ pub(crate) struct Next<'a, T> {
 
 compiled!(
     RUN: Run<T> =
-        fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [Room<T>]), (|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
+        fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [Room<T>]),
+    (|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
 
 );
 

@@ -107,7 +107,8 @@ type Step<T> = Coarse<T, Spreading>;
 
 compiled!(
     COARSEN: CoarsenGrid<T> =
-        fn(&SmoothedAggregation, &Grid<'_, T>, Option<&Spreading>) -> Result<Option<Step<T>>, SetupError>, SmoothedAggregation::step
+        fn(&SmoothedAggregation, &Grid<'_, T>, Option<&Spreading>) -> Result<Option<Step<T>>, SetupError>,
+    SmoothedAggregation::step
 );
 
 compiled!(

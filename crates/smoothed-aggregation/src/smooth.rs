@@ -64,7 +64,8 @@ type SmoothedProlongation<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
 
 compiled!(
     SMOOTH: Smooth<T> =
-        fn( &Bsr<T>, &Parts<'_, T>, Tentative<'_, T>, RowPattern<'_>, Option<&Filter<'_, T>>, ) -> SmoothedProlongation<T>, smooth_prolongation
+        fn(&Bsr<T>, &Parts<'_, T>, Tentative<'_, T>, RowPattern<'_>, Option<&Filter<'_, T>>) -> SmoothedProlongation<T>,
+    smooth_prolongation
 );
 
 fn smooth_prolongation<T: Real>(

@@ -272,12 +272,14 @@ impl<T: Real> GalerkinPlan<T> {
 
 compiled!(
     BUILD: Build<T> =
-        fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError>, GalerkinPlan::build_product
+        fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError>,
+    GalerkinPlan::build_product
 );
 
 compiled!(
     REFILL: Refill<T> =
-        fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>, &mut Bsr<T>) -> Result<(), SparseError>, GalerkinPlan::refill
+        fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>, &mut Bsr<T>) -> Result<(), SparseError>,
+    GalerkinPlan::refill
 );
 
 /// Divides the coarse rows among the threads, with about equal numbers of blocks of Pᵀ; among fewer tasks if their rows
