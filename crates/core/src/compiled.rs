@@ -6,20 +6,10 @@
 
 use std::any::Any;
 
-/// A table of one generic function, compiled for N choices of its types.
+/// A table of one generic function, compiled for N choices of its types; [`compiled`](crate::compiled) makes it.
 ///
 /// *Use* for kernels that run much longer than the lookup, which takes a few nanoseconds. *Memory* 2 N
 /// pointers.
-///
-/// ```
-/// use coarsen_core::{Compiled, Real};
-/// type Sum<T> = fn(&[T]) -> T;
-/// fn sum<T: Real>(v: &[T]) -> T {
-///     v.iter().copied().sum()
-/// }
-/// static SUM: Compiled<2> = Compiled([&(sum as Sum<f32>), &(sum as Sum<f64>)]);
-/// assert_eq!(SUM.of::<Sum<f64>>()(&[1.0, 2.0]), 3.0);
-/// ```
 pub struct Compiled<const N: usize>(pub [&'static (dyn Any + Send + Sync); N]);
 
 impl<const N: usize> Compiled<N> {
@@ -31,4 +21,46 @@ impl<const N: usize> Compiled<N> {
         let found = self.0.iter().find_map(|function| function.downcast_ref::<F>());
         *found.unwrap_or_else(|| panic!("not compiled: {}", std::any::type_name::<F>()))
     }
+}
+
+/// A static [`Compiled`] of a generic function, and the type of its pointers: `NAME: Type<T> = pointer, function`.
+///
+/// One type parameter stands for `f32` and `f64`, two for all four pairs, or with `where S <= V` for the three pairs in
+/// which S is not wider than V.
+///
+/// ```
+/// use coarsen_core::{Real, compiled};
+/// fn sum<T: Real>(v: &[T]) -> T {
+///     v.iter().copied().sum()
+/// }
+/// compiled!(SUM: Sum<T> = fn(&[T]) -> T, sum);
+/// assert_eq!(SUM.of::<Sum<f64>>()(&[1.0, 2.0]), 3.0);
+/// ```
+#[macro_export]
+macro_rules! compiled {
+    ($(#[$doc:meta])* $name:ident: $of:ident<$t:ident> = $pointer:ty, $function:expr) => {
+        $(#[$doc])*
+        type $of<$t> = $pointer;
+        static $name: $crate::Compiled<2> =
+            $crate::Compiled([&($function as $of<f32>), &($function as $of<f64>)]);
+    };
+    ($(#[$doc:meta])* $name:ident: $of:ident<$v:ident, $s:ident> = $pointer:ty, $function:expr) => {
+        $(#[$doc])*
+        type $of<$v, $s> = $pointer;
+        static $name: $crate::Compiled<4> = $crate::Compiled([
+            &($function as $of<f32, f32>),
+            &($function as $of<f32, f64>),
+            &($function as $of<f64, f32>),
+            &($function as $of<f64, f64>),
+        ]);
+    };
+    ($name:ident: $of:ident<$v:ident, $s:ident> where $narrow:ident <= $wide:ident =
+        $pointer:ty, $function:expr) => {
+        type $of<$v, $s> = $pointer;
+        static $name: $crate::Compiled<3> = $crate::Compiled([
+            &($function as $of<f32, f32>),
+            &($function as $of<f64, f32>),
+            &($function as $of<f64, f64>),
+        ]);
+    };
 }

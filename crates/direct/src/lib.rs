@@ -18,6 +18,7 @@
 //! | [`analysis`](Analysis) | the matrix ordered but not yet factored |
 //! | [`factor`](Factor) | the factored matrix: solve, apply, update |
 //! | `factorization` | the trait of Cholesky, LDLᵀ and LU, their pivots and sizes |
+//! | `front` | the elimination of a full symmetric matrix, or of a part of one, by pivots of order 1 and 2 |
 //! | [`dense`](Dense) | A⁺ of small matrices, also singular ones |
 //! | `spectral` | the decompositions that A⁺ requires of an engine |
 //! | [`engine`](Engine) | faer, or this crate's own code |
@@ -38,6 +39,7 @@ mod engine;
 mod error;
 mod factor;
 mod factorization;
+mod front;
 mod method;
 mod own;
 mod refine;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use coarsen_backend::SetupError;
 use coarsen_core::parallel::{self, each};
 use coarsen_core::simd::{self, Pack, Set};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::Embedded;
@@ -311,9 +311,7 @@ impl<'a, T: Real> Product<'a, T> {
 /// Called with j, the slots of coarse row j that have a block, and all its blocks.
 type Done<'a, T> = &'a mut dyn FnMut(usize, &[bool], &[T]);
 
-type Run<T> = fn(&Product<'_, T>, Range<usize>, Done<'_, T>);
-
-static RUN: Compiled<2> = Compiled([&(run as Run<f32>), &(run as Run<f64>)]);
+compiled!(RUN: Run<T> = fn(&Product<'_, T>, Range<usize>, Done<'_, T>), run);
 
 fn run<T: Real>(product: &Product<'_, T>, rows: Range<usize>, done: Done<'_, T>) {
     match product.a.block().0 {

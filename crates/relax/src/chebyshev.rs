@@ -110,6 +110,25 @@ impl Chebyshev {
         m.check_positive(a, self.name())
     }
 
+    /// Returns 1/θ, the factor of the first correction d = M r / θ, and the factors ω and β of the corrections
+    /// d ← β d + ω M r for k = 1 to m − 1, if the spectrum of M A is at most `radius`.
+    ///
+    /// *Use* for the polynomial with other products, as over ranks. *Deviation*: the residual r is computed from x, not by its
+    /// recurrence, so that a step is one pass.
+    pub fn factors(&self, radius: f64) -> (f64, impl Iterator<Item = [f64; 2]> + use<>) {
+        let (beta, alpha) = (radius, radius / self.ratio);
+        let [theta, delta] = [0.5 * (beta + alpha), 0.5 * (beta - alpha)];
+        let sigma = theta / delta; // 1
+        let mut rho = 1.0 / sigma; // 2
+        let later = (1..self.degree).map(move |_| {
+            let next = 1.0 / (2.0 * sigma - rho); // 6
+            let factors = [2.0 * next / delta, next * rho];
+            rho = next;
+            factors
+        });
+        (1.0 / theta, later)
+    }
+
     pub(crate) fn validate(&self) -> Result<(), Error> {
         if self.degree == 0 {
             return Err(Error::Parameter { name: "Chebyshev::degree", value: 0.0, range: "1 or more" });
@@ -122,28 +141,6 @@ impl Chebyshev {
 pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
     let fits = value > 1.0 && value.is_finite();
     if fits { Ok(()) } else { Err(Error::Parameter { name, value, range: "above 1" }) }
-}
-
-/// Returns 1/θ, the factor of the first correction d = M r / θ, and the factors ω and β of the corrections d ← β d + ω M r
-/// for k = 1 to m − 1.
-///
-/// *Deviation*: the residual r is computed from x, not by its recurrence, so that a step is one pass.
-pub(crate) fn factors(
-    radius: f64,
-    ratio: f64,
-    degree: usize,
-) -> (f64, impl Iterator<Item = [f64; 2]> + use<>) {
-    let (beta, alpha) = (radius, radius / ratio);
-    let [theta, delta] = [0.5 * (beta + alpha), 0.5 * (beta - alpha)];
-    let sigma = theta / delta; // 1
-    let mut rho = 1.0 / sigma; // 2
-    let later = (1..degree).map(move |_| {
-        let next = 1.0 / (2.0 * sigma - rho); // 6
-        let factors = [2.0 * next / delta, next * rho];
-        rho = next;
-        factors
-    });
-    (1.0 / theta, later)
 }
 
 /// The preconditioner and smoother that [`Chebyshev`] builds.
@@ -225,11 +222,6 @@ impl<T: Real, B: Backend> ChebyshevPolynomial<T, B> {
         self.a.relax_into(&self.m, omega, beta, b, x, &mut self.d, &mut self.ahead);
         mem::swap(x, &mut self.ahead);
     }
-
-    /// Returns [`factors`] of this polynomial.
-    fn factors(&self) -> (f64, impl Iterator<Item = [f64; 2]> + use<T, B>) {
-        factors(self.radius, self.recipe.ratio, self.recipe.degree)
-    }
 }
 
 impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
@@ -242,7 +234,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     }
 
     fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        let (first, later) = self.factors();
+        let (first, later) = self.recipe.factors(self.radius);
         if self.recipe.degree == 1 {
             // Only x is needed, not d.
             return B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), x);
@@ -253,7 +245,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     }
 
     fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        let (first, later) = self.factors();
+        let (first, later) = self.recipe.factors(self.radius);
         self.step(first, 0.0, b, x); // 2, 4
         later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5
     }

@@ -13,7 +13,6 @@ use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Re
 use coarsen_krylov::{SpectralRadius, start_vector};
 use num_traits::{one, zero};
 
-use crate::chebyshev::factors;
 use crate::checks;
 use crate::{Chebyshev, Jacobi, Scaling};
 
@@ -72,9 +71,8 @@ impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
 pub struct MatrixFreeChebyshev<'a, V: Vector> {
     a: &'a (dyn LinearOperator<V> + Sync),
     inverse: DiagonalScaling<V>,
-    degree: usize,
+    recipe: Chebyshev,
     radius: f64,
-    ratio: f64,
     d: V,
     residual: V,
 }
@@ -137,8 +135,7 @@ impl Chebyshev {
             0 => 1.0,
             _ => spectrum.estimate(a, &mut inverse, &start)?.as_f64(),
         };
-        let (degree, ratio) = (self.degree, self.ratio);
-        Ok(MatrixFreeChebyshev { a, inverse, degree, radius, ratio, residual: start.like()?, d: start })
+        Ok(MatrixFreeChebyshev { a, inverse, recipe: *self, radius, residual: start.like()?, d: start })
     }
 }
 
@@ -153,7 +150,7 @@ impl<V: Vector> MatrixFreeChebyshev<'_, V> {
     /// Applies the polynomial for A x = b, from x = 0 or from the given x.
     fn iterate(&mut self, a: &dyn LinearOperator<V>, b: &V, x: &mut V, from_zero: bool) {
         let number = |v: f64| b.scalar(V::Real::from_f64(v));
-        let ((first, later), d) = (factors(self.radius, self.ratio, self.degree), &mut self.d);
+        let ((first, later), d) = (self.recipe.factors(self.radius), &mut self.d);
         if from_zero {
             d.hadamard(&number(first), &self.inverse.inverse, b, &number(0.0)); // 2
             x.copy(d); // 4

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use coarsen_backend::{Backend, DenseBlocks, NumericBackend, SetupError};
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Compiled, LinearOperator, Preconditioner, PreconditionerKind, Real};
+use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Real, compiled};
 use coarsen_krylov::{SpectralRadius, start_vector};
 use coarsen_sparse::Bsr;
 use num_traits::{one, zero};
@@ -178,10 +178,10 @@ impl<T: Real> Spectrum<T> {
     }
 }
 
-type Bound<T> = fn(&mut Spectrum<T>, &Bsr<T>, &DenseBlocks<T>) -> Result<f64, SetupError>;
-
-static BOUND: Compiled<2> =
-    Compiled([&(Spectrum::bound_plain as Bound<f32>), &(Spectrum::bound_plain as Bound<f64>)]);
+compiled!(
+    BOUND: Bound<T> =
+        fn(&mut Spectrum<T>, &Bsr<T>, &DenseBlocks<T>) -> Result<f64, SetupError>, Spectrum::bound_plain
+);
 
 /// A principal block of a matrix of scalars.
 struct PrincipalBlock<'a, T> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coarsen_backend::Cpu;
 use coarsen_core::parallel::{self, Groups, Shared, each};
 use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Compiled, Error, Real};
+use coarsen_core::{Error, Real, compiled};
 
 use crate::backend::{Inverses, Packed, SchwarzBackend, Top};
 use crate::packed::{MOST, SIDE, multiply};
@@ -138,14 +138,7 @@ impl<V: Real, S: Real> Step<'_, V, S> {
     }
 }
 
-type Solve<V, S> = fn(&Step<'_, V, S>, Range<usize>);
-
-static SOLVE: Compiled<4> = Compiled([
-    &(solve_domains as Solve<f32, f32>),
-    &(solve_domains as Solve<f32, f64>),
-    &(solve_domains as Solve<f64, f32>),
-    &(solve_domains as Solve<f64, f64>),
-]);
+compiled!(SOLVE: Solve<V, S> = fn(&Step<'_, V, S>, Range<usize>), solve_domains);
 
 fn solve_domains<V: Real, S: Real>(step: &Step<'_, V, S>, range: Range<usize>) {
     match step.b {

@@ -10,7 +10,7 @@
 //! then with a fraction of its diagonal added, and finally replaced by its diagonal blocks.
 
 use coarsen_core::parallel::each;
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 
 use crate::backend::Packed;
 use crate::dense::{add, block_diagonal, mirror, raise, trusted, write};
@@ -52,15 +52,12 @@ pub(crate) struct Next<'a, T> {
     pub(crate) sizes: &'a mut [T],
 }
 
-type Run<T> =
-    fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [Room<T>]);
+compiled!(
+    RUN: Run<T> =
+        fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [Room<T>]),
+    (|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
 
-static RUN: Compiled<2> = Compiled([
-    &((|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
-        as Run<f32>),
-    &((|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
-        as Run<f64>),
-]);
+);
 
 impl<T: Real> Stage<'_, T> {
     /// Computes the inverses of the domains `which`, given in increasing order, and their rows of the matrix

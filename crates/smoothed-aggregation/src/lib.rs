@@ -39,7 +39,7 @@ mod thresholds;
 use std::borrow::Cow;
 
 use coarsen_backend::SetupError;
-use coarsen_core::{Compiled, Error, Real};
+use coarsen_core::{Error, Real, compiled};
 use coarsen_sparse::{Bsr, GalerkinPlan, NearKernel};
 
 /// What a program on this crate alone needs.
@@ -105,20 +105,16 @@ pub fn tamstorf() -> Multigrid<SmoothedAggregation> {
 
 type Step<T> = Coarse<T, Spreading>;
 
-type CoarsenGrid<T> =
-    fn(&SmoothedAggregation, &Grid<'_, T>, Option<&Spreading>) -> Result<Option<Step<T>>, SetupError>;
+compiled!(
+    COARSEN: CoarsenGrid<T> =
+        fn(&SmoothedAggregation, &Grid<'_, T>, Option<&Spreading>) -> Result<Option<Step<T>>, SetupError>,
+    SmoothedAggregation::step
+);
 
-static COARSEN: Compiled<2> = Compiled([
-    &(SmoothedAggregation::step as CoarsenGrid<f32>),
-    &(SmoothedAggregation::step as CoarsenGrid<f64>),
-]);
-
-type Refresh<T> = fn(&SmoothedAggregation, &Grid<'_, T>, &mut Step<T>) -> Result<(), SetupError>;
-
-static REFRESH: Compiled<2> = Compiled([
-    &(SmoothedAggregation::new_values as Refresh<f32>),
-    &(SmoothedAggregation::new_values as Refresh<f64>),
-]);
+compiled!(
+    REFRESH: Refresh<T> =
+        fn(&SmoothedAggregation, &Grid<'_, T>, &mut Step<T>) -> Result<(), SetupError>, SmoothedAggregation::new_values
+);
 
 impl<T: Real> Coarsening<T> for SmoothedAggregation {
     type State = Spreading;

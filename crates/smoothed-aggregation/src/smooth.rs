@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_backend::{DenseBlocks, SetupError};
-use coarsen_core::{Compiled, Real, parallel, simd};
+use coarsen_core::{Real, compiled, parallel, simd};
 use coarsen_sparse::{Bsr, Pattern};
 use rayon::prelude::*;
 
@@ -62,16 +62,11 @@ pub(super) fn smooth<T: Real>(
 
 type SmoothedProlongation<T> = Result<(Bsr<T>, Vec<u32>), SetupError>;
 
-type Smooth<T> = fn(
-    &Bsr<T>,
-    &Parts<'_, T>,
-    Tentative<'_, T>,
-    RowPattern<'_>,
-    Option<&Filter<'_, T>>,
-) -> SmoothedProlongation<T>;
-
-static SMOOTH: Compiled<2> =
-    Compiled([&(smooth_prolongation as Smooth<f32>), &(smooth_prolongation as Smooth<f64>)]);
+compiled!(
+    SMOOTH: Smooth<T> =
+        fn(&Bsr<T>, &Parts<'_, T>, Tentative<'_, T>, RowPattern<'_>, Option<&Filter<'_, T>>) -> SmoothedProlongation<T>,
+    smooth_prolongation
+);
 
 fn smooth_prolongation<T: Real>(
     a: &Bsr<T>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
+use coarsen_core::{Dot, LinearOperator, Real, compiled, products};
 
 use crate::rows::{BlockRows, LEAF as LEAF_ROWS};
 use crate::{Bsr, Contacts, Pattern, SparseError, fits};
@@ -45,14 +45,10 @@ pub struct Sum<'a, T> {
     pub contact: &'a Contacts<T>,
 }
 
-type Leaf<T, V> = fn(&Sum<'_, T>, Range<usize>, &[V], &mut [V]);
-
-static LEAF: Compiled<4> = Compiled([
-    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f32, f32>),
-    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f32, f64>),
-    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f64, f32>),
-    &((|sum, rows, x, y| sum.leaf_rows(rows, x, y)) as Leaf<f64, f64>),
-]);
+compiled!(
+    LEAF: Leaf<T, V> =
+        fn(&Sum<'_, T>, Range<usize>, &[V], &mut [V]), (|sum, rows, x, y| sum.leaf_rows(rows, x, y))
+);
 
 impl<T: Real> Sum<'_, T> {
     /// Checks that A and C fit together; the other methods check this too.

@@ -4,12 +4,13 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Compiled, Dot, Error, LinearOperator, Real};
+use coarsen_core::simd;
+use coarsen_core::{Dot, Error, LinearOperator, Real, compiled};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::sweep::RowSweep;
 use super::{Cpu, CpuBlocks};
+use crate::dense_blocks::Step;
 use crate::range::same_length;
 use crate::{Matrix, RowSets, SweepDirection, check_range};
 
@@ -110,19 +111,16 @@ impl<V: Real, S: Real> Matrix<Cpu<V, S>> for CpuMatrix<V, S> {
     }
 }
 
-type RelaxInto<V, S> = fn(&Bsr<S>, &[S], [V; 2], [&[V]; 2], [&mut [V]; 2]);
-
-static RELAX_INTO: Compiled<3> = Compiled([
-    &(relax_into as RelaxInto<f32, f32>),
-    &(relax_into as RelaxInto<f64, f32>),
-    &(relax_into as RelaxInto<f64, f64>),
-]);
+compiled!(
+    RELAX_INTO: RelaxInto<V, S> where S <= V =
+        fn(&Bsr<S>, &[S], [V; 2], [&[V]; 2], [&mut [V]; 2]), relax_into
+);
 
 /// Computes s = ω D (b − A x) + β s and y = x + s.
 fn relax_into<V: Real, S: Real>(
     a: &Bsr<S>,
     d: &[S],
-    [omega, beta]: [V; 2],
+    factors: [V; 2],
     [b, x]: [&[V]; 2],
     [s, y]: [&mut [V]; 2],
 ) {
@@ -132,67 +130,13 @@ fn relax_into<V: Real, S: Real>(
         let first = rows.start * size;
         a.row_products(rows, x, &mut |at, ax| {
             let (here, all) = (at..at + ax.len(), first + at..first + at + ax.len());
-            simd::run(Step {
-                d: &d[all.start * size..all.end * size],
-                size,
-                omega,
-                beta,
-                ax,
-                b: &b[all.clone()],
-                x: &x[all],
-                s: &mut s.0[here.clone()],
-                y: &mut y.0[here],
-            });
+            let y = &mut y.0[here.clone()];
+            for ((y, b), ax) in y.iter_mut().zip(&b[all.clone()]).zip(ax) {
+                *y = *b - *ax;
+            }
+            let d = &d[all.start * size..all.end * size];
+            simd::run(Step { d, size, factors, x: &x[all], s: &mut s.0[here], y });
         });
     };
     each(pieces, (ROWS / size).max(1), parallel::worth_product(a.nnz()), &body);
-}
-
-/// A step of relaxation for a few rows, with A x already computed.
-struct Step<'a, V, S> {
-    d: &'a [S],
-    size: usize,
-    omega: V,
-    beta: V,
-    ax: &'a [V],
-    b: &'a [V],
-    x: &'a [V],
-    s: &'a mut [V],
-    y: &'a mut [V],
-}
-
-impl<V: Real, S: Real> Kernel<V> for Step<'_, V, S> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<I: Set<V>>(self, set: I) {
-        match self.size {
-            1 => self.blocks::<I, 1>(set),
-            2 => self.blocks::<I, 2>(set),
-            3 => self.blocks::<I, 3>(set),
-            6 => self.blocks::<I, 6>(set),
-            _ => self.blocks::<I, 0>(set),
-        }
-    }
-}
-
-impl<V: Real, S: Real> Step<'_, V, S> {
-    /// Computes blocks of size `B`, or of any size if `B` is 0.
-    #[inline(always)]
-    fn blocks<I: Set<V>, const B: usize>(self, set: I) {
-        let Self { d, omega, beta, ax, b, x, s, y, .. } = self;
-        let (size, n) = (if B == 0 { self.size } else { B }, ax.len());
-        // Slices of equal length, so that the compiler removes the bounds checks.
-        let (d, b, x, s, y) = (&d[..n * size], &b[..n], &x[..n], &mut s[..n], &mut y[..n]);
-        for i in (0..n).step_by(size) {
-            for r in i..i + size {
-                let mut step = V::zero();
-                for c in 0..size {
-                    step = set.mul_add(d[r * size + c].to(), b[i + c] - ax[i + c], step);
-                }
-                s[r] = if beta == V::zero() { omega * step } else { omega * step + beta * s[r] };
-                y[r] = x[r] + s[r];
-            }
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, row_product};
 
 use crate::{RowSets, SweepDirection};
@@ -35,13 +35,7 @@ impl<V: Real, S: Real> RowSweep<'_, V, S> {
     }
 }
 
-type RowSweepRun<V, S> = fn(&RowSweep<'_, V, S>, &RowSets, &mut [V]);
-
-static RUN: Compiled<3> = Compiled([
-    &(run as RowSweepRun<f32, f32>),
-    &(run as RowSweepRun<f64, f32>),
-    &(run as RowSweepRun<f64, f64>),
-]);
+compiled!(RUN: RowSweepRun<V, S> where S <= V = fn(&RowSweep<'_, V, S>, &RowSets, &mut [V]), run);
 
 fn run<V: Real, S: Real>(of: &RowSweep<'_, V, S>, rows: &RowSets, x: &mut [V]) {
     let (parallel, x) = (parallel::worth_product(of.a.nnz()), Shared::new(x));

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Compiled, Error, Real};
+use coarsen_core::{Error, Real, compiled};
 use coarsen_sparse::{Pattern, Prolongation, TransposePlan};
 
 use super::Cpu;
@@ -79,11 +79,11 @@ impl<S: Real> WeightTransfer<S> {
 
 impl<T: Real, V: Real, S: Real> Transfer<T, Cpu<V, S>> for WeightTransfer<S> {
     fn prolong_add(&self, coarse: &Vec<V>, x: &mut Vec<V>) {
-        PROLONG.of::<Kernel<S, V>>()(self, coarse, x);
+        PROLONG.of::<Prolong<S, V>>()(self, coarse, x);
     }
 
     fn restrict(&self, r: &Vec<V>, coarse: &mut Vec<V>) {
-        RESTRICT.of::<Kernel<S, V>>()(self, r, coarse);
+        RESTRICT.of::<Restrict<S, V>>()(self, r, coarse);
     }
 
     fn set_values(&mut self, p: &Prolongation<T>, transpose: &TransposePlan) -> Result<(), SetupError> {
@@ -99,21 +99,9 @@ impl<T: Real, V: Real, S: Real> Transfer<T, Cpu<V, S>> for WeightTransfer<S> {
     }
 }
 
-type Kernel<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]);
+compiled!(PROLONG: Prolong<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]), prolong);
 
-static PROLONG: Compiled<4> = Compiled([
-    &(prolong as Kernel<f32, f32>),
-    &(prolong as Kernel<f32, f64>),
-    &(prolong as Kernel<f64, f32>),
-    &(prolong as Kernel<f64, f64>),
-]);
-
-static RESTRICT: Compiled<4> = Compiled([
-    &(restrict as Kernel<f32, f32>),
-    &(restrict as Kernel<f32, f64>),
-    &(restrict as Kernel<f64, f32>),
-    &(restrict as Kernel<f64, f64>),
-]);
+compiled!(RESTRICT: Restrict<S, V> = fn(&WeightTransfer<S>, &[V], &mut [V]), restrict);
 
 fn prolong<S: Real, V: Real>(of: &WeightTransfer<S>, coarse: &[V], x: &mut [V]) {
     let (side, d, k) = (&of.down, of.copies, of.copies * of.down.m);

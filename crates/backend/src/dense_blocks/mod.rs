@@ -4,11 +4,12 @@ mod invert;
 mod relax;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
-use coarsen_core::{Compiled, Error, Preconditioner, PreconditionerKind, Real};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, compiled};
 use coarsen_sparse::{Bsr, SparseError};
 
 use crate::SetupError;
 use invert::{Fault, Scratch, invert, invert_positive};
+pub(crate) use relax::Step;
 
 /// Dense b x b matrices D_k, one per node, row-major. Block Jacobi, Gauss-Seidel and incomplete
 /// factorisations multiply by them.
@@ -28,27 +29,22 @@ pub struct DenseBlocks<T> {
     values: Vec<T>,
 }
 
-type Multiply<T> = fn(&DenseBlocks<T>, &[T], &mut [T]);
+compiled!(APPLY: Apply<V, S> where S <= V = fn(&DenseBlocks<S>, V, &[V], V, &mut [V]), apply);
 
-static MULTIPLY: Compiled<2> = Compiled([
-    &(DenseBlocks::multiply_plain as Multiply<f32>),
-    &(DenseBlocks::multiply_plain as Multiply<f64>),
-]);
+compiled!(
+    INVERT: Invert<T> =
+        fn(&mut DenseBlocks<T>, &Bsr<T>, &'static str) -> Result<(), SetupError>, DenseBlocks::invert_plain
+);
 
-type Invert<T> = fn(&mut DenseBlocks<T>, &Bsr<T>, &'static str) -> Result<(), SetupError>;
+compiled!(
+    INVERT_ALL: InvertAll<T> =
+        fn(&mut DenseBlocks<T>, &'static str) -> Result<(), SetupError>, DenseBlocks::invert_all_plain
+);
 
-static INVERT: Compiled<2> =
-    Compiled([&(DenseBlocks::invert_plain as Invert<f32>), &(DenseBlocks::invert_plain as Invert<f64>)]);
-
-static INVERT_ALL: Compiled<2> = Compiled([
-    &(DenseBlocks::invert_all_plain as InvertAll<f32>),
-    &(DenseBlocks::invert_all_plain as InvertAll<f64>),
-]);
-
-type InvertAll<T> = fn(&mut DenseBlocks<T>, &'static str) -> Result<(), SetupError>;
-
-static INVERT_L1: Compiled<2> =
-    Compiled([&(DenseBlocks::invert_l1 as Invert<f32>), &(DenseBlocks::invert_l1 as Invert<f64>)]);
+compiled!(
+    INVERT_L1: InvertL1<T> =
+        fn(&mut DenseBlocks<T>, &Bsr<T>, &'static str) -> Result<(), SetupError>, DenseBlocks::invert_l1
+);
 
 impl<T: Real> DenseBlocks<T> {
     /// Returns blocks of `size` x `size` from their values, block after block.
@@ -103,7 +99,7 @@ impl<T: Real> DenseBlocks<T> {
     /// The errors of [`invert_diagonal`](Self::invert_diagonal), [`SparseError::NotFinite`] for an entry
     /// anywhere in A, and [`Error::Range`] if sums of finite entries overflow.
     pub fn invert_l1_diagonal(&mut self, a: &Bsr<T>, method: &'static str) -> Result<(), SetupError> {
-        INVERT_L1.of::<Invert<T>>()(self, a, method)
+        INVERT_L1.of::<InvertL1<T>>()(self, a, method)
     }
 
     /// Replaces these blocks by their inverses, which have the bits of
@@ -201,22 +197,15 @@ impl<T: Real> DenseBlocks<T> {
 
     /// Computes z_k = D_k r_k on the host in parallel, for setup phases. *Panics* on a wrong length.
     pub fn multiply(&self, r: &[T], z: &mut [T]) {
-        let b = self.size;
-        assert!(r.len() == self.count() * b && z.len() == r.len(), "multiply: lengths differ");
-        MULTIPLY.of::<Multiply<T>>()(self, r, z);
+        self.apply_add(T::one(), r, T::zero(), z);
     }
 
-    fn multiply_plain(&self, r: &[T], z: &mut [T]) {
-        let b = self.size;
-        let pieces = (Groups(&self.values[..], b * b), Groups(r, b), Groups(z, b));
-        let leaf = |(d, r, z): (Groups<&[T]>, Groups<&[T]>, Groups<&mut [T]>)| match b {
-            1 => multiply(d.0, r.0, z.0, 1),
-            3 => multiply(d.0, r.0, z.0, 3),
-            6 => multiply(d.0, r.0, z.0, 6),
-            12 => multiply(d.0, r.0, z.0, 12),
-            _ => multiply(d.0, r.0, z.0, b),
-        };
-        each(pieces, 1024, parallel::worth(self.values.len()), &leaf);
+    /// Computes z_k = a D_k r_k + b z_k, for S not wider than V; with b = 0 the old z is not read. *Panics* on a wrong
+    /// length.
+    pub(crate) fn apply_add<V: Real>(&self, a: V, r: &[V], b: V, z: &mut [V]) {
+        let n = self.count() * self.size;
+        assert!(r.len() == n && z.len() == n, "blocks: {n} rows met r of {} and z of {}", r.len(), z.len());
+        APPLY.of::<Apply<V, T>>()(self, a, r, b, z);
     }
 
     /// Returns the kind of a block-diagonal preconditioner with these inverses: symmetric if all diagonal
@@ -316,12 +305,38 @@ impl<T: Real> Preconditioner<Vec<T>> for &DenseBlocks<T> {
     }
 }
 
-/// Computes z_k = D_k r_k for consecutive blocks of b x b.
+fn apply<V: Real, S: Real>(blocks: &DenseBlocks<S>, a: V, r: &[V], b: V, z: &mut [V]) {
+    let size = blocks.size;
+    let pieces = (Groups(&blocks.values[..], size * size), Groups(r, size), Groups(z, size));
+    let leaf = |(d, r, z): (Groups<&[S]>, Groups<&[V]>, Groups<&mut [V]>)| match size {
+        1 => apply_blocks::<V, S, 1>(d, a, r, b, z),
+        2 => apply_blocks::<V, S, 2>(d, a, r, b, z),
+        3 => apply_blocks::<V, S, 3>(d, a, r, b, z),
+        6 => apply_blocks::<V, S, 6>(d, a, r, b, z),
+        12 => apply_blocks::<V, S, 12>(d, a, r, b, z),
+        _ => apply_blocks::<V, S, 0>(d, a, r, b, z),
+    };
+    each(pieces, 1024, parallel::worth(blocks.values.len()), &leaf);
+}
+
+/// Computes z = a D r + b z for consecutive blocks of B x B, or of any size if B is 0.
 #[inline(always)]
-fn multiply<T: Real>(d: &[T], r: &[T], z: &mut [T], b: usize) {
-    for ((d, r), z) in d.chunks_exact(b * b).zip(r.chunks_exact(b)).zip(z.chunks_exact_mut(b)) {
-        for (row, z) in d.chunks_exact(b).zip(z) {
-            *z = row.iter().zip(r).fold(T::zero(), |s, (&d, &r)| s + d * r);
+fn apply_blocks<V: Real, S: Real, const B: usize>(
+    d: Groups<&[S]>,
+    a: V,
+    r: Groups<&[V]>,
+    b: V,
+    z: Groups<&mut [V]>,
+) {
+    let size = if B == 0 { z.1 } else { B };
+    let blocks = d.0.chunks_exact(size * size).zip(r.0.chunks_exact(size));
+    for ((d, r), z) in blocks.zip(z.0.chunks_exact_mut(size)) {
+        for i in 0..size {
+            let mut sum = V::zero();
+            for j in 0..size {
+                sum += d[i * size + j].to::<V>() * r[j];
+            }
+            z[i] = if b == V::zero() { a * sum } else { a * sum + b * z[i] };
         }
     }
 }

@@ -1,20 +1,20 @@
-//! A step of relaxation with residuals that are known.
+//! A step of relaxation of block rows.
 
 use std::ops::Range;
 
 use coarsen_core::parallel::{Groups, each};
 use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 
 use super::DenseBlocks;
 
 /// The number of scalar rows per task on several threads.
 const ROWS: usize = 1024;
 
-type Relax<T> = fn(&DenseBlocks<T>, Range<usize>, [T; 2], Vectors<'_, T>, bool);
-
-static RELAX: Compiled<2> =
-    Compiled([&(DenseBlocks::relax_plain as Relax<f32>), &(DenseBlocks::relax_plain as Relax<f64>)]);
+compiled!(
+    RELAX: Relax<T> =
+        fn(&DenseBlocks<T>, Range<usize>, [T; 2], Vectors<'_, T>, bool), DenseBlocks::relax_plain
+);
 
 /// x, s, and the residual r that becomes y.
 type Vectors<'a, T> = (&'a [T], &'a mut [T], &'a mut [T]);
@@ -50,21 +50,22 @@ impl<T: Real> DenseBlocks<T> {
     }
 }
 
-/// The step in a few rows. That of `cpu::matrix` subtracts A x from b, in mixed precision too, and writes y elsewhere.
-struct Step<'a, T> {
-    d: &'a [T],
-    size: usize,
-    factors: [T; 2],
-    x: &'a [T],
-    s: &'a mut [T],
-    y: &'a mut [T],
+/// The step in a few rows, of which `y` has the residuals.
+pub(crate) struct Step<'a, V, S> {
+    pub(crate) d: &'a [S],
+    pub(crate) size: usize,
+    /// ω and β.
+    pub(crate) factors: [V; 2],
+    pub(crate) x: &'a [V],
+    pub(crate) s: &'a mut [V],
+    pub(crate) y: &'a mut [V],
 }
 
-impl<T: Real> Kernel<T> for Step<'_, T> {
+impl<V: Real, S: Real> Kernel<V> for Step<'_, V, S> {
     type Output = ();
 
     #[inline(always)]
-    fn run<I: Set<T>>(self, set: I) {
+    fn run<I: Set<V>>(self, set: I) {
         match self.size {
             1 => self.blocks::<I, 1>(set),
             2 => self.blocks::<I, 2>(set),
@@ -75,21 +76,21 @@ impl<T: Real> Kernel<T> for Step<'_, T> {
     }
 }
 
-impl<T: Real> Step<'_, T> {
+impl<V: Real, S: Real> Step<'_, V, S> {
     /// Computes blocks of size `B`, or of any size if `B` is 0.
     #[inline(always)]
-    fn blocks<I: Set<T>, const B: usize>(self, set: I) {
+    fn blocks<I: Set<V>, const B: usize>(self, set: I) {
         let Self { d, factors: [omega, beta], x, s, y, .. } = self;
         let (size, n) = (if B == 0 { self.size } else { B }, y.len());
         // Slices of equal length, so that the compiler removes the bounds checks.
         let (d, x, s) = (&d[..n * size], &x[..n], &mut s[..n]);
         for i in (0..n).step_by(size) {
             for r in i..i + size {
-                let mut step = T::zero();
+                let mut step = V::zero();
                 for c in 0..size {
-                    step = set.mul_add(d[r * size + c], y[i + c], step);
+                    step = set.mul_add(d[r * size + c].to(), y[i + c], step);
                 }
-                s[r] = if beta == T::zero() { omega * step } else { omega * step + beta * s[r] };
+                s[r] = if beta == V::zero() { omega * step } else { omega * step + beta * s[r] };
             }
             for r in i..i + size {
                 y[r] = x[r] + s[r];

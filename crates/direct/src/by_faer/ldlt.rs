@@ -13,14 +13,17 @@ use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::SymbolicCholeskyRaw;
 
 use super::columns::{Columns, Part, analyse};
-use super::front::Front;
 use super::products;
 use crate::DirectError;
-use crate::factorization::{FactorStats, Factorization, Pivots, Signs};
+use crate::factorization::{FactorStats, Factorization, Pivots};
+use crate::front::{Front, Fronts};
 use crate::own::{fill, more, zeros};
 
 /// Always chooses supernodes, since the entrywise variant does not pivot.
 const SUPERNODES: SupernodalThreshold = SupernodalThreshold(-1.0);
+
+/// The threshold of a pivot: a larger one delays more columns.
+const THRESHOLD: f64 = 0.01;
 
 /// No parent.
 const NONE: usize = usize::MAX;
@@ -33,14 +36,7 @@ pub(crate) struct Ldlt {
     scales: Vec<f64>,
     /// max |aᵢⱼ| of each row of S A S, to which its pivot is compared.
     sizes: Vec<f64>,
-    /// The number of rows and of pivots of each front, once eliminated.
-    fronts: Vec<(usize, usize)>,
-    /// The rows of all fronts.
-    rows: Vec<u32>,
-    /// The columns of L of all fronts, with D in place of the unit diagonal; infinite for a pivot that is 0.
-    l: Vec<f64>,
-    /// The entries of D below its diagonal: d_{k+1,k} at k for a block of order 2, otherwise 0.
-    below: Vec<f64>,
+    factor: Fronts,
     work: Work,
 }
 
@@ -206,29 +202,28 @@ impl Ldlt {
         let (mut scales, mut sizes) = (Vec::new(), Vec::new());
         fill(&mut scales, n)?;
         fill(&mut sizes, n)?;
-        let (fronts, rows, l, below) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { n, tree, scales, sizes, fronts, rows, l, below, work })
+        Ok(Self { n, tree, scales, sizes, factor: Fronts::default(), work })
     }
 
     /// Adds up front s from A and from what its children leave, after the first `before` rows; its rows are the
     /// last ones of `rows`. Returns the numbers of its rows and of the columns that may have pivots.
     fn assemble(&mut self, s: usize, before: usize) -> Result<(usize, usize), DirectError> {
-        let (tree, work, start) = (&self.tree, &mut self.work, self.rows.len());
+        let (tree, work, start) = (&self.tree, &mut self.work, self.factor.rows.len());
         let rows = &tree.rows[tree.starts[s]..tree.starts[s + 1]];
         let width = tree.widths[s] as usize;
         let children = work.pending.len() - tree.children[s] as usize..work.pending.len();
         let delayed: usize = work.pending[children.clone()].iter().map(|c| c.1).sum();
         let (m, p) = (rows.len() + delayed, width + delayed);
-        more(&mut self.rows, m)?;
-        self.rows.extend_from_slice(&rows[..width]);
+        more(&mut self.factor.rows, m)?;
+        self.factor.rows.extend_from_slice(&rows[..width]);
         let first = work.left_rows.len() - work.pending[children.clone()].iter().map(|c| c.0).sum::<usize>();
         let mut from = first;
         for &(count, delayed) in &work.pending[children.clone()] {
-            self.rows.extend_from_slice(&work.left_rows[from..from + delayed]);
+            self.factor.rows.extend_from_slice(&work.left_rows[from..from + delayed]);
             from += count;
         }
-        self.rows.extend_from_slice(&rows[width..]);
-        for (at, &i) in self.rows[start..].iter().enumerate() {
+        self.factor.rows.extend_from_slice(&rows[width..]);
+        for (at, &i) in self.factor.rows[start..].iter().enumerate() {
             work.local[i as usize] = at as u32;
         }
 
@@ -270,44 +265,17 @@ impl Ldlt {
     /// Stores the columns of L of an eliminated front, and what it leaves to its parent.
     fn store(&mut self, m: usize, p: usize, k: usize) -> Result<(), DirectError> {
         let work = &mut self.work;
-        more(&mut self.l, m * k)?;
-        self.l.extend_from_slice(&work.front[..m * k]);
-        self.fronts.push((m, k));
+        more(&mut self.factor.l, m * k)?;
+        self.factor.l.extend_from_slice(&work.front[..m * k]);
+        self.factor.sizes.push((m, k));
         let left = m - k;
         if left > 0 {
             more(&mut work.left, left * (left + 1) / 2)?;
             (k..m).for_each(|j| work.left.extend_from_slice(&work.front[j * m + j..(j + 1) * m]));
-            work.left_rows.extend_from_slice(&self.rows[self.rows.len() - left..]);
+            work.left_rows.extend_from_slice(&self.factor.rows[self.factor.rows.len() - left..]);
             work.pending.push((left, p - k));
         }
         Ok(())
-    }
-
-    /// Signs and sizes of the eigenvalues of the blocks of D.
-    fn pivots(&self) -> Pivots {
-        let mut signs = Signs::default();
-        let (mut rows, mut l, mut below) = (&self.rows[..], &self.l[..], &self.below[..]);
-        for &(m, k) in &self.fronts {
-            let d = |j: usize| l[j * m + j];
-            let mut j = 0;
-            while j < k {
-                let row = rows[j] as usize;
-                if below[j] != 0.0 {
-                    let pair = [row, rows[j + 1] as usize];
-                    signs.two(pair, [d(j), below[j], d(j + 1)], &self.sizes);
-                    j += 2;
-                } else {
-                    if d(j) == f64::INFINITY {
-                        signs.zero(row)
-                    } else {
-                        signs.one(row, d(j), &self.sizes)
-                    }
-                    j += 1;
-                }
-            }
-            (rows, l, below) = (&rows[m..], &l[m * k..], &below[k..]);
-        }
-        signs.pivots()
     }
 }
 
@@ -316,14 +284,14 @@ impl Factorization for Ldlt {
         self.tree.lower.refill(a);
         self.tree.lower.equilibrate(&mut self.scales, &mut self.sizes);
         products::reserve()?;
-        self.fronts.clear();
-        self.rows.clear();
-        self.l.clear();
-        fill(&mut self.below, self.n)?;
+        self.factor.sizes.clear();
+        self.factor.rows.clear();
+        self.factor.l.clear();
+        fill(&mut self.factor.below, self.n)?;
         let (work, sums) = (&mut self.work, &self.tree.sums);
         if work.front.is_empty() {
-            more(&mut self.l, sums.stored)?;
-            more(&mut self.rows, self.tree.rows.len())?;
+            more(&mut self.factor.l, sums.stored)?;
+            more(&mut self.factor.rows, self.tree.rows.len())?;
             more(&mut work.left, sums.most)?;
             fill(&mut work.front, sums.front)?;
             fill(&mut work.w, sums.w)?;
@@ -335,50 +303,28 @@ impl Factorization for Ldlt {
         for s in 0..self.tree.widths.len() {
             let (m, p) = self.assemble(s, before)?;
             before += self.tree.widths[s] as usize;
-            let start = self.rows.len() - m;
+            let start = self.factor.rows.len() - m;
             let front = &mut Front {
                 m,
                 p,
                 f: &mut self.work.front,
                 w: &mut self.work.w,
-                below: &mut self.below[done..],
-                rows: &mut self.rows[start..],
+                below: &mut self.factor.below[done..],
+                rows: &mut self.factor.rows[start..],
+                threshold: THRESHOLD,
+                by_faer: true,
             };
             let k = front.eliminate();
             self.store(m, p, k)?;
             done += k;
         }
-        Ok(self.pivots())
+        Ok(self.factor.pivots(&self.sizes))
     }
 
     /// x = S L⁻ᵀ D⁻¹ L⁻¹ S x.
     fn solve(&mut self, x: &mut [f64]) {
         x.iter_mut().zip(&self.scales).for_each(|(x, s)| *x *= s);
-        let y = &mut self.work.y;
-        let (mut rows, mut l) = (&self.rows[..], &self.l[..]);
-        for &(m, k) in &self.fronts {
-            y.iter_mut().zip(&rows[..m]).for_each(|(y, &i)| *y = x[i as usize]);
-            for (j, column) in l[..m * k].chunks_exact(m).enumerate() {
-                let y_j = y[j];
-                y[j + 1..m].iter_mut().zip(&column[j + 1..]).for_each(|(y, l)| *y -= l * y_j);
-            }
-            rows[..m].iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
-            (rows, l) = (&rows[m..], &l[m * k..]);
-        }
-        let (mut rows, mut l, mut below) = (&self.rows[..], &self.l[..], &self.below[..]);
-        for &(m, k) in self.fronts.iter().rev() {
-            let (here, columns, off);
-            (rows, here) = rows.split_at(rows.len() - m);
-            (l, columns) = l.split_at(l.len() - m * k);
-            (below, off) = below.split_at(below.len() - k);
-            y.iter_mut().zip(here).for_each(|(y, &i)| *y = x[i as usize]);
-            divide(&mut y[..k], off, |j| columns[j * m + j]);
-            for (j, column) in columns.chunks_exact(m).enumerate().rev() {
-                let sum: f64 = column[j + 1..].iter().zip(&y[j + 1..m]).map(|(l, y)| l * y).sum();
-                y[j] -= sum;
-            }
-            here[..k].iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
-        }
+        self.factor.solve(x, &mut self.work.y);
         x.iter_mut().zip(&self.scales).for_each(|(x, s)| *x *= s);
     }
 
@@ -390,23 +336,6 @@ impl Factorization for Ldlt {
             bytes: 8 * values + 4 * (self.tree.rows.len() + self.n) + self.tree.bytes(),
             products: products::buffer(),
             flops: sums.flops,
-        }
-    }
-}
-
-/// y = D⁻¹ y.
-fn divide(y: &mut [f64], below: &[f64], d: impl Fn(usize) -> f64) {
-    let mut j = 0;
-    while j < y.len() {
-        let q = below[j];
-        if q == 0.0 {
-            y[j] /= d(j);
-            j += 1;
-        } else {
-            let (p, s) = (d(j) / q, d(j + 1) / q);
-            let scale = 1.0 / ((p * s - 1.0) * q);
-            (y[j], y[j + 1]) = ((s * y[j] - y[j + 1]) * scale, (p * y[j + 1] - y[j]) * scale);
-            j += 2;
         }
     }
 }

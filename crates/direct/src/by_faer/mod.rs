@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `cholesky` | A = L Lᵀ for symmetric positive definite A |
 //! | `ldlt` | A = L D Lᵀ for symmetric A, pivots of order 1 and 2 |
-//! | `front` | the elimination of a full matrix by such pivots |
 //! | `lu` | A = L U with row exchanges, for all other matrices |
 //! | `dense` | eigenvalues and singular values of small matrices |
 //! | `columns` | block matrices as scalar columns, and their ordering |
@@ -14,7 +13,6 @@
 mod cholesky;
 mod columns;
 mod dense;
-mod front;
 mod ldlt;
 mod lu;
 mod products;

@@ -6,9 +6,8 @@
 //! | `structure` | the ordered matrix, its elimination tree, and the entries of L in each column |
 //! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
 //! | `full_cholesky` | A = L Lᵀ of a full matrix |
-//! | `bunch_kaufman` | A = L B Lᵀ of a full matrix, pivots of order 1 and 2 |
-//! | `lu`, `full_lu` | A = L U of a sparse and of a full matrix column by column, with row exchanges |
-//! | `reach` | the rows that can be nonzero in the solution of L x = b |
+//! | `full_ldlt` | A = L D Lᵀ of a full matrix, pivots of order 1 and 2 |
+//! | `full_lu` | A = L U of a full matrix column by column, with row exchanges |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
 //! | `rows` | the scalars of a row of blocks |
@@ -17,14 +16,12 @@
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems"; George and Liu 1981, "Computer
 //! Solution of Large Sparse Positive Definite Systems"; Golub and Van Loan 2013, "Matrix Computations".
 
-mod bunch_kaufman;
 mod eigen;
 mod full_cholesky;
+mod full_ldlt;
 mod full_lu;
 mod ldlt;
-mod lu;
 mod minimum_degree;
-mod reach;
 mod room;
 mod rows;
 mod singular;
@@ -35,11 +32,10 @@ use coarsen_sparse::Bsr;
 use crate::factorization::Factorization;
 use crate::spectral::{Parts, Spectral};
 use crate::{DirectError, Method};
-use bunch_kaufman::BunchKaufman;
 use full_cholesky::FullCholesky;
+use full_ldlt::FullLdlt;
 use full_lu::FullLu;
 use ldlt::Ldlt;
-use lu::Lu;
 #[cfg(feature = "faer")]
 pub(crate) use room::{fill, more, zeros};
 
@@ -55,13 +51,9 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
             ldlt if is_full(a, 2 * ldlt.below()) => Box::new(FullCholesky::plan(a)?),
             ldlt => Box::new(ldlt),
         },
-        Method::Ldlt if a.shape().0 <= FULL => Box::new(BunchKaufman::plan(a)?),
+        Method::Ldlt if a.shape().0 <= FULL => Box::new(FullLdlt::plan(a)?),
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
-        Method::Lu if is_full(a, a.nnz()) => Box::new(FullLu::plan(a)?),
-        Method::Lu => match Lu::plan(a)? {
-            lu if is_full(a, lu.bound()) => Box::new(FullLu::plan(a)?),
-            lu => Box::new(lu),
-        },
+        Method::Lu => Box::new(FullLu::plan(a)?),
     })
 }
 

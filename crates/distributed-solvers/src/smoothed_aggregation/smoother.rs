@@ -3,9 +3,8 @@
 //! | symbol | here | |
 //! |---|---|---|
 //! | D | `d` | the diagonal blocks |
-//! | \[α, β\] | `radius` | β is a bound of ρ(D⁻¹A), α = β / 10 |
-//! | θ, δ, σ₁ | | (β + α)/2, (β − α)/2, θ/δ |
-//! | ρ₁, ρ₂ | `rho`, `next` | |
+//! | β | `radius` | a bound of ρ(D⁻¹A) |
+//! | p | `polynomial` | that of one address space |
 //! | d₀, d₁ | `step` | corrections |
 //! | | `scratch` | for a step |
 //!
@@ -17,9 +16,12 @@ use coarsen_backend::{Backend, DenseBlocks};
 use coarsen_core::{Preconditioner, PreconditionerKind, SplitMix64, Vector};
 use coarsen_distributed::{Communicator, DistError, GlobalRows, Partition, RankBackend, agree, pack, unpack};
 use coarsen_krylov::SpectralRadius;
+use coarsen_relax::Chebyshev as Polynomial;
 
-/// β / α.
-const RATIO: f64 = 10.0;
+/// p of degree 2 on \[β / 10, β\].
+fn polynomial() -> Polynomial {
+    Polynomial { degree: 2, ratio: 10.0, ..Polynomial::default() }
+}
 
 pub(crate) struct Chebyshev<C: Communicator, S: RankBackend<C>> {
     d: Diagonal<C, S>,
@@ -70,7 +72,7 @@ impl<C: Communicator, S: RankBackend<C>> Chebyshev<C, S> {
         let start = backend.vector(on, &start_vector(on))?;
         let mut estimate = SpectralRadius::default();
         (estimate.steps, estimate.safety) = (steps, safety);
-        estimate.margin = 1.0 + 1.0 / RATIO;
+        estimate.margin = 1.0 + 1.0 / polynomial().ratio;
         estimate.ceiling = largest_row_sum(on.comm(), rows)?;
         let radius = estimate.estimate(a, &mut d, &start).map_err(|error| DistError::Setup(error.into()));
         let radius = agree(on.comm(), radius)?;
@@ -79,31 +81,17 @@ impl<C: Communicator, S: RankBackend<C>> Chebyshev<C, S> {
 
     /// x ≈ A⁻¹ b from x = 0.
     pub(crate) fn start(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
-        let [theta, _] = self.interval();
-        self.d.apply_add(1.0 / theta, b, 0.0, &mut self.step); // 2
+        let (first, later) = polynomial().factors(self.radius);
+        self.d.apply_add(first, b, 0.0, &mut self.step); // 2
         x.copy(&self.step); // 4
-        self.second(a, b, x);
+        later.for_each(|factors| self.relax(a, factors, b, x)); // 5, 7, 4
     }
 
     /// Improves x.
     pub(crate) fn smooth(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
-        let [theta, _] = self.interval();
-        self.relax(a, [1.0 / theta, 0.0], b, x); // 1, 2, 4
-        self.second(a, b, x);
-    }
-
-    /// θ and δ.
-    fn interval(&self) -> [f64; 2] {
-        let (beta, alpha) = (self.radius, self.radius / RATIO);
-        [0.5 * (beta + alpha), 0.5 * (beta - alpha)]
-    }
-
-    fn second(&mut self, a: &S::Matrix, b: &S::Vector, x: &mut S::Vector) {
-        let [theta, delta] = self.interval();
-        let sigma = theta / delta; // 1
-        let rho = 1.0 / sigma; // 2
-        let next = 1.0 / (2.0 * sigma - rho); // 6
-        self.relax(a, [2.0 * next / delta, next * rho], b, x); // 5, 7, 4
+        let (first, later) = polynomial().factors(self.radius);
+        self.relax(a, [first, 0.0], b, x); // 1, 2, 4
+        later.for_each(|factors| self.relax(a, factors, b, x)); // 5, 7, 4
     }
 
     fn relax(&mut self, a: &S::Matrix, factors: [f64; 2], b: &S::Vector, x: &mut S::Vector) {

@@ -12,7 +12,7 @@
 use coarsen_backend::DenseBlocks;
 use coarsen_core::parallel::{self, Shared};
 use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::Order;
@@ -39,10 +39,10 @@ pub(super) fn eliminate<T: Real>(
     ELIMINATE.of::<Eliminate<T>>()(w, order, pivots, positive)
 }
 
-type Eliminate<T> = fn(&mut Bsr<T>, &Order, &mut DenseBlocks<T>, bool) -> Result<(), Fault>;
-
-static ELIMINATE: Compiled<2> =
-    Compiled([&(eliminate_rows as Eliminate<f32>), &(eliminate_rows as Eliminate<f64>)]);
+compiled!(
+    ELIMINATE: Eliminate<T> =
+        fn(&mut Bsr<T>, &Order, &mut DenseBlocks<T>, bool) -> Result<(), Fault>, eliminate_rows
+);
 
 fn eliminate_rows<T: Real>(
     w: &mut Bsr<T>,

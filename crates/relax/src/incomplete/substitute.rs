@@ -14,7 +14,7 @@
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, row_product};
 
 use super::Order;
@@ -64,14 +64,7 @@ impl<'a, V: Real, S: Real> Substitution<'a, V, S> {
     }
 }
 
-type Substitute<V, S> = fn(&Bsr<S>, &[S], &Order, &[V], &mut [V], &mut [V]);
-
-static RUN: Compiled<4> = Compiled([
-    &(Substitution::<f32, f32>::substitute as Substitute<f32, f32>),
-    &(Substitution::<f32, f64>::substitute as Substitute<f32, f64>),
-    &(Substitution::<f64, f32>::substitute as Substitute<f64, f32>),
-    &(Substitution::<f64, f64>::substitute as Substitute<f64, f64>),
-]);
+compiled!(RUN: Substitute<V, S> = fn(&Bsr<S>, &[S], &Order, &[V], &mut [V], &mut [V]), Substitution::substitute);
 
 /// The solution with L or with U for one chunk.
 struct Half<'a, V, S> {

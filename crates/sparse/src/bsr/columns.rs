@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 
 use crate::Bsr;
 
@@ -102,14 +102,7 @@ impl<T: Real> Bsr<T> {
     }
 }
 
-type ApplyColumns<T, V> = fn(&Bsr<T>, usize, &[V], &mut [V]);
-
-static APPLY_COLUMNS: Compiled<4> = Compiled([
-    &(apply_columns as ApplyColumns<f32, f32>),
-    &(apply_columns as ApplyColumns<f32, f64>),
-    &(apply_columns as ApplyColumns<f64, f32>),
-    &(apply_columns as ApplyColumns<f64, f64>),
-]);
+compiled!(APPLY_COLUMNS: ApplyColumns<T, V> = fn(&Bsr<T>, usize, &[V], &mut [V]), apply_columns);
 
 fn apply_columns<T: Real, V: Real>(a: &Bsr<T>, k: usize, x: &[V], y: &mut [V]) {
     let r = a.block().0;

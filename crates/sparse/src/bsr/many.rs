@@ -4,21 +4,14 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Shared, each};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 
 use super::Bsr;
 
 /// The number of vectors per pass over A.
 const TOGETHER: usize = 8;
 
-type Many<T, V> = fn(&Bsr<T>, &[Vec<V>], &mut [Vec<V>]);
-
-static MANY: Compiled<4> = Compiled([
-    &(many as Many<f32, f32>),
-    &(many as Many<f32, f64>),
-    &(many as Many<f64, f32>),
-    &(many as Many<f64, f64>),
-]);
+compiled!(MANY: Many<T, V> = fn(&Bsr<T>, &[Vec<V>], &mut [Vec<V>]), many);
 
 impl<T: Real> Bsr<T> {
     /// yⱼ = A xⱼ for all j, with the same bits as separate products.

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
-use coarsen_core::{Compiled, Dot, LinearOperator, Real, products};
+use coarsen_core::{Dot, LinearOperator, Real, compiled, products};
 
 use super::{Bsr, row_product};
 
@@ -170,14 +170,7 @@ impl<T: Real> Bsr<T> {
     }
 }
 
-type Products<T, V> = fn(&Bsr<T>, Range<usize>, &[V], Then<'_, V>);
-
-static PRODUCTS: Compiled<4> = Compiled([
-    &(products_of as Products<f32, f32>),
-    &(products_of as Products<f32, f64>),
-    &(products_of as Products<f64, f32>),
-    &(products_of as Products<f64, f64>),
-]);
+compiled!(PRODUCTS: Products<T, V> = fn(&Bsr<T>, Range<usize>, &[V], Then<'_, V>), products_of);
 
 fn products_of<T: Real, V: Real>(a: &Bsr<T>, rows: Range<usize>, x: &[V], then: Then<'_, V>) {
     simd::run(RowProducts { a, rows, x, then });
@@ -221,14 +214,7 @@ impl<V: Real> Kernel<V> for Subtract<'_, V> {
     }
 }
 
-type ApplyAdd<T, V> = fn(&Bsr<T>, V, &[V], V, &mut [V]);
-
-static APPLY_ADD: Compiled<4> = Compiled([
-    &(apply_add as ApplyAdd<f32, f32>),
-    &(apply_add as ApplyAdd<f32, f64>),
-    &(apply_add as ApplyAdd<f64, f32>),
-    &(apply_add as ApplyAdd<f64, f64>),
-]);
+compiled!(APPLY_ADD: ApplyAdd<T, V> = fn(&Bsr<T>, V, &[V], V, &mut [V]), apply_add);
 
 fn apply_add<T: Real, V: Real>(matrix: &Bsr<T>, a: V, x: &[V], b: V, y: &mut [V]) {
     let rows = (0..matrix.pattern.rows(), Groups(y, matrix.block.0));
@@ -240,28 +226,14 @@ fn apply_add<T: Real, V: Real>(matrix: &Bsr<T>, a: V, x: &[V], b: V, y: &mut [V]
     matrix.each_leaf(rows, &body);
 }
 
-type Apply<T, V> = fn(&Bsr<T>, &[V], &mut [V]);
-
-static APPLY: Compiled<4> = Compiled([
-    &(apply as Apply<f32, f32>),
-    &(apply as Apply<f32, f64>),
-    &(apply as Apply<f64, f32>),
-    &(apply as Apply<f64, f64>),
-]);
+compiled!(APPLY: Apply<T, V> = fn(&Bsr<T>, &[V], &mut [V]), apply);
 
 fn apply<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) {
     let rows = (0..a.pattern.rows(), Groups(y, a.block.0));
     a.each_leaf(rows, &|(rows, y): (Range<usize>, Groups<&mut [V]>)| a.multiply_rows(rows, x, y.0));
 }
 
-type ApplyDot<T, V> = fn(&Bsr<T>, &[V], &mut [V]) -> [f64; 2];
-
-static APPLY_DOT: Compiled<4> = Compiled([
-    &(apply_dot as ApplyDot<f32, f32>),
-    &(apply_dot as ApplyDot<f32, f64>),
-    &(apply_dot as ApplyDot<f64, f32>),
-    &(apply_dot as ApplyDot<f64, f64>),
-]);
+compiled!(APPLY_DOT: ApplyDot<T, V> = fn(&Bsr<T>, &[V], &mut [V]) -> [f64; 2], apply_dot);
 
 fn apply_dot<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) -> [f64; 2] {
     let r = a.block.0;
@@ -275,14 +247,7 @@ fn apply_dot<T: Real, V: Real>(a: &Bsr<T>, x: &[V], y: &mut [V]) -> [f64; 2] {
     tree(rows, a.leaf_rows(), parallel::worth_product(a.nnz()), &body, &add)
 }
 
-type Residual<T, V> = fn(&Bsr<T>, &[V], &[V], &mut [V]);
-
-static RESIDUAL: Compiled<4> = Compiled([
-    &(residual as Residual<f32, f32>),
-    &(residual as Residual<f32, f64>),
-    &(residual as Residual<f64, f32>),
-    &(residual as Residual<f64, f64>),
-]);
+compiled!(RESIDUAL: Residual<T, V> = fn(&Bsr<T>, &[V], &[V], &mut [V]), residual);
 
 fn residual<T: Real, V: Real>(a: &Bsr<T>, b: &[V], x: &[V], r: &mut [V]) {
     let k = a.block.0;

@@ -4,21 +4,16 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Pieces, tree};
 use coarsen_core::simd::{self, Kernel, Set};
-use coarsen_core::{Compiled, Real};
+use coarsen_core::{Real, compiled};
 
 use crate::Bsr;
 
 /// The number of block rows per task.
 const LEAF: usize = 4096;
 
-type Pair<T> = fn(&Bsr<T>, T) -> Option<(usize, usize)>;
+compiled!(PAIR: Pair<T> = fn(&Bsr<T>, T) -> Option<(usize, usize)>, Bsr::first_pair);
 
-static PAIR: Compiled<2> = Compiled([&(Bsr::first_pair as Pair<f32>), &(Bsr::first_pair as Pair<f64>)]);
-
-type Largest<T> = fn(&Bsr<T>, T, &mut [T]) -> Option<T>;
-
-static LARGEST: Compiled<2> =
-    Compiled([&(Bsr::largest_below as Largest<f32>), &(Bsr::largest_below as Largest<f64>)]);
+compiled!(LARGEST: Largest<T> = fn(&Bsr<T>, T, &mut [T]) -> Option<T>, Bsr::largest_below);
 
 impl<T: Real> Bsr<T> {
     /// The first scalar pair (i, j) with |aᵢⱼ − aⱼᵢ| > tolerance · max((dᵢ dⱼ)^½, |aᵢⱼ|, |aⱼᵢ|), or `None` if

@@ -17,41 +17,27 @@ pub(super) fn kernel<T: Real>(sizes: (usize, usize, usize)) -> Kernel<T> {
         (6, 3, 3) => row::<T, 6, 3, 3>, // restriction times matrix
         (3, 6, 6) => row::<T, 3, 6, 6>, // prolongation times coarse matrix
         (6, 6, 6) => row::<T, 6, 6, 6>, // rigid-body modes on all coarser levels
-        _ => row_any,
+        _ => row::<T, 0, 0, 0>,
     }
 }
 
-/// Adds row i of C, with block sizes known at compile time.
+/// Adds row i of C for blocks of R x M and M x C; zeros stand for any sizes.
 fn row<T: Real, const R: usize, const M: usize, const C: usize>(
     left: &Bsr<T>,
     right: &Bsr<T>,
     i: usize,
     sum: &mut RowSums<T>,
 ) {
+    let (r, m, n) = if R == 0 { (left.block().0, left.block().1, right.block().1) } else { (R, M, C) };
     for (k, a) in left.row(i) {
-        let a = &a[..R * M];
+        let a = &a[..r * m];
         for (j, b) in right.row(k) {
-            let (b, c) = (&b[..M * C], &mut sum.block(j as u32, R * C)[..R * C]);
-            for y in 0..R {
-                let c = &mut c[y * C..(y + 1) * C];
-                for x in 0..M {
-                    let a = a[y * M + x];
-                    c.iter_mut().zip(&b[x * C..(x + 1) * C]).for_each(|(c, &b)| *c += a * b);
-                }
-            }
-        }
-    }
-}
-
-/// Adds row i of C, for any block sizes.
-fn row_any<T: Real>(left: &Bsr<T>, right: &Bsr<T>, i: usize, sum: &mut RowSums<T>) {
-    let ((r, m), n) = (left.block(), right.block().1);
-    for (k, a) in left.row(i) {
-        for (j, b) in right.row(k) {
-            for (y, c) in sum.block(j as u32, r * n).chunks_exact_mut(n).enumerate() {
-                for (x, b) in b.chunks_exact(n).enumerate() {
+            let (b, c) = (&b[..m * n], &mut sum.block(j as u32, r * n)[..r * n]);
+            for y in 0..r {
+                let c = &mut c[y * n..(y + 1) * n];
+                for x in 0..m {
                     let a = a[y * m + x];
-                    c.iter_mut().zip(b).for_each(|(c, &b)| *c += a * b);
+                    c.iter_mut().zip(&b[x * n..(x + 1) * n]).for_each(|(c, &b)| *c += a * b);
                 }
             }
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each};
-use coarsen_core::{Compiled, Real, simd};
+use coarsen_core::{Real, compiled, simd};
 
 use super::block::{self, LANES, SINGLES, Singles};
 use super::weight;
@@ -20,9 +20,7 @@ const BITS: u32 = 16;
 /// are kept.
 const ILL: f64 = 10.0;
 
-type Fill<T> = fn(&Bsr<T>, &mut [f32]);
-
-static RADII: Compiled<2> = Compiled([&(fill as Fill<f32>), &(fill as Fill<f64>)]);
+compiled!(RADII: Fill<T> = fn(&Bsr<T>, &mut [f32]), fill);
 
 /// ρ(A_ii^−½ A_ij A_jj^−½) of every block.
 pub(super) fn radii<T: Real>(a: &Bsr<T>, weights: &mut [f32]) {

@@ -4,7 +4,7 @@ use std::mem;
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd;
-use coarsen_core::{Compiled, LinearOperator, Real};
+use coarsen_core::{LinearOperator, Real, compiled};
 
 use super::kernel::{Pass, Task};
 use super::layout::Chunk;
@@ -54,13 +54,10 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     }
 }
 
-type PassOver<V, S> = fn(&HalfMatrix<V, S>, SweepDirection, Pass, V, &[V], &mut [V], &mut [V]);
-
-static PASS: Compiled<3> = Compiled([
-    &(pass_over_chunks as PassOver<f32, f32>),
-    &(pass_over_chunks as PassOver<f64, f32>),
-    &(pass_over_chunks as PassOver<f64, f64>),
-]);
+compiled!(
+    PASS: PassOver<V, S> where S <= V =
+        fn(&HalfMatrix<V, S>, SweepDirection, Pass, V, &[V], &mut [V], &mut [V]), pass_over_chunks
+);
 
 fn pass_over_chunks<V: Real, S: Real>(
     half: &HalfMatrix<V, S>,
@@ -104,13 +101,10 @@ impl<V: Real, S: Real> LinearOperator<Vec<V>> for HalfMatrix<V, S> {
     }
 }
 
-type ProductOver<V, S> = fn(&HalfMatrix<V, S>, Option<&[V]>, &[V], &mut [V]);
-
-static PRODUCT: Compiled<3> = Compiled([
-    &(product_over_chunks as ProductOver<f32, f32>),
-    &(product_over_chunks as ProductOver<f64, f32>),
-    &(product_over_chunks as ProductOver<f64, f64>),
-]);
+compiled!(
+    PRODUCT: ProductOver<V, S> where S <= V =
+        fn(&HalfMatrix<V, S>, Option<&[V]>, &[V], &mut [V]), product_over_chunks
+);
 
 /// Computes y = A x, or b − A x.
 fn product_over_chunks<V: Real, S: Real>(half: &HalfMatrix<V, S>, b: Option<&[V]>, x: &[V], y: &mut [V]) {

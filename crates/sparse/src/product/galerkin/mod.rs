@@ -14,7 +14,8 @@
 //! | file | what |
 //! |---|---|
 //! | `mod` | the plan: structures computed from the patterns, and the division of coarse rows among tasks |
-//! | `worker` | one task: computes rows of Q and sums coarse rows |
+//! | `worker` | one task: its memory, and what becomes of its coarse rows |
+//! | `rows` | computes rows of Q and sums coarse rows |
 //! | `blocks` | products of blocks |
 //! | `kept` | storage for rows of Q |
 //! | `scalars` | the algorithm for 1 x 1 blocks |
@@ -25,6 +26,7 @@ mod blocks;
 mod kept;
 mod lists;
 mod piecewise;
+mod rows;
 mod scalars;
 mod weights;
 mod worker;
@@ -32,14 +34,13 @@ mod worker;
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::{Compiled, Real, parallel};
+use coarsen_core::{Real, compiled, parallel};
 
-use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan, fits};
 pub use lists::{GalerkinLists, ProductList};
 use piecewise::{Piecewise, Product};
-use weights::Weighted;
-use worker::{Factors, Worker, fine_rows, least_bytes};
+use rows::Factors;
+use worker::{Worker, fine_rows, least_bytes};
 
 /// The minimum work per task, in blocks of P.
 const SHARE: usize = 4096;
@@ -155,9 +156,8 @@ impl<T: Real> GalerkinPlan<T> {
             self.divide(); // P had another form, or the last product failed
         }
         let transpose = &self.transpose;
-        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| match p.form {
-            Form::Blocks(p) => Factors { a, p, transpose }.make(worker),
-            _ => Weighted { a, p, transpose }.make(worker),
+        let made = together(&mut self.workers, (&[], 1), &mut [], &|worker, _| {
+            Factors { a, p, transpose }.make(worker)
         });
         if let Err(error) = made {
             self.workers.clear(); // rows may be incomplete
@@ -249,9 +249,8 @@ impl<T: Real> GalerkinPlan<T> {
         }
         let transpose = &self.transpose;
         let rows = (pattern.offsets(), k * k);
-        together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| match p.form {
-            Form::Blocks(p) => Factors { a, p, transpose }.refill(worker, &pattern, values),
-            _ => Weighted { a, p, transpose }.refill(worker, &pattern, values),
+        together(&mut self.workers, rows, coarse.values_mut(), &|worker, values| {
+            Factors { a, p, transpose }.refill(worker, &pattern, values)
         })
     }
 
@@ -271,18 +270,17 @@ impl<T: Real> GalerkinPlan<T> {
     }
 }
 
-type Build<T> = fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError>;
+compiled!(
+    BUILD: Build<T> =
+        fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>) -> Result<Bsr<T>, SparseError>,
+    GalerkinPlan::build_product
+);
 
-static BUILD: Compiled<2> = Compiled([
-    &(GalerkinPlan::<f32>::build_product as Build<f32>),
-    &(GalerkinPlan::<f64>::build_product as Build<f64>),
-]);
-
-type Refill<T> =
-    fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>, &mut Bsr<T>) -> Result<(), SparseError>;
-
-static REFILL: Compiled<2> =
-    Compiled([&(GalerkinPlan::<f32>::refill as Refill<f32>), &(GalerkinPlan::<f64>::refill as Refill<f64>)]);
+compiled!(
+    REFILL: Refill<T> =
+        fn(&mut GalerkinPlan<T>, &Bsr<T>, ProlongationRef<'_, T>, &mut Bsr<T>) -> Result<(), SparseError>,
+    GalerkinPlan::refill
+);
 
 /// Divides the coarse rows among the threads, with about equal numbers of blocks of Pᵀ; among fewer tasks if their rows
 /// would take more than `most` bytes. The division does not change any bit of the result.

@@ -17,13 +17,10 @@ use coarsen_core::Real;
 use coarsen_core::parallel::{self, Shared};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
 
-use super::blocks::{Twelve, Width, whole};
+use super::blocks::whole;
+use super::weights::{C, Q, add_affine, affine_in_order, read, write};
 use crate::prolongation::Form;
 use crate::{Bsr, Pattern, ProlongationRef, SparseError, TransposePlan};
-
-/// The numbers of Q_iJ and of (A_c)_IJ for four weights of three unknowns.
-const Q: usize = 36;
-const C: usize = 144;
 
 /// How many rows of A ahead values are prefetched.
 const AHEAD: usize = 2;
@@ -241,7 +238,7 @@ impl<T: Real> Kernel<T> for Affine<'_, T> {
                     match open[..count].iter().position(|&known| known == column) {
                         Some(known) => {
                             current = known;
-                            sums = std::array::from_fn(|e| whole(set, &q[current * Q..(current + 1) * Q], e));
+                            sums = read(set, &q[current * Q..(current + 1) * Q]);
                         }
                         None => {
                             (current, count) = (count, count + 1);
@@ -262,51 +259,11 @@ impl<T: Real> Kernel<T> for Affine<'_, T> {
             let w = &weights[from * 4..(from + 1) * 4];
             for (&block, q) in blocks[next..next + count].iter().zip(q.chunks_exact(Q)) {
                 let at = block as usize - own.start;
-                add::<T, S>(set, w, q, &mut row[at * C..(at + 1) * C]);
+                add_affine(set, w, q, &mut row[at * C..(at + 1) * C]);
             }
             next += count;
             if last {
-                row.chunks_exact_mut(C).for_each(in_order);
-            }
-        }
-    }
-}
-
-/// (A_c)_IJ += w ⊗ Q_iJ, weight by weight.
-#[inline(always)]
-fn add<T: Real, S: Set<T>>(set: S, w: &[T], q: &[T], c: &mut [T]) {
-    type Third<T, S> = <Twelve as Width>::Pack<T, S>;
-    let c = &mut c[..C];
-    for third in 0..3 {
-        let q: Third<T, S> = whole(set, q, third);
-        for (m, &w) in w.iter().enumerate() {
-            let at = 3 * m + third;
-            let sum = Third::<T, S>::splat(set, w).mul_add(q, whole(set, c, at));
-            // SAFETY: C is 12 packs of 12 numbers, and `at` is less than 12.
-            unsafe { sum.store(c.as_mut_ptr().add(12 * at)) };
-        }
-    }
-}
-
-/// Writes the 9 packs of Q_iJ.
-#[inline(always)]
-fn write<T: Real, R: Pack<T>>(sums: [R; 9], q: &mut [T]) {
-    let q = &mut q[..9 * R::LANES];
-    for (e, sum) in sums.into_iter().enumerate() {
-        // SAFETY: q has 9 packs, as cut above.
-        unsafe { sum.store(q.as_mut_ptr().add(e * R::LANES)) };
-    }
-}
-
-/// Brings a block of A_c, summed weight by weight, into row-major order.
-#[inline(always)]
-fn in_order<T: Real>(c: &mut [T]) {
-    for rows in c.chunks_exact_mut(Q) {
-        let mut from = [T::zero(); Q];
-        from.copy_from_slice(rows);
-        for r in 0..3 {
-            for e in 0..12 {
-                rows[12 * r + e] = from[4 * (3 * r + e % 3) + e / 3];
+                affine_in_order(row);
             }
         }
     }

@@ -7,13 +7,19 @@
 
 use coarsen_core::Real;
 
-use super::worker::{Done, Factors, Worker};
-use crate::SparseError;
+use super::rows::Factors;
+use super::worker::{Done, Worker};
+use crate::{Bsr, SparseError};
 
 impl<T: Real> Factors<'_, T> {
     /// Sums each coarse row of the worker into `worker.sum`, for 1 x 1 blocks.
-    pub(super) fn scalars(&self, worker: &mut Worker<T>, done: &mut dyn Done<T>) -> Result<(), SparseError> {
-        let (p, values) = (self.p.pattern(), self.p.values());
+    pub(super) fn scalars(
+        &self,
+        p: &Bsr<T>,
+        worker: &mut Worker<T>,
+        done: &mut dyn Done<T>,
+    ) -> Result<(), SparseError> {
+        let (p, values) = (p.pattern(), p.values());
         let Worker { rows, fine, sum, tables, .. } = worker;
         tables.clear();
         for fine in fine.clone() {

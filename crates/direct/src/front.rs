@@ -16,10 +16,10 @@
 //! Duff 2004, "MA57: a code for the solution of sparse symmetric definite and indefinite systems".
 
 use coarsen_core::simd::{self, Kernel, Set};
+#[cfg(feature = "faer")]
 use faer::{Accum, MatMut, MatRef, Par};
 
-/// The threshold u of a pivot.
-const THRESHOLD: f64 = 0.01;
+use crate::factorization::{Pivots, Signs};
 
 /// The number of columns that are updated pivot by pivot.
 const PANEL: usize = 32;
@@ -28,18 +28,91 @@ const PANEL: usize = 32;
 const CHUNK: usize = 64;
 
 /// The lower triangle of an m x m matrix by columns; L and D overwrite its first columns.
-pub(super) struct Front<'a> {
-    pub(super) m: usize,
+pub(crate) struct Front<'a> {
+    pub(crate) m: usize,
     /// The number of columns that may have pivots.
-    pub(super) p: usize,
+    pub(crate) p: usize,
     /// The matrix, whose diagonal becomes D; an infinite entry stands for a pivot that is 0.
-    pub(super) f: &'a mut [f64],
+    pub(crate) f: &'a mut [f64],
     /// L D, by columns.
-    pub(super) w: &'a mut [f64],
+    pub(crate) w: &'a mut [f64],
     /// The entries of D below its diagonal: d_{k+1,k} at k for a pivot of order 2, otherwise 0.
-    pub(super) below: &'a mut [f64],
+    pub(crate) below: &'a mut [f64],
     /// The row of A of each row of the front.
-    pub(super) rows: &'a mut [u32],
+    pub(crate) rows: &'a mut [u32],
+    /// The threshold u of a pivot, at most 1/2, with which a full matrix always has one.
+    pub(crate) threshold: f64,
+    /// Whether products of dense matrices are those of faer, which need its buffer.
+    pub(crate) by_faer: bool,
+}
+
+/// L and D of fronts that were eliminated, children before parents. Rows are rows of A.
+#[derive(Default)]
+pub(crate) struct Fronts {
+    /// The number of rows and of pivots of each front.
+    pub(crate) sizes: Vec<(usize, usize)>,
+    /// The rows of all fronts.
+    pub(crate) rows: Vec<u32>,
+    /// The columns of L of all fronts, with D in place of the unit diagonal; infinite for a pivot that is 0.
+    pub(crate) l: Vec<f64>,
+    /// The entries of D below its diagonal: d_{k+1,k} at k for a block of order 2, otherwise 0.
+    pub(crate) below: Vec<f64>,
+}
+
+impl Fronts {
+    /// Signs and sizes of the eigenvalues of the blocks of D; `sizes` are max |aᵢⱼ| of each row.
+    pub(crate) fn pivots(&self, sizes: &[f64]) -> Pivots {
+        let mut signs = Signs::default();
+        let (mut rows, mut l, mut below) = (&self.rows[..], &self.l[..], &self.below[..]);
+        for &(m, k) in &self.sizes {
+            let d = |j: usize| l[j * m + j];
+            let mut j = 0;
+            while j < k {
+                let row = rows[j] as usize;
+                if below[j] != 0.0 {
+                    signs.two([row, rows[j + 1] as usize], [d(j), below[j], d(j + 1)], sizes);
+                    j += 2;
+                } else {
+                    if d(j) == f64::INFINITY {
+                        signs.zero(row)
+                    } else {
+                        signs.one(row, d(j), sizes)
+                    }
+                    j += 1;
+                }
+            }
+            (rows, l, below) = (&rows[m..], &l[m * k..], &below[k..]);
+        }
+        signs.pivots()
+    }
+
+    /// x = L⁻ᵀ D⁻¹ L⁻¹ x; `y` is scratch for the rows of the largest front.
+    pub(crate) fn solve(&self, x: &mut [f64], y: &mut [f64]) {
+        let (mut rows, mut l) = (&self.rows[..], &self.l[..]);
+        for &(m, k) in &self.sizes {
+            y.iter_mut().zip(&rows[..m]).for_each(|(y, &i)| *y = x[i as usize]);
+            for (j, column) in l[..m * k].chunks_exact(m.max(1)).enumerate() {
+                let y_j = y[j];
+                y[j + 1..m].iter_mut().zip(&column[j + 1..]).for_each(|(y, l)| *y -= l * y_j);
+            }
+            rows[..m].iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
+            (rows, l) = (&rows[m..], &l[m * k..]);
+        }
+        let (mut rows, mut l, mut below) = (&self.rows[..], &self.l[..], &self.below[..]);
+        for &(m, k) in self.sizes.iter().rev() {
+            let (here, columns, off);
+            (rows, here) = rows.split_at(rows.len() - m);
+            (l, columns) = l.split_at(l.len() - m * k);
+            (below, off) = below.split_at(below.len() - k);
+            y.iter_mut().zip(here).for_each(|(y, &i)| *y = x[i as usize]);
+            divide(&mut y[..k], off, |j| columns[j * m + j]);
+            for (j, column) in columns.chunks_exact(m.max(1)).enumerate().rev() {
+                let sum: f64 = column[j + 1..].iter().zip(&y[j + 1..m]).map(|(l, y)| l * y).sum();
+                y[j] -= sum;
+            }
+            here[..k].iter().zip(&*y).for_each(|(&i, y)| x[i as usize] = *y);
+        }
+    }
 }
 
 /// [`Front::panel`], compiled for the widest instructions.
@@ -71,7 +144,7 @@ impl Front<'_> {
     /// Eliminates as many of the first p columns as have a pivot, and returns their number k. They become the first
     /// columns, and the others the first rows of the remaining matrix, which starts at (k, k). If no other columns
     /// exist, all columns are eliminated.
-    pub(super) fn eliminate(&mut self) -> usize {
+    pub(crate) fn eliminate(&mut self) -> usize {
         let (mut q, mut wide) = (0, false);
         while q < self.p {
             let end = if wide { self.p } else { self.p.min(q + PANEL) };
@@ -173,7 +246,7 @@ impl Front<'_> {
         if own == 0.0 && all == 0.0 {
             return Pivot::Zero;
         }
-        if own >= THRESHOLD * all {
+        if own >= self.threshold * all {
             return Pivot::One;
         }
         let Some(r) = partner else { return Pivot::None };
@@ -181,7 +254,7 @@ impl Front<'_> {
         let (off, other) = (self.at(r, j), self.at(r, r));
         // D / off has the determinant −1 up to a product that is far below 1.
         let (p, s) = (own / off, other / off);
-        let limit = (1.0 - p * s) * off / THRESHOLD;
+        let limit = (1.0 - p * s) * off / self.threshold;
         let accepted = s * first + second <= limit && first + p * second <= limit;
         if accepted { Pivot::Two(r) } else { Pivot::None }
     }
@@ -268,7 +341,7 @@ impl Front<'_> {
                 return;
             }
             let (l, rest) = self.f.split_at_mut(c * m);
-            if k * height <= 64 {
+            if k * height <= 64 || !self.by_faer {
                 for j in 0..width {
                     let column = &mut rest[j * m + c + j..(j + 1) * m];
                     for p in start..q {
@@ -279,13 +352,37 @@ impl Front<'_> {
                 }
                 continue;
             }
-            let l =
-                MatRef::from_column_major_slice_with_stride(&l[start * m + c..(q - 1) * m + m], height, k, m);
-            let w = &self.w[start * m + c..(q - 1) * m + c + width];
-            let w = MatRef::from_column_major_slice_with_stride(w, width, k, m);
-            let to = &mut rest[c..(width - 1) * m + m];
-            let to = MatMut::from_column_major_slice_with_stride_mut(to, height, width, m);
-            faer::linalg::matmul::matmul(to, Accum::Add, l, w.transpose(), -1.0, Par::Seq);
+            #[cfg(feature = "faer")]
+            {
+                let l = MatRef::from_column_major_slice_with_stride(
+                    &l[start * m + c..(q - 1) * m + m],
+                    height,
+                    k,
+                    m,
+                );
+                let w = &self.w[start * m + c..(q - 1) * m + c + width];
+                let w = MatRef::from_column_major_slice_with_stride(w, width, k, m);
+                let to = &mut rest[c..(width - 1) * m + m];
+                let to = MatMut::from_column_major_slice_with_stride_mut(to, height, width, m);
+                faer::linalg::matmul::matmul(to, Accum::Add, l, w.transpose(), -1.0, Par::Seq);
+            }
+        }
+    }
+}
+
+/// y = D⁻¹ y.
+fn divide(y: &mut [f64], below: &[f64], d: impl Fn(usize) -> f64) {
+    let mut j = 0;
+    while j < y.len() {
+        let q = below[j];
+        if q == 0.0 {
+            y[j] /= d(j);
+            j += 1;
+        } else {
+            let (p, s) = (d(j) / q, d(j + 1) / q);
+            let scale = 1.0 / ((p * s - 1.0) * q);
+            (y[j], y[j + 1]) = ((s * y[j] - y[j + 1]) * scale, (p * y[j + 1] - y[j]) * scale);
+            j += 2;
         }
     }
 }
