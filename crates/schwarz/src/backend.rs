@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::Backend;
+use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Error, Vector};
 
 use crate::options::{Coarse, Storage};
@@ -99,6 +99,9 @@ pub trait SchwarzBackend: Backend {
     }
 }
 
+/// A change of the inverses.
+pub type Change<'a> = &'a mut dyn FnMut(&mut Inverses) -> Result<(), SetupError>;
+
 /// The solver of the coarsest level, from its residual to its correction.
 pub type Top<'a, R> = dyn FnMut(&Vec<R>, &mut Vec<R>) + 'a;
 
@@ -121,9 +124,10 @@ pub trait Domains<V: Vector>: Send {
     /// [`restrict`](Self::restrict).
     fn prolong(&mut self, corrections: &[V::Real], z: &mut V);
 
-    /// Changes a part of the inverses. A device changes its copy on the host and uploads only this part.
+    /// Changes a part of the inverses. A device changes its copy on the host and uploads only this part, unless `change`
+    /// fails: applications then use the old inverses.
     ///
     /// # Errors
-    /// [`Error::Device`].
-    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error>;
+    /// Those of `change`, and [`Error::Device`].
+    fn edit(&mut self, changed: Changed<'_>, change: Change<'_>) -> Result<(), SetupError>;
 }

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_backend::Cpu;
+use coarsen_backend::{Cpu, SetupError};
 use coarsen_core::parallel::{self, Groups, Shared, each};
 use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_core::{Compiled, Error, Real};
 
-use crate::backend::{Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
+use crate::backend::{Change, Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
 use crate::packed::{MOST, SIDE, multiply};
 use crate::plan::{DomainLevel, Plan};
 
@@ -75,9 +75,8 @@ impl<V: Real> Domains<Vec<V>> for CpuDomains<V> {
         }
     }
 
-    fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
-        change(&mut self.inverses);
-        Ok(())
+    fn edit(&mut self, _: Changed<'_>, change: Change<'_>) -> Result<(), SetupError> {
+        change(&mut self.inverses)
     }
 }
 

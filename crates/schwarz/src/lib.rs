@@ -59,7 +59,7 @@ mod update;
 mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
-pub use backend::{Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
+pub use backend::{Change, Changed, Domains, Inverses, Packed, SchwarzBackend, Top};
 pub use inner::Inner;
 pub use level::{Level, LevelSolver};
 pub use links::Coupling;

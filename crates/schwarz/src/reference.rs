@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use coarsen_backend::Reference;
+use coarsen_backend::{Reference, SetupError};
 use coarsen_core::Error;
 
-use crate::backend::{Changed, Domains, Inverses, SchwarzBackend, Top};
+use crate::backend::{Change, Changed, Domains, Inverses, SchwarzBackend, Top};
 use crate::packed::{SIDE, entry, side, tile};
 use crate::plan::Plan;
 
@@ -96,8 +96,7 @@ impl Domains<Vec<f64>> for ReferenceDomains {
         }
     }
 
-    fn edit(&mut self, _: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
-        change(&mut self.inverses);
-        Ok(())
+    fn edit(&mut self, _: Changed<'_>, change: Change<'_>) -> Result<(), SetupError> {
+        change(&mut self.inverses)
     }
 }

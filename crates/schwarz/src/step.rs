@@ -148,11 +148,14 @@ impl<T: Real, B: SchwarzBackend> Damped<T, B> {
         if start.size() > 0 && self.domains.plan().domains(0) > 0 {
             self.radius = spectrum.estimate(&self.a, &mut self.domains, start)?.as_f64();
         }
-        Ok(self.weigh(factor / self.radius)?)
+        self.weigh(factor / self.radius)
     }
 
-    fn weigh(&mut self, omega: f64) -> Result<(), Error> {
-        self.domains.domains.edit(Changed::Weights, &mut |inverses| inverses.weights.fill(omega))
+    fn weigh(&mut self, omega: f64) -> Result<(), SetupError> {
+        self.domains.domains.edit(Changed::Weights, &mut |inverses| {
+            inverses.weights.fill(omega);
+            Ok(())
+        })
     }
 }
 

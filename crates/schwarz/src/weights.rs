@@ -74,11 +74,12 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         &self.weights
     }
 
-    fn set_weights(&mut self, weights: &[f64]) -> Result<(), coarsen_core::Error> {
+    fn set_weights(&mut self, weights: &[f64]) -> Result<(), SetupError> {
         self.weights.copy_from_slice(weights);
         self.domains.edit(Changed::Weights, &mut |inverses| {
             let count = inverses.weights.len();
             inverses.weights.copy_from_slice(&weights[..count]);
+            Ok(())
         })
     }
 }

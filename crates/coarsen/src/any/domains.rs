@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
 #[cfg(feature = "opencl")]
 use coarsen_opencl::DeviceVector;
-use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Plan, SchwarzBackend, Top};
+use coarsen_schwarz::{Change, Changed, Coarse, Domains, Inverses, Plan, SchwarzBackend, Top};
 
 use super::any_backend::AnyBackend;
 use super::operand::Operand;
@@ -41,7 +42,7 @@ impl<V: Real> Domains<AnyVector<V>> for AnyDomains<V> {
         on!(self, domains => domains.prolong(corrections, z.on_mut()))
     }
 
-    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
+    fn edit(&mut self, changed: Changed<'_>, change: Change<'_>) -> Result<(), SetupError> {
         on!(self, domains => domains.edit(changed, change))
     }
 }

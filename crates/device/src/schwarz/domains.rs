@@ -4,8 +4,9 @@ use std::iter::repeat_n;
 use std::ops::Range;
 use std::sync::Arc;
 
+use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
-use coarsen_schwarz::{Changed, Coarse, Domains, Inverses, Packed, Plan, SchwarzBackend, Top};
+use coarsen_schwarz::{Change, Changed, Coarse, Domains, Inverses, Packed, Plan, SchwarzBackend, Top};
 
 use crate::driver::Type;
 use crate::memory::convert;
@@ -121,8 +122,8 @@ impl<V: Real> Domains<DeviceVector<V>> for DeviceDomains<V> {
 
     /// Waits once for each level with changed inverses, once for changed weights, and once for changed
     /// inverses of nodes in no domain.
-    fn edit(&mut self, changed: Changed<'_>, change: &mut dyn FnMut(&mut Inverses)) -> Result<(), Error> {
-        change(&mut self.host);
-        self.upload(changed)
+    fn edit(&mut self, changed: Changed<'_>, change: Change<'_>) -> Result<(), SetupError> {
+        change(&mut self.host)?;
+        Ok(self.upload(changed)?)
     }
 }

@@ -98,11 +98,10 @@ impl Numbers {
         let mut queue = to.on.queue();
         let [order, children, ranges, offsets, marks] =
             [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
-        let [_, _, width, slices, lengths, columns, values] = a.whole()?.args();
-        let Gathered { own, starts, inner, alone } = &self.gathered;
-        let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
-            [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
-                .map(Arg::Memory);
+        let values = Arg::Memory(&a.whole()?.values);
+        let Gathered { own, starts, inner, .. } = &self.gathered;
+        let [own, starts, inner, diagonals, sizes, repairs] =
+            [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
         let (fine, some) =
             (Arg::Count(lists.fine), Arg::Count(usize::from(!matches!(touched, Touched::All))));
         let mut numbers = List::of(&[fine, order, own, starts, inner, values]);
@@ -154,8 +153,21 @@ impl Numbers {
         let tail = [diagonals, Arg::Memory(&left_out.inverses), Arg::Count(domains), repairs];
         let args = List::joined(&head, &numbers, &tail);
         queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
+        queue.state()
+    }
+
+    /// Finds nodes that the matrix couples now, but not when the structure was chosen. Does not wait.
+    pub(crate) fn find_released<T: Real, S: Real>(
+        &self,
+        to: &Application<T>,
+        a: &DeviceMatrix<T, S>,
+    ) -> Result<(), Error> {
+        let [_, _, width, slices, lengths, columns, values] = a.whole()?.args();
+        let [alone, released] = [&self.gathered.alone, &self.released].map(Arg::Memory);
+        let fine = Arg::Count(to.lists.fine);
+        let mut queue = to.on.queue();
+        let groups = Items::Groups(queue.groups(to.lists.fine));
         let args = [fine, width, slices, lengths, columns, values, alone, released];
-        let groups = Items::Groups(queue.groups(lists.fine));
         queue.launch(self.kernel(Number::Released), groups, &args);
         queue.state()
     }
@@ -189,8 +201,7 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// Returns the first node that the matrix couples now, but not when the structure was chosen.
-    /// Waits once.
+    /// Returns the first node that [`find_released`](Self::find_released) has found. Waits once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
         let mut first = vec![NONE; queue.groups(of.lists.fine)];

@@ -18,6 +18,7 @@ mod preconditioners;
 mod ranges;
 mod schwarz;
 mod schwarz_contact;
+mod schwarz_failures;
 mod schwarz_numbers;
 mod schwarz_structure;
 mod sum;
