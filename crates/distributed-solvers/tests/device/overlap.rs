@@ -14,9 +14,9 @@ const MOST: usize = 200;
 /// The commands of a product, in the order in which they are enqueued.
 const ORDER: [&str; 6] = [
     "coarsen_gather",
-    "read aside",
+    "read",
     "coarsen_multiply",
-    "write aside",
+    "write",
     "coarsen_multiply",
     "coarsen_scatter_add",
 ];

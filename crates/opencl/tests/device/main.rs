@@ -5,6 +5,7 @@
 mod common;
 
 mod assembly;
+mod border;
 mod conformance;
 mod descent;
 mod driver;

@@ -36,8 +36,8 @@ fn small(device: &mut Device) {
 
 /// Takes the memory of a device but for 32 KiB.
 fn fill(on: &OpenCl<f64>) -> DeviceVector<f64> {
-    let left = on.device().memory - on.counters().bytes;
-    on.zeros((left as usize - (32 << 10)) / 8).unwrap()
+    let Err(Error::Memory { available, .. }) = on.check_memory(u64::MAX) else { panic!("endless memory") };
+    on.zeros((available as usize - (32 << 10)) / 8).unwrap()
 }
 
 /// Updates `m` from `old` to `new` on a full device, and then with memory: the first fails and changes nothing, the second
