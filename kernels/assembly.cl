@@ -118,9 +118,7 @@ __kernel void coarsen_assembly_place(const uint capacity, const uint nodes, cons
 }
 
 // The slots of the blocks of a stream in a matrix whose pattern has these blocks. Twin: Assembly::new
-__kernel void coarsen_assembly_find(const uint capacity, const uint nodes, const uint width,
-                                    __global const uint *offsets, __global const uint *lengths,
-                                    __global const uint *columns, __global const uint *order,
+__kernel void coarsen_assembly_find(const uint capacity, const uint nodes, ROWS, __global const uint *order,
                                     __global const ulong *keys, __global const uint *heads,
                                     __global uint *slots, __global uint *lacking) {
     const uint at = get_global_id(0);
@@ -128,14 +126,10 @@ __kernel void coarsen_assembly_find(const uint capacity, const uint nodes, const
         return;
     const ulong key = keys[order[at]];
     const uint i = (uint)(key / nodes), j = (uint)(key % nodes);
-#if SLICE == 1
-    const uint base = offsets[i], count = offsets[i + 1] - base;
-#else
-    const uint base = width ? i / SLICE * width : offsets[i / SLICE], count = lengths[i];
-#endif
+    const uint base = (uint)BASE(i), count = COUNT(i);
     uint found = NONE;
     for (uint k = 0; k < count; k++) {
-        const uint slot = (base + k) * SLICE + i % SLICE;
+        const uint slot = (base + k) * SLICE + LANE(i);
         if (columns[slot] == j)
             found = slot;
     }

@@ -14,9 +14,6 @@
 #define PART
 #define PART_GIVEN
 #endif
-#define MATRIX \
-    const ulong row_offset, const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
-    __global const uint *columns, __global const STORED *values PART
 
 // Faults of a block: fault `kind` of block i has number FAULTS i + kind, so there are fewer than 2^31 blocks.
 #define SOUND UINT_MAX
@@ -25,7 +22,7 @@
 #define FAULTS 2
 
 // w = diagonal block l of the range, zero if it is not stored
-void coarsen_diagonal_block(const size_t l, MATRIX, SUM *w) {
+void coarsen_diagonal_block(const size_t l, MATRIX PART, SUM *w) {
     const size_t i = row_offset + l, base = BASE(l), lane = LANE(l);
     const uint count = COUNT(l);
     for (uint e = 0; e < AREA; e++)
@@ -86,7 +83,7 @@ uint coarsen_invert(SUM *w, SUM *d) {
 // d = the inverses, or the unit matrix for singular blocks; faults[group] = the first fault in a group, or
 // SOUND. Twin: DenseBlocks::invert_diagonal, DenseBlocks::check_positive
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
+void coarsen_diagonal(MATRIX PART, __global STORED *d, __global uint *faults) {
     __local uint first[WIDTH];
     uint fault = SOUND;
     for (size_t l = get_global_id(0); l < n; l += get_global_size(0)) {
@@ -114,7 +111,7 @@ void coarsen_diagonal(MATRIX, __global STORED *d, __global uint *faults) {
 // bounds[group] = the largest sum of |a_ij d_i| over a row of scalars in a group; NaN if a sum is NaN.
 // Twin: spectrum::row_sums
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_row_sums(MATRIX, __global const STORED *d, __global REAL *bounds) {
+void coarsen_row_sums(MATRIX PART, __global const STORED *d, __global REAL *bounds) {
     __local SUM largest[WIDTH];
     SUM bound = 0;
     for (size_t l = get_global_id(0); l < n; l += get_global_size(0)) {

@@ -15,10 +15,6 @@
 #define SOFTER ((SUM)0.1)
 #define NO_SCALE 1
 
-#define MATRIX \
-    const ulong row_offset, const ulong n, const uint width, __global const uint *offsets, __global const uint *lengths, \
-    __global const uint *columns, __global const STORED *values
-
 // Entry e of block k of a row.
 #define PLACE(k, e) (((base + (k)) * AREA + (e)) * SLICE + lane)
 

@@ -34,33 +34,8 @@ void coarsen_dots(const ulong n, const uint count, __global const REAL *restrict
     }
 }
 
-// x·y and the sum of |x y|                                              Twin: Vector::dot_magnitude for Vec
-__kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_dot_magnitude(const ulong n, __global const REAL *restrict x, __global const REAL *restrict y, __global SUM *restrict partial) {
-    __local SUM shared[WIDTH];
-    const size_t first = FIRST(n), last = LAST(n);
-    PACK values = 0, magnitudes = 0;
-    PACKS(i, first, last) {
-        const PACK t = LOAD(x, i) * LOAD(y, i);
-        values += t;
-        magnitudes += fabs(t);
-    }
-    SUM value = coarsen_across(values), magnitude = coarsen_across(magnitudes);
-    REST(i, first, last) {
-        const SUM t = (SUM)x[i] * y[i];
-        value += t;
-        magnitude += fabs(t);
-    }
-    value = coarsen_tree(shared, value);
-    if (get_local_id(0) == 0)
-        partial[get_group_id(0)] = value;
-    magnitude = coarsen_tree(shared, magnitude);
-    if (get_local_id(0) == 0)
-        partial[get_num_groups(0) + get_group_id(0)] = magnitude;
-}
-
-// x0·y0 and the sum of |x0 y0|, .. x2·y2, of which the first `count` pairs are computed; bitwise equal to
-// coarsen_dot_magnitude.                                                Twin: Vector::dot_magnitudes for Vec
+// x0·y0 and the sum of |x0 y0|, .. x2·y2, of which the first `count` pairs are computed
+//                                                                       Twin: Vector::dot_magnitudes for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL *restrict x0, __global const REAL *restrict y0,
                             __global const REAL *restrict x1, __global const REAL *restrict y1, __global const REAL *restrict x2,
@@ -103,7 +78,7 @@ void coarsen_dot_magnitudes(const ulong n, const uint count, __global const REAL
 
 // x += a p, r -= a q, r·r                                               Twin: Vector::cg_update for Vec
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
-void coarsen_advance(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict p,
+void coarsen_cg_update(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict p,
                      __global const REAL *restrict q, __global REAL *restrict x, __global REAL *restrict r, __global SUM *restrict partial) {
     __local SUM shared[WIDTH];
     const REAL factor = slots[a];

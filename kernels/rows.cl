@@ -1,4 +1,9 @@
-// Where the blocks of a row are. See matrix.cl for the layout of blocks and for SLICE.
+// Rows of a matrix as parameters, and where their blocks are. See matrix.cl for the layout of blocks and for SLICE.
+
+#define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
+
+// The rows of a range and their values, stored in STORED.
+#define MATRIX const ulong row_offset, const ulong n, ROWS, __global const STORED *values
 
 // The start of row i of a range, its lane, and its number of blocks.
 #if SLICE == 1

@@ -1,10 +1,5 @@
 // Slots: `slots` holds every scalar of a queue.
 
-// A number of the host as a scalar.                                     Twin: Vector::scalar
-__kernel void coarsen_set(__global REAL *slots, const uint out, const REAL v) {
-    slots[out] = v;
-}
-
 // The result of an operation on three slots, see coarsen_scalars.
 REAL coarsen_scalar(const uint code, const REAL x, const REAL y, const REAL z) {
     switch (code) {
@@ -23,12 +18,13 @@ REAL coarsen_scalar(const uint code, const REAL x, const REAL y, const REAL z) {
     }
 }
 
-// Operations on slots that wait until a kernel needs one of them, `count` in order, by one group. Operation k is the words
+// Operations on slots, pending until a kernel needs one of them, `count` in order, by one group. Operation k is the words
 // 2 k and 2 k + 1: 8 bits of its code, 28 each of the slots `out` and a; 32 each of b and c.
 //   0 .. 3  the sum of b partial sums from entry c of p0 .. p3 on
 //   4 .. 7  -a, a + b, a b, a / b
 //   8       a / b if b > c, otherwise 0; also 0 if any of them is NaN
-//   9       the smaller of a and b; NaN if one of them is NaN          Twin: Scalar for f64, parallel::tree
+//   9       the smaller of a and b; NaN if one of them is NaN
+//   10      the number with the bits of the second word                Twin: Scalar for f64, parallel::tree
 __kernel __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void coarsen_scalars(__global REAL *slots, __global const SUM *p0, __global const SUM *p1, __global const SUM *p2,
                      __global const SUM *p3, const uint count, const ulong w0, const ulong w1, const ulong w2,
@@ -50,6 +46,12 @@ void coarsen_scalars(__global REAL *slots, __global const SUM *p0, __global cons
             for (uint g = get_local_id(0); g < b; g += WIDTH)
                 s += partial[c + g];
             v = coarsen_tree(shared, s);
+        } else if (code == 10) {
+            const union {
+                ulong bits;
+                REAL v;
+            } number = {second};
+            v = number.v;
         } else if (get_local_id(0) == 0)
             v = coarsen_scalar(code, slots[a], slots[b], slots[c]);
         if (get_local_id(0) == 0)

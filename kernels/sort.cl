@@ -85,10 +85,3 @@ __kernel void coarsen_sort_move(const uint n, const uint items, const uint shift
         to[next[DIGIT(keys[i], shift)]++] = i;
     }
 }
-
-// 0, 1, 2, ...                                                          Twin: morton::sort
-__kernel void coarsen_sort_start(const uint n, __global uint *order) {
-    const uint i = get_global_id(0);
-    if (i < n)
-        order[i] = i;
-}

@@ -11,6 +11,13 @@ __kernel void coarsen_fill(const ulong n, __global REAL *restrict y, const REAL 
             y[k] = v;
 }
 
+// list = v                                                              Twin: slice::fill
+__kernel void coarsen_fill_list(const uint n, __global uint *list, const uint v) {
+    const uint i = get_global_id(0);
+    if (i < n)
+        list[i] = v;
+}
+
 // y = a x + b y                                                         Twin: Vector::axpby for Vec
 __kernel void coarsen_axpby(const ulong n, __global const REAL *restrict slots, const uint a, __global const REAL *restrict x,
                             const uint b, __global REAL *restrict y) {
@@ -48,7 +55,7 @@ __kernel void coarsen_hadamard(const ulong n, __global const REAL *restrict slot
 }
 
 // p = a u + b p, s = a w + b s, x += c p, r -= c s, one entry per item  Twin: Vector::pipelined_update for Vec
-__kernel void coarsen_recur(const ulong n, __global const REAL *restrict slots, const uint a, const uint b, const uint c,
+__kernel void coarsen_pipelined_update(const ulong n, __global const REAL *restrict slots, const uint a, const uint b, const uint c,
                             __global const REAL *restrict u, __global const REAL *restrict w, __global REAL *restrict p, __global REAL *restrict s,
                             __global REAL *restrict x, __global REAL *restrict r) {
     const size_t i = get_global_id(0);

@@ -50,7 +50,7 @@ def variants(module, stored, gpu):
     elif module == "FILTER":
         yield from (f"{values} SIZE={b} SLICE={slices}" for b in (3, 6))
     elif module == "ASSEMBLY":
-        yield from (f"{values} BLOCK={b} SLICE={slices} CHUNK=32" for b in (1, 3))
+        yield from (f"{values} BLOCK={b} SLICE={slices}" for b in (1, 3))
     elif module == "BLOCKS":
         yield from (f"{values} SIZE={b} DSLICE={slices}" for b in (1, 3, 6))
     elif module == "BORDER":
@@ -59,9 +59,9 @@ def variants(module, stored, gpu):
         numbers = f"{values} VALUES={stored} WORK={stored} EPSILON=1e-7 TILES=12 SLICE={slices} WIDE={wide}"
         yield from (f"{numbers} BLOCK={more}" for more in ("1", "3", "3 CONTACT"))
     elif module == "SCHWARZ_STRUCTURE":
-        structure = f"STORED=float VALUES={stored} TILES=1 SLICE={slices} NODES=32 CHUNK=32"
+        structure = f"STORED=float VALUES={stored} TILES=1 SLICE={slices} NODES=32"
         yield from (f"{structure} BLOCK=3{c}" for c in contacts)
-    elif module == "SCHWARZ_CONTACT":
+    elif module == "SORT":
         yield "CHUNK=32"
     elif module == "SCHWARZ":
         yield from (f"{values} BLOCK=3 TILES={tiles} WIDE={wide}" for tiles in (6, 12))

@@ -32,9 +32,13 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
     return sum;
 }
 
+// `count` domains from d0 on: z = w A^-1 r, plus, on the finest level, the correction in `coarse`. Vectors begin with node
+// `start`: 0 on the finest level, `fine` on coarse ones.
 #define DOMAINS \
-    const uint fine, __global const uint *order, __global const uint *ranges, __global const uint *offsets, \
-    __global const uint *parent, __global const STORED *packed, __global const REAL *weights
+    const uint d0, const uint count, const uint fine, __global const uint *order, __global const uint *ranges, \
+    __global const uint *offsets, __global const uint *parent, __global const STORED *packed, \
+    __global const REAL *weights, const uint start, __global const REAL *r, \
+    __global const REAL *coarse, __global REAL *z
 
 #if !WIDE
 
@@ -48,11 +52,11 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 #define BOUND n
 #endif
 
-// Domain d by a group of 64 items: z = w A^-1 r, plus, if above = 1 (the finest level), the correction in
-// `coarse`.
-void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global const REAL *r,
-                           __global const REAL *coarse, const uint above, __global REAL *z, __local REAL *x,
-                           __local REAL *sums) {
+// Domains from d0 on, one per group of 64 items.                        Twin: CpuDomains::apply
+__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
+void coarsen_schwarz_domains(DOMAINS) {
+    __local REAL x[TILES * SIDE], sums[TILES * TILE];
+    const uint d = d0 + get_group_id(0);
     const uint t = get_local_id(0), row = t % SIDE, column = t / SIDE;
     const uint first = ranges[2 * d], m = (ranges[2 * d + 1] - first) * BLOCK;
     const uint n = (m + SIDE - 1) / SIDE;
@@ -97,25 +101,10 @@ void coarsen_schwarz_tiles(const uint d, DOMAINS, const uint start, __global con
         for (uint u = 0; u < SIDE; u++)
             s += sums[q / SIDE * TILE + u * SIDE + q % SIDE];
         s *= weights[d];
-        if (above)
+        if (start == 0)
             s += coarsen_schwarz_above(i, k, fine, parent, coarse);
         z[(size_t)(i - start) * BLOCK + k] = s;
     }
-}
-
-// The coarse levels: `count` domains from d0 on, one domain per group.  Twin: CpuDomains::apply
-__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
-void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r, __global REAL *z) {
-    __local REAL x[TILES * SIDE], sums[TILES * TILE];
-    coarsen_schwarz_tiles(d0 + get_group_id(0), fine, order, ranges, offsets, parent, packed, weights, fine, r, r, 0, z, x, sums);
-}
-
-// The finest level: the first `count` domains.                          Twin: CpuDomains::apply
-__kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
-void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __global const REAL *coarse,
-                          __global REAL *z) {
-    __local REAL x[TILES * SIDE], sums[TILES * TILE];
-    coarsen_schwarz_tiles(get_group_id(0), fine, order, ranges, offsets, parent, packed, weights, 0, r, coarse, 1, z, x, sums);
 }
 
 #else
@@ -127,8 +116,7 @@ void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __g
 #define WIDEN(v) JOIN(convert_, WIDE_REAL)(v)
 
 // Domain d by one item of a core with wide registers.                   Twin: packed::multiply
-void coarsen_schwarz_rows(const uint d, DOMAINS, const uint start, __global const REAL *r,
-                          __global const REAL *coarse, const uint above, __global REAL *z) {
+void coarsen_schwarz_rows(const uint d, DOMAINS) {
     const uint first = ranges[2 * d], nodes = ranges[2 * d + 1] - first;
     const uint m = nodes * BLOCK, n = (m + SIDE - 1) / SIDE;
     REAL x[TILES * SIDE];
@@ -173,27 +161,17 @@ void coarsen_schwarz_rows(const uint d, DOMAINS, const uint start, __global cons
         const uint i = order[first + p];
         for (uint k = 0; k < BLOCK; k++) {
             const REAL s = weights[d] * sums[p * BLOCK + k];
-            z[(size_t)(i - start) * BLOCK + k] = above ? s + coarsen_schwarz_above(i, k, fine, parent, coarse) : s;
+            z[(size_t)(i - start) * BLOCK + k] = start == 0 ? s + coarsen_schwarz_above(i, k, fine, parent, coarse) : s;
         }
     }
 }
 
-// The coarse levels: `count` domains from d0 on, divided among the items. Twin: CpuDomains::apply
-__kernel void coarsen_schwarz_coarse(const uint d0, const uint count, DOMAINS, __global const REAL *r,
-                                     __global REAL *z) {
+// Domains from d0 on, divided among the items.                          Twin: CpuDomains::apply
+__kernel void coarsen_schwarz_domains(DOMAINS) {
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
     const uint begin = each * get_global_id(0), end = min(count, begin + each);
     for (uint d = begin; d < end; d++)
-        coarsen_schwarz_rows(d0 + d, fine, order, ranges, offsets, parent, packed, weights, fine, r, r, 0, z);
-}
-
-// The finest level: the first `count` domains, divided among the items. Twin: CpuDomains::apply
-__kernel void coarsen_schwarz_fine(const uint count, DOMAINS, __global const REAL *r, __global const REAL *coarse,
-                                   __global REAL *z) {
-    const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
-    const uint begin = each * get_global_id(0), end = min(count, begin + each);
-    for (uint d = begin; d < end; d++)
-        coarsen_schwarz_rows(d, fine, order, ranges, offsets, parent, packed, weights, 0, r, coarse, 1, z);
+        coarsen_schwarz_rows(d0 + d, d0, count, fine, order, ranges, offsets, parent, packed, weights, start, r, coarse, z);
 }
 
 #endif

@@ -11,13 +11,6 @@
 
 #define NONE UINT_MAX
 
-// Clears all positions.                                                 Twin: Plan::couplings
-__kernel void coarsen_schwarz_clear_positions(const uint nodes, __global uint *position) {
-    const uint i = get_global_id(0);
-    if (i < nodes)
-        position[i] = NONE;
-}
-
 // The position of every node, and the domain of every position.         Twin: Plan::couplings
 __kernel void coarsen_schwarz_locate(const uint domains, __global const uint *ranges, __global const uint *order,
                                      __global uint *home, __global uint *position) {
@@ -30,20 +23,17 @@ __kernel void coarsen_schwarz_locate(const uint domains, __global const uint *ra
     }
 }
 
-// Clears all entries: those of blocks that do not exist stay so.        Twin: DomainContacts::sort
-__kernel void coarsen_schwarz_clear_keys(const uint entries, const uint nodes, __global ulong *keys) {
-    const uint e = get_global_id(0);
-    if (e < entries)
-        keys[e] = nodes;
-}
-
-// The entries of the contact blocks of a row of the finest level.       Twin: DomainContacts::sort
-__kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const uint levels,
+// The entries of the contact blocks of a row of the finest level, of which most meet nowhere; items also clear the entries of
+// blocks that do not exist.                                             Twin: DomainContacts::sort
+__kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const uint levels, const uint nodes,
                                    __global const uint *touch_starts, __global const uint *touch_places,
                                    __global const uint *parent, __global const uint *home,
                                    __global const uint *position, __global ulong *keys, __global uint *other,
                                    __global uint *met_own) {
     const uint i = get_global_id(0);
+    if (i >= touch_starts[fine] && i < capacity)
+        for (uint level = 0; level < levels; level++)
+            keys[level * capacity + i] = nodes;
     if (i >= fine)
         return;
     uint own = NONE;
@@ -51,18 +41,16 @@ __kernel void coarsen_schwarz_meet(const uint fine, const uint capacity, const u
         uint s = i, t = touch_places[k];
         if (s == t)
             own = k;
-        for (uint level = 0; level < levels && s != t; level++) {
-            const uint p = position[s], q = position[t];
-            if (p == NONE || q == NONE)
-                break;
-            if (home[p] == home[q] && q < p) {
-                keys[level * capacity + k] = p;
+        for (uint level = 0; level < levels; level++) {
+            const uint p = s == t ? NONE : position[s], q = s == t ? NONE : position[t];
+            const uint meets = p != NONE && q != NONE && home[p] == home[q] && q < p;
+            keys[level * capacity + k] = meets ? p : nodes;
+            if (meets)
                 other[level * capacity + k] = q;
-            }
-            s = parent[s];
-            t = parent[t];
-            if (s == NONE || t == NONE)
-                break;
+            // Nodes in no domain, and without a node of the next level, meet no more.
+            const uint above = p != NONE && q != NONE && parent[s] != NONE && parent[t] != NONE;
+            s = above ? parent[s] : 0;
+            t = above ? parent[t] : 0;
         }
     }
     met_own[i] = own;

@@ -17,6 +17,23 @@ WORK coarsen_raise(const WORK trace, const uint rows) {
     return raise * rows <= 1 ? 0 : raise;
 }
 
+// a = the inverse of the diagonal block of a node, for a domain that is not positive definite.
+#define INVERT_BLOCK(a, scale, n, first, node) \
+    { \
+        WORK block_[AREA]; \
+        SUM scale_[BLOCK]; \
+        for (uint k_ = 0; k_ < BLOCK; k_++) \
+            scale_[k_] = (scale)[(node) * BLOCK + k_]; \
+        coarsen_schwarz_block(order[(first) + (node)], NUMBERS_GIVEN, diagonals, scale_, block_); \
+        for (uint e_ = 0; e_ < AREA; e_++) { \
+            const uint r_ = (node) * BLOCK + e_ / BLOCK, c_ = (node) * BLOCK + e_ % BLOCK; \
+            if (r_ >= c_) \
+                (a)[coarsen_entry(n, r_, c_)] = block_[e_]; \
+            if (r_ > c_ && r_ / SIDE == c_ / SIDE) \
+                (a)[coarsen_entry(n, c_, r_)] = block_[e_]; \
+        } \
+    }
+
 #if !WIDE
 
 // One domain per group of 64 items, in local memory: 78 tiles of 96 x 96 take 20 KB in float, 40 KB in
@@ -120,21 +137,8 @@ void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const uint *ra
     for (uint k = 0; k < tiles; k++)
         a[k * TILE + t] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint node = t; node < nodes; node += TILE) {
-        WORK block[AREA];
-        SUM own_scale[BLOCK];
-        for (uint k = 0; k < BLOCK; k++)
-            own_scale[k] = scale[node * BLOCK + k];
-        coarsen_schwarz_block(order[first + node], NUMBERS_GIVEN, diagonals, own_scale, block);
-        for (uint e = 0; e < AREA; e++) {
-            const uint r = node * BLOCK + e / BLOCK, c = node * BLOCK + e % BLOCK;
-            if (r >= c) {
-                a[coarsen_entry(n, r, c)] = block[e];
-                if (r / SIDE == c / SIDE)
-                    a[coarsen_entry(n, c, r)] = block[e];
-            }
-        }
-    }
+    for (uint node = t; node < nodes; node += TILE)
+        INVERT_BLOCK(a, scale, n, first, node)
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint j = 0; j < n; j++)
         for (uint i = j; i < n; i++) {
@@ -332,18 +336,8 @@ __kernel void coarsen_schwarz_invert(const uint domains, NUMBERS, __global const
             repairs[domain] = 2;
             for (uint k = 0; k < n * (n + 1) / 2 * SIDE; k++)
                 tiles[k] = 0;
-            for (uint node = 0; node < nodes; node++) {
-                WORK block[AREA];
-                coarsen_schwarz_block(order[first + node], NUMBERS_GIVEN, diagonals, scale + node * BLOCK, block);
-                for (uint e = 0; e < AREA; e++) {
-                    const uint r = node * BLOCK + e / BLOCK, c = node * BLOCK + e % BLOCK;
-                    if (r >= c) {
-                        a[coarsen_entry(n, r, c)] = block[e];
-                        if (r / SIDE == c / SIDE)
-                            a[coarsen_entry(n, c, r)] = block[e];
-                    }
-                }
-            }
+            for (uint node = 0; node < nodes; node++)
+                INVERT_BLOCK(a, scale, n, first, node)
         }
         __global STORED *out = packed + (size_t)offsets[domain] * TILE;
         for (uint j = 0; j < n; j++)

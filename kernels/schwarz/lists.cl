@@ -29,14 +29,8 @@ uint coarsen_tile(const uint n, const uint i, const uint j) {
 // Entry e of the block in a slot.
 #define ENTRY(slot, e) ((SUM)values[((size_t)((slot) / SLICE) * AREA + (e)) * SLICE + (slot) % SLICE])
 
-// The first slot and the number of blocks of row i of a matrix in slices; see matrix.cl.
-#define FIRST_SLOT(i) ((width ? (i) / SLICE * width : offsets[(i) / SLICE]) * SLICE + (i) % SLICE)
-#if SLICE == 1
-#define LENGTH(i) (offsets[(i) + 1] - offsets[i])
-#else
-#define LENGTH(i) lengths[i]
-#endif
-#define ROWS const uint width, __global const uint *offsets, __global const uint *lengths, __global const uint *columns
+// The first slot of row i of a matrix in slices; see rows.cl.
+#define FIRST_SLOT(i) ((uint)BASE(i) * SLICE + LANE(i))
 
 // With the option CONTACT, block k of row i of a contact part, touch_starts[i] <= k < touch_starts[i + 1], is at column
 // touch_places[k]; see matrix.cl.

@@ -96,13 +96,6 @@ __kernel void coarsen_schwarz_mark(const uint count, __global const uint *nodes,
         marks[nodes[at]] = 1;
 }
 
-// Clears all marks.                                                     Twin: Plan::touched
-__kernel void coarsen_schwarz_clear(const uint count, __global uint *marks) {
-    const uint at = get_global_id(0);
-    if (at < count)
-        marks[at] = 0;
-}
-
 // Marks nodes of a coarse level with a marked child.                    Twin: Plan::touched
 __kernel void coarsen_schwarz_raise(const uint first, const uint last, const uint fine, __global const uint *order,
                                     __global const uint *children, __global uint *marks) {
@@ -191,7 +184,7 @@ void coarsen_schwarz_released(const uint n, ROWS, __global const VALUES *values,
     for (uint i = get_global_id(0); i < n; i += get_global_size(0)) {
         if (!alone[i])
             continue;
-        for (uint k = 0; k < LENGTH(i); k++) {
+        for (uint k = 0; k < COUNT(i); k++) {
             const uint slot = FIRST_SLOT(i) + k * SLICE;
             for (uint e = 0; e < AREA && columns[slot] != i; e++)
                 found = ENTRY(slot, e) != 0 ? min(found, i) : found;

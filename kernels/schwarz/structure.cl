@@ -86,7 +86,7 @@ __kernel void coarsen_schwarz_alike(const uint n, ROWS, __global const VALUES *v
     if (i >= n)
         return;
     uint coupled = 0, diagonal = NONE;
-    for (uint k = 0; k < LENGTH(i); k++) {
+    for (uint k = 0; k < COUNT(i); k++) {
         const uint slot = FIRST_SLOT(i) + k * SLICE;
         if (columns[slot] == i)
             diagonal = slot;
@@ -110,7 +110,7 @@ __kernel void coarsen_schwarz_degrees(const uint n, ROWS, __global const VALUES 
     if (i >= n)
         return;
     uint count = 0;
-    for (uint k = 0; k < LENGTH(i) && !alone[i]; k++) {
+    for (uint k = 0; k < COUNT(i) && !alone[i]; k++) {
         const uint j = columns[FIRST_SLOT(i) + k * SLICE];
         count += j != i && !alone[j];
     }
@@ -129,7 +129,7 @@ __kernel void coarsen_schwarz_couplings(const uint n, ROWS, __global const VALUE
     if (i >= n || alone[i])
         return;
     uint at = begins[i];
-    for (uint k = 0; k < LENGTH(i); k++) {
+    for (uint k = 0; k < COUNT(i); k++) {
         const uint slot = FIRST_SLOT(i) + k * SLICE, j = columns[slot];
         if (j != i && !alone[j]) {
             ends[2 * at] = slot;
@@ -229,7 +229,7 @@ void coarsen_schwarz_split(LEVEL, __global const uint *curve, __global const uin
 }
 
 // The number of couplings of every node with earlier positions of its domain, and with nodes out of its
-// domain: tally[k] and tally[room + k] for position first + k. Twin: Couplings::of
+// domain: tally[k] and tally[capacity + k] for position first + k. Twin: Couplings::of
 __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global const uint *position,
                                     __global const uint *begins, __global const uint *ends,
                                     __global uint *tally) {
@@ -251,15 +251,15 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
 
 // Whether there is a next level: it needs several domains, couplings between them, and room for all their
 // parts. A level that is not requested has no capacity, and is not reported as lacking. Twin: Plan::new
-__kernel void coarsen_schwarz_decide(const uint level, const uint capacity, const uint domains, const uint next_room,
+__kernel void coarsen_schwarz_decide(const uint level, const uint capacity, const uint domains, const uint next_capacity,
                                      __global const uint *tally, __global uint *counts,
                                      __global uint *totals, __global uint *lacking) {
     const uint inside = tally[capacity], out = tally[2 * capacity] - inside;
     const uint parts = tally[2 * capacity + domains] - tally[2 * capacity];
     totals[level + 1] = totals[level] + inside;
     const uint coarser = out > 0 && parts < counts[level];
-    counts[level + 1] = coarser && parts <= next_room ? parts : 0;
-    if (coarser && next_room > 0 && parts > next_room) {
+    counts[level + 1] = coarser && parts <= next_capacity ? parts : 0;
+    if (coarser && next_capacity > 0 && parts > next_capacity) {
         lacking[0] = level + 1;
         lacking[1] = parts;
     }

@@ -27,7 +27,6 @@ const REAL: &str = include_str!("../real.cl");
 const ROWS: &str = include_str!("../rows.cl");
 const TREE: &str = include_str!("../tree.cl");
 const THREE: &str = include_str!("../three.cl");
-const SORT: &str = include_str!("../sort.cl");
 
 /// The operations on scalars, entry-wise operations and sums, which every place needs.
 pub const VECTOR: [&str; 5] =
@@ -40,8 +39,10 @@ pub const DIAGONAL: [&str; 3] = [REAL, ROWS, include_str!("../diagonal.cl")];
 pub const GALERKIN: [&str; 2] = [REAL, include_str!("../galerkin.cl")];
 /// Constraints of single nodes filtered out of matrices of one block size in one layout.
 pub const FILTER: [&str; 4] = [REAL, TREE, ROWS, include_str!("../filter.cl")];
+/// Prefix sums and sorts of lists.
+pub const SORT: [&str; 2] = [REAL, include_str!("../sort.cl")];
 /// Matrices from streams of blocks.
-pub const ASSEMBLY: [&str; 3] = [REAL, SORT, include_str!("../assembly.cl")];
+pub const ASSEMBLY: [&str; 3] = [REAL, ROWS, include_str!("../assembly.cl")];
 /// Small dense blocks of one size.
 pub const BLOCKS: [&str; 4] = [REAL, TREE, THREE, include_str!("../blocks.cl")];
 /// Entries at the border of a rank.
@@ -52,12 +53,17 @@ pub const DENSE: [&str; 3] = [REAL, TREE, include_str!("../dense.cl")];
 const SCHWARZ_LISTS: &str = include_str!("../schwarz/lists.cl");
 
 /// The inverses of multilevel domains, computed from a matrix.
-pub const SCHWARZ_NUMBERS: [&str; 4] =
-    [REAL, SCHWARZ_LISTS, include_str!("../schwarz/numbers.cl"), include_str!("../schwarz/eliminate.cl")];
+pub const SCHWARZ_NUMBERS: [&str; 5] = [
+    REAL,
+    ROWS,
+    SCHWARZ_LISTS,
+    include_str!("../schwarz/numbers.cl"),
+    include_str!("../schwarz/eliminate.cl"),
+];
 /// The structure of multilevel domains.
-pub const SCHWARZ_STRUCTURE: [&str; 4] = [REAL, SCHWARZ_LISTS, SORT, include_str!("../schwarz/structure.cl")];
+pub const SCHWARZ_STRUCTURE: [&str; 4] = [REAL, ROWS, SCHWARZ_LISTS, include_str!("../schwarz/structure.cl")];
 /// Where contact blocks meet in multilevel domains.
-pub const SCHWARZ_CONTACT: [&str; 3] = [REAL, SORT, include_str!("../schwarz/contact.cl")];
+pub const SCHWARZ_CONTACT: [&str; 2] = [REAL, include_str!("../schwarz/contact.cl")];
 /// The application of multilevel domains.
 pub const SCHWARZ: [&str; 3] = [REAL, SCHWARZ_LISTS, include_str!("../schwarz/apply.cl")];
 
@@ -68,6 +74,7 @@ mod tests {
         let all = [
             &super::VECTOR[..],
             &super::MATRIX,
+            &super::SORT,
             &super::ASSEMBLY,
             &super::DIAGONAL,
             &super::GALERKIN,

@@ -42,7 +42,7 @@ impl<V: Real, S: Real> DeviceBlocks<V, S> {
         check_blocks::<T, S>("the inverse of the diagonal", host)?;
         let (size, count) = (host.size(), host.count());
         let mut queue = on.queue();
-        let slice = slice_of(size, queue.slice());
+        let slice = slice_of(size, queue.program.slice);
         let stored = format!("-D STORED={}", Type::of::<S>());
         let module = if size < LARGE {
             let options = format!("{stored} -D SIZE={size} -D DSLICE={slice}");

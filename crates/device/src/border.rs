@@ -14,14 +14,13 @@ use coarsen_core::{Error, Real, Vector};
 use crate::driver::Object;
 use crate::error::same_length;
 use crate::memory::Buffer;
-use crate::program::{Entry, Module};
+use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items};
 use crate::{DeviceVector, OnDevice};
 
-const NAMES: [&str; 3] = ["coarsen_gather", "coarsen_scatter_add", "coarsen_shift"];
-const GATHER: usize = 0;
-const SCATTER_ADD: usize = 1;
-const SHIFT: usize = 2;
+kernels! {
+    Step { Gather = "coarsen_gather", ScatterAdd = "coarsen_scatter_add", Shift = "coarsen_shift" }
+}
 
 /// The entries that a rank exchanges with others, between the host and a device, beside the kernels of the device.
 ///
@@ -95,7 +94,7 @@ impl<V: Real> DeviceBorder<V> {
             return Err(Error::Shape { what: "the next row at a border, at least", expected, found });
         }
         let options = format!("-D SIZE={} -D ROWS={}", sizes[0], sizes[1]);
-        let module = Module { sources: &coarsen_kernels::BORDER, kernels: &NAMES, options };
+        let module = Module { sources: &coarsen_kernels::BORDER, kernels: Step::NAMES, options };
         let module = on.queue().module(&module)?;
         let outgoing = on.zeros(sent.len() * sizes[0])?;
         let list = |nodes: &[u32]| -> Result<List, Error> {
@@ -105,11 +104,10 @@ impl<V: Real> DeviceBorder<V> {
         Ok(Self { on: on.clone(), module, sizes, nodes, sent, outgoing, read: None, rows })
     }
 
-    fn launch(&self, kernel: usize, nodes: &List, [from, to]: [&DeviceVector<V>; 2]) {
+    fn launch(&self, step: Step, nodes: &List, [from, to]: [&DeviceVector<V>; 2]) {
         let memory = [&nodes.memory, &from.memory, &to.memory].map(Arg::Memory);
         let args = [Arg::Length(nodes.count), memory[0], memory[1], memory[2]];
-        let entry = Entry { module: self.module, kernel };
-        self.on.queue().launch(entry, Items::Entries(nodes.count), &args);
+        self.on.queue().launch(step.of(self.module), Items::Entries(nodes.count), &args);
     }
 
     fn assert_fits(&self, x: &DeviceVector<V>, entries: usize) {
@@ -128,8 +126,8 @@ impl<V: Real> DeviceBorder<V> {
     /// [`Error::Device`] if the backend fails. *Panics* if x has another length or backend.
     pub fn begin(&mut self, x: &DeviceVector<V>) -> Result<(), Error> {
         self.assert_fits(x, self.nodes[0] * self.sizes[0]);
-        self.launch(GATHER, &self.sent, [x, &self.outgoing]);
-        self.on.queue().copy_async(&self.outgoing.memory, self.outgoing.n, &mut self.read)
+        self.launch(Step::Gather, &self.sent, [x, &self.outgoing]);
+        self.on.queue().begin_read(&self.outgoing.memory, self.outgoing.n, &mut self.read)
     }
 
     /// Waits for the entries that [`begin`](Self::begin) reads, node after node.
@@ -140,7 +138,7 @@ impl<V: Real> DeviceBorder<V> {
         same_length("entries that are sent", self.outgoing.n, host.len())?;
         let mut queue = self.on.queue();
         queue.state()?; // if the backend has failed, there may be no read
-        queue.end_aside(self.read.as_mut().expect("a read that has begun"), host)
+        queue.end_read(self.read.as_mut().expect("a read that has begun"), host)
     }
 
     /// Overwrites entries of `ghosts` from `first` on, while kernels run that were enqueued after the last
@@ -150,7 +148,7 @@ impl<V: Real> DeviceBorder<V> {
     /// [`Error::Shape`] if there are fewer entries, [`Error::Device`] if the backend fails. *Panics* for another backend.
     pub fn receive(&self, ghosts: &mut DeviceVector<V>, first: usize, host: &[V]) -> Result<(), Error> {
         self.on.assert_same(&ghosts.on);
-        self.on.queue().write_aside(&ghosts.memory, first, host)
+        self.on.queue().write_beside(&ghosts.memory, first, host)
     }
 
     /// Adds node k of t to row `rows[k]` of y.
@@ -159,7 +157,7 @@ impl<V: Real> DeviceBorder<V> {
     pub fn add(&self, t: &DeviceVector<V>, y: &mut DeviceVector<V>) {
         self.assert_fits(t, self.rows.count * self.sizes[1]);
         self.assert_fits(y, self.nodes[1] * self.sizes[1]);
-        self.launch(SCATTER_ADD, &self.rows, [t, y]);
+        self.launch(Step::ScatterAdd, &self.rows, [t, y]);
     }
 
     /// Copies the nodes `range` of x to y, from its node `at` on. *Use* for rows that stay on a rank when others move.
@@ -173,7 +171,6 @@ impl<V: Real> DeviceBorder<V> {
         assert!(inside, "border: nodes {range:?} to node {at} of {:?} nodes", self.nodes);
         let [n, first, at] = [range.len() * size, range.start * size, at * size].map(Arg::Length);
         let args = [n, first, at, Arg::Memory(&x.memory), Arg::Memory(&y.memory)];
-        let entry = Entry { module: self.module, kernel: SHIFT };
-        self.on.queue().launch(entry, Items::Entries(range.len() * size), &args);
+        self.on.queue().launch(Step::Shift.of(self.module), Items::Entries(range.len() * size), &args);
     }
 }

@@ -12,7 +12,7 @@ use coarsen_sparse::Bsr;
 use crate::driver::Type;
 use crate::program::{Kernel, Module};
 use crate::queue::{Arg, Items};
-use crate::{Device, DeviceBorder, OnDevice};
+use crate::{Device, OnDevice};
 
 /// Makes backends on a device that supports `f32`, and panics if the contract of [`Driver`](crate::Driver) is violated.
 /// Returns the error of a launch that the driver rejects.
@@ -23,8 +23,6 @@ pub fn check(device: &Device) -> Error {
     launches_of_other_types_panic(device);
     lengths_that_differ_are_refused(device);
     short_lists_are_padded(device);
-    transfers_run_beside_kernels(device);
-    borders_of_a_backend_do_not_mix(device);
     if device.double {
         groups_of_a_product_follow_its_values(device);
     }
@@ -32,7 +30,7 @@ pub fn check(device: &Device) -> Error {
 }
 
 fn backend<T: Real>(device: &Device) -> OnDevice<T> {
-    OnDevice::on(device).expect("a place on the device")
+    OnDevice::on(device).expect("a backend on the device")
 }
 
 fn vector(on: &OnDevice<f32>, host: &[f32]) -> crate::DeviceVector<f32> {
@@ -51,8 +49,8 @@ fn the_first_failure_is_kept(device: &Device) -> Error {
     let (mut x, y) = (vector(&on, &[3.0]), vector(&on, &[4.0]));
     let bad = vector(&on, &[f32::NAN]);
     assert_eq!(bad.first_not_finite(), Some(0));
-    let set = [Arg::Slots, Arg::Index(200), Arg::Number(1.0)];
-    on.queue().launch(Kernel::Set, Items::Shaped(1, 1 << 30), &set); // larger than any group
+    let fill = [Arg::Length(1), Arg::Memory(&x.memory), Arg::Number(1.0)];
+    on.queue().launch(Kernel::Fill, Items::Shaped(1, 1 << 30), &fill); // larger than any group
     let first = on.sync().expect_err("a group of 2^30 items");
     assert!(matches!(first, Error::Device { .. }), "{first}");
     let launches = on.counters().launches;
@@ -74,11 +72,13 @@ fn the_first_failure_is_kept(device: &Device) -> Error {
 /// A count that does not fit an index is an error; it is not truncated.
 fn counts_beyond_an_index_are_refused(device: &Device) {
     let on = backend::<f32>(device);
-    let set = |count| [Arg::Slots, Arg::Count(count), Arg::Number(1.0)];
-    on.queue().launch(Kernel::Set, Items::One, &set(200));
-    on.sync().expect("a slot is set");
+    let x = vector(&on, &[3.0]);
+    let y = Arg::Memory(&x.memory);
+    let add = |count| [Arg::Length(1), Arg::Slots, Arg::Count(count), y, Arg::Count(0), y];
+    on.queue().launch(Kernel::Axpby, Items::One, &add(1));
+    on.sync().expect("slot 1");
     let count = u32::MAX as usize + 1;
-    on.queue().launch(Kernel::Set, Items::One, &set(count));
+    on.queue().launch(Kernel::Axpby, Items::One, &add(count));
     let found = on.sync();
     assert!(matches!(found, Err(Error::TooLarge { count: c, .. }) if c == count), "{found:?}");
 }
@@ -88,23 +88,23 @@ fn counts_beyond_an_index_are_refused(device: &Device) {
 /// Nothing is tested if the driver does not report the types of parameters.
 fn launches_of_other_types_panic(device: &Device) {
     let on = backend::<f32>(device);
-    let types = on.queue().parameters(Kernel::Set.into()).to_vec();
-    if types != [Type::Single, Type::Index, Type::Single].map(Some) {
+    let types = on.queue().program.kernel(Kernel::Fill.into()).parameters.clone();
+    if types != [Type::Length, Type::Single, Type::Single].map(Some) {
         return println!("skipped: the driver does not tell the types of parameters");
     }
     let list = on.queue().allocate(Type::Index, 64, None).expect("a list");
-    let (slot, number) = (Arg::Index(200), Arg::Number(1.0));
+    let (length, number) = (Arg::Length(1), Arg::Number(1.0));
     let wrong: [&[Arg<'_, f32>]; 6] = [
-        &[Arg::Slots, slot],
-        &[Arg::Slots, slot, number, number],
-        &[Arg::Slots, number, number],
-        &[Arg::Slots, Arg::Length(200), number],
-        &[Arg::Slots, slot, slot],
-        &[Arg::Memory(&list), slot, number],
+        &[length, Arg::Slots],
+        &[length, Arg::Slots, number, number],
+        &[number, Arg::Slots, number],
+        &[Arg::Index(1), Arg::Slots, number],
+        &[length, Arg::Slots, length],
+        &[length, Arg::Memory(&list), number],
     ];
     let launches = on.counters().launches;
     for (k, args) in wrong.into_iter().enumerate() {
-        let launch = AssertUnwindSafe(|| on.queue().launch(Kernel::Set, Items::One, args));
+        let launch = AssertUnwindSafe(|| on.queue().launch(Kernel::Fill, Items::One, args));
         assert!(catch_unwind(launch).is_err(), "arguments {k}");
     }
     assert_eq!(on.counters().launches, launches);
@@ -135,7 +135,7 @@ fn a_panic_gives_a_buffer_back(device: &Device) {
     let panics = |_: &mut [f32]| panic!("of the closure");
     let caught = catch_unwind(AssertUnwindSafe(|| on.queue().put(&x.memory, 2, panics)));
     assert!(caught.is_err());
-    on.sync().expect("the place goes on");
+    on.sync().expect("the backend works");
     on.write(&[5.0, 12.0], &mut x).expect("the buffer is the device's again");
     assert_eq!(x.norm(), 13.0);
 }
@@ -155,7 +155,7 @@ fn lengths_that_differ_are_refused(device: &Device) {
             0 => refused(queue.allocate(Type::Single, 64, Some(&[0; 60])).map(drop), 64, 60),
             1 => refused(queue.read(&x.memory, &mut [0.0_f32; 5]), 16, 20),
             2 => refused(queue.write(&x.memory, &[0.0_f32; 5]), 16, 20),
-            3 => refused(queue.put(&x.memory, 5, |_: &mut [f32]| panic!("has no room")), 16, 20),
+            3 => refused(queue.put(&x.memory, 5, |_: &mut [f32]| panic!("is not called")), 16, 20),
             4 => refused(queue.write_list(&x.memory, &[0; 6]), 16, 24),
             _ => {
                 queue.copy(&y.memory, &x.memory, 32);
@@ -175,40 +175,6 @@ fn short_lists_are_padded(device: &Device) {
     assert_eq!(found, [3, 0]);
 }
 
-/// Borders of clones of a backend have reads under way at once, in one thread and in several, and a record begins meanwhile:
-/// each border has the entries of its own vector.
-fn borders_of_a_backend_do_not_mix(device: &Device) {
-    let on = backend::<f32>(device);
-    let of = |on: &OnDevice<f32>| DeviceBorder::new(on, [1; 2], [3; 2], [&[2, 0], &[]]).expect("a border");
-    let mut borders = [0, 1, 2].map(|k| (k as f32, of(&on.clone())));
-    for order in [[0, 1, 2], [2, 0, 1]] {
-        for (v, border) in &mut borders {
-            border.begin(&vector(&on, &[*v, 0.0, 10.0 + *v])).expect("a read");
-        }
-        on.record(false).expect("a record");
-        for k in order {
-            let (v, border) = &mut borders[k];
-            let mut sent = [0.0; 2];
-            border.end(&mut sent).expect("the entries");
-            assert_eq!(sent, [10.0 + *v, *v]);
-        }
-    }
-    std::thread::scope(|scope| {
-        for (v, border) in &mut borders {
-            let on = on.clone();
-            scope.spawn(move || {
-                for round in 0..200 {
-                    let v = *v + 3.0 * round as f32;
-                    border.begin(&vector(&on, &[v, 0.0, -v])).expect("a read");
-                    let mut sent = [0.0; 2];
-                    border.end(&mut sent).expect("the entries");
-                    assert_eq!(sent, [-v, v]);
-                }
-            });
-        }
-    });
-}
-
 /// The number of groups of a product depends on the number of values of the matrix, not on its block rows.
 /// Requires a device with `f64`.
 fn groups_of_a_product_follow_its_values(device: &Device) {
@@ -222,67 +188,4 @@ fn groups_of_a_product_follow_its_values(device: &Device) {
         let expected = 13_000.0 * block as f64;
         assert_eq!([dot.value.read(), dot.magnitude.read(), x.dot(&y).read()], [expected; 3]);
     }
-}
-
-/// Entries at a border go to the host and come from it beside other kernels, also if a read is not waited for; records
-/// have what ran, in order.
-fn transfers_run_beside_kernels(device: &Device) {
-    let on = backend::<f32>(device);
-    let mut border = DeviceBorder::new(&on, [2; 2], [3; 2], [&[2, 0, 2], &[1]]).expect("a border");
-    let mut ghosts = on.zeros(4).expect("a vector");
-    for round in 0..6 {
-        let (r, recorded) = (round as f32, round > 3);
-        on.record(recorded).expect("a record");
-        let x = vector(&on, &[r, 1.0, 2.0, 3.0, 4.0, 5.0 + r]);
-        border.begin(&x).expect("a read");
-        let mut y = vector(&on, &[0.0; 6]);
-        y.axpby(&x.scalar(1.0), &x, &x.scalar(0.0));
-        if round == 2 {
-            continue;
-        }
-        let mut sent = [0.0; 6];
-        border.end(&mut sent).expect("the entries");
-        assert_eq!(sent, [4.0, 5.0 + r, r, 1.0, 4.0, 5.0 + r]);
-        border.receive(&mut ghosts, 2, &[r, 7.0]).expect("room");
-        let mut found = [0.0; 4];
-        on.read(&ghosts, &mut found).expect("a read");
-        assert_eq!(found[2..], [r, 7.0]);
-        border.add(&vector(&on, &[10.0, 20.0]), &mut y);
-        let mut found = [0.0; 6];
-        on.read(&y, &mut found).expect("a read");
-        assert_eq!(found, [r, 1.0, 12.0, 23.0, 4.0, 5.0 + r]);
-        let commands = on.recorded().expect("a record");
-        let names: Vec<&str> = commands.iter().map(|command| &*command.name).collect();
-        let all = ["coarsen_gather", "read aside", "coarsen_axpby", "write aside", "coarsen_scatter_add"];
-        assert_eq!(names, if recorded { &all[..] } else { &[] });
-        assert!(commands.iter().all(|c| c.queued <= c.start && c.start <= c.end), "{commands:?}");
-    }
-    let refused = |done: Result<(), Error>| assert!(matches!(done, Err(Error::Shape { .. })), "{done:?}");
-    refused(border.receive(&mut ghosts, 3, &[1.0, 2.0]));
-    refused(border.end(&mut [0.0; 5]));
-    for (sent, rows) in [(&[3][..], &[][..]), (&[], &[3]), (&[], &[1, 1]), (&[], &[2, 0])] {
-        refused(DeviceBorder::new(&on, [2; 2], [3; 2], [sent, rows]).map(drop));
-    }
-    let mut empty = DeviceBorder::new(&on, [1; 2], [2; 2], [&[], &[]]).expect("a border");
-    let (mut x, nothing) = (vector(&on, &[3.0, 4.0]), on.zeros(0).expect("a vector"));
-    empty.begin(&x).expect("no read");
-    on.start();
-    empty.end(&mut []).expect("no entries");
-    empty.add(&nothing, &mut x);
-    assert_eq!(x.norm(), 5.0);
-    // Vectors of different sizes; entries that stay on the backend.
-    let mut border = DeviceBorder::new(&on, [1, 2], [2, 3], [&[1], &[0, 2]]).expect("a border");
-    border.begin(&x).expect("a read");
-    let mut sent = [0.0];
-    border.end(&mut sent).expect("the entries");
-    let (t, mut y) = (vector(&on, &[1.0, 2.0, 3.0, 4.0]), vector(&on, &[1.0; 6]));
-    border.add(&t, &mut y);
-    let mut found = [0.0; 6];
-    on.read(&y, &mut found).expect("a read");
-    assert_eq!((sent, found), ([4.0], [2.0, 3.0, 1.0, 1.0, 4.0, 5.0]));
-    let border = DeviceBorder::new(&on, [2; 2], [2, 3], [&[], &[]]).expect("a border");
-    border.shift(&t, 1..2, &mut y, 2);
-    border.shift(&t, 2..2, &mut y, 3);
-    on.read(&y, &mut found).expect("a read");
-    assert_eq!(found, [2.0, 3.0, 1.0, 1.0, 3.0, 4.0]);
 }

@@ -52,12 +52,7 @@ impl Device {
     }
 }
 
-/// The same text as [`Display`](fmt::Display).
-impl fmt::Debug for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(Device);
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

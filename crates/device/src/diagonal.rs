@@ -7,7 +7,7 @@ use crate::driver::Type;
 use crate::error::same_length;
 use crate::matrix::Operand;
 use crate::memory::Buffer;
-use crate::program::{Entry, Module};
+use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items};
 use crate::{DeviceBlocks, DeviceVector, OnDevice};
 
@@ -108,12 +108,11 @@ pub(crate) struct Inversion {
     groups: usize,
     /// The number of the module with the kernels of the last run.
     module: usize,
-    /// The slice size of the last run, and whether there was a contact part; the kernels depend on both.
-    made_for: Option<(usize, bool)>,
 }
 
-/// The names of the kernels.
-const NAMES: [&str; 2] = ["coarsen_diagonal", "coarsen_row_sums"];
+kernels! {
+    Step { Invert = "coarsen_diagonal", RowSums = "coarsen_row_sums" }
+}
 
 /// Returns the kernels for the blocks of `a` and for their inverses `d`.
 fn module<V: Real, S: Real>(a: &Operand<'_, V, S>, d: &DeviceBlocks<V, S>) -> Module {
@@ -125,7 +124,7 @@ fn module<V: Real, S: Real>(a: &Operand<'_, V, S>, d: &DeviceBlocks<V, S>) -> Mo
         d.slice,
         if a.has_contact() { " -D CONTACT" } else { "" }
     );
-    Module { sources: &coarsen_kernels::DIAGONAL, kernels: &NAMES, options }
+    Module { sources: &coarsen_kernels::DIAGONAL, kernels: Step::NAMES, options }
 }
 
 impl Inversion {
@@ -134,7 +133,7 @@ impl Inversion {
         let groups = queue.groups(usize::MAX);
         let faults = queue.allocate(Type::Index, 4 * groups, None)?;
         let bounds = queue.allocate(Type::of::<V>(), size_of::<V>() * groups, None)?;
-        Ok(Self { faults, bounds, groups: 0, module: 0, made_for: None })
+        Ok(Self { faults, bounds, groups: 0, module: 0 })
     }
 
     /// Writes the inverses of the diagonal blocks to `d`.
@@ -152,17 +151,12 @@ impl Inversion {
         }
         d.on.assert_same(a.on);
         let mut queue = a.on.queue();
-        let wanted = Some((a.slice(), a.has_contact()));
-        if self.made_for != wanted {
-            self.module = queue.module(&module(a, d))?;
-            self.made_for = wanted;
-        }
-        let entry = Entry { module: self.module, kernel: 0 };
+        self.module = queue.module(&module(a, d))?;
+        let entry = Step::Invert.of(self.module);
         self.groups = if a.rows == 0 { 0 } else { queue.groups(a.work()) };
         for range in a.ranges {
-            a.give(range, &[Arg::Memory(&d.values), Arg::Memory(&self.faults)], |args| {
-                queue.launch(entry, Items::Groups(self.groups), args);
-            });
+            let args = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.faults)]);
+            queue.launch(entry, Items::Groups(self.groups), &args);
         }
         queue.state()
     }
@@ -175,11 +169,10 @@ impl Inversion {
         d: &DeviceBlocks<V, S>,
     ) -> Result<f64, Error> {
         let mut queue = a.on.queue();
-        let entry = Entry { module: self.module, kernel: 1 };
+        let entry = Step::RowSums.of(self.module);
         for range in a.ranges {
-            a.give(range, &[Arg::Memory(&d.values), Arg::Memory(&self.bounds)], |args| {
-                queue.launch(entry, Items::Groups(self.groups), args);
-            });
+            let args = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.bounds)]);
+            queue.launch(entry, Items::Groups(self.groups), &args);
         }
         let mut bounds = vec![V::zero(); self.groups];
         queue.read(&self.bounds, &mut bounds)?;

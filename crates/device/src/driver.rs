@@ -20,32 +20,21 @@ pub type Open = dyn Fn(&Device) -> Result<Box<dyn Driver>, Error> + Send + Sync;
 /// One queue of commands on a device. Commands run in the order in which they were enqueued.
 ///
 /// Lengths and types are checked before a driver is called. Buffers are long enough, and arguments have the
-/// types that [`compile`](Self::compile) returned. A driver receives only objects that it created.
+/// types that [`compile`](Self::compile) returned. A driver receives only objects that it created. Every method returns
+/// [`Error::Device`] if a call of the API fails.
 pub trait Driver: Send {
     /// Allocates a buffer of `bytes` bytes, at least 8. If `host` is given, it has the same length and is
     /// copied into the buffer before the call returns.
-    ///
-    /// # Errors
-    /// [`Error::Device`] if a call of the API fails. The same holds for all other methods.
     fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error>;
 
     /// Enqueues a copy of the first `bytes` bytes of `from` to the start of `to`.
-    ///
-    /// # Errors
-    /// As above.
     fn copy(&mut self, from: &Object, to: &Object, bytes: usize) -> Result<(), Error>;
 
     /// Reads `host.len()` bytes from offset `start`, after all commands enqueued so far, and waits for them.
-    ///
-    /// # Errors
-    /// As above.
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
     /// Writes runs of bytes, each at the given offset in the buffer, after all commands enqueued so far.
     /// Waits once for all runs.
-    ///
-    /// # Errors
-    /// As above.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
     /// Returns `bytes` bytes of the host from which [`write`](Self::write) is faster than from other memory, if the API has
@@ -57,9 +46,7 @@ pub trait Driver: Send {
     /// Maps the first `bytes` bytes of a buffer for the host, after all commands enqueued so far, and waits
     /// for the mapping. The bytes are aligned for `f64`. They are unmapped when `with` returns or panics.
     /// Called only if the device is [`shared`](Device::shared).
-    ///
-    /// # Errors
-    /// As above. If an error is returned, `with` may or may not have been called.
+    /// If an error is returned, `with` may or may not have been called.
     fn map_buffer(
         &mut self,
         memory: &Object,
@@ -79,9 +66,6 @@ pub trait Driver: Send {
     fn compile(&mut self, sources: &[&str], kernels: &[&str], options: &str) -> Result<Built, Error>;
 
     /// Enqueues a kernel with `groups` work groups of `local` items each.
-    ///
-    /// # Errors
-    /// As above.
     fn launch(
         &mut self,
         kernel: &dyn Any,
@@ -91,9 +75,6 @@ pub trait Driver: Send {
     ) -> Result<(), Error>;
 
     /// Starts what is enqueued, without a wait; some drivers begin with nothing before a wait.
-    ///
-    /// # Errors
-    /// As above.
     fn flush(&mut self) -> Result<(), Error>;
 
     /// Begins a second queue, beside the queue of the other commands: its commands run after all commands that
@@ -101,42 +82,24 @@ pub trait Driver: Send {
     /// memory of `read`, which the driver makes if there is none; does not wait. Each `read` has memory and event of its
     /// own, so several are under way at once. A read that is under way in the same one ends first, and so does one that
     /// is dropped.
-    ///
-    /// # Errors
-    /// As above.
-    fn copy_async(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error>;
+    fn begin_read(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error>;
 
-    /// Waits for the read that [`copy_async`](Self::copy_async) has begun in `read`, and copies its bytes to `host`, which
+    /// Waits for the read that [`begin_read`](Self::begin_read) has begun in `read`, and copies its bytes to `host`, which
     /// has their number. Starts what has been enqueued since.
-    ///
-    /// # Errors
-    /// As above.
-    fn end_aside(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error>;
+    fn end_read(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error>;
 
     /// Writes bytes at an offset of a buffer on the second queue, and waits for them. Commands enqueued later see them,
     /// and no command that may still run uses the buffer.
-    ///
-    /// # Errors
-    /// As above.
-    fn write_aside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error>;
+    fn write_beside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error>;
 
     /// Waits for everything enqueued so far, and then records times of commands, or records none.
-    ///
-    /// # Errors
-    /// As above.
     fn record(&mut self, on: bool) -> Result<(), Error>;
 
     /// Waits for everything enqueued so far, and returns the recorded commands since the last call, in the order in
     /// which they were enqueued: kernels, and transfers of the second queue.
-    ///
-    /// # Errors
-    /// As above.
     fn recorded(&mut self) -> Result<Vec<Recorded>, Error>;
 
     /// Waits for everything enqueued so far, on both queues.
-    ///
-    /// # Errors
-    /// As above.
     fn finish(&mut self) -> Result<(), Error>;
 
     /// Returns the work-group size that this process or an earlier process has stored for these options.
@@ -151,7 +114,7 @@ pub trait Driver: Send {
 /// A command that a queue has run. Times are nanoseconds of the clock of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// The name of the kernel, or `read aside`, `write aside`.
+    /// The name of the kernel, or `read`, `write` of the second queue.
     pub name: String,
     /// When the host enqueued it.
     pub queued: u64,

@@ -19,12 +19,7 @@ pub enum DeviceError {
     Core(#[from] Error),
 }
 
-/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for DeviceError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(DeviceError);
 
 /// Returns [`Error::Shape`] unless the lengths are equal.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {

@@ -19,27 +19,19 @@ use coarsen_core::{Error, Real};
 use crate::driver::Type;
 use crate::error::same_length;
 use crate::memory::Buffer;
-use crate::program::{Entry, Module, NONE};
+use crate::program::{Module, NONE, kernels};
 use crate::queue::{Arg, Items};
 use crate::{DeviceContacts, DeviceMatrix, DeviceScalar, DeviceVector, OnDevice};
 
-/// The kernels, in the order of [`NAMES`].
-#[derive(Clone, Copy)]
-enum Step {
-    Trace,
-    Scales,
-    Matrix,
-    Contact,
-    Vector,
+kernels! {
+    Step {
+        Trace = "coarsen_filter_trace",
+        Scales = "coarsen_filter_scales",
+        Matrix = "coarsen_filter_matrix",
+        Contact = "coarsen_filter_contact",
+        Vector = "coarsen_filter_vector",
+    }
 }
-
-const NAMES: [&str; 5] = [
-    "coarsen_filter_trace",
-    "coarsen_filter_scales",
-    "coarsen_filter_matrix",
-    "coarsen_filter_contact",
-    "coarsen_filter_vector",
-];
 
 /// Filters for points, lines and planes at single nodes, in device memory.
 ///
@@ -81,7 +73,7 @@ impl<V: Real> DeviceFilter<V> {
             return Err(Error::TooLarge { what, count: nodes, limit });
         }
         let entries = nodes.saturating_mul(block.saturating_mul(block));
-        on.check_room((entries.saturating_add(nodes) * size_of::<V>() + 8 * nodes) as u64)?;
+        on.check_memory((entries.saturating_add(nodes) * size_of::<V>() + 8 * nodes) as u64)?;
         let mut queue = on.queue();
         let groups = queue.list(&vec![NONE; nodes])?;
         let list = queue.allocate(Type::Index, 4 * nodes, None)?;
@@ -147,7 +139,7 @@ impl<V: Real> DeviceFilter<V> {
             return Err(ConstraintError::NoDiagonal { node });
         }
         filtered.not_assembled();
-        let entry = self.entry::<S>(a.slice())?;
+        let module = self.module::<S>(a.slice())?;
         let [groups, list, basis, scales] =
             [&self.groups, &self.list, &self.basis, &self.scales].map(Arg::Memory);
         if self.count > 0 {
@@ -155,23 +147,23 @@ impl<V: Real> DeviceFilter<V> {
                 let [trace] = DeviceScalar::results(&self.on);
                 let args = [&range.args()[..], &[Arg::Partial]].concat();
                 let entries = self.nodes * self.block * self.block;
-                self.on.queue().reduce(entry(Step::Trace), entries, &args, &[trace.slot]);
+                self.on.queue().reduce(Step::Trace.of(module), entries, &args, &[trace.slot()]);
                 trace
             });
             if let Some(trace) = traces.reduce(Add::add) {
                 let (rows, count) = (Arg::Length(self.nodes), Arg::Length(self.count));
-                let more = [rows, count, Arg::Slots, Arg::Index(trace.slot), list, basis, scales];
+                let more = [rows, count, Arg::Slots, Arg::Index(trace.slot()), list, basis, scales];
                 let mut queue = self.on.queue();
                 for range in a.ranges() {
                     let args = [&range.args()[..], &more].concat();
-                    queue.launch(entry(Step::Scales), Items::Entries(self.count), &args);
+                    queue.launch(Step::Scales.of(module), Items::Entries(self.count), &args);
                 }
             }
         }
         let mut queue = self.on.queue();
         for (range, to) in a.ranges().iter().zip(filtered.ranges()) {
             let args = [&range.args()[..], &[groups, basis, scales, Arg::Memory(&to.values)]].concat();
-            queue.launch(entry(Step::Matrix), Items::Entries(range.layout.rows.len()), &args);
+            queue.launch(Step::Matrix.of(module), Items::Entries(range.layout.rows.len()), &args);
         }
         Ok(queue.state()?)
     }
@@ -197,14 +189,14 @@ impl<V: Real> DeviceFilter<V> {
             return Err(Error::Capacity { what: "contact blocks", count, capacity });
         }
         filtered.assembled = false;
-        let entry = self.entry::<S>(1)?;
+        let module = self.module::<S>(1)?;
         let [starts, places, values] = c.args();
         let [groups, basis, to] = [&self.groups, &self.basis, &filtered.values].map(Arg::Memory);
         let mut queue = self.on.queue();
         queue.copy(&c.starts, &filtered.starts, 4 * (self.nodes + 1));
         queue.copy(&c.places, &filtered.places, 4 * count);
         let args = [Arg::Length(self.nodes), starts, places, values, groups, basis, to];
-        queue.launch(entry(Step::Contact), Items::Entries(self.nodes), &args);
+        queue.launch(Step::Contact.of(module), Items::Entries(self.nodes), &args);
         queue.state()
     }
 
@@ -215,11 +207,11 @@ impl<V: Real> DeviceFilter<V> {
     pub fn project(&self, x: &mut DeviceVector<V>) -> Result<(), Error> {
         assert_eq!(x.n, self.nodes * self.block, "project: a filter met a vector of another length");
         self.on.assert_same(&x.on);
-        let entry = self.entry::<V>(1)?;
+        let module = self.module::<V>(1)?;
         let [list, basis, x] = [&self.list, &self.basis, &x.memory].map(Arg::Memory);
         let mut queue = self.on.queue();
         queue.launch(
-            entry(Step::Vector),
+            Step::Vector.of(module),
             Items::Entries(self.count),
             &[Arg::Length(self.count), list, basis, x],
         );
@@ -227,13 +219,8 @@ impl<V: Real> DeviceFilter<V> {
     }
 
     /// The kernels for values stored in `S`, in slices of `slice` rows, compiled if the backend does not have them yet.
-    fn entry<S: Real>(&self, slice: usize) -> Result<impl Fn(Step) -> Entry, Error> {
+    fn module<S: Real>(&self, slice: usize) -> Result<usize, Error> {
         let options = format!("-D STORED={} -D SIZE={} -D SLICE={slice}", Type::of::<S>(), self.block);
-        let module = self.on.queue().module(&Module {
-            sources: &coarsen_kernels::FILTER,
-            kernels: &NAMES,
-            options,
-        })?;
-        Ok(move |step| Entry { module, kernel: step as usize })
+        self.on.queue().module(&Module { sources: &coarsen_kernels::FILTER, kernels: Step::NAMES, options })
     }
 }

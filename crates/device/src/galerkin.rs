@@ -13,25 +13,18 @@ use coarsen_sparse::{GalerkinLists, Pattern, ProductList, SparseError};
 use crate::driver::Type;
 use crate::error::same_length;
 use crate::memory::Buffer;
-use crate::program::{Entry, Module};
+use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceMatrix, Format, OnDevice};
 
-/// The kernels, in the order of [`NAMES`].
-#[derive(Clone, Copy)]
-enum Step {
-    Right,
-    Left,
-    WithoutBasis,
-    Add,
+kernels! {
+    Step {
+        Right = "coarsen_galerkin_right",
+        Left = "coarsen_galerkin_left",
+        WithoutBasis = "coarsen_galerkin_without_basis",
+        Add = "coarsen_galerkin_add",
+    }
 }
-
-const NAMES: [&str; 4] = [
-    "coarsen_galerkin_right",
-    "coarsen_galerkin_left",
-    "coarsen_galerkin_without_basis",
-    "coarsen_galerkin_add",
-];
 
 /// A_c = Pᵀ A P for fixed patterns, in device memory: the counterpart of
 /// [`GalerkinPlan`](coarsen_sparse::GalerkinPlan).
@@ -139,10 +132,13 @@ impl<V: Real> DeviceGalerkin<V> {
             p.slice(),
             coarse.slice()
         );
-        let module =
-            on.queue().module(&Module { sources: &coarsen_kernels::GALERKIN, kernels: &NAMES, options })?;
+        let module = on.queue().module(&Module {
+            sources: &coarsen_kernels::GALERKIN,
+            kernels: Step::NAMES,
+            options,
+        })?;
         let bytes = lists.right.count() * b * k * size_of::<V>();
-        on.check_room((bytes + 8 * (lists.right.factors.len() + lists.left.factors.len())) as u64)?;
+        on.check_memory((bytes + 8 * (lists.right.factors.len() + lists.left.factors.len())) as u64)?;
         let (of_a, of_p) = (a.slots()?, p.slots()?);
         let [of_a, of_p] = [&of_a, &of_p].map(|slots| |block: u32| slots[block as usize]);
         let mut queue = on.queue();
@@ -160,6 +156,18 @@ impl<V: Real> DeviceGalerkin<V> {
         })
     }
 
+    fn check<S: Real>(
+        &self,
+        m: &DeviceMatrix<V, S>,
+        (pattern, format): &(Arc<Pattern>, Format),
+    ) -> Result<(), Error> {
+        self.on.assert_same(m.on());
+        if Pattern::same(pattern, m.pattern()) && *format == m.format() {
+            return Ok(());
+        }
+        Err(Error::Pattern { what: "a matrix given to a Galerkin product" })
+    }
+
     /// Computes new values of the coarse matrix. Does not wait.
     ///
     /// # Errors
@@ -172,12 +180,7 @@ impl<V: Real> DeviceGalerkin<V> {
         coarse: &DeviceMatrix<V, S>,
     ) -> Result<(), Error> {
         let Self { right, left, without_basis, .. } = self;
-        for ((pattern, format), m) in self.of.iter().zip([a, p, coarse]) {
-            self.on.assert_same(m.on());
-            if !Pattern::same(pattern, m.pattern()) || *format != m.format() {
-                return Err(Error::Pattern { what: "a matrix given to a Galerkin product" });
-            }
-        }
+        [a, p, coarse].into_iter().zip(&self.of).try_for_each(|(m, known)| self.check(m, known))?;
         let [a, p, coarse] =
             [a.whole()?, p.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
         let [q, slots, slots_without_basis] =
@@ -187,8 +190,7 @@ impl<V: Real> DeviceGalerkin<V> {
             let mut all = [Arg::Length(list.count); 8];
             all[1..3].copy_from_slice(&[&list.starts, &list.entries].map(Arg::Memory));
             all[3..3 + more.len()].copy_from_slice(more);
-            let entry = Entry { module: self.module, kernel: step as usize };
-            queue.launch(entry, Items::Entries(list.count * rows), &all[..3 + more.len()]);
+            queue.launch(step.of(self.module), Items::Entries(list.count * rows), &all[..3 + more.len()]);
         };
         launch(Step::Right, right, self.block.0, &[a, p, q]);
         launch(Step::Left, left, self.block.1, &[slots, p, q, coarse]);
@@ -205,18 +207,12 @@ impl<V: Real> DeviceGalerkin<V> {
         d: &DeviceMatrix<V, S>,
         coarse: &DeviceMatrix<V, S>,
     ) -> Result<(), Error> {
-        let (pattern, format) = &self.of[2];
-        for m in [d, coarse] {
-            self.on.assert_same(m.on());
-            if !Pattern::same(pattern, m.pattern()) || *format != m.format() {
-                return Err(Error::Pattern { what: "a matrix added to a Galerkin product" });
-            }
-        }
-        let (stored, entry) = (coarse.stored(), Entry { module: self.module, kernel: Step::Add as usize });
+        [d, coarse].into_iter().try_for_each(|m| self.check(m, &self.of[2]))?;
+        let stored = coarse.stored();
         let [d, coarse] = [d.whole()?, coarse.whole()?].map(|whole| Arg::Memory(&whole.values));
         let all = [Arg::Length(stored), d, coarse];
         let mut queue = self.on.queue();
-        queue.launch(entry, Items::Entries(stored), &all);
+        queue.launch(Step::Add.of(self.module), Items::Entries(stored), &all);
         queue.state()
     }
 }

@@ -49,7 +49,7 @@ impl Buffer {
 
 /// The bytes in use.
 struct Used {
-    by_place: AtomicU64,
+    of_backend: AtomicU64,
     of_device: Arc<AtomicU64>,
 }
 
@@ -61,7 +61,7 @@ struct Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.of.by_place.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.of.of_backend.fetch_sub(self.bytes, Ordering::Relaxed);
         self.of.of_device.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
@@ -69,28 +69,28 @@ impl Drop for Share {
 impl Memory {
     pub(crate) fn of(device: &Device) -> Self {
         let Device { memory, most, used, shared, .. } = device;
-        let used = Used { by_place: AtomicU64::new(0), of_device: used.clone() };
+        let used = Used { of_backend: AtomicU64::new(0), of_device: used.clone() };
         Self { all: *memory, most: *most, used: Arc::new(used), shared: *shared }
     }
 
     /// Returns the total size in bytes of all buffers of the backend that exist now.
     pub(crate) fn taken(&self) -> u64 {
-        self.used.by_place.load(Ordering::Relaxed)
+        self.used.of_backend.load(Ordering::Relaxed)
     }
 
     /// Checks that `needed` more bytes can be allocated, in one or several buffers.
-    pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
+    pub(crate) fn check_memory(&self, needed: u64) -> Result<(), Error> {
         let available = self.all.saturating_sub(self.used.of_device.load(Ordering::Relaxed));
         if needed <= available { Ok(()) } else { Err(Error::Memory { needed, available }) }
     }
 
-    /// Takes `bytes` bytes, if there are as many; places of several threads cannot take the same ones.
+    /// Takes `bytes` bytes, if there are as many; backends of several threads cannot take the same ones.
     fn take(&self, bytes: u64) -> Result<Share, Error> {
         let taken = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.all);
         if let Err(used) = self.used.of_device.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken) {
             return Err(Error::Memory { needed: bytes, available: self.all.saturating_sub(used) });
         }
-        self.used.by_place.fetch_add(bytes, Ordering::Relaxed);
+        self.used.of_backend.fetch_add(bytes, Ordering::Relaxed);
         Ok(Share { bytes, of: self.used.clone() })
     }
 
@@ -103,7 +103,7 @@ impl Memory {
         bytes: usize,
         host: Option<&[u8]>,
     ) -> Result<Buffer, Error> {
-        self.check_room(bytes as u64)?;
+        self.check_memory(bytes as u64)?;
         if bytes as u64 > self.most {
             let what = "a vector, a list or a block diagonal";
             return Err(Error::Allocation { what, row: None, needed: bytes as u64, limit: self.most });

@@ -83,8 +83,8 @@ impl<V: Real, S> OnDevice<V, S> {
     ///
     /// # Errors
     /// [`Error::Memory`] with the number of bytes left.
-    pub fn check_room(&self, bytes: u64) -> Result<(), Error> {
-        self.queue().check_room(bytes)
+    pub fn check_memory(&self, bytes: u64) -> Result<(), Error> {
+        self.queue().check_memory(bytes)
     }
 
     /// Waits for all work enqueued so far.
@@ -146,7 +146,7 @@ impl<V: Real, S> OnDevice<V, S> {
     }
 
     pub(crate) fn assert_same<R>(&self, other: &OnDevice<V, R>) {
-        assert!(self.is_same(other), "operands live in different places");
+        assert!(self.is_same(other), "operands of different backends");
     }
 }
 

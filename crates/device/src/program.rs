@@ -49,37 +49,44 @@ pub(crate) struct Entry {
     pub(crate) kernel: usize,
 }
 
-/// The kernels that every backend has, in the order of their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kernel {
-    Set,
-    Scalars,
-    Fill,
-    Axpby,
-    Hadamard,
-    Recur,
-    Dots,
-    DotMagnitude,
-    DotMagnitudes,
-    Advance,
-}
+/// Declares an enum of the kernels of a module, with their names in the sources.
+macro_rules! kernels {
+    ($(#[$doc:meta])* $set:ident { $($kernel:ident = $name:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $set { $($kernel),* }
 
-const NAMES: [&str; 10] = [
-    "coarsen_set",
-    "coarsen_scalars",
-    "coarsen_fill",
-    "coarsen_axpby",
-    "coarsen_hadamard",
-    "coarsen_recur",
-    "coarsen_dots",
-    "coarsen_dot_magnitude",
-    "coarsen_dot_magnitudes",
-    "coarsen_advance",
-];
+        impl $set {
+            /// The names in the sources.
+            pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Returns the kernel of a compiled module.
+            pub(crate) fn of(self, module: usize) -> $crate::program::Entry {
+                $crate::program::Entry { module, kernel: self as usize }
+            }
+        }
+    };
+}
+pub(crate) use kernels;
+
+kernels! {
+    /// The kernels that every backend has.
+    Kernel {
+        Scalars = "coarsen_scalars",
+        Fill = "coarsen_fill",
+        FillList = "coarsen_fill_list",
+        Axpby = "coarsen_axpby",
+        Hadamard = "coarsen_hadamard",
+        PipelinedUpdate = "coarsen_pipelined_update",
+        Dots = "coarsen_dots",
+        DotMagnitudes = "coarsen_dot_magnitudes",
+        CgUpdate = "coarsen_cg_update",
+    }
+}
 
 impl From<Kernel> for Entry {
     fn from(kernel: Kernel) -> Self {
-        Self { module: 0, kernel: kernel as usize }
+        kernel.of(0)
     }
 }
 
@@ -123,7 +130,8 @@ impl Program {
         let device = device.clone();
         let modules = Vec::new();
         let mut all = Self { device, options, modules, width, local, lanes, slice, sum, compiled: 0 };
-        let vectors = Module { sources: &coarsen_kernels::VECTOR, kernels: &NAMES, options: String::new() };
+        let vectors =
+            Module { sources: &coarsen_kernels::VECTOR, kernels: Kernel::NAMES, options: String::new() };
         all.module(driver, &vectors)?;
         let kept = driver.kept_local(&all.options);
         all.local = all.locals().find(|&local| Some(local) == kept).unwrap_or(all.local);

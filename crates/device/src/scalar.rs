@@ -2,72 +2,85 @@
 
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg};
+use std::sync::{Arc, OnceLock};
 
 use coarsen_core::{Real, Scalar};
 
 use crate::OnDevice;
 use crate::queue::Operation;
-use crate::slots::{MINUS_ONE, ONE, ZERO};
+use crate::slots::CONSTANTS;
 
 /// A scalar in a slot of device memory.
 ///
 /// Arithmetic writes a new slot, without a wait: operations are collected, together with the totals of reductions, until a
-/// kernel needs one of the slots, and are then one launch. Slots are reference-counted and reused, so a running
-/// recurrence allocates nothing. Reading a scalar waits for the
+/// kernel needs one of the slots, and are then one launch. A number from the host takes a slot when an operation first
+/// needs it there. Slots are reused, so a running recurrence allocates no device memory. Reading a scalar waits for the
 /// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with one wait. After a
 /// failure of the backend every scalar reads as NaN.
-pub struct DeviceScalar<T: Real> {
-    pub(crate) on: OnDevice<T>,
-    pub(crate) slot: u32,
-    /// The number, if it comes from the host.
-    number: Option<T>,
+#[derive(Clone)]
+pub struct DeviceScalar<T: Real>(Arc<Slot<T>>);
+
+/// A slot, freed with its last user.
+struct Slot<T: Real> {
+    on: OnDevice<T>,
+    number: OnceLock<u32>,
+    /// The value, if it comes from the host.
+    value: Option<T>,
 }
 
 impl<T: Real> DeviceScalar<T> {
-    /// Returns a scalar with a number from the host. The constants 0, 1 and −1 are always in their slots and
-    /// need no launch.
+    /// Returns a scalar with a number from the host. Constants have slots of their own.
     pub(crate) fn known(on: &OnDevice<T>, v: T) -> Self {
-        let constant = [(T::zero(), ZERO), (T::one(), ONE), (-T::one(), MINUS_ONE)];
-        let mut queue = on.queue();
-        let slot =
-            match constant.iter().find(|(c, _)| *c == v && c.is_sign_positive() == v.is_sign_positive()) {
-                Some(&(_, slot)) => {
-                    queue.retain(slot);
-                    slot
-                }
-                None => {
-                    let slot = queue.take();
-                    queue.set(slot, v);
-                    slot
-                }
-            };
-        drop(queue);
-        Self { on: on.clone(), slot, number: Some(v) }
+        let same = |c: &f64| *c == v.as_f64() && c.is_sign_positive() == v.is_sign_positive();
+        let constant = CONSTANTS.iter().position(same).map(|slot| OnceLock::from(slot as u32));
+        Self(Arc::new(Slot { on: on.clone(), number: constant.unwrap_or_default(), value: Some(v) }))
+    }
+
+    fn at(on: &OnDevice<T>, slot: u32) -> Self {
+        Self(Arc::new(Slot { on: on.clone(), number: slot.into(), value: None }))
     }
 
     /// Returns N new slots for the results of a reduction.
     pub(crate) fn results<const N: usize>(on: &OnDevice<T>) -> [Self; N] {
-        std::array::from_fn(|_| Self { on: on.clone(), slot: on.queue().take(), number: None })
+        std::array::from_fn(|_| Self::at(on, on.queue().take()))
+    }
+
+    pub(crate) fn on(&self) -> &OnDevice<T> {
+        &self.0.on
+    }
+
+    /// Returns the slot. Locks the queue if a number from the host is not in a slot yet.
+    pub(crate) fn slot(&self) -> u32 {
+        let set = || self.on().queue().set(self.0.value.unwrap_or_else(T::nan));
+        *self.0.number.get_or_init(set)
     }
 
     /// Returns the numbers; waits once, unless all of them come from the host. They are NaN after a failure.
     pub(crate) fn read_all<const N: usize>(s: [&Self; N]) -> [T; N] {
         let Some(first) = s.first() else { return [T::nan(); N] };
-        s.iter().for_each(|s| first.on.assert_same(&s.on));
-        let mut queue = first.on.queue();
-        if queue.state().is_ok() && s.iter().all(|s| s.number.is_some()) {
-            return s.map(|s| s.number.unwrap_or_else(T::nan));
+        s.iter().for_each(|s| first.on().assert_same(s.on()));
+        if first.on().queue().state().is_ok() && s.iter().all(|s| s.0.value.is_some()) {
+            return s.map(|s| s.0.value.unwrap_or_else(T::nan));
         }
-        queue.read_slots(s.map(|s| s.slot))
+        let slots = s.map(Self::slot);
+        first.on().queue().read_slots(slots)
     }
 
     /// Returns a new slot with the result of an operation on at most three operands.
     fn computed(operation: Operation, operands: &[&Self]) -> Self {
-        let on = operands[0].on.clone();
-        operands.iter().for_each(|s| on.assert_same(&s.on));
-        let slots = std::array::from_fn(|k| operands.get(k).map_or(0, |s| s.slot));
+        let on = operands[0].on();
+        operands.iter().for_each(|s| on.assert_same(s.on()));
+        let slots = std::array::from_fn(|k| operands.get(k).map_or(0, |s| s.slot()));
         let slot = on.queue().compute(operation, slots);
-        Self { on, slot, number: None }
+        Self::at(on, slot)
+    }
+}
+
+impl<T: Real> Drop for Slot<T> {
+    fn drop(&mut self) {
+        if let Some(&slot) = self.number.get() {
+            self.on.queue().release(slot);
+        }
     }
 }
 
@@ -80,7 +93,7 @@ impl<T: Real> Scalar for DeviceScalar<T> {
     }
 
     fn known(&self) -> Option<T> {
-        self.number
+        self.0.value
     }
 
     fn min(&self, other: &Self) -> Self {
@@ -99,42 +112,25 @@ impl<T: Real> Neg for DeviceScalar<T> {
     }
 }
 
-impl<T: Real> Add for DeviceScalar<T> {
-    type Output = Self;
-    fn add(self, b: Self) -> Self {
-        Self::computed(Operation::Add, &[&self, &b])
-    }
+macro_rules! operations {
+    ($($operation:ident $method:ident,)*) => {$(
+        impl<T: Real> $operation for DeviceScalar<T> {
+            type Output = Self;
+            fn $method(self, b: Self) -> Self {
+                Self::computed(Operation::$operation, &[&self, &b])
+            }
+        }
+    )*};
 }
 
-impl<T: Real> Mul for DeviceScalar<T> {
-    type Output = Self;
-    fn mul(self, b: Self) -> Self {
-        Self::computed(Operation::Mul, &[&self, &b])
-    }
-}
-
-impl<T: Real> Div for DeviceScalar<T> {
-    type Output = Self;
-    fn div(self, b: Self) -> Self {
-        Self::computed(Operation::Div, &[&self, &b])
-    }
-}
-
-impl<T: Real> Clone for DeviceScalar<T> {
-    fn clone(&self) -> Self {
-        self.on.queue().retain(self.slot);
-        Self { on: self.on.clone(), slot: self.slot, number: self.number }
-    }
-}
-
-impl<T: Real> Drop for DeviceScalar<T> {
-    fn drop(&mut self) {
-        self.on.queue().release(self.slot);
-    }
+operations! {
+    Add add,
+    Mul mul,
+    Div div,
 }
 
 impl<T: Real> fmt::Debug for DeviceScalar<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "slot {} of {:?}", self.slot, self.on)
+        write!(f, "a scalar of {:?}", self.on())
     }
 }

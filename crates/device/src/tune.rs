@@ -3,12 +3,12 @@
 //! Entry-wise kernels and products give the same bits for every work-group size, so the fastest size for the
 //! device is used. The group size of sums is fixed, because their bits depend on it.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use coarsen_backend::Backend;
 use coarsen_core::{Error, LinearOperator, Real, Vector};
-use coarsen_sparse::{Bsr, Pattern, SparseError};
+use coarsen_sparse::assembly::from_triplets;
+use coarsen_sparse::{Bsr, SparseError};
 
 use crate::OnDevice;
 
@@ -35,12 +35,12 @@ impl<V: Real> OnDevice<V> {
         let (a, x) = (self.matrix(&band)?, self.vector(&[V::one(); ROWS])?);
         let (mut y, half) = (x.like()?, x.scalar(V::from_f64(0.5)));
         let (usual, all) = {
-            let queue = self.queue();
-            (queue.local(), queue.locals())
+            let program = &self.queue().program;
+            (program.local, program.locals())
         };
         let mut best = (Duration::MAX, usual);
         for local in all {
-            self.queue().set_local(local);
+            self.queue().program.local = local;
             let mut least = Duration::MAX;
             for _ in 0..CALLS {
                 self.sync()?;
@@ -59,11 +59,7 @@ impl<V: Real> OnDevice<V> {
 
 /// Returns a band matrix with nine entries per row.
 fn band<V: Real>() -> Result<Bsr<V>, SparseError> {
-    let (mut offsets, mut indices) = (vec![0], Vec::new());
-    for i in 0..ROWS {
-        indices.extend((i.saturating_sub(BAND)..ROWS.min(i + BAND + 1)).map(|j| j as u32));
-        offsets.push(indices.len());
-    }
-    let values = vec![V::one(); indices.len()];
-    Bsr::new(Arc::new(Pattern::new(ROWS, offsets, indices)?), (1, 1), values)
+    let row = |i: usize| (i.saturating_sub(BAND)..ROWS.min(i + BAND + 1)).map(move |j| (i as u32, j as u32));
+    let entries: Vec<_> = (0..ROWS).flat_map(row).map(|(i, j)| (i, j, V::one())).collect();
+    from_triplets(ROWS, ROWS, &entries)
 }

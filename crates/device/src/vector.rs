@@ -56,8 +56,8 @@ impl<T: Real> DeviceVector<T> {
     }
 
     fn factor(&self, a: &DeviceScalar<T>) -> Arg<'_, T> {
-        self.on.assert_same(&a.on);
-        Arg::Index(a.slot)
+        self.on.assert_same(a.on());
+        Arg::Index(a.slot())
     }
 }
 
@@ -137,7 +137,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         let results = DeviceScalar::results(&self.on);
         for (with, results) in with.chunks(DOTS).zip(results.chunks(DOTS)) {
             let mut out = [0; DOTS];
-            out.iter_mut().zip(results).for_each(|(out, s)| *out = s.slot);
+            out.iter_mut().zip(results).for_each(|(out, s)| *out = s.slot());
             let count = Arg::Index(with.len() as u32);
             let [y0, y1, y2, y3] = std::array::from_fn(|k| Arg::Memory(&with.get(k).unwrap_or(&self).memory));
             let args = [Arg::Length(self.n), count, Arg::Memory(&self.memory), y0, y1, y2, y3, Arg::Partial];
@@ -147,16 +147,15 @@ impl<T: Real> Vector for DeviceVector<T> {
     }
 
     fn dot_magnitude(&self, y: &Self) -> Dot<DeviceScalar<T>> {
-        self.assert_meets("dot_magnitude", &[y]);
-        let [value, magnitude] = DeviceScalar::results(&self.on);
-        let args = [Arg::Length(self.n), Arg::Memory(&self.memory), Arg::Memory(&y.memory), Arg::Partial];
-        self.on.queue().reduce(Kernel::DotMagnitude, self.n, &args, &[value.slot, magnitude.slot]);
-        Dot { value, magnitude }
+        let [dot] = Self::dot_magnitudes([(self, y)]);
+        dot
     }
 
     /// Runs one pass per three pairs.
     fn dot_magnitudes<const N: usize>(pairs: [(&Self, &Self); N]) -> [Dot<DeviceScalar<T>>; N] {
-        let Some(&(first, _)) = pairs.first() else { return pairs.map(|(x, y)| x.dot_magnitude(y)) };
+        let Some(&(first, _)) = pairs.first() else {
+            return std::array::from_fn(|_| unreachable!("no pairs"));
+        };
         pairs.iter().for_each(|(x, y)| first.assert_meets("dot_magnitudes", &[x, y]));
         let sums: [Dot<_>; N] = std::array::from_fn(|_| {
             let [value, magnitude] = DeviceScalar::results(&first.on);
@@ -166,7 +165,7 @@ impl<T: Real> Vector for DeviceVector<T> {
             let mut out = [0; SUMS];
             out.iter_mut()
                 .zip(sums.iter().flat_map(|d| [&d.value, &d.magnitude]))
-                .for_each(|(out, s)| *out = s.slot);
+                .for_each(|(out, s)| *out = s.slot());
             let there = |k: usize| pairs.get(k).unwrap_or(&pairs[0]);
             let [x0, x1, x2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).0.memory));
             let [y0, y1, y2] = [0, 1, 2].map(|k| Arg::Memory(&there(k).1.memory));
@@ -196,7 +195,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         let ([a, b, c], n) = ([a, b, c].map(|f| x.factor(f)), x.n);
         let [u, w, p, s, x_there, r] = [u, w, p, s, x, r].map(|v| Arg::Memory(&v.memory));
         let args = [Arg::Length(n), Arg::Slots, a, b, c, u, w, p, s, x_there, r];
-        x.on.queue().launch(Kernel::Recur, Items::Entries(n), &args);
+        x.on.queue().launch(Kernel::PipelinedUpdate, Items::Entries(n), &args);
     }
 
     fn cg_update(x: &mut Self, r: &mut Self, a: &DeviceScalar<T>, p: &Self, q: &Self) -> DeviceScalar<T> {
@@ -206,7 +205,7 @@ impl<T: Real> Vector for DeviceVector<T> {
         let n = x.n;
         let [p, q, x, r] = [p, q, x, r].map(|v| Arg::Memory(&v.memory));
         let args = [Arg::Length(n), Arg::Slots, a, p, q, x, r, Arg::Partial];
-        rr.on.queue().reduce(Kernel::Advance, n, &args, &[rr.slot]);
+        rr.on().queue().reduce(Kernel::CgUpdate, n, &args, &[rr.slot()]);
         rr
     }
 }

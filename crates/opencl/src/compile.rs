@@ -48,7 +48,7 @@ impl Compiler {
         let mut fresh = false;
         let program = match programs.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(room) => room.insert(match self.load(context, key, &options) {
+            Entry::Vacant(unknown) => unknown.insert(match self.load(context, key, &options) {
                 Some(program) => program,
                 None => {
                     fresh = true;

@@ -64,10 +64,7 @@ pub fn devices() -> Result<&'static [Device], OpenClError> {
 /// Returns a backend on the first accelerator that computes in `T`, or on the first device that does if there
 /// is no such accelerator.
 ///
-/// *Cost* a new backend compiles the kernels of vectors, and the first matrix of a block size compiles the
-/// kernels of its products. Each compilation takes a few tenths of a second the first time. Later it takes a
-/// millisecond, because programs are cached in a folder of the user, or in the folder in `COARSEN_CACHE`.
-/// Backends on the same device share programs.
+/// *Cost* that of [`OnDevice`]: kernels are compiled, or read from a cache.
 ///
 /// ```
 /// use coarsen_backend::Backend;

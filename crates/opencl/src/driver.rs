@@ -1,7 +1,6 @@
 //! Buffers, compiled programs and launches of a queue; copies are in `transfer`.
 
 use std::any::Any;
-use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
@@ -10,13 +9,13 @@ use coarsen_device::{Access, Argument, Built, Device, Driver, Object, Recorded, 
 use ocl::core::{self, CommandQueueProperties, DeviceId, Mem};
 use ocl::ffi;
 
-use crate::aside::{self, Aside};
 use crate::cache::Cache;
 use crate::compile::{Compiler, Programs};
 use crate::error::{check, failed};
 use crate::event::Record;
 use crate::handle::Handle;
 use crate::pinned::Pinned;
+use crate::second_queue::{self, SecondQueue};
 use crate::transfer;
 
 /// One in-order queue of an OpenCL device, and a second one for transfers beside its kernels.
@@ -24,7 +23,7 @@ pub(crate) struct OpenClDriver {
     context: Handle<core::Context>,
     queue: Handle<core::CommandQueue>,
     /// Made by the first transfer that needs it.
-    aside: Option<Aside>,
+    second: Option<SecondQueue>,
     /// Queues measure times if there is a record.
     properties: CommandQueueProperties,
     record: Record,
@@ -45,17 +44,17 @@ impl OpenClDriver {
         let queue = open(&context, id, properties)?;
         let (name, cache) = (device.name.clone(), Cache::of(device));
         let compiler = Compiler { device: id, name, cache, programs };
-        let (aside, record) = (None, Record::default());
-        Ok(Self { context, queue, aside, properties, record, compiler, shared: device.shared })
+        let (second, record) = (None, Record::default());
+        Ok(Self { context, queue, second, properties, record, compiler, shared: device.shared })
     }
 
     /// The second queue.
-    fn aside(&mut self) -> Result<(&Aside, &core::CommandQueue, &mut Record), Error> {
-        if self.aside.is_none() {
-            self.aside = Some(Aside::new(open(&self.context, self.compiler.device, self.properties)?));
-        }
-        let aside = self.aside.as_ref().expect("it is open");
-        Ok((aside, &self.queue, &mut self.record))
+    fn second_queue(&mut self) -> Result<(&SecondQueue, &core::CommandQueue, &mut Record), Error> {
+        let second = match self.second.take() {
+            Some(second) => second,
+            None => SecondQueue::new(open(&self.context, self.compiler.device, self.properties)?),
+        };
+        Ok((self.second.insert(second), &self.queue, &mut self.record))
     }
 }
 
@@ -82,20 +81,8 @@ pub(crate) fn buffer(object: &Object) -> &Mem {
 
 impl Driver for OpenClDriver {
     fn allocate(&mut self, bytes: usize, host: Option<&[u8]>) -> Result<Object, Error> {
-        let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
-        let place = if self.shared { ffi::CL_MEM_ALLOC_HOST_PTR } else { 0 };
-        let source = host.map_or(ptr::null(), <[u8]>::as_ptr);
-        let mut status = 0;
-        // SAFETY: `source` is null or has the length of the buffer, and is copied before the call returns.
-        let mem = unsafe {
-            let flags = ffi::CL_MEM_READ_WRITE | copy | place;
-            let source = source.cast::<c_void>().cast_mut();
-            ffi::clCreateBuffer(self.context.as_ptr(), flags, bytes, source, &mut status)
-        };
-        check("clCreateBuffer", status)?;
-        // SAFETY: the call succeeded, so `mem` is a buffer with one reference. The returned value owns this
-        // reference.
-        Ok(Box::new(Handle::new(unsafe { Mem::from_raw_create_ptr(mem) })))
+        let flags = if self.shared { ffi::CL_MEM_ALLOC_HOST_PTR } else { 0 };
+        Ok(Box::new(transfer::create(&self.context, flags, bytes, host)?))
     }
 
     fn staging(&mut self, bytes: usize) -> Option<Staging> {
@@ -178,19 +165,19 @@ impl Driver for OpenClDriver {
         transfer::flush(&self.queue)
     }
 
-    fn copy_async(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error> {
-        let (aside, main, record) = self.aside()?;
-        aside.begin(main, record, buffer(from), bytes, read)
+    fn begin_read(&mut self, from: &Object, bytes: usize, read: &mut Option<Object>) -> Result<(), Error> {
+        let (second, main, record) = self.second_queue()?;
+        second.begin(main, record, buffer(from), bytes, read)
     }
 
-    fn end_aside(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error> {
+    fn end_read(&mut self, read: &mut Object, host: &mut [u8]) -> Result<(), Error> {
         self.flush()?;
-        aside::end(read, host)
+        second_queue::end(read, host)
     }
 
-    fn write_aside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error> {
-        let (aside, _, record) = self.aside()?;
-        aside.write(record, buffer(to), start, host)
+    fn write_beside(&mut self, to: &Object, start: usize, host: &[u8]) -> Result<(), Error> {
+        let (second, _, record) = self.second_queue()?;
+        second.write(record, buffer(to), start, host)
     }
 
     fn record(&mut self, on: bool) -> Result<(), Error> {
@@ -200,7 +187,7 @@ impl Driver for OpenClDriver {
             false => CommandQueueProperties::empty(),
         };
         self.queue = open(&self.context, self.compiler.device, self.properties)?;
-        self.aside = None;
+        self.second = None;
         self.record.set(on);
         Ok(())
     }
@@ -212,7 +199,7 @@ impl Driver for OpenClDriver {
 
     fn finish(&mut self) -> Result<(), Error> {
         transfer::finish(&self.queue)?;
-        self.aside.as_ref().map_or(Ok(()), Aside::finish)
+        self.second.as_ref().map_or(Ok(()), SecondQueue::finish)
     }
 
     fn kept_local(&self, options: &str) -> Option<usize> {

@@ -17,12 +17,7 @@ pub enum OpenClError {
     Device(#[from] DeviceError),
 }
 
-/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for OpenClError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(OpenClError);
 
 impl From<Error> for OpenClError {
     fn from(e: Error) -> Self {

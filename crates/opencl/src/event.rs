@@ -19,7 +19,7 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// Calls `enqueue` with a place for an event, which a successful call fills, and returns the event.
+    /// Calls `enqueue` with an address for an event, which a successful call fills, and returns the event.
     pub(crate) fn of(call: &'static str, enqueue: impl FnOnce(*mut cl_event) -> i32) -> Result<Self, Error> {
         let mut event = ptr::null_mut();
         check(call, enqueue(&mut event))?;
@@ -63,7 +63,7 @@ impl Drop for Event {
     }
 }
 
-/// The commands since the last look, if they are recorded.
+/// The commands since the last call of `take`, if they are recorded.
 #[derive(Default)]
 pub(crate) struct Record(Option<Vec<(String, Arc<Event>)>>);
 
@@ -73,7 +73,7 @@ impl Record {
         self.0 = on.then(Vec::new);
     }
 
-    /// Calls `enqueue`, with a place for an event if commands are recorded.
+    /// Calls `enqueue`, with an address for an event if commands are recorded.
     pub(crate) fn keep(
         &mut self,
         call: &'static str,

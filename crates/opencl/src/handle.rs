@@ -44,37 +44,21 @@ impl<T: Object> Drop for Handle<T> {
     }
 }
 
-impl Object for Mem {
-    unsafe fn release(&self) -> cl_int {
-        // SAFETY: by the contract of the trait.
-        unsafe { ffi::clReleaseMemObject(self.as_ptr()) }
-    }
+macro_rules! objects {
+    ($($object:ident: $release:ident,)*) => {$(
+        impl Object for $object {
+            unsafe fn release(&self) -> cl_int {
+                // SAFETY: by the contract of the trait.
+                unsafe { ffi::$release(self.as_ptr()) }
+            }
+        }
+    )*};
 }
 
-impl Object for Kernel {
-    unsafe fn release(&self) -> cl_int {
-        // SAFETY: by the contract of the trait.
-        unsafe { ffi::clReleaseKernel(self.as_ptr()) }
-    }
-}
-
-impl Object for Program {
-    unsafe fn release(&self) -> cl_int {
-        // SAFETY: by the contract of the trait.
-        unsafe { ffi::clReleaseProgram(self.as_ptr()) }
-    }
-}
-
-impl Object for CommandQueue {
-    unsafe fn release(&self) -> cl_int {
-        // SAFETY: by the contract of the trait.
-        unsafe { ffi::clReleaseCommandQueue(self.as_ptr()) }
-    }
-}
-
-impl Object for Context {
-    unsafe fn release(&self) -> cl_int {
-        // SAFETY: by the contract of the trait.
-        unsafe { ffi::clReleaseContext(self.as_ptr()) }
-    }
+objects! {
+    Mem: clReleaseMemObject,
+    Kernel: clReleaseKernel,
+    Program: clReleaseProgram,
+    CommandQueue: clReleaseCommandQueue,
+    Context: clReleaseContext,
 }

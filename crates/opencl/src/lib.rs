@@ -12,13 +12,12 @@
 //! | `driver` | buffers, compiled programs and launches of a queue |
 //! | `transfer` | copies between host and device |
 //! | `pinned` | memory of the host from which copies are fast |
-//! | `aside` | copies on a second queue, beside kernels |
+//! | `second_queue` | copies beside kernels |
 //! | `event` | waits for commands, and records of their times |
 //! | `compile`, `cache` | programs: compiled, read from disk or shared |
 //! | `handle` | objects of the driver and their release |
 //! | [`error`](OpenClError) | the errors of making a backend |
 
-mod aside;
 mod cache;
 mod compile;
 mod devices;
@@ -30,6 +29,7 @@ mod forward;
 mod handle;
 mod loader;
 mod pinned;
+mod second_queue;
 mod transfer;
 
 pub use coarsen_device::{

@@ -46,12 +46,7 @@ pub enum Absent {
     },
 }
 
-/// The same text as [`Display`](std::fmt::Display), because `main` prints errors with `Debug`.
-impl std::fmt::Debug for Absent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
+coarsen_core::debug_as_display!(Absent);
 
 /// Returns the number of OpenCL platforms of this machine, without a retry loop or a panic.
 ///

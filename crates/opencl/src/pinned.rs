@@ -1,11 +1,12 @@
 //! Memory of the host that a device copies without help of the host.
 
-use std::{ptr, slice};
+use std::slice;
 
 use ocl::core::{CommandQueue, Context, Mem};
 use ocl::ffi;
 
 use crate::handle::Handle;
+use crate::transfer;
 
 /// A buffer in memory of the host, which drivers of GPUs pin, mapped as long as it lives. No kernel uses it.
 pub(crate) struct Pinned {
@@ -21,36 +22,10 @@ unsafe impl Send for Pinned {}
 impl Pinned {
     /// Returns pinned memory; `None` if the driver has none of this size.
     pub(crate) fn new(context: &Context, queue: &CommandQueue, bytes: usize) -> Option<Self> {
-        let mut status = 0;
-        let flags = ffi::CL_MEM_READ_WRITE | ffi::CL_MEM_ALLOC_HOST_PTR;
-        // SAFETY: a buffer without contents of the host.
-        let mem = unsafe {
-            ffi::clCreateBuffer(context.as_ptr(), flags, bytes.max(8), ptr::null_mut(), &mut status)
-        };
-        if status != ffi::CL_SUCCESS {
-            return None;
-        }
-        // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the handle owns.
-        let buffer = Handle::new(unsafe { Mem::from_raw_create_ptr(mem) });
+        let buffer = transfer::create(context, ffi::CL_MEM_ALLOC_HOST_PTR, bytes.max(8), None).ok()?;
         let flags = ffi::CL_MAP_READ | ffi::CL_MAP_WRITE;
-        // SAFETY: the buffer has `bytes` bytes; the call blocks until the host may use them.
-        let there = unsafe {
-            let (queue, buffer) = (queue.as_ptr(), buffer.as_ptr());
-            ffi::clEnqueueMapBuffer(
-                queue,
-                buffer,
-                ffi::CL_TRUE,
-                flags,
-                0,
-                bytes.max(8),
-                0,
-                ptr::null(),
-                ptr::null_mut(),
-                &mut status,
-            )
-        };
-        let there = there.cast::<u8>();
-        (status == ffi::CL_SUCCESS).then(|| Self { queue: Handle::new(queue.clone()), buffer, there, bytes })
+        let there = transfer::map(queue, &buffer, flags, bytes.max(8)).ok()?;
+        Some(Self { queue: Handle::new(queue.clone()), buffer, there, bytes })
     }
 }
 
@@ -63,10 +38,7 @@ impl AsMut<[u8]> for Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: `there` is a mapping of this buffer, and is not used afterwards. A failure leaks it.
-        let _ = unsafe {
-            let (queue, buffer) = (self.queue.as_ptr(), self.buffer.as_ptr());
-            ffi::clEnqueueUnmapMemObject(queue, buffer, self.there.cast(), 0, ptr::null(), ptr::null_mut())
-        };
+        // A failure leaks the memory. SAFETY: `there` is a mapping of this buffer, and is not used afterwards.
+        let _ = unsafe { transfer::unmap(&self.queue, &self.buffer, self.there) };
     }
 }

@@ -3,56 +3,70 @@
 //! If they share memory, buffers are mapped, and the host reads and writes them without a copy.
 
 use std::ffi::c_void;
-use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::{ptr, slice};
 
 use coarsen_core::Error;
 use coarsen_device::Access;
-use ocl::core::{CommandQueue, Mem};
+use ocl::core::{CommandQueue, Context, Mem};
 use ocl::ffi::{self, cl_event};
 
 use crate::error::check;
+use crate::handle::Handle;
 
-/// A mapped buffer, which is always unmapped. Otherwise a panic of the caller would leave it mapped, and the
-/// next use of the buffer would be undefined.
-struct Mapping<'a> {
-    queue: &'a CommandQueue,
-    buffer: &'a Mem,
-    there: *mut c_void,
+/// Creates a buffer. If `host` is given, it has the length of the buffer, and is copied.
+pub(crate) fn create(
+    context: &Context,
+    more_flags: u64,
+    bytes: usize,
+    host: Option<&[u8]>,
+) -> Result<Handle<Mem>, Error> {
+    let copy = if host.is_some() { ffi::CL_MEM_COPY_HOST_PTR } else { 0 };
+    let source = host.map_or(ptr::null(), <[u8]>::as_ptr).cast::<c_void>().cast_mut();
+    let flags = ffi::CL_MEM_READ_WRITE | copy | more_flags;
+    let mut status = 0;
+    // SAFETY: `source` is null or has the length of the buffer, and is copied before the call returns.
+    let mem = unsafe { ffi::clCreateBuffer(context.as_ptr(), flags, bytes, source, &mut status) };
+    check("clCreateBuffer", status)?;
+    // SAFETY: the call succeeded, so `mem` is a buffer with one reference, which the handle owns.
+    Ok(Handle::new(unsafe { Mem::from_raw_create_ptr(mem) }))
 }
 
-impl Mapping<'_> {
-    /// Enqueues the unmapping.
-    fn end(self) -> Result<(), Error> {
-        let status = ManuallyDrop::new(self).unmap();
-        check("clEnqueueUnmapMemObject", status)
-    }
-
-    fn unmap(&self) -> i32 {
-        let (queue, buffer) = (self.queue.as_ptr(), self.buffer.as_ptr());
-        // SAFETY: `there` is a mapping of this buffer. `end` and `drop` consume it, so it is not used
-        // afterwards.
-        unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, self.there, 0, ptr::null(), ptr::null_mut()) }
-    }
+/// Maps the first bytes of a buffer, after all commands enqueued so far, and waits for it.
+pub(crate) fn map(queue: &CommandQueue, buffer: &Mem, flags: u64, bytes: usize) -> Result<*mut u8, Error> {
+    let (queue, buffer, mut status) = (queue.as_ptr(), buffer.as_ptr(), 0);
+    let (blocking, none) = (ffi::CL_TRUE, ptr::null());
+    // SAFETY: the buffer holds `bytes` bytes; the call blocks until the host may use them.
+    let there = unsafe {
+        ffi::clEnqueueMapBuffer(
+            queue,
+            buffer,
+            blocking,
+            flags,
+            0,
+            bytes,
+            0,
+            none,
+            ptr::null_mut(),
+            &mut status,
+        )
+    };
+    check("clEnqueueMapBuffer", status)?;
+    Ok(there.cast())
 }
 
-impl Drop for Mapping<'_> {
-    fn drop(&mut self) {
-        // The panic in progress is more important than this status.
-        let _ = self.unmap();
-    }
+/// Enqueues the end of a mapping; returns the status.
+///
+/// # Safety
+/// `there` is a mapping of the buffer, and is not used afterwards.
+pub(crate) unsafe fn unmap(queue: &CommandQueue, buffer: &Mem, there: *mut u8) -> i32 {
+    let (queue, buffer) = (queue.as_ptr(), buffer.as_ptr());
+    // SAFETY: by the contract of this function.
+    unsafe { ffi::clEnqueueUnmapMemObject(queue, buffer, there.cast(), 0, ptr::null(), ptr::null_mut()) }
 }
 
-/// Enqueues a copy of `from` to `to`.
-pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> Result<(), Error> {
-    let (queue, from, to) = (queue.as_ptr(), from.as_ptr(), to.as_ptr());
-    // SAFETY: both buffers hold `bytes` bytes or more, and the queue retains them.
-    let status =
-        unsafe { ffi::clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, ptr::null(), ptr::null_mut()) };
-    check("clEnqueueCopyBuffer", status)
-}
-
-/// Waits for all earlier work, maps the first `bytes` bytes of a buffer and calls `with` on them.
+/// Calls `with` on the first `bytes` bytes of a mapped buffer, which is always unmapped: after a panic of the caller, the
+/// next use of a mapped buffer would be undefined.
 pub(crate) fn map_buffer(
     queue: &CommandQueue,
     buffer: &Mem,
@@ -64,27 +78,25 @@ pub(crate) fn map_buffer(
         Access::Read => ffi::CL_MAP_READ,
         Access::Overwrite => ffi::CL_MAP_WRITE_INVALIDATE_REGION,
     };
-    let mut status = 0;
-    // SAFETY: the buffer holds `bytes` bytes; the call blocks until the host may use them.
-    let there = unsafe {
-        ffi::clEnqueueMapBuffer(
-            queue.as_ptr(),
-            buffer.as_ptr(),
-            ffi::CL_TRUE,
-            flags,
-            0,
-            bytes,
-            0,
-            ptr::null(),
-            ptr::null_mut(),
-            &mut status,
-        )
-    };
-    check("clEnqueueMapBuffer", status)?;
-    let mapping = Mapping { queue, buffer, there };
+    let there = map(queue, buffer, flags, bytes)?;
     // SAFETY: the mapping has `bytes` bytes, and no other code uses it until it ends.
-    with(unsafe { slice::from_raw_parts_mut(there.cast::<u8>(), bytes) });
-    mapping.end()
+    let there_bytes = unsafe { slice::from_raw_parts_mut(there, bytes) };
+    let done = catch_unwind(AssertUnwindSafe(|| with(there_bytes)));
+    // SAFETY: the mapping above, which ends here.
+    let status = unsafe { unmap(queue, buffer, there) };
+    match done {
+        Ok(()) => check("clEnqueueUnmapMemObject", status),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// Enqueues a copy of `from` to `to`.
+pub(crate) fn copy(queue: &CommandQueue, from: &Mem, to: &Mem, bytes: usize) -> Result<(), Error> {
+    let (queue, from, to) = (queue.as_ptr(), from.as_ptr(), to.as_ptr());
+    // SAFETY: both buffers hold `bytes` bytes or more, and the queue retains them.
+    let status =
+        unsafe { ffi::clEnqueueCopyBuffer(queue, from, to, 0, 0, bytes, 0, ptr::null(), ptr::null_mut()) };
+    check("clEnqueueCopyBuffer", status)
 }
 
 /// Reads from a buffer and waits for the data.
@@ -109,7 +121,10 @@ pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u
 /// Overwrites ranges of a buffer. Waits once for all ranges.
 pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> Result<(), Error> {
     if let [(start, host)] = runs {
-        return check("clEnqueueWriteBuffer", write_now(queue, to, *start, host, ptr::null_mut()));
+        return check(
+            "clEnqueueWriteBuffer",
+            enqueue_write(queue, to, *start, host, ffi::CL_TRUE, ptr::null_mut()),
+        );
     }
     let written = runs.iter().try_for_each(|(start, host)| {
         let status = enqueue_write(queue, to, *start, host, ffi::CL_FALSE, ptr::null_mut());
@@ -119,20 +134,9 @@ pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> 
     written.and(finish(queue))
 }
 
-/// Writes to a buffer and waits for it; returns the status. `event` is null or has room for an event.
-pub(crate) fn write_now(
-    queue: &CommandQueue,
-    to: &Mem,
-    start: usize,
-    host: &[u8],
-    event: *mut cl_event,
-) -> i32 {
-    enqueue_write(queue, to, start, host, ffi::CL_TRUE, event)
-}
-
 /// Enqueues a write, and waits for it if `blocking`. Otherwise `host` must stay alive and unchanged until
 /// [`finish`] returns. Returns the status.
-fn enqueue_write(
+pub(crate) fn enqueue_write(
     queue: &CommandQueue,
     to: &Mem,
     start: usize,

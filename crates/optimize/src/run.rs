@@ -72,6 +72,8 @@ pub(crate) struct DescentState<T> {
     shown: usize,
     /// The number of failures at this iterate.
     failures: usize,
+    /// Whether the bound on steps may be a number that the host does not know yet.
+    bound_is_remote: bool,
 }
 
 impl<T: Real> DescentState<T> {
@@ -102,6 +104,7 @@ impl<T: Real> DescentState<T> {
             idle: 0,
             shown: 0,
             failures: 0,
+            bound_is_remote: true,
         }
     }
 
@@ -169,7 +172,7 @@ impl<T: Real> DescentState<T> {
 
     /// Computes a descent direction from x. Returns the reason if none is available.
     pub(crate) fn aim<V, F, D>(
-        &self,
+        &mut self,
         f: &mut F,
         direction: &mut D,
         x: &V,
@@ -186,8 +189,9 @@ impl<T: Real> DescentState<T> {
             return Ok(Err(refusal));
         }
         let (gd, dd, xx) = (g.dot_magnitude(d), d.dot(d), x.dot(x));
-        // Where the slope is known, only directions that descend are asked for their largest step.
-        let most = gd.value.known().is_none().then(|| f.max_step(x, d));
+        // A bound that a device computes is asked for before the slope is known, which saves a wait; a bound that the host
+        // computes, only where the direction descends.
+        let most = (self.bound_is_remote && gd.value.known().is_none()).then(|| f.max_step(x, d));
         let bound = most.as_ref().unwrap_or(&dd);
         let [slope, magnitude, dd, xx, bound] = V::wait_for([&gd.value, &gd.magnitude, &dd, &xx, bound]);
         if !(slope.is_finite() && dd.is_finite()) {
@@ -208,7 +212,10 @@ impl<T: Real> DescentState<T> {
         };
         let (value, round_off, length) = (self.value, self.round_off, dd.sqrt());
         let least = T::EPSILON * xx.sqrt() / length;
-        let most = if most.is_some() { bound } else { f.max_step(x, d).read() };
+        let early = most.is_some().then_some(bound);
+        let most = most.unwrap_or_else(|| f.max_step(x, d));
+        self.bound_is_remote = most.known().is_none();
+        let most = early.unwrap_or_else(|| most.read());
         Ok(Ok(Aim { start: Start { value, round_off, slope, first, least, most }, length }))
     }
 

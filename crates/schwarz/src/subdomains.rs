@@ -38,6 +38,8 @@ pub struct Subdomains<T: Real, B: SchwarzBackend> {
     bytes: usize,
     pub(crate) seconds: Seconds,
     pub(crate) updates: usize,
+    /// Whether the last update has failed after its checks, so that numbers on the host belong to several systems.
+    pub(crate) incomplete: bool,
     /// The domains of each level that the last patch recomputed.
     pub(crate) touched: Vec<Vec<u32>>,
 }
@@ -133,6 +135,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
             bytes,
             seconds,
             updates: 0,
+            incomplete: false,
             touched: Vec::new(),
         })
     }
@@ -213,29 +216,33 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Recomputes some domains of every level, or all domains, from values that have been checked.
     ///
     /// # Errors
-    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored: the domains are then new and
-    /// the factor is old, and the caller divides that level into domains.
+    /// [`SetupError::Coarsest`] if the coarsest level can no longer be factored. The factor is then old, and so are domains
+    /// on a device, but domains on the host are new: the caller divides that level into domains.
     pub(crate) fn recompute(
         &mut self,
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
-        let Self { recipe, on, plan, numbers, domains, seconds, .. } = self;
+        let Self { recipe, on, plan, numbers, domains, top, seconds, .. } = self;
         SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
+        self.incomplete = true;
         numbers.checked.accept();
         let begun = Instant::now();
         let inverses = on.inverses(domains);
         inverses.left_out.copy_from_slice(&numbers.checked.left_out);
         numbers.compute(recipe, plan, &system, which, inverses);
-        on.upload(domains, which.map_or(Changed::All, Changed::Domains))?;
         seconds.inverses = begun.elapsed();
         let begun = Instant::now();
-        if let Some(top) = &mut self.top {
+        if let Some(top) = top {
             let last = numbers.coarse.len() - 1;
             let (matrix, sizes) = (&numbers.coarse[last], &numbers.sizes[last]);
             top.update(matrix, sizes, system.contact.map(|contact| (&**plan, contact)))?;
         }
         seconds.top = begun.elapsed();
+        let begun = Instant::now();
+        on.upload(domains, which.map_or(Changed::All, Changed::Domains))?;
+        seconds.inverses += begun.elapsed();
+        self.incomplete = false;
         self.updates += 1;
         Ok(())
     }

@@ -64,7 +64,8 @@ impl<T: Real, B: SchwarzBackend> Update<T> for Subdomains<T, B> {
 
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
         system.check()?;
-        if !self.serves(&system) || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+        let serves = self.serves(&system) && !self.incomplete;
+        if !serves || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
             return self.update_from(system);
         }
         let mut which = std::mem::take(&mut self.touched);

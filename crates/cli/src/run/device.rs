@@ -26,7 +26,7 @@ impl<V: Real, S: Real> SolveBackend for OpenCl<V, S> {
         parameters: &Parameters,
         system: System<'_, f64>,
     ) -> Result<Built<Self::Vector>, SetupError> {
-        self.check_room(needed(self, system.matrix, precond, &parameters.domains))?;
+        self.check_memory(needed(self, system.matrix, precond, &parameters.domains))?;
         match (precond, &parameters.domains) {
             (Precond::Schwarz, Form::Additive(recipe))
                 if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::target::Target;
@@ -12,7 +12,7 @@ use super::{DeviceStream, module};
 use crate::driver::Type;
 use crate::matrix::{self, Format, Layout, Operand, RowRange};
 use crate::memory::Buffer;
-use crate::{DeviceScalar, DeviceVector, OnDevice};
+use crate::{DeviceVector, OnDevice};
 
 /// A square matrix in block ELL whose pattern and values are assembled in device memory, for meshes that
 /// change on the device.
@@ -59,7 +59,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         }
         let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
         let bytes = count.saturating_mul(area.saturating_add(4)).saturating_add(nodes.saturating_mul(4));
-        on.check_room(bytes as u64)?;
+        on.check_memory(bytes as u64)?;
         let backend = on.plain();
         let assembly = module::<V, S>(&backend, block, slice)?;
         let zeros = vec![0; nodes];
@@ -143,36 +143,10 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         let pattern = Pattern::new(self.nodes, offsets, indices).map_err(broken)?;
         Bsr::new(Arc::new(pattern), (self.block, self.block), values).map_err(broken)
     }
-}
 
-impl<'a, V: Real, S: Real> From<&'a DeviceEll<V, S>> for Operand<'a, V, S> {
-    fn from(a: &'a DeviceEll<V, S>) -> Self {
-        a.operand()
-    }
-}
-
-impl<V: Real, S: Real> DeviceEll<V, S> {
-    fn operand(&self) -> Operand<'_, V, S> {
+    pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.nodes, self.nodes));
         Operand::new(&self.on, self.product, rows, size, (self.block, self.block), 1)
-    }
-}
-
-impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceEll<V, S> {
-    fn shape(&self) -> (usize, usize) {
-        (self.nodes * self.block, self.nodes * self.block)
-    }
-
-    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-        self.operand().apply(x, y);
-    }
-
-    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-        self.operand().apply_dot(x, y)
-    }
-
-    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
-        self.operand().residual(b, x, r);
     }
 }
 

@@ -28,12 +28,12 @@ use coarsen_sparse::Stencil;
 use crate::OnDevice;
 use crate::driver::Type;
 use crate::memory::Buffer;
-use crate::program::{Entry, Module, NONE};
+use crate::program::{Module, NONE, kernels};
 use crate::queue::{Arg, Items};
-use crate::sort::{self, Sorting};
+use crate::sort::Sorting;
 
 pub use ell::DeviceEll;
-pub(crate) use target::Places;
+pub(crate) use target::LastStream;
 
 /// The largest number of nodes and of entries. A list has two numbers per entry, row and column, and kernels
 /// index it by `u32`.
@@ -42,36 +42,24 @@ const LIMIT: usize = i32::MAX as usize;
 /// The number of node pairs of a contact.
 const PAIRS: usize = Stencil::MOST * Stencil::MOST;
 
-/// The kernels of assembly, in the order of [`NAMES`]; the kernels of the sort come first.
-#[derive(Clone, Copy)]
-enum Step {
-    Keys = sort::NAMES.len() as isize,
-    Heads,
-    Rows,
-    Found,
-    Place,
-    Find,
-    Sum,
-    Clear,
+kernels! {
+    Step {
+        Keys = "coarsen_assembly_keys",
+        Heads = "coarsen_assembly_heads",
+        Rows = "coarsen_assembly_rows",
+        Found = "coarsen_assembly_found",
+        Place = "coarsen_assembly_place",
+        Find = "coarsen_assembly_find",
+        Sum = "coarsen_assembly_sum",
+        Clear = "coarsen_assembly_clear",
+    }
 }
-
-const NAMES: [&str; 14] = sort::followed_by(&[
-    "coarsen_assembly_keys",
-    "coarsen_assembly_heads",
-    "coarsen_assembly_rows",
-    "coarsen_assembly_found",
-    "coarsen_assembly_place",
-    "coarsen_assembly_find",
-    "coarsen_assembly_sum",
-    "coarsen_assembly_clear",
-]);
 
 /// Returns the number of the module with the kernels for targets with blocks of `block` x `block` stored in
 /// `S`, in slices of `slice` rows.
 pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: usize) -> Result<usize, Error> {
-    let options =
-        format!("-D STORED={} -D BLOCK={block} -D SLICE={slice} -D CHUNK={}", Type::of::<S>(), sort::CHUNK);
-    on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: &NAMES, options })
+    let options = format!("-D STORED={} -D BLOCK={block} -D SLICE={slice}", Type::of::<S>());
+    on.queue().module(&Module { sources: &coarsen_kernels::ASSEMBLY, kernels: Step::NAMES, options })
 }
 
 /// The positions of the blocks to which a stream of values adds, sorted in device memory. Positions are given
@@ -82,7 +70,7 @@ pub(crate) fn module<V: Real, S: Real>(on: &OnDevice<V>, block: usize, slice: us
 /// [`DeviceContacts::assemble`](crate::DeviceContacts::assemble), [`DeviceEll::assemble`],
 /// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble). No count is read on the host. *Cost* of a new
 /// list: five launches (two, and three of a scan) per six bits of the number nodes², each over the full
-/// capacity. *Memory* 40 bytes per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020,
+/// capacity. *Memory* 44 bytes per entry of capacity; a contact has 16 entries. *Reference* Li et al. 2020,
 /// "P-Cloth", §3.2.2.
 pub struct DeviceStream<V: Real> {
     on: OnDevice<V>,
@@ -133,17 +121,17 @@ impl<V: Real> DeviceStream<V> {
             }
         }
         let entries = capacity.max(1) * per;
-        on.check_room((40 * entries + 4 * nodes) as u64)?;
+        on.check_memory((44 * entries + 4 * nodes) as u64)?;
         // Steps 1 to 3 do not use the sizes of blocks and slices, which belong to targets.
         let module = module::<V, V>(on, 1, 1)?;
         let bits = (u128::BITS - ((nodes as u128).pow(2)).leading_zeros()) as usize;
-        let sorting = Sorting::new(on, module, entries, bits, entries)?;
+        let sorting = Sorting::new(on, entries, bits, entries)?;
         let mut queue = on.queue();
         let weights = if per == 1 { 0 } else { Stencil::MOST * capacity };
         let weights = queue.allocate(Type::of::<V>(), size_of::<V>() * weights, None)?;
-        let mut room = |count: usize| queue.allocate(Type::Index, 4 * count, None);
-        let list = room(if per == 1 { 2 } else { Stencil::MOST } * capacity)?;
-        let (heads, starts, found, slots) = (room(entries + 1)?, room(nodes + 1)?, room(2)?, room(entries)?);
+        let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
+        let nodes_of_entries = list(if per == 1 { 2 } else { Stencil::MOST } * capacity)?;
+        let (heads, starts, found, slots) = (list(entries + 1)?, list(nodes + 1)?, list(2)?, list(entries)?);
         drop(queue);
         let (staging, weighing, on) = (Vec::new(), Vec::new(), on.clone());
         let mut stream = Self {
@@ -153,7 +141,7 @@ impl<V: Real> DeviceStream<V> {
             capacity,
             count: 0,
             per,
-            list,
+            list: nodes_of_entries,
             weights,
             sorting,
             heads,
@@ -173,7 +161,7 @@ impl<V: Real> DeviceStream<V> {
     /// # Errors
     /// The old positions are kept after [`Error::Capacity`] for more positions than the capacity,
     /// [`Error::Shape`] for a row or column that does not exist, and [`Error::Parameter`] for a stream of
-    /// contacts. [`Error::Device`] if the place has failed.
+    /// contacts. [`Error::Device`] if the backend has failed.
     pub fn write_blocks(&mut self, places: &[(u32, u32)]) -> Result<(), Error> {
         self.check("DeviceStream of contacts", 1, places.len(), "blocks of a stream")?;
         self.staging.clear();
@@ -230,7 +218,7 @@ impl<V: Real> DeviceStream<V> {
     }
 
     /// Returns the number of entries for which memory is allocated.
-    fn room(&self) -> usize {
+    fn entries(&self) -> usize {
         self.capacity.max(1) * self.per
     }
 
@@ -243,20 +231,19 @@ impl<V: Real> DeviceStream<V> {
 
     /// Runs steps 1 to 3. Does not wait.
     fn sort(&mut self) -> Result<(), Error> {
-        let [room, count, per, nodes] = [self.room(), self.count, self.per, self.nodes].map(Arg::Count);
-        let entries = Items::Entries(self.room());
+        let [all, count, per, nodes] = [self.entries(), self.count, self.per, self.nodes].map(Arg::Count);
+        let entries = Items::Entries(self.entries());
         let [list, keys, order, heads, starts, found] =
             [&self.list, &self.sorting.keys, self.sorting.order(), &self.heads, &self.starts, &self.found]
                 .map(Arg::Memory);
         let mut queue = self.on.queue();
-        let entry = |step: Step| Entry { module: self.module, kernel: step as usize };
-        queue.launch(entry(Step::Keys), entries, &[room, count, per, nodes, list, keys]);
+        queue.launch(Step::Keys.of(self.module), entries, &[all, count, per, nodes, list, keys]);
         self.sorting.sort(&mut queue);
-        queue.launch(entry(Step::Heads), entries, &[room, nodes, order, keys, heads]);
-        self.sorting.scan(&mut queue, &self.heads, self.room());
-        let rows = [room, nodes, order, keys, heads, starts];
-        queue.launch(entry(Step::Rows), Items::Entries(self.nodes + 1), &rows);
-        queue.launch(entry(Step::Found), Items::Shaped(1, 64), &[nodes, starts, found]);
+        queue.launch(Step::Heads.of(self.module), entries, &[all, nodes, order, keys, heads]);
+        self.sorting.scan(&mut queue, &self.heads, self.entries());
+        let rows = [all, nodes, order, keys, heads, starts];
+        queue.launch(Step::Rows.of(self.module), Items::Entries(self.nodes + 1), &rows);
+        queue.launch(Step::Found.of(self.module), Items::Shaped(1, 64), &[nodes, starts, found]);
         queue.state()
     }
 
@@ -274,7 +261,7 @@ impl<V: Real> DeviceStream<V> {
     /// needs. Waits once.
     ///
     /// # Errors
-    /// [`Error::Device`] if the place has failed.
+    /// [`Error::Device`] if the backend has failed.
     pub fn found(&self) -> Result<[usize; 2], Error> {
         let mut found = [0; 2];
         self.on.queue().read_list(&self.found, &mut found)?;

@@ -5,7 +5,6 @@ use coarsen_core::{Error, Real, Vector};
 use super::{DeviceStream, Step, module};
 use crate::error::same_length;
 use crate::memory::Buffer;
-use crate::program::Entry;
 use crate::queue::{Arg, Items, Queue};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector};
 
@@ -36,12 +35,11 @@ impl<V: Real> DeviceStream<V> {
                 .map(Arg::Memory);
         let [rows, columns, status] = [to.rows, to.columns, to.status].map(Arg::Memory);
         let mut queue = self.on.queue();
-        let [room, nodes, blocks, width] = [self.room(), self.nodes, to.blocks, to.width].map(Arg::Count);
+        let [all, nodes, blocks, width] = [self.entries(), self.nodes, to.blocks, to.width].map(Arg::Count);
         let args =
-            [room, nodes, blocks, width, order, keys, heads, starts, found, slots, rows, columns, status];
-        let items = Items::Entries(self.room().max(self.nodes + 1).max(2));
-        let entry = Entry { module: to.module, kernel: Step::Place as usize };
-        queue.launch(entry, items, &args);
+            [all, nodes, blocks, width, order, keys, heads, starts, found, slots, rows, columns, status];
+        let items = Items::Entries(self.entries().max(self.nodes + 1).max(2));
+        queue.launch(Step::Place.of(to.module), items, &args);
         self.sum(&mut queue, to.module, to.block, to.values, values);
         queue.state()
     }
@@ -58,10 +56,9 @@ impl<V: Real> DeviceStream<V> {
             to,
         ]
         .map(Arg::Memory);
-        let [room, per, nodes] = [self.room(), self.per, self.nodes].map(Arg::Count);
-        let args = [room, per, nodes, order, keys, heads, slots, weights, stream, to];
-        let entry = Entry { module, kernel: Step::Sum as usize };
-        queue.launch(entry, Items::Entries(self.room() * block * block), &args);
+        let [all, per, nodes] = [self.entries(), self.per, self.nodes].map(Arg::Count);
+        let args = [all, per, nodes, order, keys, heads, slots, weights, stream, to];
+        queue.launch(Step::Sum.of(module), Items::Entries(self.entries() * block * block), &args);
     }
 
     fn check_fits(&self, nodes: usize, block: usize, values: &DeviceVector<V>) -> Result<(), Error> {
@@ -79,7 +76,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// are not checked.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the place has failed.
+    /// [`Error::Shape`] for another number of nodes or values, [`Error::Device`] if the backend has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let target = Target {
             module: self.module,
@@ -100,12 +97,12 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
 }
 
 /// The data of assembly that a matrix stores in addition to its values.
-pub(crate) struct Places {
+pub(crate) struct LastStream {
     module: usize,
     /// Whether the pattern lacks a block of the last stream.
     lacking: Buffer,
     /// Whether the values come from the last stream.
-    pub(crate) last: bool,
+    pub(crate) in_use: bool,
 }
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
@@ -116,13 +113,13 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
     /// [`DeviceSubdomains::update_on_device`](crate::DeviceSubdomains::update_on_device). Blocks outside the
     /// pattern are skipped, and [`check`](Self::check) then returns an error. *Cost* the first call for a
-    /// matrix allocates one number, and compiles the kernels for its block size unless the place has compiled
+    /// matrix allocates one number, and compiles the kernels for its block size unless the backend has compiled
     /// them before.
     ///
     /// # Errors
     /// [`Error::Shape`] unless the matrix is square with square blocks, the stream has its number of nodes,
     /// and `values` has a block for each position or contact. [`Error::Allocation`] if the matrix takes several buffers.
-    /// [`Error::Build`] and [`Error::Memory`] in the first call. [`Error::Device`] if the place has failed.
+    /// [`Error::Build`] and [`Error::Memory`] in the first call. [`Error::Device`] if the backend has failed.
     pub fn assemble(&mut self, stream: &DeviceStream<V>, values: &DeviceVector<V>) -> Result<(), Error> {
         let (pattern, (rows, columns)) = (self.pattern(), self.block());
         same_length("block columns of a square matrix", pattern.rows(), pattern.columns())?;
@@ -130,30 +127,29 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         self.on().assert_same(&stream.on);
         stream.check_fits(pattern.rows(), rows, values)?;
         self.whole()?;
-        let places = match self.places.take() {
-            Some(places) => Places { last: true, ..places },
+        let last = match self.last_stream.take() {
+            Some(known) => LastStream { in_use: true, ..known },
             None => {
                 let module = module::<V, S>(self.on(), rows, self.slice())?;
-                Places { module, lacking: self.on().queue().list(&[0])?, last: true }
+                LastStream { module, lacking: self.on().queue().list(&[0])?, in_use: true }
             }
         };
-        let entry = |step: Step| Entry { module: places.module, kernel: step as usize };
         let whole = self.whole()?;
         let [_, _, width, offsets, lengths, columns, values_here] = whole.args();
         let [order, keys, heads, slots, lacking] =
-            [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots, &places.lacking]
+            [stream.sorting.order(), &stream.sorting.keys, &stream.heads, &stream.slots, &last.lacking]
                 .map(Arg::Memory);
         let mut queue = self.on().queue();
-        let [room, nodes] = [stream.room(), stream.nodes].map(Arg::Count);
+        let [entries, nodes] = [stream.entries(), stream.nodes].map(Arg::Count);
         let all = self.stored();
         let args = [Arg::Length(all), values_here, lacking];
-        queue.launch(entry(Step::Clear), Items::Entries(all.max(1)), &args);
-        let args = [room, nodes, width, offsets, lengths, columns, order, keys, heads, slots, lacking];
-        queue.launch(entry(Step::Find), Items::Entries(stream.room()), &args);
-        stream.sum(&mut queue, places.module, rows, &whole.values, values);
+        queue.launch(Step::Clear.of(last.module), Items::Entries(all.max(1)), &args);
+        let args = [entries, nodes, width, offsets, lengths, columns, order, keys, heads, slots, lacking];
+        queue.launch(Step::Find.of(last.module), Items::Entries(stream.entries()), &args);
+        stream.sum(&mut queue, last.module, rows, &whole.values, values);
         let state = queue.state();
         drop(queue);
-        self.places = Some(places);
+        self.last_stream = Some(last);
         state
     }
 
@@ -161,15 +157,15 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// [`assemble`](Self::assemble), there is nothing to check. Waits once.
     ///
     /// # Errors
-    /// [`Error::Pattern`] if blocks are missing; they were skipped. [`Error::Device`] if the place has
+    /// [`Error::Pattern`] if blocks are missing; they were skipped. [`Error::Device`] if the backend has
     /// failed.
     pub fn check(&self) -> Result<(), Error> {
-        let Some(places) = self.places.as_ref().filter(|places| places.last) else { return Ok(()) };
+        let Some(last) = self.last_stream.as_ref().filter(|last| last.in_use) else { return Ok(()) };
         let mut lacking = [0];
-        self.on().queue().read_list(&places.lacking, &mut lacking)?;
+        self.on().queue().read_list(&last.lacking, &mut lacking)?;
         match lacking {
             [0] => Ok(()),
-            _ => Err(Error::Pattern { what: "a stream with places that the matrix has not" }),
+            _ => Err(Error::Pattern { what: "a stream with blocks that the matrix does not have" }),
         }
     }
 }

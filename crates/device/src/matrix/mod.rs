@@ -10,12 +10,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use coarsen_backend::check_range;
-use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
-use crate::assembly::Places;
+use crate::OnDevice;
+use crate::assembly::LastStream;
 use crate::error::same_length;
-use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 pub use format::Format;
 pub(crate) use format::Layout;
@@ -29,12 +29,11 @@ pub use symmetric::DeviceSymmetric;
 /// [`DeviceMatrix::new`]. One item computes one block row; long rows on a GPU have several items. The block size is a constant of the kernels, which
 /// are compiled for the first matrix of each block size. If the values exceed the largest single allocation of the
 /// device ([`Device::most`](crate::Device::most)), they are stored as several ranges of rows: each operation then launches a
-/// kernel for each range, [`apply_dot`](LinearOperator::apply_dot) takes a second pass, and setups on the device refuse the
+/// kernel for each range, [`apply_dot`](coarsen_core::LinearOperator::apply_dot) takes a second pass, and setups on the device refuse the
 /// matrix. *Memory* (r c s + 4) bytes per slot for blocks of r x c, where s is the size of `S` in bytes; 4 or 8 bytes per
 /// block row.
 pub struct DeviceMatrix<V: Real, S: Real = V> {
     on: OnDevice<V>,
-    shape: (usize, usize),
     block: (usize, usize),
     pattern: Arc<Pattern>,
     format: Format,
@@ -45,7 +44,7 @@ pub struct DeviceMatrix<V: Real, S: Real = V> {
     /// The rows: one range, or several if one buffer does not hold the values.
     ranges: Vec<RowRange>,
     /// The data of assembly; set by the first [`assemble`](Self::assemble).
-    pub(crate) places: Option<Places>,
+    pub(crate) last_stream: Option<LastStream>,
     of: PhantomData<S>,
 }
 
@@ -65,7 +64,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         check_range::<T, S>("the matrix", host.values())?;
         let (pattern, block, limit) = (host.pattern(), host.block(), on.device().most);
         let mut queue = on.queue();
-        queue.check_room(Self::bytes(pattern, block, format) as u64)?;
+        queue.check_memory(Self::bytes(pattern, block, format) as u64)?;
         let area = block.0 * block.1;
         let layouts =
             Layout::ranges(pattern, format, area * size_of::<S>(), limit).map_err(|(row, needed)| {
@@ -86,8 +85,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
                 RowRange::new(&mut queue, pattern, layout, &columns, &values)?
             });
         }
-        let (on, shape, pattern, places, of) = (on.plain(), host.shape(), pattern.clone(), None, PhantomData);
-        Ok(Self { on, shape, block, pattern, format, items_per_row, module, ranges, places, of })
+        let (on, pattern, last_stream, of) = (on.plain(), pattern.clone(), None, PhantomData);
+        Ok(Self { on, block, pattern, format, items_per_row, module, ranges, last_stream, of })
     }
 
     /// Returns the numbers of rows and columns of a block.
@@ -166,8 +165,8 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
 
     /// Records that the values no longer come from the last stream.
     pub(crate) fn not_assembled(&mut self) {
-        if let Some(places) = &mut self.places {
-            places.last = false;
+        if let Some(last) = &mut self.last_stream {
+            last.in_use = false;
         }
     }
 
@@ -208,42 +207,16 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     pub(crate) fn stored(&self) -> usize {
         self.ranges.iter().map(|range| range.layout.slots).sum::<usize>() * self.block.0 * self.block.1
     }
-}
 
-impl<'a, V: Real, S: Real> From<&'a DeviceMatrix<V, S>> for Operand<'a, V, S> {
-    fn from(a: &'a DeviceMatrix<V, S>) -> Self {
-        a.operand()
-    }
-}
-
-impl<V: Real, S: Real> DeviceMatrix<V, S> {
     pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         let size = (self.pattern.rows(), self.pattern.columns());
         Operand::new(&self.on, self.module, &self.ranges, size, self.block, self.items_per_row)
     }
 }
 
-impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceMatrix<V, S> {
-    fn shape(&self) -> (usize, usize) {
-        self.shape
-    }
-
-    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-        self.operand().apply(x, y);
-    }
-
-    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-        self.operand().apply_dot(x, y)
-    }
-
-    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
-        self.operand().residual(b, x, r);
-    }
-}
-
 impl<V: Real, S: Real> fmt::Debug for DeviceMatrix<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ((m, n), (r, c)) = (self.shape, self.block);
+        let ((m, n), (r, c)) = (self.operand().shape, self.block);
         write!(f, "{m} x {n} in blocks of {r} x {c} ({:?}) of {:?}", self.format, self.on)
     }
 }

@@ -2,45 +2,31 @@
 
 use std::marker::PhantomData;
 
-use coarsen_core::{Dot, Error, Real, Vector};
+use coarsen_core::{Dot, Error, LinearOperator, Real, Vector};
 use coarsen_sparse::Pattern;
 
 use super::format::Layout;
 use crate::blocks::slice_of;
 use crate::driver::Type;
 use crate::memory::{Buffer, bytes};
-use crate::program::{Entry, Module};
+use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items, Queue};
-use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
+use crate::{
+    DeviceBlocks, DeviceEll, DeviceMatrix, DeviceScalar, DeviceSum, DeviceSymmetric, DeviceVector, OnDevice,
+};
 
-/// The kernels of block rows, in the order of their names. Only the kernels before `RelaxInto` exist for
-/// rectangular blocks, and `MultiplyDot` does not exist for several items a row.
-#[derive(Clone, Copy)]
-pub(crate) enum Product {
-    Multiply,
-    MultiplyAdd,
-    Residual,
-    RelaxInto,
-    Relax,
-    MultiplyDot,
+kernels! {
+    /// The kernels of block rows. Only the kernels before `RelaxInto` exist for rectangular blocks, and `MultiplyDot` does
+    /// not exist for several items a row.
+    Product {
+        Multiply = "coarsen_multiply",
+        MultiplyAdd = "coarsen_multiply_add",
+        Residual = "coarsen_residual",
+        RelaxInto = "coarsen_relax_into",
+        Relax = "coarsen_relax",
+        MultiplyDot = "coarsen_multiply_dot",
+    }
 }
-
-const NAMES: [&str; 6] = [
-    "coarsen_multiply",
-    "coarsen_multiply_add",
-    "coarsen_residual",
-    "coarsen_relax_into",
-    "coarsen_relax",
-    "coarsen_multiply_dot",
-];
-
-/// The number of arguments of a row range.
-pub(crate) const PLAIN: usize = 7;
-/// The number of arguments of a row range with a contact part.
-const MOST: usize = 10;
-
-/// The largest number of arguments that a kernel has in addition to those of the rows.
-const ADDED: usize = 8;
 
 /// The parts that block rows consist of.
 #[derive(Clone, Copy, PartialEq)]
@@ -65,7 +51,7 @@ pub(crate) fn module<V: Real, S: Real>(
     let options = format!(
         "-D STORED={} -D ROWS={rows} -D COLS={cols} -D SLICE={slice} -D ITEMS_PER_ROW={items_per_row} -D DSLICE={}{}{}",
         Type::of::<S>(),
-        slice_of(rows, queue.slice()),
+        slice_of(rows, queue.program.slice),
         match parts {
             Parts::Whole => "",
             Parts::WithContact => " -D CONTACT",
@@ -74,9 +60,9 @@ pub(crate) fn module<V: Real, S: Real>(
         if ranges > 1 { " -D RANGES" } else { "" }
     );
     let kernels = match (rows == cols, items_per_row) {
-        (false, _) => &NAMES[..Product::RelaxInto as usize],
-        (true, 1) => &NAMES[..],
-        (true, _) => &NAMES[..Product::MultiplyDot as usize],
+        (false, _) => &Product::NAMES[..Product::RelaxInto as usize],
+        (true, 1) => Product::NAMES,
+        (true, _) => &Product::NAMES[..Product::MultiplyDot as usize],
     };
     queue.module(&Module { sources: &coarsen_kernels::MATRIX, kernels, options })
 }
@@ -109,7 +95,7 @@ impl RowRange {
     }
 
     /// Returns the first arguments of all kernels. The first one is left out for products of one range.
-    pub(crate) fn args<V>(&self) -> [Arg<'_, V>; PLAIN] {
+    pub(crate) fn args<V>(&self) -> [Arg<'_, V>; 7] {
         let rows = &self.layout.rows;
         let [offsets, lengths, columns, values] =
             [&self.offsets, &self.lengths, &self.columns, &self.values].map(Arg::Memory);
@@ -124,7 +110,7 @@ impl RowRange {
 ///
 /// ```compile_fail,E0277
 /// use coarsen_device::{DeviceMatrix, Operand};
-/// fn narrow(a: &DeviceMatrix<f64>) -> Operand<'_, f64, f32> {
+/// fn as_f32(a: &DeviceMatrix<f64>) -> Operand<'_, f64, f32> {
 ///     a.into() // rows of f64 are no rows of f32
 /// }
 /// ```
@@ -140,7 +126,7 @@ pub struct Operand<'a, V: Real, S: Real = V> {
     pub(crate) block: (usize, usize),
     /// The number of items per row.
     items_per_row: usize,
-    contact: Option<[Arg<'a, V>; MOST - PLAIN]>,
+    contact: Option<[Arg<'a, V>; 3]>,
     of: PhantomData<S>,
 }
 
@@ -159,7 +145,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
     }
 
     /// Adds a contact part, computed by the kernels of `module`.
-    pub(crate) fn with(self, module: usize, contact: [Arg<'a, V>; MOST - PLAIN]) -> Self {
+    pub(crate) fn with(self, module: usize, contact: [Arg<'a, V>; 3]) -> Self {
         Self { module, contact: Some(contact), ..self }
     }
 
@@ -179,23 +165,10 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         self.contact.is_some()
     }
 
-    /// Calls `launch` with the arguments of a range of rows, followed by `more`.
-    pub(crate) fn give<R>(
-        &self,
-        range: &RowRange,
-        more: &[Arg<'_, V>],
-        launch: impl FnOnce(&[Arg<'_, V>]) -> R,
-    ) -> R {
-        let (mut all, mut count) = ([Arg::Slots; MOST + ADDED], 0);
-        for args in [&range.args()[..], self.contact.as_ref().map_or(&[], |contact| &contact[..]), more] {
-            all[count..][..args.len()].copy_from_slice(args);
-            count += args.len();
-        }
-        launch(&all[..count])
-    }
-
-    fn entry(&self, product: Product) -> Entry {
-        Entry { module: self.module, kernel: product as usize }
+    /// Returns the arguments of a range of rows, followed by `more`.
+    pub(crate) fn args<'b>(&'b self, range: &'b RowRange, more: &[Arg<'b, V>]) -> Vec<Arg<'b, V>> {
+        let contact = self.contact.as_ref().map_or(&[][..], |contact| &contact[..]);
+        [&range.args()[..], contact, more].concat()
     }
 
     /// Enqueues a product of a range of rows with one item, or several, for each of `count` block rows or chunks of
@@ -214,7 +187,7 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
             Items::Entries(count)
         };
         let first = usize::from(self.ranges.len() == 1);
-        self.give(range, more, |args| queue.launch(self.entry(product), items, &args[first..]));
+        queue.launch(product.of(self.module), items, &self.args(range, more)[first..]);
     }
 
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
@@ -258,10 +231,9 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         };
         let [value, magnitude] = DeviceScalar::results(self.on);
         let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
-        let out = [value.slot, magnitude.slot];
-        self.give(range, &more, |args| {
-            self.on.queue().reduce(self.entry(Product::MultiplyDot), self.work(), &args[1..], &out);
-        });
+        let out = [value.slot(), magnitude.slot()];
+        let args = self.args(range, &more);
+        self.on.queue().reduce(Product::MultiplyDot.of(self.module), self.work(), &args[1..], &out);
         Dot { value, magnitude }
     }
 
@@ -294,5 +266,48 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         self.assert_square(d, &[b, x, s, y], "relax_into");
         let [d, b, x, s, y] = [&d.values, &b.memory, &x.memory, &s.memory, &y.memory].map(Arg::Memory);
         self.by_rows(Product::RelaxInto, &[d, Arg::Number(omega), Arg::Number(beta), b, x, s, y]);
+    }
+}
+
+/// Implements products for a type by its block rows.
+macro_rules! operators {
+    ($($operator:ty),*) => {$(
+        impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for $operator {
+            fn shape(&self) -> (usize, usize) {
+                self.operand().shape
+            }
+
+            fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
+                self.operand().apply(x, y);
+            }
+
+            fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
+                self.operand().apply_dot(x, y)
+            }
+
+            fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
+                self.operand().residual(b, x, r);
+            }
+        }
+    )*};
+}
+
+operators!(DeviceMatrix<V, S>, DeviceSymmetric<V, S>, DeviceSum<'_, V, S>, DeviceEll<V, S>);
+
+impl<'a, V: Real, S: Real> From<&'a DeviceMatrix<V, S>> for Operand<'a, V, S> {
+    fn from(a: &'a DeviceMatrix<V, S>) -> Self {
+        a.operand()
+    }
+}
+
+impl<'a, V: Real, S: Real> From<&'a DeviceSum<'_, V, S>> for Operand<'a, V, S> {
+    fn from(a: &'a DeviceSum<'_, V, S>) -> Self {
+        a.operand()
+    }
+}
+
+impl<'a, V: Real, S: Real> From<&'a DeviceEll<V, S>> for Operand<'a, V, S> {
+    fn from(a: &'a DeviceEll<V, S>) -> Self {
+        a.operand()
     }
 }

@@ -6,7 +6,6 @@ use coarsen_sparse::{Bsr, Pattern};
 
 use super::operand::Product;
 use super::{DeviceMatrix, RowRange};
-use crate::error::same_length;
 use crate::queue::Arg;
 use crate::{DeviceBlocks, DeviceRows, DeviceVector, OnDevice};
 
@@ -63,11 +62,7 @@ impl<V: Real, S: Real> Matrix<OnDevice<V, S>> for DeviceMatrix<V, S> {
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
-        if !Pattern::same(&self.pattern, host.pattern()) {
-            return Err(Error::Pattern { what: "the matrix given to set_values" });
-        }
-        same_length("rows of a block", self.block.0, host.block().0)?;
-        same_length("columns of a block", self.block.1, host.block().1)?;
+        self.check_same(host.pattern(), host.block())?;
         check_range::<T, S>("the matrix", host.values())?;
         self.not_assembled();
         let (mut queue, area) = (self.on.queue(), self.block.0 * self.block.1);

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use coarsen_backend::{SetupError, check_range};
-use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_core::{Error, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use super::format::{Format, Layout};
 use super::operand::{self, Operand, Parts, RowRange};
+use crate::OnDevice;
 use crate::error::same_length;
-use crate::{DeviceScalar, DeviceVector, OnDevice};
 
 /// A = Aᵀ in device memory, stored in `S` and applied to vectors of `V`. Block (j, i) with j > i is read as
 /// the transpose of block (i, j).
@@ -68,7 +68,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         let stored = if format == Format::Rows { Format::Rows } else { Format::Sliced };
         let (rows, upper) = (Layout::new(pattern, format), Layout::new(&half, stored));
         let mut queue = on.queue();
-        queue.check_room((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
+        queue
+            .check_memory((upper.slots * area * size_of::<S>() + 8 * (rows.slots + pattern.rows())) as u64)?;
         let items_per_row = format.items_per_row(pattern, on.device());
         let module = operand::module::<V, S>(
             &mut queue,
@@ -79,8 +80,8 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         )?;
         let mut values = vec![S::zero(); upper.slots * area];
         arrange(&upper, host, &mut values);
-        let places = places(pattern, &first, &rows, &upper);
-        let rows = RowRange::new(&mut queue, pattern, rows, &places, &values)?;
+        let columns = columns(pattern, &first, &rows, &upper);
+        let rows = RowRange::new(&mut queue, pattern, rows, &columns, &values)?;
         let (on, pattern, of) = (on.plain(), pattern.clone(), PhantomData);
         Ok(Self { on, block, pattern, rows, upper, items_per_row, module, of })
     }
@@ -111,7 +112,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         Ok(self.on.queue().put(&self.rows.values, count, |to: &mut [S]| arrange(&self.upper, host, to))?)
     }
 
-    fn operand(&self) -> Operand<'_, V, S> {
+    pub(super) fn operand(&self) -> Operand<'_, V, S> {
         let (rows, size) = (std::slice::from_ref(&self.rows), (self.pattern.rows(), self.pattern.rows()));
         Operand::new(&self.on, self.module, rows, size, (self.block, self.block), self.items_per_row)
     }
@@ -150,19 +151,19 @@ fn upper(pattern: &Pattern, first: &[usize]) -> Result<Pattern, Error> {
 }
 
 /// Returns, for every block in the slots of its row, the column and the slot, and whether it is transposed.
-fn places(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
-    let mut places = vec![0; 2 * rows.slots];
+fn columns(pattern: &Pattern, first: &[usize], rows: &Layout, upper: &Layout) -> Vec<u32> {
+    let mut columns = vec![0; 2 * rows.slots];
     for i in 0..pattern.rows() {
         for (k, &j) in pattern.row(i).iter().enumerate() {
             let (row, column) = (i.min(j as usize), i.max(j as usize));
             let stored = pattern.find(row, column).map_or(0, |at| at - first[row]);
             let slot = upper.first(row) + stored * upper.slice;
             let at = 2 * (rows.first(i) + k * rows.slice);
-            places[at] = j;
-            places[at + 1] = 2 * slot as u32 + u32::from(row < i);
+            columns[at] = j;
+            columns[at + 1] = 2 * slot as u32 + u32::from(row < i);
         }
     }
-    places
+    columns
 }
 
 /// Writes the values from the diagonal on to their slots, entry by entry. The lower half of a diagonal block
@@ -181,28 +182,9 @@ fn arrange<T: Real, S: Real>(upper: &Layout, host: &Bsr<T>, to: &mut [S]) {
     }
 }
 
-impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceSymmetric<V, S> {
-    fn shape(&self) -> (usize, usize) {
-        let n = self.pattern.rows() * self.block;
-        (n, n)
-    }
-
-    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-        self.operand().apply(x, y);
-    }
-
-    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-        self.operand().apply_dot(x, y)
-    }
-
-    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
-        self.operand().residual(b, x, r);
-    }
-}
-
 impl<V: Real, S: Real> fmt::Debug for DeviceSymmetric<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (n, b) = (self.shape().0, self.block);
+        let (n, b) = (self.operand().shape.0, self.block);
         write!(f, "{n} x {n} in blocks of {b} x {b} (upper triangle) of {:?}", self.on)
     }
 }

@@ -5,7 +5,7 @@ use coarsen_core::{Error, Real};
 use super::Queue;
 use crate::driver::{Argument, Type};
 use crate::memory::Buffer;
-use crate::program::{Entry, Program};
+use crate::program::{Entry, Kernel, Program};
 
 /// The largest number of arguments of a kernel.
 const ARGUMENTS: usize = 32;
@@ -49,14 +49,14 @@ pub(crate) enum Items {
 }
 
 impl<T: Real> Queue<T> {
-    /// Enqueues a kernel, and before it the operations on slots that wait, if it uses their results; if this fails, keeps the error. Does
+    /// Enqueues a kernel, and before it pending operations on slots, if it uses their results; if this fails, keeps the error. Does
     /// nothing for 0 items or after a failure.
     ///
     /// *Panics* if `args` do not match the declaration of the kernel. This is a bug of this crate, not of its
     /// user.
     pub(crate) fn launch(&mut self, kernel: impl Into<Entry>, items: Items, args: &[Arg<'_, T>]) {
         let kernel = kernel.into();
-        if self.waiting.is_needed(args) {
+        if self.pending.is_needed(args) {
             self.enqueue_scalars();
         }
         let nothing =
@@ -66,6 +66,12 @@ impl<T: Real> Queue<T> {
             let done = self.try_launch(kernel, items, args);
             self.keep(done);
         }
+    }
+
+    /// Sets the first entries of a list.
+    pub(crate) fn fill_list(&mut self, list: &Buffer, count: usize, value: u32) {
+        let args = [Arg::Count(count), Arg::Memory(list), Arg::Index(value)];
+        self.launch(Kernel::FillList, Items::Entries(count), &args);
     }
 
     fn try_launch(&mut self, kernel: Entry, items: Items, args: &[Arg<'_, T>]) -> Result<(), Error> {
@@ -80,7 +86,7 @@ impl<T: Real> Queue<T> {
             let spelled;
             (*to, spelled) = match arg {
                 Arg::Memory(buffer) => memory(buffer),
-                Arg::Partial => memory(&self.partials[self.waiting.reductions()]),
+                Arg::Partial => memory(&self.partials[self.pending.reductions()]),
                 Arg::Partials(k) => memory(&self.partials[*k]),
                 Arg::Slots => memory(&self.scalars),
                 Arg::Length(n) => (Argument::Length(*n as u64), Type::Length),

@@ -1,7 +1,7 @@
 //! The queue: slots, waits and the first failure. Launches are in `launch`, operations on slots in `scalars`, transfers in
-//! `transfer`, those beside kernels in `aside`.
+//! `transfer`, those beside kernels in `beside`.
 
-mod aside;
+mod beside;
 mod counters;
 mod launch;
 mod scalars;
@@ -13,14 +13,14 @@ use coarsen_core::{Error, Real};
 
 use crate::Device;
 use crate::driver::{Driver, Staging, Type};
-use crate::memory::{Buffer, Memory, bytes_mut};
-use crate::program::{Entry, Kernel, Module, Program};
-use crate::slots::{MINUS_ONE, ONE, Slots, ZERO};
+use crate::memory::{Buffer, Memory, bytes, bytes_mut};
+use crate::program::{Module, Program};
+use crate::slots::{CONSTANTS, Slots};
 
 pub use counters::Counters;
 pub(crate) use launch::{Arg, Items};
 pub(crate) use scalars::Operation;
-use scalars::{REDUCTIONS, Waiting};
+use scalars::{Pending, REDUCTIONS};
 
 /// The largest number of sums of one reduction.
 pub(crate) const SUMS: usize = 6;
@@ -33,7 +33,7 @@ pub(crate) const SUMS: usize = 6;
 pub(crate) struct Queue<T> {
     driver: Box<dyn Driver>,
     memory: Memory,
-    program: Program,
+    pub(crate) program: Program,
     /// The memory of the slots.
     scalars: Buffer,
     slots: Slots,
@@ -42,7 +42,7 @@ pub(crate) struct Queue<T> {
     /// The buffers of partial sums.
     partials: Vec<Buffer>,
     /// Operations on slots that no kernel has needed yet.
-    waiting: Waiting,
+    pending: Pending,
     /// The memory of the host in which values are arranged before an upload.
     staging: Option<Staging>,
     counters: Counters,
@@ -58,14 +58,16 @@ impl<T: Real> Queue<T> {
         let program = Program::build::<T>(&mut *driver, device)?;
         let memory = Memory::of(device);
         let slots = Slots::new();
-        let scalars = memory.allocate(&mut *driver, Type::of::<T>(), slots.count() * size_of::<T>(), None)?;
+        let mut landing = vec![T::zero(); slots.count()];
+        landing.iter_mut().zip(CONSTANTS).for_each(|(to, v)| *to = T::from_f64(v));
+        let (size, constants) = (size_of_val(&landing[..]), Some(bytes(&landing)));
+        let scalars = memory.allocate(&mut *driver, Type::of::<T>(), size, constants)?;
         let partials = SUMS * program.groups(usize::MAX) * size_of::<f64>();
         let partials = (0..REDUCTIONS).map(|_| memory.allocate(&mut *driver, program.sum, partials, None));
         let partials = partials.collect::<Result<Vec<_>, _>>()?;
         let counters = Counters { allocations: 1 + REDUCTIONS as u64, ..Counters::default() };
-        let landing = vec![T::zero(); slots.count()];
         let (staging, idle, failure, of) = (None, false, None, PhantomData);
-        let mut all = Self {
+        Ok(Self {
             driver,
             memory,
             program,
@@ -73,32 +75,17 @@ impl<T: Real> Queue<T> {
             slots,
             landing,
             partials,
-            waiting: Waiting::default(),
+            pending: Pending::default(),
             staging,
             counters,
             idle,
             failure,
             of,
-        };
-        for (slot, v) in [(ZERO, 0.0), (ONE, 1.0), (MINUS_ONE, -1.0)] {
-            all.set(slot, T::from_f64(v));
-        }
-        all.state()?;
-        Ok(all)
+        })
     }
 
     pub(crate) fn counters(&self) -> Counters {
         Counters { compiled: self.program.compiled, bytes: self.memory.taken(), ..self.counters }
-    }
-
-    /// Returns the number of rows or blocks in a slice on this device.
-    pub(crate) fn slice(&self) -> usize {
-        self.program.slice
-    }
-
-    /// Returns the type of sums.
-    pub(crate) fn sum(&self) -> Type {
-        self.program.sum
     }
 
     /// Returns the number of a module of kernels. The first call for a module compiles it.
@@ -107,29 +94,9 @@ impl<T: Real> Queue<T> {
         self.program.module(&mut *self.driver, wanted)
     }
 
-    /// Returns the types of the parameters of a kernel, if the driver reports them.
-    pub(crate) fn parameters(&self, kernel: Entry) -> &[Option<Type>] {
-        &self.program.kernel(kernel).parameters
-    }
-
     /// Returns the number of work groups of a reduction over `n` entries.
     pub(crate) fn groups(&self, n: usize) -> usize {
         self.program.groups(n)
-    }
-
-    /// Returns the number of items in a work group of an entry-wise kernel.
-    pub(crate) fn local(&self) -> usize {
-        self.program.local
-    }
-
-    /// Returns the work-group sizes that `tune` tries.
-    pub(crate) fn locals(&self) -> Vec<usize> {
-        self.program.locals().collect()
-    }
-
-    /// Sets the work-group size of entry-wise kernels.
-    pub(crate) fn set_local(&mut self, local: usize) {
-        self.program.local = local;
     }
 
     /// Sets the work-group size of entry-wise kernels, for this backend and for later backends.
@@ -139,8 +106,8 @@ impl<T: Real> Queue<T> {
     }
 
     /// Checks that `bytes` more bytes can be allocated.
-    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), Error> {
-        self.memory.check_room(bytes)
+    pub(crate) fn check_memory(&self, bytes: u64) -> Result<(), Error> {
+        self.memory.check_memory(bytes)
     }
 
     /// Returns the first failure, if there was one.
@@ -169,7 +136,7 @@ impl<T: Real> Queue<T> {
     /// Returns a slot for a new scalar.
     pub(crate) fn take(&mut self) -> u32 {
         if self.slots.all_taken() {
-            // Slots that lost their last user are free once the operations on them run.
+            // Slots without users are free once the pending operations are enqueued.
             self.enqueue_scalars();
         }
         if self.slots.all_taken() && self.failure.is_none() {
@@ -178,11 +145,6 @@ impl<T: Real> Queue<T> {
         }
         // After a failure no kernel is launched, so any slot can be returned.
         self.slots.take()
-    }
-
-    /// Adds a user of a slot.
-    pub(crate) fn retain(&mut self, slot: u32) {
-        self.slots.retain(slot);
     }
 
     /// Doubles the number of slots.
@@ -195,11 +157,6 @@ impl<T: Real> Queue<T> {
         self.slots.double();
         self.landing.resize(2 * old, T::zero());
         Ok(())
-    }
-
-    /// Sets a slot to v.
-    pub(crate) fn set(&mut self, slot: u32, v: T) {
-        self.launch(Kernel::Set, Items::One, &[Arg::Slots, Arg::Index(slot), Arg::Number(v)]);
     }
 
     /// Returns the numbers in some slots. Waits once: all slots from the first to the last of `slots` are
@@ -230,6 +187,14 @@ impl<T: Real> Queue<T> {
             self.keep(done);
         }
         self.state()
+    }
+
+    /// Runs a command unless there was a failure, and keeps its failure.
+    fn run(&mut self, command: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        self.state()?;
+        let done = command(self);
+        self.keep(done.clone());
+        done
     }
 
     /// Keeps the first failure.

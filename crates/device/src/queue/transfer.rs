@@ -8,7 +8,7 @@ use std::slice;
 use coarsen_core::{Error, Real};
 
 use super::Queue;
-use crate::driver::{Access, Type};
+use crate::driver::{Access, Staging, Type};
 use crate::memory::{Buffer, bytes, bytes_mut, bytes_of_indices, bytes_of_indices_mut};
 
 /// Memory of the host without further properties.
@@ -25,7 +25,7 @@ impl AsMut<[u8]> for Pageable {
 fn numbers<S: Real>(bytes: &mut [u8]) -> &mut [S] {
     // SAFETY: `Real` is sealed to f32 and f64: any bytes are valid numbers.
     let (before, values, after) = unsafe { bytes.align_to_mut::<S>() };
-    assert!(before.is_empty() && after.is_empty(), "a driver lends aligned memory");
+    assert!(before.is_empty() && after.is_empty(), "memory of a driver is aligned");
     values
 }
 
@@ -37,42 +37,30 @@ impl<T: Real> Queue<T> {
 
     /// Enqueues a copy of `from` to `to`.
     pub(crate) fn copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) {
-        if self.failure.is_none() && bytes > 0 {
-            self.idle = false;
-            let done = self.enqueue_copy(from, to, bytes);
-            self.keep(done);
+        if bytes > 0 {
+            let _kept = self.run(|queue| {
+                queue.idle = false;
+                from.check(0, bytes)?;
+                to.check(0, bytes)?;
+                queue.driver.copy(&from.object, &to.object, bytes)
+            });
         }
-    }
-
-    fn enqueue_copy(&mut self, from: &Buffer, to: &Buffer, bytes: usize) -> Result<(), Error> {
-        from.check(0, bytes)?;
-        to.check(0, bytes)?;
-        self.driver.copy(&from.object, &to.object, bytes)
     }
 
     /// Reads the start of a buffer and waits for it.
     pub(crate) fn read<S: Real>(&mut self, from: &Buffer, host: &mut [S]) -> Result<(), Error> {
-        self.state()?;
-        let done = if self.memory.shared {
-            self.mapped(from, host.len(), Access::Read, |there: &mut [S]| host.copy_from_slice(there))
-        } else {
-            self.read_at(Some(from), 0, bytes_mut(host))
-        };
-        self.keep(done.clone());
-        done
+        self.run(|queue| match queue.memory.shared {
+            true => queue.mapped(from, host.len(), Access::Read, |there| host.copy_from_slice(there)),
+            false => queue.read_at(Some(from), 0, bytes_mut(host)),
+        })
     }
 
     /// Overwrites the start of a buffer and waits for it.
     pub(crate) fn write<S: Real>(&mut self, to: &Buffer, host: &[S]) -> Result<(), Error> {
-        self.state()?;
-        let done = if self.memory.shared {
-            let copy = |there: &mut [S]| there.copy_from_slice(host);
-            self.mapped(to, host.len(), Access::Overwrite, copy)
-        } else {
-            self.write_all(to, bytes(host))
-        };
-        self.keep(done.clone());
-        done
+        self.run(|queue| match queue.memory.shared {
+            true => queue.mapped(to, host.len(), Access::Overwrite, |there| there.copy_from_slice(host)),
+            false => queue.write_at(to, &[(0, bytes(host))]),
+        })
     }
 
     /// Copies the entries `runs` of `host` to a buffer; entry k of `host` belongs to entry `first` + k of the
@@ -84,31 +72,19 @@ impl<T: Real> Queue<T> {
         host: &[S],
         runs: &[Range<usize>],
     ) -> Result<(), Error> {
-        self.state()?;
-        if runs.is_empty() {
-            return Ok(());
-        }
         let at = |run: &Range<usize>| ((first + run.start) * size_of::<S>(), bytes(&host[run.clone()]));
         let runs: Vec<_> = runs.iter().map(at).collect();
-        let done = self.write_at(to, &runs);
-        self.keep(done.clone());
-        done
+        self.run(|queue| queue.write_at(to, &runs))
     }
 
     /// Overwrites the start of a list and waits for it.
     pub(crate) fn write_list(&mut self, to: &Buffer, host: &[u32]) -> Result<(), Error> {
-        self.state()?;
-        let done = self.write_all(to, bytes_of_indices(host));
-        self.keep(done.clone());
-        done
+        self.run(|queue| queue.write_at(to, &[(0, bytes_of_indices(host))]))
     }
 
     /// Reads the start of a list and waits for it.
     pub(crate) fn read_list(&mut self, from: &Buffer, host: &mut [u32]) -> Result<(), Error> {
-        self.state()?;
-        let done = self.read_at(Some(from), 0, bytes_of_indices_mut(host));
-        self.keep(done.clone());
-        done
+        self.run(|queue| queue.read_at(Some(from), 0, bytes_of_indices_mut(host)))
     }
 
     /// Calls `fill` to write all of the first `count` entries of a buffer, and waits for it. `fill` must stay
@@ -119,28 +95,28 @@ impl<T: Real> Queue<T> {
         count: usize,
         fill: impl FnOnce(&mut [S]),
     ) -> Result<(), Error> {
-        self.state()?;
-        let room = to.check(0, count * size_of::<S>());
-        let done = if room.is_err() {
-            room
-        } else if self.memory.shared {
-            self.mapped(to, count, Access::Overwrite, fill)
-        } else {
-            let needed = count * size_of::<S>();
-            let kept =
-                self.staging.take().and_then(|mut kept| ((*kept).as_mut().len() >= needed).then_some(kept));
-            let mut staging = kept
-                .or_else(|| self.driver.staging(needed.next_power_of_two()))
-                .or_else(|| self.driver.staging(needed))
-                .unwrap_or_else(|| Box::new(Pageable(vec![0; needed.div_ceil(size_of::<u64>())])));
+        let needed = count * size_of::<S>();
+        self.run(|queue| {
+            to.check(0, needed)?;
+            if queue.memory.shared {
+                return queue.mapped(to, count, Access::Overwrite, fill);
+            }
+            let mut staging = queue.staged(needed);
             let values = numbers(&mut (*staging).as_mut()[..needed]);
             fill(values);
-            let done = self.write_all(to, bytes(values));
-            self.staging = Some(staging);
+            let done = queue.write_at(to, &[(0, bytes(values))]);
+            queue.staging = Some(staging);
             done
-        };
-        self.keep(done.clone());
-        done
+        })
+    }
+
+    /// Returns memory of the host from which uploads are fast: that of the last upload, if it is large enough.
+    fn staged(&mut self, bytes: usize) -> Staging {
+        let last = self.staging.take();
+        last.and_then(|mut last| ((*last).as_mut().len() >= bytes).then_some(last))
+            .or_else(|| self.driver.staging(bytes.next_power_of_two()))
+            .or_else(|| self.driver.staging(bytes))
+            .unwrap_or_else(|| Box::new(Pageable(vec![0; bytes.div_ceil(size_of::<u64>())])))
     }
 
     /// Maps the first `count` entries of a buffer for the host, after all work enqueued so far. Waits once.
@@ -189,18 +165,15 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    fn write_all(&mut self, to: &Buffer, host: &[u8]) -> Result<(), Error> {
-        if host.is_empty() {
-            return Ok(());
-        }
-        self.write_at(to, &[(0, host)])
-    }
-
     /// Overwrites runs of bytes of a buffer. Waits once.
     fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
         runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
+        let bytes = runs.iter().map(|(_, host)| host.len()).sum();
+        if bytes == 0 {
+            return Ok(());
+        }
         self.counters.synchronisations += 1;
-        self.counters.upload(runs.iter().map(|(_, host)| host.len()).sum());
+        self.counters.upload(bytes);
         let done = self.driver.write(&to.object, runs);
         self.idle = done.is_ok();
         done

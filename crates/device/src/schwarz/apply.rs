@@ -5,7 +5,6 @@ use coarsen_schwarz::Top;
 
 use crate::driver::Type;
 use crate::memory::{Buffer, bytes};
-use crate::program::Entry;
 use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Apply, Form};
 use crate::schwarz::lists::Lists;
@@ -55,12 +54,12 @@ impl<T: Real> Application<T> {
         let module = queue.module(&kernels::apply(form, stored, [block, lists.tiles]))?;
         let ones = vec![T::one(); lists.domains[0] + lists.domains[1]];
         let weights = queue.allocate(Type::of::<T>(), size_of_val(&ones[..]), Some(bytes(&ones)))?;
-        let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
-        let packed = room(stored, size * lists.values)?;
+        let mut allocate = |entry, bytes| queue.allocate(entry, bytes, None);
+        let packed = allocate(stored, size * lists.values)?;
         let vector = |nodes: usize| nodes * block * size_of::<T>();
-        let residual = room(Type::of::<T>(), vector(lists.coarse().max(lists.domains[0])))?;
-        let coarse = [residual, room(Type::of::<T>(), vector(lists.coarse()))?];
-        let inverses = room(Type::of::<T>(), left_out.len() * block * block * size_of::<T>())?;
+        let residual = allocate(Type::of::<T>(), vector(lists.coarse().max(lists.domains[0])))?;
+        let coarse = [residual, allocate(Type::of::<T>(), vector(lists.coarse()))?];
+        let inverses = allocate(Type::of::<T>(), left_out.len() * block * block * size_of::<T>())?;
         let left_out = LeftOut { count: left_out.len(), nodes: queue.list(left_out)?, inverses };
         drop(queue);
         let top = [0, 1].map(|_| vec![T::zero(); lists.top * block]);
@@ -92,26 +91,24 @@ impl<T: Real> Application<T> {
 
     /// Computes the residuals of the coarse levels, finest first.
     fn residuals(&self, r: &DeviceVector<T>) {
-        let lists = &self.lists;
-        for &[first, last] in &lists.levels {
-            let [order, children, r, coarse] =
-                [&lists.order, &lists.children, &r.memory, &self.coarse[0]].map(Arg::Memory);
-            let [first_node, last_node, fine] = [first, last, lists.fine].map(Arg::Count);
-            let items = Items::Entries((last - first) * self.block);
-            let args = [first_node, last_node, fine, order, children, r, coarse];
-            self.on.queue().launch(self.kernel(Apply::Restrict), items, &args);
-        }
+        self.lists.levels.iter().for_each(|&level| self.sum(level, &self.lists.children, r));
+    }
+
+    /// Sums entries of r, or of coarse levels, over the positions of each item of a list.
+    fn sum(&self, [first, last]: [usize; 2], positions: &Buffer, r: &DeviceVector<T>) {
+        let [order, positions, r, coarse] =
+            [&self.lists.order, positions, &r.memory, &self.coarse[0]].map(Arg::Memory);
+        let items = Items::Entries((last - first) * self.block);
+        let [first, last, fine] = [first, last, self.lists.fine].map(Arg::Count);
+        let args = [first, last, fine, order, positions, r, coarse];
+        self.on.queue().launch(Apply::Restrict.of(self.module), items, &args);
     }
 
     /// Sums r over the domains of the finest level. Waits once.
     pub(crate) fn restrict(&self, r: &DeviceVector<T>, sums: &mut [T]) {
         self.on.assert_same(&r.on);
-        let [order, ranges, r, there] =
-            [&self.lists.order, &self.lists.ranges, &r.memory, &self.coarse[0]].map(Arg::Memory);
-        let [first, last, fine] = [0, self.lists.domains[0], self.lists.fine].map(Arg::Count);
-        let args = [first, last, fine, order, ranges, r, there];
+        self.sum([0, self.lists.domains[0]], &self.lists.ranges, r);
         let mut queue = self.on.queue();
-        queue.launch(self.kernel(Apply::Restrict), Items::Entries(sums.len()), &args);
         // The queue keeps the failure, and numbers read later are NaN.
         if queue.read(&self.coarse[0], sums).is_err() {
             sums.fill(T::nan());
@@ -126,7 +123,7 @@ impl<T: Real> Application<T> {
         let args = [Arg::Count(self.lists.domains[0]), order, ranges, there, z];
         let mut queue = self.on.queue();
         let _kept = queue.write(&self.coarse[0], corrections);
-        queue.launch(self.kernel(Apply::Prolong), Items::Entries(corrections.len()), &args);
+        queue.launch(Apply::Prolong.of(self.module), Items::Entries(corrections.len()), &args);
     }
 
     /// Solves the level that is solved as one system, on the host.
@@ -152,19 +149,18 @@ impl<T: Real> Application<T> {
                 .map(Arg::Memory);
         let [residual, correction, r, z] =
             [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
-        let [first, count, alone, fine] =
-            [fine_domains, coarse_domains, left_out.count, lists.fine].map(Arg::Count);
+        let fine = lists.fine;
         let mut queue = self.on.queue();
-        let args =
-            [first, count, fine, order, ranges, offsets, parent, packed, weights, residual, correction];
-        queue.launch(self.kernel(Apply::Coarse), self.form.items(coarse_domains), &args);
-        let args = [first, fine, order, ranges, offsets, parent, packed, weights, r, correction, z];
-        queue.launch(self.kernel(Apply::Fine), self.form.items(fine_domains), &args);
+        let mut launch = |[first, count, start]: [usize; 3], vectors: [Arg<'_, T>; 3]| {
+            let lists = [order, ranges, offsets, parent, packed, weights];
+            let [first, domains, fine, start] = [first, count, fine, start].map(Arg::Count);
+            let args = [&[first, domains, fine][..], &lists, &[start], &vectors].concat();
+            queue.launch(Apply::Domains.of(self.module), self.form.items(count), &args);
+        };
+        launch([fine_domains, coarse_domains, fine], [residual, residual, correction]);
+        launch([0, fine_domains, 0], [r, correction, z]);
+        let alone = Arg::Count(left_out.count);
         let args = [alone, Arg::Memory(&left_out.nodes), Arg::Memory(&left_out.inverses), r, z];
-        queue.launch(self.kernel(Apply::LeftOut), Items::Entries(left_out.count), &args);
-    }
-
-    fn kernel(&self, kernel: Apply) -> Entry {
-        Entry { module: self.module, kernel: kernel as usize }
+        queue.launch(Apply::LeftOut.of(self.module), Items::Entries(left_out.count), &args);
     }
 }

@@ -4,27 +4,18 @@ use coarsen_core::Error;
 
 use crate::Device;
 use crate::driver::Type;
-use crate::program::Module;
+use crate::program::{Module, kernels};
 use crate::queue::Items;
-use crate::sort;
 
-/// The kernels of an application, in the order of [`APPLY`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Apply {
-    Restrict,
-    Coarse,
-    Fine,
-    LeftOut,
-    Prolong,
+kernels! {
+    /// The kernels of an application.
+    Apply {
+        Restrict = "coarsen_schwarz_restrict",
+        Domains = "coarsen_schwarz_domains",
+        LeftOut = "coarsen_schwarz_left_out",
+        Prolong = "coarsen_schwarz_prolong",
+    }
 }
-
-const APPLY: [&str; 5] = [
-    "coarsen_schwarz_restrict",
-    "coarsen_schwarz_coarse",
-    "coarsen_schwarz_fine",
-    "coarsen_schwarz_left_out",
-    "coarsen_schwarz_prolong",
-];
 
 /// The number of items in a group that shares a domain.
 pub(crate) const GROUP: usize = 64;
@@ -61,30 +52,20 @@ const DOMAINS: usize = 8;
 pub(crate) fn apply(form: Form, stored: Type, [block, tiles]: [usize; 2]) -> Module {
     let wide = u8::from(form == Form::Item);
     let options = format!("-D STORED={stored} -D BLOCK={block} -D TILES={tiles} -D WIDE={wide}");
-    Module { sources: &coarsen_kernels::SCHWARZ, kernels: &APPLY, options }
+    Module { sources: &coarsen_kernels::SCHWARZ, kernels: Apply::NAMES, options }
 }
 
-/// The kernels of the numeric phase, in the order of [`NUMBERS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Number {
-    Diagonals,
-    Clear,
-    Mark,
-    Raise,
-    Alone,
-    Released,
-    Invert,
+kernels! {
+    /// The kernels of the numeric phase.
+    Number {
+        Diagonals = "coarsen_schwarz_diagonals",
+        Mark = "coarsen_schwarz_mark",
+        Raise = "coarsen_schwarz_raise",
+        Alone = "coarsen_schwarz_alone",
+        Released = "coarsen_schwarz_released",
+        Invert = "coarsen_schwarz_invert",
+    }
 }
-
-const NUMBERS: [&str; 7] = [
-    "coarsen_schwarz_diagonals",
-    "coarsen_schwarz_clear",
-    "coarsen_schwarz_mark",
-    "coarsen_schwarz_raise",
-    "coarsen_schwarz_alone",
-    "coarsen_schwarz_released",
-    "coarsen_schwarz_invert",
-];
 
 /// Returns the kernels of the numeric phase. Inverses are stored in `stored`, the matrix in `values`, in
 /// slices of `slice` rows, with a contact part beside it if `contact`; domains are eliminated in `work`.
@@ -100,7 +81,7 @@ pub(crate) fn numbers(
         "-D STORED={stored} -D VALUES={values} -D WORK={work} -D EPSILON={epsilon:e} -D BLOCK={block} -D TILES={tiles} -D SLICE={slice} -D WIDE={wide}{}",
         beside(contact)
     );
-    Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: &NUMBERS, options }
+    Module { sources: &coarsen_kernels::SCHWARZ_NUMBERS, kernels: Number::NAMES, options }
 }
 
 /// Returns the bytes that an application needs per group, with numbers of `size` bytes; an item needs less.
@@ -158,46 +139,32 @@ impl Form {
     }
 }
 
-/// The kernels of the structure, in the order of [`BUILD`]; the kernels of the sort come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Build {
-    Box = sort::NAMES.len() as isize,
-    WholeBox,
-    Codes,
-    Alike,
-    Degrees,
-    Couplings,
-    Empty,
-    Ranks,
-    Split,
-    Tally,
-    Decide,
-    Link,
+kernels! {
+    /// The kernels of the structure.
+    Build {
+        Box = "coarsen_schwarz_box",
+        WholeBox = "coarsen_schwarz_whole_box",
+        Codes = "coarsen_schwarz_codes",
+        Alike = "coarsen_schwarz_alike",
+        Degrees = "coarsen_schwarz_degrees",
+        Couplings = "coarsen_schwarz_couplings",
+        Empty = "coarsen_schwarz_empty",
+        Ranks = "coarsen_schwarz_ranks",
+        Split = "coarsen_schwarz_split",
+        Tally = "coarsen_schwarz_tally",
+        Decide = "coarsen_schwarz_decide",
+        Link = "coarsen_schwarz_link",
+    }
 }
-
-const BUILD: [&str; 18] = sort::followed_by(&[
-    "coarsen_schwarz_box",
-    "coarsen_schwarz_whole_box",
-    "coarsen_schwarz_codes",
-    "coarsen_schwarz_alike",
-    "coarsen_schwarz_degrees",
-    "coarsen_schwarz_couplings",
-    "coarsen_schwarz_empty",
-    "coarsen_schwarz_ranks",
-    "coarsen_schwarz_split",
-    "coarsen_schwarz_tally",
-    "coarsen_schwarz_decide",
-    "coarsen_schwarz_link",
-]);
 
 /// Returns the kernels of the structure, for a matrix of `values` in slices of `slice` rows, with a contact part
 /// beside it if `contact`, and domains of `nodes` nodes.
-pub(crate) fn structure(values: Type, [block, slice, nodes, chunk]: [usize; 4], contact: bool) -> Module {
+pub(crate) fn structure(values: Type, [block, slice, nodes]: [usize; 3], contact: bool) -> Module {
     let options = format!(
-        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes} -D CHUNK={chunk}{}",
+        "-D STORED=float -D VALUES={values} -D BLOCK={block} -D TILES=1 -D SLICE={slice} -D NODES={nodes}{}",
         beside(contact)
     );
-    Module { sources: &coarsen_kernels::SCHWARZ_STRUCTURE, kernels: &BUILD, options }
+    Module { sources: &coarsen_kernels::SCHWARZ_STRUCTURE, kernels: Build::NAMES, options }
 }
 
 /// The option of a contact part beside the matrix.
@@ -205,28 +172,17 @@ fn beside(contact: bool) -> &'static str {
     if contact { " -D CONTACT" } else { "" }
 }
 
-/// The kernels that find where contact blocks meet, in the order of [`MEET`]; the kernels of the sort come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meet {
-    Nowhere = sort::NAMES.len() as isize,
-    Locate,
-    Clear,
-    Find,
-    Gather,
-    Touched,
+kernels! {
+    /// The kernels that find where contact blocks meet.
+    Meet {
+        Locate = "coarsen_schwarz_locate",
+        Meet = "coarsen_schwarz_meet",
+        Gather = "coarsen_schwarz_gather",
+        Touched = "coarsen_schwarz_touched",
+    }
 }
-
-const MEET: [&str; 12] = sort::followed_by(&[
-    "coarsen_schwarz_clear_positions",
-    "coarsen_schwarz_locate",
-    "coarsen_schwarz_clear_keys",
-    "coarsen_schwarz_meet",
-    "coarsen_schwarz_gather",
-    "coarsen_schwarz_touched",
-]);
 
 /// Returns the kernels that find where contact blocks meet.
 pub(crate) fn meet() -> Module {
-    let options = format!("-D CHUNK={}", sort::CHUNK);
-    Module { sources: &coarsen_kernels::SCHWARZ_CONTACT, kernels: &MEET, options }
+    Module { sources: &coarsen_kernels::SCHWARZ_CONTACT, kernels: Meet::NAMES, options: String::new() }
 }

@@ -40,9 +40,9 @@ fn few(tiles: usize) -> usize {
 }
 
 /// The number of values of a tile.
-const TILE: usize = 64;
+pub(crate) const TILE: usize = 64;
 /// The side length of a tile.
-const SIDE: usize = 8;
+pub(crate) const SIDE: usize = 8;
 
 impl Lists {
     /// Uploads the lists of a plan.
@@ -75,14 +75,14 @@ impl Lists {
         block: usize,
     ) -> Result<Self, Error> {
         let (fine, nodes) = (capacities[0], capacities.iter().sum::<usize>());
-        let level_domains: Vec<usize> = capacities.iter().map(|room| room.div_ceil(domain)).collect();
+        let level_domains: Vec<usize> = capacities.iter().map(|nodes| nodes.div_ceil(domain)).collect();
         let domains: usize = level_domains.iter().sum();
         let side = (domain * block).div_ceil(SIDE);
         let mut levels = Vec::new();
         let mut first = 0;
-        for &room in &capacities[1..] {
-            levels.push([first, first + room]);
-            first += room;
+        for &nodes in &capacities[1..] {
+            levels.push([first, first + nodes]);
+            first += nodes;
         }
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);

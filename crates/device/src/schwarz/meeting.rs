@@ -9,7 +9,7 @@ use coarsen_core::{Error, Real};
 use crate::OnDevice;
 use crate::driver::Type;
 use crate::memory::Buffer;
-use crate::program::Entry;
+use crate::program::NONE;
 use crate::queue::{Arg, Items, Queue};
 use crate::schwarz::kernels::{self, Meet};
 use crate::schwarz::lists::Lists;
@@ -33,8 +33,8 @@ pub(crate) struct Meeting {
     pairs: Buffer,
 }
 
-/// The numbers of 4 bytes per entry: keys (2), orders (2), other, pairs (2), digits.
-const ENTRY: usize = 8;
+/// The numbers of 4 bytes per entry: keys (2), orders (3), other, pairs (2), digits.
+const ENTRY: usize = 9;
 
 impl Meeting {
     /// Allocates lists for up to `capacity` contact blocks, at least one, in the domains of `lists`.
@@ -50,7 +50,7 @@ impl Meeting {
         let (entries, domains) = (count, lists.domains.iter().sum());
         let module = on.queue().module(&kernels::meet())?;
         let bits = (usize::BITS - nodes.leading_zeros()) as usize;
-        let sorting = Sorting::new(on, module, entries, bits, entries)?;
+        let sorting = Sorting::new(on, entries, bits, entries)?;
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         Ok(Self {
@@ -79,8 +79,7 @@ impl Meeting {
     pub(crate) fn locate<T: Real>(&self, queue: &mut Queue<T>, lists: &Lists) {
         let [ranges, order, home, position] =
             [&lists.ranges, &lists.order, &self.home, &self.position].map(Arg::Memory);
-        let nodes = Arg::Count(self.nodes);
-        self.launch(queue, Meet::Nowhere, self.nodes, &[nodes, position]);
+        queue.fill_list(&self.position, self.nodes, NONE);
         let args = [Arg::Count(self.domains), ranges, order, home, position];
         self.launch(queue, Meet::Locate, self.domains, &args);
     }
@@ -102,10 +101,21 @@ impl Meeting {
             &self.pairs,
         ]
         .map(Arg::Memory);
-        self.launch(queue, Meet::Clear, entries, &[count, nodes, keys]);
-        let args =
-            [fine, capacity, levels, touch_starts, touch_places, parent, home, position, keys, other, own];
-        self.launch(queue, Meet::Find, lists.fine, &args);
+        let args = [
+            fine,
+            capacity,
+            levels,
+            nodes,
+            touch_starts,
+            touch_places,
+            parent,
+            home,
+            position,
+            keys,
+            other,
+            own,
+        ];
+        self.launch(queue, Meet::Meet, lists.fine.max(self.capacity), &args);
         self.sorting.sort(queue);
         let sorted = Arg::Memory(self.sorting.order());
         let args = [count, capacity, nodes, sorted, keys, other, starts, pairs];
@@ -118,7 +128,6 @@ impl Meeting {
     }
 
     fn launch<T: Real>(&self, queue: &mut Queue<T>, kernel: Meet, entries: usize, args: &[Arg<'_, T>]) {
-        let entry = Entry { module: self.module, kernel: kernel as usize };
-        queue.launch(entry, Items::Entries(entries), args);
+        queue.launch(kernel.of(self.module), Items::Entries(entries), args);
     }
 }

@@ -1,16 +1,15 @@
 //! Estimates of device memory before a setup.
 
 use coarsen_core::Real;
-use coarsen_schwarz::{Schwarz, Storage};
+use coarsen_schwarz::Schwarz;
 use coarsen_sparse::Bsr;
 
+use crate::schwarz::lists::{SIDE, TILE};
 use crate::schwarz::meeting::Meeting;
+use crate::schwarz::recipe::stored;
 use crate::schwarz::structure::{self, capacities};
 use crate::schwarz::{DeviceSchwarz, StructureSource};
 use crate::{DeviceMatrix, Format, OnDevice};
-
-/// The side length of a tile of a packed inverse.
-const TILE: usize = 8;
 
 /// The numbers per node in all lists: order, parent, children, ranges, offsets, gathered blocks, `alone`,
 /// marks.
@@ -22,8 +21,8 @@ mod chosen {
     /// range of its children (2).
     pub(super) const NODE: usize = 8;
     /// In addition per node of the finest level: `own`, `alone`, `rank`, `tally` (2), `begins` (2), sort key
-    /// (2), sort orders (2), digits, sums, `touched`.
-    pub(super) const FINEST: usize = 14;
+    /// (2), sort orders (3), digits, sums, `touched`.
+    pub(super) const FINEST: usize = 15;
     /// Per domain: range (2), offset, repair, tally, weight (2).
     pub(super) const DOMAIN: usize = 7;
     /// Per block: a slot and a node in each of three lists of couplings (of a level, of the next level, and
@@ -33,23 +32,15 @@ mod chosen {
     pub(super) const BYTES: usize = 8 << 10;
 }
 
-/// Returns the size in bytes of a stored value of an inverse.
-fn stored(storage: Storage) -> usize {
-    match storage {
-        Storage::Single => size_of::<f32>(),
-        Storage::Double => size_of::<f64>(),
-    }
-}
-
 /// Returns the number of values stored for the inverse of a domain of `unknowns` unknowns.
 fn values(unknowns: usize) -> usize {
-    let tiles = unknowns.div_ceil(TILE);
-    tiles * (tiles + 1) / 2 * TILE * TILE
+    let tiles = unknowns.div_ceil(SIDE);
+    tiles * (tiles + 1) / 2 * TILE
 }
 
 impl DeviceSchwarz {
     /// Returns the bytes that a build from `a` allocates on a device, including positions. *Use* with
-    /// [`OnDevice::check_room`] before a setup.
+    /// [`OnDevice::check_memory`] before a setup.
     ///
     /// If the device chooses the structure, an average of eight connected parts per domain is assumed; a
     /// build with more parts needs more memory. Otherwise the result is that of [`OnDevice::domain_bytes`].
@@ -72,7 +63,7 @@ impl DeviceSchwarz {
         let Schwarz { domain, storage, .. } = self.recipe;
         let (nodes, block, domain) = (capacities[0], a.block().0, domain.clamp(2, structure::MOST));
         let all: usize = capacities.iter().sum();
-        let domains: usize = capacities.iter().map(|room| room.div_ceil(domain)).sum();
+        let domains: usize = capacities.iter().map(|nodes| nodes.div_ceil(domain)).sum();
         let lists = chosen::NODE * all
             + chosen::FINEST * nodes
             + chosen::DOMAIN * domains
@@ -81,7 +72,7 @@ impl DeviceSchwarz {
         let coarse = (all - nodes) * (block * (block + 1) * size_of::<f64>() + 2 * block * size_of::<V>());
         // Without coarse levels, an entry of each domain for those of a caller.
         let below = if capacities.len() == 1 { domains * block * size_of::<V>() } else { 0 };
-        let inverses = domains * values(domain * block) * stored(storage);
+        let inverses = domains * values(domain * block) * stored(storage).1;
         let positions = 3 * nodes * size_of::<V>();
         let beside = self.beside(block * block * size_of::<S>(), [capacities.len(), nodes, all]);
         let own = lists * size_of::<u32>() + coarse + below + inverses + positions + beside + chosen::BYTES;
@@ -110,7 +101,7 @@ impl<V: Real, S: Real> OnDevice<V, S> {
     }
 
     /// Returns the bytes that multilevel domains of `a` need on this device if the host chooses the
-    /// structure. *Use* with [`check_room`](Self::check_room) before a setup. The result is for
+    /// structure. *Use* with [`check_memory`](Self::check_memory) before a setup. The result is for
     /// [`DeviceSchwarz`]; [`Schwarz`] needs less. If the device chooses the structure, use
     /// [`DeviceSchwarz::bytes`] instead.
     ///
@@ -120,7 +111,7 @@ impl<V: Real, S: Real> OnDevice<V, S> {
     /// [`matrix_bytes`](Self::matrix_bytes).
     pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
         let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));
-        let inverse = values(domain * block) * stored(recipe.storage) + size_of::<V>();
+        let inverse = values(domain * block) * stored(recipe.storage).1 + size_of::<V>();
         let node = block * block * size_of::<f64>() + (LISTS + 2 * block) * size_of::<u32>();
         let couplings = a.pattern().len() * size_of::<[u32; 2]>();
         // The coarser levels together have 1 / (domain - 1) times the nodes of the finest level.

@@ -6,14 +6,12 @@
 //! store only their diagonal blocks, which are sums over domains of the next finer level. All domains of all
 //! levels are then inverted in one launch.
 
-use std::ops::Deref;
-
 use coarsen_core::{Error, Real};
 use coarsen_schwarz::{Arithmetic, Repair, Storage};
 
 use crate::driver::Type;
 use crate::memory::Buffer;
-use crate::program::{Entry, NONE};
+use crate::program::NONE;
 use crate::queue::{Arg, Items, Queue};
 use crate::schwarz::Touched;
 use crate::schwarz::apply::Application;
@@ -28,7 +26,7 @@ pub(crate) struct Numbers {
     /// The smallest trusted pivot of a scaled domain.
     trust: f64,
     /// The number of the module with the kernels of the first run, in `f32`; `None` if there is no such run.
-    trial: Option<usize>,
+    first_run: Option<usize>,
     pub(crate) gathered: Gathered,
     /// Where contact blocks meet; `None` if there is never a contact part.
     pub(crate) meeting: Option<Meeting>,
@@ -55,31 +53,31 @@ impl Numbers {
         meeting: Option<Meeting>,
     ) -> Result<Self, Error> {
         let (on, lists, b) = (&to.on, &to.lists, to.block);
-        let Work { kind, trust, trial } = work(on, to.form, arithmetic, stored, lists.tiles)?;
+        let Work { kind, trust, single_first } = work(on, to.form, arithmetic, stored, lists.tiles)?;
         let mut queue = on.queue();
         let mut module = |work| {
             let types = [stored, Type::of::<S>(), work];
             queue.module(&kernels::numbers(to.form, types, [b, lists.tiles, slice], meeting.is_some()))
         };
-        let trial = trial.then(|| module(Type::of::<f32>())).transpose()?;
+        let first_run = single_first.then(|| module(Type::of::<f32>())).transpose()?;
         let module = module(kind)?;
-        let sum = queue.sum();
+        let sum = queue.program.sum;
         let size = sum.size();
         let nodes = lists.fine + lists.coarse();
         let domains = lists.domains[0] + lists.domains[1];
         let groups = vec![NONE; queue.groups(lists.fine)];
         let released = queue.list(&groups)?;
-        let mut room = |entry, bytes| queue.allocate(entry, bytes, None);
+        let mut allocate = |entry, bytes| queue.allocate(entry, bytes, None);
         Ok(Self {
             module,
             trust,
-            trial,
-            marks: room(Type::Index, 4 * nodes)?,
+            first_run,
+            marks: allocate(Type::Index, 4 * nodes)?,
             nodes,
-            touched: room(Type::Index, 4 * lists.fine)?,
-            diagonals: room(sum, lists.coarse() * b * b * size)?,
-            sizes: room(sum, lists.coarse() * b * size)?,
-            repairs: room(Type::Index, 4 * (domains + to.left_out.count))?,
+            touched: allocate(Type::Index, 4 * lists.fine)?,
+            diagonals: allocate(sum, lists.coarse() * b * b * size)?,
+            sizes: allocate(sum, lists.coarse() * b * size)?,
+            repairs: allocate(Type::Index, 4 * (domains + to.left_out.count))?,
             released,
             gathered,
             meeting,
@@ -99,31 +97,30 @@ impl Numbers {
         let mut queue = to.on.queue();
         let [order, children, ranges, offsets, marks] =
             [&lists.order, &lists.children, &lists.ranges, &lists.offsets, &self.marks].map(Arg::Memory);
-        let [_, _, width, slices, lengths, columns, values] = a.whole()?.args();
-        let Gathered { own, starts, inner, alone } = &self.gathered;
-        let [own, starts, inner, alone, diagonals, sizes, repairs, released] =
-            [own, starts, inner, alone, &self.diagonals, &self.sizes, &self.repairs, &self.released]
-                .map(Arg::Memory);
+        let values = Arg::Memory(&a.whole()?.values);
+        let Gathered { own, starts, inner, .. } = &self.gathered;
+        let [own, starts, inner, diagonals, sizes, repairs] =
+            [own, starts, inner, &self.diagonals, &self.sizes, &self.repairs].map(Arg::Memory);
         let (fine, some) = (Arg::Count(lists.fine), Arg::Count(usize::from(touched.is_some())));
-        let mut numbers = List::of(&[fine, order, own, starts, inner, values]);
+        let mut numbers = vec![fine, order, own, starts, inner, values];
         if let Some((meeting, contact)) = self.meeting.as_ref().zip(contact) {
             let [touch_starts, touch_places, touch_values] = contact.args();
             meeting.meet(&mut queue, lists, [touch_starts, touch_places]);
-            numbers.add(&meeting.args());
-            numbers.add(&[touch_values]);
+            numbers.extend(meeting.args());
+            numbers.push(touch_values);
         }
         if let Some(touched) = touched {
             self.mark(&mut queue, lists.fine, touched)?;
             for &[first, last] in &lists.levels {
                 let args = [Arg::Count(first), Arg::Count(last), fine, order, children, marks];
-                queue.launch(self.kernel(Number::Raise), Items::Entries(last - first), &args);
+                queue.launch(Number::Raise.of(self.module), Items::Entries(last - first), &args);
             }
         }
         for &[first, last] in &lists.levels {
             let head = [Arg::Count(first), Arg::Count(last)];
-            let args = List::joined(&head, &numbers, &[children, some, marks, diagonals, sizes]);
+            let args = [&head[..], &numbers, &[children, some, marks, diagonals, sizes]].concat();
             let items = Items::Entries((last - first) * to.block * to.block);
-            queue.launch(self.kernel(Number::Diagonals), items, &args);
+            queue.launch(Number::Diagonals.of(self.module), items, &args);
         }
         let mut invert = |module: usize, run: DomainChoice, trust: f64| {
             let tail = [
@@ -138,38 +135,49 @@ impl Numbers {
                 Arg::Memory(&to.packed),
                 repairs,
             ];
-            let args = List::joined(&[Arg::Count(domains)], &numbers, &tail);
-            let kernel = Entry { module, kernel: Number::Invert as usize };
-            queue.launch(kernel, to.form.items(domains), &args);
+            let args = [&[Arg::Count(domains)][..], &numbers, &tail].concat();
+            queue.launch(Number::Invert.of(module), to.form.items(domains), &args);
         };
-        match self.trial {
+        match self.first_run {
             None => invert(self.module, DomainChoice::All, self.trust),
-            Some(trial) => {
-                invert(trial, DomainChoice::Once, Arithmetic::LEAST_PIVOT_SINGLE);
+            Some(first_run) => {
+                invert(first_run, DomainChoice::Once, Arithmetic::LEAST_PIVOT_SINGLE);
                 invert(self.module, DomainChoice::Left, self.trust);
             }
         }
         let left_out = &to.left_out;
         let head = [Arg::Count(left_out.count), Arg::Memory(&left_out.nodes)];
         let tail = [diagonals, Arg::Memory(&left_out.inverses), Arg::Count(domains), repairs];
-        let args = List::joined(&head, &numbers, &tail);
-        queue.launch(self.kernel(Number::Alone), Items::Entries(left_out.count), &args);
+        let args = [&head[..], &numbers, &tail].concat();
+        queue.launch(Number::Alone.of(self.module), Items::Entries(left_out.count), &args);
+        queue.state()
+    }
+
+    /// Finds nodes that the matrix couples now, but not when the structure was chosen. Does not wait.
+    pub(crate) fn find_released<T: Real, S: Real>(
+        &self,
+        to: &Application<T>,
+        a: &DeviceMatrix<T, S>,
+    ) -> Result<(), Error> {
+        let [_, _, width, slices, lengths, columns, values] = a.whole()?.args();
+        let [alone, released] = [&self.gathered.alone, &self.released].map(Arg::Memory);
+        let fine = Arg::Count(to.lists.fine);
+        let mut queue = to.on.queue();
+        let groups = Items::Groups(queue.groups(to.lists.fine));
         let args = [fine, width, slices, lengths, columns, values, alone, released];
-        let groups = Items::Groups(queue.groups(lists.fine));
-        queue.launch(self.kernel(Number::Released), groups, &args);
+        queue.launch(Number::Released.of(self.module), groups, &args);
         queue.state()
     }
 
     /// Marks the touched nodes of the finest level, and no other node.
     fn mark<T: Real>(&self, queue: &mut Queue<T>, fine: usize, touched: Touched<'_, T>) -> Result<(), Error> {
         let marks = Arg::Memory(&self.marks);
-        let nodes = Arg::Count(self.nodes);
         match touched {
             Touched::Rows(list) => {
                 queue.write_list(&self.touched, list)?;
-                queue.launch(self.kernel(Number::Clear), Items::Entries(self.nodes), &[nodes, marks]);
+                queue.fill_list(&self.marks, self.nodes, 0);
                 let args = [Arg::Count(list.len()), Arg::Memory(&self.touched), marks];
-                queue.launch(self.kernel(Number::Mark), Items::Entries(list.len()), &args);
+                queue.launch(Number::Mark.of(self.module), Items::Entries(list.len()), &args);
             }
             Touched::Marked(rows) => queue.copy(&rows.marks, &self.marks, 4 * fine),
         }
@@ -188,54 +196,12 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// Returns the first node that the matrix couples now, but not when the structure was chosen.
-    /// Waits once.
+    /// Returns the first node that [`find_released`](Self::find_released) has found. Waits once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
         let mut first = vec![NONE; queue.groups(of.lists.fine)];
         queue.read_list(&self.released, &mut first)?;
         Ok(first.into_iter().min().filter(|&node| node != NONE).map(|node| node as usize))
-    }
-
-    fn kernel(&self, kernel: Number) -> Entry {
-        Entry { module: self.module, kernel: kernel as usize }
-    }
-}
-
-/// The arguments of a launch.
-struct List<'a, T> {
-    args: [Arg<'a, T>; MOST],
-    count: usize,
-}
-
-/// The largest number of arguments of a kernel of this phase.
-const MOST: usize = 24;
-
-impl<'a, T: Real> List<'a, T> {
-    fn of(args: &[Arg<'a, T>]) -> Self {
-        let mut list = Self { args: [Arg::Slots; MOST], count: 0 };
-        list.add(args);
-        list
-    }
-
-    fn joined(head: &[Arg<'a, T>], middle: &[Arg<'a, T>], tail: &[Arg<'a, T>]) -> Self {
-        let mut list = Self::of(head);
-        list.add(middle);
-        list.add(tail);
-        list
-    }
-
-    fn add(&mut self, more: &[Arg<'a, T>]) {
-        self.args[self.count..][..more.len()].copy_from_slice(more);
-        self.count += more.len();
-    }
-}
-
-impl<'a, T> Deref for List<'a, T> {
-    type Target = [Arg<'a, T>];
-
-    fn deref(&self) -> &Self::Target {
-        &self.args[..self.count]
     }
 }
 
@@ -245,7 +211,7 @@ struct Work {
     /// The smallest trusted pivot of a matrix with a unit diagonal.
     trust: f64,
     /// Whether elimination is first tried in `f32`.
-    trial: bool,
+    single_first: bool,
 }
 
 /// The domains that a run inverts: the constants `ALL`, `ONCE` and `LEFT` of `kernels/schwarz/numbers.cl`.
@@ -283,7 +249,7 @@ fn work<T: Real>(
         return Ok(Work {
             kind: Type::of::<f64>(),
             trust,
-            trial: single && arithmetic == Arithmetic::Single,
+            single_first: single && arithmetic == Arithmetic::Single,
         });
     }
     let bytes = |size: usize| form.elimination(tiles, size);
@@ -291,5 +257,5 @@ fn work<T: Real>(
     if device.double && !(single && arithmetic == Arithmetic::Single) {
         form.check(device, tiles, bytes(size_of::<f64>()), SMALLER_OR_SINGLE)?;
     }
-    Ok(Work { kind: Type::of::<f32>(), trust: TRUST_SINGLE_ALONE, trial: false })
+    Ok(Work { kind: Type::of::<f32>(), trust: TRUST_SINGLE_ALONE, single_first: false })
 }

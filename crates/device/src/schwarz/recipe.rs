@@ -37,7 +37,7 @@ pub struct DeviceSchwarz {
     ///
     /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of
     /// four nodes 16; blocks at the same place count once. *Memory* b² s + 4 bytes per block for b unknowns per node
-    /// and values of s bytes, 16 more if the device chooses the structure, and 32 bytes per block and level. A build
+    /// and values of s bytes, 16 more if the device chooses the structure, and 36 bytes per block and level. A build
     /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room.
     /// An update from the host with more blocks builds again, with room for twice these blocks.
     pub contacts: usize,
@@ -74,7 +74,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         system.check()?;
         if self.recipe.weights != Weights::Ones {
-            let range = "Weights::Ones (0) if a device computes inverses; Schwarz supports Weights::Energy (1) at every place";
+            let range = "Weights::Ones (0) if a device computes inverses; Schwarz supports Weights::Energy (1) on every backend";
             return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
         }
         if self.contacts > 0 {
@@ -85,15 +85,15 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
     }
 }
 
-impl DeviceSchwarz {
-    /// Returns the type in which inverses are stored, and its size in bytes.
-    fn stored(&self) -> (Type, usize) {
-        match self.recipe.storage {
-            Storage::Single => (Type::of::<f32>(), size_of::<f32>()),
-            Storage::Double => (Type::of::<f64>(), size_of::<f64>()),
-        }
+/// Returns the type in which inverses are stored, and its size in bytes.
+pub(super) fn stored(storage: Storage) -> (Type, usize) {
+    match storage {
+        Storage::Single => (Type::Single, size_of::<f32>()),
+        Storage::Double => (Type::Double, size_of::<f64>()),
     }
+}
 
+impl DeviceSchwarz {
     /// Builds domains of a matrix and of the contact part beside it.
     fn build_beside<T: Real, V: Real, S: Real>(
         &self,
@@ -130,11 +130,11 @@ impl DeviceSchwarz {
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         let recipe = Schwarz { coarse: Coarse::Domains, ..self.recipe };
         let plan = recipe.plan(system)?;
-        let inverses = plan.values() * self.stored().1;
+        let inverses = plan.values() * stored(self.recipe.storage).1;
         let nodes: usize = (0..plan.levels()).map(|level| plan.nodes(level)).sum();
         let bytes = system.matrix.block().0.pow(2) * size_of::<S>();
         let beside = self.beside(bytes, [plan.levels(), plan.nodes(0), nodes]);
-        on.check_room(on.matrix_bytes(system.matrix) + (inverses + beside) as u64)?;
+        on.check_memory(on.matrix_bytes(system.matrix) + (inverses + beside) as u64)?;
         let matrix = on.matrix(system.matrix)?;
         let (host, backend) = (plan.numbering()?, on.plain());
         let gathered = Gathered::new(&matrix, &plan.couplings(&host, matrix.pattern()))?;
@@ -160,8 +160,8 @@ impl DeviceSchwarz {
         let nodes = system.matrix.pattern().rows();
         let mut needed = Vec::new();
         loop {
-            let built = self.with_rooms(system, on, capacities(nodes, domain, levels, &needed))?;
-            // Each run gives more room to the finest level that lacks room, so each level is enlarged at most
+            let built = self.with_capacities(system, on, capacities(nodes, domain, levels, &needed))?;
+            // Each run enlarges the finest level that lacks capacity, each level at most
             // once.
             match built.lacking()? {
                 Some(Lacking { level, count, .. }) => {
@@ -174,13 +174,13 @@ impl DeviceSchwarz {
     }
 
     /// Builds domains that the device chooses, with room for `capacities[k]` nodes on level k.
-    fn with_rooms<T: Real, V: Real, S: Real>(
+    fn with_capacities<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
         on: &OnDevice<V, S>,
         capacities: Vec<usize>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        on.check_room(self.bytes_of(on, system.matrix, &capacities))?;
+        on.check_memory(self.bytes_of(on, system.matrix, &capacities))?;
         let (block, domain) = (system.matrix.block().0, self.recipe.domain);
         let nodes = capacities[0];
         let (matrix, backend) = (on.matrix(system.matrix)?, on.plain());
@@ -211,12 +211,12 @@ impl DeviceSchwarz {
         gathered: Gathered,
         (left_out, levels): (&[u32], Levels),
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        let stored = self.stored();
+        let stored = stored(self.recipe.storage);
         let application = Application::new(&on.plain(), lists, stored, system.matrix.block().0, left_out)?;
         let (arithmetic, slice) = (self.recipe.arithmetic, matrix.slice());
         let beside = self.contact(system, on)?;
-        let room = |_| Meeting::new(&on.plain(), &application.lists, self.contacts);
-        let meeting = beside.as_ref().map(room).transpose()?;
+        let lists = |_| Meeting::new(&on.plain(), &application.lists, self.contacts);
+        let meeting = beside.as_ref().map(lists).transpose()?;
         let numbers = Numbers::new::<V, S>(&application, gathered, arithmetic, stored.0, slice, meeting)?;
         let (pattern, steps) = (system.matrix.pattern().clone(), 0);
         let positions = system.positions.unwrap_or_default().into();

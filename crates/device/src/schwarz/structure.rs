@@ -3,7 +3,7 @@
 //! Nodes are sorted along a Morton curve, and every M consecutive nodes form a domain. The connected parts of
 //! a domain are the nodes of the next level, ordered along the curve too. Each step counts, sums the counts
 //! and gathers. So it needs no atomic operation, and every run gives the same bits. Counts stay on the
-//! device, so buffers have a fixed room: eight parts per domain, on average. A level with more nodes is left
+//! device, so buffers have a fixed capacity: eight parts per domain, on average. A level with more nodes is left
 //! out and reported by [`lacking`](Structure::lacking). Only a build, which may wait, then allocates larger
 //! buffers. A contact part beside the matrix couples nodes too, but its blocks are no couplings inside domains: these
 //! are found anew whenever contacts change ([`meeting`](super::meeting)).
@@ -15,12 +15,11 @@ use coarsen_core::{Error, Real};
 use crate::driver::Type;
 use crate::matrix::RowRange;
 use crate::memory::Buffer;
-use crate::program::Entry;
 use crate::queue::{Arg, Items, Queue};
 use crate::schwarz::couplings::Gathered;
 use crate::schwarz::kernels::{self, Build};
 use crate::schwarz::lists::Lists;
-use crate::sort::{self, Sorting};
+use crate::sort::Sorting;
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
 
 /// The largest number of nodes in a domain, which is the number of bits of the masks that find connected
@@ -33,11 +32,11 @@ const KEY: usize = 61;
 /// The number of groups that compute the box around all points.
 const BOXES: usize = 64;
 
-/// The average number of connected parts per domain for which there is room.
+/// The average number of connected parts per domain for which there is memory.
 const PARTS: usize = 8;
 
-/// Returns the room for nodes on every level, down to a level that fits in one domain. Coarse levels have
-/// room for at least `needed` nodes, finest first.
+/// Returns the capacity for nodes of every level, down to a level that fits in one domain. Coarse levels have
+/// a capacity of at least `needed` nodes, finest first.
 pub(crate) fn capacities(nodes: usize, domain: usize, levels: usize, needed: &[usize]) -> Vec<usize> {
     let mut capacities = vec![nodes];
     while capacities.len() < levels && capacities[capacities.len() - 1] > domain {
@@ -92,9 +91,9 @@ impl Structure {
                 return Err(Error::TooLarge { what, count, limit });
             }
         }
-        let sizes = [a.block().0, a.slice(), domain, sort::CHUNK];
+        let sizes = [a.block().0, a.slice(), domain];
         let module = on.queue().module(&kernels::structure(Type::of::<S>(), sizes, contacts.is_some()))?;
-        let sorting = Sorting::new(on, module, n, KEY, 2 * n + chunks)?;
+        let sorting = Sorting::new(on, n, KEY, 2 * n + chunks)?;
         let mut queue = on.queue();
         let mut list = |count: usize| queue.allocate(Type::Index, 4 * count, None);
         let levels = capacities.len();
@@ -135,7 +134,7 @@ impl Structure {
     }
 
     /// Returns the first level of the last build without room for its nodes, the number of its nodes and the
-    /// room. Waits once.
+    /// capacity. Waits once.
     pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
         let mut found = [0; 2];
         on.queue().read_list(&self.lacking, &mut found)?;
@@ -179,7 +178,7 @@ impl<V: Real> StructureRun<'_, V> {
         self.couplings(a, contact);
         let sorting = &self.of.sorting;
         let curve = match positions {
-            None => sorting.as_numbered(self.queue),
+            None => sorting.after(0),
             Some(points) => {
                 self.codes(n, &points.memory);
                 sorting.sort(self.queue);
@@ -187,15 +186,15 @@ impl<V: Real> StructureRun<'_, V> {
             }
         };
         let (mut first, mut domains) = (0, 0);
-        for (level, &room) in capacities.iter().enumerate() {
+        for (level, &capacity) in capacities.iter().enumerate() {
             self.level(level, first, domains, curve);
-            first += room;
-            domains += room.div_ceil(self.of.domain);
+            first += capacity;
+            domains += capacity.div_ceil(self.of.domain);
         }
     }
 
     fn launch(&mut self, kernel: Build, items: Items, args: &[Arg<'_, V>]) {
-        self.queue.launch(Entry { module: self.of.module, kernel: kernel as usize }, items, args);
+        self.queue.launch(kernel.of(self.of.module), items, args);
     }
 
     /// Resets all lists.
@@ -251,12 +250,12 @@ impl<V: Real> StructureRun<'_, V> {
     /// Finds the domains of a level, their connected parts, and the couplings of the next level (§5.2).
     fn level(&mut self, level: usize, first: usize, first_domain: usize, curve: &Buffer) {
         let of = self.of;
-        let room = of.capacities[level];
-        let next_room = of.capacities.get(level + 1).copied().unwrap_or(0);
-        let chunks = room.div_ceil(of.domain);
+        let capacity = of.capacities[level];
+        let next_capacity = of.capacities.get(level + 1).copied().unwrap_or(0);
+        let chunks = capacity.div_ceil(of.domain);
         let (now, next) = (level % 2, (level + 1) % 2);
         let counts = Arg::Memory(&of.counts);
-        let head = [Arg::Count(level), Arg::Count(first), Arg::Count(room), counts];
+        let head = [Arg::Count(level), Arg::Count(first), Arg::Count(capacity), counts];
         let [curve, rank, alone, position, parts, tally, totals] =
             [curve, &of.rank, &self.to.alone, &of.position, &of.parts, &of.tally, &of.totals]
                 .map(Arg::Memory);
@@ -265,17 +264,17 @@ impl<V: Real> StructureRun<'_, V> {
         let Lists { order, parent, children, ranges, offsets, fine, .. } = self.lists;
         let [order, parent, children, ranges, offsets, starts, inner] =
             [order, parent, children, ranges, offsets, &self.to.starts, &self.to.inner].map(Arg::Memory);
-        let all = Items::Entries(room);
+        let all = Items::Entries(capacity);
         self.launch(Build::Ranks, all, &[&head[..], &[curve, rank]].concat());
         let args = [&head[..], &[curve, rank, begins, ends, alone, order, position, parts, tally]].concat();
         self.launch(Build::Split, Items::Shaped(chunks, of.domain), &args);
         self.launch(Build::Tally, all, &[&head[..], &[order, position, begins, ends, tally]].concat());
-        of.sorting.scan(self.queue, &of.tally, 2 * room + chunks);
+        of.sorting.scan(self.queue, &of.tally, 2 * capacity + chunks);
         let args = [
             Arg::Count(level),
-            Arg::Count(room),
+            Arg::Count(capacity),
             Arg::Count(chunks),
-            Arg::Count(next_room),
+            Arg::Count(next_capacity),
             tally,
             counts,
             totals,
@@ -283,7 +282,7 @@ impl<V: Real> StructureRun<'_, V> {
         ];
         self.launch(Build::Decide, Items::One, &args);
         let lists = [totals, tally, order, position, parts, begins, ends, parent, children, ranges, offsets];
-        let numbers = [Arg::Count(first_domain), Arg::Count(*fine), Arg::Count(first + room)];
+        let numbers = [Arg::Count(first_domain), Arg::Count(*fine), Arg::Count(first + capacity)];
         let out = [starts, inner, next_begins, next_ends];
         self.launch(Build::Link, all, &[&head[..], &numbers, &lists, &out].concat());
     }

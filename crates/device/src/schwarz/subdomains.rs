@@ -260,6 +260,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched: Option<Touched<'_, V>>,
     ) -> Result<(), Error> {
         let (matrix, contact) = self.parts(a);
+        self.numbers.find_released(&self.application, matrix)?;
         self.numbers.compute(&self.application, matrix, contact, touched)
     }
 
@@ -348,18 +349,22 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
         self.recipe.recipe.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
+        SetupError::unless_cancelled(&system)?;
         self.matrix.set_values(whole)?;
+        self.numbers.find_released(&self.application, &self.matrix)?;
+        // For a structure from the host, `Plan::serves` has already checked this. No inverse has changed yet: a rebuild may
+        // fail.
+        if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
+            return self.rebuild(self.recipe, parted);
+        }
         if let Some(beside) = &mut self.beside {
             match contact {
                 Some(contact) => beside.own.replace(contact)?,
                 None => beside.own.replace(&Contacts::<T>::new(whole.pattern().rows(), whole.block().0)?)?,
             }
         }
-        self.compute(None, touched.map(Touched::Rows))?;
-        // For a structure from the host, `Plan::serves` has already checked this.
-        if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
-            return self.rebuild(self.recipe, parted);
-        }
+        let (matrix, contact) = self.parts(None);
+        self.numbers.compute(&self.application, matrix, contact, touched.map(Touched::Rows))?;
         Ok(Reused::Structure)
     }
 }

@@ -2,10 +2,8 @@
 
 use coarsen_core::{Error, Real};
 
-use crate::driver::Type;
 use crate::error::same_length;
 use crate::memory::Buffer;
-use crate::program::Entry;
 use crate::queue::{Arg, Items};
 use crate::schwarz::kernels::{self, Meet};
 use crate::{DeviceContacts, OnDevice};
@@ -25,15 +23,13 @@ pub enum Touched<'a, V: Real> {
 /// and patch. No number travels to the host. *Not* for rows that the host knows: pass them as
 /// [`Touched::Rows`]. *Not* if values of the matrix itself have changed, as
 /// after a step of Newton's method: only rows of contact sets can be marked, so take
-/// [`update_on_device`](crate::DeviceSubdomains::update_on_device). *Cost* one launch per call. *Memory* 8 bytes per
-/// block row: the marks, and zeros to clear them.
+/// [`update_on_device`](crate::DeviceSubdomains::update_on_device). *Cost* one launch per call. *Memory* 4 bytes per
+/// block row.
 pub struct DeviceTouched<V: Real> {
     pub(crate) on: OnDevice<V>,
     pub(crate) rows: usize,
     pub(crate) marks: Buffer,
     module: usize,
-    /// Zeros.
-    none: Buffer,
 }
 
 impl<V: Real> DeviceTouched<V> {
@@ -43,15 +39,11 @@ impl<V: Real> DeviceTouched<V> {
     /// [`Error::Memory`] if they do not fit, [`Error::Build`] and [`Error::Device`] of the driver.
     pub fn new<S>(on: &OnDevice<V, S>, rows: usize) -> Result<Self, Error> {
         let on = on.plain();
-        let zeros = vec![0; rows];
         let mut queue = on.queue();
         let module = queue.module(&kernels::meet())?;
-        let none = queue.list(&zeros)?;
-        let marks = queue.allocate(Type::Index, 4 * rows, None)?;
+        let marks = queue.list(&vec![0; rows])?;
         drop(queue);
-        let mut touched = Self { on, rows, marks, module, none };
-        touched.clear()?;
-        Ok(touched)
+        Ok(Self { on, rows, marks, module })
     }
 
     /// Clears all marks. Does not wait.
@@ -60,7 +52,7 @@ impl<V: Real> DeviceTouched<V> {
     /// [`Error::Device`] if the backend has failed.
     pub fn clear(&mut self) -> Result<(), Error> {
         let mut queue = self.on.queue();
-        queue.copy(&self.none, &self.marks, 4 * self.rows);
+        queue.fill_list(&self.marks, self.rows, 0);
         queue.state()
     }
 
@@ -72,9 +64,8 @@ impl<V: Real> DeviceTouched<V> {
         same_length("nodes of a contact set", self.rows, contact.nodes())?;
         self.on.assert_same(&contact.on);
         let args = [Arg::Count(self.rows), Arg::Memory(&contact.starts), Arg::Memory(&self.marks)];
-        let entry = Entry { module: self.module, kernel: Meet::Touched as usize };
         let mut queue = self.on.queue();
-        queue.launch(entry, Items::Entries(self.rows), &args);
+        queue.launch(Meet::Touched.of(self.module), Items::Entries(self.rows), &args);
         queue.state()
     }
 

@@ -60,7 +60,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         let area = block.saturating_mul(block).saturating_mul(size_of::<S>());
         let bytes = capacity.saturating_mul(area.saturating_add(4)).saturating_add(4 * (nodes + 1));
         let staging = vec![0; nodes + 1];
-        on.check_room(bytes as u64)?;
+        on.check_memory(bytes as u64)?;
         let plain = on.plain();
         let module = assembly::module::<V, S>(&plain, block, 1)?;
         let mut queue = on.queue();
@@ -171,7 +171,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
 
 impl<V: Real, S: Real> fmt::Debug for DeviceContacts<V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (b, nodes, room) = (self.block, self.nodes, self.capacity);
-        write!(f, "blocks of {b} x {b} between {nodes} nodes, room for {room}, of {:?}", self.on)
+        let (b, nodes, capacity) = (self.block, self.nodes, self.capacity);
+        write!(f, "blocks of {b} x {b} between {nodes} nodes, at most {capacity}, of {:?}", self.on)
     }
 }

@@ -2,11 +2,11 @@
 
 mod contacts;
 
-use coarsen_core::{Dot, Error, LinearOperator, Real};
+use coarsen_core::{Error, Real};
 
 use crate::error::same_length;
 use crate::matrix::{self, Operand};
-use crate::{DeviceBlocks, DeviceMatrix, DeviceScalar, DeviceVector};
+use crate::{DeviceBlocks, DeviceMatrix, DeviceVector};
 
 pub use contacts::DeviceContacts;
 
@@ -76,34 +76,8 @@ impl<'a, V: Real, S: Real> DeviceSum<'a, V, S> {
     ) {
         self.operand().relax_into(d, [omega, beta], b, x, s, y);
     }
-}
 
-impl<'a, V: Real, S: Real> From<&'a DeviceSum<'_, V, S>> for Operand<'a, V, S> {
-    fn from(a: &'a DeviceSum<'_, V, S>) -> Self {
-        a.operand()
-    }
-}
-
-impl<V: Real, S: Real> DeviceSum<'_, V, S> {
-    fn operand(&self) -> Operand<'_, V, S> {
+    pub(crate) fn operand(&self) -> Operand<'_, V, S> {
         self.elastic.operand().with(self.module, self.contact.args())
-    }
-}
-
-impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for DeviceSum<'_, V, S> {
-    fn shape(&self) -> (usize, usize) {
-        self.elastic.shape()
-    }
-
-    fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-        self.operand().apply(x, y);
-    }
-
-    fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-        self.operand().apply_dot(x, y)
-    }
-
-    fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
-        self.operand().residual(b, x, r);
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn problem(name: &str) -> Problem {
 /// Returns M⁻¹ r, computed on a device.
 pub(crate) fn applied<T: Real, S: Real>(
     on: &OpenCl<T, S>,
-    m: &mut impl Preconditioner<<OpenCl<T, S> as Backend>::Vector>,
+    m: &mut (impl Preconditioner<<OpenCl<T, S> as Backend>::Vector> + ?Sized),
     r: &[T],
 ) -> Vec<T> {
     let (r, mut z, mut found) = (on.vector(r).unwrap(), on.vector(r).unwrap(), vec![T::nan(); r.len()]);
@@ -100,6 +100,13 @@ pub(crate) fn chain(n: usize) -> (Bsr<f64>, Vec<[f64; 3]>) {
     }
     let a = assembly::from_blocks((n, n), (2, 2), &places, &values).unwrap();
     (a, (0..n).map(|i| [i as f64, 0.0, 0.0]).collect())
+}
+
+/// Returns a chain of n scalars with the given diagonal, and a coupling of each to the next.
+pub(crate) fn chain_of(n: u32, diagonal: f64, coupling: impl Fn(u32) -> f64) -> Bsr<f64> {
+    let mut entries: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, diagonal)).collect();
+    entries.extend((1..n).flat_map(|i| [(i - 1, i, coupling(i - 1)), (i, i - 1, coupling(i - 1))]));
+    assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
 /// Returns the same device, treated as if its items ran in lockstep.

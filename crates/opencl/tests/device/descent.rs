@@ -8,7 +8,7 @@ use coarsen_krylov::Cg;
 use coarsen_opencl::DeviceVector;
 use coarsen_optimize::{
     AcceleratedGradient, Backtracking, Beta, Constant, Descent, DescentError, Direction, Gradient, Lbfgs,
-    Linearized, MoreThuente, Newton, NonlinearCg, OrElse, Refresh,
+    Linearized, MoreThuente, Newton, NonlinearCg, OrElse, Proposal, Refresh,
 };
 
 /// Σ ½ aᵢ xᵢ² + ¼ xᵢ⁴ − bᵢ xᵢ for any type of vector.
@@ -50,6 +50,36 @@ impl<V: Vector> Objective<V> for Bounded<V> {
     }
     fn max_step(&mut self, x: &V, d: &V) -> V::Scalar {
         (number(x, 1.0) + d.dot(d)).min(&number(x, 2.0))
+    }
+}
+
+/// An objective whose bound on steps the host computes, and the number of bounds.
+struct BoundedByHost<V>(Quartic<V>, usize);
+
+impl<V: Vector> Objective<V> for BoundedByHost<V> {
+    fn value(&mut self, x: &V) -> Dot<V::Scalar> {
+        self.0.value(x)
+    }
+    fn gradient(&mut self, x: &V, g: &mut V) {
+        self.0.gradient(x, g);
+    }
+    fn max_step(&mut self, x: &V, _: &V) -> V::Scalar {
+        self.1 += 1;
+        number(x, 2.0)
+    }
+}
+
+/// The gradient, which ascends, as long as it has not been told to descend.
+struct Ascent(bool);
+
+impl<V: Vector, F: ?Sized> Direction<V, F> for Ascent {
+    fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
+        d.scaled(&number(x, if self.0 { -0.1 } else { 1.0 }), g);
+        self.0 = !self.0;
+        Ok(Proposal::Unit)
+    }
+    fn fall_back(&mut self) -> bool {
+        true
     }
 }
 
@@ -177,4 +207,17 @@ fn an_iteration_waits_twice() {
         waits
     };
     assert_eq!(waits(9) - waits(3), 2 * 6);
+}
+
+/// A bound that the host computes is asked for only in directions that descend, after the first.
+#[test]
+fn directions_that_ascend_need_no_bound_of_the_host() {
+    let Some(on) = common::backend::<f64>() else { return };
+    let make = |v: f64| on.vector(&[v; 100]).unwrap();
+    let mut f = BoundedByHost(Quartic { a: make(1.0), b: make(1.0), square: make(0.0) }, 0);
+    let stop = Stop { max_iterations: 5, ..Stop::relative(0.0) };
+    let mut descent = Descent::new(Backtracking::default(), stop);
+    let report = descent.minimize(&mut f, &mut Ascent(false), &mut make(0.0), &mut ()).unwrap();
+    assert_eq!((report.iterations, report.fallbacks), (5, 5), "{report}");
+    assert_eq!(f.1, 1 + 5);
 }

@@ -5,6 +5,7 @@
 mod common;
 
 mod assembly;
+mod border;
 mod conformance;
 mod descent;
 mod driver;
@@ -18,6 +19,7 @@ mod preconditioners;
 mod ranges;
 mod schwarz;
 mod schwarz_contact;
+mod schwarz_failures;
 mod schwarz_numbers;
 mod schwarz_structure;
 mod sum;

@@ -235,7 +235,7 @@ fn memory_is_estimated() {
     let Some(on) = common::posing::<f32>(|_| ()) else { return };
     let before = on.counters();
     let left = on.device().memory - before.bytes;
-    assert!(matches!(on.check_room(left + 1), Err(Error::Memory { available, .. }) if available == left));
+    assert!(matches!(on.check_memory(left + 1), Err(Error::Memory { available, .. }) if available == left));
     // With one long row, all rows are padded to its length in the layout of even rows.
     let n = 1 << 17;
     let long =

@@ -53,7 +53,7 @@ fn domains_of_a_full_device_are_refused() {
         assert_eq!(on.counters(), before);
     }
     let needed = on.domain_bytes(&Schwarz::multilevel(), &p.matrix);
-    assert!(matches!(on.check_room(needed), Err(Error::Memory { .. })));
+    assert!(matches!(on.check_memory(needed), Err(Error::Memory { .. })));
     assert_eq!(on.vector(&[3.0, 4.0]).unwrap().norm(), 5.0);
     let small = common::posing::<f64>(|device| device.memory = 40 << 20).unwrap();
     for structure in [StructureSource::Host, StructureSource::Device] {
@@ -71,7 +71,7 @@ fn backends_of_a_device_share_its_memory() {
     let here = first.vector(&half).unwrap();
     let refused = second.vector(&half).map(drop).unwrap_err();
     assert!(matches!(refused, Error::Memory { needed, available } if available < needed), "{refused}");
-    assert!(second.check_room(5 << 20).is_err() && second.counters() == before);
+    assert!(second.check_memory(5 << 20).is_err() && second.counters() == before);
     drop(here);
     assert_eq!(second.vector(&half).unwrap().first_not_finite(), None);
 }

@@ -204,9 +204,24 @@ fn scalars_are_reused() {
         sum = sum + x.scalar(k as f32);
     }
     assert_eq!((sum.read(), on.counters().allocations), (1_999_000.0, before));
-    let many: Vec<_> = (0..1000).map(|k| x.scalar(k as f32 + 0.5)).collect();
+    let many: Vec<_> = (0..1000).map(|k| x.scalar(k as f32) + x.scalar(0.5)).collect();
     assert!(many.iter().enumerate().all(|(k, s)| s.read() == k as f32 + 0.5));
     assert!(on.counters().allocations > before);
+}
+
+/// A number of the host takes a launch only if a kernel needs it, together with others; reading it takes none.
+#[test]
+fn numbers_of_the_host_are_set_together() {
+    let Some(on) = common::backend::<f64>() else { return };
+    let (x, mut y) = (on.vector(&[3.0]).unwrap(), on.vector(&[5.0]).unwrap());
+    let before = on.counters();
+    let [a, b, unused] = [2.5, -0.5, 7.0].map(|v| x.scalar(v));
+    assert_eq!((unused.read(), on.counters()), (7.0, before));
+    y.axpby(&a, &x, &b);
+    assert_eq!(on.counters().launches, before.launches + 2);
+    y.axpby(&x.scalar(0.0), &x, &x.scalar(1.0));
+    assert_eq!(on.counters().launches, before.launches + 3);
+    assert_eq!(read(&y), [5.0]);
 }
 
 /// If a factor is zero, the old values are not read.
@@ -243,10 +258,10 @@ fn failures_are_typed() {
     let (needed, memory) = (1_u64 << 58, on.device().memory);
     let refused = on.zeros(1 << 55).unwrap_err();
     assert!(matches!(refused, Error::Memory { needed: n, available } if n == needed && available < memory));
-    assert_eq!(on.check_room(needed), Err(refused));
+    assert_eq!(on.check_memory(needed), Err(refused));
     let held = on.counters().bytes;
     drop(on.zeros(1000).unwrap());
-    assert_eq!((on.counters().bytes, on.check_room(8000)), (held, Ok(())));
+    assert_eq!((on.counters().bytes, on.check_memory(8000)), (held, Ok(())));
     on.write(&[5.0, 12.0], &mut x).unwrap();
     assert_eq!((x.norm(), x.sync()), (13.0, Ok(())));
 }

@@ -14,7 +14,7 @@ use crate::handle::Handle;
 use crate::transfer;
 
 /// The second queue of a driver.
-pub(crate) struct Aside(Handle<CommandQueue>);
+pub(crate) struct SecondQueue(Handle<CommandQueue>);
 
 /// A read, and the memory that it fills, which lives until the read has ended.
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub(crate) fn end(read: &mut Object, host: &mut [u8]) -> Result<(), Error> {
     Ok(())
 }
 
-impl Aside {
+impl SecondQueue {
     pub(crate) fn new(queue: Handle<CommandQueue>) -> Self {
         Self(queue)
     }
@@ -98,7 +98,7 @@ impl Aside {
                 }
             };
             let event = Arc::new(Event::of("clEnqueueReadBuffer", begin)?);
-            record.note("read aside", &event);
+            record.note("read", &event);
             read.event = Some(event);
         }
         transfer::flush(&self.0)
@@ -112,8 +112,8 @@ impl Aside {
         start: usize,
         host: &[u8],
     ) -> Result<(), Error> {
-        let write = |event| transfer::write_now(&self.0, to, start, host, event);
-        record.keep("clEnqueueWriteBuffer", || "write aside".to_owned(), write)
+        let write = |event| transfer::enqueue_write(&self.0, to, start, host, ffi::CL_TRUE, event);
+        record.keep("clEnqueueWriteBuffer", || "write".to_owned(), write)
     }
 
     /// Waits for all commands of this queue.

@@ -1,0 +1,161 @@
+//! Updates of multilevel Schwarz that fail: the numbers in use stay, and a later update succeeds.
+
+use std::sync::Arc;
+
+use crate::common::{self, applied, chain_of, in_step, problem};
+use coarsen_backend::conformance::noise;
+use coarsen_backend::{Backend, Prepared, Reused, Setup, SetupError, Update};
+use coarsen_core::{Cancel, Error};
+use coarsen_opencl::{Device, DeviceSchwarz, DeviceVector, OpenCl, StructureSource};
+use coarsen_schwarz::{Coarse, DampedDomains, Schwarz, Storage};
+use coarsen_sparse::{Bsr, Contacts, Sum, System};
+
+type Built = Box<dyn Prepared<DeviceVector<f64>, f64>>;
+type Build<'a> = Box<dyn Fn(System<'_, f64>, &OpenCl<f64>) -> Result<Built, SetupError> + 'a>;
+
+/// The preconditioners of a device, by name.
+fn builds<'a>() -> [(&'static str, Build<'a>); 5] {
+    let schwarz = Schwarz { storage: Storage::Double, ..Schwarz::multilevel() };
+    let device = |structure| DeviceSchwarz { recipe: schwarz, structure, ..Default::default() };
+    let exact = Schwarz { domain: 16, coarse: Coarse::Exact { unknowns: 100 }, ..schwarz };
+    let damped = DampedDomains { schwarz, ..Default::default() };
+    let [host, own] = [StructureSource::Host, StructureSource::Device].map(device);
+    [
+        ("domains", Box::new(move |system, on| Ok(Box::new(schwarz.build(system, on)?) as Built))),
+        ("a factor", Box::new(move |system, on| Ok(Box::new(exact.build(system, on)?) as Built))),
+        ("damped", Box::new(move |system, on| Ok(Box::new(damped.build(system, on)?) as Built))),
+        ("device", Box::new(move |system, on| Ok(Box::new(host.build(system, on)?) as Built))),
+        ("device, own structure", Box::new(move |system, on| Ok(Box::new(own.build(system, on)?) as Built))),
+    ]
+}
+
+/// A device with 64 MiB.
+fn small(device: &mut Device) {
+    (device.memory, device.used) = (1 << 26, Arc::default());
+}
+
+/// Takes the memory of a device but for 32 KiB.
+fn fill(on: &OpenCl<f64>) -> DeviceVector<f64> {
+    let Err(Error::Memory { available, .. }) = on.check_memory(u64::MAX) else { panic!("endless memory") };
+    on.zeros((available as usize - (32 << 10)) / 8).unwrap()
+}
+
+/// Updates `m` from `old` to `new` on a full device, and then with memory: the first fails and changes nothing, the second
+/// equals a build.
+fn fails_and_succeeds(on: &OpenCl<f64>, name: &str, build: &Build<'_>, [old, new]: [System<'_, f64>; 2]) {
+    let n = old.matrix.shape().0;
+    let r = noise(n, 3);
+    let mut m = build(old, on).unwrap();
+    let before = applied(on, &mut *m, &r);
+    let full = fill(on);
+    let refused = m.update(new).unwrap_err();
+    assert!(matches!(refused, SetupError::Core(Error::Memory { .. })), "{name}: {refused}");
+    drop(full);
+    assert_eq!(applied(on, &mut *m, &r), before, "{name}");
+    m.patch(old, &[0]).unwrap();
+    assert_eq!(applied(on, &mut *m, &r), before, "{name}: a patch");
+    m.update(new).unwrap();
+    let after = applied(on, &mut *m, &r);
+    assert_ne!(after, before, "{name}");
+    assert_eq!(after, applied(on, &mut *build(new, on).unwrap(), &r), "{name}");
+}
+
+fn places() -> impl Iterator<Item = OpenCl<f64>> {
+    let on = common::posing::<f64>(small);
+    on.into_iter().flat_map(|on| [in_step(&on), on])
+}
+
+/// Another pattern needs a build, beside the numbers in use.
+#[test]
+fn a_rebuild_without_memory_changes_nothing() {
+    let p = problem("cloth:25");
+    let mut contact = Contacts::new(625, 3).unwrap();
+    let block = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign } else { 0.0 });
+    let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
+    contact.replace(&[(100, 100), (100, 600), (600, 100), (600, 600)], &values).unwrap();
+    let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
+    for on in places() {
+        for (name, build) in &builds() {
+            fails_and_succeeds(&on, name, build, [p.system(), System { matrix: &touching, ..p.system() }]);
+        }
+    }
+}
+
+/// If the coarsest level can no longer be factored, an update is a build, which may fail.
+#[test]
+fn a_level_without_a_factor_and_without_memory_changes_nothing() {
+    let n = 4000;
+    let chain = |inside: f64, across: f64| chain_of(n, 2.5, |i| if i % 16 == 15 { across } else { inside });
+    let (sound, indefinite) = (chain(-1.0, -1.0), chain(-0.5, -100.0));
+    let positions: Vec<[f64; 3]> = (0..n).map(|i| [f64::from(i), 0.0, 0.0]).collect();
+    let system = |a| System { positions: Some(&positions), ..System::from(a) };
+    let recipe = Schwarz {
+        storage: Storage::Double,
+        domain: 16,
+        coarse: Coarse::Exact { unknowns: 300 },
+        ..Schwarz::multilevel()
+    };
+    let build: Build<'_> = Box::new(|system, on| Ok(Box::new(recipe.build(system, on)?) as Built));
+    for on in places() {
+        let m = recipe.build(system(&sound), &on).unwrap();
+        assert!(m.plan().top_nodes() > 0);
+        fails_and_succeeds(&on, "a factor", &build, [system(&sound), system(&indefinite)]);
+    }
+}
+
+/// Released constraints need another structure of the device.
+#[test]
+fn a_released_node_without_memory_changes_nothing() {
+    let p = problem("poisson2d:60");
+    let mut constrained = p.matrix.clone();
+    for i in 0..3600 {
+        for k in p.matrix.pattern().range(i) {
+            let j = p.matrix.pattern().indices()[k] as usize;
+            if i != j && (i == 130 || j == 130) {
+                constrained.values_mut()[k] = 0.0;
+            }
+        }
+    }
+    for on in places() {
+        let [.., (name, build)] = &builds();
+        fails_and_succeeds(&on, name, build, [System { matrix: &constrained, ..p.system() }, p.system()]);
+    }
+}
+
+/// Values that a check refuses, or an update that is cancelled, change nothing; nor does a step whose ρ cannot be estimated.
+#[test]
+fn refused_and_cancelled_updates_change_nothing() {
+    let p = problem("poisson2d:40");
+    let r = noise(1600, 3);
+    let times = |factor: f64, row: usize| -> Bsr<f64> {
+        let mut a = p.matrix.clone();
+        let k = a.pattern().find(row, row).unwrap();
+        a.values_mut()[k] *= factor;
+        a
+    };
+    let (zero, infinite, double) = (times(0.0, 7), times(f64::INFINITY, 7), times(2.0, 7));
+    let mut small = p.matrix.clone();
+    small.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(-1018));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    for on in places() {
+        for (name, build) in &builds() {
+            let mut m = build(p.system(), &on).unwrap();
+            let before = applied(&on, &mut *m, &r);
+            for a in [&zero, &infinite] {
+                let new = System { matrix: a, ..p.system() };
+                assert!(m.update(new).is_err() && m.patch(new, &[7]).is_err(), "{name}");
+            }
+            let cancelled = System { matrix: &double, cancel: Some(&cancel), ..p.system() };
+            if *name == "damped" {
+                let refused = m.update(&small).unwrap_err();
+                assert!(matches!(refused, SetupError::Core(Error::Parameter { .. })), "{refused}");
+            } else {
+                assert_eq!(m.update(cancelled), Err(SetupError::Cancelled), "{name}");
+            }
+            assert_eq!(applied(&on, &mut *m, &r), before, "{name}");
+            assert_eq!(m.update(p.system()).unwrap(), Reused::Structure, "{name}");
+            assert_eq!(applied(&on, &mut *m, &r), before, "{name}");
+        }
+    }
+}
