@@ -12,14 +12,8 @@ use crate::{DEADLINE, backend};
 const MOST: usize = 200;
 
 /// The commands of a product, in the order in which they are enqueued.
-const ORDER: [&str; 6] = [
-    "coarsen_gather",
-    "read",
-    "coarsen_multiply",
-    "write",
-    "coarsen_multiply",
-    "coarsen_scatter_add",
-];
+const ORDER: [&str; 6] =
+    ["coarsen_gather", "read", "coarsen_multiply", "write", "coarsen_multiply", "coarsen_scatter_add"];
 
 /// Whether transfers of a product were enqueued and begun while the product with the own entries ran.
 fn is_hidden(product: &[Recorded]) -> bool {
