@@ -191,8 +191,9 @@ impl<T: Real> DescentState<T> {
         let (gd, dd, xx) = (g.dot_magnitude(d), d.dot(d), x.dot(x));
         // A bound that a device computes is asked for before the slope is known, which saves a wait; a bound that the host
         // computes, only where the direction descends.
-        let most = (self.bound_is_remote && gd.value.known().is_none()).then(|| f.max_step(x, d));
-        let bound = most.as_ref().unwrap_or(&dd);
+        let early = (self.bound_is_remote && gd.value.known().is_none()).then(|| f.max_step(x, d));
+        self.bound_is_remote = early.as_ref().is_some_and(|bound| bound.known().is_none());
+        let bound = early.as_ref().unwrap_or(&dd);
         let [slope, magnitude, dd, xx, bound] = V::wait_for([&gd.value, &gd.magnitude, &dd, &xx, bound]);
         if !(slope.is_finite() && dd.is_finite()) {
             return Ok(Err(Refusal::NotFinite));
@@ -212,10 +213,13 @@ impl<T: Real> DescentState<T> {
         };
         let (value, round_off, length) = (self.value, self.round_off, dd.sqrt());
         let least = T::EPSILON * xx.sqrt() / length;
-        let early = most.is_some().then_some(bound);
-        let most = most.unwrap_or_else(|| f.max_step(x, d));
-        self.bound_is_remote = most.known().is_none();
-        let most = early.unwrap_or_else(|| most.read());
+        let most = if early.is_some() {
+            bound
+        } else {
+            let bound = f.max_step(x, d);
+            self.bound_is_remote = bound.known().is_none();
+            bound.read()
+        };
         Ok(Ok(Aim { start: Start { value, round_off, slope, first, least, most }, length }))
     }
 
