@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use coarsen::matrix_market::is_same_file;
+
+use super::options::{DUMPED, FILES};
 use super::{Given, NullSpace, Rhs, Source};
 use crate::error::Failure;
 
@@ -33,7 +36,7 @@ pub(crate) fn check_files(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result
             return Err(Failure::File { file: file.into(), kind });
         }
         let inputs = inputs.iter().filter(|(_, file)| !is_standard(file));
-        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| same(other, file)) {
+        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| is_same(other, file)) {
             return Err(Failure::SameFile { first, second: option, file: file.into() });
         }
     }
@@ -49,35 +52,9 @@ pub(crate) fn check_folder(option: &'static str, folder: &Path) -> Result<(), Fa
     if is_standard(folder) { Err(Failure::StandardFolder { option }) } else { Ok(()) }
 }
 
-/// Whether two names are those of one file. A device can be written twice.
-fn same(a: &Path, b: &Path) -> bool {
-    let place = |file: &Path| match file.canonicalize() {
-        Ok(place) => place.is_file().then_some(place),
-        // A file that does not exist yet.
-        Err(_) => {
-            let folder =
-                file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(folder.canonicalize().ok()?.join(file.file_name()?))
-        }
-    };
-    match is_standard(a) || is_standard(b) {
-        true => a == b,
-        false => place(a).is_some_and(|a| Some(a) == place(b)) || linked(a, b),
-    }
-}
-
-/// Whether two names are hard links to one file.
-#[cfg(unix)]
-fn linked(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let number = |file: &Path| file.metadata().ok().filter(|at| at.is_file()).map(|at| (at.dev(), at.ino()));
-    number(a).is_some_and(|a| Some(a) == number(b))
-}
-
-/// Whether two names are hard links to one file: not known here.
-#[cfg(not(unix))]
-fn linked(_: &Path, _: &Path) -> bool {
-    false
+/// Whether two names are those of one file, or both of the standard stream.
+fn is_same(a: &Path, b: &Path) -> bool {
+    if is_standard(a) || is_standard(b) { a == b } else { is_same_file(a, b) }
 }
 
 impl Source {
@@ -121,5 +98,15 @@ impl Given {
             files.push(("--null-space", file));
         }
         files
+    }
+
+    /// Rejects files as [`check_files`] does, and outputs that would replace a file of a dump that is read, also one that another
+    /// option stands in for.
+    pub(crate) fn check_files(&self, outputs: &[Named<'_>]) -> Result<(), Failure> {
+        let dump = self.options.as_deref().filter(|file| file.ends_with(DUMPED));
+        let dumped = dump.map(|options| FILES.map(|name| options.with_file_name(name)));
+        let mut inputs = self.inputs();
+        inputs.extend(dumped.iter().flatten().map(|file| ("--options", file.as_path())));
+        check_files(&inputs, outputs)
     }
 }

@@ -16,6 +16,18 @@ use crate::error::Failure;
 /// The file in the folder of a dump.
 pub(crate) const DUMPED: &str = "options.json";
 
+/// The names of all files of a dump of a system that was read.
+pub(crate) const FILES: [&str; 8] = [
+    DUMPED,
+    "A.mtx",
+    "b.mtx",
+    "x0.mtx",
+    "coordinates.mtx",
+    "near_kernel.mtx",
+    "null_space.mtx",
+    "report.json",
+];
+
 /// The file of a name, which may be the folder of a dump.
 pub(crate) fn file_of_options() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|file| if file.is_dir() { file.join(DUMPED) } else { file })

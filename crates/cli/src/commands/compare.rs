@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use coarsen::parallel;
 
-use crate::arguments::files::{check_files, outputs};
+use crate::arguments::files::outputs;
 use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
 use crate::console::report;
 use crate::decision::backends::Backends;
@@ -29,7 +29,7 @@ use crate::run::solve::{Run, solve};
 /// `coarsen compare`.
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
-    check_files(&options.given.inputs(), &outputs)?;
+    options.given.check_files(&outputs)?;
     options.given.check_symmetrize()?;
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);

@@ -8,7 +8,6 @@ use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::direct::{Direct, DirectError, FactorStats, Method as Factorisation};
 use coarsen::parallel;
 
-use crate::arguments::files::check_files;
 use crate::arguments::{Info, NullSpace, Solve};
 use crate::console::{count, say};
 use crate::decision::backends::Backends;
@@ -22,7 +21,7 @@ use crate::words::{Rows, told};
 /// same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let given = &options.given;
-    check_files(&given.inputs(), &[])?;
+    given.check_files(&[])?;
     given.check_symmetrize()?;
     given.check_unsolved()?;
     let threads =

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use coarsen::matrix_market::{self, Dense};
 use coarsen::parallel;
 
-use crate::arguments::files::{check_files, check_folder, is_standard, outputs};
+use crate::arguments::files::{check_folder, is_standard, outputs};
 use crate::arguments::{Method, Solve, UpdatePolicy};
 use crate::console::{self, complain};
 use crate::decision::backends::Backends;
@@ -27,7 +27,7 @@ use crate::run::solve::{self, Run};
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let outputs =
         outputs([("--out", &options.out), ("--report", &options.report), ("--plot", &options.plot)]);
-    check_files(&options.given.inputs(), &outputs)?;
+    options.given.check_files(&outputs)?;
     if let Some(folder) = &options.dump {
         check_folder("--dump", folder)?;
         dump::check(folder, &options.given, &outputs)?;

@@ -14,23 +14,11 @@ use serde::Serialize;
 
 use super::json::{Versions, write_json};
 use crate::arguments::files::{Named, check_files};
-use crate::arguments::options::DUMPED as OPTIONS;
+use crate::arguments::options::{DUMPED as OPTIONS, FILES};
 use crate::arguments::{Given, NullSpace, Solve};
 use crate::decision::backends::Backends;
 use crate::error::Failure;
 use crate::input::system::Input;
-
-/// The names of all files of a system that was read.
-const FILES: [&str; 8] = [
-    OPTIONS,
-    "A.mtx",
-    "b.mtx",
-    "x0.mtx",
-    "coordinates.mtx",
-    "near_kernel.mtx",
-    "null_space.mtx",
-    "report.json",
-];
 
 /// `options.json`.
 #[derive(Serialize)]

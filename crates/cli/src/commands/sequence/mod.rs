@@ -18,7 +18,7 @@ use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
 
-use crate::arguments::files::{check_files, outputs};
+use crate::arguments::files::outputs;
 use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve};
 use crate::console::{complain, report};
 use crate::decision::decide::used;
@@ -37,7 +37,7 @@ pub(crate) fn is_asked(options: &Solve) -> bool {
 /// `coarsen solve` of a sequence.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
-    check_files(&[], &outputs)?;
+    options.given.check_files(&outputs)?;
     check(options)?;
     let threads =
         options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
