@@ -86,7 +86,7 @@ mod tests {
         for file in ["surface.pc2", "surface.obj", "frames.pvd"] {
             std::fs::write(folder.join(file), "").unwrap();
         }
-        let check = |before: [Format; 3], next| {
+        let check = |before: [Format; 3], next: Format| {
             let refused =
                 check_shown(&before.map(|of| Shown::new(of, false)), Shown::new(next, false), &folder);
             refused.map_err(|error| error.to_string())
