@@ -37,19 +37,34 @@ pub(crate) fn check_files(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result
         }
         let inputs = inputs.iter().filter(|(_, file)| !is_standard(file));
         if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| is_same(other, file)) {
-            return Err(Failure::SameFile { first, second: option, file: file.into() });
+            return Err(both_are(first, option, file));
         }
     }
     let standard: Vec<_> = inputs.iter().filter(|(_, file)| is_standard(file)).collect();
     match standard[..] {
-        [(first, file), (second, _), ..] => Err(Failure::SameFile { first, second, file: file.into() }),
+        [(first, file), (second, _), ..] => Err(both_are(first, second, file)),
         _ => Ok(()),
     }
 }
 
+/// An output that would replace an input or another output, or two inputs from the standard input.
+fn both_are(first: &str, second: &str, file: &Path) -> Failure {
+    let what = match is_standard(file) {
+        true => "the standard stream `-`".to_owned(),
+        false => format!("the same file, {}", file.display()),
+    };
+    Failure::Usage(format!("{first} and {second} are both {what}; give another name"))
+}
+
 /// Rejects the standard output as a folder.
 pub(crate) fn check_folder(option: &'static str, folder: &Path) -> Result<(), Failure> {
-    if is_standard(folder) { Err(Failure::StandardFolder { option }) } else { Ok(()) }
+    let cure = "give a name, or ./- for a folder called `-`";
+    match is_standard(folder) {
+        true => Err(Failure::usage(format!(
+            "{option} takes a folder, which cannot be the standard output; {cure}"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Whether two names are those of one file, or both of the standard stream.

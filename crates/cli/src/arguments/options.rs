@@ -58,7 +58,7 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
     let is_given = |id: &str| matches!(given.value_source(id), Some(ValueSource::CommandLine));
     let has_source = SOURCE[..2].iter().any(|id| is_given(id));
     let is_dump = file.file_name().is_some_and(|name| name == DUMPED);
-    let fault = |problem: String| Failure::Options { file: file.clone(), problem };
+    let fault = |problem: String| Failure::input(file, problem);
     let text =
         std::fs::read_to_string(file).map_err(|error| fault(format!("cannot be read ({})", error.kind())))?;
     let entries = if is_dump { of_dump(&text) } else { of_toml(&text) }.map_err(&fault)?;

@@ -1,18 +1,11 @@
 //! Options from a file, and runs that are repeated from a dump.
 
-use crate::common::{Folder, coarsen, json, solve};
+use crate::common::{Folder, chain, coarsen, json, solve};
 
 #[test]
 fn files_give_options_and_the_command_line_wins() {
     let folder = Folder::new();
-    folder.matrix(
-        "a.mtx",
-        40,
-        &(1..=40)
-            .map(|i| (i, i, 2.0))
-            .chain((1..40).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]))
-            .collect::<Vec<_>>(),
-    );
+    folder.matrix("a.mtx", 40, &chain(40, 2.0));
     folder.vector("b.mtx", &[1.0; 40]);
     let file = folder.file(
         "run.toml",
