@@ -29,12 +29,18 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
 pub(crate) fn check(options: &Solve) -> Result<(), Failure> {
     let mut named = inputs(options);
     if let Some(&(option, _)) = named.iter().find(|(_, file)| is_standard(file)) {
-        return Err(Failure::StandardInput { option });
+        return Err(Failure::Usage(format!(
+            "{option} is the standard input, which ranks cannot share; give a file, or ./- for a file called `-`"
+        )));
     }
     for (option, file) in [("--out", &options.out), ("--report", &options.report)] {
         let Some(file) = file.as_deref() else { continue };
         if let Some(&(first, _)) = named.iter().find(|(_, other)| is_same(other, file)) {
-            return Err(Failure::SameFile { first, second: option, file: file.into() });
+            let what = match is_standard(file) {
+                true => "the standard output `-`".to_owned(),
+                false => format!("the same file, {}", file.display()),
+            };
+            return Err(Failure::Usage(format!("{first} and {option} are both {what}; give another name")));
         }
         let kind = match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             _ if is_standard(file) => None,
