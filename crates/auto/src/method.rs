@@ -21,6 +21,10 @@ pub enum Method {
 }
 
 impl Method {
+    /// All methods.
+    pub const ALL: [Self; 6] =
+        [Self::Direct, Self::Cg, Self::FlexibleCg, Self::Minres, Self::Gmres, Self::BiCgStab];
+
     /// Whether it needs a positive definite matrix.
     pub(crate) fn needs_definite(self) -> bool {
         matches!(self, Self::Cg | Self::FlexibleCg)
@@ -68,6 +72,24 @@ pub enum Precond {
 }
 
 impl Precond {
+    /// All preconditioners.
+    pub const ALL: [Self; 14] = [
+        Self::None,
+        Self::Jacobi,
+        Self::L1Jacobi,
+        Self::BlockJacobi,
+        Self::GaussSeidel,
+        Self::Ssor,
+        Self::Chebyshev,
+        Self::Ic0,
+        Self::Ilu0,
+        Self::Schwarz,
+        Self::OverlappingSchwarz,
+        Self::RestrictedSchwarz,
+        Self::SmoothedAggregation,
+        Self::Skinning,
+    ];
+
     /// Whether it is a hierarchy.
     pub(crate) fn is_hierarchy(self) -> bool {
         matches!(self, Self::SmoothedAggregation | Self::Skinning)

@@ -4,11 +4,11 @@
 //!
 //! | folder | contents |
 //! |---|---|
-//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `options` reads them from a file; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning` |
+//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `options` reads them from a file; `files` checks the files that they name; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning`, `families` those that are given |
 //! | `input` | `system`: matrix or problem, right-hand sides and additional data; `numpy`: files of NumPy and SciPy; `ready`: the system in blocks, with its diagnosis; `renumber`: reordering of the nodes |
-//! | `decision` | `choose` and `decide`: method and preconditioner, as requested or chosen by `coarsen::auto`; `candidates` for a comparison; `places` that solve |
-//! | `run` | `job`, one system to solve, and its `solution`; `attempt`, one solve, and `attempts`, several solves for `auto`; `iterate`, a Krylov method, and `factor`, a direct one; `stage` and `device` build preconditioners on a backend; `ending`, how a solve ended |
-//! | `report` | `summary`, `table`, `chart` and `plot` for people, `json` for programs, and `dump`, a folder from which a run can be repeated |
+//! | `decision` | `choose` and `decide`: method and preconditioner, as requested or chosen by `coarsen::auto`; `candidates` for a comparison; `backends` that solve |
+//! | `run` | `solve`, one system by a plan, and its `solution`; `refuse`, what excludes a method; `sequence_solver`, the steps of a sequence; `elastic`, the preconditioner of a soft body; `backend` and `device` build preconditioners; `progress`, what is printed meanwhile |
+//! | `report` | `summary`, `table`, `chart` and `plot` for people, drawn by `drawing`, `json` for programs, and `dump`, a folder from which a run can be repeated |
 //! | `commands` | one file for each command |
 //!
 //! All folders use `error` (errors of the command line and of files), `words` (messages of the library in the words of

@@ -35,27 +35,11 @@ pub(crate) struct Held {
 /// # Safety
 /// As [`name`].
 pub(crate) unsafe fn precond(pointer: *const c_char) -> Result<Option<Precond>, Failure> {
-    const ALL: [Precond; 14] = [
-        Precond::None,
-        Precond::Jacobi,
-        Precond::L1Jacobi,
-        Precond::BlockJacobi,
-        Precond::GaussSeidel,
-        Precond::Ssor,
-        Precond::Chebyshev,
-        Precond::Ic0,
-        Precond::Ilu0,
-        Precond::Schwarz,
-        Precond::OverlappingSchwarz,
-        Precond::RestrictedSchwarz,
-        Precond::SmoothedAggregation,
-        Precond::Skinning,
-    ];
     // SAFETY: promised by the caller.
     let asked = unsafe { name(pointer) }?.unwrap_or("auto");
-    let found = ALL.into_iter().find(|precond| precond.to_string() == asked);
+    let found = Precond::ALL.into_iter().find(|precond| precond.to_string() == asked);
     if found.is_none() && asked != "auto" {
-        let names = ALL.map(|precond| precond.to_string()).join(", ");
+        let names = Precond::ALL.map(|precond| precond.to_string()).join(", ");
         return Err(Failure::argument(format!(
             "preconditioner is '{asked}', but must be auto or one of {names}"
         )));

@@ -276,13 +276,11 @@ impl State {
 /// # Safety
 /// As [`name`].
 unsafe fn method(pointer: *const c_char) -> Result<Option<Method>, Failure> {
-    const ALL: [Method; 6] =
-        [Method::Direct, Method::Cg, Method::FlexibleCg, Method::Minres, Method::Gmres, Method::BiCgStab];
     // SAFETY: promised by the caller.
     let asked = unsafe { name(pointer) }?.unwrap_or("auto");
-    let found = ALL.into_iter().find(|method| method.to_string() == asked);
+    let found = Method::ALL.into_iter().find(|method| method.to_string() == asked);
     if found.is_none() && asked != "auto" {
-        let names = ALL.map(|method| method.to_string()).join(", ");
+        let names = Method::ALL.map(|method| method.to_string()).join(", ");
         return Err(Failure::argument(format!("method is '{asked}', but must be auto or one of {names}")));
     }
     Ok(found)

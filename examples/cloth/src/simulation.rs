@@ -4,7 +4,7 @@ use coarsen::elastic::Total;
 use coarsen::schwarz;
 use coarsen_contact::Crossing;
 use examples_run::Failure;
-use examples_run::files::read_state;
+use examples_run::files::{Shown, read_state};
 use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
 use examples_scene::Fingerprint;
@@ -171,6 +171,7 @@ pub(crate) fn plan(options: &Options, identity: Fingerprint, picture: Option<(us
         frames: options.frames,
         checkpoint: options.method.checkpoint,
         resume: options.resume,
+        shown: Shown::new(options.format, picture.is_some()),
         picture,
         animation: "cloth.gif",
         delay: 1.0 / RATE,

@@ -31,6 +31,7 @@ use std::process::ExitCode;
 use coarsen::schwarz;
 use examples_run::Failure;
 use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::files::Shown;
 use examples_run::frames::{Frames, Plan};
 use examples_scene::Fingerprint;
 use mpm::collider::Obstacle;
@@ -123,6 +124,7 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
         frames,
         checkpoint: method.checkpoint,
         resume: options.resume,
+        shown: Shown::new(options.format, options.width > 0),
         picture: (options.width > 0).then(|| pictures.size()),
         animation: "mpm.gif",
         delay: 1.0 / setting.rate,

@@ -7,7 +7,9 @@ use examples_render::{Picture, PictureError, gif_of_files, name};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
-use crate::files::{OutputError, Record, Saved, Table, failed, read, summary, write};
+use crate::files::{
+    OutputError, Record, Saved, Shown, Table, check_shown, failed, read, read_run, summary, write_run,
+};
 
 /// A step that failed. The state is that before its frame. The advice is that of the fault.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +97,8 @@ pub struct Plan<'a> {
     pub checkpoint: usize,
     /// Whether to continue from the last checkpoint.
     pub resume: bool,
+    /// What is written of each frame.
+    pub shown: Shown,
     /// The width and height of the pictures; `None` if none are drawn.
     pub picture: Option<(usize, usize)>,
     /// The name of the animation.
@@ -117,16 +121,18 @@ impl Plan<'_> {
         eprint!("{notes}");
         let file = self.folder.join("checkpoint.bin");
         let picture = |frame| self.folder.join(name(frame, "png"));
-        let (mut state, rows) = if self.resume {
-            let state: S::State = read(&file, self.identity)?;
+        let (mut state, rows, mut shown) = if self.resume {
+            let (state, mut shown): (S::State, _) = read_run(&file, self.identity)?;
             let rows = Table::<S::Row>::read(self.folder, state.frame())?;
+            shown.resize(state.frame() + 1, self.shown); // those that an older checkpoint does not tell
+            check_shown(&shown, self.shown, self.folder)?;
             if let Some(size) = self.picture {
                 (0..=state.frame()).try_for_each(|frame| check_picture(frame, picture(frame), size))?;
             }
-            (state, rows)
+            (state, rows, shown)
         } else {
             let (state, row) = simulation.start()?;
-            (state, vec![row])
+            (state, vec![row], vec![self.shown])
         };
         // A run that cannot go on changes no file.
         let mut is_ready = self.resume && state.frame() < self.frames;
@@ -154,15 +160,16 @@ impl Plan<'_> {
                 }
                 bar.set_message(row.note());
                 simulation.show(&state)?;
+                shown.push(self.shown);
                 table.push(row)?;
                 bar.inc(1);
             }
             if state.frame() == next {
                 table.sync()?; // no checkpoint without the rows before it
-                write(&file, self.identity, &state)?;
+                write_run(&file, self.identity, &state, &shown)?;
                 if simulation.keeps() {
                     let own = self.folder.join(format!("checkpoint_{next:04}.bin"));
-                    write(&own, self.identity, &state)?;
+                    write_run(&own, self.identity, &state, &shown)?;
                 }
             }
         }

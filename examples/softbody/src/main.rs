@@ -59,7 +59,7 @@ use coarsen::schwarz;
 use examples_render::{BODIES, Stage};
 use examples_run::Failure;
 use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
-use examples_run::files::{Group, Moment, Solid, Surface};
+use examples_run::files::{Group, Moment, Shown, Solid, Surface};
 use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
 use examples_scene::{EARTH, Fingerprint};
@@ -140,6 +140,7 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
         frames: options.frames,
         checkpoint: options.method.checkpoint,
         resume: options.resume,
+        shown: Shown::new(options.format, picture.is_some()),
         picture,
         animation: "softbody.gif",
         delay: options.method.dt,

@@ -103,6 +103,33 @@ fn formats_write_their_files() {
     }
 }
 
+/// A run that continues in the folder of another run does not take the frames of that one for its own.
+#[test]
+fn frames_of_another_run_are_refused() {
+    let run = |folder: &Folder, words: &str| {
+        let output = SOFTBODY.run(&folder.0, &format!("--mesh bar:1 --checkpoint 1 --out o {words}"));
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (shown, told) in [
+        ("--width 0 --format vtk", "frame_0000.vtk: frame 0 is of another run"),
+        ("--width 0 --format obj", "frame_0000.obj: frame 0 is of another run"),
+        ("--width 0 --format pc2", "surface.obj: the frames before frame 2"),
+        ("--width 0 --format gltf", "surface.pc2: the frames before frame 2"),
+        ("--width 0 --format pvd", "frame_0001.vtu: the frames before frame 2"),
+        ("--width 32 --format none", "frame_0000.png: frame 0 is of another run"),
+    ] {
+        let folder = Folder::new();
+        let none = "--young 2e5 --width 0 --format none --frames";
+        assert_eq!(run(&folder, &format!("--frames 3 {shown}")).0, Some(0), "{shown}");
+        assert_eq!(run(&folder, &format!("{none} 1")).0, Some(0), "{shown}");
+        let table = std::fs::read(folder.0.join("o/frames.csv")).unwrap();
+        let (code, error) = run(&folder, &format!("--young 2e5 --frames 3 {shown} --resume"));
+        assert!(code == Some(1) && error.contains(told), "{shown}: {error}");
+        assert_eq!(std::fs::read(folder.0.join("o/frames.csv")).unwrap(), table, "{shown}");
+        assert_eq!(run(&folder, &format!("{none} 3 --resume")).0, Some(0), "{shown}");
+    }
+}
+
 /// A closed surface without tetrahedra is said to be hollow before the first frame, and in the summary.
 #[test]
 fn hollow_bodies_are_printed() {

@@ -9,12 +9,13 @@ use serde::Serialize;
 
 use super::aggregation::Aggregation;
 use super::domains::Domains;
+use super::families::OfPreconds;
 use super::minimize::Minimize;
 use super::names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy};
 use super::options::file_of_options;
 use super::overlap::Overlap;
 use super::skinning::Sampled;
-use super::value::{BackendOption, NullSpace, Rhs, array, seconds, svg, tolerance};
+use super::value::{BackendOption, NullSpace, Rhs, array, png, seconds, svg, tolerance};
 use crate::error::Failure;
 
 /// Examples and exit codes, as `--help` prints them.
@@ -155,17 +156,21 @@ pub(crate) struct Given {
     /// Null space of a singular matrix: `none`, `constants`, or a file with one column for each vector
     #[arg(long, value_name = "none|constants|FILE", default_value = "none", value_hint = ValueHint::FilePath)]
     pub(crate) null_space: NullSpace,
+    // Before the groups, which take their options away.
     #[command(flatten)]
     #[serde(flatten)]
+    pub(crate) of_preconds: OfPreconds,
+    #[command(flatten)]
+    #[serde(skip)]
     pub(crate) aggregation: Aggregation,
     #[command(flatten)]
-    #[serde(flatten)]
+    #[serde(skip)]
     pub(crate) domains: Domains,
     #[command(flatten)]
-    #[serde(flatten)]
+    #[serde(skip)]
     pub(crate) overlap: Overlap,
     #[command(flatten)]
-    #[serde(flatten)]
+    #[serde(skip)]
     pub(crate) skinning: Sampled,
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -283,7 +288,7 @@ pub(crate) struct Spy {
     #[arg(long, value_enum, default_value_t = Reorder::Natural)]
     pub(crate) reorder: Reorder,
     /// The picture to write
-    #[arg(long, value_name = "PICTURE.png")]
+    #[arg(long, value_name = "PICTURE.png", value_parser = png)]
     pub(crate) out: PathBuf,
 }
 
@@ -337,13 +342,7 @@ impl Given {
     /// Rejects `--symmetrize` for a command that always does so.
     pub(crate) fn check_symmetrize(&self) -> Result<(), Failure> {
         let why = "a matrix that is symmetric to single precision is always taken as symmetric here";
-        if self.symmetrize { Err(Failure::NoEffect { option: "--symmetrize", why }) } else { Ok(()) }
-    }
-
-    /// The options of preconditioners that are given.
-    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
-        let multigrid = self.aggregation.words().into_iter().chain(self.skinning.words());
-        multigrid.chain(self.domains.words()).chain(self.overlap.words()).collect()
+        if self.symmetrize { Err(Failure::no_effect("--symmetrize", why)) } else { Ok(()) }
     }
 
     /// Rejects limits of a solve for a command that does not solve.
@@ -351,7 +350,7 @@ impl Given {
         let limits =
             [(self.max_iterations != MAX_ITERATIONS, "--max-iterations"), (self.atol != 0.0, "--atol")];
         match limits.into_iter().find(|(given, _)| *given) {
-            Some((_, option)) => Err(Failure::NoEffect { option, why: "nothing is solved" }),
+            Some((_, option)) => Err(Failure::no_effect(option, "nothing is solved")),
             None => Ok(()),
         }
     }

@@ -1,16 +1,18 @@
-//! The options of `--precond mas`, and the recipe made from them.
+//! The options of `--precond mas`, and the parameters made from them.
 
 use clap::{Args, ValueEnum};
 use coarsen::OverDomains;
 use coarsen::multigrid::Multigrid;
 use coarsen::schwarz::{Arithmetic, Coarse, Coupling, DampedDomains, Order, Schwarz, Storage, Weights};
 use coarsen::smoothed_aggregation::SmoothedAggregation;
-use serde::Serialize;
 
+use super::value::{named, share};
 use crate::error::Failure;
 
+const DOUBLE: (Storage, Arithmetic) = (Storage::Double, Arithmetic::Double);
+
 /// Options of multilevel additive Schwarz; `None` means the default of the library.
-#[derive(Clone, Debug, Default, Args, Serialize)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Multilevel additive Schwarz")]
 pub(crate) struct Domains {
     /// Maximum number of nodes in a domain, of at most 1024 unknowns in all [default: 32]
@@ -34,21 +36,33 @@ pub(crate) struct Domains {
     #[arg(long, value_enum, conflicts_with_all = ["mas_hybrid", "mas_exact", "mas_coarse", "mas_weights"])]
     pub(crate) mas_modes: Option<ModesName>,
     /// Weights of the levels [default: ones]
-    #[arg(long, value_enum, conflicts_with = "mas_hybrid")]
-    pub(crate) mas_weights: Option<WeightsName>,
+    #[arg(long, conflicts_with = "mas_hybrid", value_parser = named([
+        ("ones", "1 on each level", Weights::Ones),
+        ("energy", "Weights that minimise the energy of the error", Weights::Energy),
+    ]))]
+    pub(crate) mas_weights: Option<Weights>,
     /// Order of the nodes from which domains grow [default: auto]
-    #[arg(long, value_enum)]
-    pub(crate) mas_order: Option<OrderName>,
+    #[arg(long, value_parser = named([
+        ("auto", "Morton order if there are coordinates, otherwise Cuthill-McKee order", Order::Auto),
+        ("curve", "Morton order of the coordinates", Order::Curve),
+        ("graph", "Cuthill-McKee order", Order::Graph),
+        ("strong", "Cuthill-McKee order of the strong couplings", Order::Strong),
+        ("natural", "The given order", Order::Natural),
+    ]))]
+    pub(crate) mas_order: Option<Order>,
     /// Grow along couplings above this fraction of the strongest, or along all couplings [default: 0.25]
     #[arg(long, value_name = "F|adjacency", value_parser = coupling, allow_negative_numbers = true)]
-    pub(crate) mas_coupling: Option<CouplingName>,
+    pub(crate) mas_coupling: Option<Coupling>,
     /// Precision of the inverses [default: mixed, with --precision f64 f64]
-    #[arg(long, value_enum)]
-    pub(crate) mas_precision: Option<PrecisionName>,
+    #[arg(long, value_parser = named([
+        ("f32", "32 bits", (Storage::Single, Arithmetic::Single)),
+        ("mixed", "Computed in 64 bits, stored in 32", (Storage::Single, Arithmetic::Double)),
+        ("f64", "64 bits", DOUBLE),
+    ]))]
+    pub(crate) mas_precision: Option<(Storage, Arithmetic)>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CoarseName {
     /// A factor if it is small, otherwise domains
     Auto,
@@ -69,23 +83,7 @@ pub(crate) enum Form {
     Multiplicative(Box<Multigrid<SmoothedAggregation, OverDomains>>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum OrderName {
-    /// Morton order if there are coordinates, otherwise Cuthill-McKee order
-    Auto,
-    /// Morton order of the coordinates
-    Curve,
-    /// Cuthill-McKee order
-    Graph,
-    /// Cuthill-McKee order of the strong couplings
-    Strong,
-    /// The given order
-    Natural,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModesName {
     /// One value for each unknown of a node
     Constants,
@@ -93,46 +91,19 @@ pub(crate) enum ModesName {
     Rigid,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WeightsName {
-    /// 1 on each level
-    Ones,
-    /// Weights that minimise the energy of the error
-    Energy,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PrecisionName {
-    /// 32 bits
-    F32,
-    /// Computed in 64 bits, stored in 32
-    Mixed,
-    /// 64 bits
-    F64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum CouplingName {
-    Adjacency,
-    Strength(f64),
-}
-
-fn coupling(text: &str) -> Result<CouplingName, String> {
-    if text == "adjacency" {
-        return Ok(CouplingName::Adjacency);
+fn coupling(text: &str) -> Result<Coupling, String> {
+    match text {
+        "adjacency" => Ok(Coupling::Adjacency),
+        _ => share(text).map(|theta| Coupling::Strength { theta }),
     }
-    super::value::share(text).map(CouplingName::Strength)
 }
 
 /// The number of unknowns up to which `--mas-coarse exact` solves a level as one system.
 const EXACT: usize = 60_000;
 
 impl Domains {
-    /// The recipe; inverses are stored in f64 by default if `double`.
-    pub(crate) fn recipe(&self, double: bool) -> Form {
+    /// The parameters; inverses are stored in f64 by default if `double`.
+    pub(crate) fn parameters(&self, double: bool) -> Form {
         let over = match (self.mas_hybrid, self.mas_coarse) {
             (true, _) => OverDomains::hybrid(),
             (false, Some(CoarseName::Sa)) => OverDomains::multiplicative(),
@@ -149,75 +120,36 @@ impl Domains {
     /// Rejects weights for multiplicative levels.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         match (self.mas_coarse, self.mas_weights) {
-            (Some(CoarseName::Sa), Some(WeightsName::Energy)) => Err(Failure::NothingAdded),
+            (Some(CoarseName::Sa), Some(Weights::Energy)) => Err(Failure::usage(
+                "--mas-weights energy needs additive levels, and with --mas-coarse sa levels are multiplicative; leave one of the \
+                 two out",
+            )),
             _ => Ok(()),
         }
     }
 
     /// Multilevel Schwarz below one level of smoothed aggregation.
     pub(crate) fn over(double: bool) -> Form {
-        Self { mas_coarse: Some(CoarseName::Sa), ..Self::default() }.recipe(double)
+        Self { mas_coarse: Some(CoarseName::Sa), ..Self::default() }.parameters(double)
     }
 
     /// The domains.
-    fn schwarz(&self, mut recipe: Schwarz, double: bool) -> Schwarz {
-        recipe.domain = self.mas_domain.map_or(recipe.domain, |m| m as usize);
-        recipe.levels = self.mas_levels.map_or(recipe.levels, |l| l as usize);
-        recipe.coarse = match (self.mas_exact, self.mas_coarse) {
+    fn schwarz(&self, mut parameters: Schwarz, double: bool) -> Schwarz {
+        parameters.domain = self.mas_domain.map_or(parameters.domain, |m| m as usize);
+        parameters.levels = self.mas_levels.map_or(parameters.levels, |l| l as usize);
+        parameters.coarse = match (self.mas_exact, self.mas_coarse) {
             (Some(0), _) | (None, Some(CoarseName::Domains)) => Coarse::Domains,
             (Some(unknowns), _) => Coarse::Exact { unknowns },
             (None, Some(CoarseName::Exact)) => Coarse::Exact { unknowns: EXACT },
-            (None, _) => recipe.coarse,
+            (None, _) => parameters.coarse,
         };
-        recipe.weights = match self.mas_weights {
-            None => recipe.weights,
-            Some(WeightsName::Ones) => Weights::Ones,
-            Some(WeightsName::Energy) => Weights::Energy,
-        };
-        recipe.order = match self.mas_order {
-            None => recipe.order,
-            Some(OrderName::Auto) => Order::Auto,
-            Some(OrderName::Curve) => Order::Curve,
-            Some(OrderName::Graph) => Order::Graph,
-            Some(OrderName::Strong) => Order::Strong,
-            Some(OrderName::Natural) => Order::Natural,
-        };
-        recipe.coupling = match self.mas_coupling {
-            None => recipe.coupling,
-            Some(CouplingName::Adjacency) => Coupling::Adjacency,
-            Some(CouplingName::Strength(theta)) => Coupling::Strength { theta },
-        };
-        (recipe.storage, recipe.arithmetic) =
-            match self.mas_precision.or(double.then_some(PrecisionName::F64)) {
-                None => (recipe.storage, recipe.arithmetic),
-                Some(PrecisionName::F32) => (Storage::Single, Arithmetic::Single),
-                Some(PrecisionName::Mixed) => (Storage::Single, Arithmetic::Double),
-                Some(PrecisionName::F64) => (Storage::Double, Arithmetic::Double),
-            };
-        recipe
-    }
-
-    /// The given options, as on the command line.
-    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
-        let words = [
-            ("--mas-domain", self.mas_domain.map(|v| v.to_string())),
-            ("--mas-levels", self.mas_levels.map(|v| v.to_string())),
-            ("--mas-exact", self.mas_exact.map(|v| v.to_string())),
-            ("--mas-coarse", self.mas_coarse.map(super::names::name)),
-            ("--mas-hybrid", self.mas_hybrid.then(String::new)),
-            ("--mas-modes", self.mas_modes.map(super::names::name)),
-            ("--mas-weights", self.mas_weights.map(super::names::name)),
-            ("--mas-order", self.mas_order.map(super::names::name)),
-            (
-                "--mas-coupling",
-                self.mas_coupling.map(|coupling| match coupling {
-                    CouplingName::Adjacency => "adjacency".to_owned(),
-                    CouplingName::Strength(theta) => theta.to_string(),
-                }),
-            ),
-            ("--mas-precision", self.mas_precision.map(super::names::name)),
-        ];
-        words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
+        parameters.weights = self.mas_weights.unwrap_or(parameters.weights);
+        parameters.order = self.mas_order.unwrap_or(parameters.order);
+        parameters.coupling = self.mas_coupling.unwrap_or(parameters.coupling);
+        let precision = self.mas_precision.or(double.then_some(DOUBLE));
+        (parameters.storage, parameters.arithmetic) =
+            precision.unwrap_or((parameters.storage, parameters.arithmetic));
+        parameters
     }
 }
 
@@ -227,18 +159,17 @@ mod tests {
 
     #[test]
     fn without_options_the_library_default_is_used() {
-        assert_eq!(Domains::default().recipe(false), Form::Additive(Schwarz::multilevel()));
+        assert_eq!(Domains::default().parameters(false), Form::Additive(Schwarz::multilevel()));
         assert_eq!(Domains::over(false), Form::Multiplicative(Box::new(OverDomains::multiplicative())));
-        assert!(Domains::default().words().is_empty());
-        assert_eq!(coupling("adjacency"), Ok(CouplingName::Adjacency));
+        assert_eq!(coupling("adjacency"), Ok(Coupling::Adjacency));
         assert!(coupling("1.5").is_err() && coupling("weak").is_err());
     }
 
     #[test]
     fn the_option_of_the_inverses_comes_before_the_precision_of_the_solve() {
-        let storage = |given: &Domains, double| match given.recipe(double) {
+        let storage = |given: &Domains, double| match given.parameters(double) {
             Form::Additive(schwarz) => schwarz.storage,
-            Form::Multiplicative(recipe) => recipe.smoothing.domains.schwarz.storage,
+            Form::Multiplicative(parameters) => parameters.smoothing.domains.schwarz.storage,
         };
         for mas_coarse in [None, Some(CoarseName::Sa)] {
             let given = Domains { mas_coarse, ..Domains::default() };
@@ -246,7 +177,7 @@ mod tests {
                 [false, true].map(|double| storage(&given, double)),
                 [Storage::Single, Storage::Double]
             );
-            let mixed = Domains { mas_precision: Some(PrecisionName::Mixed), ..given };
+            let mixed = Domains { mas_precision: Some((Storage::Single, Arithmetic::Double)), ..given };
             assert_eq!(storage(&mixed, true), Storage::Single);
         }
     }

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use coarsen::matrix_market::is_same_file;
+
+use super::options::{DUMPED, FILES};
 use super::{Given, NullSpace, Rhs, Source};
 use crate::error::Failure;
 
@@ -33,51 +36,40 @@ pub(crate) fn check_files(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result
             return Err(Failure::File { file: file.into(), kind });
         }
         let inputs = inputs.iter().filter(|(_, file)| !is_standard(file));
-        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| same(other, file)) {
-            return Err(Failure::SameFile { first, second: option, file: file.into() });
+        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| is_same(other, file)) {
+            return Err(both_are(first, option, file));
         }
     }
     let standard: Vec<_> = inputs.iter().filter(|(_, file)| is_standard(file)).collect();
     match standard[..] {
-        [(first, file), (second, _), ..] => Err(Failure::SameFile { first, second, file: file.into() }),
+        [(first, file), (second, _), ..] => Err(both_are(first, second, file)),
         _ => Ok(()),
     }
 }
 
-/// Rejects the standard output as a folder.
-pub(crate) fn check_folder(option: &'static str, folder: &Path) -> Result<(), Failure> {
-    if is_standard(folder) { Err(Failure::StandardFolder { option }) } else { Ok(()) }
+/// An output that would replace an input or another output, or two inputs from the standard input.
+fn both_are(first: &str, second: &str, file: &Path) -> Failure {
+    let what = match is_standard(file) {
+        true => "the standard stream `-`".to_owned(),
+        false => format!("the same file, {}", file.display()),
+    };
+    Failure::Usage(format!("{first} and {second} are both {what}; give another name"))
 }
 
-/// Whether two names are those of one file. A device can be written twice.
-fn same(a: &Path, b: &Path) -> bool {
-    let place = |file: &Path| match file.canonicalize() {
-        Ok(place) => place.is_file().then_some(place),
-        // A file that does not exist yet.
-        Err(_) => {
-            let folder =
-                file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(folder.canonicalize().ok()?.join(file.file_name()?))
-        }
-    };
-    match is_standard(a) || is_standard(b) {
-        true => a == b,
-        false => place(a).is_some_and(|a| Some(a) == place(b)) || linked(a, b),
+/// Rejects the standard output as a folder.
+pub(crate) fn check_folder(option: &'static str, folder: &Path) -> Result<(), Failure> {
+    let cure = "give a name, or ./- for a folder called `-`";
+    match is_standard(folder) {
+        true => Err(Failure::usage(format!(
+            "{option} takes a folder, which cannot be the standard output; {cure}"
+        ))),
+        false => Ok(()),
     }
 }
 
-/// Whether two names are hard links to one file.
-#[cfg(unix)]
-fn linked(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let number = |file: &Path| file.metadata().ok().filter(|at| at.is_file()).map(|at| (at.dev(), at.ino()));
-    number(a).is_some_and(|a| Some(a) == number(b))
-}
-
-/// Whether two names are hard links to one file: not known here.
-#[cfg(not(unix))]
-fn linked(_: &Path, _: &Path) -> bool {
-    false
+/// Whether two names are those of one file, or both of the standard stream.
+fn is_same(a: &Path, b: &Path) -> bool {
+    if is_standard(a) || is_standard(b) { a == b } else { is_same_file(a, b) }
 }
 
 impl Source {
@@ -121,5 +113,15 @@ impl Given {
             files.push(("--null-space", file));
         }
         files
+    }
+
+    /// Rejects files as [`check_files`] does, and outputs that would replace a file of a dump that is read, also one that another
+    /// option stands in for.
+    pub(crate) fn check_files(&self, outputs: &[Named<'_>]) -> Result<(), Failure> {
+        let dump = self.options.as_deref().filter(|file| file.ends_with(DUMPED));
+        let dumped = dump.map(|options| FILES.map(|name| options.with_file_name(name)));
+        let mut inputs = self.inputs();
+        inputs.extend(dumped.iter().flatten().map(|file| ("--options", file.as_path())));
+        check_files(&inputs, outputs)
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod aggregation;
 mod command;
 pub(crate) mod domains;
+pub(crate) mod families;
 pub(crate) mod files;
 pub(crate) mod minimize;
 mod names;
@@ -15,4 +16,4 @@ pub(crate) use command::{
     Arguments, Command, Compare, Devices, Generate, Given, Info, Solve, Source, Spy, Talk,
 };
 pub(crate) use names::{FileFormat, Method, Precision, Precond, Reorder, UpdatePolicy, name};
-pub(crate) use value::{NullSpace, Rhs};
+pub(crate) use value::{NullSpace, Rhs, threads};

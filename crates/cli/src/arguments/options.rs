@@ -16,6 +16,18 @@ use crate::error::Failure;
 /// The file in the folder of a dump.
 pub(crate) const DUMPED: &str = "options.json";
 
+/// The names of all files of a dump of a system that was read.
+pub(crate) const FILES: [&str; 8] = [
+    DUMPED,
+    "A.mtx",
+    "b.mtx",
+    "x0.mtx",
+    "coordinates.mtx",
+    "near_kernel.mtx",
+    "null_space.mtx",
+    "report.json",
+];
+
 /// The file of a name, which may be the folder of a dump.
 pub(crate) fn file_of_options() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().map(|file| if file.is_dir() { file.join(DUMPED) } else { file })
@@ -46,7 +58,7 @@ pub(crate) fn expanded(mut words: Vec<OsString>) -> Result<Vec<OsString>, Failur
     let is_given = |id: &str| matches!(given.value_source(id), Some(ValueSource::CommandLine));
     let has_source = SOURCE[..2].iter().any(|id| is_given(id));
     let is_dump = file.file_name().is_some_and(|name| name == DUMPED);
-    let fault = |problem: String| Failure::Options { file: file.clone(), problem };
+    let fault = |problem: String| Failure::input(file, problem);
     let text =
         std::fs::read_to_string(file).map_err(|error| fault(format!("cannot be read ({})", error.kind())))?;
     let entries = if is_dump { of_dump(&text) } else { of_toml(&text) }.map_err(&fault)?;

@@ -1,13 +1,14 @@
-//! The options of `--precond skinning`, and the recipe made from them.
+//! The options of `--precond skinning`, and the parameters made from them.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use coarsen::multigrid::Multigrid;
 use coarsen::skinning::{Sampling, Skinning};
 use coarsen::skinning::{skinning, skinning_levels};
-use serde::Serialize;
+
+use super::value::named;
 
 /// Options of skinning-space multigrid; `None` means the default of the library.
-#[derive(Clone, Debug, Default, Args, Serialize)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Skinning-space multigrid")]
 pub(crate) struct Sampled {
     /// Number of handles of each level, from fine to coarse, as 1000,50 [default: a handle for 80 nodes, then
@@ -15,40 +16,22 @@ pub(crate) struct Sampled {
     #[arg(long, value_name = "K,K,..", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) skinning_handles: Option<Vec<u32>>,
     /// The metric in which handles are far from each other [default: uniform]
-    #[arg(long, value_enum)]
-    pub(crate) skinning_sampling: Option<SamplingName>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SamplingName {
-    /// Lengths of edges
-    Uniform,
-    /// Lengths of edges, longer where the coupling is weak
-    Stiffness,
+    #[arg(long, value_parser = named([
+        ("uniform", "Lengths of edges", Sampling::Uniform),
+        ("stiffness", "Lengths of edges, longer where the coupling is weak", Sampling::Stiffness),
+    ]))]
+    pub(crate) skinning_sampling: Option<Sampling>,
 }
 
 impl Sampled {
-    /// The recipe.
-    pub(crate) fn recipe(&self) -> Multigrid<Skinning> {
-        let mut recipe = match &self.skinning_handles {
+    /// The parameters.
+    pub(crate) fn parameters(&self) -> Multigrid<Skinning> {
+        let mut parameters = match &self.skinning_handles {
             None => skinning(),
             Some(counts) => skinning_levels(&counts.iter().map(|&k| k as usize).collect::<Vec<_>>()),
         };
-        if self.skinning_sampling == Some(SamplingName::Stiffness) {
-            recipe.coarsening.sampling = Sampling::Stiffness;
-        }
-        recipe
-    }
-
-    /// The given options, as on the command line.
-    pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
-        let list = |counts: &Vec<u32>| counts.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        let words = [
-            ("--skinning-handles", self.skinning_handles.as_ref().map(list)),
-            ("--skinning-sampling", self.skinning_sampling.map(super::names::name)),
-        ];
-        words.into_iter().filter_map(|(option, value)| value.map(|value| (option, value))).collect()
+        parameters.coarsening.sampling = self.skinning_sampling.unwrap_or(parameters.coarsening.sampling);
+        parameters
     }
 }
 
@@ -57,15 +40,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_the_command_line() {
-        assert_eq!(Sampled::default().recipe(), skinning());
-        assert!(Sampled::default().words().is_empty());
-        let given = Sampled {
-            skinning_handles: Some(vec![100, 10]),
-            skinning_sampling: Some(SamplingName::Stiffness),
-        };
-        assert_eq!(given.recipe().coarsening.handles, [100, 10]);
-        let words = [("--skinning-handles", "100,10".into()), ("--skinning-sampling", "stiffness".into())];
-        assert_eq!(given.words(), words);
+    fn options_change_the_defaults_of_the_library() {
+        assert_eq!(Sampled::default().parameters(), skinning());
+        let given =
+            Sampled { skinning_handles: Some(vec![100, 10]), skinning_sampling: Some(Sampling::Stiffness) };
+        assert_eq!(given.parameters().coarsening.handles, [100, 10]);
+        assert_eq!(given.parameters().coarsening.sampling, Sampling::Stiffness);
     }
 }

@@ -1,9 +1,11 @@
 //! Values of options.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::thread::available_parallelism;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use coarsen::{BackendChoice, Unavailable};
 use serde::Serialize;
 
@@ -74,6 +76,22 @@ impl FromStr for NullSpace {
     }
 }
 
+/// Values by name, each with its help.
+pub(crate) fn named<const N: usize, T: Clone + Send + Sync + 'static>(
+    values: [(&'static str, &'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = values.each_ref().map(|&(name, help, _)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).try_map(move |name: String| {
+        let found = values.iter().find(|(own, ..)| *own == name);
+        found.map(|(.., value)| value.clone()).ok_or("expected one of the possible values")
+    })
+}
+
+/// The number of threads that is given, or one for each core.
+pub(crate) fn threads(given: Option<u32>) -> usize {
+    given.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize)
+}
+
 /// A tolerance relative to the start.
 pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -82,24 +100,29 @@ pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Whether the name of a file ends with an extension.
+fn ends_with(text: &str, extension: &str) -> bool {
+    Path::new(text).extension().is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
+}
+
 /// A plot is always written as SVG, so its name must end with .svg.
 pub(crate) fn svg(text: &str) -> Result<PathBuf, &'static str> {
-    let file = PathBuf::from(text);
-    match file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("svg")) {
-        true => Ok(file),
-        false => Err("plots are SVG files: give a name that ends with .svg"),
-    }
+    let is_svg = ends_with(text, "svg");
+    is_svg.then(|| text.into()).ok_or("plots are SVG files: give a name that ends with .svg")
+}
+
+/// A pattern is always drawn as PNG.
+pub(crate) fn png(text: &str) -> Result<PathBuf, &'static str> {
+    let is_png = ends_with(text, "png");
+    is_png.then(|| text.into()).ok_or("the picture is written as PNG: give a name that ends with .png")
 }
 
 /// A file of an array; `.npz` is the name of a sparse matrix.
 pub(crate) fn array(text: &str) -> Result<PathBuf, &'static str> {
-    let file = PathBuf::from(text);
-    match file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("npz")) {
-        true => Err(
-            "a solution is an array, and .npz files hold sparse matrices: give a name that ends with .npy or .mtx",
-        ),
-        false => Ok(file),
-    }
+    let is_array = !ends_with(text, "npz");
+    is_array.then(|| text.into()).ok_or(
+        "a solution is an array, and .npz files hold sparse matrices: give a name that ends with .npy or .mtx",
+    )
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

@@ -1,17 +1,17 @@
 //! `coarsen compare`: one system, solved with every suitable preconditioner.
 
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use coarsen::auto::Auto;
 use coarsen::parallel;
 
-use crate::arguments::files::{check_files, outputs};
-use crate::arguments::{Compare, Method, NullSpace, Precision, Precond};
+use crate::arguments::files::outputs;
+use crate::arguments::{Compare, Method, NullSpace, Precision, Precond, threads};
 use crate::console::report;
 use crate::decision::backends::Backends;
 use crate::decision::candidates::{candidates, check_words};
-use crate::decision::choose::{Asked, choose};
+use crate::decision::choose::choose;
 use crate::decision::decide::{check_solvable, leave_to_the_cpu};
 use crate::error::Failure;
 use crate::input::analysis::AnalysisTimes;
@@ -29,10 +29,9 @@ use crate::run::solve::{Run, solve};
 /// `coarsen compare`.
 pub(crate) fn run(options: &Compare) -> Result<ExitCode, Failure> {
     let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
-    check_files(&options.given.inputs(), &outputs)?;
+    options.given.check_files(&outputs)?;
     options.given.check_symmetrize()?;
-    let threads =
-        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let threads = threads(options.given.threads);
     let backends = options.backend.iter().map(|wanted| Backends::open(wanted.0, Precision::Auto));
     let backends = backends.collect::<Result<Vec<_>, _>>()?;
     let table = parallel::threads(threads, || compare(options, &backends, threads))??;
@@ -55,14 +54,17 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
     progress.phase("reading");
     let input = Input::load(given)?;
     if !input.others.is_empty() {
-        return Err(Failure::Several { columns: 1 + input.others.len() });
+        return Err(Failure::usage(format!(
+            "--rhs has {} columns, but `compare` takes one right-hand side; give a file with one column",
+            1 + input.others.len()
+        )));
     }
     progress.phase("analysing");
     let ready = Ready::new(given, &input, true)?;
     check_solvable(given, &ready)?;
     let pairs = candidates(&ready, options);
     check_words(&ready, options, backends, &pairs)?;
-    let looked = ready.parsed.elapsed().as_secs_f64();
+    let analysis_seconds = ready.parsed.elapsed().as_secs_f64();
     let limit = Duration::from_secs_f64(options.time_limit);
     let run = Run {
         ready: &ready,
@@ -74,23 +76,22 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
         deadline: None,
     };
     let mut rows = Vec::new();
-    let places =
-        backends.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
+    let runs = backends.iter().enumerate().flat_map(|(at, on)| pairs.iter().map(move |&pair| (at, on, pair)));
     // A direct method always runs on the CPU, even if the other methods run on a device.
     let fits = |(at, on, (method, precond)): &(usize, &Backends, (Method, Precond))| match method {
         Method::Direct => *at == 0,
         _ => on.builds(*precond),
     };
-    let places: Vec<_> = places.filter(fits).collect();
-    let count = places.len() + 1;
-    for (k, (_, on, (method, precond))) in places.into_iter().enumerate() {
+    let runs: Vec<_> = runs.filter(fits).collect();
+    let count = runs.len() + 1;
+    for (k, (_, on, (method, precond))) in runs.into_iter().enumerate() {
         progress.method(&label((method, precond), (backends.len() > 1).then(|| on.name())), (k + 1, count));
         progress.phase(if method == Method::Direct { "factorising" } else { "setting up" });
         let begun = Instant::now();
         let times = ready.analysis.replace(AnalysisTimes::default());
         let (solution, bytes) = peak_of(|| -> Result<Solution, Failure> {
             let iterate = method != Method::Direct;
-            let asked = Asked { method, precond, iterate, precision: Precision::Auto };
+            let asked = Auto { method: method.into(), precond: precond.into(), iterate, ..Auto::default() };
             let mut choice = choose(&ready, given, asked);
             let ordered = match method {
                 Method::Direct => match ordered(ready.problem.matrix(), options.time_limit, given.memory()) {
@@ -118,16 +119,16 @@ fn compare(options: &Compare, backends: &[Backends], threads: usize) -> Result<T
     progress.method("auto", (count, count));
     let begun = Instant::now();
     let iterate = given.null_space != NullSpace::None || !matches!(backends[0], Backends::Cpu);
-    let (method, precond, precision) = (Method::Auto, Precond::Auto, Precision::Auto);
-    let asked = Asked { method, precond, iterate, precision };
-    let mut choice = choose(&ready, given, asked);
+    let mut choice = choose(&ready, given, Auto { iterate, ..Auto::default() });
     leave_to_the_cpu(&backends[0], &mut choice)?;
     let run = Run { deadline: Some(begun + limit), begun, ..run };
     let auto = solve(run, &mut choice, None)?;
     let seconds = begun.elapsed().as_secs_f64();
     progress.clear();
-    if let Some(row) = rows.iter_mut().find(|row| row.is(auto.method, auto.precond)) {
+    if let Some(row) =
+        rows.iter_mut().find(|row| (row.numbers.method, row.numbers.precond) == (auto.method, auto.precond))
+    {
         row.auto = true;
     }
-    Ok(Table::new(options, threads, &ready, (&auto, &choice, seconds), looked, rows))
+    Ok(Table::new(options, threads, &ready, (&auto, &choice, seconds), analysis_seconds, rows))
 }

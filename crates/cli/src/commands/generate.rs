@@ -4,14 +4,13 @@ use std::fs;
 use std::process::ExitCode;
 
 use coarsen::matrix_market::{self, Dense, Symmetry};
-use coarsen::problems::Options;
+use coarsen::problems::{Options, Problem};
 
 use crate::arguments::files::check_folder;
 use crate::arguments::{FileFormat, Generate};
 use crate::console::{count, say};
 use crate::error::Failure;
 use crate::input::numpy;
-use crate::input::system::problem;
 use crate::report::dump;
 
 /// The seed of b, the default of `solve`.
@@ -20,7 +19,7 @@ const SEED: u64 = 1;
 pub(crate) fn run(options: &Generate) -> Result<ExitCode, Failure> {
     check_folder("--out", &options.out)?;
     let Generate { dt, jump, share, .. } = *options;
-    let mut problem = problem(&options.problem, Options { dt, jump, share })?;
+    let mut problem = Problem::parse(&options.problem, &Options { dt, jump, share })?;
     let mut b = problem.right_hand_side(SEED);
     let filter = problem.prefilter()?;
     if let Some(filter) = &filter {

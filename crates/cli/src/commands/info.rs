@@ -1,16 +1,14 @@
 //! `coarsen info`: diagnosis, block size, scale, memory estimates, and the choice of `solve`.
 
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 
 use coarsen::auto::Ending;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::direct::{Direct, DirectError, FactorStats, Method as Factorisation};
 use coarsen::parallel;
 
-use crate::arguments::files::check_files;
-use crate::arguments::{Info, NullSpace, Solve};
-use crate::console::{count, say};
+use crate::arguments::{Info, NullSpace, Solve, threads};
+use crate::console::{count, mib, say};
 use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
 use crate::error::Failure;
@@ -22,11 +20,10 @@ use crate::words::{Rows, told};
 /// same error.
 pub(crate) fn run(options: &Info) -> Result<ExitCode, Failure> {
     let given = &options.given;
-    check_files(&given.inputs(), &[])?;
+    given.check_files(&[])?;
     given.check_symmetrize()?;
     given.check_unsolved()?;
-    let threads =
-        given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let threads = threads(given.threads);
     parallel::threads(threads, || inspect(&Solve::of(given), threads))?
 }
 
@@ -57,7 +54,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
     if choice.factor_follows() {
         say("  a factor follows if iterations cost as much\n")?;
     }
-    for (option, value) in options.given.words() {
+    for (option, value) in options.given.of_preconds.iter() {
         say(&format!("  {}\n", format!("{option} {value}").trim_end()))?;
     }
     say(&format!("  {}\n", count(threads, "thread")))?;
@@ -77,8 +74,7 @@ fn described(mut diagnosis: Diagnosis) -> String {
 fn factor(estimate: Result<(Factorisation, FactorStats), DirectError>) -> String {
     match estimate {
         Ok((method, stats)) => {
-            let mib = stats.bytes as f64 / f64::from(1 << 20);
-            let (entries, flops) = (stats.nnz, stats.flops);
+            let (mib, entries, flops) = (mib(stats.bytes), stats.nnz, stats.flops);
             // The structure bounds LU with any pivots.
             let most = if method == Factorisation::Lu { "at most " } else { "" };
             format!(

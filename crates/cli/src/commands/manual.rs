@@ -25,7 +25,9 @@ pub(crate) fn page(command: Option<&str>) -> Result<ExitCode, Failure> {
         None => all,
         Some(name) => match all.find_subcommand(name) {
             Some(found) => found.clone(),
-            None => return Err(Failure::NoCommand { name: name.to_owned() }),
+            None => {
+                return Err(Failure::usage(format!("there is no command `{name}`; see coarsen --help")));
+            }
         },
     };
     let mut page = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use std::time::Instant;
 
 use coarsen::backend::Backend;
@@ -16,7 +15,7 @@ use coarsen::{AnyBackend, AnyVector, Identity, Stop, parallel};
 
 use crate::arguments::files::{check_files, outputs};
 use crate::arguments::minimize::{Body, DirectionOption, Inverse, Minimize};
-use crate::arguments::name;
+use crate::arguments::{name, threads};
 use crate::console::{complain, count, say};
 use crate::error::Failure;
 use crate::report::plot::{self, Curve};
@@ -39,8 +38,7 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
     let outputs = outputs([("--mesh", &options.mesh), ("--plot", &options.plot)]);
     let (inputs, outputs) = outputs.split_at(usize::from(options.mesh.is_some()));
     check_files(inputs, outputs)?;
-    let threads =
-        options.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let threads = threads(options.threads);
     let on = AnyBackend::choose(options.backend.0)?;
     let begin = Instant::now();
     let (text, report, history) = parallel::threads(threads, || minimize(options, &on))??;
@@ -86,11 +84,16 @@ pub(crate) fn run(options: &Minimize) -> Result<ExitCode, Failure> {
 /// Minimises; returns the header of the report, the outcome of the descent, and the relative gradients.
 fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentReport<f64>, Vec<f64>), Failure> {
     let (problem, Scene { mut body, mut start, rest }) = match options.problem {
-        Body::BarTwist(_) if options.mesh.is_some() => return Err(Failure::UnusedMesh),
+        Body::BarTwist(_) if options.mesh.is_some() => {
+            let why = "a bar generates its own tetrahedra, so leave --mesh out";
+            return Err(Failure::usage(format!("--mesh is an option of armadillo-stretch only; {why}")));
+        }
         Body::BarTwist(n) => (format!("bar-twist:{n}"), Scene::bar_twist(n)?),
         Body::ArmadilloStretch => {
             let data = std::env::var_os("COARSEN_DATA").map(|folder| PathBuf::from(folder).join(ARMADILLO));
-            let file = options.mesh.clone().or(data).ok_or(Failure::NoMesh)?;
+            let file = options.mesh.clone().or(data).ok_or_else(|| {
+                Failure::usage("the problem armadillo-stretch needs a mesh of tetrahedra; give --mesh FILE")
+            })?;
             ("armadillo-stretch".to_owned(), Scene::stretched(&file.to_string_lossy(), STEP)?)
         }
     };

@@ -1,14 +1,13 @@
 //! `coarsen solve`, from the input to the report.
 
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use coarsen::matrix_market::{self, Dense};
 use coarsen::parallel;
 
-use crate::arguments::files::{check_files, check_folder, is_standard, outputs};
-use crate::arguments::{Method, Solve, UpdatePolicy};
+use crate::arguments::files::{check_folder, is_standard, outputs};
+use crate::arguments::{Method, Solve, UpdatePolicy, threads};
 use crate::console::{self, complain};
 use crate::decision::backends::Backends;
 use crate::decision::decide::decide;
@@ -16,6 +15,7 @@ use crate::error::Failure;
 use crate::input::numpy;
 use crate::input::ready::Ready;
 use crate::input::system::Input;
+use crate::report::json::write_json;
 use crate::report::summary::{Report, Setting};
 use crate::report::{dump, plot};
 use crate::run::progress::Progress;
@@ -27,26 +27,27 @@ use crate::run::solve::{self, Run};
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let outputs =
         outputs([("--out", &options.out), ("--report", &options.report), ("--plot", &options.plot)]);
-    check_files(&options.given.inputs(), &outputs)?;
+    options.given.check_files(&outputs)?;
     if let Some(folder) = &options.dump {
         check_folder("--dump", folder)?;
         dump::check(folder, &options.given, &outputs)?;
     }
     if options.update != UpdatePolicy::Policy {
-        return Err(Failure::NotSequence { option: "--update" });
+        return Err(Failure::usage(
+            "--update needs a sequence, --problem cloth-contact:N or stack:N; leave it out",
+        ));
     }
-    let threads =
-        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let threads = threads(options.given.threads);
     let begun = Instant::now();
     let backends = Backends::open(options.backend.0, options.precision)?;
     let report = parallel::threads(threads, || solve(options, &backends, threads, begun))??;
     if !options.talk.quiet {
         console::report(&report.to_string(), &outputs)?;
     }
-    if report.converged() {
+    if report.numbers.converged() {
         return Ok(ExitCode::SUCCESS);
     }
-    complain(&format!("error: {}: {}\n", report.outcome, report.advice));
+    complain(&format!("error: {}: {}\n", report.numbers.outcome, report.numbers.advice));
     Ok(ExitCode::from(4))
 }
 
@@ -108,7 +109,7 @@ fn solve(options: &Solve, backends: &Backends, threads: usize, begun: Instant) -
     }
     let folder = options.dump.as_ref().map(|folder| folder.join("report.json"));
     for file in options.report.iter().chain(&folder) {
-        report.write(file)?;
+        write_json(file, &report)?;
     }
     Ok(report)
 }

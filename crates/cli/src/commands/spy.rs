@@ -43,12 +43,8 @@ const LEAST: f64 = 0.3;
 /// `coarsen spy`.
 pub(crate) fn run(options: &Spy) -> Result<ExitCode, Failure> {
     check_files(&options.source.inputs(), &[("--out", &options.out)])?;
-    if options.out.extension().is_none_or(|kind| !kind.eq_ignore_ascii_case("png")) {
-        return Err(Failure::NotPng { file: options.out.clone() });
-    }
     if options.source.coordinates.is_some() && options.reorder != Reorder::Morton {
-        let why = "only --reorder morton needs them";
-        return Err(Failure::NoEffect { option: "--coordinates", why });
+        return Err(Failure::no_effect("--coordinates", "only --reorder morton needs them"));
     }
     let (input, _) = Input::inspected(&options.source)?;
     let picture = match order(options, &input)? {
@@ -72,7 +68,8 @@ fn order(options: &Spy, input: &Input) -> Result<Option<Permutation>, Failure> {
     let order = match options.reorder {
         Reorder::Natural => return Ok(None),
         Reorder::Morton => {
-            let points = input.positions.as_ref().ok_or(Failure::NoCoordinates)?;
+            let why = "--reorder morton needs coordinates; give --coordinates FILE, or use --reorder rcm";
+            let points = input.positions.as_ref().ok_or_else(|| Failure::usage(why))?;
             check_extent(&options.source, points)?;
             let nodes = morton::order(points)?;
             // A matrix from a file may have several scalar rows for each point.

@@ -3,7 +3,8 @@
 use coarsen::diagnose::Definiteness;
 
 use super::backends::Backends;
-use crate::arguments::{Compare, Given, Method, NullSpace, Precond};
+use crate::arguments::families::FAMILIES;
+use crate::arguments::{Compare, Method, NullSpace, Precond};
 use crate::error::Failure;
 use crate::input::ready::Ready;
 
@@ -11,7 +12,7 @@ use crate::input::ready::Ready;
 pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, Precond)> {
     let given = &options.given;
     let blocks = ready.matrix().block().0 > 1;
-    let values = ready.seen().values.as_ref();
+    let values = ready.adapted_diagnosis().values.as_ref();
     let symmetric = values.is_some_and(|v| v.symmetry.holds());
     let zero = values.is_none_or(|v| v.zero_diagonal + v.empty > 0);
     let positive = !zero && values.is_some_and(|v| v.negative_diagonal == 0);
@@ -67,24 +68,23 @@ pub(crate) fn check_words(
     backends: &[Backends],
     pairs: &[(Method, Precond)],
 ) -> Result<(), Failure> {
-    let Given { aggregation, domains, overlap, skinning, .. } = &options.given;
-    let of_matrix = match ready.seen().is_symmetric() {
-        true => "the matrix is not positive definite",
-        false => "the matrix is not symmetric",
-    };
-    let of_place = "it works on the CPU only";
-    let of_body = "it needs positions, blocks of 2 or 3, and a positive definite matrix";
-    for (words, precond, by, why) in [
-        (aggregation.words(), "sa", &[Precond::Sa][..], of_matrix),
-        (skinning.words(), "skinning", &[Precond::Skinning], of_body),
-        (domains.words(), "mas", &[Precond::Mas], of_matrix),
-        (overlap.words(), "as and ras", &[Precond::As, Precond::Ras], of_place),
-    ] {
-        let runs = |(_, taken): &(Method, Precond)| {
-            by.contains(taken) && backends.iter().any(|on| on.builds(*taken))
+    for family in &FAMILIES {
+        let why = match (family.prefix, ready.adapted_diagnosis().is_symmetric()) {
+            ("skinning_", _) => "it needs positions, blocks of 2 or 3, and a positive definite matrix",
+            ("as_", _) => "it works on the CPU only",
+            (_, true) => "the matrix is not positive definite",
+            (_, false) => "the matrix is not symmetric",
         };
-        if let Some((option, _)) = words.first().filter(|_| !pairs.iter().any(runs)) {
-            return Err(Failure::NotCompared { option, precond, why });
+        let runs = |(_, taken): &(Method, Precond)| {
+            family.preconds.contains(taken) && backends.iter().any(|on| on.builds(*taken))
+        };
+        if let Some(option) =
+            options.given.of_preconds.first(family.prefix).filter(|_| !pairs.iter().any(runs))
+        {
+            return Err(Failure::usage(format!(
+                "{option} is an option of --precond {}, which is not compared here because {why}; leave the option out",
+                family.name
+            )));
         }
     }
     Ok(())

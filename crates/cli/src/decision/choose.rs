@@ -1,10 +1,11 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
+use clap::ValueEnum;
 use coarsen::auto::plan::Plan;
 use coarsen::auto::{Auto, Ending, Method as AutoMethod, Precond as AutoPrecond, Solved};
 use coarsen::sparse::System;
 
-use crate::arguments::{Given, Method, Precision, Precond, name};
+use crate::arguments::{Given, Method, Precond, name};
 use crate::input::ready::Ready;
 
 /// The choice and its reasons.
@@ -17,44 +18,32 @@ pub(crate) struct Choice {
     auto: bool,
 }
 
-/// What the options ask for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
-    pub(crate) method: Method,
-    pub(crate) precond: Precond,
-    /// Whether an option excludes a direct method.
-    pub(crate) iterate: bool,
-    pub(crate) precision: Precision,
-}
-
-/// Chooses for a system.
-pub(crate) fn choose(ready: &Ready<'_>, given: &Given, asked: Asked) -> Choice {
+/// Chooses for a system; `asked` has the method and the preconditioner that are asked for, and what excludes others.
+pub(crate) fn choose(ready: &Ready<'_>, given: &Given, asked: Auto) -> Choice {
     let auto = Auto {
         tolerance: given.tol,
         absolute: given.atol,
         max_iterations: given.max_iterations,
         memory: given.memory(),
-        method: asked.method.into(),
-        precond: asked.precond.into(),
-        iterate: asked.iterate,
-        single: asked.precision == Precision::Auto,
         varies: given.aggregation.varies(),
+        ..asked
     };
     let positions = ready.positions.as_deref();
     // The vectors of a problem are those of its positions.
     let near_kernel =
         ready.near_kernel.as_deref().filter(|_| positions.is_none() || given.near_kernel.is_some());
     let system = System { positions, near_kernel, ..ready.matrix().into() };
-    let mut plan = ready.analysis.borrow_mut().time("forecasts", || Plan::new(auto, system, ready.seen()));
-    if asked.precond == Precond::Auto && !given.aggregation.words().is_empty() {
+    let diagnosis = ready.adapted_diagnosis();
+    let mut plan = ready.analysis.borrow_mut().time("forecasts", || Plan::new(auto, system, diagnosis));
+    if auto.precond.is_none() && given.of_preconds.first("sa_").is_some() {
         plan.candidates.retain(|(_, precond)| *precond != AutoPrecond::Skinning);
     }
-    Choice::new(plan, asked)
+    Choice::new(plan, auto)
 }
 
 impl Choice {
-    fn new(plan: Plan, asked: Asked) -> Self {
-        let auto = asked.precond == Precond::Auto && asked.method != Method::Direct;
+    fn new(plan: Plan, asked: Auto) -> Self {
+        let auto = asked.precond.is_none() && asked.method != Some(AutoMethod::Direct);
         let mut choice = Self { plan, because: Default::default(), auto };
         choice.tell();
         choice
@@ -135,61 +124,29 @@ impl Choice {
     }
 }
 
+/// Names are those of the library; `None` for `auto`.
 impl From<Method> for Option<AutoMethod> {
     fn from(method: Method) -> Self {
-        match method {
-            Method::Auto => None,
-            Method::Cg => Some(AutoMethod::Cg),
-            Method::Fcg => Some(AutoMethod::FlexibleCg),
-            Method::Minres => Some(AutoMethod::Minres),
-            Method::Gmres => Some(AutoMethod::Gmres),
-            Method::Bicgstab => Some(AutoMethod::BiCgStab),
-            Method::Direct => Some(AutoMethod::Direct),
-        }
+        AutoMethod::ALL.into_iter().find(|other| other.to_string() == name(method))
     }
 }
 
 impl From<AutoMethod> for Method {
     fn from(method: AutoMethod) -> Self {
-        match method {
-            AutoMethod::Direct => Self::Direct,
-            AutoMethod::Cg => Self::Cg,
-            AutoMethod::FlexibleCg => Self::Fcg,
-            AutoMethod::Minres => Self::Minres,
-            AutoMethod::Gmres => Self::Gmres,
-            AutoMethod::BiCgStab => Self::Bicgstab,
-        }
+        Self::from_str(&method.to_string(), false).unwrap_or(Self::Auto)
     }
 }
 
-/// The preconditioners of the command line, with those of the library.
-const PAIRS: [(Precond, AutoPrecond); 14] = [
-    (Precond::None, AutoPrecond::None),
-    (Precond::Jacobi, AutoPrecond::Jacobi),
-    (Precond::L1Jacobi, AutoPrecond::L1Jacobi),
-    (Precond::BlockJacobi, AutoPrecond::BlockJacobi),
-    (Precond::Gs, AutoPrecond::GaussSeidel),
-    (Precond::Ssor, AutoPrecond::Ssor),
-    (Precond::Ic0, AutoPrecond::Ic0),
-    (Precond::Ilu0, AutoPrecond::Ilu0),
-    (Precond::Chebyshev, AutoPrecond::Chebyshev),
-    (Precond::Sa, AutoPrecond::SmoothedAggregation),
-    (Precond::Skinning, AutoPrecond::Skinning),
-    (Precond::Mas, AutoPrecond::Schwarz),
-    (Precond::As, AutoPrecond::OverlappingSchwarz),
-    (Precond::Ras, AutoPrecond::RestrictedSchwarz),
-];
-
-/// `None` for `auto`.
+/// Names are those of the library; `None` for `auto`.
 impl From<Precond> for Option<AutoPrecond> {
     fn from(precond: Precond) -> Self {
-        PAIRS.iter().find(|(of, _)| *of == precond).map(|(_, named)| *named)
+        AutoPrecond::ALL.into_iter().find(|other| other.to_string() == name(precond))
     }
 }
 
 impl From<AutoPrecond> for Precond {
     fn from(precond: AutoPrecond) -> Self {
-        PAIRS.iter().find(|(_, of)| *of == precond).map_or(Self::Auto, |(named, _)| *named)
+        Self::from_str(&precond.to_string(), false).unwrap_or(Self::Auto)
     }
 }
 
@@ -203,7 +160,7 @@ mod tests {
     fn choose(a: &Bsr<f64>, method: Method, precond: Precond, iterate: bool) -> Choice {
         let auto = Auto { method: method.into(), precond: precond.into(), iterate, ..Auto::default() };
         let plan = Plan::new(auto, a.into(), &diagnose(a));
-        Choice::new(plan, Asked { method, precond, iterate, precision: Precision::Auto })
+        Choice::new(plan, auto)
     }
 
     #[test]
@@ -217,10 +174,16 @@ mod tests {
     }
 
     #[test]
-    fn every_preconditioner_has_one_name() {
-        for (precond, named) in PAIRS {
-            assert_eq!((Option::from(precond), Precond::from(named)), (Some(named), precond));
-            assert_eq!(name(precond), named.to_string());
+    fn names_are_those_of_the_library() {
+        for (precond, method) in AutoPrecond::ALL.into_iter().zip(AutoMethod::ALL.into_iter().cycle()) {
+            assert_eq!(name(Precond::from(precond)), precond.to_string());
+            assert_eq!(name(Method::from(method)), method.to_string());
+            assert_eq!(Option::<AutoPrecond>::from(Precond::from(precond)), Some(precond));
+            assert_eq!(Option::<AutoMethod>::from(Method::from(method)), Some(method));
         }
+        assert_eq!(
+            (Option::<AutoPrecond>::from(Precond::Auto), Option::<AutoMethod>::from(Method::Auto)),
+            (None, None)
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! The decision how to solve a system, and checks for options that this decision would ignore.
 
-use coarsen::auto::Precond as AutoPrecond;
+use coarsen::auto::{Auto, Precond as AutoPrecond};
 use coarsen::diagnose::Severity;
 
 use super::backends::Backends;
-use super::choose::{Asked, Choice, choose};
+use super::choose::{Choice, choose};
+use crate::arguments::families::{FAMILIES, Family};
 use crate::arguments::{Given, Method, NullSpace, Precision, Precond, Solve, name};
 use crate::error::Failure;
 use crate::input::ready::Ready;
@@ -19,14 +20,15 @@ pub(crate) fn decide(options: &Solve, backends: &Backends, ready: &Ready<'_>) ->
     if options.method == Method::Auto {
         check_solvable(given, ready)?;
     }
-    let asked = Asked {
-        method: options.method,
-        precond: options.precond,
+    let asked = Auto {
+        method: options.method.into(),
+        precond: options.precond.into(),
         iterate: options.precond != Precond::Auto
             || !matches!(options.precision, Precision::Auto | Precision::F64)
             || !matches!(backends, Backends::Cpu)
             || given.null_space != NullSpace::None,
-        precision: options.precision,
+        single: options.precision == Precision::Auto,
+        ..Auto::default()
     };
     let mut choice = choose(ready, given, asked);
     check_direct(options, backends, &choice)?;
@@ -58,7 +60,9 @@ fn check_direct(options: &Solve, backends: &Backends, choice: &Choice) -> Result
         (!matches!(options.precision, Precision::Auto | Precision::F64), "--precision: it works in f64"),
     ];
     match ignored.into_iter().find(|(given, _)| *given) {
-        Some((_, option)) => Err(Failure::Direct { option }),
+        Some((_, option)) => Err(Failure::usage(format!(
+            "--method direct does not support {option}; leave it out, or use an iterative method"
+        ))),
         None => Ok(()),
     }
 }
@@ -68,7 +72,11 @@ pub(crate) fn leave_to_the_cpu(backends: &Backends, choice: &mut Choice) -> Resu
     let first = choice.precond();
     choice.keep(|precond| backends.builds(precond), "is available on the CPU only");
     match choice.plan.candidates.is_empty() && first != Precond::None {
-        true => Err(Failure::NotThere { precond: name(first), backend: backends.name() }),
+        true => Err(Failure::usage(format!(
+            "--precond {} is available on the CPU only, not on the backend {}; use sa, chebyshev, gs or block-jacobi",
+            name(first),
+            backends.name()
+        ))),
         false => Ok(()),
     }
 }
@@ -84,9 +92,9 @@ fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
         precond == AutoPrecond::SmoothedAggregation && Method::from(method) != Method::Fcg
     });
     match fixed {
-        Some(&(method, _)) if options.given.aggregation.varies() => {
-            Err(Failure::Varies { method: method.to_string() })
-        }
+        Some(&(method, _)) if options.given.aggregation.varies() => Err(Failure::usage(format!(
+            "--sa-cycle k is a variable preconditioner, and {method} needs a fixed one; use --method fcg, or another cycle"
+        ))),
         _ => Ok(()),
     }
 }
@@ -94,22 +102,15 @@ fn check_words(options: &Solve, choice: &Choice) -> Result<(), Failure> {
 /// Rejects options of preconditioners that are not in `preconds`. With `hint`, options of smoothed
 /// aggregation are accepted, since `auto` may use it.
 pub(crate) fn used(given: &Given, preconds: &[Precond], hint: bool) -> Result<(), Failure> {
-    let first = |words: Vec<(&'static str, String)>, by: &[Precond]| {
-        let taken = preconds.iter().any(|precond| by.contains(precond));
-        words.into_iter().map(|(option, _)| option).find(|_| !taken)
-    };
-    if let Some(option) = first(given.domains.words(), &[Precond::Mas]) {
-        return Err(Failure::NotDomains { option });
+    for Family { prefix, name, preconds: own } in &FAMILIES {
+        let is_used = preconds.iter().any(|precond| own.contains(precond)) || hint && *prefix == "sa_";
+        if let Some(option) = given.of_preconds.first(prefix).filter(|_| !is_used) {
+            let (only, these) =
+                if own.len() > 1 { (" only", "one of these") } else { ("", "that preconditioner") };
+            return Err(Failure::usage(format!(
+                "{option} is an option of --precond {name}{only}; leave it out, or use {these}"
+            )));
+        }
     }
-    given.domains.check()?;
-    if let Some(option) = first(given.overlap.words(), &[Precond::As, Precond::Ras]) {
-        return Err(Failure::NotOverlap { option });
-    }
-    if let Some(option) = first(given.skinning.words(), &[Precond::Skinning]) {
-        return Err(Failure::NotSkinning { option });
-    }
-    match first(given.aggregation.words(), &[Precond::Sa]).filter(|_| !hint) {
-        Some(option) => Err(Failure::NotAggregation { option }),
-        None => Ok(()),
-    }
+    given.domains.check()
 }

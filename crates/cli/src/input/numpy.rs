@@ -25,12 +25,6 @@ pub(crate) fn is_numpy(path: &Path) -> bool {
     path.extension().is_some_and(|kind| ["npy", "npz"].iter().any(|own| kind.eq_ignore_ascii_case(own)))
 }
 
-/// The matrix of a system, and whether it is complex; a complex entry a + ib is the block [a −b; b a].
-pub(crate) fn system(path: &Path) -> Result<(bool, Bsr<f64>), Failure> {
-    let (is_complex, matrix) = matrix(path)?;
-    refusal(path, &matrix).map_or(Ok((is_complex, matrix)), Err)
-}
-
 /// Why a matrix is not that of a system.
 pub(crate) fn refusal(path: &Path, matrix: &Bsr<f64>) -> Option<Failure> {
     let (rows, columns) = matrix.shape();
@@ -38,9 +32,10 @@ pub(crate) fn refusal(path: &Path, matrix: &Bsr<f64>) -> Option<Failure> {
     (rows != columns).then(|| ReadError { file: path.into(), line: None, problem }.into())
 }
 
-/// A sparse matrix, or the nonzeros of a two-dimensional array, and whether it is complex.
+/// A sparse matrix, or the nonzeros of a two-dimensional array, and whether it is complex; a complex entry a + ib is the block
+/// [a −b; b a].
 pub(crate) fn matrix(path: &Path) -> Result<(bool, Bsr<f64>), Failure> {
-    let fault = |problem: String| Failure::Numpy { file: path.into(), problem };
+    let fault = |problem: String| Failure::input(path, problem);
     let is_array = path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("npy"));
     let read = if is_array { of_array(path) } else { of_archive(path) };
     let (is_complex, matrix) = read.map_err(fault)?;
@@ -50,7 +45,7 @@ pub(crate) fn matrix(path: &Path) -> Result<(bool, Bsr<f64>), Failure> {
 
 /// A vector, or the columns of a two-dimensional array.
 pub(crate) fn dense(path: &Path) -> Result<Dense, Failure> {
-    let fault = |problem: String| Failure::Numpy { file: path.into(), problem };
+    let fault = |problem: String| Failure::input(path, problem);
     let array = open(path).and_then(|file| Array::read(&mut BufReader::new(file))).map_err(fault)?;
     let (rows, columns) = match array.shape[..] {
         [rows] => (rows, 1),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::path::Path;
 use std::time::Instant;
 
 use coarsen::auto::problem::Problem;
@@ -50,7 +51,7 @@ impl<'a> Ready<'a> {
             Cow::Borrowed(&input.matrix)
         } else {
             let blocked = times.time("blocks", || input.matrix.reblock((block, block), Zeros::Keep));
-            Cow::Owned(blocked.map_err(|_| Failure::BlockSize { size: block, n: input.b.len() })?)
+            Cow::Owned(blocked.map_err(|_| no_divisor(block, input.b.len()))?)
         };
         let diagnosis = times.time("diagnosis", || diagnose(&matrix));
         // Prescribed rows are those of the given order.
@@ -92,8 +93,8 @@ impl<'a> Ready<'a> {
         self.diagnosis.findings.iter().filter(move |f| !(known && matches!(f, Finding::Floating { .. })))
     }
 
-    /// The diagnosis of this matrix.
-    pub(crate) fn seen(&self) -> &Diagnosis {
+    /// The diagnosis of that matrix.
+    pub(crate) fn adapted_diagnosis(&self) -> &Diagnosis {
         self.problem.diagnosis().unwrap_or(&self.diagnosis)
     }
 }
@@ -131,8 +132,14 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
         (Some(size), _) => size,
         (None, Some(nodes)) => match n.checked_div(nodes).unwrap_or(1) {
             size if size > MOST => {
-                let file = given.source.coordinates.clone().unwrap_or_default();
-                return Err(Failure::Blocks { file, nodes, size, n });
+                let file = given.source.coordinates.as_deref().unwrap_or(Path::new(""));
+                return Err(Failure::input(
+                    file,
+                    format!(
+                        "{nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to \
+                         another system; if {size} is right, give --block-size {size}"
+                    ),
+                ));
             }
             size => size,
         },
@@ -140,17 +147,20 @@ fn block_size(given: &Given, input: &Input) -> Result<usize, Failure> {
         (None, None) => detect_block_size(input.matrix.pattern()),
     };
     if !n.is_multiple_of(size) {
-        return Err(Failure::BlockSize { size, n });
+        return Err(no_divisor(size, n));
     }
     match (nodes, &given.source.coordinates) {
-        (Some(nodes), Some(file)) if nodes * size != n => Err(Failure::Rows {
-            file: file.clone(),
-            what: "one per node of --block-size unknowns",
-            expected: n / size,
-            found: nodes,
-        }),
+        (Some(nodes), Some(file)) if nodes * size != n => {
+            Err(Failure::rows_differ(file, "one per node of --block-size unknowns", n / size, nodes))
+        }
         _ => Ok(size),
     }
+}
+
+fn no_divisor(size: usize, n: usize) -> Failure {
+    Failure::usage(format!(
+        "--block-size {size} does not divide the {n} unknowns; leave it out to have it detected"
+    ))
 }
 
 /// The null space: the vectors of the file, or constants. The constants are one vector per unknown of a node

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use coarsen::constraints::Filtered;
-use coarsen::matrix_market::{Dense, Source};
+use coarsen::matrix_market::{Dense, ReadError, Source};
 use coarsen::problems::{Options, Problem, random_vector};
 use coarsen::sparse::{Bsr, Contacts, NearKernel, Sum, Zeros, assembly};
 
@@ -40,11 +40,8 @@ impl Input {
     /// Reads or generates all data that the command line names.
     pub(crate) fn load(given: &Given) -> Result<Self, Failure> {
         let mut input = Self::matrix(&given.source, |path| {
-            if numpy::is_numpy(path) {
-                return numpy::system(path);
-            }
-            let matrix = open(path)?.system()?;
-            Ok((matrix.block() == (2, 2), matrix))
+            let (is_complex, matrix) = matrix(path, Source::system)?;
+            numpy::refusal(path, &matrix).map_or(Ok((is_complex, matrix)), Err)
         })?;
         input.read_beside(given)?;
         Ok(input)
@@ -54,14 +51,14 @@ impl Input {
     pub(crate) fn inspected(named: &Named) -> Result<(Self, Option<Failure>), Failure> {
         let mut refused = None;
         let input = Self::matrix(named, |path| {
-            if numpy::is_numpy(path) {
-                let (is_complex, matrix) = numpy::matrix(path)?;
-                refused = numpy::refusal(path, &matrix);
-                return Ok((is_complex, matrix));
-            }
-            let (matrix, why) = open(path)?.matrix_and_refusal()?;
-            refused = why.map(Failure::from);
-            Ok((matrix.block() == (2, 2), matrix))
+            let mut why = None;
+            let read = matrix(path, |source| {
+                let (matrix, refused) = source.matrix_and_refusal()?;
+                why = refused.map(Failure::from);
+                Ok(matrix)
+            })?;
+            refused = why.or_else(|| numpy::refusal(path, &read.1));
+            Ok(read)
         })?;
         Ok((input, refused))
     }
@@ -79,7 +76,13 @@ impl Input {
         if let (Some(x0), Some(file)) = (&x0, &given.x0)
             && ![1, b.len()].contains(&x0.len())
         {
-            return Err(Failure::Guesses { file: file.clone(), expected: b.len(), found: x0.len() });
+            let (expected, found) = (b.len(), x0.len());
+            return Err(Failure::input(
+                file,
+                format!(
+                    "{found} columns, but --rhs has {expected}; give one guess for each right-hand side, or one for all"
+                ),
+            ));
         }
         if let Some(path) = &given.near_kernel {
             self.near_kernel = Some(modes(path, n, is_complex)?);
@@ -122,7 +125,8 @@ impl Input {
             }
             None => {
                 let spec = named.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
-                Self::problem(problem(spec, Options { dt: named.dt, jump: named.jump, share: named.share })?)?
+                let options = Options { dt: named.dt, jump: named.jump, share: named.share };
+                Self::problem(Problem::parse(spec, &options)?)?
             }
         };
         if let Some(path) = &named.contact {
@@ -162,22 +166,20 @@ impl Input {
     }
 }
 
-/// A problem of the gallery.
-pub(crate) fn problem(spec: &str, options: Options) -> Result<Problem, Failure> {
-    Ok(Problem::parse(spec, &options)?)
-}
-
 /// A file, or the standard input for `-`.
 pub(crate) fn open(path: &Path) -> Result<Source, Failure> {
     Ok(if is_standard(path) { Source::stdin() } else { Source::open(path)? })
 }
 
-/// A matrix, which may be rectangular, and whether it is complex.
-fn any_matrix(path: &Path) -> Result<(bool, Bsr<f64>), Failure> {
+/// A matrix, and whether it is complex: a file of NumPy, or what `read` takes from Matrix Market.
+fn matrix(
+    path: &Path,
+    read: impl FnOnce(Source) -> Result<Bsr<f64>, ReadError>,
+) -> Result<(bool, Bsr<f64>), Failure> {
     if numpy::is_numpy(path) {
         return numpy::matrix(path);
     }
-    let matrix = open(path)?.matrix()?;
+    let matrix = read(open(path)?)?;
     Ok((matrix.block() == (2, 2), matrix))
 }
 
@@ -191,7 +193,7 @@ fn dense(path: &Path) -> Result<Dense, Failure> {
 fn vectors(path: &Path, n: usize, is_complex: bool) -> Result<Vec<Vec<f64>>, Failure> {
     let all = dense(path)?;
     if all.is_complex() && !is_complex {
-        return Err(Failure::Complex { file: path.into(), what: "the matrix is real" });
+        return Err(complex(path, "the matrix is real"));
     }
     let row = if all.is_complex() { 2 } else { 1 };
     let values = all.values().len();
@@ -200,7 +202,7 @@ fn vectors(path: &Path, n: usize, is_complex: bool) -> Result<Vec<Vec<f64>>, Fai
         false => (all.rows(), all.columns()),
     };
     if columns == 0 {
-        return Err(Failure::NoColumns { file: path.into() });
+        return Err(Failure::input(path, "expected one column for each vector, found none"));
     }
     let is_real = is_complex && !all.is_complex() && 2 * length == n;
     rows(path, "one per unknown", n, if is_real { n } else { length })?;
@@ -227,9 +229,9 @@ fn modes(path: &Path, n: usize, is_complex: bool) -> Result<NearKernel, Failure>
 /// The sum A + C; the file of C has entries in few rows. Of a complex system a real C may have half as many rows, and its
 /// imaginary part is then 0.
 fn sum(a: &Bsr<f64>, is_complex: bool, path: &Path) -> Result<Bsr<f64>, Failure> {
-    let (n, (c_is_complex, mut c)) = (a.shape().0, any_matrix(path)?);
+    let (n, (c_is_complex, mut c)) = (a.shape().0, matrix(path, Source::matrix)?);
     if c_is_complex && !is_complex {
-        return Err(Failure::Complex { file: path.into(), what: "the matrix is real" });
+        return Err(complex(path, "the matrix is real"));
     }
     if is_complex && !c_is_complex && c.shape() == (n / 2, n / 2) {
         c = doubled(&c)?;
@@ -269,7 +271,8 @@ pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Fai
     let side = [0, 1, 2].map(side).into_iter().fold(0.0, f64::max);
     match &named.coordinates {
         Some(file) if points.len() > 1 && !(side > 0.0 && side.is_finite()) => {
-            Err(Failure::Extent { file: file.clone(), side })
+            let side = format!("the longest side of the bounding box of the coordinates is {side:e}");
+            Err(Failure::input(file, format!("{side}, but must be positive and finite; check the file")))
         }
         _ => Ok(()),
     }
@@ -279,20 +282,29 @@ pub(crate) fn check_extent(named: &Named, points: &[[f64; 3]]) -> Result<(), Fai
 fn points(path: &Path, n: usize) -> Result<Vec<[f64; 3]>, Failure> {
     let xyz = dense(path)?;
     if xyz.is_complex() {
-        return Err(Failure::Complex { file: path.into(), what: "coordinates are real" });
+        return Err(complex(path, "coordinates are real"));
     }
     let (nodes, axes) = (xyz.rows(), xyz.columns());
     if !(1..=3).contains(&axes) {
-        return Err(Failure::Axes { file: path.into(), found: axes });
+        let expected = "expected 1 to 3 columns, one for each axis";
+        return Err(Failure::input(
+            path,
+            format!("{expected}, found {axes}; a row holds the coordinates of a node"),
+        ));
     }
     if n != 0 && n.checked_rem(nodes) != Some(0) {
-        return Err(Failure::Nodes { file: path.into(), nodes, n });
+        let nodes = format!("{nodes} rows, one for each node, do not divide the {n} unknowns");
+        return Err(Failure::input(path, format!("{nodes}; the file seems to belong to another system")));
     }
     let at = |i: usize, axis: usize| if axis < axes { xyz.get(i, axis) } else { 0.0 };
     Ok((0..nodes).map(|i| [0, 1, 2].map(|axis| at(i, axis))).collect())
 }
 
-fn rows(path: &Path, what: &'static str, expected: usize, found: usize) -> Result<(), Failure> {
-    let file = path.to_path_buf();
-    if expected == found { Ok(()) } else { Err(Failure::Rows { file, what, expected, found }) }
+fn rows(path: &Path, what: &str, expected: usize, found: usize) -> Result<(), Failure> {
+    if expected == found { Ok(()) } else { Err(Failure::rows_differ(path, what, expected, found)) }
+}
+
+/// Complex numbers where real ones are needed.
+fn complex(path: &Path, what: &str) -> Failure {
+    Failure::input(path, format!("has complex numbers, but {what}; give a file of real numbers"))
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::drawing::{self, Canvas, Drawn, FAINT, INK, decades};
 use super::table::{Row, Table};
 use crate::arguments::{Method, Precond};
 use crate::error::Failure;
@@ -22,7 +22,7 @@ const BELOW: f64 = 1e-2;
 /// The colour of a method, the same in every picture. Colour-blind people can distinguish the palette of
 /// Okabe & Ito. Its yellow is hard to see on white and is left out; brown and grey are added.
 fn colour(row: &Row) -> RGBColor {
-    match row.precond {
+    match row.numbers.precond {
         Precond::Sa => RGBColor(213, 94, 0),
         Precond::Skinning => RGBColor(100, 60, 160),
         Precond::Mas => RGBColor(170, 0, 60),
@@ -33,53 +33,42 @@ fn colour(row: &Row) -> RGBColor {
         Precond::Jacobi | Precond::L1Jacobi => RGBColor(204, 121, 167),
         Precond::Gs => RGBColor(230, 159, 0),
         Precond::Ssor => RGBColor(130, 90, 40),
-        Precond::None | Precond::Auto if row.method == Method::Direct => RGBColor(0, 0, 0),
+        Precond::None | Precond::Auto if row.numbers.method == Method::Direct => RGBColor(0, 0, 0),
         Precond::None | Precond::Auto => RGBColor(150, 150, 150),
     }
 }
 
-const INK: RGBColor = RGBColor(60, 60, 60);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
-
-type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-
 /// Draws a table.
 pub(crate) fn write(file: &Path, table: &Table) -> Result<(), Failure> {
-    draw(file, table).map_err(std::io::Error::other).map_err(Failure::write(file))
-}
-
-fn draw(file: &Path, table: &Table) -> Drawn {
-    let canvas = SVGBackend::new(file, SIZE).into_drawing_area();
-    canvas.fill(&WHITE)?;
-    let title = format!("{}, {} unknowns", table.source, table.n);
-    let canvas = canvas.titled(&title, ("sans-serif", 20).into_font().color(&INK))?;
-    let (panels, names) = canvas.split_horizontally(SIZE.0 - NAMES);
-    let [left, right] = &panels.split_evenly((1, 2))[..] else { return Ok(()) };
-    // Iteration 0 cannot be shown on a logarithmic axis.
-    panel(left, table, "iterations + 1", &|k, _| k as f64 + 1.0)?;
-    panel(right, table, "seconds, setup included", &|_, seconds| seconds.max(1e-6))?;
-    legend(&names, table)?;
-    canvas.present()?;
-    Ok(())
+    drawing::write(file, SIZE, |canvas| {
+        let title = format!("{}, {} unknowns", table.source, table.n);
+        let canvas = canvas.titled(&title, ("sans-serif", 20).into_font().color(&INK))?;
+        let (panels, names) = canvas.split_horizontally(SIZE.0 - NAMES);
+        let [left, right] = &panels.split_evenly((1, 2))[..] else { return Ok(()) };
+        // Iteration 0 cannot be shown on a logarithmic axis.
+        panel(left, table, "iterations + 1", &|k, _| k as f64 + 1.0)?;
+        panel(right, table, "seconds, setup included", &|_, seconds| seconds.max(1e-6))?;
+        legend(&names, table)
+    })
 }
 
 /// Relative residuals over `across`, a function of the iteration and its time.
 fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(usize, f64) -> f64) -> Drawn {
-    let floor = BELOW * table.tolerance;
+    let least = BELOW * table.tolerance;
     let line = |row: &Row| -> Vec<(f64, f64)> {
-        let looks =
-            row.history.iter().zip(&row.times).enumerate().map(|(k, (&r, &time))| (across(k, time), r));
-        looks.filter(|(_, r)| *r > 0.0 && r.is_finite()).map(|(x, r)| (x, r.max(floor))).collect()
+        let points = row
+            .numbers
+            .history
+            .iter()
+            .zip(&row.times)
+            .enumerate()
+            .map(|(k, (&r, &time))| (across(k, time), r));
+        points.filter(|(_, r)| *r > 0.0 && r.is_finite()).map(|(x, r)| (x, r.max(least))).collect()
     };
     let all: Vec<(f64, f64)> = table.rows.iter().flat_map(line).collect();
-    let span = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)))
-    };
-    let (first, last) = span(&mut all.iter().map(|p| p.0).chain([1.0]).take(all.len().max(1)));
-    let (low, high) = span(&mut all.iter().map(|p| p.1).chain([1.0, table.tolerance.max(1e-16)]));
-    let decade = |r: f64, to: fn(f64) -> f64| 10.0_f64.powf(to(r.log10()).clamp(-300.0, 300.0));
-    let heights = (decade(low, f64::floor)..decade(high, f64::ceil).max(10.0)).log_scale();
+    let places = all.iter().map(|p| p.0).chain([1.0]).take(all.len().max(1));
+    let (first, last) = places.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+    let heights = decades(all.iter().map(|p| p.1).chain([table.tolerance.max(1e-16)])).log_scale();
     let mut chart = ChartBuilder::on(area)
         .margin(14)
         .x_label_area_size(46)
@@ -106,7 +95,7 @@ fn panel(area: &Canvas<'_>, table: &Table, what: &str, across: &dyn Fn(usize, f6
         let end = points.last().copied();
         chart.draw_series(LineSeries::new(points, colour.stroke_width(2)))?;
         if let Some(end) = end {
-            let dot = if row.converged() { colour.filled() } else { colour.stroke_width(2) };
+            let dot = if row.numbers.converged() { colour.filled() } else { colour.stroke_width(2) };
             chart.draw_series([Circle::new(end, 4, dot)])?;
         }
     }
@@ -122,12 +111,12 @@ fn legend(area: &Canvas<'_>, table: &Table) -> Drawn {
         area.draw(&PathElement::new([(8, y), (34, y)], colour.stroke_width(3)))?;
         let mark = if row.auto { "  (auto)" } else { "" };
         area.draw(&Text::new(format!("{}{mark}", row.label()), (42, y - 8), font.clone()))?;
-        let took = match row.converged() {
+        let took = match row.numbers.converged() {
             true => {
-                let steps = if row.method == Method::Direct { "refinements" } else { "iterations" };
-                format!("{} {steps}, {} s", row.iterations, short(row.total_seconds))
+                let steps = if row.numbers.method == Method::Direct { "refinements" } else { "iterations" };
+                format!("{} {steps}, {} s", row.numbers.iterations, short(row.total_seconds))
             }
-            false => row.outcome.replace('_', " "),
+            false => row.numbers.outcome.replace('_', " "),
         };
         area.draw(&Text::new(took, (42, y + 9), small.clone()))?;
     }

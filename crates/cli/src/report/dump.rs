@@ -14,23 +14,11 @@ use serde::Serialize;
 
 use super::json::{Versions, write_json};
 use crate::arguments::files::{Named, check_files};
-use crate::arguments::options::DUMPED as OPTIONS;
+use crate::arguments::options::{DUMPED as OPTIONS, FILES};
 use crate::arguments::{Given, NullSpace, Solve};
 use crate::decision::backends::Backends;
 use crate::error::Failure;
 use crate::input::system::Input;
-
-/// The names of all files of a system that was read.
-const FILES: [&str; 8] = [
-    OPTIONS,
-    "A.mtx",
-    "b.mtx",
-    "x0.mtx",
-    "coordinates.mtx",
-    "near_kernel.mtx",
-    "null_space.mtx",
-    "report.json",
-];
 
 /// `options.json`.
 #[derive(Serialize)]
@@ -75,16 +63,19 @@ pub(crate) fn check(folder: &Path, given: &Given, outputs: &[Named<'_>]) -> Resu
     let own = FILES.map(|name| folder.join(name));
     check_files(&own.each_ref().map(|file| ("--dump", file.as_path())), outputs)?;
     let Ok(mut entries) = fs::read_dir(folder) else { return Ok(()) }; // to be created
-    let place = fs::canonicalize(folder).map_err(Failure::write(folder))?;
+    let own = fs::canonicalize(folder).map_err(Failure::write(folder))?;
     // The folder of the name and the folder of the file, which differ for links.
     let inside = |file: &Path| {
         let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = fs::canonicalize(file);
         let of_file = file.as_deref().ok().and_then(Path::parent);
-        of_file == Some(&place) || fs::canonicalize(parent).is_ok_and(|parent| parent == place)
+        of_file == Some(&own) || fs::canonicalize(parent).is_ok_and(|parent| parent == own)
     };
     if let Some((_, file)) = given.inputs().into_iter().find(|(_, file)| file.is_file() && inside(file)) {
-        return Err(Failure::DumpOfInput { folder: folder.into(), file: file.into() });
+        let (folder, file) = (folder.display(), file.display());
+        return Err(Failure::usage(format!(
+            "{folder}: --dump could replace {file}, which is an input; give another folder"
+        )));
     }
     let text = fs::read_to_string(folder.join(OPTIONS)).unwrap_or_default();
     let earlier = serde_json::from_str::<serde_json::Value>(&text)
@@ -92,7 +83,10 @@ pub(crate) fn check(folder: &Path, given: &Given, outputs: &[Named<'_>]) -> Resu
     if earlier || entries.next().is_none() {
         return Ok(());
     }
-    Err(Failure::DumpOverFiles { folder: folder.into() })
+    Err(Failure::usage(format!(
+        "{}: --dump could replace files there that are not from an earlier --dump; give a new or empty folder",
+        folder.display()
+    )))
 }
 
 /// The vectors of a near-kernel or null space, one column per vector.
@@ -173,8 +167,8 @@ fn again(options: &Solve, (threads, backends): (usize, &Backends), input: &Input
     if given.symmetrize {
         words.push("--symmetrize".to_owned());
     }
-    for (option, value) in given.words() {
-        words.extend([option.to_owned(), value].into_iter().filter(|word| !word.is_empty())); // a flag has no value
+    for (option, value) in given.of_preconds.iter() {
+        words.extend([option, value].into_iter().filter(|word| !word.is_empty()).map(str::to_owned)); // a flag has no value
     }
     words
 }

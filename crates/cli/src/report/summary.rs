@@ -2,22 +2,21 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
 use std::time::Instant;
 
 use coarsen::auto::build::Levels;
 use coarsen::diagnose::Severity;
 use coarsen::multigrid::{LevelSize, SetupStep};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::json::{Versions, write_json};
-use crate::arguments::{Method, NullSpace, Precision, Precond, Solve};
+use super::json::Versions;
+use crate::arguments::{Method, NullSpace, Precision, Precond, Solve, name};
 use crate::console::{count, mib};
 use crate::decision::choose::Choice;
-use crate::error::Failure;
 use crate::input::analysis::AnalysisTimes;
 use crate::input::ready::Ready;
-use crate::run::solution::{Attempt, Column, Solution, advice};
+use crate::run::solution::{Column, Numbers, Solution};
 use crate::words::told;
 
 /// The data of a run that are known before the solve.
@@ -40,38 +39,20 @@ pub(crate) struct Report {
     /// The number of stored entries, both triangles.
     nnz: usize,
     block_size: usize,
-    method: Method,
-    precond: Precond,
-    backend: &'static str,
+    /// The setup is from the parsed matrix to the first iteration: analysis and preconditioner or factors, without `attempts`.
+    #[serde(flatten)]
+    pub(crate) numbers: Numbers,
     precision: Precision,
     threads: usize,
     read_seconds: f64,
-    /// The seconds from the parsed matrix to the first iteration: analysis and preconditioner or factors,
-    /// without `attempts`.
-    setup_seconds: f64,
     /// The analysis of the matrix, a part of the setup: each step with its seconds.
     analysis: AnalysisTimes,
-    solve_seconds: f64,
     /// The seconds of the command, from its start to this report.
     total_seconds: f64,
-    /// The number of iterations of the last method, or of refinement steps for a direct method.
-    iterations: usize,
-    /// Earlier attempts, with their own iterations and seconds.
-    attempts: Vec<Attempt>,
     max_iterations: usize,
     pub(crate) tolerance: f64,
-    /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
-    true_relative_residual: f64,
-    pub(crate) outcome: &'static str,
-    /// The cause and the remedy; empty when converged.
-    pub(crate) advice: String,
-    pub(crate) history: Vec<f64>,
-    /// The number of levels of a hierarchy; 1 without a hierarchy.
-    levels: usize,
-    /// The number of entries in the matrices of all levels, divided by the number in the finest matrix.
-    operator_complexity: f64,
     /// The levels and the setup steps of a multigrid hierarchy.
-    hierarchy: Option<Hierarchy>,
+    hierarchy: Option<Value>,
     /// The table of levels, as text.
     #[serde(skip)]
     table: Option<String>,
@@ -88,38 +69,17 @@ pub(crate) struct Report {
 }
 
 /// The levels of a hierarchy, from the finest, and the steps of its setup.
-#[derive(Serialize)]
-struct Hierarchy {
-    levels: Vec<Level>,
-    steps: Vec<Step>,
-}
-
-#[derive(Serialize)]
-struct Level {
-    unknowns: usize,
-    nonzeros: usize,
-    decoupled: usize,
-    without_basis: usize,
-    bytes: usize,
-}
-
-#[derive(Serialize)]
-struct Step {
-    step: &'static str,
-    seconds: f64,
-    bytes: usize,
-}
-
-impl Hierarchy {
-    fn new(levels: &Levels) -> Option<Self> {
-        let level = |size: &LevelSize| {
-            let LevelSize { unknowns, nonzeros, decoupled, without_basis, bytes } = *size;
-            Level { unknowns, nonzeros, decoupled, without_basis, bytes }
-        };
-        let step = |of: &SetupStep| Step { step: of.step, seconds: of.seconds, bytes: of.bytes };
-        let steps = levels.steps.iter().map(step).collect();
-        (!levels.sizes.is_empty()).then(|| Self { levels: levels.sizes.iter().map(level).collect(), steps })
-    }
+fn hierarchy(levels: &Levels) -> Option<Value> {
+    let level = |of: &LevelSize| {
+        json!({
+            "unknowns": of.unknowns, "nonzeros": of.nonzeros, "decoupled": of.decoupled, "without_basis": of.without_basis,
+            "bytes": of.bytes,
+        })
+    };
+    let step = |of: &SetupStep| json!({ "step": of.step, "seconds": of.seconds, "bytes": of.bytes });
+    let sizes: Vec<Value> = levels.sizes.iter().map(level).collect();
+    let steps: Vec<Value> = levels.steps.iter().map(step).collect();
+    (!sizes.is_empty()).then(|| json!({ "levels": sizes, "steps": steps }))
 }
 
 impl Report {
@@ -129,33 +89,23 @@ impl Report {
         let grave = ready.findings(&options.given).filter(|f| f.severity() >= Severity::Warning);
         let asked = !matches!(options.method, Method::Auto | Method::Direct);
         let untried = asked && solution.backend == "cpu" && options.given.null_space == NullSpace::None;
+        let mut numbers = Numbers::of(solution, untried);
+        numbers.setup_seconds += ready.analysis.borrow().seconds();
         Self {
             source: input.source.clone(),
             n: input.b.len(),
             complex: input.is_complex,
             nnz: input.matrix.nnz(),
             block_size: ready.matrix().block().0,
-            method: solution.method,
-            precond: solution.precond,
-            backend: solution.backend,
+            numbers,
             precision: solution.precision,
             threads: setting.threads,
             read_seconds: setting.read_seconds,
-            setup_seconds: ready.analysis.borrow().seconds() + solution.setup_seconds,
             analysis: ready.analysis.borrow().clone(),
-            solve_seconds: solution.solve_seconds,
             total_seconds: setting.begun.elapsed().as_secs_f64(),
-            iterations: solution.iterations,
-            attempts: solution.attempts.clone(),
             max_iterations: options.given.max_iterations,
             tolerance: if solution.tolerance > 0.0 { solution.tolerance } else { options.given.tol },
-            true_relative_residual: solution.residual,
-            outcome: solution.ending.name(),
-            advice: advice(&solution.ending, untried),
-            history: solution.history.clone(),
-            levels: solution.levels.as_ref().map_or(1, |levels| levels.count),
-            operator_complexity: solution.levels.as_ref().map_or(1.0, |levels| levels.operator_complexity),
-            hierarchy: solution.levels.as_ref().and_then(Hierarchy::new),
+            hierarchy: solution.levels.as_ref().and_then(hierarchy),
             table: solution.levels.as_ref().map(|levels| levels.table.clone()),
             condition_estimate: solution.condition,
             peak_memory_bytes: peak_memory(),
@@ -167,26 +117,13 @@ impl Report {
         }
     }
 
-    pub(crate) fn converged(&self) -> bool {
-        self.outcome == coarsen::Outcome::Converged.name()
-    }
-
-    /// Writes the JSON.
-    pub(crate) fn write(&self, file: &Path) -> Result<(), Failure> {
-        write_json(file, self)
-    }
-
     /// `cg with ic0 on bcsstk14.mtx`, the title of a picture.
     pub(crate) fn title(&self) -> String {
-        format!("{} on {}", self.solver(), self.source)
-    }
-
-    fn solver(&self) -> String {
-        let (method, precond) = (crate::arguments::name(self.method), crate::arguments::name(self.precond));
-        match self.precond {
-            Precond::None => method,
-            _ => format!("{method} with {precond}"),
-        }
+        let solver = match (self.numbers.method, self.numbers.precond) {
+            (method, Precond::None) => name(method),
+            (method, precond) => format!("{} with {}", name(method), name(precond)),
+        };
+        format!("{solver} on {}", self.source)
     }
 }
 
@@ -200,7 +137,7 @@ fn peak_memory() -> Option<u64> {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { n, nnz, block_size: b, threads, iterations, choice, .. } = self;
+        let Self { n, nnz, block_size: b, threads, choice, numbers, .. } = self;
         let unknowns = match self.complex {
             true => format!("{} as {n} real ones", count(n / 2, "complex unknown")),
             false => count(*n, "unknown"),
@@ -223,23 +160,27 @@ impl fmt::Display for Report {
             .map_or(String::new(), |bytes| format!(", {:.0} MiB peak memory", mib(bytes as usize)));
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
         writeln!(f, "analysis  {}", self.analysis)?;
-        for tried in &self.attempts {
-            let (method, precond) =
-                (crate::arguments::name(tried.method), crate::arguments::name(tried.precond));
+        for tried in &numbers.attempts {
+            let (method, precond) = (name(tried.method), name(tried.precond));
             writeln!(f, "tried     {method} with {precond}: {tried}")?;
         }
         writeln!(
             f,
             "setup     {:.3} s on {}, analysis included",
-            self.setup_seconds,
+            numbers.setup_seconds,
             count(*threads, "thread")
         )?;
-        let step = if self.method == Method::Direct { "refinement" } else { "iteration" };
+        let step = if numbers.method == Method::Direct { "refinement" } else { "iteration" };
         let sides = match self.right_hand_sides.len() {
             0 => String::new(),
             several => format!(" for {several} right-hand sides"),
         };
-        writeln!(f, "solve     {:.3} s, {}{sides}{memory}", self.solve_seconds, count(*iterations, step))?;
+        writeln!(
+            f,
+            "solve     {:.3} s, {}{sides}{memory}",
+            numbers.solve_seconds,
+            count(numbers.iterations, step)
+        )?;
         for (k, column) in self.right_hand_sides.iter().enumerate() {
             writeln!(f, "          {}: {column}", k + 1)?;
         }
@@ -248,8 +189,8 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "outcome   {}, true relative residual {:.2e} (asked {:.0e}){condition}",
-            self.outcome.replace('_', " "),
-            self.true_relative_residual,
+            numbers.outcome.replace('_', " "),
+            numbers.true_relative_residual,
             self.tolerance
         )
     }

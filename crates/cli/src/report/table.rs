@@ -9,37 +9,22 @@ use crate::arguments::{Compare, Method, Precision, Precond, name};
 use crate::console::{count, mib};
 use crate::decision::choose::Choice;
 use crate::input::ready::Ready;
-use crate::run::solution::{Attempt, Solution, advice};
+use crate::run::solution::{Attempt, Numbers, Solution};
 
 /// One method on the system.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
-    pub(crate) method: Method,
-    pub(crate) precond: Precond,
-    backend: &'static str,
+    #[serde(flatten)]
+    pub(crate) numbers: Numbers,
     /// Whether labels name the backend.
     #[serde(skip)]
     several: bool,
     /// Whether `auto` would choose this method.
     pub(crate) auto: bool,
-    /// The seconds of the setup of the last attempt.
-    setup_seconds: f64,
-    /// The seconds of the iterations of the last attempt.
-    solve_seconds: f64,
     /// The seconds of all attempts.
     pub(crate) total_seconds: f64,
-    /// The number of iterations of the last attempt, or of refinement steps for a direct method.
-    pub(crate) iterations: usize,
-    /// The attempts before the last, with their own iterations and seconds.
-    attempts: Vec<Attempt>,
     /// The peak memory, vectors included.
     memory_bytes: usize,
-    pub(crate) outcome: &'static str,
-    advice: String,
-    true_relative_residual: f64,
-    levels: usize,
-    operator_complexity: f64,
-    pub(crate) history: Vec<f64>,
     /// The times of the residuals in the history, in seconds from the start of the setup.
     pub(crate) times: Vec<f64>,
 }
@@ -52,41 +37,21 @@ impl Row {
         bytes: usize,
         several: bool,
     ) -> Self {
-        let levels = solution.levels.as_ref();
         let tried: f64 = solution.attempts.iter().map(Attempt::seconds).sum();
         Self {
-            method,
-            precond,
-            backend: solution.backend,
+            numbers: Numbers { method, precond, ..Numbers::of(solution, false) },
             several,
             auto: false,
-            setup_seconds: solution.setup_seconds,
-            solve_seconds: solution.solve_seconds,
             total_seconds: tried + solution.setup_seconds + solution.solve_seconds,
-            iterations: solution.iterations,
-            attempts: solution.attempts.clone(),
             memory_bytes: bytes,
-            outcome: solution.ending.name(),
-            advice: advice(&solution.ending, false),
-            true_relative_residual: solution.residual,
-            levels: levels.map_or(1, |levels| levels.count),
-            operator_complexity: levels.map_or(1.0, |levels| levels.operator_complexity),
-            history: solution.history.clone(),
             times: solution.times.clone(),
         }
     }
 
-    pub(crate) fn is(&self, method: Method, precond: Precond) -> bool {
-        (self.method, self.precond) == (method, precond)
-    }
-
-    pub(crate) fn converged(&self) -> bool {
-        self.outcome == coarsen::Outcome::Converged.name()
-    }
-
     /// `cg + sa`.
     pub(crate) fn label(&self) -> String {
-        label((self.method, self.precond), self.several.then_some(self.backend))
+        let Numbers { method, precond, backend, .. } = self.numbers;
+        label((method, precond), self.several.then_some(backend))
     }
 }
 
@@ -133,7 +98,7 @@ impl Table {
         mut rows: Vec<Row>,
     ) -> Self {
         rows.sort_by(|a, b| {
-            let rank = |row: &Row| (!row.converged(), row.total_seconds);
+            let rank = |row: &Row| (!row.numbers.converged(), row.total_seconds);
             rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1))
         });
         Self {
@@ -155,7 +120,7 @@ impl Table {
     }
 
     pub(crate) fn any_converged(&self) -> bool {
-        self.rows.iter().any(Row::converged)
+        self.rows.iter().any(|row| row.numbers.converged())
     }
 }
 
@@ -188,23 +153,23 @@ impl fmt::Display for Table {
                 f,
                 "{mark} {:<25} {:>8.3}  {:>8.3}  {:>8.3}  {:>10}  {:>8.1}  {}",
                 row.label(),
-                row.setup_seconds,
-                row.solve_seconds,
+                row.numbers.setup_seconds,
+                row.numbers.solve_seconds,
                 row.total_seconds,
-                row.iterations,
+                row.numbers.iterations,
                 mib(row.memory_bytes),
-                row.outcome.replace('_', " "),
+                row.numbers.outcome.replace('_', " "),
             )?;
         }
         for row in &self.rows {
-            for tried in &row.attempts {
+            for tried in &row.numbers.attempts {
                 let (method, precond) = (name(tried.method), name(tried.precond));
                 let stored = if tried.precision == Precision::Mixed { ", stored in f32" } else { "" };
                 writeln!(f, "\n{}: before it, {method} with {precond}{stored}: {tried}", row.label())?;
             }
         }
-        for row in self.rows.iter().filter(|row| !row.converged()) {
-            writeln!(f, "\n{}: {}", row.label(), row.advice)?;
+        for row in self.rows.iter().filter(|row| !row.numbers.converged()) {
+            writeln!(f, "\n{}: {}", row.label(), row.numbers.advice)?;
         }
         let outcome = self.auto_outcome.replace('_', " ");
         writeln!(f, "\n* auto, {:.3} s with its choice, {outcome}:", self.auto_seconds)?;

@@ -23,13 +23,13 @@ impl Parameters {
     pub(crate) fn of(given: &Given, precision: Precision) -> Self {
         let double = precision == Precision::F64;
         let named = build::Parameters {
-            aggregation: given.aggregation.recipe(),
-            skinning: given.skinning.recipe(),
-            overlapping: given.overlap.recipe(false, double),
-            restricted: given.overlap.recipe(true, double),
+            aggregation: given.aggregation.parameters(),
+            skinning: given.skinning.parameters(),
+            overlapping: given.overlap.parameters(false, double),
+            restricted: given.overlap.parameters(true, double),
             ..build::Parameters::default()
         };
-        Self { named, domains: given.domains.recipe(double) }
+        Self { named, domains: given.domains.parameters(double) }
     }
 }
 

@@ -28,10 +28,10 @@ impl<V: Real, S: Real> SolveBackend for OpenCl<V, S> {
     ) -> Result<Built<Self::Vector>, SetupError> {
         self.check_memory(needed(self, system.matrix, precond, &parameters.domains))?;
         match (precond, &parameters.domains) {
-            (Precond::Schwarz, Form::Additive(recipe))
-                if !matches!(recipe.coarse, Coarse::Exact { .. }) && recipe.weights == Weights::Ones =>
+            (Precond::Schwarz, Form::Additive(schwarz))
+                if !matches!(schwarz.coarse, Coarse::Exact { .. }) && schwarz.weights == Weights::Ones =>
             {
-                computed_on_device(recipe, system, self)
+                computed_on_device(schwarz, system, self)
             }
             // These forms need the host: a factor, computed weights and smoothed aggregation.
             (Precond::Schwarz, form) => domains(form, system, self),
@@ -47,10 +47,10 @@ impl<V: Real, S: Real> SolveBackend for OpenCl<V, S> {
 /// The number of bytes of the matrix, of a dozen vectors, and of the preconditioner.
 fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, form: &Form) -> u64 {
     let inner = on.matrix_bytes(a);
-    let domains = |recipe: &Schwarz| on.domain_bytes(recipe, a);
+    let domains = |schwarz: &Schwarz| on.domain_bytes(schwarz, a);
     let preconditioner = match (precond, form) {
         (Precond::SmoothedAggregation | Precond::Skinning, _) => HIERARCHY * inner,
-        (Precond::Schwarz, Form::Additive(recipe)) => domains(recipe),
+        (Precond::Schwarz, Form::Additive(schwarz)) => domains(schwarz),
         (Precond::Schwarz, Form::Multiplicative(over)) => {
             HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)
         }
@@ -63,16 +63,16 @@ fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, f
 
 /// Multilevel domains whose inverses are computed on the device, with domains on the coarsest level too.
 fn computed_on_device<V: Real, S: Real>(
-    recipe: &Schwarz,
+    schwarz: &Schwarz,
     system: System<'_, f64>,
     on: &OpenCl<V, S>,
 ) -> Result<Built<<OpenCl<V, S> as Backend>::Vector>, SetupError> {
-    let built = DeviceSchwarz { recipe: *recipe, ..DeviceSchwarz::default() }.build_from(system, on)?;
+    let built = DeviceSchwarz { recipe: *schwarz, ..DeviceSchwarz::default() }.build_from(system, on)?;
     let nodes = built.nodes()?;
     let levels = Levels {
         count: nodes.len(),
         operator_complexity: 1.0 + built.values() as f64 / system.matrix.nnz().max(1) as f64,
-        table: table(&built, &nodes, recipe.domain)?,
+        table: table(&built, &nodes, schwarz.domain)?,
         ..Levels::default()
     };
     Ok((Box::new(built), Some(levels)))

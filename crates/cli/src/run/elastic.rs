@@ -39,9 +39,9 @@ pub(crate) fn build(
             Inverse::Sa => Box::new(smoothed_aggregation().build_from(system, &on)?),
             Inverse::Mas => Box::new(Schwarz::multilevel().build_from(system, &on)?),
             Inverse::Skinning => {
-                let mut recipe = skinning();
-                recipe.coarsening.rest = Some(rest.clone());
-                Box::new(recipe.build_from(system, &on)?)
+                let mut multigrid = skinning();
+                multigrid.coarsening.rest = Some(rest.clone());
+                Box::new(multigrid.build_from(system, &on)?)
             }
         };
         Ok(built)

@@ -41,7 +41,8 @@ impl Progress {
         *self.of.borrow_mut() = format!("{label} ({at} of {all}): ");
     }
 
-    fn tell(&self, what: &str) {
+    /// Starts a phase.
+    pub(crate) fn phase(&self, what: &str) {
         let message = format!("{}{what}", self.of.borrow());
         if let Some(lines) = &*self.lines.borrow() {
             lines.message.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&message);
@@ -55,11 +56,6 @@ impl Progress {
         self.bar.message()
     }
 
-    /// Starts a phase.
-    pub(crate) fn phase(&self, what: &'static str) {
-        self.tell(what);
-    }
-
     /// Starts the iterations. From then on the bar shows by how many decades the residual has fallen.
     pub(crate) fn iterations(&self, tolerance: f64) {
         let style = ProgressStyle::with_template("{msg} [{bar:40}] {elapsed}");
@@ -71,7 +67,7 @@ impl Progress {
     pub(crate) fn update(&self, iteration: usize, relative: f64) {
         if !self.bar.is_hidden() || self.lines.borrow().is_some() {
             self.bar.set_position((-relative.log10() * DECADE).max(0.0) as u64);
-            self.tell(&format!("iteration {iteration}, residual {relative:.1e}"));
+            self.phase(&format!("iteration {iteration}, residual {relative:.1e}"));
         }
     }
 

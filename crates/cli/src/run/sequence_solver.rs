@@ -10,6 +10,7 @@ use coarsen::krylov::{Cg, Krylov};
 use coarsen::problems::Sequence;
 use coarsen::sparse::System;
 use coarsen::{Action, AnyError, Decision, Outcome, Step, StepUpdate};
+use serde::{Serialize, Serializer};
 
 use super::backend::{Parameters, SolveBackend};
 use crate::arguments::domains::Domains;
@@ -68,9 +69,11 @@ pub(crate) struct SequenceSolver {
 }
 
 /// How the system of a step was solved.
+#[derive(Serialize)]
 pub(crate) struct Solved {
     /// The kind, the action and the reused parts of the last attempt.
     pub(crate) precond: Precond,
+    #[serde(serialize_with = "by_action")]
     pub(crate) action: Action,
     pub(crate) reused: String,
     /// The reasons for the actions of all attempts.
@@ -81,13 +84,22 @@ pub(crate) struct Solved {
     pub(crate) iterations: usize,
     /// The residual and the outcome of the best attempt.
     pub(crate) residual: f64,
+    #[serde(serialize_with = "by_outcome")]
     pub(crate) outcome: Outcome,
+}
+
+fn by_action<S: Serializer>(action: &Action, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(action.name())
+}
+
+fn by_outcome<S: Serializer>(outcome: &Outcome, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(outcome.name())
 }
 
 impl SequenceSolver {
     pub(crate) fn new(options: &Solve, sequence: &Sequence) -> Result<Self, Failure> {
         let auto = options.precond == Precond::Auto;
-        let asked = !options.given.domains.words().is_empty();
+        let asked = options.given.of_preconds.first("mas_").is_some();
         let unknowns = sequence.elastic().shape().0;
         let (precond, because) = if auto { automatic(unknowns, asked) } else { (options.precond, "") };
         let mut parameters = Parameters::of(&options.given, options.precision);

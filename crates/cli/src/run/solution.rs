@@ -93,6 +93,57 @@ pub(crate) struct Solution {
     pub(crate) columns: Vec<Column>,
 }
 
+/// The numbers of a solution that every report has.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Numbers {
+    pub(crate) method: Method,
+    pub(crate) precond: Precond,
+    pub(crate) backend: &'static str,
+    /// The seconds of the setup and of the iterations of the last attempt.
+    pub(crate) setup_seconds: f64,
+    pub(crate) solve_seconds: f64,
+    /// The number of iterations of the last attempt, or of refinement steps for a direct method.
+    pub(crate) iterations: usize,
+    /// The attempts before the last, with their own iterations and seconds.
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) outcome: &'static str,
+    /// The cause and the remedy; empty when converged.
+    pub(crate) advice: String,
+    /// |b - A x| / |b| in f64, with the matrix as it was read and the x that is written.
+    pub(crate) true_relative_residual: f64,
+    /// The number of levels of a hierarchy; 1 without a hierarchy.
+    pub(crate) levels: usize,
+    /// The number of entries in the matrices of all levels, divided by the number in the finest matrix.
+    pub(crate) operator_complexity: f64,
+    pub(crate) history: Vec<f64>,
+}
+
+impl Numbers {
+    /// With `direct`, a factor was not tried and may be.
+    pub(crate) fn of(solution: &Solution, direct: bool) -> Self {
+        let levels = solution.levels.as_ref();
+        Self {
+            method: solution.method,
+            precond: solution.precond,
+            backend: solution.backend,
+            setup_seconds: solution.setup_seconds,
+            solve_seconds: solution.solve_seconds,
+            iterations: solution.iterations,
+            attempts: solution.attempts.clone(),
+            outcome: solution.ending.name(),
+            advice: advice(&solution.ending, direct),
+            true_relative_residual: solution.residual,
+            levels: levels.map_or(1, |levels| levels.count),
+            operator_complexity: levels.map_or(1.0, |levels| levels.operator_complexity),
+            history: solution.history.clone(),
+        }
+    }
+
+    pub(crate) fn converged(&self) -> bool {
+        self.outcome == Outcome::Converged.name()
+    }
+}
+
 /// The result of one of several right-hand sides.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Column {

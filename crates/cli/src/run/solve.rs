@@ -48,7 +48,7 @@ pub(crate) fn solve(
 ) -> Result<Solution, Failure> {
     let Run { ready, backends, precision, .. } = run;
     let asked = choice.method();
-    if let Some(ending) = refuse(asked, ready.seen()) {
+    if let Some(ending) = refuse(asked, ready.adapted_diagnosis()) {
         return Ok(Solution::refused((asked, choice.precond()), ready, ending));
     }
     match backends {
@@ -58,26 +58,12 @@ pub(crate) fn solve(
         }
         Backends::Cpu => {
             let (double, mixed) = (coarsen::backend::Cpu::new(), coarsen::backend::Cpu::mixed());
-            in_double(run, choice, (&double, &mixed), ordered)
+            by_plan(run, choice, (&double, &mixed), ordered)
         }
         #[cfg(feature = "opencl")]
-        Backends::Double(on) => in_double(run, choice, (on, &on.mixed()), ordered),
+        Backends::Double(on) => by_plan(run, choice, (on, &on.mixed()), ordered),
         #[cfg(feature = "opencl")]
         Backends::Single(on) => by_plan(run, choice, (on, on), ordered),
-    }
-}
-
-/// Solves with vectors in f64 and a preconditioner in the requested precision.
-fn in_double<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
-    run: Run<'_>,
-    choice: &mut Choice,
-    (double, mixed): (&D, &M),
-    ordered: Option<Analysis>,
-) -> Result<Solution, Failure> {
-    match run.precision {
-        Precision::Mixed => by_plan(run, choice, (mixed, mixed), ordered),
-        Precision::F64 => by_plan(run, choice, (double, double), ordered),
-        _ => by_plan(run, choice, (double, mixed), ordered),
     }
 }
 
@@ -91,8 +77,15 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     let Run { ready, given, progress, deadline, precision, .. } = run;
     let (parameters, cancel) = (Parameters::of(given, precision), Cancel::new());
     let kept = RefCell::new(None);
-    let builder =
-        TwoPrecisions { double, single, parameters: &parameters, ready, cancel: &cancel, kept: &kept };
+    let builder = TwoPrecisions {
+        double,
+        single,
+        parameters: &parameters,
+        precision,
+        ready,
+        cancel: &cancel,
+        kept: &kept,
+    };
     progress.iterations(given.tol);
     std::thread::scope(|scope| {
         let (end, ended) = channel::<()>();
@@ -268,6 +261,7 @@ struct TwoPrecisions<'a, D: SolveBackend, M> {
     double: &'a D,
     single: &'a M,
     parameters: &'a Parameters,
+    precision: Precision,
     ready: &'a Ready<'a>,
     /// Ends setups at the time limit.
     cancel: &'a Cancel,
@@ -299,7 +293,7 @@ impl<D: SolveBackend, M: SolveBackend<Vector = D::Vector>> Builder for TwoPrecis
         }
         let (positions, near_kernel) = (self.ready.positions.as_deref(), self.ready.near_kernel.as_deref());
         let system = System { positions, near_kernel, cancel: Some(self.cancel), ..a.into() };
-        match single {
+        match self.precision == Precision::Mixed || single && self.precision != Precision::F64 {
             true => self.single.build(precond, self.parameters, system),
             false => self.double.build(precond, self.parameters, system),
         }

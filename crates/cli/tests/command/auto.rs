@@ -3,7 +3,7 @@
 
 use coarsen::matrix_market::{Symmetry, write};
 
-use crate::common::{Folder, solve};
+use crate::common::{Folder, ring, solve};
 use crate::curl::curl;
 use crate::scramble;
 
@@ -59,9 +59,7 @@ fn the_report_states_a_missing_cost_bound() {
     let file = folder.path("curl.mtx");
     write(&file, &curl(1, 8, 1e-10), Symmetry::Detect).unwrap();
     let hard = file.display().to_string();
-    let chain: Vec<(usize, usize, f64)> =
-        (1..=N).flat_map(|i| [(i, i, 2.5), (i, i % N + 1, -1.5), (i % N + 1, i, -0.5)]).collect();
-    let unsymmetric = folder.matrix("chain.mtx", N, &chain);
+    let unsymmetric = folder.matrix("ring.mtx", N, &ring(N, 2.5, [-1.5, -0.5]));
     let told = |words: &str| {
         let (done, report) = solve(&folder, words);
         let notes: Vec<String> = serde_json::from_value(report["notes"].clone()).unwrap();

@@ -1,8 +1,6 @@
 //! `--backend` and `devices`, with and without OpenCL.
 
-use std::process::Command;
-
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Done, Folder, coarsen, command, ended, solve};
 
 /// Whether this build supports devices and this machine has a device. Fails if there is none and the
 /// environment requires one.
@@ -21,18 +19,10 @@ pub(crate) fn has_device() -> bool {
 /// Without the OpenCL library or the feature: exit code 5, with a remedy.
 #[test]
 fn a_missing_backend_is_told() {
-    for words in
-        [&["devices"][..], &["solve", "--backend", "opencl"], &["compare", "--backend", "cpu,opencl"]]
-    {
-        let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-            .args(words)
-            .env("COARSEN_OPENCL_LIB", "/nonexistent")
-            .output()
-            .unwrap();
-        let said = String::from_utf8(done.stderr).unwrap();
-        assert_eq!(done.status.code(), Some(5), "{said}");
+    for words in ["devices", "solve --backend opencl", "compare --backend cpu,opencl"] {
+        let Done { code, err, .. } = ended(command(words).env("COARSEN_OPENCL_LIB", "/nonexistent"));
         let cure = if cfg!(feature = "opencl") { "install a driver" } else { "Cargo feature `opencl`" };
-        assert!(said.contains(cure), "{said}");
+        assert!(code == 5 && err.contains(cure), "{err}");
     }
 }
 
@@ -48,13 +38,8 @@ fn names_of_no_backend_are_refused() {
 fn auto_is_what_the_environment_says() {
     let folder = Folder::new();
     let report = folder.path("r.json");
-    let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-        .args(["solve", "--problem", "poisson2d:20", "--backend", "auto", "--report"])
-        .arg(&report)
-        .env("COARSEN_BACKEND", "cpu")
-        .output()
-        .unwrap();
-    assert!(done.status.success());
+    let words = format!("solve --problem poisson2d:20 --backend auto --report {}", report.display());
+    assert_eq!(ended(command(&words).env("COARSEN_BACKEND", "cpu")).code, 0);
     assert!(std::fs::read_to_string(report).unwrap().contains("\"backend\": \"cpu\""));
 }
 
@@ -117,16 +102,12 @@ fn a_device_is_taken_by_its_number() {
     if !has_device() {
         return;
     }
-    let run = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coarsen"));
-        let done = command.args(words).env("POCL_DEVICES", "pthread pthread").output().unwrap();
-        (done.status.code(), String::from_utf8(done.stdout).unwrap())
-    };
-    let (_, listed) = run(&["devices"]);
+    let run = |words: &str| ended(command(words).env("POCL_DEVICES", "pthread pthread"));
+    let listed = run("devices").out;
     if listed.contains("Portable Computing") {
         assert!(listed.contains("opencl:0") && listed.contains("opencl:1"), "{listed}");
-        let (code, said) = run(&["solve", "--problem", "poisson2d:30", "--backend", "opencl:1"]);
-        assert!(code == Some(0) && said.contains("on pthread"), "{said}");
+        let done = run("solve --problem poisson2d:30 --backend opencl:1");
+        assert!(done.code == 0 && done.out.contains("on pthread"), "{}", done.out);
     }
 }
 

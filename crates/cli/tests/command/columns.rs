@@ -1,10 +1,9 @@
 //! Several right-hand sides in one file, tolerances and time limits.
 
-use coarsen::LinearOperator;
 use coarsen::matrix_market::{Dense, read_dense, read_system, write_dense};
 use coarsen::problems::random_vector;
 
-use crate::common::{Done, Folder, coarsen, json, solve};
+use crate::common::{Done, Folder, chain, coarsen, json, residual, solve};
 
 /// A problem in files, with k right-hand sides. Returns the words of both.
 fn files(folder: &Folder, spec: &str, k: usize) -> (String, usize) {
@@ -21,13 +20,7 @@ fn residuals(folder: &Folder) -> Vec<f64> {
     let a = read_system(folder.path("p").join("A.mtx")).unwrap();
     let [b, x] = ["b.mtx", "x.mtx"].map(|name| read_dense(folder.path(name)).unwrap());
     assert_eq!((b.rows(), b.columns()), (x.rows(), x.columns()));
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let of = |j: usize| {
-        let mut r = vec![0.0; b.rows()];
-        a.residual(&b.column(j).to_vec(), &x.column(j).to_vec(), &mut r);
-        norm(&r) / norm(b.column(j))
-    };
-    (0..b.columns()).map(of).collect()
+    (0..b.columns()).map(|j| residual(&a, b.column(j), x.column(j))).collect()
 }
 
 #[test]
@@ -117,8 +110,8 @@ fn guesses_belong_to_columns() {
 fn absolute_tolerances_are_in_the_unit_of_b() {
     let folder = Folder::new();
     let n = 50;
-    let mut chain: Vec<_> = (1..=n).map(|i| (i, i, if i == 1 { 1e30 } else { 2.1 })).collect();
-    chain.extend((1..n).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]));
+    let mut chain = chain(n, 2.1);
+    chain[0].2 = 1e30;
     let a = folder.matrix("a.mtx", n, &chain);
     let mut load = vec![100.0; n];
     load[0] = 1e30;

@@ -2,23 +2,15 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::{Command, Output, Stdio};
 
+use coarsen::LinearOperator;
+use coarsen::sparse::Bsr;
 use serde_json::Value;
 
-/// A folder that is deleted after the test.
-pub(crate) struct Folder(PathBuf);
+pub(crate) use crate::flags_of_help::Folder;
 
 impl Folder {
-    pub(crate) fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("coarsen-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -60,17 +52,30 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// How the command ended.
 pub(crate) struct Done {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
+}
+
+impl Done {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+/// `coarsen` with words separated by spaces.
+pub(crate) fn command(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coarsen"));
+    command.args(words.split_whitespace());
+    command
+}
+
+/// Runs a command.
+pub(crate) fn ended(command: &mut Command) -> Done {
+    Done::of(command.output().unwrap())
 }
 
 /// Runs `coarsen` with words separated by spaces.
@@ -80,17 +85,10 @@ pub(crate) fn coarsen(words: &str) -> Done {
 
 /// Runs `coarsen` with `input` on the standard input.
 pub(crate) fn fed(words: &str, input: &[u8]) -> Done {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-        .args(words.split_whitespace())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let piped = Stdio::piped;
+    let mut child = command(words).stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
     let _ = child.stdin.take().unwrap().write_all(input); // the command may end before it has read everything
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    Done::of(child.wait_with_output().unwrap())
 }
 
 /// Solves with a report in the folder, and returns both.
@@ -115,4 +113,42 @@ pub(crate) fn seconds(report: &Value) -> f64 {
 
 pub(crate) fn json(file: &Path) -> Option<Value> {
     serde_json::from_str(&std::fs::read_to_string(file).ok()?).ok()
+}
+
+/// Entries (row, column, value) of a matrix; indices count from 1.
+pub(crate) type Entries = Vec<(usize, usize, f64)>;
+
+/// The tridiagonal matrix with `d` on the diagonal and −1 off it.
+pub(crate) fn chain(n: usize, d: f64) -> Entries {
+    let beside = (1..n).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]);
+    (1..=n).map(|i| (i, i, d)).chain(beside).collect()
+}
+
+/// A ring of `n` nodes with `d` on the diagonal, and the couplings to the next node and to the one before.
+pub(crate) fn ring(n: usize, d: f64, [next, before]: [f64; 2]) -> Entries {
+    (1..=n).flat_map(|i| [(i, i, d), (i, i % n + 1, next), (i % n + 1, i, before)]).collect()
+}
+
+/// Convection on a grid of n x n nodes by central differences, with a flow along both axes.
+pub(crate) fn central(n: usize, [right, down]: [f64; 2]) -> Entries {
+    let at = |i: usize, j: usize| i * n + j + 1;
+    let mut entries = Vec::new();
+    for (i, j) in (0..n * n).map(|row| (row / n, row % n)) {
+        entries.push((at(i, j), at(i, j), 4.0));
+        if j + 1 < n {
+            entries.extend([(at(i, j), at(i, j + 1), right - 1.0), (at(i, j + 1), at(i, j), -right - 1.0)]);
+        }
+        if i + 1 < n {
+            entries.extend([(at(i, j), at(i + 1, j), down - 1.0), (at(i + 1, j), at(i, j), -down - 1.0)]);
+        }
+    }
+    entries
+}
+
+/// ‖b − A x‖ / ‖b‖ by plain loops.
+pub(crate) fn residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let mut r = vec![0.0; b.len()];
+    a.apply(&x.to_vec(), &mut r);
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
+    norm(&mut r.iter().zip(b).map(|(r, b)| b - r)) / norm(&mut b.iter().copied())
 }

@@ -1,6 +1,5 @@
 //! Complex systems, solved as real ones in blocks of real and imaginary parts.
 
-use coarsen::LinearOperator;
 use coarsen::matrix_market::{read_dense, read_system};
 
 use crate::common::{Folder, coarsen, solve};
@@ -15,12 +14,9 @@ fn chain(folder: &Folder, n: usize) -> String {
 
 /// The relative residual of a complex solution, by the real system.
 fn residual(a: &str, b: Vec<f64>, x: &str) -> f64 {
-    let (a, x) = (read_system(a).unwrap(), read_dense(x).unwrap());
+    let x = read_dense(x).unwrap();
     assert!(x.is_complex() && x.columns() == 1);
-    let mut r = vec![0.0; b.len()];
-    a.residual(&b, &x.into_values(), &mut r);
-    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
-    norm(&r) / norm(&b)
+    crate::common::residual(&read_system(a).unwrap(), &b, x.values())
 }
 
 #[test]

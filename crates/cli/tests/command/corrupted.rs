@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use coarsen::LinearOperator;
 use coarsen::matrix_market::{read_system, read_vector};
 use coarsen::problems::NumpyRandom;
 use flate2::Compression;
@@ -150,11 +149,8 @@ fn run(file: &Path, x: &Path, options: &[&str]) -> Option<(i32, String)> {
 /// ‖b − A x‖ / ‖b‖ for b = 1, with the matrix that the library reads; the imaginary parts of a complex b are 0.
 fn residual(file: &Path, x: &Path) -> f64 {
     let (a, x) = (read_system(file).unwrap(), read_vector(x).unwrap());
-    let mut y = vec![0.0; x.len()];
-    a.apply(&x, &mut y);
     let b = |i: usize| if a.block() == (2, 2) && i % 2 == 1 { 0.0 } else { 1.0 };
-    let sum = |of: &dyn Fn(usize) -> f64| (0..x.len()).map(|i| of(i).powi(2)).sum::<f64>();
-    (sum(&|i| b(i) - y[i]) / sum(&b)).sqrt()
+    crate::common::residual(&a, &(0..x.len()).map(b).collect::<Vec<_>>(), &x)
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! exit code tells of results that are lost.
 
 use std::fs::File;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::common::{Folder, coarsen, fed};
+use crate::common::{Done, Folder, coarsen, command, ended, fed};
 
 const MATRIX: &str = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n";
 const VECTOR: &str = "%%MatrixMarket matrix array real general\n2 1\n1\n2\n";
@@ -101,14 +101,8 @@ fn minus_is_the_standard_stream() {
         ("spy --problem poisson2d:4 --out -".to_owned(), ".png"),
         ("solve --problem poisson2d:4 --plot -".to_owned(), ".svg"),
     ] {
-        let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-            .args(words.split_whitespace())
-            .current_dir(folder.path(""))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let err = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.code() == Some(2) && err.contains(cause), "{words}: {err}");
+        let done = ended(command(&words).current_dir(folder.path("")).stdin(Stdio::null()));
+        assert!(done.code == 2 && done.err.contains(cause), "{words}: {}", done.err);
         assert!(!folder.path("-").exists(), "{words}");
     }
 }
@@ -133,29 +127,17 @@ fn full_standard_output_is_an_error() {
         format!("generate poisson2d:4 --out {}", file("p")),
         "minimize --problem bar-twist:1 --max-iterations 2".to_owned(),
     ] {
-        let done = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-            .args(words.split_whitespace())
-            .stdout(File::options().write(true).open("/dev/full").unwrap())
-            .stderr(Stdio::piped())
-            .output()
-            .unwrap();
-        let err = String::from_utf8_lossy(&done.stderr);
-        assert!(
-            done.status.code() == Some(2) && err.contains("<stdout>: cannot be written"),
-            "{words}: {err}"
-        );
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let Done { code, err, .. } = ended(command(&words).stdout(full));
+        assert!(code == 2 && err.contains("<stdout>: cannot be written"), "{words}: {err}");
     }
 }
 
 /// `head` closes its input early.
 #[test]
 fn closed_pipe_is_no_error() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-        .args(["solve", "--problem", "poisson2d:4"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut run = command("solve --problem poisson2d:4");
+    let mut child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }

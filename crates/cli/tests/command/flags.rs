@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::process::Command;
 
-use crate::common::{Folder, coarsen};
+use crate::common::{Folder, central, coarsen, command, ended, ring};
 use crate::flags_of_help::{self, Case};
 
 /// The options of a command, by its help.
 fn listed(command: &str) -> BTreeSet<String> {
-    let help = Command::new(env!("CARGO_BIN_EXE_coarsen")).args([command, "--help"]).output().unwrap();
-    flags_of_help::listed(&help.stdout)
+    flags_of_help::listed(coarsen(&format!("{command} --help")).out.as_bytes())
 }
 
 /// Checks the cases of a command.
@@ -24,29 +22,25 @@ fn traces(words: &str) -> Vec<String> {
     let folder = Folder::new();
     files(&folder);
     if words.contains("central.mtx") {
-        folder.matrix("central.mtx", 50 * 50, &central(50));
+        folder.matrix("central.mtx", 50 * 50, &central(50, [40.0, 25.0])); // which auto factorises
     }
     let before: BTreeSet<_> = names(&folder);
-    let output = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-        .args(words.split_whitespace())
-        .current_dir(folder.path(""))
-        .env_remove("COARSEN_BACKEND")
-        .env_remove("COARSEN_DATA")
-        .output()
-        .unwrap();
-    let mut all = vec![format!("code {}", output.status.code().unwrap())];
+    let mut run = command(words);
+    let run = run.current_dir(folder.path("")).env_remove("COARSEN_BACKEND").env_remove("COARSEN_DATA");
+    let done = ended(run);
+    let mut all = vec![format!("code {}", done.code)];
     all.extend(names(&folder).difference(&before).map(|name| format!("file {name}")));
     let measured = |word: &&str| {
         let number = word.trim_matches([',', ';', '*', '(', ')']);
         number.contains('.') && number.parse::<f64>().is_ok() && !number.contains('e')
     };
-    for text in [&output.stdout, &output.stderr] {
+    for text in [&done.out, &done.err] {
         // Whether a run takes so long that it tells its progress depends on the machine.
         let is_progress = |line: &&str| {
             let seconds = line.split_once(" s: ").and_then(|(seconds, _)| seconds.parse::<f64>().ok());
             seconds.is_some() && !words.contains("--progress")
         };
-        for line in String::from_utf8_lossy(text).lines().filter(|line| !is_progress(line)) {
+        for line in text.lines().filter(|line| !is_progress(line)) {
             let line = line.split(" MiB peak").next().unwrap();
             let line = match line.split_once(" peak memory") {
                 Some(_) => line.rsplit_once(',').map_or(line, |(front, _)| front),
@@ -97,9 +91,7 @@ fn files(folder: &Folder) {
     folder.matrix("a.mtx", n, &chain(0.0));
     folder.matrix("almost.mtx", n, &chain(1e-7));
     folder.matrix("contact.mtx", n, &[(1, 1, 50.0), (9, 9, 50.0), (1, 9, -50.0), (9, 1, -50.0)]);
-    let ring: Vec<_> =
-        (1..=n).flat_map(|i| [(i, i, 2.0), (i, i % n + 1, -1.0), (i % n + 1, i, -1.0)]).collect();
-    folder.matrix("ring.mtx", n, &ring);
+    folder.matrix("ring.mtx", n, &ring(n, 2.0, [-1.0; 2]));
     folder.vector("v.mtx", &(0..n).map(|i| f64::from(i as u32 % 5) - 2.0).collect::<Vec<_>>());
     folder.vector("xyz.mtx", &(0..n / 2).map(|i| i as f64).collect::<Vec<_>>());
     folder.file("minres.toml", "method = \"minres\"\n");
@@ -109,26 +101,6 @@ fn files(folder: &Folder) {
         "MeshVersionFormatted 2\nDimension 3\nVertices 5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n1 1 1 0\n\
          Tetrahedra 2\n1 2 3 4 0\n2 3 4 5 0\nEnd\n",
     );
-}
-
-/// Convection by central differences, which auto factorises.
-fn central(n: usize) -> Vec<(usize, usize, f64)> {
-    let mut entries = Vec::new();
-    for row in 0..n * n {
-        let (i, j) = (row / n, row % n);
-        entries.push((row + 1, row + 1, 4.0));
-        for (inside, other, flow) in [
-            (j + 1 < n, row + 1, 40.0),
-            (j > 0, row.wrapping_sub(1), -40.0),
-            (i + 1 < n, row + n, 25.0),
-            (i > 0, row.wrapping_sub(n), -25.0),
-        ] {
-            if inside {
-                entries.push((row + 1, other + 1, -1.0 + flow));
-            }
-        }
-    }
-    entries
 }
 
 /// For each option: a run, and words that change it. `@` is the command with the words that all its runs have.

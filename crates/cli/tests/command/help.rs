@@ -1,8 +1,6 @@
 //! Help, manual pages, completions, and the page of the book about the command.
 
-use std::process::Command;
-
-use crate::common::{Folder, coarsen};
+use crate::common::{Folder, coarsen, command, ended};
 
 const COMMANDS: [&str; 9] =
     ["solve", "compare", "info", "spy", "generate", "devices", "minimize", "completions", "man"];
@@ -69,14 +67,8 @@ fn the_guide_has_the_words_of_the_help() {
 fn every_example_of_the_help_runs() {
     let folder = Folder::new();
     let run = |words: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_coarsen"))
-            .args(words.split_whitespace())
-            .current_dir(folder.path(""))
-            .env_remove("COARSEN_BACKEND")
-            .output()
-            .unwrap();
-        let err = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code().unwrap(), err)
+        let done = ended(command(words).current_dir(folder.path("")).env_remove("COARSEN_BACKEND"));
+        (done.code, done.err)
     };
     for words in ["generate elasticity3d:4 --out .", "generate elasticity3d:4 --format npz --out ."] {
         assert_eq!(run(words).0, 0, "{words}");

@@ -1,6 +1,6 @@
 //! `--precond mas` and its options.
 
-use crate::common::{Folder, coarsen, solve};
+use crate::common::{Folder, chain, coarsen, solve};
 
 #[test]
 fn the_report_tells_of_the_levels() {
@@ -103,16 +103,10 @@ fn one_level_takes_its_options() {
 #[test]
 fn contact_of_a_file_is_added() {
     let folder = Folder::new();
-    let chain = |ends: f64| {
-        let mut entries: Vec<(usize, usize, f64)> = (1..=50).map(|i| (i, i, 2.0)).collect();
-        entries.extend((1..50).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]));
-        entries.extend(
-            [(1, 1, ends), (50, 50, ends), (1, 50, -ends), (50, 1, -ends)].into_iter().filter(|e| e.2 != 0.0),
-        );
-        entries
-    };
-    let (a, whole) = (folder.matrix("a.mtx", 50, &chain(0.0)), folder.matrix("whole.mtx", 50, &chain(9.0)));
-    let pair = folder.matrix("c.mtx", 50, &[(1, 1, 9.0), (50, 50, 9.0), (1, 50, -9.0), (50, 1, -9.0)]);
+    let pair = [(1, 1, 9.0), (50, 50, 9.0), (1, 50, -9.0), (50, 1, -9.0)];
+    let a = folder.matrix("a.mtx", 50, &chain(50, 2.0));
+    let whole = folder.matrix("whole.mtx", 50, &[&chain(50, 2.0)[..], &pair].concat());
+    let pair = folder.matrix("c.mtx", 50, &pair);
     let words = "--method cg --precond mas --mas-domain 8 --mas-coarse domains";
     let (done, apart) = solve(&folder, &format!("{a} --contact {pair} {words}"));
     assert_eq!(done.code, 0, "{}", done.err);

@@ -120,102 +120,47 @@ fn all_formats_are_the_same_matrix() {
         assert_eq!(coarsen(&format!("info {a}")).code, 0, "{a}");
     }
     // What the pieces of a damaged archive lead to.
+    let coo = |column: Vec<u8>, data: Vec<u8>| vec![coordinates[0].clone(), ("col", column), ("data", data)];
+    let with = |data: Vec<u8>| coo(coordinates[1].1.clone(), data);
+    let data = &coordinates[2].1;
+    let rows = |starts: &[i32], indices: Vec<u8>, data: Vec<u8>| {
+        vec![("indptr", integers(starts)), ("indices", indices), ("data", data)]
+    };
+    let places = &bsr[1].1;
+    let pairs =
+        |row: &[i32], data: Vec<u8>| vec![("row", integers(row)), ("col", integers(&[0])), ("data", data)];
     for (format, arrays, told) in [
-        ("dia", &coordinates[..], "format `dia`"),
-        ("csr", &coordinates, "holds no array `indptr`"),
+        ("dia", coordinates.to_vec(), "format `dia`"),
+        ("csr", coordinates.to_vec(), "holds no array `indptr`"),
+        ("bsr", rows(&[0, 2, 4], places.clone(), floats("(3, 2, 2)", &blocks[..12])), "values for 4 places"),
+        ("bsr", rows(&[0, 2, 9], places.clone(), bsr[2].1.clone()), "offsets beyond"),
+        ("coo", coo(integers(&[-1; 11]), data.clone()), "negative"),
+        ("coo", coo(integers(&[7; 11]), data.clone()), "damaged.npz"),
+        ("coo", with(floats("(11,)", &[f64::NAN; 11])), "finite"),
+        ("coo", with(array("|O", "(11,)", &[])), "header"),
+        ("coo", with(floats("(99,)", &[1.0; 3])), "bytes of data"),
+        ("csr", rows(&[0, 1, 2], integers(&[0, 1]), floats("(2,)", &[4.0; 2])), "3 offsets for 4 x 4"),
         (
             "bsr",
-            &[bsr[0].clone(), bsr[1].clone(), ("data", floats("(3, 2, 2)", &blocks[..12]))],
-            "values for 4 places",
-        ),
-        ("bsr", &[("indptr", integers(&[0, 2, 9])), bsr[1].clone(), bsr[2].clone()], "offsets beyond"),
-        ("coo", &[coordinates[0].clone(), ("col", integers(&[-1; 11])), coordinates[2].clone()], "negative"),
-        (
-            "coo",
-            &[coordinates[0].clone(), ("col", integers(&[7; 11])), coordinates[2].clone()],
-            "damaged.npz",
-        ),
-        (
-            "coo",
-            &[coordinates[0].clone(), coordinates[1].clone(), ("data", floats("(11,)", &[f64::NAN; 11]))],
-            "finite",
-        ),
-        (
-            "coo",
-            &[coordinates[0].clone(), coordinates[1].clone(), ("data", array("|O", "(11,)", &[]))],
-            "header",
-        ),
-        (
-            "coo",
-            &[coordinates[0].clone(), coordinates[1].clone(), ("data", floats("(99,)", &[1.0; 3]))],
-            "bytes of data",
-        ),
-        (
-            "csr",
-            &[
-                ("indptr", integers(&[0, 1, 2])),
-                ("indices", integers(&[0, 1])),
-                ("data", floats("(2,)", &[4.0; 2])),
-            ],
-            "3 offsets for 4 x 4",
-        ),
-        (
-            "bsr",
-            &[
-                ("indptr", integers(&[0, 1, 1])),
-                ("indices", array("<u4", "(1,)", &(1_u32 << 31).to_le_bytes())),
-                ("data", array("<c16", "(1, 2, 2)", &[0; 64])),
-            ],
+            rows(
+                &[0, 1, 1],
+                array("<u4", "(1,)", &(1_u32 << 31).to_le_bytes()),
+                array("<c16", "(1, 2, 2)", &[0; 64]),
+            ),
             "indices beyond 4 x 4",
         ),
         (
             "bsr",
-            &[
-                ("indptr", integers(&[0])),
-                ("indices", integers(&[])),
-                ("data", floats("(0, 4294967296, 4294967296)", &[])),
-            ],
+            rows(&[0], integers(&[]), floats("(0, 4294967296, 4294967296)", &[])),
             "0 values for 0 places",
         ),
-        (
-            "coo",
-            &[
-                coordinates[0].clone(),
-                coordinates[1].clone(),
-                ("data", array("<U9999999999999999999", "(11,)", &[])),
-            ],
-            "bytes of data",
-        ),
-        (
-            "coo",
-            &[
-                coordinates[0].clone(),
-                coordinates[1].clone(),
-                ("data", array("|S18446744073709551615", "(1,)", &[])),
-            ],
-            "bytes of data",
-        ),
-        (
-            "coo",
-            &[("row", integers(&[0, 1])), ("col", integers(&[0])), ("data", floats("(1,)", &[4.0]))],
-            "2 rows for 1 columns",
-        ),
-        (
-            "csr",
-            &[
-                ("indptr", integers(&[0, 1, 2])),
-                ("indices", integers(&[0, 1])),
-                ("data", floats("(2, 2, 2)", &[4.0; 8])),
-            ],
-            "the shape [2, 2, 2]",
-        ),
-        (
-            "coo",
-            &[("row", integers(&[0])), ("col", integers(&[0])), ("data", array("<c17", "(1,)", &[0; 17]))],
-            "the type c17",
-        ),
+        ("coo", with(array("<U9999999999999999999", "(11,)", &[])), "bytes of data"),
+        ("coo", with(array("|S18446744073709551615", "(1,)", &[])), "bytes of data"),
+        ("coo", pairs(&[0, 1], floats("(1,)", &[4.0])), "2 rows for 1 columns"),
+        ("csr", rows(&[0, 1, 2], integers(&[0, 1]), floats("(2, 2, 2)", &[4.0; 8])), "the shape [2, 2, 2]"),
+        ("coo", pairs(&[0], array("<c17", "(1,)", &[0; 17])), "the type c17"),
     ] {
-        let a = archive(&folder.path("damaged.npz"), format, arrays);
+        let a = archive(&folder.path("damaged.npz"), format, &arrays);
         let done = coarsen(&format!("solve {a}"));
         assert!(
             done.code == 3 && done.err.contains("damaged.npz") && done.err.contains(told),

@@ -1,18 +1,11 @@
 //! Options from a file, and runs that are repeated from a dump.
 
-use crate::common::{Folder, coarsen, json, solve};
+use crate::common::{Folder, chain, coarsen, json, solve};
 
 #[test]
 fn files_give_options_and_the_command_line_wins() {
     let folder = Folder::new();
-    folder.matrix(
-        "a.mtx",
-        40,
-        &(1..=40)
-            .map(|i| (i, i, 2.0))
-            .chain((1..40).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]))
-            .collect::<Vec<_>>(),
-    );
+    folder.matrix("a.mtx", 40, &chain(40, 2.0));
     folder.vector("b.mtx", &[1.0; 40]);
     let file = folder.file(
         "run.toml",
@@ -116,4 +109,41 @@ fn dumps_are_repeated_and_changed() {
     assert_eq!(coarsen(&format!("solve {bad} --dump {second}")).code, 3);
     let done = coarsen(&format!("solve --options {second}"));
     assert!(done.code == 3 && done.err.contains("nothing can be repeated"), "{}", done.err);
+}
+
+/// No output replaces a file of a dump that is read, also one that another option stands in for.
+#[test]
+fn outputs_never_replace_files_of_a_dump() {
+    let folder = Folder::new();
+    let [dump, run] = ["dump", "run.toml"].map(|name| folder.path(name).display().to_string());
+    assert_eq!(coarsen(&format!("solve --problem poisson2d:4 --dump {dump}")).code, 0);
+    std::fs::write(&run, "tol = 1e-6\n").unwrap();
+    #[cfg(unix)]
+    std::fs::hard_link(format!("{dump}/b.mtx"), folder.path("link.mtx")).unwrap();
+    #[cfg(not(unix))]
+    std::fs::write(folder.path("link.mtx"), "").unwrap();
+    let link =
+        if cfg!(unix) { folder.path("link.mtx").display().to_string() } else { format!("{dump}/b.mtx") };
+    let contents = || {
+        ["A.mtx", "b.mtx", "coordinates.mtx", "report.json"]
+            .map(|name| std::fs::read(folder.path("dump").join(name)).unwrap())
+    };
+    let before = contents();
+    for words in [
+        format!("solve --options {dump} --rhs ones --out {dump}/b.mtx"),
+        format!("solve --options {dump} --rhs ones --out {link}"),
+        format!("solve --options {dump}/options.json --rhs ones --report {dump}/b.mtx"),
+        format!("solve --options {dump} --problem poisson2d:4 --rhs ones --out {dump}/A.mtx"),
+        format!("solve --options {dump} --coordinates {dump}/coordinates.mtx --out {dump}/coordinates.mtx"),
+        format!("solve --options {dump} --report {dump}/report.json"),
+        format!("compare --options {dump} --rhs ones --report {dump}/b.mtx"),
+        format!("solve --options {run} --problem stack:3 --steps 2 --report {run}"),
+    ] {
+        let done = coarsen(&words);
+        assert!(done.code == 2 && done.err.contains("the same file"), "{words}: {} {}", done.code, done.err);
+    }
+    assert!(before == contents());
+    assert_eq!(std::fs::read_to_string(run).unwrap(), "tol = 1e-6\n");
+    // A new name in the folder replaces nothing.
+    assert_eq!(coarsen(&format!("solve --options {dump} --out {dump}/x.mtx")).code, 0);
 }

@@ -1,25 +1,14 @@
 //! How solves end: exit code, outcome, cause.
 
-use coarsen::LinearOperator;
 use coarsen::auto::attainable;
 use coarsen::matrix_market::{Symmetry, read_system, read_vector, write};
 
-use crate::common::{Folder, coarsen, iterations, solve};
+use crate::common::{Folder, chain, coarsen, iterations, ring, solve};
 use crate::curl::curl;
 
-/// The tridiagonal matrix with `d` on the diagonal and −1 off it.
-fn chain(n: usize, d: f64) -> Vec<(usize, usize, f64)> {
-    let beside = (1..n).flat_map(|i| [(i, i + 1, -1.0), (i + 1, i, -1.0)]);
-    (1..=n).map(|i| (i, i, d)).chain(beside).collect()
-}
-
-/// ‖b − A x‖ / ‖b‖ by plain loops.
+/// ‖b − A x‖ / ‖b‖ of files.
 fn residual(a: &str, b: &str, x: &str) -> f64 {
-    let (a, b, x) = (read_system(a).unwrap(), read_vector(b).unwrap(), read_vector(x).unwrap());
-    let mut r = vec![0.0; b.len()];
-    a.apply(&x, &mut r);
-    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
-    norm(&mut r.iter().zip(&b).map(|(r, b)| b - r)) / norm(&mut b.iter().copied())
+    crate::common::residual(&read_system(a).unwrap(), &read_vector(b).unwrap(), &read_vector(x).unwrap())
 }
 
 #[test]
@@ -183,9 +172,7 @@ fn zero_diagonals_are_named_by_what_divides_by_them() {
 #[test]
 fn singular_systems_take_their_null_space() {
     let folder = Folder::new();
-    let mut ring = chain(30, 2.0);
-    ring.extend([(1, 30, -1.0), (30, 1, -1.0)]);
-    let a = folder.matrix("a.mtx", 30, &ring);
+    let a = folder.matrix("a.mtx", 30, &ring(30, 2.0, [-1.0; 2]));
     let balanced: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { 2.0 } else { -1.0 }).collect();
     let (fits, ones) = (folder.vector("fits.mtx", &balanced), folder.vector("ones.mtx", &[1.0; 30]));
     let wrong = folder.vector("wrong.mtx", &balanced);

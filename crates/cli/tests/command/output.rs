@@ -1,10 +1,11 @@
 //! Output: report, solution, picture, dump and text.
 
+use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::common::{Folder, coarsen, fed, iterations, json, seconds, solve};
+use crate::common::{Folder, coarsen, command, ended, fed, iterations, json, ring, seconds, solve};
 
 #[test]
 fn the_report_holds_what_was_promised() {
@@ -62,6 +63,15 @@ fn a_report_and_a_solution_are_written_on_failure() {
     assert!(picture.starts_with("<svg") && picture.contains("polyline") && picture.contains("iteration"));
 }
 
+/// Runs the command line of a dump again, which ends with a code; returns the report.
+fn repeated(dump: &Path, code: i32) -> Value {
+    let options = json(&dump.join("options.json")).unwrap();
+    let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
+    let more = ["--report", "second.json", "--quiet"];
+    assert_eq!(ended(command("").args(&again).args(more).current_dir(dump)).code, code);
+    json(&dump.join("second.json")).unwrap()
+}
+
 #[test]
 fn a_dump_makes_the_run_again() {
     let folder = Folder::new();
@@ -72,15 +82,7 @@ fn a_dump_makes_the_run_again() {
     assert_eq!(done.code, 4);
     let options = json(&dump.join("options.json")).unwrap();
     assert_eq!(options["versions"]["coarsen"].as_str(), Some(env!("CARGO_PKG_VERSION")));
-    let again: Vec<String> = serde_json::from_value(options["again"].clone()).unwrap();
-    let done = std::process::Command::new(env!("CARGO_BIN_EXE_coarsen"))
-        .args(&again)
-        .args(["--report", "second.json", "--quiet"])
-        .current_dir(&dump)
-        .output()
-        .unwrap();
-    assert_eq!(done.status.code(), Some(4));
-    let second = json(&dump.join("second.json")).unwrap();
+    let second = repeated(&dump, 4);
     for field in ["n", "block_size", "iterations", "outcome", "history"] {
         assert_eq!(first[field], second[field], "{field}");
     }
@@ -154,9 +156,7 @@ fn info_and_solve_decide_alike() {
 #[test]
 fn a_dump_keeps_contact_and_backend() {
     let folder = Folder::new();
-    let chain: Vec<(usize, usize, f64)> =
-        (1..=30).flat_map(|i| [(i, i, 2.5), (i, i % 30 + 1, -1.0), (i % 30 + 1, i, -1.0)]).collect();
-    let a = folder.matrix("a.mtx", 30, &chain);
+    let a = folder.matrix("a.mtx", 30, &ring(30, 2.5, [-1.0; 2]));
     let pair = folder.matrix("pair.mtx", 30, &[(3, 3, 9.0), (3, 20, -9.0), (20, 3, -9.0), (20, 20, 9.0)]);
     let dump = folder.path("dump");
     let words =
@@ -169,14 +169,7 @@ fn a_dump_keeps_contact_and_backend() {
     for expected in [["--backend", "cpu"], ["--memory", "7"]] {
         assert!(pairs.iter().any(|pair| *pair == expected), "{again:?}");
     }
-    let done = std::process::Command::new(env!("CARGO_BIN_EXE_coarsen"))
-        .args(&again)
-        .args(["--report", "second.json", "--quiet"])
-        .current_dir(&dump)
-        .status()
-        .unwrap();
-    assert!(done.success());
-    assert_eq!(json(&dump.join("second.json")).unwrap()["history"], first["history"]);
+    assert_eq!(repeated(&dump, 0)["history"], first["history"]);
     // If the contact matrix cannot be read, the file is copied.
     let torn = folder.file("torn.mtx", "%%MatrixMarket matrix\n");
     let dump = folder.path("second");

@@ -1,9 +1,8 @@
 //! The commands of the book, run in order, print what the pages say.
 
 use std::path::Path;
-use std::process::Command;
 
-use crate::common::{Folder, solve};
+use crate::common::{Done, Folder, ended, solve};
 
 /// The fenced blocks of a page, each with its language.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
@@ -70,13 +69,12 @@ fn commands_print_what_the_pages_say() {
             let text = text.replace("\\\n", " ");
             let commands = text.lines().filter_map(|line| line.strip_prefix("coarsen "));
             for command in commands.filter(|_| *language == "sh") {
-                let words = command.split_whitespace().take_while(|word| *word != "#");
-                let mut run = Command::new(env!("CARGO_BIN_EXE_coarsen"));
-                let run = run.args(words).current_dir(folder.path("")).env("RAYON_NUM_THREADS", "2");
-                let output = run.output().expect("the command runs");
-                assert!(output.status.success(), "{name}: coarsen {command}");
+                let words = command.split(" # ").next().unwrap_or(command);
+                let mut run = crate::common::command(words);
+                let Done { code, out: printed, .. } =
+                    ended(run.current_dir(folder.path("")).env("RAYON_NUM_THREADS", "2"));
+                assert_eq!(code, 0, "{name}: coarsen {command}");
                 let Some(("text", page)) = blocks.get(k + 1) else { continue };
-                let printed = String::from_utf8(output.stdout).expect("UTF-8");
                 if let Some(word) = difference(page, &printed) {
                     panic!("{name}: after `coarsen {command}` the page says {word}:\n{printed}");
                 }

@@ -1,7 +1,7 @@
 //! Words of errors and advice: they give the true reason, options of the command and the numbers of the file, and no advice
 //! that was already followed.
 
-use crate::common::{Done, Folder, coarsen};
+use crate::common::{Done, Folder, central, coarsen, ring};
 
 /// All that a run prints.
 fn printed(words: &str) -> String {
@@ -16,37 +16,14 @@ fn printed(words: &str) -> String {
 }
 
 /// The Laplacian of a ring of n nodes: constants are its kernel.
-fn ring(folder: &Folder, n: usize) -> String {
-    let entries: Vec<_> =
-        (1..=n).flat_map(|i| [(i, i, 2.0), (i, i % n + 1, -1.0), (i % n + 1, i, -1.0)]).collect();
-    folder.matrix("ring.mtx", n, &entries)
-}
-
-/// Convection by central differences with a Péclet number of 100, whose ILU(0) is unstable.
-fn convection(folder: &Folder, n: usize) -> String {
-    let at = |i: usize, j: usize| i * n + j + 1;
-    let mut entries = Vec::new();
-    for i in 0..n {
-        for j in 0..n {
-            entries.push((at(i, j), at(i, j), 4.0));
-            let mut add = |ok: bool, other: usize, v: f64| {
-                if ok {
-                    entries.push((at(i, j), other, v));
-                }
-            };
-            add(j + 1 < n, at(i, j + 1), -1.0 + 100.0);
-            add(j > 0, (at(i, j)).saturating_sub(1), -1.0 - 100.0);
-            add(i + 1 < n, at(i + 1, j), -1.0 + 60.0);
-            add(i > 0, (at(i, j)).saturating_sub(n), -1.0 - 60.0);
-        }
-    }
-    folder.matrix("central.mtx", n * n, &entries)
+fn laplacian(folder: &Folder, n: usize) -> String {
+    folder.matrix("ring.mtx", n, &ring(n, 2.0, [-1.0; 2]))
 }
 
 #[test]
 fn given_null_space_is_not_asked_for() {
     let folder = Folder::new();
-    let a = ring(&folder, 3000);
+    let a = laplacian(&folder, 3000);
     let (asked, given) =
         (printed(&format!("solve {a}")), printed(&format!("solve {a} --null-space constants")));
     assert!(asked.contains("--null-space constants"), "{asked}");
@@ -66,7 +43,9 @@ fn given_null_space_is_not_asked_for() {
 #[test]
 fn unstable_factor_is_named() {
     let folder = Folder::new();
-    let text = printed(&format!("solve {} --method gmres --precond ilu0", convection(&folder, 40)));
+    // With a Péclet number of 100 its ILU(0) is unstable.
+    let file = folder.matrix("central.mtx", 1600, &central(40, [100.0, 60.0]));
+    let text = printed(&format!("solve {file} --method gmres --precond ilu0"));
     assert!(text.contains("the incomplete factor is unstable"), "{text}");
     assert!(!text.contains("round-off"), "{text}");
 }
@@ -162,7 +141,7 @@ fn singular_matrices_are_told_in_few_words() {
     let folder = Folder::new();
     let block =
         folder.matrix("block.mtx", 3, &[(1, 1, 1.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, 1.0), (3, 3, 1.0)]);
-    let ring = ring(&folder, 400);
+    let ring = laplacian(&folder, 400);
     for (words, told) in [
         (format!("{block} --rhs random:1"), "is singular"),
         (format!("{block} --rhs random:1 --method direct"), "is singular"),

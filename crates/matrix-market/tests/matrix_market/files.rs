@@ -120,3 +120,26 @@ fn dense_files_belong_to_their_matrices() {
     let vertices = matrix_market::read_dense(folder.join("pyamg_bar_vertices.mtx.gz")).unwrap();
     assert_eq!((vertices.rows(), vertices.columns(), vertices.get(0, 0)), (225, 3, 0.5));
 }
+
+/// Links and other names of a file are that file, also before it exists.
+#[test]
+fn names_of_one_file_are_the_same() {
+    let folder = std::env::temp_dir().join(format!("coarsen-same-file-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let [a, b, new] = ["a.mtx", "b.mtx", "new.mtx"].map(|name| folder.join(name));
+    fs::write(&a, "").unwrap();
+    fs::write(&b, "").unwrap();
+    let same = |first: &Path, second: &Path| matrix_market::is_same_file(first, second);
+    assert!(same(&a, &folder.join("./a.mtx")) && !same(&a, &b) && !same(&a, &new));
+    assert!(same(&new, &folder.join(".").join("new.mtx")) && !same(&new, &folder.join("none/new.mtx")));
+    assert!(!same(&folder, &folder), "a folder is no file");
+    #[cfg(unix)]
+    {
+        let [link, hard] = ["link.mtx", "hard.mtx"].map(|name| folder.join(name));
+        std::os::unix::fs::symlink(&a, &link).unwrap();
+        fs::hard_link(&a, &hard).unwrap();
+        assert!(same(&a, &link) && same(&a, &hard) && same(&link, &hard) && !same(&b, &hard));
+        assert!(!same(Path::new("/dev/null"), Path::new("/dev/null")), "a device can be written twice");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}

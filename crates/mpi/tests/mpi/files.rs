@@ -6,7 +6,7 @@ use std::process::Command;
 use coarsen_matrix_market as matrix_market;
 
 use crate::jobs::command;
-use crate::reports::Folder;
+use crate::listed::Folder;
 
 /// The unknowns of the system, in blocks of 2.
 const N: usize = 40;
@@ -14,9 +14,8 @@ const N: usize = 40;
 /// Entries that a file has three times are summed in the order of the file, wherever pieces end: reproducible products
 /// find the same bits on any number of ranks.
 pub(crate) fn repeated_entries() {
-    let folder = std::env::temp_dir().join(format!("coarsen-mpi-repeated-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let [matrix, out] = ["A.mtx", "x.mtx"].map(|name| folder.join(name));
+    let folder = Folder::new();
+    let [matrix, out] = ["A.mtx", "x.mtx"].map(|name| folder.0.join(name));
     // 0.1 + 0.2 + 0.3 depends on the order, and so do the sums of these.
     let entries = (0..3).flat_map(|time| (0..N).map(move |i| (time, i)));
     let mut text = String::new();
@@ -45,13 +44,12 @@ pub(crate) fn repeated_entries() {
     for (x, ranks) in solutions.iter().zip([1, 2, 3]) {
         assert!(x.iter().zip(&solutions[0]).all(|(x, y)| x.to_bits() == y.to_bits()), "{ranks} ranks");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// An output that would replace an input or another output is refused before the solve, and so are folders; `-` is the
 /// standard output, which then has the data alone.
 pub(crate) fn outputs() {
-    let folder = Folder::new("outputs");
+    let folder = Folder::new();
     let matrix = folder.0.join("A.mtx");
     let text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 4\n";
     let vector = "%%MatrixMarket matrix array real general\n2 1\n1\n1\n";

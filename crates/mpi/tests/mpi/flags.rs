@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use crate::jobs::command;
-use crate::listed::{Case, check, listed};
-use crate::reports::Folder;
+use crate::listed::{Case, Folder, check, listed};
 
 /// A row of nodes, vectors of its unknowns, coordinates of pairs of them, and the rank of each node.
 fn files(folder: &Folder) {
@@ -30,7 +29,7 @@ fn files(folder: &Folder) {
 
 /// What a run on two ranks prints and writes, without times: of a report, what the solve has done.
 fn traces(words: &str) -> Vec<String> {
-    let folder = Folder::new("flags");
+    let folder = Folder::new();
     files(&folder);
     let is_file = |word: &str| [".mtx", ".txt", ".json"].iter().any(|end| word.ends_with(end));
     let placed =

@@ -209,8 +209,8 @@ fn schwarz(comm: &MpiComm) {
 fn by_schwarz<C: Communicator>(comm: C, layout: Layout, a: &Bsr<f64>, b: &[f64]) -> (Vec<u64>, Vec<u64>) {
     let on = Partition::new(comm, layout).unwrap();
     let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-    let recipe = DistSchwarz { chunk: 20, gather_below: 30, ..DistSchwarz::default() };
-    let (a, mut m) = (cut(a, &on, Spmv::Reproducible), recipe.build(&on, &rows).unwrap());
+    let parameters = DistSchwarz { chunk: 20, gather_below: 30, ..DistSchwarz::default() };
+    let (a, mut m) = (cut(a, &on, Spmv::Reproducible), parameters.build(&on, &rows).unwrap());
     let b = on.part_of(b).unwrap();
     let (mut x, mut z) = (b.like().unwrap(), b.like().unwrap());
     m.apply(&b, &mut z);
@@ -239,8 +239,8 @@ fn by_aggregation<C: Communicator>(comm: C, layout: Layout, problem: &Problem) -
     let part = |node: u64| size * kernel.vectors() * node as usize;
     let near = kernel.values()[part(own.start)..part(own.end)].to_vec();
     let near = NearKernel::from_rows(kernel.vectors(), near).unwrap();
-    let recipe = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
-    let mut m = recipe.build(&on, &rows, Some(&near)).unwrap();
+    let parameters = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
+    let mut m = parameters.build(&on, &rows, Some(&near)).unwrap();
     assert!(m.divided() > 0, "a level on all ranks");
     let (a, b) = (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), noise(problem.matrix.shape().0, 5));
     let b = on.part_of(&b).unwrap();

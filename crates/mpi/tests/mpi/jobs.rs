@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::{common, files, flags, matrices, recipes, reports};
+use crate::{common, files, flags, listed, matrices, parameters, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -173,15 +173,11 @@ fn options() {
 
 /// The program of the tutorial "More than one machine" finds the same solution on any number of ranks.
 fn tutorial() {
-    let folder = std::env::temp_dir().join(format!("coarsen-mpi-first-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = listed::Folder::new();
+    let folder = &folder.0;
     let problem = coarsen_problems::elasticity3d(12, 1.0).unwrap();
-    let n = problem.positions.len();
-    let values = (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
-    let points = matrix_market::Dense::new(n, 3, values).unwrap();
-    matrix_market::write(folder.join("A.mtx"), &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
+    matrices::write(&problem, &folder.join("A.mtx"), &folder.join("coordinates.mtx"));
     matrix_market::write_vector(folder.join("b.mtx"), &problem.right_hand_side(1)).unwrap();
-    matrix_market::write_dense(folder.join("coordinates.mtx"), &points).unwrap();
     let program = std::env::current_exe().expect("a path");
     let words = [program.to_str().expect("a path"), folder.to_str().expect("a path")];
     let mut solutions = Vec::new();
@@ -191,25 +187,20 @@ fn tutorial() {
         solutions.push(matrix_market::read_vector(folder.join("x.mtx")).unwrap());
     }
     assert!(solutions.iter().all(|x| common::distance(x, &solutions[0]) < 1e-6));
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Smoothed aggregation, every partition, and a file that is read by pieces: the same iterations as on one rank.
 fn partitions() {
-    let folder = std::env::temp_dir().join(format!("coarsen-mpi-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = listed::Folder::new();
+    let folder = &folder.0;
     let problem = coarsen_problems::cloth(30, 0.01).unwrap();
     let (matrix, points) = (folder.join("A.mtx"), folder.join("x.mtx"));
     let (kernel, out) = (folder.join("kernel.mtx"), folder.join("solution.mtx"));
-    matrix_market::write(&matrix, &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
-    let columns = |rows: usize, k: usize, at: &dyn Fn(usize, usize) -> f64| {
-        let values = (0..k).flat_map(|j| (0..rows).map(move |i| at(i, j))).collect();
-        matrix_market::Dense::new(rows, k, values).unwrap()
-    };
+    matrices::write(&problem, &matrix, &points);
     let modes = &problem.near_kernel;
-    matrix_market::write_dense(&points, &columns(900, 3, &|i, j| problem.positions[i][j])).unwrap();
-    let values = columns(2700, modes.vectors(), &|i, j| modes.row(i)[j]);
-    matrix_market::write_dense(&kernel, &values).unwrap();
+    let columns = (0..modes.vectors()).flat_map(|j| modes.column(j)).collect();
+    let columns = matrix_market::Dense::new(modes.size(), modes.vectors(), columns).unwrap();
+    matrix_market::write_dense(&kernel, &columns).unwrap();
     let given = [("--coordinates", &points), ("--near-kernel", &kernel), ("--out", &out)];
     let given: String = given.iter().map(|(option, file)| format!(" {option} {}", file.display())).collect();
     let file = format!("solve {} --block-size 3 --precond sa{given}", matrix.display());
@@ -265,7 +256,6 @@ fn partitions() {
     assert!(code == Some(2) && text.contains("and no --parts"), "{text}");
     let (code, text) = command(2, &format!("solve {} --block-size 7", matrix.display()));
     assert!(code == Some(2) && text.contains("does not divide the 2700 unknowns"), "{text}");
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Ranks with different command lines, whether the other one is wrong or not: all end at once with the code of a wrong
@@ -317,8 +307,8 @@ const JOBS: [Job; 30] = [
     ("the command takes all options", options),
     ("every option has an effect", flags::all),
     ("command lines that differ", command_lines),
-    ("recipes of preconditioners", recipes::recipes),
-    ("a starting guess", recipes::starting_guess),
+    ("parameters of preconditioners", parameters::parameters),
+    ("a starting guess", parameters::starting_guess),
     ("stages that rank 0 does not have", reports::stages),
     ("the times of steps", reports::steps),
     ("the best schedule of measured links", reports::best_schedule),

@@ -19,7 +19,7 @@ mod jobs;
 #[path = "../../../../tests/common/flags.rs"]
 mod listed;
 mod matrices;
-mod recipes;
+mod parameters;
 mod reports;
 
 use std::process::ExitCode;

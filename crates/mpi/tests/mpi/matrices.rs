@@ -5,9 +5,18 @@ use std::path::{Path, PathBuf};
 
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::devices;
+use coarsen_problems::{Options, Problem};
 
 use crate::jobs::{command, command_with, number_before, this};
-use crate::reports::Folder;
+use crate::listed::Folder;
+
+/// Writes the matrix of a problem, and the coordinates of its nodes.
+pub(crate) fn write(problem: &Problem, matrix: &Path, points: &Path) {
+    matrix_market::write(matrix, &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
+    let n = problem.positions.len();
+    let values = (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
+    matrix_market::write_dense(points, &matrix_market::Dense::new(n, 3, values).unwrap()).unwrap();
+}
 
 /// A file with these entries, of which rows and columns begin with 0.
 fn written(folder: &Folder, n: usize, entries: &[(usize, usize, f64)]) -> PathBuf {
@@ -35,7 +44,7 @@ fn solved(file: &Path, words: &str) -> (Option<i32>, String) {
 /// As in `coarsen`, methods for symmetric or definite matrices refuse others before the first iteration, also where only
 /// the couplings between two ranks show it. The numbers are those of the file, whatever the order of the nodes.
 pub(crate) fn properties() {
-    let folder = Folder::new("properties");
+    let folder = Folder::new();
     let file = written(&folder, 60, &chain(60, |_| 4.0, [-3.0, -0.5]));
     for method in ["cg", "fcg", "minres", "single-reduction-cg", "pipelined-cg"] {
         let (code, text) = solved(&file, &format!("--method {method}"));
@@ -80,14 +89,10 @@ pub(crate) fn properties() {
 
 /// The unknowns of a node follow from the coordinates, or else from the pattern, as in `coarsen`.
 pub(crate) fn block_sizes() {
-    let folder = Folder::new("block-sizes");
+    let folder = Folder::new();
     let [matrix, points] = ["A.mtx", "x.mtx"].map(|name| folder.0.join(name));
     let write = |name: &str| {
-        let problem = coarsen_problems::Problem::parse(name, &coarsen_problems::Options::default()).unwrap();
-        matrix_market::write(&matrix, &problem.matrix, matrix_market::Symmetry::Detect).unwrap();
-        let n = problem.positions.len();
-        let values = (0..3 * n).map(|k| problem.positions[k % n][k / n]).collect();
-        matrix_market::write_dense(&points, &matrix_market::Dense::new(n, 3, values).unwrap()).unwrap();
+        self::write(&Problem::parse(name, &Options::default()).unwrap(), &matrix, &points);
     };
     let coordinates = format!("--coordinates {}", points.display());
     // 5,184 and 18,252 unknowns: a whole pattern, and a sample.

@@ -1,26 +1,9 @@
 //! The tables of the command and its report as JSON.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 
 use crate::jobs::command;
-
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("coarsen-mpi-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use crate::listed::Folder;
 
 /// What the command prints, and its report.
 fn solve(ranks: usize, words: &str, folder: &Folder) -> (String, Value) {
@@ -38,7 +21,7 @@ fn total(list: &Value, field: &str) -> f64 {
 /// The tables have the messages of all ranks, also those of stages that rank 0 does not have: of three ranks the first
 /// has no neighbour, and so no halo.
 pub(crate) fn stages() {
-    let folder = Folder::new("stages");
+    let folder = Folder::new();
     let n = 30;
     let mut entries: Vec<_> = (1..=n).map(|i| format!("{i} {i} 4")).collect();
     entries.extend((n / 3 + 2..=n).map(|i| format!("{i} {} -1", i - 1)));
@@ -58,7 +41,7 @@ pub(crate) fn stages() {
 
 /// The times of the steps of each rank: with setup, products and preconditioner, and no more than the whole.
 pub(crate) fn steps() {
-    let folder = Folder::new("steps");
+    let folder = Folder::new();
     for (ranks, precond) in [(1, "mas"), (3, "block-jacobi"), (3, "sa")] {
         let (text, report) = solve(ranks, &format!("--problem cloth:30 --precond {precond}"), &folder);
         let steps = report["steps"].as_array().unwrap();
@@ -95,7 +78,7 @@ pub(crate) fn steps() {
 
 /// `--schedule best` measures the links, and reports what it chose; all ranks choose the same one.
 pub(crate) fn best_schedule() {
-    let folder = Folder::new("best");
+    let folder = Folder::new();
     for (count, product) in [(1, "blocking"), (3, "pipelined"), (4, "blocking")] {
         let words = format!("--problem cloth:20 --product {product} --schedule best");
         let (text, report) = solve(count, &words, &folder);

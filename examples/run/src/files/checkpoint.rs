@@ -8,6 +8,7 @@
 //! | numerics | [`NUMERICS`] of the program |
 //! | run | a [`Fingerprint`](examples_scene::Fingerprint) of all that affects the results of the run |
 //! | state | the numbers of the state |
+//! | shown | [`Shown`] of each frame; nothing in a file of a program that did not know it |
 //! | sum | a fingerprint of all bytes before it |
 //!
 //! A checkpoint is written to a temporary file, which then replaces the last checkpoint. So if a run is
@@ -19,6 +20,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use examples_scene::identity::fingerprint;
+
+use super::Shown;
 
 /// A state that a run passes from frame to frame.
 pub trait Saved: Sized {
@@ -104,31 +107,47 @@ pub enum CheckpointError {
 /// bits. A run of an older version is not continued, since its frames would not be those of one run.
 pub const NUMERICS: u64 = 4;
 
-/// Writes a checkpoint of the run with this fingerprint.
+/// Writes a state as a checkpoint of the run with this fingerprint.
 ///
 /// # Errors
 /// [`CheckpointError::Write`]; the last checkpoint is then unchanged.
 pub fn write(file: &Path, run: u64, state: &impl Saved) -> Result<(), CheckpointError> {
+    write_run(file, run, state, &[])
+}
+
+/// Writes a checkpoint of the run with this fingerprint: the state, and what was written of each frame.
+///
+/// # Errors
+/// [`CheckpointError::Write`]; the last checkpoint is then unchanged.
+pub fn write_run(file: &Path, run: u64, state: &impl Saved, shown: &[Shown]) -> Result<(), CheckpointError> {
     let beside = file.with_extension("part");
     let save = || {
         let mut part = File::create(&beside)?;
-        part.write_all(&encode(run, state))?;
+        part.write_all(&encode(run, state, shown))?;
         part.sync_all()?;
         std::fs::rename(&beside, file)
     };
     save().map_err(|error: std::io::Error| CheckpointError::Write { file: file.into(), kind: error.kind() })
 }
 
-/// Reads the checkpoint of the run with this fingerprint.
+/// Reads the state of the checkpoint of the run with this fingerprint.
 ///
 /// # Errors
 /// [`CheckpointError`]; the file is never changed.
 pub fn read<S: Saved>(file: &Path, run: u64) -> Result<S, CheckpointError> {
+    read_run(file, run).map(|(state, _)| state)
+}
+
+/// Reads the checkpoint of the run with this fingerprint: the state, and what was written of each frame, if the file tells it.
+///
+/// # Errors
+/// [`CheckpointError`]; the file is never changed.
+pub fn read_run<S: Saved>(file: &Path, run: u64) -> Result<(S, Vec<Shown>), CheckpointError> {
     match open(file)? {
-        ([found, _], _) if found != NUMERICS => {
+        ([found, _], ..) if found != NUMERICS => {
             Err(CheckpointError::Numerics { file: file.into(), found, own: NUMERICS })
         }
-        ([_, own], state) if own == run => Ok(state),
+        ([_, own], state, shown) if own == run => Ok((state, shown)),
         _ => Err(CheckpointError::Other { file: file.into() }),
     }
 }
@@ -139,25 +158,28 @@ pub fn read<S: Saved>(file: &Path, run: u64) -> Result<S, CheckpointError> {
 /// # Errors
 /// [`CheckpointError`] for a file that cannot be read or is damaged; the file is never changed.
 pub fn read_state<S: Saved>(file: &Path) -> Result<S, CheckpointError> {
-    open(file).map(|(_, state)| state)
+    open(file).map(|(_, state, _)| state)
 }
 
-/// The version of the numerics, the fingerprint of the run, and the state.
-fn open<S: Saved>(file: &Path) -> Result<([u64; 2], S), CheckpointError> {
+/// The version of the numerics and the fingerprint of the run, the state, and what was written of each frame.
+type Parts<S> = ([u64; 2], S, Vec<Shown>);
+
+fn open<S: Saved>(file: &Path) -> Result<Parts<S>, CheckpointError> {
     let fail = |error: std::io::Error| CheckpointError::Read { file: file.into(), kind: error.kind() };
     let bytes = std::fs::read(file).map_err(fail)?;
     let damaged = |what: Cow<'static, str>| CheckpointError::Damaged { file: file.into(), what };
-    let (head, state): ([u64; 2], S) = decode(&bytes).map_err(|what| damaged(what.into()))?;
-    state.check().map_err(|what| damaged(what.into()))?;
-    Ok((head, state))
+    let parts: Parts<S> = decode(&bytes).map_err(|what| damaged(what.into()))?;
+    parts.1.check().map_err(|what| damaged(what.into()))?;
+    Ok(parts)
 }
 
-fn encode(run: u64, state: &impl Saved) -> Vec<u8> {
+fn encode(run: u64, state: &impl Saved, shown: &[Shown]) -> Vec<u8> {
     let mut writer = Writer(Vec::new());
     writer.0.extend(magic_of(state));
     writer.number(NUMERICS);
     writer.number(run);
     state.save(&mut writer);
+    shown.iter().for_each(|frame| frame.save(&mut writer));
     let sum = fingerprint(&writer.0);
     writer.number(sum);
     writer.0
@@ -167,8 +189,8 @@ fn magic_of<S: Saved>(_: &S) -> &'static [u8; 24] {
     S::MAGIC
 }
 
-/// Returns the version of the numerics, the fingerprint of the run, and the state, or the fault of the file.
-fn decode<S: Saved>(bytes: &[u8]) -> Result<([u64; 2], S), &'static str> {
+/// Returns the parts of a checkpoint, or the fault of the file.
+fn decode<S: Saved>(bytes: &[u8]) -> Result<Parts<S>, &'static str> {
     let words = bytes.strip_prefix(S::MAGIC).ok_or("its first bytes are not those of a checkpoint")?;
     let (words, []) = words.as_chunks::<8>() else { return Err("it ends inside a number") };
     let (&sum, body) = words.split_last().ok_or("it ends after its first bytes")?;
@@ -178,7 +200,15 @@ fn decode<S: Saved>(bytes: &[u8]) -> Result<([u64; 2], S), &'static str> {
     let mut reader = Reader(body);
     let head = [reader.number()?, reader.number()?];
     let state = S::load(&mut reader)?;
-    if reader.is_empty() { Ok((head, state)) } else { Err("it has more numbers than it declares") }
+    let mut shown = Vec::new();
+    while !reader.is_empty() {
+        shown.push(Shown::load(&mut reader)?);
+    }
+    match shown.len() {
+        0 => Ok((head, state, shown)),
+        frames if frames.checked_sub(1) == Some(state.frame()) => Ok((head, state, shown)),
+        _ => Err("it has more numbers than it declares"),
+    }
 }
 
 /// The bytes of a checkpoint that is being written.
@@ -248,6 +278,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Format;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -291,7 +322,9 @@ mod tests {
     proptest! {
         #[test]
         fn states_come_back(state in states(), run in any::<u64>()) {
-            prop_assert_eq!(decode(&encode(run, &state)), Ok(([NUMERICS, run], state)));
+            prop_assert_eq!(decode(&encode(run, &state, &[])), Ok(([NUMERICS, run], state.clone(), vec![])));
+            let (state, shown) = (State { frame: 1, ..state }, vec![Shown::new(Format::Gltf, true), Shown::new(Format::None, false)]);
+            prop_assert_eq!(decode(&encode(run, &state, &shown)), Ok(([NUMERICS, run], state, shown)));
         }
 
         /// Rejects files with a changed byte, with missing bytes and with additional bytes.
@@ -302,7 +335,7 @@ mod tests {
             flip in 1_u8..=255,
             cut in 1_usize..40,
         ) {
-            let bytes = encode(7, &state);
+            let bytes = encode(7, &state, &[]);
             let mut changed = bytes.clone();
             changed[at.index(bytes.len())] ^= flip;
             prop_assert!(decode::<State>(&changed).is_err());

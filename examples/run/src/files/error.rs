@@ -45,13 +45,24 @@ pub enum OutputError {
         /// The error of the operating system, or [`ErrorKind::InvalidData`].
         kind: ErrorKind,
     },
-    /// A file that has the frames before one, and lacks some, is of another surface, or does not exist.
+    /// A file that has the frames before one, and lacks some, is of another surface or run, or does not exist.
     #[error(
-        "{}: the frames before frame {frame} are missing or belong to another surface, and an animation needs all of them; \
+        "{}: the frames before frame {frame} are missing or belong to another surface or run, and an animation needs all of them; \
          continue with the --format of the earlier run, or run without --resume to start anew",
         file.display()
     )]
     Cache {
+        /// The file.
+        file: PathBuf,
+        /// The number of the frame.
+        frame: usize,
+    },
+    /// A file of a frame before the checkpoint that this run did not write.
+    #[error(
+        "{}: frame {frame} is of another run, and this one did not write it in this form; continue with the --format and the \
+         --width of the earlier frames, or take away the files of the other run", file.display()
+    )]
+    Stale {
         /// The file.
         file: PathBuf,
         /// The number of the frame.

@@ -11,15 +11,14 @@ mod picture;
 mod table;
 
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use std::time::Instant;
 
 use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
 
-use crate::arguments::files::{check_files, outputs};
-use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve};
+use crate::arguments::files::outputs;
+use crate::arguments::{Method, NullSpace, Precision, Precond, Rhs, Solve, threads};
 use crate::console::{complain, report};
 use crate::decision::decide::used;
 use crate::error::Failure;
@@ -37,10 +36,9 @@ pub(crate) fn is_asked(options: &Solve) -> bool {
 /// `coarsen solve` of a sequence.
 pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     let outputs = outputs([("--report", &options.report), ("--plot", &options.plot)]);
-    check_files(&[], &outputs)?;
+    options.given.check_files(&outputs)?;
     check(options)?;
-    let threads =
-        options.given.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |n| n as usize);
+    let threads = threads(options.given.threads);
     let table = parallel::threads(threads, || solve(options, threads))??;
     if !options.talk.quiet {
         report(&table.to_string(), &outputs)?;
@@ -54,7 +52,8 @@ pub(crate) fn run(options: &Solve) -> Result<ExitCode, Failure> {
     match table.worst() {
         None => Ok(ExitCode::SUCCESS),
         Some(row) => {
-            complain(&format!("error: step {}: {}: {}\n", row.step, row.outcome, options_of(row.advice)));
+            let (step, outcome) = (row.step, row.solved.outcome);
+            complain(&format!("error: step {step}: {}: {}\n", outcome.name(), options_of(outcome.advice())));
             Ok(ExitCode::from(4))
         }
     }
@@ -88,17 +87,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
             step: sequence.step(),
             pairs: sequence.pairs(),
             touched: sequence.touched().len(),
-            precond: solved.precond,
-            action: solved.action.name(),
-            because: solved.because,
-            reused: solved.reused,
             assembly_seconds,
-            setup_seconds: solved.setup_seconds,
-            iterations: solved.iterations,
-            solve_seconds: solved.solve_seconds,
-            residual: solved.residual,
-            outcome: solved.outcome.name(),
-            advice: solved.outcome.advice(),
+            solved,
         });
         progress.phase("assembling the next step");
         let begun = Instant::now();
@@ -116,7 +106,8 @@ fn solve(options: &Solve, threads: usize) -> Result<Table, Failure> {
 fn check(options: &Solve) -> Result<(), Failure> {
     let given = &options.given;
     if given.source.problem.is_none() {
-        return Err(Failure::NoSequence);
+        let cure = "give --problem cloth-contact:N or stack:N, or leave --steps out";
+        return Err(Failure::usage(format!("--steps needs a sequence; {cure}")));
     }
     let ignored = [
         (given.source.coordinates.is_some(), "--coordinates"),
@@ -134,7 +125,9 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (options.dump.is_some(), "--dump"),
     ];
     if let Some((_, option)) = ignored.into_iter().find(|(given, _)| *given) {
-        return Err(Failure::Sequence { option });
+        return Err(Failure::usage(format!(
+            "a sequence of systems does not support {option}; leave it out, or solve a single system"
+        )));
     }
     used(given, &[SequenceSolver::taken(options.precond)], options.precond == Precond::Auto)
 }

@@ -3,18 +3,15 @@
 
 use std::path::Path;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::table::{Row, Table};
 use crate::arguments::name;
 use crate::error::Failure;
+use crate::report::drawing::{self, Canvas, Drawn, FAINT, INK};
 
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (900, 620);
-
-const INK: RGBColor = RGBColor(60, 60, 60);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
 
 /// The actions and their colours, from the palette of Okabe & Ito.
 const ACTIONS: [(&str, RGBColor); 4] = [
@@ -27,48 +24,29 @@ const ACTIONS: [(&str, RGBColor); 4] = [
 /// The parts of the time and their colours.
 const PARTS: [(&str, RGBColor); 2] = [("setup", RGBColor(213, 94, 0)), ("solve", RGBColor(86, 180, 233))];
 
-type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
 /// Draws a table.
 pub(super) fn write(file: &Path, table: &Table) -> Result<(), Failure> {
-    draw(file, table).map_err(std::io::Error::other).map_err(Failure::write(file))
-}
-
-fn draw(file: &Path, table: &Table) -> Drawn {
-    let canvas = SVGBackend::new(file, SIZE).into_drawing_area();
-    canvas.fill(&WHITE)?;
-    let title = format!("{} with {}, policy {}", table.source, name(table.precond), name(table.update));
-    let canvas = canvas.titled(&title, ("sans-serif", 18).into_font().color(&INK))?;
-    let [above, below] = &canvas.split_evenly((2, 1))[..] else { return Ok(()) };
-    iterations(above, &table.rows)?;
-    seconds(below, &table.rows)?;
-    canvas.present()?;
-    Ok(())
+    drawing::write(file, SIZE, |canvas| {
+        let title = format!("{} with {}, policy {}", table.source, name(table.precond), name(table.update));
+        let canvas = canvas.titled(&title, ("sans-serif", 18).into_font().color(&INK))?;
+        let [above, below] = &canvas.split_evenly((2, 1))[..] else { return Ok(()) };
+        iterations(above, &table.rows)?;
+        seconds(below, &table.rows)
+    })
 }
 
 fn iterations(area: &Canvas<'_>, rows: &[Row]) -> Drawn {
-    let most = rows.iter().map(|row| row.iterations).max().unwrap_or(0).max(1) as f64;
-    let mut chart = ChartBuilder::on(area)
-        .margin(10)
-        .x_label_area_size(36)
-        .y_label_area_size(60)
-        .build_cartesian_2d(-0.6..rows.len() as f64 - 0.4, 0.0..1.15 * most)?;
-    axes(&mut chart, "iterations")?;
-    let points = || rows.iter().map(|row| (row.step as f64, row.iterations as f64));
-    chart.draw_series(LineSeries::new(points(), INK.stroke_width(1)))?;
+    let mut chart = axes(area, "iterations", rows, &|row| row.solved.iterations as f64, 1.0)?;
+    let point = |row: &Row| (row.step as f64, row.solved.iterations as f64);
+    chart.draw_series(LineSeries::new(rows.iter().map(point), INK.stroke_width(1)))?;
     for (action, colour) in ACTIONS {
-        let of_action: Vec<(f64, f64)> = rows
-            .iter()
-            .zip(points())
-            .filter(|(row, _)| row.action == action)
-            .map(|(_, point)| point)
-            .collect();
-        if of_action.is_empty() {
+        let mut of_action =
+            rows.iter().filter(|row| row.solved.action.name() == action).map(point).peekable();
+        if of_action.peek().is_none() {
             continue;
         }
         chart
-            .draw_series(of_action.into_iter().map(|point| Circle::new(point, 5, colour.filled())))?
+            .draw_series(of_action.map(|point| Circle::new(point, 5, colour.filled())))?
             .label(action)
             .legend(move |(x, y)| Circle::new((x + 8, y), 5, colour.filled()));
     }
@@ -76,17 +54,12 @@ fn iterations(area: &Canvas<'_>, rows: &[Row]) -> Drawn {
 }
 
 fn seconds(area: &Canvas<'_>, rows: &[Row]) -> Drawn {
-    let most = rows.iter().map(|row| row.setup_seconds + row.solve_seconds).fold(1e-9, f64::max);
-    let mut chart = ChartBuilder::on(area)
-        .margin(10)
-        .x_label_area_size(36)
-        .y_label_area_size(60)
-        .build_cartesian_2d(-0.6..rows.len() as f64 - 0.4, 0.0..1.15 * most)?;
-    axes(&mut chart, "seconds")?;
+    let mut chart =
+        axes(area, "seconds", rows, &|row| row.solved.setup_seconds + row.solved.solve_seconds, 1e-9)?;
     for (k, (part, colour)) in PARTS.into_iter().enumerate() {
         let bar = |row: &Row| {
-            let (x, setup) = (row.step as f64, row.setup_seconds);
-            let (low, high) = if k == 0 { (0.0, setup) } else { (setup, setup + row.solve_seconds) };
+            let (x, setup) = (row.step as f64, row.solved.setup_seconds);
+            let (low, high) = if k == 0 { (0.0, setup) } else { (setup, setup + row.solved.solve_seconds) };
             Rectangle::new([(x - 0.38, low), (x + 0.38, high)], colour.filled())
         };
         chart
@@ -103,7 +76,20 @@ type Chart<'a> = ChartContext<
     Cartesian2d<plotters::coord::types::RangedCoordf64, plotters::coord::types::RangedCoordf64>,
 >;
 
-fn axes(chart: &mut Chart<'_>, what: &str) -> Drawn {
+/// Axes for a number of each step, of at least `least`.
+fn axes<'a>(
+    area: &Canvas<'a>,
+    what: &str,
+    rows: &[Row],
+    number: &dyn Fn(&Row) -> f64,
+    least: f64,
+) -> Result<Chart<'a>, Box<dyn std::error::Error + Send + Sync>> {
+    let most = rows.iter().map(number).fold(least, f64::max);
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .x_label_area_size(36)
+        .y_label_area_size(60)
+        .build_cartesian_2d(-0.6..rows.len() as f64 - 0.4, 0.0..1.15 * most)?;
     chart
         .configure_mesh()
         .x_desc("step")
@@ -114,7 +100,7 @@ fn axes(chart: &mut Chart<'_>, what: &str) -> Drawn {
         .light_line_style(WHITE)
         .bold_line_style(FAINT)
         .draw()?;
-    Ok(())
+    Ok(chart)
 }
 
 fn legend(chart: &mut Chart<'_>) -> Drawn {

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
+use coarsen::Outcome;
 use coarsen::problems::Sequence;
 use serde::Serialize;
 
 use crate::arguments::{Precond, Solve, UpdatePolicy, name};
 use crate::console::count;
 use crate::report::json::Versions;
-
-use crate::run::sequence_solver::SequenceSolver;
+use crate::run::sequence_solver::{SequenceSolver, Solved};
 
 /// The results of one step.
 #[derive(Serialize)]
@@ -19,25 +19,14 @@ pub(crate) struct Row {
     pub(crate) pairs: usize,
     /// The number of block rows with changed pairs.
     pub(crate) touched: usize,
-    /// The preconditioner that was used last, and the action on it.
-    pub(crate) precond: Precond,
-    pub(crate) action: &'static str,
-    /// The reasons for the actions.
-    pub(crate) because: String,
-    pub(crate) reused: String,
     pub(crate) assembly_seconds: f64,
-    pub(crate) setup_seconds: f64,
-    pub(crate) iterations: usize,
-    pub(crate) solve_seconds: f64,
-    pub(crate) residual: f64,
-    pub(crate) outcome: &'static str,
-    #[serde(skip)]
-    pub(crate) advice: &'static str,
+    #[serde(flatten)]
+    pub(crate) solved: Solved,
 }
 
 impl Row {
     fn converged(&self) -> bool {
-        self.outcome == coarsen::Outcome::Converged.name()
+        self.solved.outcome == Outcome::Converged
     }
 }
 
@@ -102,30 +91,30 @@ impl fmt::Display for Table {
             "step     pairs  touched  done    reused              assembly s  setup s  iterations  solve s  residual"
         )?;
         for row in &self.rows {
-            write!(
+            let Row { step, pairs, touched, assembly_seconds, solved } = row;
+            let Solved {
+                action, reused, setup_seconds, iterations, solve_seconds, residual, outcome, ..
+            } = solved;
+            let ended = match outcome {
+                Outcome::Converged => String::new(),
+                other => format!(" {}", other.name().replace('_', " ")),
+            };
+            writeln!(
                 f,
-                "{:>4} {:>9} {:>8}  {:<7} {:<19} {:>10.3} {:>8.3} {:>11} {:>8.3}  {:.2e}",
-                row.step,
-                row.pairs,
-                row.touched,
-                row.action,
-                row.reused,
-                row.assembly_seconds,
-                row.setup_seconds,
-                row.iterations,
-                row.solve_seconds,
-                row.residual
+                "{step:>4} {pairs:>9} {touched:>8}  {:<7} {reused:<19} {assembly_seconds:>10.3} {setup_seconds:>8.3} \
+                 {iterations:>11} {solve_seconds:>8.3}  {residual:.2e}{ended}",
+                action.name()
             )?;
-            let ended =
-                if row.converged() { String::new() } else { format!(" {}", row.outcome.replace('_', " ")) };
-            writeln!(f, "{ended}")?;
         }
-        let [assembly, setup, solve] =
-            [|r: &Row| r.assembly_seconds, |r: &Row| r.setup_seconds, |r: &Row| r.solve_seconds]
-                .map(|column| self.sum(column));
-        let iterations = self.sum(|row| row.iterations as f64);
+        let [assembly, setup, solve] = [
+            |r: &Row| r.assembly_seconds,
+            |r: &Row| r.solved.setup_seconds,
+            |r: &Row| r.solved.solve_seconds,
+        ]
+        .map(|column| self.sum(column));
+        let iterations = self.sum(|row| row.solved.iterations as f64);
         writeln!(f, "all {:>51} {assembly:>10.3} {setup:>8.3} {iterations:>11} {solve:>8.3}", "")?;
         writeln!(f, "\nsetup and solve together {:.3} s; decisions:", setup + solve)?;
-        self.rows.iter().try_for_each(|row| writeln!(f, "{:>4}  {}", row.step, row.because))
+        self.rows.iter().try_for_each(|row| writeln!(f, "{:>4}  {}", row.step, row.solved.because))
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
-use crate::recipes::{Aggregation, Domains};
+use crate::parameters::{Aggregation, Domains};
 
 /// Exit codes, as `--help` prints them.
 const CODES: &str = "Exit codes: 0 converged, 2 wrong usage, 3 invalid input, 4 not converged, 6 ranks cannot \
@@ -25,7 +25,7 @@ pub(crate) enum Command {
     Solve(Box<Solve>),
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Solve {
     /// Matrix Market file [default: the problem elasticity3d:31]
     pub(crate) matrix: Option<PathBuf>,
@@ -43,6 +43,7 @@ pub(crate) struct Solve {
     pub(crate) rhs: String,
     /// Unknowns of a node of a file [default: the unknowns for each of the coordinates, else detected from the pattern]
     #[arg(long, value_name = "N", requires = "matrix", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[serde(skip)]
     pub(crate) block_size: Option<u32>,
     /// Starting guess [default: zero]
     #[arg(long, value_name = "FILE")]
@@ -67,8 +68,10 @@ pub(crate) struct Solve {
     #[arg(long, value_enum, default_value_t = Precond::BlockJacobi)]
     pub(crate) precond: Precond,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) aggregation: Aggregation,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) domains: Domains,
     /// Where each rank keeps its rows, vectors and preconditioner; opencl is for the product halo, and for all
     /// preconditioners but jacobi
@@ -83,6 +86,7 @@ pub(crate) struct Solve {
     pub(crate) product: Product,
     /// The order of the exchange of whole vectors, for the products blocking and pipelined
     #[arg(long, value_enum, default_value_t = Order::Ring)]
+    #[serde(skip)]
     pub(crate) schedule: Order,
     /// Block rows per partial sum of a reproducible product; every rank begins at a multiple
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
@@ -101,12 +105,15 @@ pub(crate) struct Solve {
     pub(crate) max_iterations: usize,
     /// Write the solution to a file; `-` is the standard output
     #[arg(long, value_name = "X.mtx")]
+    #[serde(skip)]
     pub(crate) out: Option<PathBuf>,
     /// Write a report as JSON; `-` is the standard output
     #[arg(long, value_name = "R.json")]
+    #[serde(skip)]
     pub(crate) report: Option<PathBuf>,
     /// Print only errors
     #[arg(long)]
+    #[serde(skip)]
     pub(crate) quiet: bool,
 }
 

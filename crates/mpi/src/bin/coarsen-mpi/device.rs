@@ -36,7 +36,12 @@ fn chosen<C: Communicator>(comm: &C, options: &Solve) -> Result<(Vec<u64>, OpenC
         let count = all.len();
         let none = || Failure::OpenCl(DeviceError::Precision { precision: "f64", found: count }.into());
         let number = options.device.or(in_turn).ok_or_else(none)?;
-        let device = all.get(number).ok_or(Failure::NoDevice { device: number, count })?;
+        let lacks = || {
+            Failure::NoDevice(format!(
+                "--device {number}: this machine has {count} OpenCL devices, numbered from 0; `coarsen devices` lists them"
+            ))
+        };
+        let device = all.get(number).ok_or_else(lacks)?;
         Ok((number as u64, OpenCl::on(device).map_err(|error| Failure::OpenCl(error.into()))?))
     });
     let (number, device) = together(comm, opened)?;
@@ -59,20 +64,20 @@ pub(crate) fn solve<C: Communicator>(
     let b = DistDeviceVector::new(on, &device, &input.b)?;
     let mut x = DistDeviceVector::new(on, &device, &input.x0)?;
     let (matrix, then) = (Spent::since(begun), Instant::now());
-    let place = RankDevice::new(&device);
+    let backend = RankDevice::new(&device);
     let (rows, mut table) = (&input.rows, None);
     let mut m: Box<dyn Preconditioner<DistDeviceVector<Counted<C>>>> = match options.precond {
         Precond::None => Box::new(Identity),
-        Precond::Jacobi => return Err(Failure::OnDevice),
+        Precond::Jacobi => return Err(Failure::on_device()),
         Precond::BlockJacobi => Box::new(DistDeviceJacobi::new(&a, 1.0)?),
         Precond::Sa => {
             let kernel = input.near_kernel.as_ref();
-            let hierarchy = options.aggregation.recipe().build_at(on, rows, kernel, &place)?;
+            let hierarchy = options.aggregation.parameters().build_at(on, rows, kernel, &backend)?;
             table = Some(hierarchy.to_string());
             Box::new(hierarchy)
         }
         Precond::Mas => {
-            let domains = options.domains.recipe().build_at(on, rows, &place)?;
+            let domains = options.domains.parameters().build_at(on, rows, &backend)?;
             table = Some(domains.to_string());
             Box::new(domains)
         }

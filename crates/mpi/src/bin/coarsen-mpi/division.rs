@@ -29,22 +29,26 @@ pub(crate) fn divide(
         false => Layout::even(rows, block, ranks),
     };
     if let Some(file) = &options.parts {
-        return if reproducible {
-            Err(Failure::Unaligned)
-        } else {
-            by_parts(&read(file, rows, ranks)?, block)
-        };
+        return if reproducible { Err(unaligned()) } else { by_parts(&read(file, rows, ranks)?, block) };
     }
     let positions = match (options.partition, positions) {
         (Division::Even, _) => return Ok((Order::new(Vec::new()), even()?)),
-        (other, None) => return Err(Failure::NoCoordinates { partition: name(other) }),
-        (Division::Bisection, _) if reproducible => return Err(Failure::Unaligned),
+        (other, None) => {
+            let what = "needs the coordinates of the nodes; give --coordinates FILE";
+            return Err(Failure::Usage(format!("--partition {} {what}", name(other))));
+        }
+        (Division::Bisection, _) if reproducible => return Err(unaligned()),
         (_, Some(positions)) => positions,
     };
     if options.partition == Division::Morton {
         return Ok((Order::new(morton::order(positions).map_err(Failure::Core)?), even()?));
     }
     by_parts(&partition::coordinate_bisection(positions, ranks).map_err(Failure::Core)?, block)
+}
+
+fn unaligned() -> Failure {
+    let divides = "--product reproducible divides rows at multiples of --leaf";
+    Failure::Usage(format!("{divides}; use --partition even or morton, and no --parts"))
 }
 
 /// Each rank takes the nodes of its part, in the given order.
@@ -56,15 +60,22 @@ fn by_parts(parts: &Classes, block: usize) -> Result<(Order, Layout), Failure> {
 
 /// The rank of each node: one number per line, as METIS writes it. Empty lines count for nothing.
 fn read(file: &Path, rows: u64, ranks: usize) -> Result<Classes, Failure> {
-    let failed = |error: std::io::Error| Failure::PartsFile { file: file.to_path_buf(), kind: error.kind() };
+    let failed = |error: std::io::Error| {
+        let kind = error.kind();
+        Failure::input(
+            file,
+            format!("cannot be read ({kind}); check the name and the permissions of the file of --parts"),
+        )
+    };
     let text = std::fs::read_to_string(file).map_err(failed)?;
     let mut of = Vec::with_capacity(rows as usize);
     for (line, word) in (1..).zip(text.lines().map(str::trim)).filter(|(_, word)| !word.is_empty()) {
         match word.parse::<u32>() {
             Ok(rank) if (rank as usize) < ranks => of.push(rank),
             _ => {
-                let (file, found) = (file.to_path_buf(), word.to_owned());
-                return Err(Failure::Part { file, line, found, ranks });
+                let expected = format!("expected a rank below {ranks}, the number of ranks");
+                let cure = "divide the nodes into as many parts as there are ranks";
+                return Err(Failure::input(file, format!("line {line}: {expected}, found `{word}`; {cure}")));
             }
         }
     }

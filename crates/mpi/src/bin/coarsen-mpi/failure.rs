@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coarsen_backend::SetupError;
-use coarsen_diagnose::Witness;
 use coarsen_distributed::{CommError, Communicator, DistError};
 use coarsen_matrix_market::{ReadError, WriteError};
 use coarsen_mpi::MpiError;
@@ -15,8 +14,24 @@ use coarsen_sparse::SparseError;
 /// The reason why the command ends without a solution.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
+    /// A fault of the command line, or its help.
     #[error(transparent)]
-    Usage(#[from] clap::Error),
+    Parse(#[from] clap::Error),
+    /// Options that exclude each other, or a system that the command does not take.
+    #[error("{0}")]
+    Usage(String),
+    /// A file that cannot be used.
+    #[error("{}: {problem}", file.display())]
+    Input { file: PathBuf, problem: String },
+    /// A matrix that the method does not take.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// A number that no device has.
+    #[error("{0}")]
+    NoDevice(String),
+    /// An output that cannot be written.
+    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
+    File { file: PathBuf, kind: ErrorKind },
     #[error(transparent)]
     Start(#[from] MpiError),
     #[error(transparent)]
@@ -25,90 +40,14 @@ pub(crate) enum Failure {
     Dist(#[from] DistError),
     #[error(transparent)]
     Problem(#[from] ProblemError),
-    #[error("the problem {name} has constraints, which coarsen-mpi does not impose; use coarsen solve")]
-    Constraints { name: String },
-    #[error("--schedule queues needs a power of two as number of ranks, not {ranks}; use ring or pairwise")]
-    Queues { ranks: usize },
-    #[error(
-        "--backend opencl takes --product halo and any --precond but jacobi; choose block-jacobi, or --backend cpu"
-    )]
-    OnDevice,
-    #[error("--device {device} is the number of an OpenCL device; give --backend opencl")]
-    DeviceOnCpu { device: usize },
-    #[error(
-        "--device {device}: this machine has {count} OpenCL devices, numbered from 0; `coarsen devices` lists them"
-    )]
-    NoDevice { device: usize, count: usize },
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
-    /// A value is prescribed by a huge diagonal entry; rows are counted from 1.
-    #[error(
-        "row {row} prescribes a value by a diagonal entry above 1e15 times its other entries (rows are counted from 1), which hides \
-         the residuals of all other rows; eliminate such rows and columns, or use `coarsen solve`, which does"
-    )]
-    Prescribed { row: usize },
-    /// The method needs a symmetric matrix; rows and columns are counted from 1.
-    #[error(
-        "--method {method} needs a symmetric matrix, but row {row}, column {column} holds {here:.17e}, and row {column}, \
-         column {row} holds {there:.17e} (rows are counted from 1); {cure}"
-    )]
-    Unsymmetric { method: String, row: usize, column: usize, here: f64, there: f64, cure: &'static str },
-    /// The method needs a positive definite matrix; rows are counted from 1.
-    #[error(
-        "--method {method} needs a positive definite matrix, but {why} (rows are counted from 1); use --method minres or \
-         gmres, or correct the assembly"
-    )]
-    Indefinite { method: String, why: Witness },
-    #[error("--rhs {text}: expected a file, `ones`, or `random:SEED` with a whole number")]
-    Rhs { text: String },
-    #[error("--block-size {size} does not divide the {n} unknowns; give the number of unknowns of a node")]
-    BlockSize { size: usize, n: usize },
-    #[error(
-        "{}: {nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to another \
-         system; if {size} is right, give --block-size {size}", file.display()
-    )]
-    Blocks { file: PathBuf, nodes: usize, size: usize, n: usize },
-    #[error("{}: {nodes} rows, one for each node, do not divide the {n} unknowns", file.display())]
-    Nodes { file: PathBuf, nodes: usize, n: usize },
-    #[error("--partition {partition} needs the coordinates of the nodes; give --coordinates FILE")]
-    NoCoordinates { partition: String },
-    #[error("rank {rank} has another command line than rank 0; start all ranks with the same one")]
-    Differ { rank: usize },
-    #[error(
-        "{option} is an option of --precond {of}, and the preconditioner is {precond}; give --precond {of}"
-    )]
-    Unused { option: &'static str, of: String, precond: String },
-    #[error(
-        "--product reproducible divides rows at multiples of --leaf; use --partition even or morton, and no --parts"
-    )]
-    Unaligned,
-    #[error("{}: line {line}: expected a rank below {ranks}, the number of ranks, found `{found}`; divide the nodes into as many parts as there are ranks", file.display())]
-    Part { file: PathBuf, line: usize, found: String, ranks: usize },
-    #[error("{}: cannot be read ({kind}); check the name and the permissions of the file of --parts", file.display())]
-    PartsFile { file: PathBuf, kind: ErrorKind },
-    #[error("{}: expected {expected} rows ({what}), found {found}; the file seems to belong to another system", file.display())]
-    Rows { file: PathBuf, what: &'static str, expected: usize, found: usize },
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error(transparent)]
     Write(#[from] WriteError),
     #[error(transparent)]
     Sparse(#[from] SparseError),
-    #[error("{}: cannot be written ({kind}); check the folder, its permissions and the free space", file.display())]
-    File { file: PathBuf, kind: ErrorKind },
-    #[error(
-        "{first} and {second} are both {}; give another name",
-        if file.as_os_str() == "-" {
-            "the standard output `-`".to_owned()
-        } else {
-            format!("the same file, {}", file.display())
-        }
-    )]
-    SameFile { first: &'static str, second: &'static str, file: PathBuf },
-    #[error(
-        "{option} is the standard input, which ranks cannot share; give a file, or ./- for a file called `-`"
-    )]
-    StandardInput { option: &'static str },
     #[error(transparent)]
     Core(coarsen_core::Error),
     /// Another rank has the error, and prints it.
@@ -126,34 +65,32 @@ fn of_device(error: &coarsen_core::Error) -> bool {
 }
 
 impl Failure {
+    /// An error of the contents of a file.
+    pub(crate) fn input(file: &Path, problem: impl Into<String>) -> Self {
+        Self::Input { file: file.to_path_buf(), problem: problem.into() }
+    }
+
+    /// A backend that has not what the options ask for.
+    pub(crate) fn on_device() -> Self {
+        let takes = "--backend opencl takes --product halo and any --precond but jacobi";
+        Self::Usage(format!("{takes}; choose block-jacobi, or --backend cpu"))
+    }
+
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Usage(error) => error.exit_code() as u8,
+            Self::Parse(error) => error.exit_code() as u8,
             Self::Elsewhere { code, .. } => *code,
             Self::Start(_) | Self::Comm(_) | Self::Dist(DistError::Comm(_)) => 6,
             Self::Core(coarsen_core::Error::Ranks { .. }) => 6,
-            Self::Constraints { .. } | Self::Queues { .. } | Self::Rhs { .. } | Self::BlockSize { .. } => 2,
-            Self::Differ { .. } | Self::Unused { .. } => 2,
-            Self::SameFile { .. } | Self::StandardInput { .. } => 2,
-            Self::NoCoordinates { .. } | Self::Unaligned | Self::OnDevice => 2,
-            Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
-            Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
-            Self::DeviceOnCpu { .. } => 2,
-            Self::Prescribed { .. } | Self::Unsymmetric { .. } | Self::Indefinite { .. } => 4,
-            Self::OpenCl(_) | Self::NoDevice { .. } => 5,
             Self::Core(error) | Self::Dist(DistError::Setup(SetupError::Core(error))) if of_device(error) => {
                 5
             }
-            Self::Read(_)
-            | Self::Rows { .. }
-            | Self::Blocks { .. }
-            | Self::Nodes { .. }
-            | Self::Part { .. }
-            | Self::PartsFile { .. }
-            | Self::Sparse(_)
-            | Self::Dist(_)
-            | Self::Core(_) => 3,
+            Self::OpenCl(_) | Self::NoDevice(_) => 5,
+            Self::Unsuitable(_) => 4,
+            Self::Problem(ProblemError::Mesh(_) | ProblemError::Body(_) | ProblemError::Constraints(_)) => 3,
+            Self::Input { .. } | Self::Read(_) | Self::Sparse(_) | Self::Dist(_) | Self::Core(_) => 3,
+            Self::Usage(_) | Self::Problem(_) | Self::Write(_) | Self::File { .. } => 2,
         }
     }
 
@@ -191,12 +128,14 @@ pub(crate) fn together<C: Communicator, R>(comm: &C, result: Result<R, Failure>)
 }
 
 /// An error if a file has another number of rows than the system needs.
-pub(crate) fn check_rows(
-    file: &Path,
-    what: &'static str,
-    expected: usize,
-    found: usize,
-) -> Result<(), Failure> {
-    let file = file.to_path_buf();
-    if expected == found { Ok(()) } else { Err(Failure::Rows { file, what, expected, found }) }
+pub(crate) fn check_rows(file: &Path, what: &str, expected: usize, found: usize) -> Result<(), Failure> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(Failure::input(
+            file,
+            format!(
+                "expected {expected} rows ({what}), found {found}; the file seems to belong to another system"
+            ),
+        )),
+    }
 }

@@ -1,7 +1,9 @@
 //! The files that a command line names, and the standard output.
 
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use coarsen_matrix_market::is_same_file;
 
 use crate::arguments::Solve;
 use crate::failure::Failure;
@@ -27,17 +29,24 @@ pub(crate) fn say(text: &str) -> Result<(), Failure> {
 pub(crate) fn check(options: &Solve) -> Result<(), Failure> {
     let mut named = inputs(options);
     if let Some(&(option, _)) = named.iter().find(|(_, file)| is_standard(file)) {
-        return Err(Failure::StandardInput { option });
+        return Err(Failure::Usage(format!(
+            "{option} is the standard input, which ranks cannot share; give a file, or ./- for a file called `-`"
+        )));
     }
     for (option, file) in [("--out", &options.out), ("--report", &options.report)] {
         let Some(file) = file.as_deref() else { continue };
-        if let Some(&(first, _)) = named.iter().find(|(_, other)| same(other, file)) {
-            return Err(Failure::SameFile { first, second: option, file: file.into() });
+        if let Some(&(first, _)) = named.iter().find(|(_, other)| is_same(other, file)) {
+            let what = match is_standard(file) {
+                true => "the standard output `-`".to_owned(),
+                false => format!("the same file, {}", file.display()),
+            };
+            return Err(Failure::Usage(format!("{first} and {option} are both {what}; give another name")));
         }
-        let kind = match folder(file) {
+        let kind = match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             _ if is_standard(file) => None,
             _ if file.is_dir() => Some(ErrorKind::IsADirectory),
-            folder => (!folder.is_dir()).then_some(ErrorKind::NotFound),
+            Some(folder) if !folder.is_dir() => Some(ErrorKind::NotFound),
+            _ => None,
         };
         if let Some(kind) = kind {
             return Err(Failure::File { file: file.into(), kind });
@@ -70,35 +79,7 @@ fn inputs(options: &Solve) -> Vec<(&'static str, &Path)> {
     all
 }
 
-/// Whether two names are those of one file. A device can be written twice.
-fn same(a: &Path, b: &Path) -> bool {
-    let resolved = |file: &Path| -> Option<PathBuf> {
-        match file.canonicalize() {
-            Ok(found) => found.is_file().then_some(found),
-            // A file that does not exist yet.
-            Err(_) => Some(folder(file).canonicalize().ok()?.join(file.file_name()?)),
-        }
-    };
-    match is_standard(a) || is_standard(b) {
-        true => a == b,
-        false => resolved(a).is_some_and(|a| Some(a) == resolved(b)) || linked(a, b),
-    }
-}
-
-fn folder(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Whether two names are hard links to one file.
-#[cfg(unix)]
-fn linked(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let number = |file: &Path| file.metadata().ok().filter(|at| at.is_file()).map(|at| (at.dev(), at.ino()));
-    number(a).is_some_and(|a| Some(a) == number(b))
-}
-
-/// Whether two names are hard links to one file: not known here.
-#[cfg(not(unix))]
-fn linked(_: &Path, _: &Path) -> bool {
-    false
+/// Whether two names are those of one file, or both of the standard output.
+fn is_same(a: &Path, b: &Path) -> bool {
+    if is_standard(a) || is_standard(b) { a == b } else { is_same_file(a, b) }
 }

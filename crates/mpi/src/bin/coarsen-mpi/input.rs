@@ -105,7 +105,13 @@ impl Input {
 fn parts(options: &Solve) -> Result<Parts, Failure> {
     let name = options.problem.as_deref().unwrap_or(DEFAULT_PROBLEM);
     let parts = Parts::parse(name, &Options { dt: options.dt, jump: options.jump, share: None })?;
-    if parts.is_constrained() { Err(Failure::Constraints { name: parts.name() }) } else { Ok(parts) }
+    match parts.is_constrained() {
+        false => Ok(parts),
+        true => Err(Failure::Usage(format!(
+            "the problem {} has constraints, which coarsen-mpi does not impose; use coarsen solve",
+            parts.name()
+        ))),
+    }
 }
 
 /// The block rows of this rank, from row `first` on, with the columns of an order.
@@ -161,7 +167,8 @@ fn right_hand_side(text: &str, nodes: &[u32], size: usize, n: usize) -> Result<V
     match (text, text.strip_prefix("random:")) {
         ("ones", _) => Ok(vec![1.0; nodes.len() * size]),
         (_, Some(seed)) => {
-            let seed = seed.parse().map_err(|_| Failure::Rhs { text: text.to_owned() })?;
+            let expected = "expected a file, `ones`, or `random:SEED` with a whole number";
+            let seed = seed.parse().map_err(|_| Failure::Usage(format!("--rhs {text}: {expected}")))?;
             Ok(random_rows(nodes, size, seed))
         }
         (file, None) => vector(Path::new(file), nodes, size, n),
@@ -197,12 +204,19 @@ fn block_size(options: &Solve, n: usize, positions: Option<&[[f64; 3]]>) -> Resu
     let size = options.block_size.map_or(of_nodes, |size| size as usize);
     match nodes {
         Some(nodes) if options.block_size.is_none() && !n.is_multiple_of(nodes) => {
-            Err(Failure::Nodes { file: file.to_path_buf(), nodes, n })
+            let what = "rows, one for each node, do not divide the";
+            Err(Failure::input(file, format!("{nodes} {what} {n} unknowns")))
         }
-        Some(nodes) if options.block_size.is_none() && size > MOST => {
-            Err(Failure::Blocks { file: file.to_path_buf(), nodes, size, n })
-        }
-        _ if !n.is_multiple_of(size) => Err(Failure::BlockSize { size, n }),
+        Some(nodes) if options.block_size.is_none() && size > MOST => Err(Failure::input(
+            file,
+            format!(
+                "{nodes} rows, one for each node, give each node {size} of the {n} unknowns; the file seems to belong to \
+                     another system; if {size} is right, give --block-size {size}"
+            ),
+        )),
+        _ if !n.is_multiple_of(size) => Err(Failure::Usage(format!(
+            "--block-size {size} does not divide the {n} unknowns; give the number of unknowns of a node"
+        ))),
         Some(nodes) => {
             check_rows(file, "one per node of --block-size unknowns", n / size, nodes).map(|()| size)
         }

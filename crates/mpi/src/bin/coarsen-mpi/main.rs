@@ -8,7 +8,7 @@
 //! | `matrix` | the unknowns of a node; properties that exclude a method |
 //! | `division` | which nodes a rank takes: consecutive, in Morton order, by bisection, by a file |
 //! | `schedule` | how products exchange vectors; the best schedule of measured links |
-//! | `recipes` | the options of smoothed aggregation and of multilevel Schwarz |
+//! | `parameters` | the options of smoothed aggregation and of multilevel Schwarz |
 //! | `solve` | partition, matrix, preconditioner, method |
 //! | `device` | the same with an OpenCL device in each rank |
 //! | `steps` | the times of setup, products and preconditioner |
@@ -23,8 +23,8 @@ mod failure;
 mod files;
 mod input;
 mod matrix;
+mod parameters;
 mod ranks;
-mod recipes;
 mod report;
 mod schedule;
 mod solve;
@@ -59,10 +59,12 @@ fn main() -> ExitCode {
 
 fn run(comm: &MpiComm) -> Result<ExitCode, Failure> {
     // mpirun can start ranks with different command lines.
-    let Command::Solve(options) = together(comm, Arguments::try_parse().map_err(Failure::Usage))?.command;
+    let Command::Solve(options) = together(comm, Arguments::try_parse().map_err(Failure::Parse))?.command;
     let all = comm.all_gather(format!("{options:?}").as_bytes())?;
     if let Some(rank) = all.iter().position(|other| *other != all[0]) {
-        return Err(Failure::Differ { rank });
+        return Err(Failure::Usage(format!(
+            "rank {rank} has another command line than rank 0; start all ranks with the same one"
+        )));
     }
     let comm = match options.deadline {
         Some(seconds) => MpiComm::world(Duration::from_secs_f64(seconds))?,
@@ -84,7 +86,7 @@ fn on_threads(comm: &MpiComm, options: &Solve, threads: usize) -> Result<ExitCod
         return Ok(ExitCode::SUCCESS);
     }
     if comm.rank() == 0 {
-        eprintln!("error: {}: {}", report.outcome(), report.advice());
+        eprintln!("error: {}: {}", report.outcome, report.advice);
     }
     Ok(ExitCode::from(4))
 }
@@ -103,7 +105,7 @@ fn show(report: &Report, options: &Solve) -> Result<(), Failure> {
 fn complain(failure: &Failure, aloud: bool) -> ExitCode {
     match failure {
         _ if !aloud => (),
-        Failure::Usage(told) => {
+        Failure::Parse(told) => {
             let printed = told.print().and_then(|()| std::io::stdout().flush());
             if let Some(error) = printed.err().filter(|error| error.kind() != ErrorKind::BrokenPipe) {
                 eprintln!("error: <stdout>: cannot be written ({})", error.kind());

@@ -62,7 +62,11 @@ pub(crate) fn check<C: Communicator>(
         let b = a.block().0;
         let given = |i: usize| order.old(nodes[i / b]) * b + i % b + 1;
         if let Some(&i) = values.prescribed.iter().find(|&&i| own.contains(&nodes[i / b])) {
-            return Err(Failure::Prescribed { row: given(i) });
+            return Err(Failure::Unsuitable(format!(
+                "row {} prescribes a value by a diagonal entry above 1e15 times its other entries (rows are counted from 1), \
+                 which hides the residuals of all other rows; eliminate such rows and columns, or use `coarsen solve`, which does",
+                given(i)
+            )));
         }
         if matches!(options.method, Method::Gmres | Method::Bicgstab) {
             return Ok(());
@@ -75,7 +79,10 @@ pub(crate) fn check<C: Communicator>(
                 }
                 None => "use --method gmres or bicgstab, or eliminate boundary rows and columns alike",
             };
-            return Err(Failure::Unsymmetric { method, row, column, here, there, cure });
+            return Err(Failure::Unsuitable(format!(
+                "--method {method} needs a symmetric matrix, but row {row}, column {column} holds {here:.17e}, and row \
+                 {column}, column {row} holds {there:.17e} (rows are counted from 1); {cure}"
+            )));
         }
         match &values.definiteness {
             Definiteness::Indefinite(witness) if options.method != Method::Minres => {
@@ -90,7 +97,10 @@ pub(crate) fn check<C: Communicator>(
                         Witness::Triple { rows: (given(i), given(j), given(k)) }
                     }
                 };
-                Err(Failure::Indefinite { method, why })
+                Err(Failure::Unsuitable(format!(
+                    "--method {method} needs a positive definite matrix, but {why} (rows are counted from 1); use --method \
+                     minres or gmres, or correct the assembly"
+                )))
             }
             _ => Ok(()),
         }

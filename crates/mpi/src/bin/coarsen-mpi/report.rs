@@ -1,17 +1,16 @@
 //! What rank 0 prints and writes.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use coarsen_core::Outcome;
 use serde::Serialize;
 
-use crate::arguments::{BackendOption, Division, Method, Precond, Product, Solve, name};
+use crate::arguments::{Solve, name};
 use crate::failure::Failure;
 use crate::files::{is_standard, say};
 use crate::input::Input;
 use crate::ranks::Ranks;
-use crate::recipes::{Aggregation, Domains};
 use crate::schedule::{Chosen, Measured};
 use crate::steps::Times;
 
@@ -33,19 +32,11 @@ pub(crate) struct Report {
     n: usize,
     nnz: u64,
     block_size: usize,
-    method: Method,
-    precond: Precond,
+    /// The options of the command line.
     #[serde(flatten)]
-    aggregation: Aggregation,
-    #[serde(flatten)]
-    domains: Domains,
-    partition: Division,
-    parts: Option<PathBuf>,
-    x0: Option<PathBuf>,
-    backend: BackendOption,
+    options: Solve,
     /// The number of the device of each rank.
     devices: Option<Vec<u64>>,
-    product: Product,
     /// Of a product of whole vectors.
     schedule: Option<Chosen>,
     threads_per_rank: usize,
@@ -55,8 +46,8 @@ pub(crate) struct Report {
     iterations: usize,
     tolerance: f64,
     true_relative_residual: f64,
-    outcome: &'static str,
-    advice: &'static str,
+    pub(crate) outcome: &'static str,
+    pub(crate) advice: &'static str,
     history: Vec<f64>,
     /// The table of levels, as text.
     #[serde(skip)]
@@ -80,16 +71,8 @@ impl Report {
             n: input.layout.unknowns(),
             nnz: input.nnz,
             block_size: input.layout.block(),
-            method: options.method,
-            precond: options.precond,
-            aggregation: options.aggregation.clone(),
-            domains: options.domains.clone(),
-            partition: options.partition,
-            parts: options.parts.clone(),
-            x0: options.x0.clone(),
-            backend: options.backend,
+            options: options.clone(),
             devices,
-            product: options.product,
             schedule,
             threads_per_rank: threads,
             read_seconds: times.read.time.as_secs_f64(),
@@ -109,14 +92,6 @@ impl Report {
 
     pub(crate) fn converged(&self) -> bool {
         self.outcome == Outcome::Converged.name()
-    }
-
-    pub(crate) fn outcome(&self) -> &'static str {
-        self.outcome
-    }
-
-    pub(crate) fn advice(&self) -> &'static str {
-        self.advice
     }
 
     /// Writes the JSON; to the standard output for `-`.
@@ -172,15 +147,15 @@ fn count(n: usize, what: &str) -> String {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { n, nnz, block_size: b, iterations, solve_seconds, .. } = self;
+        let Self { n, nnz, block_size: b, iterations, solve_seconds, options, .. } = self;
         let each = 1e3 * solve_seconds / (*iterations).max(1) as f64;
         writeln!(f, "system    {}: {n} unknowns, {nnz} entries, {b} x {b} blocks", self.source)?;
-        writeln!(f, "method    {}", name(self.method))?;
-        writeln!(f, "precond   {}", name(self.precond))?;
+        writeln!(f, "method    {}", name(options.method))?;
+        writeln!(f, "precond   {}", name(options.precond))?;
         for line in self.levels.iter().flat_map(|table| table.lines()) {
             writeln!(f, "          {line}")?;
         }
-        writeln!(f, "product   {}", name(self.product))?;
+        writeln!(f, "product   {}", name(options.product))?;
         if let Some(Chosen { name: schedule, measured }) = &self.schedule {
             write!(f, "schedule  {}", name(*schedule))?;
             if let Some(measured) = measured {
@@ -197,7 +172,7 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         if let Some(devices) = &self.devices {
-            writeln!(f, "backend   {}, devices {devices:?} of the ranks", name(self.backend))?;
+            writeln!(f, "backend   {}, devices {devices:?} of the ranks", name(options.backend))?;
         }
         writeln!(f, "reading   {:.3} s", self.read_seconds)?;
         let ranks = count(self.ranks.count(), "rank");

@@ -41,14 +41,18 @@ pub(crate) struct Measured {
 /// Refuses what no layout can have.
 pub(crate) fn check(options: &Solve, ranks: usize) -> Result<(), Failure> {
     if options.backend == BackendOption::Opencl && !device::takes(options) {
-        return Err(Failure::OnDevice);
+        return Err(Failure::on_device());
     }
     if let Some(device) = options.device.filter(|_| options.backend == BackendOption::Cpu) {
-        return Err(Failure::DeviceOnCpu { device });
+        return Err(Failure::Usage(format!(
+            "--device {device} is the number of an OpenCL device; give --backend opencl"
+        )));
     }
     let whole = matches!(options.product, Product::Blocking | Product::Pipelined);
     if whole && options.schedule == Order::Queues && !ranks.is_power_of_two() {
-        return Err(Failure::Queues { ranks });
+        return Err(Failure::Usage(format!(
+            "--schedule queues needs a power of two as number of ranks, not {ranks}; use ring or pairwise"
+        )));
     }
     Ok(())
 }

@@ -14,15 +14,15 @@ use crate::failure::{Failure, together};
 use crate::files::{self, is_standard};
 use crate::input::Input;
 use crate::matrix;
+use crate::parameters;
 use crate::ranks::Ranks;
-use crate::recipes;
 use crate::report::{Found, Report};
 use crate::schedule;
 use crate::steps::{Setup, Spent, TimedOperator, TimedPreconditioner, Times};
 
 type Built<C> = Box<dyn Preconditioner<DistVector<C>>>;
 
-/// What a place has found.
+/// What a backend has found.
 pub(crate) struct Solved<C: Communicator> {
     pub(crate) x: DistVector<C>,
     pub(crate) setup: Setup,
@@ -52,7 +52,7 @@ pub(crate) fn run<C: Communicator>(
 ) -> Result<Report, Failure> {
     let begun = Instant::now();
     schedule::check(options, comm.size())?;
-    recipes::check(options)?;
+    parameters::check(options)?;
     let checked = if comm.rank() == 0 { files::check(options) } else { Ok(()) };
     together(comm, checked)?;
     let input = Input::load(comm, options)?;
@@ -140,13 +140,13 @@ fn preconditioner<C: Communicator>(
         Precond::Jacobi => (Box::new(DistJacobi::new(a, 1.0)?), None),
         Precond::BlockJacobi => (Box::new(DistJacobi::blocks(a, 1.0)?), None),
         Precond::Sa => {
-            let (recipe, near_kernel) = (options.aggregation.recipe(), input.near_kernel.as_ref());
-            let hierarchy = recipe.build(a.rows(), &input.rows, near_kernel)?;
+            let (parameters, near_kernel) = (options.aggregation.parameters(), input.near_kernel.as_ref());
+            let hierarchy = parameters.build(a.rows(), &input.rows, near_kernel)?;
             let table = hierarchy.to_string();
             (Box::new(hierarchy), Some(table))
         }
         Precond::Mas => {
-            let domains = options.domains.recipe().build(a.rows(), &input.rows)?;
+            let domains = options.domains.parameters().build(a.rows(), &input.rows)?;
             let table = domains.to_string();
             (Box::new(domains), Some(table))
         }

@@ -1,9 +1,10 @@
 //! The options of preconditioners, and the starting guess.
 
 use crate::jobs::{command, number_before};
+use crate::listed::Folder;
 
 /// Each option of `sa` and `mas` changes the levels or the iterations.
-pub(crate) fn recipes() {
+pub(crate) fn parameters() {
     let solve = |words: &str| {
         let (code, text) = command(2, &format!("solve --problem cloth:20 --dt 0.01 --precond {words}"));
         assert_eq!(code, Some(0), "{words}: {text}");
@@ -18,7 +19,8 @@ pub(crate) fn recipes() {
         assert_ne!(solve(words), plain[usize::from(words.starts_with("mas"))], "{words}");
     }
     // Precisions are seen in the last digits of the residuals.
-    let file = std::env::temp_dir().join(format!("coarsen-mpi-recipe-{}.json", std::process::id()));
+    let folder = Folder::new();
+    let file = folder.0.join("r.json");
     let histories = ["f32", "mixed", "f64"].map(|precision| {
         solve(&format!("mas --mas-precision {precision} --report {}", file.display()));
         let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -27,7 +29,6 @@ pub(crate) fn recipes() {
     });
     let [single, mixed, double] = &histories;
     assert!(single != mixed && mixed != double && single != double, "{histories:?}");
-    std::fs::remove_file(file).unwrap();
     for (words, option) in [("sa --mas-levels 2", "--mas-levels"), ("jacobi --sa-theta 0.3", "--sa-theta")] {
         let (code, text) = command(2, &format!("solve --problem cloth:20 --precond {words}"));
         assert!(code == Some(2) && text.contains(&format!("{option} is an option of")), "{text}");
@@ -38,9 +39,8 @@ pub(crate) fn recipes() {
 
 /// From its own solution a solve ends at once; a file of another system is refused.
 pub(crate) fn starting_guess() {
-    let folder = std::env::temp_dir().join(format!("coarsen-mpi-guess-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("x.mtx");
+    let folder = Folder::new();
+    let file = folder.0.join("x.mtx");
     let words = |more: &str| format!("solve --problem cloth:20 --partition morton {more} {}", file.display());
     let (code, text) = command(2, &words("--out"));
     assert!(code == Some(0) && number_before(&text, "iterations") > 5, "{text}");
@@ -49,5 +49,4 @@ pub(crate) fn starting_guess() {
     std::fs::write(&file, "%%MatrixMarket matrix array real general\n2 1\n1\n2\n").unwrap();
     let (code, text) = command(3, &words("--x0"));
     assert!(code == Some(3) && text.contains("expected 1200 rows"), "{text}");
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The options of `--precond sa` and `--precond mas`, and the recipes made from them; those of `coarsen` that hold over ranks.
+//! The options of `--precond sa` and `--precond mas`, and the parameters made from them; those of `coarsen` that hold over ranks.
 
 use clap::{Args, ValueEnum};
 use coarsen_distributed_solvers::{DistMultigrid, DistSchwarz};
@@ -61,9 +61,9 @@ pub(crate) enum PrecisionName {
 }
 
 impl Aggregation {
-    pub(crate) fn recipe(&self) -> DistMultigrid {
-        let mut recipe = DistMultigrid::default();
-        let multigrid = &mut recipe.multigrid;
+    pub(crate) fn parameters(&self) -> DistMultigrid {
+        let mut parameters = DistMultigrid::default();
+        let multigrid = &mut parameters.multigrid;
         if let Some(theta) = self.sa_theta {
             multigrid.coarsening.strength = Strength::SpectralRadius { theta };
         }
@@ -73,26 +73,15 @@ impl Aggregation {
             Some(_) => Spread::Second,
         };
         multigrid.levels = self.sa_levels.map_or(multigrid.levels, |n| n as usize);
-        recipe.gather_below = self.sa_gather.unwrap_or(recipe.gather_below);
-        recipe
-    }
-
-    /// The first option that is given.
-    fn first(&self) -> Option<&'static str> {
-        let given = [
-            ("--sa-theta", self.sa_theta.is_some()),
-            ("--sa-spread", self.sa_spread.is_some()),
-            ("--sa-levels", self.sa_levels.is_some()),
-            ("--sa-gather", self.sa_gather.is_some()),
-        ];
-        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+        parameters.gather_below = self.sa_gather.unwrap_or(parameters.gather_below);
+        parameters
     }
 }
 
 impl Domains {
-    pub(crate) fn recipe(&self) -> DistSchwarz {
-        let mut recipe = DistSchwarz::default();
-        let schwarz = &mut recipe.schwarz;
+    pub(crate) fn parameters(&self) -> DistSchwarz {
+        let mut parameters = DistSchwarz::default();
+        let schwarz = &mut parameters.schwarz;
         schwarz.domain = self.mas_domain.map_or(schwarz.domain, |m| m as usize);
         schwarz.levels = self.mas_levels.map_or(schwarz.levels, |l| l as usize);
         schwarz.coupling = self.mas_coupling.map_or(schwarz.coupling, |theta| Coupling::Strength { theta });
@@ -102,31 +91,31 @@ impl Domains {
             Some(PrecisionName::Mixed) => (Storage::Single, Arithmetic::Double),
             Some(PrecisionName::F64) => (Storage::Double, Arithmetic::Double),
         };
-        recipe.gather_below = self.mas_gather.unwrap_or(recipe.gather_below);
-        recipe
-    }
-
-    /// The first option that is given.
-    fn first(&self) -> Option<&'static str> {
-        let given = [
-            ("--mas-domain", self.mas_domain.is_some()),
-            ("--mas-levels", self.mas_levels.is_some()),
-            ("--mas-coupling", self.mas_coupling.is_some()),
-            ("--mas-precision", self.mas_precision.is_some()),
-            ("--mas-gather", self.mas_gather.is_some()),
-        ];
-        given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+        parameters.gather_below = self.mas_gather.unwrap_or(parameters.gather_below);
+        parameters
     }
 }
 
 /// Refuses options of another preconditioner.
 pub(crate) fn check(options: &Solve) -> Result<(), Failure> {
-    let of_sa = options.aggregation.first().map(|option| (option, Precond::Sa));
-    let of_mas = options.domains.first().map(|option| (option, Precond::Mas));
+    let of_sa = first(&options.aggregation).map(|option| (option, Precond::Sa));
+    let of_mas = first(&options.domains).map(|option| (option, Precond::Mas));
     match of_sa.into_iter().chain(of_mas).find(|(_, of)| *of != options.precond) {
-        Some((option, of)) => Err(Failure::Unused { option, of: name(of), precond: name(options.precond) }),
+        Some((option, of)) => {
+            let (of, precond) = (name(of), name(options.precond));
+            let what =
+                format!("{option} is an option of --precond {of}, and the preconditioner is {precond}");
+            Err(Failure::Usage(format!("{what}; give --precond {of}")))
+        }
         None => Ok(()),
     }
+}
+
+/// The first option of a group that is given.
+fn first(options: &impl Serialize) -> Option<String> {
+    let fields = serde_json::to_value(options).ok()?;
+    let (name, _) = fields.as_object()?.iter().find(|(_, value)| !value.is_null())?;
+    Some(format!("--{}", name.replace('_', "-")))
 }
 
 fn share(text: &str) -> Result<f64, String> {

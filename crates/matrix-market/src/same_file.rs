@@ -1,0 +1,31 @@
+//! Whether an output would replace another file.
+
+use std::path::{Path, PathBuf};
+
+/// Whether two names are those of one file, also by links, so that writing one replaces the other. A file that does not exist
+/// yet is known by its folder and its name. A device or a pipe is no file: it can be written twice.
+pub fn is_same_file(a: impl AsRef<Path>, b: impl AsRef<Path>) -> bool {
+    let (a, b) = (a.as_ref(), b.as_ref());
+    resolved(a).is_some_and(|a| Some(a) == resolved(b)) || is_hard_link(a, b)
+}
+
+fn resolved(file: &Path) -> Option<PathBuf> {
+    if let Ok(found) = file.canonicalize() {
+        return found.is_file().then_some(found);
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(folder.canonicalize().ok()?.join(file.file_name()?))
+}
+
+#[cfg(unix)]
+fn is_hard_link(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |file: &Path| file.metadata().ok().filter(|at| at.is_file()).map(|at| (at.dev(), at.ino()));
+    number(a).is_some_and(|a| Some(a) == number(b))
+}
+
+/// Not known here.
+#[cfg(not(unix))]
+fn is_hard_link(_: &Path, _: &Path) -> bool {
+    false
+}
