@@ -15,9 +15,9 @@ use coarsen::{Dot, LinearOperator, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 use mpm::constraints::NodeConstraint;
 use mpm::energy::{Given, Increment, Stiffness};
-use mpm::grid::{Add, TILE, Tile, Tiles, each_block, gradient, load, places, spread};
+use mpm::grid::{Add, REACH, TILE, Tile, Tiles, each_block, gradient, load, spread};
 use mpm::particles::{IDENTITY, Matrix, apply, mul};
-use mpm::weights::Weights;
+use mpm::weights::{NODES, Weights, corner};
 
 /// The objective of a step, its Hessian as an operator, and the inverses of the diagonal blocks.
 pub(crate) struct Products<'b, 'a> {
@@ -69,16 +69,7 @@ impl<'b, 'a> Products<'b, 'a> {
         increment.stiffness(z, true, &mut hessian.stiffness);
         let Given { grid, nodes, constraints, .. } = hessian.given;
         let mut tiles = Tiles::<9>::default();
-        let stiffness = &hessian.stiffness;
-        tiles.scatter(grid, &|p: usize, weights: &Weights, tile: &mut Tile<9>| {
-            for (at, corner) in places(weights) {
-                let g = weights.gradient(corner);
-                for (k, l) in (0..9).map(|kl| (kl / 3, kl % 3)) {
-                    let w = g[k] * g[l];
-                    tile[at].iter_mut().zip(&stiffness[p][k][l]).for_each(|(sum, block)| *sum += w * block);
-                }
-            }
-        });
+        tiles.scatter(grid, &Diagonal(&hessian.stiffness));
         let velocities = Increment::velocities_of(&hessian.given, z);
         hessian.rubs = constraints.stiffness_of_friction(&velocities, true);
         let blocks = diagonal.values_mut().as_chunks_mut::<9>().0;
@@ -100,6 +91,24 @@ impl<'b, 'a> Products<'b, 'a> {
             }
             (0..3).for_each(|k| h[k][k] += nodes.masses[node as usize]);
             *block = std::array::from_fn(|e| 0.5 * (h[e / 3][e % 3] + h[e % 3][e / 3]));
+        }
+    }
+}
+
+/// Σ_kl ∂w_ip/∂x_k ∂w_ip/∂x_l K_kl of each particle.
+struct Diagonal<'a>(&'a [Stiffness]);
+
+impl Add<9> for Diagonal<'_> {
+    #[inline(always)]
+    fn add<I: Set<f64>>(&self, _: I, p: usize, weights: &Weights, tile: &mut Tile<9>) {
+        let base = weights.base.map(|c| (c & 3) as usize);
+        for node in (0..NODES).map(corner) {
+            let [x, y, z] = [0, 1, 2].map(|axis| base[axis] + node[axis]);
+            let (at, g) = (x + REACH * (y + REACH * z), weights.gradient(node));
+            for (k, l) in (0..9).map(|kl| (kl / 3, kl % 3)) {
+                let w = g[k] * g[l];
+                tile[at].iter_mut().zip(&self.0[p][k][l]).for_each(|(sum, block)| *sum += w * block);
+            }
         }
     }
 }

@@ -62,62 +62,43 @@ fn program(comm: &MpiComm) -> ExitCode {
     }
 }
 
-/// A fault that a rank finds before the first frame.
-enum Fault {
-    Usage(clap::Error),
-    Check(Failure),
-}
-
-impl Fault {
-    fn code(&self) -> u8 {
-        match self {
-            Self::Usage(error) => error.exit_code() as u8,
-            Self::Check(_) => 1,
-        }
+/// The options of this rank, after a check of its scene and its sheet.
+fn checked() -> Result<Options, Failure> {
+    let options: Options = options::parse(std::env::args_os())?;
+    if options.ranks() > 0 {
+        return Err(
+            "--ranks is for ranks as threads; leave it out, since mpirun sets the number of ranks".into()
+        );
     }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Usage(error) => error.to_string(),
-            Self::Check(error) => format!("error: {error}\n"),
-        }
-    }
-}
-
-/// The options of this rank, its scene and its sheet.
-fn checked() -> Result<Options, Fault> {
-    let options: Options = options::parse(std::env::args_os()).map_err(|error| match error {
-        OptionsError::Usage(told) => Fault::Usage(told),
-        OptionsError::Scene(fault) => Fault::Check(fault.into()),
-    })?;
-    match options.ranks() {
-        0 => cloth::check(&options).map_err(Fault::Check)?,
-        _ => {
-            let reason =
-                "--ranks is for ranks as threads; leave it out, since mpirun sets the number of ranks";
-            return Err(Fault::Check(reason.into()));
-        }
-    }
+    cloth::check(&options)?;
     Ok(options)
+}
+
+/// The exit code of a fault, and its words.
+fn told(fault: &Failure) -> (u8, String) {
+    match fault.downcast_ref() {
+        Some(OptionsError::Usage(error)) => (error.exit_code() as u8, error.to_string()),
+        _ => (1, format!("error: {fault}\n")),
+    }
 }
 
 /// The options if no rank has a fault. Otherwise rank 0 prints the fault of the first rank that has one, and every rank
 /// ends with its exit code. A fault that not all ranks have, such as a file that one host lacks, is printed with its
 /// rank.
-fn together(comm: &MpiComm, found: Result<Options, Fault>) -> Result<Options, u8> {
-    let told = found.as_ref().err().map(|fault| [&[fault.code()], fault.text().as_bytes()].concat());
+fn together(comm: &MpiComm, found: Result<Options, Failure>) -> Result<Options, u8> {
+    let own = found.as_ref().err().map(told).map(|(code, text)| [&[code], text.as_bytes()].concat());
     // Without messages, the end of MPI prints the reason.
-    let all = comm.all_gather(&told.unwrap_or_default()).map_err(|_| 1)?;
+    let all = comm.all_gather(&own.unwrap_or_default()).map_err(|_| 1)?;
     let Some((rank, (code, text))) =
         all.iter().enumerate().find_map(|(k, told)| Some((k, told.split_first()?)))
     else {
-        return found.map_err(|fault| fault.code());
+        return found.map_err(|fault| told(&fault).0);
     };
     if comm.rank() == 0 {
-        match found {
-            // Help goes to the output.
-            Err(Fault::Usage(error)) if all.iter().all(|told| *told == all[0]) => return Err(usage(&error)),
-            _ if all.iter().all(|told| *told == all[0]) => eprint!("{}", String::from_utf8_lossy(text)),
+        let alike = all.iter().all(|told| *told == all[0]);
+        match found.as_ref().err().and_then(|fault| fault.downcast_ref()) {
+            Some(OptionsError::Usage(error)) if alike => return Err(usage(error)), // help goes to the output
+            _ if alike => eprint!("{}", String::from_utf8_lossy(text)),
             _ => eprint!("on rank {rank}: {}", String::from_utf8_lossy(text)),
         }
     }

@@ -1,35 +1,22 @@
 //! The program under `mpirun`: the files of one rank on any number of ranks, and errors that end all ranks.
 
+#[path = "../../../tests/common/folder.rs"]
+mod folder;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-struct Folder(PathBuf);
+use folder::Folder;
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("coarsen-cloth-mpi-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        Self(folder)
-    }
-
-    fn read(&self, file: &str) -> String {
-        std::fs::read_to_string(self.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
-    }
-
     /// The numbers of the positions in the table of frames.
     fn positions(&self) -> Vec<String> {
-        let table = self.read("frames.csv");
+        let table = self.text("frames.csv");
         let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
         let names = lines.next().expect("a header");
         let at = names.iter().position(|name| *name == "positions").expect("a column");
         lines.map(|line| line[at].to_owned()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -71,7 +58,7 @@ fn processes_have_the_bits_of_one_rank() {
         let output = run(ranks, &folder.0, &format!("{scene} --frames 2 --resume"));
         assert!(output.status.success(), "{}", text(&output));
         assert_eq!(folder.positions(), positions, "{ranks}");
-        assert!(folder.read("frame_0002.obj") == one.read("frame_0002.obj"), "{ranks}");
+        assert!(folder.text("frame_0002.obj") == one.text("frame_0002.obj"), "{ranks}");
     }
 }
 
@@ -99,7 +86,7 @@ fn scenes_have_the_bits_of_one_rank() {
 
 /// The iterations of all steps, and the summary.
 fn iterations(folder: &Folder) -> usize {
-    let table = folder.read("frames.csv");
+    let table = folder.text("frames.csv");
     let inner = |line: &str| line.split(',').nth(2).map_or(0, |field| field.parse().unwrap());
     table.lines().skip(1).map(inner).sum()
 }
@@ -127,9 +114,7 @@ fn preconditioners_work_on_processes() {
 #[test]
 fn a_fault_of_one_rank_ends_all() {
     let folder = Folder::new("alone");
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let mesh = folder.0.join("sheet.obj");
-    std::fs::write(&mesh, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n").unwrap();
+    let mesh = folder.write("sheet.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n");
     let program = |ranks: &str, mesh: &Path| {
         let words = ["-n", ranks, env!("CARGO_BIN_EXE_cloth-mpi"), "--frames", "1", "--width", "0", "--mesh"];
         let words = words.into_iter().map(Into::into).chain([mesh.into(), "--out".into(), folder.0.clone()]);
@@ -140,7 +125,7 @@ fn a_fault_of_one_rank_ends_all() {
         let begun = Instant::now();
         let mut words = Vec::new();
         for rank in 0..3 {
-            words.extend(program("1", if rank == alone { &absent } else { &mesh }));
+            words.extend(program("1", if rank == alone { &absent } else { Path::new(&mesh) }));
             words.push(":".into());
         }
         words.pop();
@@ -156,7 +141,7 @@ fn a_fault_of_one_rank_ends_all() {
         assert!(text.matches("absent.obj").count() == 1, "{text}");
         assert!(text.contains(&format!("on rank {alone}: error")), "{text}");
     }
-    let output = run(1, &folder.0, &format!("--frames 0 --width 0 --mesh {}", mesh.display()));
+    let output = run(1, &folder.0, &format!("--frames 0 --width 0 --mesh {mesh}"));
     assert!(output.status.success(), "the other ranks have no fault of their own: {}", text(&output));
 }
 
@@ -187,6 +172,7 @@ fn errors_end_all_ranks() {
         text(&output)
     );
     // Rank 0 alone cannot write.
+    std::fs::remove_dir(&folder.0).unwrap();
     std::fs::write(&folder.0, "a file where the folder should be").unwrap();
     let output = run(3, &folder.0, "--vertices 100 --frames 1 --width 0");
     std::fs::remove_file(&folder.0).unwrap();

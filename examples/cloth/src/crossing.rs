@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use coarsen_contact::{Crossing, Crossings, Shape};
+use coarsen_contact::{Crossings, Shape};
 
 use crate::statue::Statue;
 
 /// The number of points of an edge that are tested against solids.
 const POINTS: usize = 8;
 
-/// The edges and triangles of cloth and obstacle, and the solids.
+/// What cloth may cross or be inside of.
 pub(crate) struct Penetrations {
-    crossings: Crossings,
+    /// The edges and triangles of cloth and obstacle.
+    pub(crate) surfaces: Crossings,
     /// The number of vertices of the cloth; obstacles come after it.
     cloth: u32,
-    solids: Vec<Box<dyn Shape>>,
+    /// The solids, where they are now.
+    pub(crate) solids: Vec<Box<dyn Shape>>,
     statue: Option<Arc<Statue>>,
 }
 
@@ -32,27 +34,7 @@ impl Penetrations {
         let still = still.iter().map(|t| t.map(|v| v + cloth_count));
         let triangles = cloth.iter().copied().chain(still).collect();
         let rests = (0..all).map(|v| v >= count).collect();
-        Self { crossings: Crossings::new(triangles, rests), cloth: cloth_count, solids, statue }
-    }
-
-    /// Moves the solids.
-    pub(crate) fn set_solids(&mut self, solids: Vec<Box<dyn Shape>>) {
-        self.solids = solids;
-    }
-
-    /// The triangles of cloth and obstacle.
-    pub(crate) fn triangles(&self) -> &[[u32; 3]] {
-        self.crossings.triangles()
-    }
-
-    /// The edges of cloth and obstacle.
-    pub(crate) fn edges(&self) -> &[[u32; 2]] {
-        self.crossings.edges()
-    }
-
-    /// All crossings at these positions of all nodes.
-    pub(crate) fn find(&self, at: &[[f64; 3]]) -> Vec<Crossing> {
-        self.crossings.find(at)
+        Self { surfaces: Crossings::new(triangles, rests), cloth: cloth_count, solids, statue }
     }
 
     /// The number of crossings, of edges of the cloth with a point inside a solid, and of vertices inside the statue.
@@ -68,6 +50,6 @@ impl Penetrations {
         };
         let cloth = &at[..self.cloth as usize];
         let statue = self.statue.iter().flat_map(|statue| cloth.iter().filter(|x| statue.contains(**x)));
-        self.find(at).len() + self.crossings.edges().iter().filter(inside).count() + statue.count()
+        self.surfaces.find(at).len() + self.surfaces.edges().iter().filter(inside).count() + statue.count()
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Drawing {
 impl Drawing {
     /// Creates the stage; `fixed` is the scene at the start.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, fixed: Fixed, options: &Options) -> Self {
-        let triangles = fixed.crossings.triangles();
+        let triangles = fixed.crossings.surfaces.triangles();
         let layer = sheet.triangles.len() / sheet.layers;
         let layers = || sheet.triangles.chunks(layer).enumerate();
         let mut drawn: Vec<_> = layers().map(|(_, own)| own.to_vec()).collect();

@@ -110,7 +110,7 @@ impl Material {
         // Vertices of obstacles belong to no triangle of the cloth.
         let mut rest = sheet.rest.clone();
         rest.resize(positions.len(), [0.0; 3]);
-        let flat: Vec<[f64; 2]> = rest.iter().map(|&[u, v, _]| [u, v]).collect();
+        let pattern = sheet.flat();
         let bent = |by_angles: bool| -> Result<Box<dyn Woven>, BodyError> {
             Ok(if by_angles || sheet.curved {
                 Box::new(Shell::new(bending, triangles, &rest, held, positions)?)
@@ -119,33 +119,24 @@ impl Material {
             })
         };
         let threads = || -> Result<Box<dyn Woven>, BodyError> {
-            Ok(Box::new(match &sheet.pattern {
-                Some(pattern) => Membrane::of_pattern(fabric, triangles, pattern, held, positions)?,
-                None if sheet.curved => Membrane::in_space(fabric, triangles, held, positions)?,
-                None => Membrane::new(fabric, triangles, &flat, held, positions)?,
+            Ok(Box::new(match sheet.curved && sheet.pattern.is_none() {
+                true => Membrane::in_space(fabric, triangles, held, positions)?,
+                false => Membrane::of_pattern(fabric, triangles, &pattern, held, positions)?,
             }))
         };
         let alike = || -> Result<Box<dyn Woven>, BodyError> {
             let law = Lame::plane_stress(fabric.stretch * (1.0 - POISSON * POISSON), POISSON);
-            Ok(Box::new(match &sheet.pattern {
-                Some(pattern) => CoRotationalMembrane::of_pattern(law, triangles, pattern, held, positions)?,
-                None => CoRotationalMembrane::new(law, triangles, &flat, held, positions)?,
-            }))
+            Ok(Box::new(CoRotationalMembrane::of_pattern(law, triangles, &pattern, held, positions)?))
         };
         let by_direction = || -> Result<Vec<Box<dyn Woven>>, BodyError> {
-            let edges = directions(sheet, &flat);
+            let edges = directions(triangles, &pattern);
             let stiffness = |[a, b, ..]: [u32; 4]| {
                 let [u, v] = edges[&[a.min(b), a.max(b)]];
                 bending * BEND.at([-v, u]) // across the edge
             };
             let shell = Shell::by_hinge(stiffness, triangles, &rest, held, positions)?;
             let planar = planar(fabric)?;
-            let membrane = match &sheet.pattern {
-                Some(pattern) => {
-                    AnisotropicMembrane::of_pattern(planar, triangles, pattern, held, positions)?
-                }
-                None => AnisotropicMembrane::new(planar, triangles, &flat, held, positions)?,
-            };
+            let membrane = AnisotropicMembrane::of_pattern(planar, triangles, &pattern, held, positions)?;
             Ok(vec![Box::new(shell), Box::new(membrane)])
         };
         Ok(match self {
@@ -168,13 +159,9 @@ fn planar(fabric: Fabric) -> Result<PlanarStiffness, BodyError> {
 }
 
 /// The direction of each edge in flat cloth, by its smaller and its larger end. A seam has that of its first triangle.
-fn directions(sheet: &Sheet, flat: &[[f64; 2]]) -> HashMap<[u32; 2], [f64; 2]> {
+fn directions(triangles: &[[u32; 3]], pattern: &[[[f64; 2]; 3]]) -> HashMap<[u32; 2], [f64; 2]> {
     let mut edges = HashMap::new();
-    for (k, corners) in sheet.triangles.iter().enumerate() {
-        let at = match &sheet.pattern {
-            Some(pattern) => pattern[k],
-            None => corners.map(|i| flat[i as usize]),
-        };
+    for (corners, at) in triangles.iter().zip(pattern) {
         for (i, j) in [(0, 1), (1, 2), (2, 0)] {
             let ends = [corners[i].min(corners[j]), corners[i].max(corners[j])];
             edges.entry(ends).or_insert([at[j][0] - at[i][0], at[j][1] - at[i][1]]);

@@ -7,7 +7,7 @@ use coarsen::mesh::vector::sub;
 use coarsen::mesh::{Mesh, read_triangles};
 use coarsen_contact::Spin;
 use examples_scene::shape::unit;
-use examples_scene::{Obstacle, Phase, Scene as Setting, Shape};
+use examples_scene::{Motion as Formula, Obstacle, Phase, Scene as Setting, Shape};
 
 use crate::fault::{SceneError, SheetFault};
 use crate::sheet::{Sheet, welded};
@@ -21,29 +21,8 @@ pub(crate) enum Motion {
     /// Nothing moves, but solids may spin.
     #[default]
     Still,
-    /// The ends of strips turn about the x axis through a point, one end forwards and one backwards.
-    Twist {
-        /// The point.
-        through: [f64; 3],
-        /// The rate of each end in radians per second.
-        rate: f64,
-    },
-    /// Hips bob, with all held vertices and the ball, and two legs (the last solids) swing about their upper ends.
-    Walk {
-        /// The largest angle of a leg, in radians.
-        swing: f64,
-        /// The steps of one leg per second.
-        pace: f64,
-        /// How far the hips bob.
-        bob: f64,
-    },
-    /// Balls move along −z and back.
-    Push {
-        /// How far, in m.
-        reach: f64,
-        /// The time until they are back, in s.
-        period: f64,
-    },
+    /// A formula of the scene. Of [`Formula::Walk`], balls move as the hips and capsules are legs.
+    Formula(Formula),
     /// Solids move as their obstacles say.
     Phases(Vec<Obstacle>),
     /// Seams close; nothing else moves.
@@ -104,13 +83,7 @@ impl Motion {
     pub(crate) fn of(setting: &Setting, sheet: &Sheet) -> Self {
         let solids = || setting.obstacle.iter().filter(|obstacle| obstacle.shape.is_some());
         match setting.motion {
-            Some(examples_scene::Motion::Twist { through, rate }) => {
-                Self::Twist { through, rate: rate.to_radians() }
-            }
-            Some(examples_scene::Motion::Walk { swing, pace, bob }) => {
-                Self::Walk { swing: swing.to_radians(), pace, bob }
-            }
-            Some(examples_scene::Motion::Push { reach, period }) => Self::Push { reach, period },
+            Some(formula) => Self::Formula(formula),
             None if !solids().all(spins) => Self::Phases(solids().cloned().collect()),
             None if !sheet.seams.is_empty() => Self::Sewing,
             None => Self::Still,
@@ -125,20 +98,20 @@ impl Motion {
             return all;
         }
         let place = |p: &[f64; 3]| match *self {
-            Self::Still | Self::Push { .. } | Self::Phases(_) | Self::Sewing | Self::Played(_) => *p,
-            Self::Twist { through, rate } => {
+            Self::Formula(Formula::Twist { through, rate }) => {
                 let d = sub(*p, through);
-                let (sin, cos) = (d[0].signum() * rate * time).sin_cos();
+                let (sin, cos) = (d[0].signum() * rate.to_radians() * time).sin_cos();
                 [p[0], through[1] + cos * d[1] - sin * d[2], through[2] + sin * d[1] + cos * d[2]]
             }
-            Self::Walk { .. } => [p[0], p[1] + self.rise(time), p[2]],
+            Self::Formula(Formula::Walk { .. }) => [p[0], p[1] + self.rise(time), p[2]],
+            _ => *p,
         };
         start.iter().map(place).collect()
     }
 
     /// The solids at a time, given those at the start.
     pub(crate) fn solids(&self, start: &[Shape], time: f64) -> Vec<Shape> {
-        if let Self::Push { .. } = self {
+        if let Self::Formula(Formula::Push { .. }) = self {
             let away = self.away(time);
             let push = |solid: &Shape| match *solid {
                 Shape::Sphere { centre: [x, y, z], radius } => {
@@ -151,7 +124,7 @@ impl Motion {
         if let Self::Phases(obstacles) = self {
             return start.iter().zip(obstacles).map(|(solid, o)| solid.moved(&o.pose(time))).collect();
         }
-        let Self::Walk { .. } = self else { return start.to_vec() };
+        let Self::Formula(Formula::Walk { .. }) = self else { return start.to_vec() };
         let up = |p: [f64; 3]| [p[0], p[1] + self.rise(time), p[2]];
         let legs = start.len().saturating_sub(2);
         let place = |(k, solid): (usize, &Shape)| match *solid {
@@ -171,7 +144,7 @@ impl Motion {
     /// How the solids move at a time, given their spins at the start; those after the list do not spin.
     pub(crate) fn spins(&self, start: &[Shape], spins: &[Spin], time: f64) -> Vec<Spin> {
         let of = |k: usize| spins.get(k).copied().unwrap_or_default();
-        if let Self::Push { .. } = self {
+        if let Self::Formula(Formula::Push { .. }) = self {
             let rate = (self.away(time + TICK) - self.away(time)) / TICK;
             let spin = |(k, solid): (usize, &Shape)| match solid {
                 Shape::Sphere { .. } => Spin { drift: [0.0, 0.0, -rate], ..of(k) },
@@ -187,7 +160,7 @@ impl Motion {
                 .map(|(solid, obstacle)| turning(solid, obstacle, time))
                 .collect();
         }
-        let Self::Walk { .. } = self else { return (0..start.len()).map(of).collect() };
+        let Self::Formula(Formula::Walk { .. }) = self else { return (0..start.len()).map(of).collect() };
         let legs = start.len().saturating_sub(2);
         let rise = (self.rise(time + TICK) - self.rise(time)) / TICK;
         let spin = |(k, solid): (usize, &Shape)| match *solid {
@@ -210,13 +183,13 @@ impl Motion {
 
     /// The phase of a walk, which grows from 0 without a jump of the rate.
     fn phase(&self, time: f64) -> f64 {
-        let Self::Walk { pace, .. } = *self else { return 0.0 };
+        let Self::Formula(Formula::Walk { pace, .. }) = *self else { return 0.0 };
         std::f64::consts::TAU * pace * time
     }
 
     /// How far a ball that pushes is away from its place at the start; its velocity begins at 0.
     fn away(&self, time: f64) -> f64 {
-        let Self::Push { reach, period } = *self else { return 0.0 };
+        let Self::Formula(Formula::Push { reach, period }) = *self else { return 0.0 };
         0.5 * reach * (1.0 - (std::f64::consts::TAU * time / period).cos())
     }
 
@@ -226,15 +199,15 @@ impl Motion {
     }
 
     fn rise(&self, time: f64) -> f64 {
-        let Self::Walk { bob, .. } = *self else { return 0.0 };
+        let Self::Formula(Formula::Walk { bob, .. }) = *self else { return 0.0 };
         0.5 * bob * Self::strength(time) * ((2.0 * self.phase(time)).cos() - 1.0)
     }
 
     /// The angle of leg 0 or 1.
     fn angle(&self, leg: usize, time: f64) -> f64 {
-        let Self::Walk { swing, .. } = *self else { return 0.0 };
+        let Self::Formula(Formula::Walk { swing, .. }) = *self else { return 0.0 };
         let side = if leg == 0 { 1.0 } else { -1.0 };
-        side * swing * Self::strength(time) * self.phase(time).sin()
+        side * swing.to_radians() * Self::strength(time) * self.phase(time).sin()
     }
 }
 
@@ -272,7 +245,8 @@ mod tests {
     /// The velocity that friction gets is that of the points of the solid.
     #[test]
     fn spins_are_the_velocities_of_solids() {
-        let (walk, body) = (Motion::Walk { swing: 0.6, pace: 1.0, bob: 0.03 }, body());
+        let (walk, body) =
+            (Motion::Formula(Formula::Walk { swing: 0.6_f64.to_degrees(), pace: 1.0, bob: 0.03 }), body());
         let foot = |time: f64, k: usize| match walk.solids(&body, time)[k] {
             Shape::Capsule { to, .. } => to,
             Shape::Sphere { centre, .. } => centre,
@@ -290,7 +264,7 @@ mod tests {
     /// The ball is at its reach after half a period, and friction gets its velocity.
     #[test]
     fn a_ball_that_pushes_comes_back() {
-        let (push, body) = (Motion::Push { reach: 0.6, period: 2.0 }, body());
+        let (push, body) = (Motion::Formula(Formula::Push { reach: 0.6, period: 2.0 }), body());
         let at = |time: f64| match push.solids(&body, time)[0] {
             Shape::Sphere { centre, .. } => centre[2],
             _ => f64::NAN,
@@ -327,7 +301,7 @@ mod tests {
     /// Both ends of a strip turn against each other, and keep their shape.
     #[test]
     fn ends_turn_against_each_other() {
-        let twist = Motion::Twist { through: [0.0, 1.0, 0.0], rate: 2.0 };
+        let twist = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 2.0_f64.to_degrees() });
         let ends = [[-0.5, 1.0, 0.1], [0.5, 1.0, 0.1]];
         let quarter = twist.held(&ends, std::f64::consts::FRAC_PI_4);
         assert!((quarter[1][1] - 0.9).abs() < 1e-12 && (quarter[0][1] - 1.1).abs() < 1e-12);

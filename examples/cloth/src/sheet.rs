@@ -1,5 +1,6 @@
 //! Sheets: generated tessellations of the unit square, and meshes from files.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -283,11 +284,15 @@ impl Sheet {
         }
     }
 
+    /// (u, v) of the corners of each triangle at rest: those of the pattern, or of the vertices.
+    pub(crate) fn flat(&self) -> Cow<'_, [[[f64; 2]; 3]]> {
+        let corners = |t: &[u32; 3]| t.map(|v| self.rest[v as usize]).map(|[u, v, _]| [u, v]);
+        self.pattern.as_deref().map_or_else(|| self.triangles.iter().map(corners).collect(), Cow::Borrowed)
+    }
+
     /// The texture coordinates of the corners of each triangle: those of the file, or (u, v) of a flat sheet.
     pub(crate) fn texture(&self) -> Option<Vec<[[f64; 2]; 3]>> {
-        let flat = |t: &[u32; 3]| t.map(|v| self.rest[v as usize]).map(|[u, v, _]| [u, v]);
-        let flat = || (!self.curved).then(|| self.triangles.iter().map(flat).collect());
-        self.painted.clone().or_else(flat)
+        self.painted.clone().or_else(|| (!self.curved).then(|| self.flat().into_owned()))
     }
 
     /// Whether a triangle has no area, in space or in its pattern.

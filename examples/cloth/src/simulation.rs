@@ -31,7 +31,6 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     sheet: Sheet,
     scene: Scene,
     drawing: Drawing,
-    notes: Vec<String>,
     stepper: Option<Stepper<B>>,
 }
 
@@ -57,8 +56,8 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let mut identity = identity(&sheet, &scene, options);
     identity.field("method", &options.method).field("backend", on.name());
-    let plan = plan(options, identity, drawing.picture(options));
-    plan.run(&mut Simulation { on, options, sheet, scene, drawing, notes, stepper: None })
+    let plan = Plan { notes, ..plan(options, identity, drawing.picture(options)) };
+    plan.run(&mut Simulation { on, options, sheet, scene, drawing, stepper: None })
 }
 
 /// The sheet and the scene of the command line.
@@ -100,7 +99,7 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
     }
     let mut nodes = fixed.nodes.clone();
     nodes.hold(&fixed.motion.held(&fixed.positions, state.begun));
-    match fixed.crossings.find(&all(&nodes, &state.x)).first() {
+    match fixed.crossings.surfaces.find(&all(&nodes, &state.x)).first() {
         Some(Crossing { edge, triangle }) => {
             Err(SceneError::Refined { edge: *edge, triangle: *triangle }.into())
         }
@@ -170,11 +169,13 @@ pub(crate) fn plan(options: &Options, identity: Fingerprint, picture: Option<(us
         identity: identity.value(),
         frames: options.frames,
         checkpoint: options.method.checkpoint,
+        keep: options.keep,
         resume: options.resume,
         shown: Shown::new(options.format, picture.is_some()),
         picture,
         animation: "cloth.gif",
         delay: 1.0 / RATE,
+        notes: Vec::new(),
     }
 }
 
@@ -223,19 +224,11 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
         Ok(row)
     }
 
-    fn keeps(&self) -> bool {
-        self.options.keep
-    }
-
     fn show(&self, state: &State) -> Result<(), Failure> {
         self.drawing.show(&self.scene, state, self.options)
     }
 
     fn finish(&self) -> Result<(), Failure> {
         self.drawing.finish(self.options)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.notes.clone()
     }
 }

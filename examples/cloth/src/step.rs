@@ -24,7 +24,7 @@ use coarsen::sparse::{OwnedSystem, SystemAt};
 use coarsen::{ConstrainedDescent, ContactStepper, Identity, StepFault};
 use examples_run::Failure;
 use examples_run::frames::Failed;
-use examples_run::solver::{Clock, Solver, choose};
+use examples_run::solver::{Clock, choose};
 
 use crate::options::{Method, Obstacles};
 use crate::pace::Pace;
@@ -86,10 +86,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let pace = method.pace();
         fixed.move_to(&mut forces, pace.time(state.begun, state.frame))?;
         let mut f = ImplicitEuler::new(forces, &fixed.masses, method.dt)?;
-        let solver = match method.solver {
-            Solver::Auto => choose(f.system_at(&state.x)?.system())?,
-            given => given,
-        };
+        let solver = choose(method.solver, &mut f, &state.x)?;
         let clock = Clock::default();
         let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
         let constrained = method.obstacles == Obstacles::Constraints;

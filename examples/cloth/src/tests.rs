@@ -1,7 +1,5 @@
 //! Small runs of the program.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 use coarsen::elastic::{Curvature, Hinge, Potential};
 use coarsen::mesh;
@@ -11,6 +9,7 @@ use examples_run::arguments::{Program, exit_code};
 use examples_run::files::CheckpointError;
 use examples_run::scales::Unresolved;
 use examples_run::solver::Solver;
+use examples_scene::Motion as Formula;
 use examples_scene::options::{OptionsError, parse};
 
 use crate::fault::{SceneError, SheetFault};
@@ -28,24 +27,21 @@ mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
 mod device;
+#[path = "../../../tests/common/folder.rs"]
+pub(crate) mod folder;
 mod garments;
+#[path = "../../../tests/common/laws.rs"]
+mod laws;
 mod solids;
 mod statues;
 
-/// A folder that is removed at the end of a test.
-struct Folder(PathBuf);
+use folder::Folder;
+use laws::{check_energy, distance};
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("coarsen-cloth-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
     /// Runs the program with this folder for its output; row k is that of frame k.
     fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
-        let mut all = vec!["cloth", "--out", self.0.to_str().expect("a temporary folder in text")];
+        let mut all = vec!["cloth", "--out", self.path()];
         for default in [["--vertices", "121"], ["--width", "0"]] {
             if !arguments.contains(&default[0]) {
                 all.extend(default);
@@ -60,30 +56,9 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Checks that energies are finite, and that energy less the work of the air does not grow by more than a
-/// share of the largest kinetic and elastic energy.
+/// Checks that energy less the work of the air does not grow.
 fn check_balance(rows: &[Row], share: f64) {
-    let size = rows.iter().map(|row| row.kinetic + row.elastic).fold(0.0, f64::max);
-    let mut least = f64::INFINITY;
-    for row in rows {
-        let balance = row.energy - row.work;
-        assert!(balance.is_finite(), "{row}");
-        assert!(balance <= least + share * size, "{balance:e} after {least:e}, of {size:e}\n{row}");
-        least = least.min(balance);
-    }
-}
-
-/// The largest distance between corresponding points.
-fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let gap = |(a, b): (&f64, &f64)| (a - b).abs();
-    a.as_flattened().iter().zip(b.as_flattened()).map(gap).fold(0.0, f64::max)
+    check_energy(rows, share, |row| (row.energy - row.work, row.kinetic + row.elastic));
 }
 
 /// The scenes that need no file.
@@ -149,7 +124,7 @@ fn files_have_the_times_of_frames() {
     let folder = Folder::new("times");
     for (more, delay) in [(&[][..], 1.0 / 24.0), (&["--frame-steps", "3"], 0.006)] {
         folder.run(&[&["--frames", "2", "--format", "pvd"][..], more].concat()).unwrap();
-        let list = std::fs::read_to_string(folder.0.join("frames.pvd")).unwrap();
+        let list = folder.text("frames.pvd");
         let times =
             list.lines().filter_map(|line| line.split_once("timestep=\"")?.1.split('"').next()?.parse().ok());
         let times: Vec<f64> = times.collect();
@@ -208,7 +183,7 @@ fn every_material_hangs() {
 #[test]
 fn unconverged_steps_have_an_exit_code() {
     let folder = Folder::new("limit");
-    let out = folder.0.to_str().unwrap();
+    let out = folder.path();
     let fixed = ["cloth", "--out", out, "--vertices", "121", "--width", "0", "--frames", "1", "--dt", "0.02"];
     let run = |more: &[&str]| Program::run(&parsed(fixed.iter().chain(more)), Cpu::new());
     for more in [&["--iterations", "2"][..], &["--inner", "1", "--iterations", "3"]] {
@@ -230,7 +205,7 @@ fn skirts_walk() {
     assert!(rows.iter().all(|row| row.penetrations == 0 && row.converged == row.steps));
     assert!(rows.iter().any(|row| row.contacts > 0));
     let (start, time) = (folder.surface(0), 33.0 * 0.01); // the last step before 8/24 s
-    let walk = Motion::Walk { swing: 0.6, pace: 0.8, bob: 0.03 };
+    let walk = Motion::Formula(Formula::Walk { swing: 0.6_f64.to_degrees(), pace: 0.8, bob: 0.03 });
     let (expected, found) = (walk.held(&start, time), folder.surface(8));
     let held = start.iter().position(|p| p[1] < 0.99).unwrap();
     assert!(distance(&expected[..held], &found[..held]) < 1e-9 && expected[0][1] < start[0][1] - 5e-3);
@@ -339,7 +314,7 @@ fn a_run_continues_to_the_same_bits() {
         let continued = run(&pieces, &["--frames", "5", "--resume"]);
         assert_eq!(bits(whole), bits(continued));
         for file in ["frame_0005.obj", "frame_0005.png", "cloth.gif", "checkpoint.bin"] {
-            let [a, b] = [&at_once, &pieces].map(|folder| std::fs::read(folder.0.join(file)).unwrap());
+            let [a, b] = [&at_once, &pieces].map(|folder| folder.bytes(file));
             assert!(a == b, "{scene}: {file}");
         }
         let other = [&fixed[..], &["--resume", "--bending", "2"]].concat();
@@ -356,13 +331,11 @@ fn sheets_come_from_files() {
         let line = |k: usize| format!("v {} {} {}\n", 2 * (k % 3), if k == 4 { lift } else { 0.0 }, k / 3);
         let points: String = (0..9).map(line).collect();
         let faces = "f 1 2 5 4\nf 2 3 6 5\nf 4 5 8 7\nf 5 6 9 8\n";
-        let file = folder.0.join(name);
-        std::fs::write(&file, points + faces).unwrap();
-        file.to_str().unwrap().to_owned()
+        folder.write(name, &(points + faces))
     };
     let run = |file: &str, scene: &str| {
         let fixed = ["cloth", "--width", "0", "--frames", "1", "--out"];
-        let own = [folder.0.to_str().unwrap(), "--mesh", file, "--scene", scene];
+        let own = [folder.path(), "--mesh", file, "--scene", scene];
         crate::run(Cpu::new(), &parsed(fixed.iter().chain(&own)))
     };
     let rows = run(&write("flat.obj", 0.0), "drooping").unwrap();
@@ -382,9 +355,8 @@ fn the_scene_of_the_page_runs() {
     let page = include_str!("../../../book/src/guides/scenes.md");
     let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# cloth\n")).expect("a listing");
     let folder = Folder::new("page");
-    let scene = folder.0.join("scene.toml");
-    std::fs::write(&scene, text).unwrap();
-    let fixed = ["cloth", scene.to_str().unwrap(), "--out", folder.0.to_str().unwrap()];
+    let scene = folder.write("scene.toml", text);
+    let fixed = ["cloth", &scene, "--out", folder.path()];
     let rows = run(Cpu::new(), &parsed(fixed.iter().chain(&["--frames", "2", "--width", "32"]))).unwrap();
     assert!(rows.len() == 3 && rows[2].converged == rows[2].steps && rows[2].penetrations == 0);
 }
@@ -401,7 +373,7 @@ fn sheets_of_a_user_are_placed_by_a_file() {
         format!("f {a} {} {} {}\n", a + 5, a + 6, a + 1)
     };
     let faces: String = (0..16).map(cell).collect();
-    std::fs::write(folder.0.join("sheet.obj"), points + &faces).unwrap();
+    folder.write("sheet.obj", &(points + &faces));
     let write = |placed: &str, more: &str| {
         let text = format!(
             "version = 1\n[[body]]\nmesh = \"sheet.obj\"\n{placed}material = {{ name = \"springs\", density = 0.3 }}\n\n\
@@ -410,12 +382,10 @@ fn sheets_of_a_user_are_placed_by_a_file() {
              motion = [{{ until = 0.1, velocity = [0.0, 0.5, 0.0] }}]\n\n[time]\ndt = 0.005\nframes = 3\n\n\
              [solver]\nsolver = \"direct\"\n{more}\n[output]\nwidth = 0\n"
         );
-        let file = folder.0.join("own.toml");
-        std::fs::write(&file, text).unwrap();
-        file.to_str().unwrap().to_owned()
+        folder.write("own.toml", &text)
     };
     let run = |words: &[&str]| -> Result<Vec<Row>, Failure> {
-        let fixed = ["cloth", "--out", folder.0.to_str().unwrap()];
+        let fixed = ["cloth", "--out", folder.path()];
         run(Cpu::new(), &parse(fixed.iter().chain(words))?)
     };
     let scene = write("", "");

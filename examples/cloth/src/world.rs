@@ -107,7 +107,7 @@ impl World {
         let fixed = Fixed::new(scene, sheet, options)?;
         let parts = fabrics(&fixed, sheet, options)?;
         let (obstacles, frictions) = solids(&fixed, fixed.nodes.free(), options)?;
-        let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
+        let (triangles, stiffness) = (fixed.crossings.surfaces.triangles(), contact_stiffness(options));
         let contact =
             ClothContact::new(triangles, &fixed.held, &fixed.positions, fixed.thickness, stiffness)?;
         let friction = ClothFriction::new(&contact, options.cloth.self_friction, options.method.dt)?;
@@ -243,7 +243,7 @@ impl Fixed {
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
         let counts = [count, positions.len()];
         let crossings = Penetrations::new(&sheet.triangles, still, counts, bare, statue.clone());
-        if let Some(Crossing { edge, triangle }) = crossings.find(&positions).first() {
+        if let Some(Crossing { edge, triangle }) = crossings.surfaces.find(&positions).first() {
             return Err(SceneError::Crossing { edge: *edge, triangle: *triangle });
         }
         let (spins, motion) = (scene.spins.clone(), scene.motion.clone());
@@ -303,7 +303,7 @@ impl Fixed {
         let held = |v: &u32| self.held[*v as usize];
         let inside = |v: &u32| shapes.iter().any(|s| s.distance(self.positions[*v as usize]) <= 0.0);
         let wanted = |ends: &&[u32; 2]| !ends.iter().all(held) && !ends.iter().any(|v| held(v) && inside(v));
-        self.crossings.edges().iter().filter(wanted).copied().collect()
+        self.crossings.surfaces.edges().iter().filter(wanted).copied().collect()
     }
 
     /// Changes the ways of free nodes from x in a step between two times, at the end of which held nodes are at `held`, as
@@ -397,7 +397,7 @@ impl Fixed {
     /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn place(&mut self, held: &[[f64; 3]], time: f64) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         self.nodes.hold(held);
-        self.crossings.set_solids(self.shapes(time, false)?);
+        self.crossings.solids = self.shapes(time, false)?;
         self.shapes(time, true)
     }
 

@@ -38,10 +38,10 @@ use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
 use examples_render::Animation;
-use examples_run::arguments::parse;
+use examples_run::arguments::{BackendOption, parse};
 
 use fem::Heat;
-use options::{BackendOption, Options};
+use options::Options;
 use scene::{COLD, HOT, Scene};
 
 /// A line of the table.
@@ -107,6 +107,7 @@ fn main() -> ExitCode {
         BackendOption::Named(choice) => {
             AnyBackend::choose(choice).map_err(Box::from).and_then(|on| run(on, &options))
         }
+        BackendOption::Cpu => run(Cpu::new(), &options),
         BackendOption::Mixed => run(Cpu::mixed(), &options),
     });
     let done = done.map_err(Box::from).flatten();

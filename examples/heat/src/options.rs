@@ -1,10 +1,9 @@
 //! Command-line options.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Parser;
-use coarsen::{BackendChoice, Unavailable};
+use examples_run::arguments::{BackendOption, not_negative, positive};
 
 /// Heat conduction in a plate or a mesh.
 #[derive(Parser)]
@@ -41,34 +40,7 @@ pub(crate) struct Options {
     pub(crate) backend: BackendOption,
 }
 
-/// The available backends.
-#[derive(Clone, Copy)]
-pub(crate) enum BackendOption {
-    /// A backend selected by name.
-    Named(BackendChoice),
-    /// Vectors in f64, matrices in f32.
-    Mixed,
-}
-
-impl FromStr for BackendOption {
-    type Err = Unavailable;
-
-    fn from_str(text: &str) -> Result<Self, Unavailable> {
-        if text == "mixed" { Ok(Self::Mixed) } else { text.parse().map(Self::Named) }
-    }
-}
-
 /// Parses a finite number.
 fn finite(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|x: &f64| x.is_finite()).ok_or("expected a finite number")
-}
-
-/// Parses a positive number.
-fn positive(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a number above 0")
-}
-
-/// Parses a nonnegative number.
-fn not_negative(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|x: &f64| *x >= 0.0 && x.is_finite()).ok_or("expected 0 or a positive number")
 }

@@ -2,6 +2,8 @@
 
 #[path = "../../../tests/common/data.rs"]
 mod data;
+#[path = "../../../tests/common/folder.rs"]
+mod folder;
 
 use std::f64::consts::PI;
 use std::fs::File;
@@ -18,6 +20,7 @@ use crate::scene::{COLD, HOT, Scene, square};
 use crate::{Row, caption, check_steady, exit_code, run};
 
 use clap::Parser;
+use folder::Folder;
 
 /// Solves K u = M f with prescribed values at some vertices.
 fn steady(heat: &mut Heat, given: &[(usize, f64)], source: impl Fn(usize) -> f64) -> Vec<f64> {
@@ -153,13 +156,11 @@ fn energy_falls_and_the_maximum_principle_holds() {
 
 /// Runs the program with its own output folder.
 fn program(name: &str, arguments: &[&str]) -> Vec<Row> {
-    let out = std::env::temp_dir().join(format!("coarsen-heat-{}-{name}", std::process::id()));
-    let fixed = ["heat", "--out", out.to_str().expect("a temporary folder in text")];
-    let options = Options::parse_from(fixed.iter().chain(arguments));
+    let out = Folder::new(name);
+    let options = Options::parse_from(["heat", "--out", out.path()].iter().chain(arguments));
     let rows = run(Cpu::new(), &options).unwrap();
-    assert_eq!(out.join("heat.gif").exists(), !options.steady);
-    assert!(out.join("heat.png").exists());
-    std::fs::remove_dir_all(out).unwrap();
+    assert_eq!(out.0.join("heat.gif").exists(), !options.steady);
+    assert!(out.0.join("heat.png").exists());
     rows
 }
 
@@ -242,13 +243,10 @@ fn meshes_that_conduct_nothing_are_named() {
 /// If a file has tetrahedra, they alone conduct: other triangles and their vertices are left out.
 #[test]
 fn triangles_beside_tetrahedra_are_left_out() {
-    let file = std::env::temp_dir().join(format!("coarsen-heat-{}.mesh", std::process::id()));
+    let folder = Folder::new("beside");
     let text = "MeshVersionFormatted 1\nDimension 3\nVertices 7\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n5 0 0 0\n6 0 0 0\n\
                 5 1 0 0\nTriangles 1\n5 6 7 0\nTetrahedra 1\n1 2 3 4 0\nEnd\n";
-    std::fs::write(&file, text).unwrap();
-    let scene = Scene::read(&file, 0.0);
-    std::fs::remove_file(&file).unwrap();
-    let scene = scene.unwrap();
+    let scene = Scene::read(Path::new(&folder.write("beside.mesh", text)), 0.0).unwrap();
     assert_eq!((scene.mesh.positions.len(), scene.length), (4, 1.0));
     assert_eq!(Heat::new(&scene.mesh).unwrap().unknowns(), 4);
 }
@@ -266,7 +264,8 @@ fn pixels(file: &Path) -> Vec<u8> {
 /// The backend changes only round-off; the printed table and the picture are the same.
 #[test]
 fn every_backend_gives_the_same_table_and_picture() {
-    let out = std::env::temp_dir().join(format!("coarsen-heat-places-{}", std::process::id()));
+    let folder = Folder::new("places");
+    let out = &folder.0;
     let run_on = |name: &str| -> Vec<Row> {
         let on = AnyBackend::choose(name.parse().unwrap()).unwrap();
         let required = cfg!(feature = "opencl") && std::env::var_os("COARSEN_REQUIRE_OPENCL").is_some();
@@ -279,7 +278,6 @@ fn every_backend_gives_the_same_table_and_picture() {
     let (cpu, auto) = (run_on("cpu"), run_on("auto"));
     let picture = |name: &str| pixels(&out.join(name).join("heat.png"));
     let pictures = (picture("cpu"), picture("auto"));
-    std::fs::remove_dir_all(&out).unwrap();
     for (cpu, auto) in cpu.iter().zip(&auto) {
         assert!(cpu.report.iterations.abs_diff(auto.report.iterations) <= 1, "{cpu}\n{auto}");
         assert!((cpu.energy - auto.energy).abs() <= 1e-6 * cpu.energy, "{cpu}\n{auto}");

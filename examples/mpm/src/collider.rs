@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use coarsen::contact::{ContactError, SdfGrid};
 use coarsen::mesh::Mesh;
-use examples_scene::closed::{MeshFault, closed, surface};
+use examples_scene::closed::{self, MeshFault};
 use examples_scene::file::Source;
 
 use crate::fault::SceneError;
@@ -42,8 +42,7 @@ impl Obstacle {
         let (solid, surface): (Solid, _) = match (&collider.shape, &collider.mesh) {
             (Some(shape), None) => (shape.solid().map_err(shaped)?, None),
             (None, Some(file)) => {
-                let mesh = surface(file, collider.size).map_err(MeshFault::from);
-                let closed = mesh.and_then(|mesh| closed(mesh, file)).map_err(meshed)?;
+                let closed = closed::read(file, collider.size).map_err(meshed)?;
                 let inside = |x| closed.winding(x) > 0;
                 let mesh = closed.mesh();
                 let solid =

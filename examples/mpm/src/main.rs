@@ -123,11 +123,13 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
         identity: identity.value(),
         frames,
         checkpoint: method.checkpoint,
+        keep: false,
         resume: options.resume,
         shown: Shown::new(options.format, options.width > 0),
         picture: (options.width > 0).then(|| pictures.size()),
         animation: "mpm.gif",
         delay: 1.0 / setting.rate,
+        notes: Vec::new(),
     };
     let (minimizer, memory) = (Minimizer::new(method, on), Memory::default());
     let (setting, obstacles, bodies) = (&setting, &obstacles[..], &bodies[..]);

@@ -9,7 +9,7 @@ use std::path::Path;
 use coarsen::contact::{ClosedSurface, ContactError};
 use coarsen::elastic::Lame;
 use coarsen_core::SplitMix64;
-use examples_scene::closed::{MeshFault, closed, surface};
+use examples_scene::closed::{self, MeshFault};
 
 use crate::fault::SceneError;
 use crate::material::{Material, numbers};
@@ -89,9 +89,7 @@ impl<'a> Seeds<'a> {
             let region = match (&body.shape, &body.mesh) {
                 (Some(shape), _) => Region::Shape(*shape, shape.solid().map_err(shaped)?),
                 (None, Some(file)) => {
-                    let file = Path::new(file);
-                    let mesh = surface(file, body.size).map_err(MeshFault::from);
-                    Region::Closed(Box::new(mesh.and_then(|mesh| closed(mesh, file)).map_err(fail)?))
+                    Region::Closed(Box::new(closed::read(Path::new(file), body.size).map_err(fail)?))
                 }
                 (None, None) => return Err(setting.outline(table, index)),
             };

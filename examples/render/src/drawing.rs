@@ -21,7 +21,7 @@ pub struct Drawing {
     pub height: usize,
     /// Samples along each side of a pixel, 1 to 8; time and memory increase with the square.
     pub samples: usize,
-    /// The camera for a mesh; [`field`](Self::field) always looks straight down.
+    /// The camera.
     pub camera: Camera,
     /// The colour map.
     pub colours: Colours,
@@ -31,8 +31,6 @@ pub struct Drawing {
     pub shading: f64,
     /// The number of intervals between isolines over the range; 0 draws none.
     pub isolines: usize,
-    /// The darkness of triangle edges, from 0 to 1.
-    pub edges: f64,
     /// The colour of the background.
     pub background: [u8; 3],
     /// The name of the values, above the colour bar.
@@ -50,7 +48,6 @@ impl Default for Drawing {
             range: None,
             shading: 0.8,
             isolines: 0,
-            edges: 0.0,
             background: [250, 250, 252],
             title: String::new(),
         }
@@ -117,28 +114,6 @@ impl Drawing {
             Some(triangle) => Err(PictureError::Corner { triangle }),
             None => Ok(()),
         }
-    }
-
-    /// Draws values on a regular grid of columns x rows points; the first row is at the bottom.
-    ///
-    /// # Errors
-    /// As [`mesh`](Self::mesh).
-    pub fn field(&self, columns: usize, rows: usize, values: &[f64]) -> Result<Picture, PictureError> {
-        let expected = columns.saturating_mul(rows);
-        if values.len() != expected {
-            return Err(PictureError::Values { expected, found: values.len() });
-        }
-        let positions: Vec<[f64; 3]> =
-            (0..expected).map(|k| [(k % columns) as f64, (k / columns) as f64, 0.0]).collect();
-        let mut triangles = Vec::new();
-        for j in 1..rows {
-            for i in 1..columns {
-                let d = (j * columns + i) as u32;
-                let [a, b, c] = [d - columns as u32 - 1, d - columns as u32, d - 1];
-                triangles.extend([[a, b, d], [a, d, c]]);
-            }
-        }
-        self.flat().mesh(&positions, &triangles, values)
     }
 
     /// The same settings for the plane z = 0, seen from above and without shading.

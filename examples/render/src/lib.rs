@@ -1,13 +1,13 @@
-//! Pictures of values on meshes and grids, and of scenes, drawn without a screen.
+//! Pictures of values on meshes, and of scenes, drawn without a screen.
 //!
 //! A small rasteriser on the CPU computes the pixels of a [`Picture`]. Every run gives the same bytes, in a terminal, a test or
 //! on a machine without a display. The light is fixed in the world, and shadows on the ground are those of this light.
 //!
 //! | file | what |
 //! |---|---|
-//! | `drawing` | [`Drawing`]: the settings of a picture; [`Drawing::mesh`] and [`Drawing::field`] draw it |
+//! | `drawing` | [`Drawing`]: the settings of a picture; [`Drawing::mesh`] draws it |
 //! | `solids` | [`Solid`]: surfaces of one colour; [`Drawing::solids`] draws them, and balls |
-//! | `raster` | rasterisation of triangles and [`Balls`] with depth test; shading, isolines, edges |
+//! | `raster` | rasterisation of triangles and [`Balls`] with depth test; shading, isolines |
 //! | `camera` | direction of view and projection |
 //! | `colour` | colour maps |
 //! | `bar` | the colour bar |

@@ -18,7 +18,7 @@ const CREASE: f64 = 0.85;
 /// The ambient light.
 const AMBIENT: f64 = 0.35;
 
-/// Half the width of isolines and edges, in pixels.
+/// Half the width of isolines, in pixels.
 const PEN: f64 = 0.55;
 
 /// How much an isoline darkens the surface.
@@ -166,10 +166,6 @@ impl Samples {
         if double == 0.0 || !double.is_finite() || [a, b, c].iter().any(|c| c.nearness > NEAREST) {
             return; // seen edge-on, or at the eye
         }
-        // Barycentric coordinates decrease from 1 at a corner to 0 at the opposite edge, `height` pixels
-        // away.
-        let edge = |p: Corner, q: Corner| (q.x - p.x).hypot(q.y - p.y);
-        let heights = [edge(b, c), edge(c, a), edge(a, b)].map(|length| double.abs() / length.max(1e-12));
         let slope = [
             ((b.value - a.value) * (c.y - a.y) - (c.value - a.value) * (b.y - a.y)) / double,
             ((c.value - a.value) * (b.x - a.x) - (b.value - a.value) * (c.x - a.x)) / double,
@@ -211,10 +207,6 @@ impl Samples {
                     && line.round() < drawing.isolines as f64
                 {
                     light *= 1.0 - INK;
-                }
-                let to_edge = (0..3).fold(f64::INFINITY, |m, k| m.min(w[k] * heights[k]));
-                if to_edge < PEN {
-                    light *= 1.0 - drawing.edges.clamp(0.0, 1.0);
                 }
                 let colour = match paint {
                     Paint::Values(_) => drawing.colours.at(value),

@@ -72,20 +72,10 @@ pub trait Frames {
     fn finish(&self) -> Result<(), Failure> {
         Ok(())
     }
-
-    /// Whether the state of each checkpoint is kept in a file of its own, such as `checkpoint_0012.bin`.
-    fn keeps(&self) -> bool {
-        false
-    }
-
-    /// What the run does not do though a user may expect it; said before the frames, and after the summary.
-    fn notes(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// How a run is carried out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan<'a> {
     /// The folder of all files.
     pub folder: &'a Path,
@@ -95,6 +85,8 @@ pub struct Plan<'a> {
     pub frames: usize,
     /// The number of frames between two checkpoints.
     pub checkpoint: usize,
+    /// Whether the state of each checkpoint is kept in a file of its own, such as `checkpoint_0012.bin`.
+    pub keep: bool,
     /// Whether to continue from the last checkpoint.
     pub resume: bool,
     /// What is written of each frame.
@@ -105,6 +97,8 @@ pub struct Plan<'a> {
     pub animation: &'a str,
     /// The time between frames in s.
     pub delay: f64,
+    /// What the run does not do though a user may expect it; said before the frames, and after the summary.
+    pub notes: Vec<String>,
 }
 
 impl Plan<'_> {
@@ -117,7 +111,7 @@ impl Plan<'_> {
     /// # Errors
     /// Those of the simulation and of files.
     pub fn run<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
-        let notes: String = simulation.notes().iter().map(|note| format!("note: {note}\n")).collect();
+        let notes: String = self.notes.iter().map(|note| format!("note: {note}\n")).collect();
         eprint!("{notes}");
         let file = self.folder.join("checkpoint.bin");
         let picture = |frame| self.folder.join(name(frame, "png"));
@@ -167,7 +161,7 @@ impl Plan<'_> {
             if state.frame() == next {
                 table.sync()?; // no checkpoint without the rows before it
                 write_run(&file, self.identity, &state, &shown)?;
-                if simulation.keeps() {
+                if self.keep {
                     let own = self.folder.join(format!("checkpoint_{next:04}.bin"));
                     write_run(&own, self.identity, &state, &shown)?;
                 }

@@ -12,6 +12,9 @@
 pub mod arguments;
 pub mod device;
 pub mod files;
+#[cfg(test)]
+#[path = "../../../tests/common/folder.rs"]
+mod folder;
 pub mod frames;
 pub mod scales;
 pub mod solver;

@@ -11,7 +11,10 @@ use coarsen::backend::{SetupError, Update};
 use coarsen::descent::Built;
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
+use coarsen::sparse::SystemAt;
 use coarsen::{Dot, Vector, direct};
+
+use crate::Failure;
 
 /// The preconditioners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -137,15 +140,19 @@ fn build<B: SchwarzBackend<Real = f64>>(
     })
 }
 
-/// Chooses the solver with the least work on a system, among a factor, skinning, smoothed aggregation and
-/// one-level methods.
+/// The solver of the steps of an objective: a given one, or for `auto` that with the least work on the system at x, among a
+/// factor, skinning, smoothed aggregation and one-level methods.
 ///
 /// *Cost* a solve to three digits. The work is counted and not timed, so that runs can be repeated with the
 /// same bits.
 ///
 /// # Errors
-/// [`SetupError`] if the parts of the system do not fit.
-pub fn choose(system: System<'_, f64>) -> Result<Solver, SetupError> {
+/// [`SetupError`] if the parts of the system do not fit, and errors of its assembly.
+pub fn choose(given: Solver, f: &mut impl SystemAt, x: &[f64]) -> Result<Solver, Failure> {
+    if given != Solver::Auto {
+        return Ok(given);
+    }
+    let system = f.system_at(x)?.system();
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
     let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;

@@ -35,6 +35,14 @@ pub fn surface(file: &Path, size: Option<f64>) -> Result<Mesh, ReadError> {
     Ok(if let Some(size) = size { mesh.scaled(size) } else { mesh })
 }
 
+/// Reads the closed surface of a file as [`surface`].
+///
+/// # Errors
+/// [`MeshFault`]
+pub fn read(file: &Path, size: Option<f64>) -> Result<ClosedSurface, MeshFault> {
+    closed(surface(file, size)?, file)
+}
+
 /// Returns the closed surface of a mesh; `file` is named in errors.
 ///
 /// # Errors

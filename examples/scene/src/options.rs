@@ -1,10 +1,8 @@
 //! The command line of a program whose options have defaults in a scene.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
 use clap::{Args, Command, Parser};
 
 use crate::file::{Leaf, nearest};
@@ -25,16 +23,6 @@ pub struct Choice {
     /// What is in it.
     #[arg(skip)]
     pub setting: Scene,
-    /// The options that were on the command line.
-    #[arg(skip)]
-    given: BTreeSet<String>,
-}
-
-impl Choice {
-    /// Whether an option was on the command line, and not only in the scene.
-    pub fn given(&self, option: &str) -> bool {
-        self.given.contains(option)
-    }
 }
 
 /// The keys of a scene that are options where a program has them, table by table; `key:option` where the names differ.
@@ -101,8 +89,7 @@ pub fn parse<O: Options>(words: impl IntoIterator<Item = impl Into<OsString>>) -
     let names: Vec<&str> = O::SCENES.iter().map(|(name, _)| *name).collect();
     let help = format!("Scene: {}, or a TOML file [default: {}]", names.join(", "), names[0]);
     let mut command = O::command().mut_arg("scene", |arg| arg.help(help));
-    let given = command.clone().try_get_matches_from(&words)?;
-    let mut options = O::from_arg_matches(&given)?;
+    let mut options = O::from_arg_matches(&command.clone().try_get_matches_from(&words)?)?;
     let Choice { scene, file, .. } = options.choice();
     let name = scene.clone().or(file.clone()).unwrap_or_else(|| names[0].to_owned());
     let setting = match options.variant(&name) {
@@ -120,9 +107,7 @@ pub fn parse<O: Options>(words: impl IntoIterator<Item = impl Into<OsString>>) -
         }
     }
     let mut options = O::from_arg_matches(&command.try_get_matches_from(&words)?)?;
-    let on_line = |id: &&str| given.value_source(id) == Some(ValueSource::CommandLine);
-    let given = given.ids().map(clap::Id::as_str).filter(on_line).map(str::to_owned).collect();
-    *options.choice() = Choice { name, setting, given, ..options.choice().clone() };
+    *options.choice() = Choice { name, setting, ..options.choice().clone() };
     Ok(options)
 }
 

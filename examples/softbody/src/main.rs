@@ -95,9 +95,6 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     meshes: Vec<Mesh>,
     surface: Surface,
     stage: Stage,
-    notes: Vec<String>,
-    /// The scene, until a solver takes it.
-    world: Option<World>,
     stepper: Option<Stepper>,
 }
 
@@ -130,31 +127,20 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
-    let picture = (width > 0).then(|| stage.size());
-    let world = Some(world);
-    let mut simulation =
-        Simulation { on, options, setting, meshes, surface, stage, notes, world, stepper: None };
-    Plan {
+    let plan = Plan {
         folder: &options.out,
         identity,
         frames: options.frames,
         checkpoint: options.method.checkpoint,
+        keep: false,
         resume: options.resume,
-        shown: Shown::new(options.format, picture.is_some()),
-        picture,
+        shown: Shown::new(options.format, width > 0),
+        picture: (width > 0).then(|| stage.size()),
         animation: "softbody.gif",
         delay: options.method.dt,
-    }
-    .run(&mut simulation)
-}
-
-impl<B: schwarz::SchwarzBackend<Real = f64>> Simulation<'_, B> {
-    fn world(&mut self) -> Result<World, Failure> {
-        Ok(self
-            .world
-            .take()
-            .map_or_else(|| World::new(&self.setting, &self.meshes, &self.options.method), Ok)?)
-    }
+        notes,
+    };
+    plan.run(&mut Simulation { on, options, setting, meshes, surface, stage, stepper: None })
 }
 
 impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
@@ -162,19 +148,18 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
     type Row = Row;
 
     fn start(&mut self) -> Result<(State, Row), Failure> {
-        let mut world = self.world()?;
+        let mut world = World::new(&self.setting, &self.meshes, &self.options.method)?;
         let state = State::start(&world);
         let weight = world.masses.iter().flat_map(|m| EARTH.map(|g| m * g)).collect();
         scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
         let touching = Depths::of(&mut world.forces, world.inside.as_mut(), &state.x)?;
         let row =
             state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);
-        self.world = Some(world);
         Ok((state, row))
     }
 
     fn renew(&mut self, state: &State) -> Result<(), Failure> {
-        let world = self.world()?;
+        let world = World::new(&self.setting, &self.meshes, &self.options.method)?;
         self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
         Ok(())
     }
@@ -197,10 +182,6 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
 
     fn finish(&self) -> Result<(), Failure> {
         Ok(self.surface.finish(&self.options.out, self.options.format, self.options.method.dt)?)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.notes.clone()
     }
 }
 

@@ -29,10 +29,9 @@ use coarsen::elastic::{Attachments, ImplicitEuler, Potential};
 use coarsen::optimize::{AcceleratedGradient, Beta, Direction, Forcing, NonlinearCg};
 use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
-use coarsen::sparse::SystemAt;
 use examples_run::Failure;
 use examples_run::frames::Failed;
-use examples_run::solver::{Clock, Recipe, Solver, choose, copied};
+use examples_run::solver::{Clock, Recipe, choose, copied};
 
 use crate::options::{Integrator, Method};
 use crate::part::{Depths, Forces, Inside};
@@ -94,10 +93,7 @@ impl Stepper {
         attachments.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
 
         let start = Instant::now();
-        let solver = match method.solver {
-            Solver::Auto => choose(f.system_at(&state.x)?.system())?,
-            given => given,
-        };
+        let solver = choose(method.solver, &mut f, &state.x)?;
         let choice = start.elapsed();
         let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
         let rule = rule(&mut f, method, recipe, stale.clone(), &state.x, on)?;

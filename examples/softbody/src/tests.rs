@@ -22,21 +22,18 @@ mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
 mod depths;
+#[path = "../../../tests/common/folder.rs"]
+mod folder;
+#[path = "../../../tests/common/laws.rs"]
+mod laws;
 mod messages;
 mod resume;
 mod scales;
 
-/// A folder that is removed at the end of a test.
-struct Folder(PathBuf);
+use folder::Folder;
+use laws::{check_energy, distance};
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("coarsen-softbody-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
     /// Runs the program with this folder for its output; row k is that of frame k.
     fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
         run(Cpu::new(), &self.parse(arguments)?)
@@ -47,15 +44,7 @@ impl Folder {
     }
 
     fn parse(&self, arguments: &[&str]) -> Result<Options, OptionsError> {
-        let fixed = ["softbody", "--out", self.0.to_str().expect("a temporary folder in text")];
-        parse(fixed.iter().chain(arguments))
-    }
-
-    /// Writes a file with this text and returns its path.
-    fn write(&self, name: &str, text: &str) -> String {
-        let file = self.0.join(name);
-        std::fs::write(&file, text).unwrap();
-        file.to_str().expect("a temporary folder in text").to_owned()
+        parse(["softbody", "--out", self.path()].iter().chain(arguments))
     }
 
     /// The positions of the surface after a frame.
@@ -64,31 +53,11 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Checks that energies are finite, and that from any frame on they grow by no more than the work of the pins
-/// plus a share of the largest kinetic and elastic energy.
+/// Checks that energy does not grow by more than the work of the pins.
 fn check_balance(rows: &[Row], share: f64) {
-    let size = rows.iter().map(|row| row.kinetic + row.elastic).fold(0.0, f64::max);
-    let mut least = f64::INFINITY;
-    for row in rows {
-        let balance = row.energy - row.work;
-        assert!(balance <= least + share * size, "{balance:e} after {least:e}, of {size:e}\n{row}");
-        least = least.min(balance);
-    }
+    check_energy(rows, share, |row| (row.energy - row.work, row.kinetic + row.elastic));
     assert!(rows[0].frame == 0 && rows[0].outcome == "start");
     assert!(rows.iter().all(|row| row.energy.is_finite() && row.deepest().is_finite()));
-}
-
-/// The largest distance between corresponding points.
-fn distance(a: &[[f64; 3]], b: &[[f64; 3]]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let gap = |(a, b): (&f64, &f64)| (a - b).abs();
-    a.as_flattened().iter().zip(b.as_flattened()).map(gap).fold(0.0, f64::max)
 }
 
 /// Runs a built-in scene for a few frames, with small pictures.
@@ -243,7 +212,7 @@ fn check_resumption(scene: &str, mesh: &str, more: &[&str]) {
     let continued = run(&pieces, "7", &["--resume"]);
     assert_eq!(bits(&whole), bits(&continued));
     for file in ["frame_0007.vtk", "frame_0007.png", "softbody.gif", "checkpoint.bin"] {
-        let [a, b] = [&at_once, &pieces].map(|folder| std::fs::read(folder.0.join(file)).unwrap());
+        let [a, b] = [&at_once, &pieces].map(|folder| folder.bytes(file));
         assert!(a == b, "{scene}: {file}");
     }
 }

@@ -195,10 +195,6 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
         Ok(row)
     }
 
-    fn keeps(&self) -> bool {
-        self.options.keep
-    }
-
     fn show(&self, state: &State) -> Result<(), Failure> {
         match &self.drawing {
             Some(drawing) => drawing.show(&self.scene, state, self.options),

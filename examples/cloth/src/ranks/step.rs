@@ -38,9 +38,7 @@ use coarsen::mesh::vector::{dot, sub};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
 use coarsen_contact::{ClothContact, ClothFriction, Shape};
-use coarsen_distributed::{
-    Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv, pack, unpack,
-};
+use coarsen_distributed::{Communicator, DistMatrix, DistVector, GlobalRows, Layout, Partition, Spmv};
 use coarsen_distributed_solvers::{
     RankSearch, Resolved, add_contact_gradient, contact_rows, own_triangles, resolve_impacts, share_moved,
     touching_rows,
@@ -211,7 +209,7 @@ impl<C: Communicator> RankStepper<C> {
         let mut search = RankSearch::new(comm).at_nodes_of(&on, nodes.count(), row);
         search.alone_below = alone_below;
         search.whole_below = search.whole_below.min(alone_below);
-        let (triangles, stiffness) = (fixed.crossings.triangles(), contact_stiffness(options));
+        let (triangles, stiffness) = (fixed.crossings.surfaces.triangles(), contact_stiffness(options));
         let contact = ClothContact::with(search, triangles, held, positions, fixed.thickness, stiffness)?
             .with_springs();
         let h = options.method.dt;
@@ -258,9 +256,7 @@ impl<C: Communicator> RankStepper<C> {
     /// # Errors
     /// Errors of communication.
     pub(super) fn velocities(&self) -> Result<Vec<f64>, Failure> {
-        let mut own = Vec::with_capacity(8 * self.v.len());
-        pack(self.v.iter().copied(), &mut own);
-        Ok(self.on.comm().all_gather(&own)?.iter().flat_map(|part| unpack::<f64>(part)).collect())
+        Ok(self.on.vector(self.v.clone())?.gathered()?)
     }
 
     /// Computes a step. All ranks call it.

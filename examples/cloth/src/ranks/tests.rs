@@ -13,6 +13,7 @@ use crate::scene::Scene;
 use crate::sheet::Sheet;
 use crate::simulation::prepared;
 use crate::state::State;
+use crate::tests::folder::Folder;
 use crate::tests::parsed;
 use crate::world::{Fixed, all};
 
@@ -231,28 +232,24 @@ fn a_funnel_has_the_bits_of_one_rank() {
 /// A run on ranks writes what is made of all frames.
 #[test]
 fn runs_on_ranks_write_an_animation() {
-    let out = std::env::temp_dir().join(format!("coarsen-cloth-{}-rank-animation", std::process::id()));
+    let folder = Folder::new("rank-animation");
     let fixed = "cloth --vertices 100 --frames 1 --dt 0.01 --width 0 --ranks 2 --format gltf --out";
-    let folder = [out.to_str().expect("a temporary folder in text")];
-    as_threads(&parsed(fixed.split(' ').chain(folder))).unwrap();
-    assert!(std::fs::read(out.join("surface.glb")).unwrap().starts_with(b"glTF"));
-    let _ = std::fs::remove_dir_all(&out);
+    as_threads(&parsed(fixed.split(' ').chain([folder.path()]))).unwrap();
+    assert!(folder.bytes("surface.glb").starts_with(b"glTF"));
 }
 
 /// Numbers that one host refuses are refused on ranks, before a message and at the start of a run.
 #[test]
 fn scales_that_cannot_be_resolved_are_refused_on_ranks() {
-    let out = std::env::temp_dir().join(format!("coarsen-cloth-{}-rank-scales", std::process::id()));
+    let folder = Folder::new("rank-scales");
     for extreme in [["--density", "1e-300"], ["--stiffness", "1e100"]] {
         let fixed = ["cloth", "--vertices", "100", "--frames", "1", "--ranks", "2", "--out"];
-        let folder = [out.to_str().expect("a temporary folder in text")];
-        let options = parsed(fixed.iter().chain(&folder).chain(&extreme));
+        let options = parsed(fixed.iter().chain(&[folder.path()]).chain(&extreme));
         for error in [check(&options).unwrap_err(), as_threads(&options).unwrap_err()] {
             let Some(Unresolved { noise, limit, .. }) = error.downcast_ref() else { panic!("{error}") };
             assert!(noise > limit, "{error}");
         }
     }
-    let _ = std::fs::remove_dir_all(&out);
 }
 
 /// The places of all vertices of a sheet after the steps of a test.
@@ -292,10 +289,11 @@ fn pieces_that_are_sewn_have_the_bits_of_one_rank() {
 /// A run begins from the state of a coarser one, on any number of ranks and on one host, with frames of a few steps.
 #[test]
 fn runs_begin_from_states_of_coarser_ones() {
-    let folder = std::env::temp_dir().join(format!("coarsen-cloth-{}-start", std::process::id()));
+    let of_test = Folder::new("start");
+    let folder = &of_test.0;
     let run = |out: &str, words: &str| {
-        let out = folder.join(out);
-        let fixed = ["cloth", "--width", "0", "--out", out.to_str().expect("a temporary folder in text")];
+        let out = format!("{}/{out}", of_test.path());
+        let fixed = ["cloth", "--width", "0", "--out", &out];
         let options = parsed(fixed.into_iter().chain(words.split_whitespace()));
         match options.ranks() {
             0 => crate::simulation::run(coarsen::prelude::Cpu::new(), &options).map(drop),
@@ -354,5 +352,4 @@ fn runs_begin_from_states_of_coarser_ones() {
     begin("sphere").unwrap();
     let error = begin("bars").unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Origin { vertices: 100, .. })), "{error}");
-    let _ = std::fs::remove_dir_all(&folder);
 }

@@ -16,6 +16,13 @@ pub(super) fn is_undetected(error: &Failure) -> bool {
     matches!(error.downcast_ref(), Some(Failed { fault: StepFault::Contact(_), .. }))
 }
 
+/// The solver of a scene, and the state at its start.
+pub(super) fn begun(scene: &Scene, sheet: &Sheet, options: &Options) -> (Stepper<Cpu>, State) {
+    let world = World::new(scene, sheet, options).unwrap();
+    let state = State::start(&world.fixed);
+    (Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap(), state)
+}
+
 /// The independent test finds no penetration in any frame of any scene, and energy does not grow.
 #[test]
 fn no_scene_penetrates() {
@@ -86,7 +93,7 @@ fn steps_that_are_blocked_name_the_pair() {
     let text = error.to_string();
     assert!(matches!(error.downcast_ref(), Some(Failed { fault: StepFault::Blocked(_), .. })), "{text}");
     assert!(text.contains("vertex") || text.contains("edges"), "{text}");
-    let table = std::fs::read_to_string(folder.0.join("frames.csv")).unwrap();
+    let table = folder.text("frames.csv");
     let last = table.lines().count() - 2;
     assert!(last >= 1 && folder.surface(last).len() == 121 + 16);
     assert!(!folder.0.join(format!("frame_{:04}.obj", last + 1)).exists());
@@ -98,9 +105,7 @@ fn steps_without_detection_fail() {
     let options = parsed(["cloth", "--solver", "direct"]);
     let sheet = Sheet::square(9, Tessellation::Regular, false);
     for speed in [f64::NAN, f64::INFINITY] {
-        let world = World::new(&placed("drop-vertical", &sheet), &sheet, &options).unwrap();
-        let mut state = State::start(&world.fixed);
-        let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+        let (mut stepper, mut state) = begun(&placed("drop-vertical", &sheet), &sheet, &options);
         state.v[3 * 7] = speed;
         let before = state.x.clone();
         let error = stepper.frame(&mut state).unwrap_err();
@@ -116,10 +121,8 @@ fn held_vertices_do_not_pass_through_cloth() {
     let options = parsed(["cloth", "--solver", "direct", "--dt", "0.01"]);
     let sheet = Sheet::strips(12, 3, 0.01);
     let twist = placed("twist", &sheet);
-    let motion = Motion::Twist { through: [0.0, 1.0, 0.0], rate: 157.0 };
-    let world = World::new(&Scene { motion, ..twist }, &sheet, &options).unwrap();
-    let mut state = State::start(&world.fixed);
-    let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+    let motion = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 157.0_f64.to_degrees() });
+    let (mut stepper, mut state) = begun(&Scene { motion, ..twist }, &sheet, &options);
     let before = state.x.clone();
     let error = stepper.frame(&mut state).unwrap_err();
     let text = error.to_string();
@@ -134,10 +137,8 @@ fn failed_frames_take_held_vertices_back() {
     let options = parsed(["cloth", "--solver", "direct", "--dt", "0.01"]);
     let sheet = Sheet::strips(12, 3, 0.01);
     let twist = placed("twist", &sheet);
-    let motion = Motion::Twist { through: [0.0, 1.0, 0.0], rate: 40.0 };
-    let world = World::new(&Scene { motion, ..twist }, &sheet, &options).unwrap();
-    let mut state = State::start(&world.fixed);
-    let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+    let motion = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 40.0_f64.to_degrees() });
+    let (mut stepper, mut state) = begun(&Scene { motion, ..twist }, &sheet, &options);
     let error = (0..40).find_map(|_| stepper.frame(&mut state).err()).expect("a frame that fails");
     assert!(is_undetected(&error), "{error}");
     let Failed { frame, step, .. } = error.downcast_ref().expect("a step");
@@ -192,12 +193,10 @@ fn failed_frames_take_supports_back() {
     );
     let sheet = Sheet::strips(12, 3, 0.01);
     let twist = placed("twist", &sheet);
-    let motion = Motion::Twist { through: [0.0, 1.0, 0.0], rate: 40.0 };
+    let motion = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 40.0_f64.to_degrees() });
     // Below the middle of the strips, so near that they fall on it.
     let ball = Solid::Sphere { centre: [0.0, 0.897, 0.0], radius: 0.1 };
-    let world = World::new(&Scene { motion, solids: vec![ball], ..twist }, &sheet, &options).unwrap();
-    let mut state = State::start(&world.fixed);
-    let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+    let (mut stepper, mut state) = begun(&Scene { motion, solids: vec![ball], ..twist }, &sheet, &options);
     let held = |stepper: &Stepper<Cpu>| format!("{:?}", stepper.supported.as_ref().unwrap().states);
     let (mut before, start) = (held(&stepper), held(&stepper));
     let error = (0..40).find_map(|_| {

@@ -33,7 +33,7 @@ fn a_device_takes_the_steps_of_the_cpu() {
         let arguments = [&["--scene", scene][..], &FIXED].concat();
         let [here, there] = ["here", "there"].map(|name| Folder::new(&format!("{scene}-{name}")));
         let expected = here.run(&arguments).unwrap();
-        let out = there.0.to_str().unwrap();
+        let out = there.path();
         let all = [&["cloth", "--out", out][..], &arguments].concat();
         let found = run(on.clone(), &parsed(all)).unwrap();
         assert_eq!(found.iter().map(|row| row.steps).sum::<usize>(), 83, "{scene}");

@@ -19,9 +19,7 @@ fn square(folder: &Folder, [side, y, tilt]: [f64; 3], texture: impl Fn([f64; 2])
         let [a, b, c, d] = [(i, j), (i, j + 1), (i + 1, j + 1), (i + 1, j)].map(|(i, j)| j * N + i + 1);
         text += &format!("f {a}/{a} {b}/{b} {c}/{c} {d}/{d}\n");
     }
-    let file = folder.0.join("garment.obj");
-    std::fs::write(&file, text).unwrap();
-    file.to_str().unwrap().to_owned()
+    folder.write("garment.obj", &text)
 }
 
 /// Writes a ball of triangles of radius 0.15 m around a centre.
@@ -50,13 +48,11 @@ pub(super) fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
             text += &format!("f {a} {b} {} {}\n", number(ring + 1, k + 1), number(ring + 1, k));
         }
     }
-    let file = folder.0.join(format!("body_{frame}.obj"));
-    std::fs::write(&file, text).unwrap();
-    file.to_str().unwrap().to_owned()
+    folder.write(&format!("body_{frame}.obj"), &text)
 }
 
 fn run(folder: &Folder, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
-    let fixed = ["cloth", "--width", "32", "--out", folder.0.to_str().unwrap()];
+    let fixed = ["cloth", "--width", "32", "--out", folder.path()];
     crate::run(Cpu::new(), &parsed(fixed.iter().chain(arguments)))
 }
 
@@ -101,7 +97,7 @@ fn triangles_without_area_are_left_out_on_request() {
     let more = [&fixed[..], &["--drop-degenerate"]].concat();
     assert_eq!(run(&folder, &more).unwrap()[1].penetrations, 0);
     // Frames have the cloth and the body in groups of their own, and the cloth keeps the texture coordinates of its file.
-    let frame = std::fs::read_to_string(folder.0.join("frame_0001.obj")).unwrap();
+    let frame = folder.text("frame_0001.obj");
     let [cloth, obstacle] =
         ["g cloth\nusemtl cloth\n", "g obstacle\nusemtl obstacle\n"].map(|g| frame.find(g).unwrap());
     assert!(frame[cloth..obstacle].matches("\nf ").count() == 127);
@@ -154,8 +150,7 @@ fn bodies_of_files_move_the_cloth() {
     run(&again, &[&all[..], &["--frames", "8", "--resume"]].concat()).unwrap();
     assert_eq!(again.surface(8), end);
 
-    std::fs::write(folder.0.join("other.obj"), "v 0 0 0\nv 0.1 0 0\nv 0 0 0.1\nf 1 2 3\n").unwrap();
-    let other = folder.0.join("other.obj").to_str().unwrap().to_owned();
+    let other = folder.write("other.obj", "v 0 0 0\nv 0.1 0 0\nv 0 0 0.1\nf 1 2 3\n");
     let error = run(&folder, &[&all[..], &[&other]].concat()).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Sequence { .. })), "{error}");
     for wrong in [&["--scene", "dressed"][..], &["--scene", "sphere", "--body", &other]] {

@@ -1,6 +1,6 @@
 //! Solids as barriers, files with double triangles, and the default thickness.
 
-use super::contact::is_undetected;
+use super::contact::{begun, is_undetected};
 use super::*;
 use crate::sheet::Tessellation;
 use crate::solids::Crushed;
@@ -15,7 +15,7 @@ use examples_scene::shape::GROUND;
 /// The scene pushed with a small ball that moves by 0.4 m in the first step, and its place.
 fn shot(sheet: &Sheet, radius: f64) -> Scene {
     let ball = Solid::Sphere { centre: [0.0, 0.8, radius + 0.05], radius };
-    let motion = Motion::Push { reach: 0.8, period: 0.16 };
+    let motion = Motion::Formula(Formula::Push { reach: 0.8, period: 0.16 });
     Scene { solids: vec![GROUND, ball], motion, ..placed("pushed", sheet) }
 }
 
@@ -27,9 +27,7 @@ fn solids_do_not_pass_through_cloth_in_a_long_step() {
     let sheet = Sheet::square(13, Tessellation::Regular, false);
     for radius in [0.05, 0.15] {
         let scene = shot(&sheet, radius);
-        let world = World::new(&scene, &sheet, &options).unwrap();
-        let mut state = State::start(&world.fixed);
-        let mut stepper = Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap();
+        let (mut stepper, mut state) = begun(&scene, &sheet, &options);
         if let Err(error) = stepper.frame(&mut state) {
             assert!(error.downcast_ref::<Crushed>().is_some() || is_undetected(&error), "{error}");
             // The large ball is wider than an edge, so the cloth goes with it.
@@ -56,7 +54,7 @@ fn swung(sheet: &Sheet, radius: f64) -> Scene {
         let z = radius + 0.05;
         Solid::Capsule { from: [x, 1.2, z], to: [x, 0.6, z], radius }
     };
-    let motion = Motion::Walk { swing: 1.0, pace: 4.0, bob: 0.0 };
+    let motion = Motion::Formula(Formula::Walk { swing: 1.0_f64.to_degrees(), pace: 4.0, bob: 0.0 });
     Scene { solids: vec![GROUND, leg(0.0), leg(0.45)], motion, ..placed("pushed", sheet) }
 }
 
@@ -142,15 +140,13 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
             "{SQUARE}size = 0.4\nvertices = 25\ncentre = [0.0, 0.8, 0.0]\n[[attachment]]\nnodes = {{ sides = [\"west\"] }}\n\
              [[obstacle]]\nshape = {{ capsule = {{ from = [{x}, {y}, -0.5], to = [{x}, {y}, 0.5], radius = 0.03 }} }}\n{motion}"
         );
-        let file = folder.0.join("own.toml");
-        std::fs::write(&file, text).unwrap();
-        let words = ["cloth", file.to_str().unwrap(), "--out", folder.0.to_str().unwrap(), "--width", "0"];
+        let file = folder.write("own.toml", &text);
+        let words = ["cloth", &file, "--out", folder.path(), "--width", "0"];
         let rows = run(
             Cpu::new(),
             &parsed(words.iter().chain(&["--frames", "8", "--dt", "0.005", "--solver", "direct"])),
         );
-        let said =
-            std::fs::read_to_string(folder.0.join("summary.txt")).unwrap().contains("edges with an end");
+        let said = folder.text("summary.txt").contains("edges with an end");
         (rows.unwrap(), said)
     };
     for (bar, motion) in [
@@ -170,7 +166,7 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
     assert!(!run([-0.2, 0.7695], "").1 && run([-0.2, 0.76999], "").1);
     for scene in ["pushed", "garment", "drooping", "sphere"] {
         folder.run(&["--scene", scene, "--frames", "0"]).unwrap();
-        let summary = std::fs::read_to_string(folder.0.join("summary.txt")).unwrap();
+        let summary = folder.text("summary.txt");
         assert!(!summary.contains("edges with an end"), "{scene}: {summary}");
     }
 }
@@ -184,9 +180,8 @@ fn solids_that_reach_held_vertices_are_named() {
          [[obstacle]]\nshape = {{ sphere = {{ centre = [-0.2, 0.65, 0.0], radius = 0.1 }} }}\n\
          motion = [{{ until = 1.0, velocity = [0.0, 0.4, 0.0] }}]\n"
     );
-    let file = folder.0.join("own.toml");
-    std::fs::write(&file, text).unwrap();
-    let words = ["cloth", file.to_str().unwrap(), "--out", folder.0.to_str().unwrap(), "--width", "0"];
+    let file = folder.write("own.toml", &text);
+    let words = ["cloth", &file, "--out", folder.path(), "--width", "0"];
     let more = ["--frames", "12", "--dt", "0.005", "--solver", "direct"];
     let error = run(Cpu::new(), &parsed(words.iter().chain(&more))).unwrap_err();
     let told = error.to_string();
@@ -225,12 +220,10 @@ fn double_triangles_of_files_are_named() {
             let a = c / (n - 1) * n + c % (n - 1) + 1;
             text += &format!("f {a} {} {}\nf {a} {} {}\n", a + n, a + n + 1, a + n + 1, a + 1);
         }
-        let file = folder.0.join(name);
-        std::fs::write(&file, text + more).unwrap();
-        file.to_str().unwrap().to_owned()
+        folder.write(name, &(text + more))
     };
     let (sheet, body) = (write("sheet.obj", 0.0, "f 7 1 6\n"), write("body.obj", 0.1, "f 6 1 7\n"));
-    let out = ["cloth", "--width", "0", "--frames", "0", "--out", folder.0.to_str().unwrap()];
+    let out = ["cloth", "--width", "0", "--frames", "0", "--out", folder.path()];
     let run = |more: &[&str]| run(Cpu::new(), &parsed(out.iter().chain(more)));
     let error = run(&["--mesh", &sheet]).unwrap_err();
     assert!(error.to_string().contains("triangles 0 and 32 (from 0) have the same corners"), "{error}");
@@ -293,18 +286,13 @@ fn welded_bodies_keep_their_texture() {
     let points = "v 0 0.1 0\nv 0.1 0.1 0\nv 0 0.1 0.1\nv 0 0.2 0\nv 0 0.1 0\n";
     let texture: String = (0..5).map(|k| format!("vt 0.{k} 0.{}\n", 9 - k)).collect();
     let faces = "f 1/1 2/2 3/3\nf 3/4 2/5 5/1\nf 1/1 4/4 2/2\nf 2/2 4/4 3/3\nf 5/5 3/3 4/4\n";
-    let body = folder.0.join("body.obj");
-    std::fs::write(&body, format!("{points}{texture}{faces}")).unwrap();
+    let body = folder.write("body.obj", &format!("{points}{texture}{faces}"));
     let all = mesh::read_texture(&body).unwrap();
     let expected = [0, 2, 3, 4].map(|t| all[t]).to_vec();
-    let sheet = folder.0.join("sheet.obj");
-    std::fs::write(
-        &sheet,
-        "v -1 1 -1\nv 1 1 -1\nv 1 1 1\nv -1 1 1\nv 0 1 0\nf 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1\n",
-    )
-    .unwrap();
-    let fixed = ["cloth", "--weld", "--body", body.to_str().unwrap(), "--scene"];
-    for scene in [&["dressed", "--mesh", sheet.to_str().unwrap()][..], &["statue"]] {
+    let faces = "v -1 1 -1\nv 1 1 -1\nv 1 1 1\nv -1 1 1\nv 0 1 0\nf 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1\n";
+    let sheet = folder.write("sheet.obj", faces);
+    let fixed = ["cloth", "--weld", "--body", &body, "--scene"];
+    for scene in [&["dressed", "--mesh", &sheet][..], &["statue"]] {
         let options = parsed(fixed.iter().chain(scene));
         let (_, placed) = crate::simulation::prepared(&options).unwrap();
         assert_eq!(placed.still.triangles.len(), 4);

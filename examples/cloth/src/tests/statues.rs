@@ -46,11 +46,6 @@ fn meshes_that_are_no_statues_are_refused() {
     let folder = Folder::new("statue-faults");
     let good = ball(&folder, 0, [0.0; 3]);
     let text = std::fs::read_to_string(&good).unwrap();
-    let write = |name: &str, text: &str| {
-        let file = folder.0.join(name);
-        std::fs::write(&file, text).unwrap();
-        file.to_str().unwrap().to_owned()
-    };
     let open: String =
         text.lines().filter(|line| *line != "f 1 3 2").map(|line| format!("{line}\n")).collect();
     assert!(open.len() < text.len());
@@ -58,8 +53,10 @@ fn meshes_that_are_no_statues_are_refused() {
         Some(corners) => format!("f {}\n", corners.split(' ').rev().collect::<Vec<_>>().join(" ")),
         None => format!("{line}\n"),
     };
-    let (open, inverted) =
-        (write("open.obj", &open), write("inverted.obj", &text.lines().map(turn).collect::<String>()));
+    let (open, inverted) = (
+        folder.write("open.obj", &open),
+        folder.write("inverted.obj", &text.lines().map(turn).collect::<String>()),
+    );
     let run = |body: &[&str]| {
         let fixed = ["--scene", "statue", "--frames", "0", "--thickness", "0.02"];
         folder.run(&[&fixed[..], body].concat()).unwrap_err()

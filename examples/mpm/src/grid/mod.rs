@@ -19,7 +19,7 @@ use crate::fault::StepError;
 use crate::particles::Particle;
 use crate::weights::Weights;
 
-pub use tiles::{Add, REACH, TILE, Tile, Tiles, load, places};
+pub use tiles::{Add, REACH, TILE, Tile, Tiles, load};
 pub use transfer::{Nodes, each_block, gradient, spread};
 pub(crate) use transfer::{eight, fold_blocks, four, store};
 

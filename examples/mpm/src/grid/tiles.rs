@@ -8,7 +8,7 @@ use coarsen::parallel;
 use coarsen_core::simd::{self, Kernel, Set};
 
 use super::{CELLS, Grid, NONE, SIDE, local};
-use crate::weights::{NODES, Weights, corner};
+use crate::weights::{NODES, Weights};
 
 /// The number of nodes along the side of a tile.
 pub const REACH: usize = SIDE + 2;
@@ -28,36 +28,11 @@ pub(super) const fn place([x, y, z]: [usize; 3]) -> usize {
     x + REACH * (y + REACH * z)
 }
 
-/// The place of each of the 27 nodes of a particle, relative to that of its base.
-const PLACES: [usize; NODES] = {
-    let mut places = [0; NODES];
-    let mut k = 0;
-    while k < NODES {
-        places[k] = place(corner(k));
-        k += 1;
-    }
-    places
-};
-
-/// The places in its tile of the 27 nodes of a particle.
-#[inline(always)]
-pub fn places(weights: &Weights) -> impl Iterator<Item = (usize, [usize; 3])> {
-    let first = place(weights.base.map(|c| (c & 3) as usize));
-    (0..NODES).map(move |k| (first + PLACES[k], corner(k)))
-}
-
 /// What a particle adds to the tile of its block. Mark `add` `#[inline(always)]`: it is compiled for each instruction
 /// set.
 pub trait Add<const K: usize>: Sync {
     /// Adds particle p.
     fn add<I: Set<f64>>(&self, set: I, p: usize, weights: &Weights, tile: &mut Tile<K>);
-}
-
-impl<const K: usize, F: Fn(usize, &Weights, &mut Tile<K>) + Sync> Add<K> for F {
-    #[inline(always)]
-    fn add<I: Set<f64>>(&self, _: I, p: usize, weights: &Weights, tile: &mut Tile<K>) {
-        self(p, weights, tile);
-    }
 }
 
 /// The sum of a block.

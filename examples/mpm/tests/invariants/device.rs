@@ -32,7 +32,7 @@ fn a_device_takes_the_steps_of_the_cpu() {
         let arguments = ["--scene", "stretched", "--particles", "1000", "--frames", "2", "--solver", driver];
         let [here, there] = ["here", "there"].map(|name| Folder::new(&format!("device-{driver}-{name}")));
         let expected = here.run(&arguments).unwrap();
-        let out = there.0.to_str().unwrap();
+        let out = there.path();
         let all = [&["mpm", "--out", out, "--width", "0", "--format", "none"][..], &arguments].concat();
         let before = on.transfers();
         let options: Options = parse(all).unwrap();

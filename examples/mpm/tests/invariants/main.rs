@@ -15,14 +15,16 @@ mod energy;
 #[path = "../../src/main.rs"]
 mod example;
 mod flow;
+#[path = "../../../../tests/common/folder.rs"]
+mod folder;
 mod jelly;
+#[path = "../../../../tests/common/laws.rs"]
+mod laws;
 mod program;
 mod runs;
 mod scenes;
 mod seeds;
 mod transfers;
-
-use std::path::PathBuf;
 
 use coarsen::elastic::Lame;
 use coarsen::prelude::*;
@@ -33,6 +35,8 @@ use mpm::material::Plasticity;
 use mpm::options::Options;
 use mpm::particles::{Body, IDENTITY, Particle};
 use mpm::rows::Row;
+
+use folder::Folder;
 
 /// The spacing of test grids.
 const DX: f64 = 0.1;
@@ -65,27 +69,10 @@ fn cloud(count: usize, size: f64, seed: u64) -> Vec<Particle> {
     (0..count).map(&mut particle).collect()
 }
 
-/// A folder that is removed at the end of a test.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("coarsen-mpm-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    /// Writes a file, and returns its path.
-    fn write(&self, name: &str, text: &str) -> String {
-        let file = self.0.join(name);
-        std::fs::write(&file, text).unwrap();
-        file.to_str().unwrap().to_owned()
-    }
-
     /// Runs the program with this folder for its output; row k is that of frame k.
     fn run(&self, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
-        let mut all = vec!["mpm", "--out", self.0.to_str().expect("a temporary folder in text")];
+        let mut all = vec!["mpm", "--out", self.path()];
         for default in [["--width", "0"], ["--format", "none"]] {
             if !arguments.contains(&default[0]) {
                 all.extend(default);
@@ -93,15 +80,5 @@ impl Folder {
         }
         let options: Options = parse(all.iter().chain(arguments))?;
         example::run(Cpu::new(), &options)
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

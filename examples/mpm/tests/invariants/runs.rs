@@ -6,6 +6,7 @@ use mpm::rows::Row;
 use mpm::state::State;
 
 use super::Folder;
+use super::laws::check_energy;
 
 /// A soft ball and a box of another material, in the scene file of all runs here.
 const BALL: &str = r#"
@@ -120,17 +121,7 @@ fn steps_move_what_is_held() {
 
 /// Energy less the work of colliders never rises by more than a share of the energy that moves.
 pub(crate) fn check_balance(rows: &[Row], share: f64) {
-    let size = rows.iter().map(|row| row.kinetic + row.elastic).fold(0.0, f64::max);
-    let mut least = f64::INFINITY;
-    for row in rows {
-        let balance = row.energy - row.work;
-        assert!(
-            balance.is_finite() && balance <= least + share * size,
-            "{}: {balance} {least} {size}",
-            row.frame
-        );
-        least = least.min(balance);
-    }
+    check_energy(rows, share, |row| (row.energy - row.work, row.kinetic + row.elastic));
 }
 
 /// A stretched box swings without gravity: its energy falls, and its momentum stays 0. Implicit Euler changes the

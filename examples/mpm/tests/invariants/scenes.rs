@@ -79,7 +79,7 @@ fn scenes_run() {
     let data = Folder::new("scene-data");
     std::fs::create_dir(data.0.join("meshes")).unwrap();
     data.write("meshes/hot_Armadillo.obj.gz", DIAMOND);
-    let given = ["--data", data.0.to_str().unwrap()];
+    let given = ["--data", data.path()];
     let few = ["--particles", "600"];
     let soft = ["twist", "chain", "boards", "faceless", "sauce", "stretched", "bar"];
     let soft = soft.map(|name| (name, few, "1e-7", &[][..]));

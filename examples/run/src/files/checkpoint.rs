@@ -105,7 +105,7 @@ pub enum CheckpointError {
 
 /// The version of the numerics: it goes up with each change of the library or of an example after which a run has other
 /// bits. A run of an older version is not continued, since its frames would not be those of one run.
-pub const NUMERICS: u64 = 4;
+pub const NUMERICS: u64 = 5;
 
 /// Writes a state as a checkpoint of the run with this fingerprint.
 ///
@@ -279,6 +279,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
     use crate::files::Format;
+    use crate::folder::Folder;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -354,8 +355,8 @@ mod tests {
 
     #[test]
     fn a_checkpoint_of_another_run_is_refused_and_kept() {
-        let folder = std::env::temp_dir().join(format!("coarsen-checkpoint-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let of_test = Folder::new("checkpoint");
+        let folder = &of_test.0;
         let file = folder.join("checkpoint.bin");
         let state = State { frame: 3, x: vec![1.0; 3], points: vec![[2.0; 3]] };
         write(&file, 5, &state).unwrap();
@@ -378,7 +379,7 @@ mod tests {
         let failed = write(&file, 5, &State::default());
         assert!(matches!(failed, Err(CheckpointError::Write { .. })), "{failed:?}");
         assert_eq!(read(&file, 5), Ok(state));
-        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
         assert!(matches!(
             read::<State>(&file, 5),
             Err(CheckpointError::Read { kind: ErrorKind::NotFound, .. })

@@ -287,6 +287,7 @@ pub(super) fn normals(triangles: &[[u32; 3]], points: &[f64]) -> Vec<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
     use coarsen_mesh::{Format as Kind, parse, parse_texture};
 
     fn group(name: &str, triangles: &[[u32; 3]], texture: Option<Vec<[[f64; 2]; 3]>>) -> Group {
@@ -387,13 +388,13 @@ mod tests {
     /// The cache has the positions of all frames, also after a frame is written again; a hole in it is an error.
     #[test]
     fn caches_and_animations_have_all_frames() {
-        let folder = std::env::temp_dir().join(format!("surface-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let of_test = Folder::new("surface");
+        let folder = &of_test.0;
         let (surface, start) = scene();
         let at = |frame: usize| start.iter().map(|x| x + frame as f64).collect::<Vec<_>>();
         let write = |frame: usize| {
             let x = at(frame);
-            surface.write(&folder, Format::Gltf, &Moment { frame, delay: 0.5, x: &x, v: &x })
+            surface.write(folder, Format::Gltf, &Moment { frame, delay: 0.5, x: &x, v: &x })
         };
         for frame in [0, 1, 2, 1, 2] {
             write(frame).unwrap();
@@ -402,7 +403,7 @@ mod tests {
         let frames = cache::read(&folder.join("surface.pc2")).unwrap();
         assert_eq!((frames.len(), frames[0].len()), (3, surface.nodes.len()));
         assert_eq!(frames[2][0], frames[0][0].map(|v| v + 2.0));
-        surface.finish(&folder, Format::Gltf, 0.5).unwrap();
+        surface.finish(folder, Format::Gltf, 0.5).unwrap();
         let bytes = std::fs::read(folder.join("surface.glb")).unwrap();
         assert_eq!((&bytes[..4], bytes.len() % 4), (&b"glTF"[..], 0));
         let length = u32::from_le_bytes([12, 13, 14, 15].map(|k| bytes[k])) as usize;
@@ -424,6 +425,5 @@ mod tests {
         assert_eq!(root["accessors"][target]["min"], serde_json::json!([2.0, 2.0, 2.0]));
         std::fs::remove_file(folder.join("surface.pc2")).unwrap();
         assert!(write(1).is_err());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

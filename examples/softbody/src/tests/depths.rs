@@ -60,7 +60,7 @@ fn depths_that_nothing_tests_are_not_zero() {
     let run = |more: &[&str]| {
         let fixed = ["--frames", "1", "--width", "0"];
         let rows = folder.run(&[&fixed[..], more].concat()).unwrap();
-        (rows, std::fs::read_to_string(folder.0.join("summary.txt")).unwrap())
+        (rows, folder.text("summary.txt"))
     };
     let (rows, summary) = run(&["--mesh", "bar:1"]);
     assert!(rows.iter().all(|row| row.penetration == Some(0.0) && row.overlap.is_none()));
@@ -71,7 +71,7 @@ fn depths_that_nothing_tests_are_not_zero() {
     assert!(summary.matches("not tested").count() == 2, "{summary}");
     let (rows, summary) = run(&["--scene", "twist", "--mesh", "bar:1"]);
     assert!(rows.iter().all(|row| row.overlap == Some(0.0)) && !summary.contains("not tested"), "{summary}");
-    let line = std::fs::read_to_string(folder.0.join("frames.csv")).unwrap();
+    let line = folder.text("frames.csv");
     assert!(line.lines().nth(2).unwrap().contains(",0e0,0e0,"), "{line}");
 }
 

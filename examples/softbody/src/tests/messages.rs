@@ -52,7 +52,7 @@ fn welded_surfaces_keep_their_texture() {
     let mesh = folder.write("seam.obj", &format!("{points}{texture}{faces}"));
     let fixed = ["--scene", "hang", "--mesh", &mesh, "--frames", "0", "--width", "0", "--format", "obj"];
     folder.run(&[&fixed[..], &["--weld"]].concat()).unwrap();
-    let frame = std::fs::read(folder.0.join("frame_0000.obj")).unwrap();
+    let frame = folder.bytes("frame_0000.obj");
     let all = mesh::read_texture(&mesh).unwrap();
     assert_eq!(mesh::parse_texture(&frame).unwrap(), [all[0], all[2]]);
 }

@@ -84,8 +84,8 @@ fn the_summary_does_not_wait_for_the_animation() {
     let options = folder.options(&["--mesh", "bar:1", "--frames", "1", "--width", "32"]);
     let error = run(Cpu::new(), &options).unwrap_err();
     assert!(error.to_string().contains("softbody.gif"), "{error}");
-    let summary = std::fs::read_to_string(folder.0.join("summary.txt")).unwrap();
+    let summary = folder.text("summary.txt");
     assert!(summary.contains("1 of 1 frames converged"), "{summary}");
-    let table = std::fs::read_to_string(folder.0.join("frames.csv")).unwrap();
+    let table = folder.text("frames.csv");
     assert_eq!(table.lines().count(), 3, "{table}");
 }
