@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::time::Instant;
 
-use coarsen::auto::problem::Problem;
+use coarsen::auto::Problem;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 

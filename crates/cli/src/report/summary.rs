@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen::auto::build::Levels;
+use coarsen::auto::Levels;
 use coarsen::diagnose::Severity;
 use coarsen::multigrid::{LevelSize, SetupStep};
 use serde::Serialize;
