@@ -115,15 +115,13 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             Ok::<_, Error>(report.iterations)
         };
         if settings.single || settings.rounded {
-            let narrow = a.to::<f32>();
-            let (positions, near_kernel) = (system.positions, system.near_kernel);
-            let mut m = recipe.build_f32(System { positions, near_kernel, ..System::from(&narrow) })?;
+            let mut m = recipe.build_f32(system)?;
             (table, bytes) = (m.get().to_string(), m.get().bytes());
             if settings.rounded {
+                let narrow = a.to::<f32>();
                 bytes += size_of_val(narrow.values());
                 iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
             } else {
-                drop(narrow);
                 iterations = solve_with(a, &mut m)?;
             }
         } else {

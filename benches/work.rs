@@ -1,4 +1,4 @@
-//! The times of setups, iterations and factors, compared with the work estimated by `coarsen_auto::cost::Costs`:
+//! The times of setups, iterations and factors, compared with the work estimated by `coarsen_auto::Costs`:
 //! `cargo bench -p coarsen-benches --bench work`.
 //!
 //! The constants of `crates/auto/src/cost.rs` are fitted to this table: seconds divided by work agree in all
@@ -9,8 +9,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use coarsen::auto::cost::Costs;
-use coarsen::auto::{Method, Precond};
+use coarsen::auto::{Costs, Method, Precond};
 use coarsen::backend::{Cpu, Setup};
 use coarsen::direct::Direct;
 use coarsen::krylov::Cg;
@@ -111,16 +110,7 @@ fn rows(name: &str, a: &Bsr<f64>, problem: Option<&Problem>) {
         iterations(Precond::Ic0, 1.0, &mut m);
     }
     let sa = smoothed_aggregation();
-    let narrow = a.to::<f32>();
-    let single = System {
-        matrix: &narrow,
-        contact: None,
-        positions: system.positions,
-        near_kernel: system.near_kernel,
-        links: None,
-        cancel: None,
-    };
-    if let (seconds, Ok(mut m)) = fastest(|| sa.build_f32(single)) {
+    if let (seconds, Ok(mut m)) = fastest(|| sa.build_f32(system)) {
         line("sa", seconds, costs.setup(Precond::SmoothedAggregation));
         let complexity = m.get().operator_complexity();
         iterations(Precond::SmoothedAggregation, complexity, &mut m);

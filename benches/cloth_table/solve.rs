@@ -134,11 +134,7 @@ pub(crate) fn time(method: &str, problem: &Problem, solver: &mut Option<Solver>)
 fn build(method: &str, system: System<'_, f64>) -> Result<Box<dyn Preconditioner<Vec<f64>>>, SetupError> {
     let on = Cpu::new();
     Ok(match method {
-        "sa-f32" => {
-            let narrow = system.matrix.to::<f32>();
-            let system = System { positions: system.positions, ..System::from(&narrow) };
-            Box::new(smoothed_aggregation().build_f32(system)?)
-        }
+        "sa-f32" => Box::new(smoothed_aggregation().build_f32(system)?),
         "sa" => Box::new(smoothed_aggregation().build_from(system, &on)?),
         "tamstorf" => Box::new(tamstorf().build_from(system, &on)?),
         "mas" => Box::new(Schwarz::multilevel().build_from(system, &on)?),

@@ -98,9 +98,6 @@ fn build(method: &str, system: System<'_, f64>) -> Outcome<Built> {
             (Box::new(m), bytes)
         }
         "sa-f32" => {
-            let narrow = system.matrix.to::<f32>();
-            let (positions, near_kernel) = (system.positions, system.near_kernel);
-            let system = System { positions, near_kernel, ..System::from(&narrow) };
             let m = smoothed_aggregation().build_f32(system)?;
             let bytes = [m.get().bytes(), levels(m.get())];
             (Box::new(m), bytes)

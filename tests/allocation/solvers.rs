@@ -1,8 +1,7 @@
 //! From the second call on, solves, updates and descents do not allocate, with one thread and with two
 //! threads.
 
-use coarsen::auto::Precond;
-use coarsen::auto::build::{Parameters, build};
+use coarsen::auto::{Parameters, Precond};
 use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
 use coarsen::direct::Dense;
 use coarsen::elastic::{ImplicitEuler, StableNeoHookean, Tetrahedra};
@@ -80,7 +79,7 @@ fn contact_that_lasts(threads: usize) {
         ("ilu0", |s| Ok(Box::new(Ilu0.build(s, &Cpu::new())?))),
         ("the hierarchy of auto", |s| {
             let (precond, parameters) = (Precond::SmoothedAggregation, Parameters::default());
-            Ok(build(precond, &parameters, s, &Cpu::mixed())?.0)
+            Ok(parameters.build(precond, s, &Cpu::mixed())?.0)
         }),
     ];
     let builds: [(&str, Build); 4] = [

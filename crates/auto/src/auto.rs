@@ -1,19 +1,76 @@
-//! The parameters, the entry points and the report.
+//! The parameters and the entry points.
 
-use std::fmt;
 use std::ops::ControlFlow;
 
 use coarsen_backend::{Prepared, SetupError};
 use coarsen_core::{Error, Stop};
 use coarsen_diagnose::diagnose;
-use coarsen_direct::FactorStats;
 use coarsen_sparse::System;
 
 use crate::build::Host;
-use crate::plan::{Auto, Plan};
-use crate::problem::Problem;
-use crate::solve::{Attempt, Observer};
-use crate::{Ending, Method};
+use crate::{Method, Observer, Plan, Precond, Problem, Solved};
+
+/// The default memory limit of a factor: 4 GiB.
+pub const MEMORY: usize = 4 << 30;
+
+/// Solves a system by the method with the lowest forecast, and limits the cost of wrong forecasts.
+///
+/// *Use* for a system that is solved once. For systems that follow each other `coarsen::Solver` keeps what it chose. *Cost*, in
+/// the units of [`Costs`](crate::Costs): at most three times the cost of all methods tried, and at most three times the
+/// cost of a sparse factor, if a factor is possible. If A is symmetric only to single precision, preconditioners are built of
+/// (A + Aᵀ) / 2 and A is multiplied as it is, also if `method` prescribes conjugate gradients; the command asks for
+/// `--symmetrize` there. A null space is given by [`Problem`] and [`Plan::solve`]. *Memory*: the
+/// preconditioners that were tried, and a factor of up to `memory` bytes.
+///
+/// ```
+/// use coarsen_auto::{Auto, Method};
+/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
+/// let auto = Auto::default();
+/// assert_eq!(auto.plan(&a)?.begins().0, Method::Direct);
+/// let mut x = [0.0; 2];
+/// let solved = auto.solve(&a, &[3.0, 3.0], &mut x)?.converged()?;
+/// assert!((x[0] - 1.0).abs() < 1e-12);
+/// println!("{solved}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Auto {
+    /// The tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
+    pub tolerance: f64,
+    /// A residual norm ‖b − A x‖ that is small enough whatever ‖b‖ is, in the unit of b; 0 by default.
+    pub absolute: f64,
+    /// The maximal number of iterations of all methods together; 5000 by default.
+    pub max_iterations: usize,
+    /// The memory limit in bytes for a factor, if iterations are an alternative. The default is [`MEMORY`] and does not
+    /// depend on the free memory.
+    pub memory: usize,
+    /// The method, if it is prescribed.
+    pub method: Option<Method>,
+    /// The preconditioner, if it is prescribed; there is then no factor, unless the method is [`Method::Direct`].
+    pub precond: Option<Precond>,
+    /// Whether a factor is excluded.
+    pub iterate: bool,
+    /// Whether preconditioners are first tried in f32; the default.
+    pub single: bool,
+    /// Whether smoothed aggregation is a variable preconditioner (a K-cycle), so that conjugate gradients must be flexible.
+    pub varies: bool,
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-8,
+            absolute: 0.0,
+            max_iterations: 5000,
+            memory: MEMORY,
+            method: None,
+            precond: None,
+            iterate: false,
+            single: true,
+            varies: false,
+        }
+    }
+}
 
 /// The preconditioner or the factor that a solve leaves for the next system.
 type Kept = Box<dyn Prepared<Vec<f64>, f64> + Send>;
@@ -24,7 +81,7 @@ impl Auto {
     /// *Cost*: a diagnosis of the matrix, and breadth-first searches in its graph.
     ///
     /// # Errors
-    /// [`SetupError::Core`] and [`SetupError::Matrix`] if sizes do not match.
+    /// [`SetupError::Core`] and [`SetupError::Matrix`] for shapes that do not match and for NaN in A.
     pub fn plan<'a>(&self, system: impl Into<System<'a, f64>>) -> Result<Plan, SetupError> {
         let system = system.into();
         system.check()?;
@@ -34,6 +91,9 @@ impl Auto {
     fn analyse<'a>(&self, system: System<'a, f64>) -> Result<(Problem<'a>, Plan), SetupError> {
         let whole = system.whole()?;
         let diagnosis = diagnose::<f64>(&whole);
+        if diagnosis.values.is_none() {
+            whole.check_finite()?;
+        }
         let problem = Problem::new(whole, &diagnosis, true);
         let preconditioned = System { matrix: problem.preconditioned(), contact: None, ..system };
         let plan = Plan::new(*self, preconditioned, problem.diagnosis().unwrap_or(&diagnosis));
@@ -56,8 +116,7 @@ impl Auto {
     }
 
     /// Solves A x = b as [`solve`](Self::solve) does, and also returns the preconditioner or the factor of the last attempt. It is
-    /// that of −A if the report says so; `None` if another matrix was solved in place of A. `observer` is called at every
-    /// iteration of all methods, with the number of iterations so far and the relative residual; its `Break` ends the solve.
+    /// that of −A if the report says so; `None` if another matrix was solved in place of A.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
@@ -71,9 +130,6 @@ impl Auto {
         let system = system.into();
         self.check(system, b, x)?;
         let (problem, plan) = self.analyse(system)?;
-        if !plan.is_finite {
-            problem.matrix().check_finite()?;
-        }
         let (solved, built, factor) = plan.solve(&problem, None, &Host(system), b, x, observer)?;
         // The next system may need another adaptation.
         let kept = factor.map(|factor| Box::new(factor) as Kept).or(built);
@@ -97,119 +153,5 @@ impl Auto {
             }
         }
         Ok(())
-    }
-}
-
-/// The report of a solve. As an error, it is that of a solve that ended above the tolerance.
-#[derive(Clone, Default, PartialEq)]
-#[must_use = "a solve can end without convergence: call .converged()?"]
-pub struct Solved {
-    /// How the solve ended, with the cause.
-    pub ending: Ending,
-    /// ‖b − A x‖ / ‖b‖ of the returned x.
-    pub true_residual: f64,
-    /// The requested tolerance, relative to ‖b‖ also where [`Auto::absolute`] decides.
-    pub tolerance: f64,
-    /// The number of iterations of all methods.
-    pub iterations: usize,
-    /// All attempts in order; none if the guess was a solution.
-    pub attempts: Vec<Attempt>,
-    /// The reason why no factor was possible, so that the cost had no bound; `None` if it had one.
-    pub unbounded: Option<Ending>,
-    /// Whether −A x = −b was solved.
-    pub negated: bool,
-    /// The work of all attempts, counted in the units of [`Costs`](crate::cost::Costs) and not measured.
-    pub work: f64,
-    /// The size of the factor, if the matrix was ordered for it.
-    pub ordered: Option<FactorStats>,
-    /// The seconds of this ordering.
-    pub ordering_seconds: f64,
-}
-
-impl Solved {
-    /// Returns the report itself if the tolerance was reached.
-    ///
-    /// # Errors
-    /// The report for every other ending.
-    pub fn converged(self) -> Result<Self, Box<Self>> {
-        if self.ending.converged() { Ok(self) } else { Err(Box::new(self)) }
-    }
-
-    /// The method of the last attempt; `None` if the guess was a solution.
-    pub fn method(&self) -> Option<Method> {
-        self.attempts.last().map(|last| last.method)
-    }
-
-    /// Why the last method was taken: why another one was left, or why a factor was computed.
-    pub fn reason(&self) -> Option<&str> {
-        let last = self.attempts.last()?;
-        let is_other = |attempt: &&Attempt| {
-            (attempt.method, attempt.precond) != (last.method, last.precond) && attempt.is_left()
-        };
-        match last.method {
-            Method::Direct => last.note.as_deref(),
-            _ => self.attempts.iter().rfind(is_other)?.note.as_deref(),
-        }
-    }
-
-    /// A sentence for a solve whose cost had no bound.
-    pub fn no_bound(&self) -> Option<String> {
-        Some(match self.unbounded.as_ref()? {
-            Ending::Method(_) | Ending::Singular(_) | Ending::Factor(_) => {
-                "no factor: it failed; the cost has no bound".to_owned()
-            }
-            why => format!("no factor: {why}; the cost has no bound"),
-        })
-    }
-
-    /// A sentence for the ordering, and for each attempt that was followed by another one, with the cause if it failed.
-    pub fn notes(&self) -> Vec<String> {
-        let ordered = self.ordered.map(|FactorStats { nnz, bytes, .. }| {
-            format!("ordered for a factor: {nnz} entries, {:.0} MiB", bytes as f64 / f64::from(1 << 20))
-        });
-        let last = self.attempts.len().saturating_sub(1);
-        let of = |(k, attempt): (usize, &Attempt)| {
-            let Attempt { method, precond, ending, note, .. } = attempt;
-            let (name, is_method) = (ending.name(), *method != Method::Direct);
-            let told = note.as_ref().map(|note| match is_method && !attempt.is_left() {
-                true => format!("{precond} stored in f32 failed ({name}: {ending}); {note}"),
-                false => note.clone(),
-            });
-            let failed = (k < last && !(told.is_some() && is_method) && !attempt.is_left())
-                .then(|| format!("{attempt} ended without a solution ({name}): {ending}"));
-            [told, failed].into_iter().flatten()
-        };
-        ordered.into_iter().chain(self.attempts.iter().enumerate().flat_map(of)).collect()
-    }
-}
-
-impl std::error::Error for Solved {}
-
-/// The same text as [`Display`](fmt::Display), so that an error returned from `main` prints as a sentence.
-impl fmt::Debug for Solved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for Solved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { ending, true_residual, tolerance, iterations, .. } = self;
-        match self.attempts.last() {
-            Some(last) => write!(f, "{last}")?,
-            None => f.write_str("the guess")?,
-        }
-        let name = ending.name().replace('_', " ");
-        write!(
-            f,
-            ": {name} after {iterations} iterations, true relative residual {true_residual:.2e} (asked {tolerance:.0e})"
-        )?;
-        if !ending.converged() {
-            write!(f, "; {ending}")?;
-        }
-        match self.no_bound().filter(|_| !matches!(ending, Ending::Singular(_))) {
-            Some(why) => write!(f, "; {why}"),
-            None => Ok(()),
-        }
     }
 }

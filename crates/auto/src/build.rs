@@ -1,13 +1,13 @@
 //! Preconditioners by name.
 
-use coarsen_backend::{Backend, Cpu, Merged, Prepared, Reused, Setup, SetupError, Update};
-use coarsen_core::{Error, Identity, LinearOperator, Preconditioner, PreconditionerKind, Real, Vector};
+use coarsen_backend::{Backend, Cpu, Prepared, Setup, SetupError};
+use coarsen_core::{Error, Identity, LinearOperator, Real, Vector};
 use coarsen_multigrid::{F32Hierarchy, Hierarchy, LevelSize, Multigrid, SetupStep};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_skinning::{Skinning, skinning};
 use coarsen_smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
-use coarsen_sparse::{Bsr, Pattern, System};
+use coarsen_sparse::{Bsr, System};
 
 use crate::Precond;
 
@@ -92,74 +92,78 @@ impl Default for Parameters {
     }
 }
 
-/// Builds a preconditioner on the CPU. Where it is stored in f32 for vectors in f64, a hierarchy is computed and applied in f32.
-///
-/// ```
-/// use coarsen_auto::{Precond, build::{Parameters, build}};
-/// use coarsen_backend::Cpu;
-/// let a = coarsen_problems::poisson2d(20)?.matrix;
-/// let (_, levels) = build(Precond::SmoothedAggregation, &Parameters::default(), (&a).into(), &Cpu::mixed())?;
-/// assert_eq!(levels.unwrap().count, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// Those of the preconditioner.
-pub fn build<V: Real, S: Real>(
-    precond: Precond,
-    parameters: &Parameters,
-    system: System<'_, f64>,
-    on: &Cpu<V, S>,
-) -> Result<Built<Vec<V>>, SetupError> {
-    match precond {
-        Precond::SmoothedAggregation if V::NAME != S::NAME => {
-            in_f32(system, |system| parameters.aggregation.build_f32(system))
+impl Parameters {
+    /// Builds a preconditioner on the CPU. Where it is stored in f32 for vectors in f64, a hierarchy is computed and applied in
+    /// f32.
+    ///
+    /// ```
+    /// use coarsen_auto::{Parameters, Precond};
+    /// use coarsen_backend::Cpu;
+    /// let a = coarsen_problems::poisson2d(20)?.matrix;
+    /// let (_, levels) = Parameters::default().build(Precond::SmoothedAggregation, (&a).into(), &Cpu::mixed())?;
+    /// assert_eq!(levels.unwrap().count, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the preconditioner.
+    pub fn build<V: Real, S: Real>(
+        &self,
+        precond: Precond,
+        system: System<'_, f64>,
+        on: &Cpu<V, S>,
+    ) -> Result<Built<Vec<V>>, SetupError> {
+        let in_f32 = |built: F32Hierarchy| -> Built<Vec<V>> {
+            let levels = Levels::of(built.get());
+            (Box::new(built), Some(levels))
+        };
+        match precond {
+            Precond::SmoothedAggregation if V::NAME != S::NAME => {
+                self.aggregation.build_f32(system).map(in_f32)
+            }
+            Precond::Skinning if V::NAME != S::NAME => self.skinning.build_f32(system).map(in_f32),
+            Precond::Schwarz => one_level(self.schwarz.build_from(system, on)?),
+            Precond::OverlappingSchwarz => one_level(self.overlapping.build_from(system, on)?),
+            Precond::RestrictedSchwarz => one_level(self.restricted.build_from(system, on)?),
+            Precond::Ic0 => one_level(Ic0::default().build_from(system, on)?),
+            Precond::Ilu0 => one_level(Ilu0.build_from(system, on)?),
+            _ => self.build_on(precond, system, on),
         }
-        Precond::Skinning if V::NAME != S::NAME => {
-            in_f32(system, |system| parameters.skinning.build_f32(system))
-        }
-        Precond::Schwarz => one_level(parameters.schwarz.build_from(system, on)?),
-        Precond::OverlappingSchwarz => one_level(parameters.overlapping.build_from(system, on)?),
-        Precond::RestrictedSchwarz => one_level(parameters.restricted.build_from(system, on)?),
-        Precond::Ic0 => one_level(Ic0::default().build_from(system, on)?),
-        Precond::Ilu0 => one_level(Ilu0.build_from(system, on)?),
-        _ => build_at(precond, parameters, system, on),
     }
-}
 
-/// Builds a preconditioner on any backend: a hierarchy, Jacobi, Gauss-Seidel or Chebyshev. All others give the identity.
-///
-/// # Errors
-/// Those of the preconditioner.
-pub fn build_at<B: Backend>(
-    precond: Precond,
-    parameters: &Parameters,
-    system: System<'_, f64>,
-    on: &B,
-) -> Result<Built<B::Vector>, SetupError> {
-    match precond {
-        Precond::SmoothedAggregation => Ok(levels(parameters.aggregation.build_from(system, on)?)),
-        Precond::Skinning => Ok(levels(parameters.skinning.build_from(system, on)?)),
-        Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
-        Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
-        Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
-        Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
-        Precond::Ssor => {
-            let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
-            one_level(ssor.build_from(system, on)?)
+    /// Builds a preconditioner on any backend: a hierarchy, Jacobi, Gauss-Seidel or Chebyshev. All others give the identity.
+    ///
+    /// # Errors
+    /// Those of the preconditioner.
+    pub fn build_on<B: Backend>(
+        &self,
+        precond: Precond,
+        system: System<'_, f64>,
+        on: &B,
+    ) -> Result<Built<B::Vector>, SetupError> {
+        let hierarchy = |built: Hierarchy<f64, B>| -> Built<B::Vector> {
+            let levels = Levels::of(&built);
+            (Box::new(built), Some(levels))
+        };
+        match precond {
+            Precond::SmoothedAggregation => self.aggregation.build_from(system, on).map(hierarchy),
+            Precond::Skinning => self.skinning.build_from(system, on).map(hierarchy),
+            Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
+            Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),
+            Precond::BlockJacobi => one_level(BlockJacobi::default().build_from(system, on)?),
+            Precond::GaussSeidel => one_level(GaussSeidel::default().build_from(system, on)?),
+            Precond::Ssor => {
+                let ssor = GaussSeidel { omega: OVER_RELAXATION, ..GaussSeidel::default() };
+                one_level(ssor.build_from(system, on)?)
+            }
+            Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
+            _ => one_level(Identity),
         }
-        Precond::Chebyshev => one_level(Chebyshev::default().build_from(system, on)?),
-        _ => one_level(Identity),
     }
 }
 
 fn one_level<V: Vector>(built: impl Prepared<V, f64> + Send + 'static) -> Result<Built<V>, SetupError> {
     Ok((Box::new(built), None))
-}
-
-fn levels<B: Backend>(built: Hierarchy<f64, B>) -> Built<B::Vector> {
-    let levels = Levels::of(&built);
-    (Box::new(built), Some(levels))
 }
 
 impl Levels {
@@ -193,58 +197,8 @@ impl Builder for Host<'_> {
     fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<Vec<f64>>, SetupError> {
         let (system, parameters) = (System { matrix: a, contact: None, ..self.0 }, Parameters::default());
         match single {
-            true => build(precond, &parameters, system, &Cpu::mixed()),
-            false => build(precond, &parameters, system, &Cpu::new()),
+            true => parameters.build(precond, system, &Cpu::mixed()),
+            false => parameters.build(precond, system, &Cpu::new()),
         }
-    }
-}
-
-/// Builds a hierarchy that is computed and applied in f32, for vectors in another precision.
-fn in_f32<V: Real>(
-    system: System<'_, f64>,
-    build: impl FnOnce(System<'_, f32>) -> Result<F32Hierarchy, SetupError>,
-) -> Result<Built<Vec<V>>, SetupError> {
-    let matrix = system.whole()?.to::<f32>();
-    let hierarchy = build(rounded(system, &matrix))?;
-    let levels = Levels::of(hierarchy.get());
-    Ok((Box::new(SinglePrecision { hierarchy, matrix, merged: Merged::default() }), Some(levels)))
-}
-
-/// The system with a matrix in f32.
-fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32> {
-    let System { positions, near_kernel, links, cancel, .. } = system;
-    System { positions, near_kernel, links, cancel, ..System::from(matrix) }
-}
-
-/// A hierarchy in f32, and the matrix to which updates are rounded.
-struct SinglePrecision {
-    hierarchy: F32Hierarchy,
-    matrix: Bsr<f32>,
-    merged: Merged,
-}
-
-impl<V: Real> Preconditioner<Vec<V>> for SinglePrecision {
-    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
-        self.hierarchy.apply(r, z);
-    }
-
-    fn kind(&self) -> PreconditionerKind {
-        Preconditioner::<Vec<V>>::kind(&self.hierarchy)
-    }
-
-    fn size(&self) -> Option<usize> {
-        Preconditioner::<Vec<V>>::size(&self.hierarchy)
-    }
-}
-
-impl Update<f64> for SinglePrecision {
-    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
-        let known = self.matrix.pattern().clone();
-        let whole = self.merged.whole(&system, &known)?;
-        match Pattern::same(&known, whole.pattern()) && self.matrix.block() == whole.block() {
-            true => coarsen_core::parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32),
-            false => self.matrix = whole.to::<f32>(),
-        }
-        self.hierarchy.get_mut().update_from(rounded(system, &self.matrix))
     }
 }

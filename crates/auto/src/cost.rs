@@ -120,7 +120,7 @@ impl Costs {
     }
 
     /// The expected cost of setup and iterations, before the setup. The operator complexity of a hierarchy is not known yet.
-    pub fn expected(&self, method: Method, precond: Precond) -> f64 {
+    pub(crate) fn expected(&self, method: Method, precond: Precond) -> f64 {
         let complexity = if precond == Precond::Skinning { 1.25 } else { 1.5 };
         self.setup(precond) + self.iterations(method, precond) * self.iteration(method, precond, complexity)
     }
@@ -199,7 +199,7 @@ impl Costs {
     }
 
     /// The lower bound C₀ of the cost of ordering and factor: the cost without fill-in.
-    pub fn least(&self) -> f64 {
+    pub(crate) fn least(&self) -> f64 {
         self.ordering() + self.sized(0.5 * self.entries, 0.0)
     }
 

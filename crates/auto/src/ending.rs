@@ -6,7 +6,6 @@ use coarsen_backend::SetupError;
 use coarsen_core::Outcome;
 use coarsen_direct::DirectError;
 use coarsen_krylov::NullSpaceError;
-use coarsen_sparse::Bsr;
 
 /// The largest residual of a system that is not ill-conditioned.
 const ORDINARY: f64 = 1e-12;
@@ -169,47 +168,4 @@ impl fmt::Display for Ending {
             Self::Dependent(error) => error.fmt(f),
         }
     }
-}
-
-/// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
-///
-/// With any method, a residual that is computed in f64 is only round-off below this value. The value is large
-/// if A is so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost*: one
-/// product with |A|. *Source*: Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
-///
-/// ```
-/// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1e-3)])?;
-/// let bound = coarsen_auto::attainable(&a, &[1.0], &[1000.0]);
-/// assert!((bound / f64::EPSILON - 2.0).abs() < 1e-12);
-/// # Ok::<(), coarsen_sparse::SparseError>(())
-/// ```
-pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
-    let (rows, columns) = a.block();
-    let mut sums: Vec<f64> = b.iter().map(|v| v.abs()).collect();
-    for i in 0..a.pattern().rows() {
-        for (j, block) in a.row(i) {
-            for (k, value) in block.iter().enumerate() {
-                sums[i * rows + k / columns] += value.abs() * x[j * columns + k % columns].abs();
-            }
-        }
-    }
-    let size = norm(b);
-    f64::EPSILON * norm(&sums) / if size > 0.0 { size } else { 1.0 }
-}
-
-/// ‖v‖₂, without overflow or underflow of the squares; NaN if v is not finite.
-pub(crate) fn norm(v: &[f64]) -> f64 {
-    let largest = v.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    if v.iter().any(|v| !v.is_finite()) {
-        return f64::NAN;
-    }
-    if largest == 0.0 { 0.0 } else { largest * v.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt() }
-}
-
-/// The ending if a residual above the tolerance is about as small as f64 allows: the bound is at or above the tolerance,
-/// and the residual is near it.
-pub(crate) fn round_off(bound: f64, tolerance: f64, reached: f64) -> Option<Ending> {
-    /// Iterations stagnate at this multiple of the bound.
-    const NEAR: f64 = 1e3;
-    (bound >= tolerance && reached <= NEAR * bound).then_some(Ending::RoundOff { bound, reached, tolerance })
 }

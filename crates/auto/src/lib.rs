@@ -5,35 +5,46 @@
 //! a method is left if another one has a lower forecast. The total work is at most three times the smaller of two values:
 //! the work of all methods tried, and the work of a sparse factor.
 //!
-//! | module | contents |
+//! | file | contents |
 //! |---|---|
-//! | `auto` | the parameters, the entry points, and the report |
-//! | `ending`, `method` | how an attempt ended; the names of methods and preconditioners |
-//! | [`plan`] | the methods for a matrix, and their order |
-//! | [`cost`], `sample` | the work of setups, iterations and factors; what a sample of the rows and a part of the graph show |
-//! | `schedule` | which method runs and when it is left; the bound |
-//! | [`solve`] | the attempts at a system, on any backend |
-//! | [`build`](mod@build) | preconditioners by name, and the trait of a backend |
-//! | [`problem`] | the system without prescribed values, and its symmetric part |
+//! | [`auto`](Auto) | the parameters and the entry points |
+//! | [`report`](Solved), [`ending`](Ending), [`method`](Method) | what was tried, how it ended, and names |
+//! | [`problem`](Problem) | the system without prescribed values, its symmetric part and its null space |
+//! | [`plan`](Plan) | the methods for a matrix, and their order |
+//! | [`cost`](Costs), `sample` | the work of setups, iterations and factors; what a sample of the rows and a part of the graph show |
+//! | `schedule`, `factor_cost` | which method runs and when it is left; when a factor is due |
+//! | `solve`, [`direct`](DIRECT), [`residual`](attainable) | the attempts at a system, on any backend, and their residuals |
+//! | [`build`](Parameters) | preconditioners by name, and the trait of a backend |
 //!
-//! Programs with their own backend, parameters, null space or observer make a [`Problem`](problem::Problem) and a
-//! [`Plan`](plan::Plan), and call [`Plan::solve`](plan::Plan::solve).
+//! Programs with their own backend, parameters, null space or observer make a [`Problem`] and a [`Plan`], and call
+//! [`Plan::solve`].
 
 mod auto;
-pub mod build;
-pub mod cost;
+mod build;
+mod cost;
+mod direct;
 mod ending;
+mod factor_cost;
 mod method;
-pub mod plan;
-pub mod problem;
+mod plan;
+mod problem;
+mod report;
+mod residual;
 mod sample;
 mod schedule;
-pub mod solve;
+mod solve;
 
-pub use auto::Solved;
-pub use ending::{Ending, attainable};
+pub use auto::{Auto, MEMORY};
+pub use build::{Builder, Built, Levels, Parameters};
+pub use cost::Costs;
+pub use direct::{DIRECT, KnownFactor};
+pub use ending::Ending;
 pub use method::{Method, Precond};
-pub use plan::{Auto, MEMORY};
+pub use plan::Plan;
+pub use problem::Problem;
+pub use report::{Attempt, Solved};
+pub use residual::{attainable, relative_residual};
+pub use solve::Observer;
 
 #[cfg(test)]
 #[path = "../tests/unit/mod.rs"]

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use coarsen_core::{Stop, Vector};
+use coarsen_krylov::{BiCgStab, Cg, FlexibleCg, Gmres, Krylov, Minres};
+
 /// A method for A x = b. `Display` gives its name in reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
@@ -24,6 +27,17 @@ impl Method {
     /// All methods.
     pub const ALL: [Self; 6] =
         [Self::Direct, Self::Cg, Self::FlexibleCg, Self::Minres, Self::Gmres, Self::BiCgStab];
+
+    /// The Krylov method; [`Direct`](Self::Direct) is none, and gives conjugate gradients.
+    pub fn krylov<V: Vector>(self, stop: Stop<V::Real>) -> Box<dyn Krylov<V>> {
+        match self {
+            Self::Cg | Self::Direct => Box::new(Cg::new(stop)),
+            Self::FlexibleCg => Box::new(FlexibleCg::new(stop)),
+            Self::Minres => Box::new(Minres::new(stop)),
+            Self::Gmres => Box::new(Gmres::new(stop)),
+            Self::BiCgStab => Box::new(BiCgStab::new(stop)),
+        }
+    }
 
     /// Whether it needs a positive definite matrix.
     pub(crate) fn needs_definite(self) -> bool {

@@ -9,108 +9,13 @@ use std::fmt;
 use coarsen_diagnose::{Definiteness, Diagnosis, Values};
 use coarsen_sparse::System;
 
-use crate::cost::Costs;
+use crate::factor_cost::FactorCost;
 use crate::sample::is_solid;
-use crate::{Ending, Method, Precond};
+use crate::{Auto, Costs, Ending, Method, Precond};
 
 /// The number of unknowns up to which a matrix is factorised at once, because a factor is then
 /// faster than any analysis.
 const SMALL: usize = 300;
-
-/// The default memory limit of a factor: 4 GiB.
-pub const MEMORY: usize = 4 << 30;
-
-/// Solves a system by the method with the lowest forecast, and limits the cost of wrong forecasts.
-///
-/// *Use* for a system that is solved once. For systems that follow each other `coarsen::Solver` keeps what it chose. *Cost*, in
-/// the units of [`Costs`]: at most three times the cost of all methods tried, and at most three times the
-/// cost of a sparse factor, if a factor is possible. If A is symmetric only to single precision, preconditioners are built of
-/// (A + Aᵀ) / 2 and A is multiplied as it is, also if `method` prescribes conjugate gradients; the command asks for
-/// `--symmetrize` there. A null space is given by [`Problem`](crate::problem::Problem) and [`Plan::solve`]. *Memory*: the
-/// preconditioners that were tried, and a factor of up to `memory` bytes.
-///
-/// ```
-/// use coarsen_auto::{Auto, Method};
-/// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
-/// let auto = Auto::default();
-/// assert_eq!(auto.plan(&a)?.begins().0, Method::Direct);
-/// let mut x = [0.0; 2];
-/// let solved = auto.solve(&a, &[3.0, 3.0], &mut x)?.converged()?;
-/// assert!((x[0] - 1.0).abs() < 1e-12);
-/// println!("{solved}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Auto {
-    /// The tolerance for the relative residual ‖b − A x‖ / ‖b‖; 1e-8 by default.
-    pub tolerance: f64,
-    /// A residual norm ‖b − A x‖ that is small enough whatever ‖b‖ is, in the unit of b; 0 by default.
-    pub absolute: f64,
-    /// The maximal number of iterations of all methods together; 5000 by default.
-    pub max_iterations: usize,
-    /// The memory limit in bytes for a factor, if iterations are an alternative. The default is [`MEMORY`] and does not
-    /// depend on the free memory.
-    pub memory: usize,
-    /// The method, if it is prescribed.
-    pub method: Option<Method>,
-    /// The preconditioner, if it is prescribed; there is then no factor, unless the method is [`Method::Direct`].
-    pub precond: Option<Precond>,
-    /// Whether a factor is excluded.
-    pub iterate: bool,
-    /// Whether preconditioners are first tried in f32; the default.
-    pub single: bool,
-    /// Whether smoothed aggregation is a variable preconditioner (a K-cycle), so that conjugate gradients must be flexible.
-    pub varies: bool,
-}
-
-impl Default for Auto {
-    fn default() -> Self {
-        let (method, precond, iterate, single, varies) = (None, None, false, true, false);
-        Self {
-            tolerance: 1e-8,
-            absolute: 0.0,
-            max_iterations: 5000,
-            memory: MEMORY,
-            method,
-            precond,
-            iterate,
-            single,
-            varies,
-        }
-    }
-}
-
-/// The cost of a factor, as far as it is known.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum FactorCost {
-    /// No factor is possible, and why.
-    None(Ending),
-    /// The matrix is not ordered yet: O, the lower bound C₀, and the estimate of C from the structure of the matrix.
-    Estimated { ordering: f64, least: f64, total: f64 },
-    /// The matrix is ordered: F and C.
-    Known { factor: f64, total: f64 },
-}
-
-impl FactorCost {
-    /// The R before which neither the factor nor its ordering may follow, the R that a setup must not exceed, and the forecast
-    /// above which a factor is cheaper.
-    pub(crate) fn limits(&self) -> (f64, f64, f64) {
-        match *self {
-            Self::None(_) => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
-            Self::Estimated { ordering, least, total } => (0.5 * ordering, 2.0 * least, total),
-            Self::Known { factor, total } => (0.5 * total, 2.0 * total, factor),
-        }
-    }
-
-    /// Whether a candidate with this forecast runs before the factor and its ordering; `with` is R with its setup, and it is the
-    /// `first` if no method has begun.
-    pub(crate) fn is_deferred(&self, forecast: f64, with: f64, first: bool) -> bool {
-        let (earliest, most, cost) = self.limits();
-        // A cheap setup begins before an ordering that costs more than twice as much.
-        let cheap = first && !matches!(self, Self::Known { .. }) && with < earliest;
-        forecast <= cost && with <= most || cheap
-    }
-}
 
 /// Several ways to solve a system. The method with the lowest forecast is tried first.
 ///
@@ -131,8 +36,6 @@ pub struct Plan {
     pub(crate) symmetric: bool,
     /// Whether a component of the graph has constants in its kernel.
     pub(crate) unconstrained: bool,
-    /// Whether the diagnosis found that all entries are finite.
-    pub(crate) is_finite: bool,
     /// The properties of the matrix, and the number of unknowns.
     pub(crate) matrix: String,
 }
@@ -176,7 +79,6 @@ impl Plan {
             negate: sign.unwrap_or(if all_negative { -1.0 } else { 1.0 }) < 0.0,
             symmetric,
             unconstrained,
-            is_finite: values.is_some(),
             matrix,
         };
         if no_factor {

@@ -8,6 +8,11 @@ use coarsen_core::LinearOperator;
 use coarsen_diagnose::{Diagnosis, diagnose};
 use coarsen_sparse::{Bsr, NearKernel};
 
+use crate::Ending;
+
+/// The largest |A v| of a vector v of the null space, relative to its value without cancellation.
+const NULL: f64 = 1e-6;
+
 /// A matrix A without the rows that prescribe a value by a huge diagonal entry, its symmetric part if A is
 /// symmetric only to single precision, and its null space.
 ///
@@ -86,6 +91,27 @@ impl<'a> Problem<'a> {
         self.given.residual(&b.to_vec(), &fixed, &mut c);
         self.prescribed.iter().for_each(|&p| c[p] = 0.0);
         Cow::Owned(c)
+    }
+
+    /// Checks that an operator A maps the null space to zero. Returns a vector that Aᵀ does not map to zero, if A is not
+    /// `symmetric` and there is one, and |Aᵀ v| relative to its value without cancellation.
+    pub(crate) fn check_null_space(
+        &self,
+        a: &Bsr<f64>,
+        symmetric: bool,
+    ) -> Result<Option<(usize, f64)>, Ending> {
+        let Some(vectors) = &self.null_space else { return Ok(None) };
+        let wrong = |a: &Bsr<f64>| -> Result<Option<(usize, f64)>, Ending> {
+            let quality = vectors.quality(a).map_err(Ending::Unsuitable)?;
+            Ok(quality.iter().map(|q| q.all).enumerate().find(|(_, share)| *share > NULL))
+        };
+        if let Some((vector, share)) = wrong(a)? {
+            return Err(Ending::NotNull { vector, share, of_transpose: false });
+        }
+        if symmetric {
+            return Ok(None);
+        }
+        wrong(&a.transpose().map_err(|error| Ending::Setup(error.into()))?)
     }
 
     /// Zeros the prescribed rows of a guess.

@@ -19,8 +19,8 @@ use coarsen_backend::SetupError;
 use coarsen_core::{Iteration, Outcome, Real, Vector};
 use coarsen_direct::{Analysis, FactorStats};
 
-use crate::Ending;
-use crate::plan::{FactorCost, Plan};
+use crate::factor_cost::FactorCost;
+use crate::{Ending, Plan};
 
 /// The weight of the slope in a forecast; the condition number has the remaining weight.
 const SLOPE_WEIGHT: f64 = 0.3;

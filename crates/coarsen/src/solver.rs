@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use coarsen_auto::build::{Parameters, build};
-use coarsen_auto::solve::{Attempt, DIRECT, Observer, krylov, negated, relative_residual};
-use coarsen_auto::{Auto, Ending, Method, Precond, Solved};
+use coarsen_auto::{
+    Attempt, Auto, DIRECT, Ending, Method, Observer, Parameters, Precond, Solved, relative_residual,
+};
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{
     Cancel, Error, Iteration, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop,
@@ -44,8 +44,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 /// unknowns changes, methods are tried again.
 ///
 /// Nothing is kept, so that every solve tries methods, if a row prescribes a value by a huge diagonal entry or if A is symmetric
-/// only to single precision: another matrix is then solved ([`Problem`](coarsen_auto::problem::Problem)). A singular system is
-/// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::plan::Plan::solve) by the `Problem`.
+/// only to single precision: another matrix is then solved ([`Problem`](coarsen_auto::Problem)). A singular system is
+/// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::Plan::solve) by the `Problem`.
 ///
 /// *Use* for right-hand sides or matrices that follow each other. *Memory* three copies of A (the given
 /// system, and two in [`Step`]), and the preconditioner or the factor.
@@ -203,18 +203,18 @@ impl Following {
         let stop = Stop::relative(0.0);
         let krylov = match method {
             Method::Direct => Box::new(Richardson::new(stop)),
-            method => krylov(method, stop),
+            method => method.krylov(stop),
         };
         let mut first = Some(built);
         let recipe = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
             Ok(match (first.take(), method) {
                 (Some(built), _) => built,
                 (None, Method::Direct) => Box::new(DIRECT.build_from(system, &Cpu::new())?),
-                _ if single => build(precond, &Parameters::default(), system, &Cpu::mixed())?.0,
-                _ => build(precond, &Parameters::default(), system, &Cpu::new())?.0,
+                _ if single => Parameters::default().build(precond, system, &Cpu::mixed())?.0,
+                _ => Parameters::default().build(precond, system, &Cpu::new())?.0,
             })
         };
-        let negative = negated.then(|| coarsen_auto::solve::negated(system.matrix));
+        let negative = negated.then(|| -system.matrix);
         let system = System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system };
         let mut step = Step::new(system, recipe)?;
         step.update()?; // takes what is built
@@ -225,7 +225,7 @@ impl Following {
 
     fn set(&mut self, system: System<'_, f64>) -> Result<(), AnyError> {
         self.is_new = true;
-        let negative = self.negated.then(|| negated(system.matrix));
+        let negative = self.negated.then(|| -system.matrix);
         self.step.set(System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system })
     }
 
@@ -233,7 +233,7 @@ impl Following {
     fn given(&self) -> OwnedSystem<f64> {
         let mut system = owned(self.step.system.system());
         if self.negated {
-            system.matrix = negated(&system.matrix);
+            system.matrix = -&system.matrix;
         }
         system
     }

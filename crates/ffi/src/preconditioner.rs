@@ -3,8 +3,7 @@
 use std::ffi::c_char;
 use std::sync::{Arc, Mutex};
 
-use coarsen::auto::Precond;
-use coarsen::auto::build::{Parameters, build};
+use coarsen::auto::{Parameters, Precond};
 use coarsen::backend::Prepared;
 use coarsen::parallel::THRESHOLD;
 use coarsen::{AnyError, Cpu, Error};
@@ -66,8 +65,8 @@ pub unsafe extern "C" fn coarsen_preconditioner_new(
         let build = || -> Result<_, AnyError> {
             system.check()?;
             Ok(match is_hierarchy {
-                true => build(precond, &parameters, system, &Cpu::mixed()),
-                false => build(precond, &parameters, system, &Cpu::new()),
+                true => parameters.build(precond, system, &Cpu::mixed()),
+                false => parameters.build(precond, system, &Cpu::new()),
             }?
             .0)
         };

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use coarsen::auto::solve::krylov;
 use coarsen::auto::{Auto, Ending, Method, Solved};
 use coarsen::backend::SetupError;
 use coarsen::krylov::Krylov;
@@ -358,7 +357,7 @@ pub unsafe extern "C" fn coarsen_solver_new_operator(
         // SAFETY: as the crate says.
         let preconditioner = unsafe { preconditioner.as_ref() }.map(|m| m.held.clone());
         let stop = Stop { max_iterations: auto.max_iterations, ..Stop::relative(auto.tolerance) };
-        let (a, krylov) = (Function { n, apply, user }, krylov(method, stop));
+        let (a, krylov) = (Function { n, apply, user }, method.krylov(stop));
         let operator = Operator { a, preconditioner, method, krylov, b: Vec::new(), x: Vec::new() };
         let (cancel, kind) = (Arc::new(Cancel::new()), Kind::Operator(Box::new(operator)));
         Ok(coarsen_solver { cancel, state: Mutex::new(State { kind, observer, reports: Vec::new() }) })

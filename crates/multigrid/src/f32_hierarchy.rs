@@ -1,21 +1,25 @@
-//! Hierarchies in f32 for vectors in f64.
+//! Hierarchies in f32 for systems in f64.
 
-use coarsen_backend::{Cpu, Setup, SetupError};
-use coarsen_core::F32Preconditioner;
-use coarsen_sparse::System;
+use coarsen_backend::{Cpu, Merged, Reused, Setup, SetupError, Update};
+use coarsen_core::{F32Preconditioner, Preconditioner, PreconditionerKind, Real, parallel};
+use coarsen_sparse::{Bsr, Pattern, System};
 
 use crate::{Coarsening, Hierarchy, Multigrid};
 
-/// A hierarchy that is computed and applied in f32, for vectors in f64.
-pub type F32Hierarchy = F32Preconditioner<Hierarchy<f32, Cpu<f32>>>;
+/// A hierarchy that is computed and applied in f32, for a system and vectors in f64. Updates round the new matrix.
+pub struct F32Hierarchy {
+    hierarchy: F32Preconditioner<Hierarchy<f32, Cpu<f32>>>,
+    /// The matrix to which updates are rounded.
+    matrix: Bsr<f32>,
+    merged: Merged,
+}
 
 impl<C: Coarsening<f32>> Multigrid<C> {
-    /// Builds the hierarchy of a system that was rounded to f32, as a preconditioner of vectors in f64.
+    /// Builds the hierarchy of a system that is rounded to f32, as a preconditioner of vectors in f64.
     ///
     /// The setup, the levels and the cycle are in f32, while with `Cpu::mixed()` only the values of the levels are.
     /// *Use* for a preconditioner of a matrix in the range of f32 whose rounded entries still are positive definite.
-    /// For updates round the new matrix and call [`F32Preconditioner::get_mut`].
-    /// *Cost* and *memory* about half of those in f64.
+    /// *Cost* and *memory* about half of those in f64, and a copy of A in f32.
     ///
     /// # Errors
     /// Those of [`Setup::build_from`]. Entries that are too large for f32 are not finite and are reported with their
@@ -25,16 +29,56 @@ impl<C: Coarsening<f32>> Multigrid<C> {
     /// use coarsen_core::Stop;
     /// use coarsen_krylov::Cg;
     /// use coarsen_multigrid::Multigrid;
-    /// use coarsen_sparse::System;
     /// let a = coarsen_problems::Problem::parse("poisson2d:40", &Default::default())?.matrix;
-    /// let mut m = Multigrid::geometric([40, 40, 1]).build_f32(System::from(&a.to::<f32>()))?;
+    /// let mut m = Multigrid::geometric([40, 40, 1]).build_f32((&a).into())?;
     /// let (b, mut x) = (vec![1.0_f64; 1600], vec![0.0; 1600]);
     /// let report = Cg::new(Stop::relative(1e-10)).solve(&a, &mut m, &b, &mut x)?.converged()?;
     /// assert!(report.iterations < 20);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn build_f32(&self, system: System<'_, f32>) -> Result<F32Hierarchy, SetupError> {
-        let n = system.matrix.shape().0;
-        Ok(F32Preconditioner::new(self.build_from(system, &Cpu::single())?, n)?)
+    pub fn build_f32(&self, system: System<'_, f64>) -> Result<F32Hierarchy, SetupError> {
+        let matrix = system.whole()?.to::<f32>();
+        let hierarchy = self.build_from(rounded(system, &matrix), &Cpu::single())?;
+        let hierarchy = F32Preconditioner::new(hierarchy, matrix.shape().0)?;
+        Ok(F32Hierarchy { hierarchy, matrix, merged: Merged::default() })
+    }
+}
+
+/// The system with a matrix in f32 that includes its contact.
+fn rounded<'a>(system: System<'a, f64>, matrix: &'a Bsr<f32>) -> System<'a, f32> {
+    let System { positions, near_kernel, links, cancel, .. } = system;
+    System { positions, near_kernel, links, cancel, ..System::from(matrix) }
+}
+
+impl F32Hierarchy {
+    /// The hierarchy of the rounded system.
+    pub fn get(&self) -> &Hierarchy<f32, Cpu<f32>> {
+        self.hierarchy.get()
+    }
+}
+
+impl<V: Real> Preconditioner<Vec<V>> for F32Hierarchy {
+    fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
+        self.hierarchy.apply(r, z);
+    }
+
+    fn kind(&self) -> PreconditionerKind {
+        Preconditioner::<Vec<V>>::kind(&self.hierarchy)
+    }
+
+    fn size(&self) -> Option<usize> {
+        Preconditioner::<Vec<V>>::size(&self.hierarchy)
+    }
+}
+
+impl Update<f64> for F32Hierarchy {
+    fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
+        let known = self.matrix.pattern().clone();
+        let whole = self.merged.whole(&system, &known)?;
+        match Pattern::same(&known, whole.pattern()) && self.matrix.block() == whole.block() {
+            true => parallel::map(whole.values(), self.matrix.values_mut(), |v| *v as f32),
+            false => self.matrix = whole.to::<f32>(),
+        }
+        self.hierarchy.get_mut().update_from(rounded(system, &self.matrix))
     }
 }

@@ -12,7 +12,7 @@
 //! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |
 //! | [`matrix_free`](MatrixFree) | a finest level given as an operator |
-//! | [`f32_hierarchy`](F32Hierarchy) | hierarchies in f32 for vectors in f64 |
+//! | [`f32_hierarchy`](F32Hierarchy) | hierarchies in f32 for systems in f64 |
 //! | [`geometric`](Geometric) | grids of points: one file, the template for a new method |
 
 mod coarsening;

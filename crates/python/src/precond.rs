@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use coarsen::auto::Precond;
-use coarsen::auto::build::{Built, Levels, Parameters, build};
+use coarsen::auto::{Built, Levels, Parameters, Precond};
 use coarsen::backend::{Cpu, Prepared, Reused, Setup};
 use coarsen::direct::{Direct, Method};
 use coarsen::multigrid::{Cycle, Smoothing};
@@ -260,8 +259,8 @@ where
 fn hierarchy(precond: Precond, parameters: Parameters, single: bool) -> Build {
     Box::new(move |system| {
         let built = match single {
-            true => build(precond, &parameters, system, &Cpu::mixed()),
-            false => build(precond, &parameters, system, &Cpu::new()),
+            true => parameters.build(precond, system, &Cpu::mixed()),
+            false => parameters.build(precond, system, &Cpu::new()),
         };
         Ok(built?)
     })

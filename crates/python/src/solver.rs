@@ -9,8 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
 
-use coarsen::auto::solve::Attempt;
-use coarsen::auto::{Auto, Method, Solved};
+use coarsen::auto::{Attempt, Auto, Method, Solved};
 use coarsen::constraints::{Constraints as Rows, Filtered, prefilter};
 use coarsen::{AnyError, Cancel};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};

@@ -1,8 +1,6 @@
 //! The work of `Auto` on scrambled problems, compared with the best method. Work is computed, not timed.
 
-use coarsen_auto::cost::Costs;
-use coarsen_auto::solve::Attempt;
-use coarsen_auto::{Auto, Method, Precond};
+use coarsen_auto::{Attempt, Auto, Costs, Method, Precond};
 use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::Direct;

@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_auto::solve::relative_residual;
-use coarsen_auto::{Auto, Ending, MEMORY, Method, Precond, attainable};
+use coarsen_auto::{Auto, Ending, MEMORY, Method, Precond, attainable, relative_residual};
 use coarsen_backend::SetupError;
 use coarsen_core::{Cancel, Outcome};
 use coarsen_problems::{poisson2d, random_vector};
@@ -177,7 +176,7 @@ fn iterations_that_end_at_round_off_are_told_so() {
 fn negative_definite_systems_are_solved_as_their_negatives() {
     for n in [10, 60] {
         let a = poisson2d(n).unwrap().matrix;
-        let negative = coarsen_auto::solve::negated(&a);
+        let negative = -&a;
         let (b, mut x, mut y) = (random_vector(n * n, 3), vec![0.0; n * n], vec![0.0; n * n]);
         let minus: Vec<f64> = b.iter().map(|v| -v).collect();
         let solved = Auto::default().solve(&a, &b, &mut x).unwrap().converged().unwrap();

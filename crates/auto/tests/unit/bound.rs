@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::cost::Costs;
-use crate::plan::{FactorCost, Plan};
+use crate::factor_cost::FactorCost;
+use crate::plan::Plan;
 use crate::schedule::{Monitor, Next, Order, Schedule};
 use crate::{Auto, Ending, Method, Precond};
 

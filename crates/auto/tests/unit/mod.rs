@@ -9,7 +9,8 @@ mod schedule;
 use coarsen_sparse::Bsr;
 
 use crate::cost::Costs;
-use crate::plan::{FactorCost, Plan};
+use crate::factor_cost::FactorCost;
+use crate::plan::Plan;
 use crate::{Auto, Method, Precond};
 
 /// A plan with these candidates.
@@ -29,7 +30,6 @@ fn plan_of(auto: Auto, candidates: &[(Method, Precond)], symmetric: bool) -> Pla
         negate: false,
         symmetric,
         unconstrained: false,
-        is_finite: true,
         matrix: String::new(),
     }
 }

@@ -7,7 +7,8 @@ use coarsen_sparse::Bsr;
 use coarsen_sparse::assembly::from_triplets;
 
 use crate::cost::Costs;
-use crate::plan::{FactorCost, Plan};
+use crate::factor_cost::FactorCost;
+use crate::plan::Plan;
 use crate::{Auto, Ending, Method, Precond};
 
 fn plan(a: &Bsr<f64>, iterate: bool) -> Plan {

@@ -12,10 +12,9 @@ use coarsen_sparse::assembly::from_triplets;
 use coarsen_sparse::{Bsr, NearKernel};
 
 use crate::build::Host;
-use crate::ending::round_off;
 use crate::plan::Plan;
 use crate::problem::Problem;
-use crate::solve::relative_residual;
+use crate::residual::{relative_residual, round_off};
 use crate::{Auto, Ending, Method, Precond};
 
 /// The residual of the rows that are not prescribed decides.

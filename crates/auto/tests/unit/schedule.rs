@@ -4,7 +4,8 @@ use coarsen_core::Outcome;
 use coarsen_direct::{DirectError, FactorStats};
 
 use super::plan_of;
-use crate::plan::{FactorCost, Plan};
+use crate::factor_cost::FactorCost;
+use crate::plan::Plan;
 use crate::schedule::{Next, Schedule, extrapolated, forecast};
 use crate::{Auto, Ending, Method, Precond};
 

@@ -1,8 +1,7 @@
 //! The choice of method and preconditioner: from the command line, otherwise by `coarsen::auto`.
 
 use clap::ValueEnum;
-use coarsen::auto::plan::Plan;
-use coarsen::auto::{Auto, Ending, Method as AutoMethod, Precond as AutoPrecond, Solved};
+use coarsen::auto::{Auto, Ending, Method as AutoMethod, Plan, Precond as AutoPrecond, Solved};
 use coarsen::sparse::System;
 
 use crate::arguments::{Given, Method, Precond, name};

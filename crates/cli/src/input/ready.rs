@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen::auto::problem::Problem;
+use coarsen::auto::Problem;
 use coarsen::diagnose::{Diagnosis, Finding, diagnose};
 use coarsen::sparse::{Bsr, NearKernel, Permutation, Zeros, detect_block_size};
 

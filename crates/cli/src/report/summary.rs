@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::time::Instant;
 
-use coarsen::auto::build::Levels;
+use coarsen::auto::Levels;
 use coarsen::diagnose::Severity;
 use coarsen::multigrid::{LevelSize, SetupStep};
 use serde::Serialize;

@@ -1,7 +1,6 @@
 //! Backends of the command, and the preconditioners that they support.
 
-use coarsen::auto::Precond;
-use coarsen::auto::build::{self, Built, Levels};
+use coarsen::auto::{self, Built, Levels, Precond};
 use coarsen::backend::{Backend, Cpu, Setup, SetupError};
 use coarsen::schwarz::SchwarzBackend;
 use coarsen::sparse::{Bsr, System};
@@ -13,7 +12,7 @@ use crate::arguments::{Given, Precision};
 /// The parameters of the command line.
 pub(crate) struct Parameters {
     /// Those of all preconditioners except multilevel Schwarz.
-    pub(crate) named: build::Parameters,
+    pub(crate) named: auto::Parameters,
     /// [`Precond::Schwarz`].
     pub(crate) domains: Form,
 }
@@ -22,12 +21,12 @@ impl Parameters {
     /// The parameters for the precision that is asked for.
     pub(crate) fn of(given: &Given, precision: Precision) -> Self {
         let double = precision == Precision::F64;
-        let named = build::Parameters {
+        let named = auto::Parameters {
             aggregation: given.aggregation.parameters(),
             skinning: given.skinning.parameters(),
             overlapping: given.overlap.parameters(false, double),
             restricted: given.overlap.parameters(true, double),
-            ..build::Parameters::default()
+            ..auto::Parameters::default()
         };
         Self { named, domains: given.domains.parameters(double) }
     }
@@ -61,7 +60,7 @@ impl<V: Real, S: Real> SolveBackend for Cpu<V, S> {
     ) -> Result<Built<Vec<V>>, SetupError> {
         match precond {
             Precond::Schwarz => domains(&parameters.domains, system, self),
-            _ => build::build(precond, &parameters.named, system, self),
+            _ => parameters.named.build(precond, system, self),
         }
     }
 

@@ -1,7 +1,6 @@
 //! An OpenCL device as a backend of the command.
 
-use coarsen::auto::Precond;
-use coarsen::auto::build::{Built, Levels, build_at};
+use coarsen::auto::{Built, Levels, Precond};
 use coarsen::backend::{Backend, Setup, SetupError};
 use coarsen::opencl::{DeviceSchwarz, DeviceSubdomains, OpenCl};
 use coarsen::schwarz::{Coarse, Repair, Schwarz, Weights};
@@ -35,7 +34,7 @@ impl<V: Real, S: Real> SolveBackend for OpenCl<V, S> {
             }
             // These forms need the host: a factor, computed weights and smoothed aggregation.
             (Precond::Schwarz, form) => domains(form, system, self),
-            (other, _) => build_at(other, &parameters.named, system, self),
+            (other, _) => parameters.named.build_on(other, system, self),
         }
     }
 

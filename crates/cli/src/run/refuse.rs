@@ -3,8 +3,7 @@
 use std::fmt;
 
 use coarsen::Outcome;
-use coarsen::auto::Ending;
-use coarsen::auto::solve::DIRECT;
+use coarsen::auto::{DIRECT, Ending};
 use coarsen::diagnose::{Definiteness, Diagnosis};
 use coarsen::direct::Analysis;
 use coarsen::sparse::Bsr;

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use coarsen::Outcome;
-use coarsen::auto::build::Levels;
-use coarsen::auto::solve::{self, relative_residual};
-use coarsen::auto::{Ending, Method as AutoMethod};
+use coarsen::auto::{self, Ending, Levels, Method as AutoMethod, relative_residual};
 use serde::Serialize;
 
 use super::refuse::Ended;
@@ -28,7 +26,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    pub(crate) fn new(tried: &solve::Attempt, precision: Precision) -> Self {
+    pub(crate) fn new(tried: &auto::Attempt, precision: Precision) -> Self {
         Self {
             method: tried.method.into(),
             precond: tried.precond.into(),
@@ -45,7 +43,7 @@ impl Attempt {
 }
 
 /// The precision of an attempt, never `auto`.
-pub(crate) fn used(tried: &solve::Attempt, asked: Precision) -> Precision {
+pub(crate) fn used(tried: &auto::Attempt, asked: Precision) -> Precision {
     match (tried.method, asked) {
         (AutoMethod::Direct, _) => Precision::F64,
         (_, Precision::Auto) if tried.single => Precision::Mixed,

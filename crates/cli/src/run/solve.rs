@@ -5,10 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
 
-use coarsen::auto::build::{Builder, Built};
-use coarsen::auto::plan::Plan;
-use coarsen::auto::solve::{self, KnownFactor, Observer};
-use coarsen::auto::{Ending, Method as AutoMethod, Precond};
+use coarsen::auto::{
+    self, Builder, Built, Ending, KnownFactor, Method as AutoMethod, Observer, Plan, Precond,
+};
 use coarsen::backend::{Prepared, SetupError};
 use coarsen::direct::{Analysis, Method as Factorisation};
 use coarsen::sparse::{Bsr, System};
@@ -216,7 +215,7 @@ fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
 }
 
 /// How a matrix was factorised. A row is that of the input.
-fn described(last: &solve::Attempt, ready: &Ready<'_>) -> Vec<String> {
+fn described(last: &auto::Attempt, ready: &Ready<'_>) -> Vec<String> {
     let Some((method, failed)) = &last.factorised else { return Vec::new() };
     let how = match method {
         Factorisation::Auto | Factorisation::Cholesky => "Cholesky, L L^T",

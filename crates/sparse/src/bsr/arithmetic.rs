@@ -1,6 +1,6 @@
-//! Operators `*` and `+`, for programs and tests that are written like formulas.
+//! Operators `*`, `+` and `-`, for programs and tests that are written like formulas.
 
-use std::ops::{Add, Mul};
+use std::ops::{Add, Mul, Neg};
 use std::sync::Arc;
 
 use coarsen_core::{LinearOperator, Real};
@@ -70,5 +70,22 @@ impl<T: Real> Add for &Bsr<T> {
         }
         let pattern = Pattern::new(p.columns(), offsets, indices).expect("merged rows are sorted");
         Bsr::new(Arc::new(pattern), self.block(), values).expect("every block has its values")
+    }
+}
+
+/// −A.
+///
+/// ```
+/// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 2.0)])?;
+/// assert_eq!((-&a).get(0, 0), -2.0);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+impl<T: Real> Neg for &Bsr<T> {
+    type Output = Bsr<T>;
+
+    fn neg(self) -> Bsr<T> {
+        let mut negative = self.clone();
+        negative.values_mut().iter_mut().for_each(|v| *v = -*v);
+        negative
     }
 }

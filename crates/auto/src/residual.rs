@@ -1,0 +1,71 @@
+//! Residuals in f64, and their part that is round-off.
+
+use coarsen_core::{LinearOperator, largest, power_of_two};
+use coarsen_sparse::Bsr;
+
+use crate::Ending;
+
+/// Returns ‖b − A x‖ / ‖b‖, or ‖A x‖ if b = 0; NaN if x is not finite.
+pub fn relative_residual(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    if x.iter().any(|x| !x.is_finite()) {
+        return f64::NAN;
+    }
+    let (b, x) = (b.to_vec(), x.to_vec());
+    let mut r = b.clone();
+    if x.iter().any(|x| *x != 0.0) {
+        a.residual(&b, &x, &mut r);
+    }
+    norm(&r) / unit(&b)
+}
+
+/// The residual that round-off in x and in b − A x causes: ε ‖ |A| |x| + |b| ‖₂ / ‖b‖₂, divided by 1 if b = 0.
+///
+/// With any method, a residual that is computed in f64 is only round-off below this value. The value is large
+/// if A is so ill-conditioned that x = A⁻¹ b is larger than b by many orders of magnitude. *Cost*: one
+/// product with |A|. *Source*: Higham 2002, "Accuracy and Stability of Numerical Algorithms", §7.1 and §12.1.
+///
+/// ```
+/// let a = coarsen_sparse::assembly::from_triplets(1, 1, &[(0, 0, 1e-3)])?;
+/// let bound = coarsen_auto::attainable(&a, &[1.0], &[1000.0]);
+/// assert!((bound / f64::EPSILON - 2.0).abs() < 1e-12);
+/// # Ok::<(), coarsen_sparse::SparseError>(())
+/// ```
+pub fn attainable(a: &Bsr<f64>, b: &[f64], x: &[f64]) -> f64 {
+    let mut sums = absolute_product(a, x);
+    sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += b.abs());
+    f64::EPSILON * norm(&sums) / unit(b)
+}
+
+/// |A| |x|.
+pub(crate) fn absolute_product(a: &Bsr<f64>, x: &[f64]) -> Vec<f64> {
+    let (rows, columns) = a.block();
+    let mut sums = vec![0.0; a.shape().0];
+    for i in 0..a.pattern().rows() {
+        for (j, block) in a.row(i) {
+            for (k, value) in block.iter().enumerate() {
+                sums[i * rows + k / columns] += (value * x[j * columns + k % columns]).abs();
+            }
+        }
+    }
+    sums
+}
+
+/// ‖v‖₂, without overflow or underflow of the squares; not finite if v is not.
+pub(crate) fn norm(v: &[f64]) -> f64 {
+    let scale = power_of_two(largest(v));
+    scale * v.iter().map(|v| (v / scale).powi(2)).sum::<f64>().sqrt()
+}
+
+/// ‖b‖₂, or 1 if b = 0.
+fn unit(b: &[f64]) -> f64 {
+    let size = norm(b);
+    if size > 0.0 { size } else { 1.0 }
+}
+
+/// The ending if a residual above the tolerance is about as small as f64 allows: the bound is at or above the tolerance,
+/// and the residual is near it.
+pub(crate) fn round_off(bound: f64, tolerance: f64, reached: f64) -> Option<Ending> {
+    /// Iterations stagnate at this multiple of the bound.
+    const NEAR: f64 = 1e3;
+    (bound >= tolerance && reached <= NEAR * bound).then_some(Ending::RoundOff { bound, reached, tolerance })
+}
