@@ -2,9 +2,9 @@
 
 use coarsen_diagnose::diagnose;
 use coarsen_direct::Direct;
-use coarsen_problems::{elasticity3d, poisson2d, poisson3d};
-use coarsen_sparse::Bsr;
+use coarsen_problems::{Material, Problem, elasticity3d, poisson2d, poisson3d, softcube};
 use coarsen_sparse::assembly::from_triplets;
+use coarsen_sparse::{Bsr, System};
 
 use crate::cost::Costs;
 use crate::factor_cost::FactorCost;
@@ -53,6 +53,16 @@ fn sizes_and_structure_decide() {
     assert_eq!(begins(&poisson3d(40).unwrap().matrix), (Method::Cg, Precond::Jacobi));
     assert_eq!(begins(&poisson2d(300).unwrap().matrix), sa);
     assert_eq!(begins(&elasticity3d(30, 1.0).unwrap().matrix), sa);
+    // With positions, a solid with a mass term goes to skinning; a stiff one, with or without jumps, to smoothed aggregation.
+    for (problem, expected) in [
+        (softcube(24, 0.01, Material::NeoHookean, &|_, _| 1e5).unwrap(), (Method::Cg, Precond::Skinning)),
+        (elasticity3d(24, 1.0).unwrap(), sa),
+        (elasticity3d(24, 1e4).unwrap(), sa),
+    ] {
+        let Problem { matrix: a, positions, .. } = &problem;
+        let system = System { positions: Some(positions), ..a.into() };
+        assert_eq!(Plan::new(Auto::default(), system, &diagnose(a)).begins(), expected);
+    }
     let plan = plan(&elasticity3d(6, 1.0).unwrap().matrix, true);
     assert_eq!(plan.factor, FactorCost::None(Ending::FactorExcluded));
 }

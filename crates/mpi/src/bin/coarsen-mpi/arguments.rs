@@ -145,7 +145,7 @@ pub(crate) enum Precond {
     Jacobi,
     /// The diagonal blocks
     BlockJacobi,
-    /// Multigrid by smoothed aggregation
+    /// Multigrid by smoothed aggregation with the parameters of Tamstorf et al. 2015; `coarsen` has other defaults
     Sa,
     /// Multilevel additive Schwarz; domains follow the order of the nodes, best by --partition morton
     Mas,
