@@ -82,7 +82,8 @@ pub use queue::Counters;
 pub use rows::DeviceRows;
 pub use scalar::DeviceScalar;
 pub use schwarz::{
-    DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed, StructureSource, Touched,
+    DeviceDomains, DeviceSchwarz, DeviceSubdomains, DeviceSystem, DeviceTouched, Renewed, StructureSource,
+    Touched,
 };
 pub use sum::{DeviceContacts, DeviceSum};
 pub use vector::DeviceVector;

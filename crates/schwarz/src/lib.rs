@@ -60,6 +60,7 @@ mod weights;
 
 pub use additive::{AdditiveSchwarz, OverlappingDomains};
 pub use backend::{Changed, Inverses, Packed, SchwarzBackend, Top};
+pub use cpu::CpuDomains;
 pub use inner::Inner;
 pub use level::{Level, LevelSolver};
 pub use links::Coupling;

@@ -68,7 +68,10 @@ fn almost_symmetric_matrices_are_solved_as_symmetric_ones() {
         assert_eq!(all_cg, by_cg, "{difference}: {solved}");
         assert!(relative_residual(&a, &b, &x) <= 1e-8);
         // As many iterations as with the symmetric matrix.
-        assert!(!by_cg || solved.iterations <= symmetric.iterations + 1, "{difference}: {solved}, {symmetric}");
+        assert!(
+            !by_cg || solved.iterations <= symmetric.iterations + 1,
+            "{difference}: {solved}, {symmetric}"
+        );
         let prescribed = Auto { method: Some(Method::Cg), ..Auto::default() };
         let solved = prescribed.solve(&a, &b, &mut vec![0.0; 3600]).unwrap();
         assert!(!by_cg || solved.ending.converged(), "{difference}: {solved}");

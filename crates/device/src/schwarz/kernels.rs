@@ -174,7 +174,7 @@ fn beside(contact: bool) -> &'static str {
 
 kernels! {
     /// The kernels that find where contact blocks meet.
-    Meet {
+    Contact {
         Locate = "coarsen_schwarz_locate",
         Meet = "coarsen_schwarz_meet",
         Gather = "coarsen_schwarz_gather",
@@ -184,5 +184,5 @@ kernels! {
 
 /// Returns the kernels that find where contact blocks meet.
 pub(crate) fn meet() -> Module {
-    Module { sources: &coarsen_kernels::SCHWARZ_CONTACT, kernels: Meet::NAMES, options: String::new() }
+    Module { sources: &coarsen_kernels::SCHWARZ_CONTACT, kernels: Contact::NAMES, options: String::new() }
 }

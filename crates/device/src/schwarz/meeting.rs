@@ -11,7 +11,7 @@ use crate::driver::Type;
 use crate::memory::Buffer;
 use crate::program::NONE;
 use crate::queue::{Arg, Items, Queue};
-use crate::schwarz::kernels::{self, Meet};
+use crate::schwarz::kernels::{self, Contact};
 use crate::schwarz::lists::Lists;
 use crate::sort::Sorting;
 
@@ -81,7 +81,7 @@ impl Meeting {
             [&lists.ranges, &lists.order, &self.home, &self.position].map(Arg::Memory);
         queue.fill_list(&self.position, self.nodes, NONE);
         let args = [Arg::Count(self.domains), ranges, order, home, position];
-        self.launch(queue, Meet::Locate, self.domains, &args);
+        self.launch(queue, Contact::Locate, self.domains, &args);
     }
 
     /// Finds where contact blocks meet, given pointers to the blocks of each row and their columns. Does not wait.
@@ -115,11 +115,11 @@ impl Meeting {
             other,
             own,
         ];
-        self.launch(queue, Meet::Meet, lists.fine.max(self.capacity), &args);
+        self.launch(queue, Contact::Meet, lists.fine.max(self.capacity), &args);
         self.sorting.sort(queue);
         let sorted = Arg::Memory(self.sorting.order());
         let args = [count, capacity, nodes, sorted, keys, other, starts, pairs];
-        self.launch(queue, Meet::Gather, entries.max(self.nodes + 1), &args);
+        self.launch(queue, Contact::Gather, entries.max(self.nodes + 1), &args);
     }
 
     /// The arguments of kernels of the numeric phase.
@@ -127,7 +127,7 @@ impl Meeting {
         [&self.own, &self.starts, &self.pairs].map(Arg::Memory)
     }
 
-    fn launch<T: Real>(&self, queue: &mut Queue<T>, kernel: Meet, entries: usize, args: &[Arg<'_, T>]) {
+    fn launch<T: Real>(&self, queue: &mut Queue<T>, kernel: Contact, entries: usize, args: &[Arg<'_, T>]) {
         queue.launch(kernel.of(self.module), Items::Entries(entries), args);
     }
 }

@@ -27,6 +27,7 @@ mod subdomains;
 mod system;
 mod touched;
 
+pub use domains::DeviceDomains;
 pub use recipe::{DeviceSchwarz, StructureSource};
 pub use subdomains::{DeviceSubdomains, Renewed};
 pub use system::DeviceSystem;

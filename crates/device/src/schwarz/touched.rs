@@ -5,7 +5,7 @@ use coarsen_core::{Error, Real};
 use crate::error::same_length;
 use crate::memory::Buffer;
 use crate::queue::{Arg, Items};
-use crate::schwarz::kernels::{self, Meet};
+use crate::schwarz::kernels::{self, Contact};
 use crate::{DeviceContacts, OnDevice};
 
 /// The block rows whose domains a patch recomputes.
@@ -65,7 +65,7 @@ impl<V: Real> DeviceTouched<V> {
         self.on.assert_same(&contact.on);
         let args = [Arg::Count(self.rows), Arg::Memory(&contact.starts), Arg::Memory(&self.marks)];
         let mut queue = self.on.queue();
-        queue.launch(Meet::Touched.of(self.module), Items::Entries(self.rows), &args);
+        queue.launch(Contact::Touched.of(self.module), Items::Entries(self.rows), &args);
         queue.state()
     }
 

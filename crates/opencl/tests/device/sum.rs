@@ -136,17 +136,17 @@ impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
         &self,
         rows: &DeviceRows<V>,
         sweep: SweepDirection,
-        d: &SplitBlocks<V, S>,
+        d: &DeviceBlocks<V, S>,
         omega: V,
         b: &DeviceVector<V>,
         x: &mut DeviceVector<V>,
     ) {
-        self.whole.relax(rows, sweep, &d.0, omega, b, x);
+        self.whole.relax(rows, sweep, d, omega, b, x);
     }
 
     fn relax_into(
         &self,
-        d: &SplitBlocks<V, S>,
+        d: &DeviceBlocks<V, S>,
         omega: V,
         beta: V,
         b: &DeviceVector<V>,
@@ -154,7 +154,7 @@ impl<V: Real, S: Real> Matrix<Split<V, S>> for SplitMatrix<V, S> {
         s: &mut DeviceVector<V>,
         y: &mut DeviceVector<V>,
     ) {
-        self.sum().relax_into(&d.0, omega, beta, b, x, s, y);
+        self.sum().relax_into(d, omega, beta, b, x, s, y);
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
