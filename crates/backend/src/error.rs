@@ -260,6 +260,26 @@ impl std::fmt::Display for MethodError {
 coarsen_core::debug_as_display!(SetupError);
 
 impl SetupError {
+    /// Changes the numbers of nodes and of scalar rows, which count from 0 in the matrix of the setup, into those of its source:
+    /// a file, or the whole matrix of which it has some rows. Numbers of coarse levels stay.
+    pub fn renumber(&mut self, node: impl Fn(usize) -> usize, row: impl Fn(usize) -> usize) {
+        match self {
+            Self::SingularBlock { node: i, first_row: r } | Self::Released { node: i, first_row: r } => {
+                (*i, *r) = (node(*i), row(*r));
+            }
+            Self::ZeroDiagonal { row: r, .. }
+            | Self::Pivot { row: r, .. }
+            | Self::ZeroPivot { row: r, .. }
+            | Self::NotPositive { row: r, .. }
+            | Self::DiagonalRange { row: r, .. } => *r = row(*r),
+            Self::Method { node: Some(i), .. } | Self::Domain { node: i, .. } => *i = node(*i),
+            Self::Unsymmetric { row: r, column, .. } | Self::Coupled { row: r, column } => {
+                (*r, *column) = (row(*r), row(*column));
+            }
+            _ => (),
+        }
+    }
+
     /// Returns the error of one method, and the block row of the node at fault, if there is one.
     pub fn of_method(
         node: impl Into<Option<usize>>,

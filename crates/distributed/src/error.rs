@@ -289,22 +289,9 @@ pub enum DistError {
 impl DistError {
     /// An error of the rows of a rank, with the numbers of rows and nodes of the whole matrix. The rows begin at scalar
     /// row `first_row`, and a node has `size` rows.
-    pub fn of_rows(error: SetupError, first_row: usize, size: usize) -> Self {
-        Self::Setup(match error {
-            SetupError::ZeroDiagonal { row, method } => {
-                SetupError::ZeroDiagonal { row: first_row + row, method }
-            }
-            SetupError::NotPositive { method, row, diagonal } => {
-                SetupError::NotPositive { method, row: first_row + row, diagonal }
-            }
-            SetupError::DiagonalRange { method, row, diagonal, storage } => {
-                SetupError::DiagonalRange { method, row: first_row + row, diagonal, storage }
-            }
-            SetupError::SingularBlock { node, first_row: row } => {
-                SetupError::SingularBlock { node: first_row / size.max(1) + node, first_row: first_row + row }
-            }
-            other => other,
-        })
+    pub fn of_rows(mut error: SetupError, first_row: usize, size: usize) -> Self {
+        error.renumber(|node| first_row / size.max(1) + node, |row| first_row + row);
+        Self::Setup(error)
     }
 }
 

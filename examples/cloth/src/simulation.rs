@@ -91,6 +91,10 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
     let sheet = crate::scene::sheet(options)?;
     let origin = origin(&sheet, options);
     let Some(file) = &options.start else { return Ok(State { origin, ..State::start(fixed) }) };
+    let own = options.out.join("checkpoint.bin").canonicalize();
+    if !options.resume && own.is_ok_and(|own| file.canonicalize().is_ok_and(|file| file == own)) {
+        return Err(SceneError::OwnStart.into());
+    }
     let (coarse, finer) = subdivided(sheet, options.subdivide)?;
     let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
     if state.origin != origin {

@@ -1,5 +1,6 @@
 //! The frames of a run, from one checkpoint to the next.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coarsen::StepFault;
@@ -132,6 +133,13 @@ impl Plan<'_> {
         let mut is_ready = self.resume && state.frame() < self.frames;
         if is_ready {
             simulation.renew(&state)?;
+        }
+        if !self.resume {
+            // It is of another run, whose rows and frames this run replaces.
+            let removed = std::fs::remove_file(&file);
+            removed.or_else(|error| {
+                if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(failed(&file)(error)) }
+            })?;
         }
         let mut table = Table::create(self.folder, rows)?;
         if !self.resume {

@@ -97,6 +97,8 @@ fn options_that_a_sequence_ignores_are_refused() {
         ("--problem cloth-contact:12 --precond mas --sa-theta 0.3", "--sa-theta"),
         ("--problem cloth-contact:12 --share 0.1", "takes no option `share`"),
         ("--problem cloth-contact:12 --backend opencl", "--backend"),
+        ("--problem stack:5 --symmetrize", "--symmetrize"),
+        ("--problem stack:5 --memory 64", "--memory"),
         ("--problem cloth:9 --update build", "--update"),
         ("--steps 3", "--problem"),
         ("--problem cloth:9 --steps 3", "single system"),

@@ -56,6 +56,21 @@ pub(crate) fn properties() {
     }
     let (code, text) = solved(&written(&folder, 60, &chain(60, |_| 4.0, [-1.0, 0.0])), "");
     assert!(code == Some(4) && text.contains("only one triangle is stored"), "{text}");
+    // A setup names the row of the file, and the option in place of a parameter.
+    let mut points = String::from("%%MatrixMarket matrix array real general\n60 3\n");
+    (0..180)
+        .for_each(|k| points.push_str(if k < 60 { if k % 2 == 0 { "0\n" } else { "1\n" } } else { "0\n" }));
+    std::fs::write(folder.0.join("points.mtx"), points).unwrap();
+    let file = written(&folder, 60, &chain(60, |i| if i == 41 { 0.0 } else { 4.0 }, [-3.0, -0.5]));
+    let words = format!(
+        "--method gmres --precond jacobi --partition morton --coordinates {} --block-size 1",
+        folder.0.join("points.mtx").display()
+    );
+    let (code, text) = solved(&file, &words);
+    assert!(code == Some(3) && text.contains("row 42 has a zero or missing diagonal entry"), "{text}");
+    let (code, text) =
+        solved(&written(&folder, 60, &chain(60, |_| 4.0, [-1.0, -1.0])), "--precond mas --mas-domain 5000");
+    assert!(code != Some(0) && !text.contains("Schwarz::"), "{text}");
     // One pair, between ranks 0 and 1.
     let mut entries = chain(60, |_| 4.0, [-1.0, -1.0]);
     entries.iter_mut().filter(|(i, j, _)| (*i, *j) == (19, 20)).for_each(|(.., v)| *v = -1.5);

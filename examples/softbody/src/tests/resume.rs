@@ -45,6 +45,17 @@ fn other_elements_are_refused() {
     start(3, three, &[]).unwrap();
 }
 
+/// A run from the start removes the checkpoint of the run before, even if it writes none itself.
+#[test]
+fn a_run_from_the_start_leaves_no_older_checkpoint() {
+    let folder = Folder::new("older");
+    let start = |more: &[&str]| folder.run(&[&["--mesh", "bar:1", "--width", "0"][..], more].concat());
+    start(&["--frames", "2", "--checkpoint", "1"]).unwrap();
+    start(&["--frames", "2", "--checkpoint", "9", "--dt", "0.02"]).unwrap();
+    let error = start(&["--frames", "3", "--checkpoint", "1", "--resume"]).unwrap_err();
+    assert!(error.to_string().contains("checkpoint.bin"), "{error}");
+}
+
 /// `--backend auto` may choose another backend than in the run before.
 #[test]
 fn a_run_continues_only_on_its_backend() {

@@ -13,6 +13,7 @@ mod table;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use coarsen::auto::MEMORY;
 use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Sequence};
 use coarsen::{BackendChoice, Stop, parallel};
@@ -121,6 +122,8 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (matches!(options.precision, Precision::F32), "--precision f32"),
         (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
         (options.time_limit.is_some(), "--time-limit"),
+        (given.symmetrize, "--symmetrize"),
+        (given.memory_mib != MEMORY >> 20, "--memory"),
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];

@@ -11,6 +11,8 @@ use coarsen_opencl::OpenClError;
 use coarsen_problems::ProblemError;
 use coarsen_sparse::SparseError;
 
+use crate::division::Order;
+
 /// The reason why the command ends without a solution.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -64,7 +66,29 @@ fn of_device(error: &coarsen_core::Error) -> bool {
     )
 }
 
+/// Names in the library, and what the command calls them.
+const OPTIONS: [(&str, &str); 4] = [
+    ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
+    ("use smaller domains", "take a smaller --mas-domain"),
+    ("store and eliminate in f32", "--mas-precision f32"),
+    ("max_iterations", "--max-iterations"),
+];
+
 impl Failure {
+    /// An error of a setup with rows and nodes of the file, which count from 1.
+    pub(crate) fn in_file(mut self, order: &Order, block: usize) -> Self {
+        if let Self::Dist(DistError::Setup(error)) = &mut self {
+            let node = |k: usize| order.old(k as u64);
+            error.renumber(|k| node(k) + 1, |row| node(row / block) * block + row % block + 1);
+        }
+        self
+    }
+
+    /// The text, with options in place of parameters in code.
+    pub(crate) fn text(&self) -> String {
+        OPTIONS.iter().fold(self.to_string(), |text, (name, option)| text.replace(name, option))
+    }
+
     /// An error of the contents of a file.
     pub(crate) fn input(file: &Path, problem: impl Into<String>) -> Self {
         Self::Input { file: file.to_path_buf(), problem: problem.into() }
@@ -115,7 +139,7 @@ pub(crate) fn together<C: Communicator, R>(comm: &C, result: Result<R, Failure>)
     let mut told = Vec::new();
     if let Err(error) = &result {
         told.push(error.code());
-        told.extend(error.to_string().into_bytes());
+        told.extend(error.text().into_bytes());
     }
     let all = comm.all_gather(&told)?;
     match (result, all.iter().enumerate().find(|(_, told)| !told.is_empty())) {

@@ -112,7 +112,7 @@ fn complain(failure: &Failure, aloud: bool) -> ExitCode {
                 return ExitCode::from(2);
             }
         }
-        failure => eprintln!("error: {failure}"),
+        failure => eprintln!("error: {}", failure.text()),
     }
     ExitCode::from(failure.code())
 }

@@ -61,10 +61,13 @@ pub(crate) fn run<C: Communicator>(
     let read = Spent::since(begun);
 
     let (mode, schedule) = schedule::mode(comm, options, &input.layout)?;
-    let Solved { x, setup, run, table, own, devices } = match options.backend {
-        BackendOption::Cpu => on_cpu(comm, options, &input, &on, mode)?,
-        BackendOption::Opencl => device::solve(comm, options, &input, &on)?,
+    let solved = match options.backend {
+        BackendOption::Cpu => on_cpu(comm, options, &input, &on, mode),
+        BackendOption::Opencl => device::solve(comm, options, &input, &on),
     };
+    let block = input.layout.block();
+    let Solved { x, setup, run, table, own, devices } =
+        solved.map_err(|failure| failure.in_file(&input.order, block))?;
     let Run { products, preconditioner, duration: solve, .. } = run;
     let times = Times { read, setup, solve, products, preconditioner };
     let ranks = Ranks::gather(comm, own, times.steps())?;
