@@ -123,7 +123,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         (options.backend.0 != BackendChoice::Cpu, "--backend other than cpu"),
         (options.time_limit.is_some(), "--time-limit"),
         (given.symmetrize, "--symmetrize"),
-        (given.memory_mib != MEMORY >> 20, "--memory"),
+        (given.memory() != MEMORY, "--memory"),
         (options.out.is_some(), "--out"),
         (options.dump.is_some(), "--dump"),
     ];
