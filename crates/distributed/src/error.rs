@@ -293,6 +293,11 @@ impl DistError {
         error.renumber(|node| first_row / size.max(1) + node, |row| first_row + row);
         Self::Setup(error)
     }
+
+    /// Adds the level of the hierarchy on which a setup failed. Level 0, the given matrix, is not added.
+    pub fn on_level(self, level: usize) -> Self {
+        if let Self::Setup(error) = self { Self::Setup(error.on_level(level)) } else { self }
+    }
 }
 
 coarsen_core::debug_as_display!(DistError);

@@ -114,11 +114,13 @@ impl DistSchwarz {
             below.push([zeros()?, zeros()?]);
             if here.on.layout().unknowns() <= self.gather_below {
                 let recipe = Schwarz { levels: limit - 1 - coarser.len(), ..self.schwarz };
-                bottom = Some(Gathered::new(&recipe, &here, values)?);
+                let gathered = Gathered::new(&recipe, &here, values);
+                bottom = Some(gathered.map_err(|error| error.on_level(below.len()))?);
                 break;
             }
             let level: Level<C, Host>;
-            (level, next) = Level::new(&self.schwarz, chunk, &here, &Host::default())?;
+            let coarse = Level::new(&self.schwarz, chunk, &here, &Host::default());
+            (level, next) = coarse.map_err(|error| error.on_level(below.len()))?;
             values += level.values;
             coarser.push(level);
         }

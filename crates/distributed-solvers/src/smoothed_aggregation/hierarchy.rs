@@ -131,16 +131,17 @@ impl DistMultigrid {
         let (mut levels, mut table) = (Vec::new(), Vec::new());
         let coarsening = &self.multigrid.coarsening;
         while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
-            let inverses = inverses(&here.on, &here.rows)?;
-            let (a, smoother) = Level::smoothed(backend, &here, &inverses, self.estimate())?;
+            let at = |error: DistError| error.on_level(here.depth);
+            let inverses = inverses(&here.on, &here.rows).map_err(at)?;
+            let (a, smoother) = Level::smoothed(backend, &here, &inverses, self.estimate()).map_err(at)?;
             let known = (smoother.radius, &inverses);
-            let Some(step) = coarsen(coarsening, &here, known, self.share)? else { break };
+            let Some(step) = coarsen(coarsening, &here, known, self.share).map_err(at)? else { break };
             table.push(Line::of(&here.on, entries(&here)?));
             let (level, coarse) = Level::new(backend, &here.on, a, smoother, step)?;
             levels.push(level);
             here = coarse;
         }
-        let bottom = Gathered::new(&self.multigrid, &here)?;
+        let bottom = Gathered::new(&self.multigrid, &here).map_err(|error| error.on_level(here.depth))?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = kind(&bottom, levels.len());
         let (recipe, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);

@@ -86,7 +86,8 @@ impl Failure {
 
     /// The text, with options in place of parameters in code.
     pub(crate) fn text(&self) -> String {
-        OPTIONS.iter().fold(self.to_string(), |text, (name, option)| text.replace(name, option))
+        let names = if matches!(self, Self::Dist(_) | Self::Core(_)) { &OPTIONS[..] } else { &[] };
+        names.iter().fold(self.to_string(), |text, (name, option)| text.replace(name, option))
     }
 
     /// An error of the contents of a file.
