@@ -15,8 +15,8 @@ pub enum Engine {
     /// faer multiplies in a buffer of twice the last-level cache, 1 GB on a server.
     #[default]
     Fastest,
-    /// This crate's own code: sparse LDLᵀ entry by entry, and dense LU, eigenvalues and singular values by plain loops.
-    /// LU of 300 unknowns or more is that of faer, if it is built; otherwise it takes n² numbers and n³ operations.
+    /// This crate's own code, without other crates: sparse LDLᵀ and LU entry by entry, and dense eigenvalues
+    /// and singular values by plain loops.
     ///
     /// *Use* for coarsest grids and subdomains if building faer takes too long. It has no dense blocks, so
     /// its factorisations take longer than those of faer if fill is large. Measured on one thread of a shared
@@ -42,7 +42,7 @@ pub(crate) fn plan(
 ) -> Result<Box<dyn Factorization>, DirectError> {
     match engine {
         #[cfg(feature = "faer")]
-        _ if a.shape().0 >= SMALL && (engine == Engine::Fastest || method == Method::Lu) => {
+        Engine::Fastest if a.shape().0 >= SMALL => {
             use crate::by_faer::{Cholesky, Ldlt, Lu};
             Ok(match method {
                 Method::Auto | Method::Cholesky => Box::new(Cholesky::plan(a)?),

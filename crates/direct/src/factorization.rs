@@ -28,15 +28,6 @@ pub(crate) struct Pivots {
     pub(crate) weakest: Option<(usize, f64)>,
 }
 
-impl Pivots {
-    /// Those of a definite matrix, from its sign, and the rows and ratios of all pivots.
-    pub(crate) fn definite(sign: f64, ratios: impl ExactSizeIterator<Item = (usize, f64)>) -> Self {
-        let inertia = Inertia::definite(ratios.len(), sign < 0.0);
-        let least = |least: (usize, f64), next: (usize, f64)| if next.1 < least.1 { next } else { least };
-        Self { inertia: Some(inertia), weakest: Some(ratios.fold((0, f64::INFINITY), least)) }
-    }
-}
-
 /// The inertia and the weakest pivot of B in A = L B Lᵀ, collected pivot by pivot.
 pub(crate) struct Signs {
     inertia: Inertia,

@@ -1,7 +1,7 @@
 //! Iterative refinement, and the trial solve that detects singular matrices.
 
-use coarsen_core::{LinearOperator, power_of_two};
-use coarsen_sparse::{Bsr, multiply};
+use coarsen_core::LinearOperator;
+use coarsen_sparse::Bsr;
 
 use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method, own};
@@ -203,51 +203,16 @@ fn neighbour(a: &Bsr<f64>) -> Bsr<f64> {
     neighbour
 }
 
-/// The row of a singular A with the largest coefficient in a linear combination of rows that vanishes: for factors
-/// with a pivot that is exactly 0. `None` if A Aᵀ has too many entries.
-///
-/// With D A, whose rows have unit length, this is a step of inverse iteration with D A Aᵀ D + δ I, which is positive
-/// definite. *Cost* that of a Cholesky factor of A Aᵀ; only errors pay it.
+/// A row of a singular A that depends on other rows, or `None` if A does not fit into memory again: for
+/// factors with a pivot that is exactly 0. A is factored again by this crate's own code, which ends at the first
+/// such pivot. *Cost* up to twelve times that of the factorisation that failed; only errors pay it.
 pub(crate) fn dependent_row(a: &Bsr<f64>) -> Option<usize> {
-    /// Rows are independent of the others if the square of their remainder exceeds this.
-    const DELTA: f64 = 1e-12;
-    /// Smaller coefficients, relative to the largest, are not those of the vanishing combination.
-    const ROUND_OFF: f64 = 1e-6;
-    /// The largest number of products of A Aᵀ for each entry of A.
-    const PRODUCTS: usize = 1000;
-    let (n, b) = (a.shape().0, a.block().0);
-    let (mut a, mut columns) = (a.clone(), vec![0; a.pattern().columns()]);
-    a.pattern().indices().iter().for_each(|&j| columns[j as usize] += 1);
-    if columns.iter().map(|c| c * c).sum::<usize>() > PRODUCTS * a.pattern().len() {
-        return None;
+    let mut factors = own::plan(Method::Lu, a).ok()?;
+    match factors.factor(a) {
+        Ok(_) => largest_share(&mut vec![0.0; a.shape().0], &mut *factors),
+        Err(DirectError::Singular { row, .. }) => Some(row),
+        Err(_) => None,
     }
-    let mut lengths = vec![0.0; n];
-    for (i, length) in lengths.iter_mut().enumerate() {
-        let blocks = a.pattern().range(i / b);
-        let mut row: Vec<&mut f64> = a.values_mut()[blocks.start * b * b..blocks.end * b * b]
-            .chunks_exact_mut(b)
-            .skip(i % b)
-            .step_by(b)
-            .flatten()
-            .collect();
-        let size = power_of_two(row.iter().fold(0.0, |most, v| v.abs().max(most)));
-        let scaled = row.iter().map(|v| (**v / size).powi(2)).sum::<f64>().sqrt();
-        row.iter_mut().for_each(|v| **v = **v / size / scaled);
-        *length = size * scaled;
-    }
-    let mut square = multiply(&a, &a.transpose().ok()?).ok()?;
-    square.add_diagonal(&vec![DELTA; n / b]).ok()?;
-    let mut factors = own::plan(Method::Cholesky, &square).ok()?;
-    factors.factor(&square).ok()?;
-    let mut x = vec![0.0; n];
-    noise(&mut x);
-    factors.solve(&mut x);
-    let largest = x[largest_entry(&x)?].abs();
-    let shortest = lengths.iter().fold(f64::INFINITY, |least, length| length.min(least));
-    for (x, length) in x.iter_mut().zip(&lengths) {
-        *x = if x.abs() > ROUND_OFF * largest { *x * (shortest / length) } else { 0.0 };
-    }
-    largest_entry(&x)
 }
 
 /// The index of the largest entry of (A Aᵀ)⁻¹ x for a pseudorandom x, unless it is not finite. Overwrites x.
@@ -261,11 +226,6 @@ fn largest_share(x: &mut [f64], factors: &mut dyn Factorization) -> Option<usize
         let size = x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         x.iter_mut().for_each(|v| *v /= size);
     }
-    largest_entry(x)
-}
-
-/// The index of the largest entry, unless an entry is not finite.
-fn largest_entry(x: &[f64]) -> Option<usize> {
     let largest =
         |best: (usize, f64), (i, v): (usize, &f64)| if v.abs() > best.1 { (i, v.abs()) } else { best };
     let row = x.iter().enumerate().fold((0, 0.0), largest).0;

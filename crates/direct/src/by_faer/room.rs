@@ -3,7 +3,6 @@
 use faer::dyn_stack::{MemBuffer, StackReq};
 
 use crate::DirectError;
-use crate::own::fill;
 
 /// Allocates `length` values and the scratch of `request`, on the first call.
 pub(crate) fn room(
@@ -13,7 +12,9 @@ pub(crate) fn room(
     request: StackReq,
 ) -> Result<(), DirectError> {
     if values.len() != length {
-        fill(values, length)?;
+        let bytes = length.saturating_mul(8);
+        values.try_reserve_exact(length).map_err(|_| DirectError::Memory { bytes })?;
+        values.resize(length, 0.0);
     }
     if scratch.len() < request.size_bytes() {
         let bytes = request.unaligned_bytes_required();

@@ -7,9 +7,9 @@ use coarsen_sparse::Bsr;
 
 use super::full_lu::dot;
 use super::room::{fill, zeros};
-use super::rows::{definite_diagonal, row};
+use super::rows::row;
 use crate::DirectError;
-use crate::factorization::{FactorStats, Factorization, Pivots};
+use crate::factorization::{FactorStats, Factorization, Inertia, Pivots};
 
 /// The lower triangle of ±A by columns of length n, which L overwrites.
 pub(super) struct FullCholesky {
@@ -60,17 +60,25 @@ impl Kernel<f64> for Eliminate<'_> {
 impl Factorization for FullCholesky {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         let n = self.n;
-        self.sign = definite_diagonal(a, &mut self.sizes)?;
+        self.sizes.iter_mut().enumerate().for_each(|(i, size)| *size = a.get(i, i));
+        let negative = n > 0 && self.sizes.iter().all(|d| *d < 0.0);
+        self.sign = if negative { -1.0 } else { 1.0 };
+        self.sizes.iter_mut().for_each(|d| *d *= self.sign);
         fill(&mut self.l, n * n)?;
         for i in 0..n {
             let lower = row(a, i).filter(|&(j, _)| j <= i);
             lower.for_each(|(j, at)| self.l[j * n + i] = self.sign * a.values()[at]);
         }
+        if let Some(row) = self.sizes.iter().position(|d| *d <= 0.0) {
+            return Err(DirectError::NotPositiveDefinite { row });
+        }
         if let Some(row) = simd::run(Eliminate(&mut self.l, n)) {
             return Err(DirectError::NotPositiveDefinite { row });
         }
         let ratios = self.sizes.iter().enumerate().map(|(i, size)| (i, self.l[i * n + i].powi(2) / size));
-        Ok(Pivots::definite(self.sign, ratios))
+        let least = |least: (usize, f64), next: (usize, f64)| if next.1 < least.1 { next } else { least };
+        let weakest = ratios.fold((0, f64::INFINITY), least);
+        Ok(Pivots { inertia: Some(Inertia::definite(n, negative)), weakest: Some(weakest) })
     }
 
     /// x = L⁻ᵀ L⁻¹ x, up to the sign.

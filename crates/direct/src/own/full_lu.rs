@@ -1,6 +1,6 @@
 //! A = L U of a full matrix with row exchanges, column by column.
 //!
-//! Aᵀ is factored, because its columns are the rows of A, which are stored: P Aᵀ = L U. Column k of Aᵀ is solved with the previous columns of L; its
+//! As for sparse matrices, Aᵀ is factored: P Aᵀ = L U. Column k of Aᵀ is solved with the previous columns of L; its
 //! largest entry among the remaining rows becomes the pivot.
 //!
 //! *Reference* Golub and Van Loan 2013, "Matrix Computations", section 3.4.

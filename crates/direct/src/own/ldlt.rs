@@ -10,10 +10,10 @@
 use coarsen_sparse::Bsr;
 
 use super::room::{fill, zeros};
-use super::rows::{definite_diagonal, sizes};
+use super::rows::sizes;
 use super::structure::Structure;
 use crate::DirectError;
-use crate::factorization::{FactorStats, Factorization, Pivots, Signs};
+use crate::factorization::{FactorStats, Factorization, Inertia, Pivots, Signs};
 
 /// The smallest accepted |pivot| relative to the entries of its row, if D may be negative: half of the digits
 /// remain, and refinement recovers the other half.
@@ -128,7 +128,10 @@ impl Ldlt {
         let order = self.structure.order.iter().map(|&row| row as usize);
         if self.definite {
             let ratios = order.zip(&self.d).map(|(row, d)| (row, d / self.sizes[row]));
-            return Pivots::definite(self.sign, ratios);
+            let weakest =
+                ratios.fold((0, f64::INFINITY), |least, next| if next.1 < least.1 { next } else { least });
+            let inertia = Inertia::definite(self.d.len(), self.sign < 0.0);
+            return Pivots { inertia: Some(inertia), weakest: Some(weakest) };
         }
         let mut signs = Signs::default();
         order.zip(&self.d).for_each(|(row, &d)| signs.one(row, d, &self.sizes));
@@ -140,7 +143,13 @@ impl Factorization for Ldlt {
     fn factor(&mut self, a: &Bsr<f64>) -> Result<Pivots, DirectError> {
         let n = self.d.len();
         if self.definite {
-            self.sign = definite_diagonal(a, &mut self.sizes)?;
+            self.sizes.iter_mut().enumerate().for_each(|(row, size)| *size = a.get(row, row));
+            let negative = n > 0 && self.sizes.iter().all(|d| *d < 0.0);
+            self.sign = if negative { -1.0 } else { 1.0 };
+            self.sizes.iter_mut().for_each(|d| *d *= self.sign);
+            if let Some(row) = self.sizes.iter().position(|d| *d <= 0.0) {
+                return Err(DirectError::NotPositiveDefinite { row });
+            }
         } else {
             sizes(a, &mut self.sizes);
         }

@@ -7,7 +7,8 @@
 //! | `ldlt` | A = L D Lᵀ row by row, without exchanges: positive definite and large indefinite matrices |
 //! | `full_cholesky` | A = L Lᵀ of a full matrix |
 //! | `full_ldlt` | A = L D Lᵀ of a full matrix, pivots of order 1 and 2 |
-//! | `full_lu` | A = L U of a full matrix column by column, with row exchanges |
+//! | `lu`, `full_lu` | A = L U of a sparse and of a full matrix column by column, with row exchanges |
+//! | `reach` | the rows that can be nonzero in the solution of L x = b |
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
 //! | `rows` | the scalars of a row of blocks |
@@ -21,7 +22,9 @@ mod full_cholesky;
 mod full_ldlt;
 mod full_lu;
 mod ldlt;
+mod lu;
 mod minimum_degree;
+mod reach;
 mod room;
 mod rows;
 mod singular;
@@ -36,6 +39,7 @@ use full_cholesky::FullCholesky;
 use full_ldlt::FullLdlt;
 use full_lu::FullLu;
 use ldlt::Ldlt;
+use lu::Lu;
 #[cfg(feature = "faer")]
 pub(crate) use room::{fill, more, zeros};
 
@@ -53,7 +57,11 @@ pub(crate) fn plan(method: Method, a: &Bsr<f64>) -> Result<Box<dyn Factorization
         },
         Method::Ldlt if a.shape().0 <= FULL => Box::new(FullLdlt::plan(a)?),
         Method::Ldlt => Box::new(Ldlt::indefinite(a)?),
-        Method::Lu => Box::new(FullLu::plan(a)?),
+        Method::Lu if is_full(a, a.nnz()) => Box::new(FullLu::plan(a)?),
+        Method::Lu => match Lu::plan(a)? {
+            lu if is_full(a, lu.bound()) => Box::new(FullLu::plan(a)?),
+            lu => Box::new(lu),
+        },
     })
 }
 

@@ -19,7 +19,6 @@ pub(crate) fn fill<T: Clone + Default>(values: &mut Vec<T>, n: usize) -> Result<
 }
 
 /// Reserves memory for `more` additional values; the capacity at least doubles when it grows.
-#[cfg(feature = "faer")]
 pub(crate) fn more<T>(values: &mut Vec<T>, more: usize) -> Result<(), DirectError> {
     let bytes = values.len().saturating_add(more.max(values.len())).saturating_mul(size_of::<T>());
     values.try_reserve(more).map_err(|_| DirectError::Memory { bytes })

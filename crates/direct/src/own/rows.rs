@@ -2,8 +2,6 @@
 
 use coarsen_sparse::Bsr;
 
-use crate::DirectError;
-
 /// The columns of the stored scalars of row i in ascending order, and the indices of their values.
 pub(super) fn row(a: &Bsr<f64>, i: usize) -> impl Iterator<Item = (usize, usize)> {
     let ((r, c), pattern) = (a.block(), a.pattern());
@@ -19,17 +17,4 @@ pub(super) fn sizes(a: &Bsr<f64>, sizes: &mut [f64]) {
     for (i, size) in sizes.iter_mut().enumerate() {
         *size = row(a, i).fold(0.0, |most: f64, (_, at)| most.max(a.values()[at].abs()));
     }
-}
-
-/// Sets `sizes` to |a_ii|, and returns the sign of the diagonal.
-///
-/// # Errors
-/// [`DirectError::NotPositiveDefinite`] for a diagonal with both signs, or with a zero.
-pub(super) fn definite_diagonal(a: &Bsr<f64>, sizes: &mut [f64]) -> Result<f64, DirectError> {
-    sizes.iter_mut().enumerate().for_each(|(i, size)| *size = a.get(i, i));
-    let negative = !sizes.is_empty() && sizes.iter().all(|d| *d < 0.0);
-    let sign = if negative { -1.0 } else { 1.0 };
-    sizes.iter_mut().for_each(|d| *d *= sign);
-    let row = sizes.iter().position(|d| *d <= 0.0);
-    row.map_or(Ok(sign), |row| Err(DirectError::NotPositiveDefinite { row }))
 }
