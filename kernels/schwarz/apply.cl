@@ -52,7 +52,7 @@ REAL coarsen_schwarz_above(const uint i, const uint k, const uint fine, __global
 #define BOUND n
 #endif
 
-// Domains from d0 on, one per group of 64 items.                        Twin: CpuDomains::apply
+// Domains from d0 on, one per group of 64 items.                        Twin: Cpu::apply_domains
 __kernel __attribute__((reqd_work_group_size(TILE, 1, 1)))
 void coarsen_schwarz_domains(DOMAINS) {
     __local REAL x[TILES * SIDE], sums[TILES * TILE];
@@ -166,7 +166,7 @@ void coarsen_schwarz_rows(const uint d, DOMAINS) {
     }
 }
 
-// Domains from d0 on, divided among the items.                          Twin: CpuDomains::apply
+// Domains from d0 on, divided among the items.                          Twin: Cpu::apply_domains
 __kernel void coarsen_schwarz_domains(DOMAINS) {
     const uint each = (count + get_global_size(0) - 1) / get_global_size(0);
     const uint begin = each * get_global_id(0), end = min(count, begin + each);
@@ -176,7 +176,7 @@ __kernel void coarsen_schwarz_domains(DOMAINS) {
 
 #endif
 
-// z = D r for nodes in no domain, one node per item; D symmetric        Twin: CpuDomains::apply
+// z = D r for nodes in no domain, one node per item; D symmetric        Twin: Cpu::apply_domains
 __kernel void coarsen_schwarz_left_out(const uint count, __global const uint *nodes, __global const REAL *d,
                                        __global const REAL *r, __global REAL *z) {
     const uint at = get_global_id(0);

@@ -28,7 +28,7 @@ const ROWS: &str = include_str!("../rows.cl");
 const TREE: &str = include_str!("../tree.cl");
 const THREE: &str = include_str!("../three.cl");
 
-/// The operations on scalars, entry-wise operations and sums, which every place needs.
+/// The operations on scalars, entry-wise operations and sums, which every backend needs.
 pub const VECTOR: [&str; 5] =
     [REAL, TREE, include_str!("../scalar.cl"), include_str!("../vector.cl"), include_str!("../reduce.cl")];
 /// Block sparse matrices of one block size in one layout.

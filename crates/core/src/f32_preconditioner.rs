@@ -55,7 +55,10 @@ impl<M> F32Preconditioner<M> {
 
 impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for F32Preconditioner<M> {
     fn apply(&mut self, r: &Vec<V>, z: &mut Vec<V>) {
-        let n = self.r.len();
+        let n = self.m.size().unwrap_or(self.r.len());
+        if n != self.r.len() {
+            (self.r, self.z) = (vec![0.0; n], vec![0.0; n]); // M was updated to another size
+        }
         assert!(
             r.len() == n && z.len() == n,
             "apply: a preconditioner of size {n} met vectors of {} and {}",
@@ -80,7 +83,7 @@ impl<V: Real, M: Preconditioner<Vec<f32>>> Preconditioner<Vec<V>> for F32Precond
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.r.len())
+        self.m.size().or(Some(self.r.len()))
     }
 }
 

@@ -155,8 +155,8 @@ impl Inversion {
         let entry = Step::Invert.of(self.module);
         self.groups = if a.rows == 0 { 0 } else { queue.groups(a.work()) };
         for range in a.ranges {
-            let args = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.faults)]);
-            queue.launch(entry, Items::Groups(self.groups), &args);
+            let (args, count) = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.faults)]);
+            queue.launch(entry, Items::Groups(self.groups), &args[..count]);
         }
         queue.state()
     }
@@ -171,8 +171,8 @@ impl Inversion {
         let mut queue = a.on.queue();
         let entry = Step::RowSums.of(self.module);
         for range in a.ranges {
-            let args = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.bounds)]);
-            queue.launch(entry, Items::Groups(self.groups), &args);
+            let (args, count) = a.args(range, &[Arg::Memory(&d.values), Arg::Memory(&self.bounds)]);
+            queue.launch(entry, Items::Groups(self.groups), &args[..count]);
         }
         let mut bounds = vec![V::zero(); self.groups];
         queue.read(&self.bounds, &mut bounds)?;

@@ -331,12 +331,9 @@ fn apply_blocks<V: Real, S: Real, const B: usize>(
     let size = if B == 0 { z.1 } else { B };
     let blocks = d.0.chunks_exact(size * size).zip(r.0.chunks_exact(size));
     for ((d, r), z) in blocks.zip(z.0.chunks_exact_mut(size)) {
-        for i in 0..size {
-            let mut sum = V::zero();
-            for j in 0..size {
-                sum += d[i * size + j].to::<V>() * r[j];
-            }
-            z[i] = if b == V::zero() { a * sum } else { a * sum + b * z[i] };
+        for (row, z) in d.chunks_exact(size).zip(z) {
+            let sum = row.iter().zip(r).fold(V::zero(), |s, (d, r)| s + d.to::<V>() * *r);
+            *z = if b == V::zero() { a * sum } else { a * sum + b * *z };
         }
     }
 }

@@ -165,10 +165,15 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         self.contact.is_some()
     }
 
-    /// Returns the arguments of a range of rows, followed by `more`.
-    pub(crate) fn args<'b>(&'b self, range: &'b RowRange, more: &[Arg<'b, V>]) -> Vec<Arg<'b, V>> {
+    /// Returns the arguments of a range of rows, followed by `more`, and their number.
+    pub(crate) fn args<'b>(&'b self, range: &'b RowRange, more: &[Arg<'b, V>]) -> ([Arg<'b, V>; 18], usize) {
         let contact = self.contact.as_ref().map_or(&[][..], |contact| &contact[..]);
-        [&range.args()[..], contact, more].concat()
+        let (mut all, mut count) = ([Arg::Slots; 18], 0);
+        for args in [&range.args()[..], contact, more] {
+            all[count..][..args.len()].copy_from_slice(args);
+            count += args.len();
+        }
+        (all, count)
     }
 
     /// Enqueues a product of a range of rows with one item, or several, for each of `count` block rows or chunks of
@@ -187,7 +192,8 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
             Items::Entries(count)
         };
         let first = usize::from(self.ranges.len() == 1);
-        queue.launch(product.of(self.module), items, &self.args(range, more)[first..]);
+        let (args, count) = self.args(range, more);
+        queue.launch(product.of(self.module), items, &args[first..count]);
     }
 
     fn by_rows(&self, product: Product, more: &[Arg<'_, V>]) {
@@ -232,8 +238,8 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         let [value, magnitude] = DeviceScalar::results(self.on);
         let more = [Arg::Memory(&x.memory), Arg::Memory(&y.memory), Arg::Partial];
         let out = [value.slot(), magnitude.slot()];
-        let args = self.args(range, &more);
-        self.on.queue().reduce(Product::MultiplyDot.of(self.module), self.work(), &args[1..], &out);
+        let (args, count) = self.args(range, &more);
+        self.on.queue().reduce(Product::MultiplyDot.of(self.module), self.work(), &args[1..count], &out);
         Dot { value, magnitude }
     }
 

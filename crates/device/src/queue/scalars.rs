@@ -6,6 +6,7 @@ use super::{Queue, SUMS};
 use crate::driver::Type;
 use crate::program::{Entry, Kernel};
 use crate::queue::{Arg, Items};
+use crate::slots::CONSTANTS;
 
 /// The largest number of operations of a launch.
 const OPERATIONS: usize = 12;
@@ -97,6 +98,9 @@ impl<T: Real> Queue<T> {
 
     /// Makes a slot without users free. It is reused, but not before pending operations have been enqueued.
     pub(crate) fn release(&mut self, slot: u32) {
+        if (slot as usize) < CONSTANTS.len() {
+            return;
+        }
         self.pending.freed.push(slot);
         if self.pending.words.is_empty() {
             self.reuse();

@@ -73,7 +73,7 @@ impl<T: Real> Application<T> {
     }
 
     /// Computes z = M⁻¹ r. If the plan has a level that is solved as one system, `solve` solves it, as in
-    /// [`Domains::apply`](coarsen_schwarz::Domains::apply).
+    /// [`SchwarzBackend::apply_domains`](coarsen_schwarz::SchwarzBackend::apply_domains).
     pub(crate) fn run(&mut self, r: &DeviceVector<T>, solve: &mut Top<'_, T>, z: &mut DeviceVector<T>) {
         let n = self.size();
         assert!(
@@ -151,10 +151,10 @@ impl<T: Real> Application<T> {
             [&self.coarse[0], &self.coarse[1], &r.memory, &z.memory].map(Arg::Memory);
         let fine = lists.fine;
         let mut queue = self.on.queue();
-        let mut launch = |[first, count, start]: [usize; 3], vectors: [Arg<'_, T>; 3]| {
-            let lists = [order, ranges, offsets, parent, packed, weights];
+        let mut launch = |[first, count, start]: [usize; 3], [r, coarser, z]: [Arg<'_, T>; 3]| {
             let [first, domains, fine, start] = [first, count, fine, start].map(Arg::Count);
-            let args = [&[first, domains, fine][..], &lists, &[start], &vectors].concat();
+            let args =
+                [first, domains, fine, order, ranges, offsets, parent, packed, weights, start, r, coarser, z];
             queue.launch(Apply::Domains.of(self.module), self.form.items(count), &args);
         };
         launch([fine_domains, coarse_domains, fine], [residual, residual, correction]);

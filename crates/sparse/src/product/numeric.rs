@@ -33,11 +33,9 @@ fn row<T: Real, const R: usize, const M: usize, const C: usize>(
         let a = &a[..r * m];
         for (j, b) in right.row(k) {
             let (b, c) = (&b[..m * n], &mut sum.block(j as u32, r * n)[..r * n]);
-            for y in 0..r {
-                let c = &mut c[y * n..(y + 1) * n];
-                for x in 0..m {
-                    let a = a[y * m + x];
-                    c.iter_mut().zip(&b[x * n..(x + 1) * n]).for_each(|(c, &b)| *c += a * b);
+            for (a, c) in a.chunks_exact(m).zip(c.chunks_exact_mut(n)) {
+                for (&a, b) in a.iter().zip(b.chunks_exact(n)) {
+                    c.iter_mut().zip(b).for_each(|(c, &b)| *c += a * b);
                 }
             }
         }
