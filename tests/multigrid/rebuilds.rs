@@ -1,7 +1,8 @@
 //! Rebuilds within an update: a system without positions and near-kernel has those of the last build.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused};
+use coarsen_backend::{Cpu, Reused, Update};
+use coarsen_core::Preconditioner;
 use coarsen_multigrid::{Keep, Multigrid};
 use coarsen_problems::Problem;
 use coarsen_smoothed_aggregation::SmoothedAggregation;
@@ -89,4 +90,15 @@ fn parts_of_other_nodes_are_dropped() {
     m.update(&p.matrix).unwrap();
     let expected = System { near_kernel: Some(&constants), ..p.system() };
     assert_eq!(again(&mut m, &p.matrix), fresh(expected));
+}
+
+/// An update to a system of another size has the bits of a build.
+#[test]
+fn a_hierarchy_in_f32_follows_another_size() {
+    let [small, large] = ["poisson2d:20", "poisson2d:30"].map(|name| problem(name).matrix);
+    let mut m = tamstorf().build_f32((&small).into()).unwrap();
+    m.update_from((&large).into()).unwrap();
+    assert_eq!(Preconditioner::<Vec<f64>>::size(&m), Some(900));
+    let r = noise(900, 4);
+    assert_eq!(applied(&mut m, &r), applied(&mut tamstorf().build_f32((&large).into()).unwrap(), &r));
 }
