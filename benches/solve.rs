@@ -26,7 +26,7 @@ use coarsen::problems::{Options, Problem};
 use coarsen::relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen::smoothed_aggregation::{Modes, SmoothedAggregation, Spread};
 use coarsen::sparse::{Strength, System};
-use coarsen::{Error, LinearOperator, MixedPrecision, Preconditioner, Stop, parallel};
+use coarsen::{Error, F32Preconditioner, LinearOperator, MixedPrecision, Preconditioner, Stop, parallel};
 
 /// With products in f32, the residual is recomputed when ‖r‖ has decreased by this factor.
 const REPLACE: f64 = 1e-2;
@@ -114,16 +114,18 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             solve.push(start.elapsed().as_secs_f64() - setup[setup.len() - 1]);
             Ok::<_, Error>(report.iterations)
         };
-        if settings.single || settings.rounded {
+        if settings.rounded {
+            let narrow = a.to::<f32>(); // for the hierarchy and the products
+            let System { positions, near_kernel, .. } = system;
+            let rounded = System { positions, near_kernel, ..System::from(&narrow) };
+            let m = recipe.build_from(rounded, &Cpu::single())?;
+            (table, bytes) = (m.to_string(), m.bytes() + size_of_val(narrow.values()));
+            let mut m = F32Preconditioner::new(m, b.len())?;
+            iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
+        } else if settings.single {
             let mut m = recipe.build_f32(system)?;
             (table, bytes) = (m.get().to_string(), m.get().bytes());
-            if settings.rounded {
-                let narrow = a.to::<f32>();
-                bytes += size_of_val(narrow.values());
-                iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
-            } else {
-                iterations = solve_with(a, &mut m)?;
-            }
+            iterations = solve_with(a, &mut m)?;
         } else {
             let mut m = recipe.build_from(system, on)?;
             iterations = solve_with(a, &mut m)?;

@@ -172,11 +172,6 @@ pub(crate) enum SceneError {
         "--subdivide would make {vertices} vertices, but {most} are the most; take fewer --vertices or divide less often"
     )]
     Fine { vertices: usize, most: usize },
-    /// A state that the run would replace.
-    #[error(
-        "--start is the checkpoint in the folder of --out, which the run replaces; give another --out, or --resume"
-    )]
-    OwnStart,
     /// The state of another sheet.
     #[error(
         "the state of --start has {found} free vertices, but the sheet has {counts:?}, from not divided to --subdivide; pass the \

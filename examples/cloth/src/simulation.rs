@@ -1,5 +1,7 @@
 //! A run on one host: the sheet and the scene of the options, and their frames.
 
+use std::path::PathBuf;
+
 use coarsen::elastic::Total;
 use coarsen::schwarz;
 use coarsen_contact::Crossing;
@@ -91,10 +93,6 @@ pub(crate) fn started(fixed: &Fixed, options: &Options) -> Result<State, Failure
     let sheet = crate::scene::sheet(options)?;
     let origin = origin(&sheet, options);
     let Some(file) = &options.start else { return Ok(State { origin, ..State::start(fixed) }) };
-    let own = options.out.join("checkpoint.bin").canonicalize();
-    if !options.resume && own.is_ok_and(|own| file.canonicalize().is_ok_and(|file| file == own)) {
-        return Err(SceneError::OwnStart.into());
-    }
     let (coarse, finer) = subdivided(sheet, options.subdivide)?;
     let state = refined(read_state(file)?, &coarse, &finer, &scenes(&coarse, &finer, options)?)?;
     if state.origin != origin {
@@ -168,8 +166,14 @@ pub(crate) fn described(sheet: &Sheet, scene: &Scene) -> String {
 
 /// How the frames of the options are carried out; `identity` is of all that decides the bits of the run.
 pub(crate) fn plan(options: &Options, identity: Fingerprint, picture: Option<(usize, usize)>) -> Plan<'_> {
+    let setting = &options.choice.setting;
+    let given = options.mesh.iter().chain(&options.start).chain(&options.body).cloned();
+    let sheets = setting.body.iter().filter_map(|body| body.mesh.as_ref()).map(PathBuf::from);
+    let obstacles =
+        setting.obstacle.iter().flat_map(|o| o.mesh.iter().chain(o.frames.iter().flatten()).cloned());
     Plan {
         folder: &options.out,
+        inputs: given.chain(sheets).chain(obstacles).collect(),
         identity: identity.value(),
         frames: options.frames,
         checkpoint: options.method.checkpoint,

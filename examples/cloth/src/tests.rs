@@ -6,7 +6,7 @@ use coarsen::mesh;
 use coarsen::prelude::*;
 use examples_run::Failure;
 use examples_run::arguments::{Program, exit_code};
-use examples_run::files::CheckpointError;
+use examples_run::files::{CheckpointError, OutputError};
 use examples_run::scales::Unresolved;
 use examples_run::solver::Solver;
 use examples_scene::Motion as Formula;
@@ -321,6 +321,24 @@ fn a_run_continues_to_the_same_bits() {
         let error = pieces.run(&other).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(CheckpointError::Other { .. })), "{error}");
     }
+}
+
+/// A run that begins from the checkpoint in its own folder would replace it.
+#[test]
+fn the_state_of_the_start_is_not_replaced() {
+    let [own, other] = ["own-start", "other-start"].map(Folder::new);
+    let fixed =
+        ["--scene", "sphere", "--dt", "0.01", "--solver", "direct", "--frames", "1", "--checkpoint", "1"];
+    own.run(&fixed).unwrap();
+    let (file, before) = (own.0.join("checkpoint.bin"), own.bytes("checkpoint.bin"));
+    let start = [&fixed[..], &["--start", file.to_str().unwrap()]].concat();
+    let error = own.run(&start).unwrap_err();
+    assert!(
+        matches!(error.downcast_ref(), Some(OutputError::Input { file: found }) if *found == file),
+        "{error}"
+    );
+    assert!(error.to_string().contains("--out") && own.bytes("checkpoint.bin") == before, "{error}");
+    other.run(&start).unwrap();
 }
 
 /// A sheet of a file moves as the same generated sheet; one that is not flat is refused.

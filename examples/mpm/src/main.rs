@@ -26,6 +26,7 @@
 //! 170 of 170 steps converged
 //! ```
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use coarsen::schwarz;
@@ -118,8 +119,11 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
 
     // 3. The frames from the start or the last checkpoint: each is one or more time steps. Then the summary and the animation.
     let pictures = Pictures::new(&setting, &obstacles, &bodies, &start, usize::from(options.width));
+    let filled = setting.body.iter().filter_map(|body| body.mesh.as_ref()).map(PathBuf::from);
+    let inputs = setting.collider.iter().filter_map(|collider| collider.mesh.clone()).chain(filled).collect();
     let plan = Plan {
         folder: &options.out,
+        inputs,
         identity: identity.value(),
         frames,
         checkpoint: method.checkpoint,

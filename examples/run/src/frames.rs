@@ -80,6 +80,8 @@ pub trait Frames {
 pub struct Plan<'a> {
     /// The folder of all files.
     pub folder: &'a Path,
+    /// The files that the run reads, without the scene.
+    pub inputs: Vec<PathBuf>,
     /// The fingerprint of all that decides the bits of the run.
     pub identity: u64,
     /// The number of the last frame.
@@ -110,16 +112,16 @@ impl Plan<'_> {
     /// written. The last files are the summary and the animation.
     ///
     /// # Errors
-    /// Those of the simulation and of files.
+    /// Those of the simulation and of files, and [`OutputError::Input`].
     pub fn run<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
+        self.check_inputs()?;
         let notes: String = self.notes.iter().map(|note| format!("note: {note}\n")).collect();
         eprint!("{notes}");
         let file = self.folder.join("checkpoint.bin");
         let picture = |frame| self.folder.join(name(frame, "png"));
         let (mut state, rows, mut shown) = if self.resume {
-            let (state, mut shown): (S::State, _) = read_run(&file, self.identity)?;
+            let (state, shown): (S::State, _) = read_run(&file, self.identity)?;
             let rows = Table::<S::Row>::read(self.folder, state.frame())?;
-            shown.resize(state.frame() + 1, self.shown); // those that an older checkpoint does not tell
             check_shown(&shown, self.shown, self.folder)?;
             if let Some(size) = self.picture {
                 (0..=state.frame()).try_for_each(|frame| check_picture(frame, picture(frame), size))?;
@@ -134,15 +136,13 @@ impl Plan<'_> {
         if is_ready {
             simulation.renew(&state)?;
         }
+        let mut table = Table::create(self.folder, rows)?;
         if !self.resume {
             // It is of another run, whose rows and frames this run replaces.
             let removed = std::fs::remove_file(&file);
             removed.or_else(|error| {
                 if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(failed(&file)(error)) }
             })?;
-        }
-        let mut table = Table::create(self.folder, rows)?;
-        if !self.resume {
             simulation.show(&state)?;
         }
 
@@ -194,8 +194,9 @@ impl Plan<'_> {
     /// Nothing is written; the rows of a run that is continued begin after the checkpoint.
     ///
     /// # Errors
-    /// Those of the simulation and of the checkpoint.
+    /// Those of the simulation and of the checkpoint, and [`OutputError::Input`].
     pub fn follow<S: Frames>(&self, simulation: &mut S) -> Result<Vec<S::Row>, Failure> {
+        self.check_inputs()?;
         let mut rows = Vec::new();
         let mut state = if self.resume {
             read(&self.folder.join("checkpoint.bin"), self.identity)?
@@ -213,6 +214,30 @@ impl Plan<'_> {
         }
         Ok(rows)
     }
+
+    /// Checks that a run from the start replaces no file that it reads.
+    fn check_inputs(&self) -> Result<(), OutputError> {
+        let Ok(own) = self.folder.canonicalize() else { return Ok(()) }; // to be created
+        let is_own = |file: &Path| {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+            is_output(file) && folder.is_ok_and(|folder| folder == own)
+        };
+        // The name and the file, which differ for links.
+        let replaced = |file: &&PathBuf| is_own(file) || file.canonicalize().is_ok_and(|file| is_own(&file));
+        match self.inputs.iter().find(replaced) {
+            Some(file) if !self.resume => Err(OutputError::Input { file: file.clone() }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a run may write a state or a surface by this name, such as `frame_0012.obj`.
+fn is_output(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    let numbered = stem.rsplit_once('_').filter(|(_, frame)| frame.bytes().all(|c| c.is_ascii_digit()));
+    ["checkpoint", "frame", "frames", "surface"].contains(&numbered.map_or(stem, |(name, _)| name))
 }
 
 /// Checks that a picture of an earlier run can be read and has the size of those of this run.
@@ -232,6 +257,19 @@ mod tests {
     use coarsen::contact::Pair;
 
     use super::*;
+
+    #[test]
+    fn names_of_outputs_are_known() {
+        for name in
+            ["checkpoint.bin", "o/checkpoint_0012.bin", "frame_12345.vtu", "surface.obj", "frames.mtl"]
+        {
+            assert!(is_output(Path::new(name)), "{name}");
+        }
+        for name in ["sheet.obj", "frame_of_bed.obj", "surfaces.obj", "bunny.msh.gz", "frames/sheet.obj", ""]
+        {
+            assert!(!is_output(Path::new(name)), "{name}");
+        }
+    }
 
     /// A step that failed names its place, the fault and its options once, and is caused by the fault.
     #[test]

@@ -64,6 +64,7 @@ use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
 use examples_scene::{EARTH, Fingerprint};
 
+use meshes::MeshChoice;
 use options::{Method, Options};
 use part::Depths;
 use rows::Row;
@@ -95,6 +96,8 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
     meshes: Vec<Mesh>,
     surface: Surface,
     stage: Stage,
+    /// The scene at the start, until a solver takes it.
+    world: Option<World>,
     stepper: Option<Stepper>,
 }
 
@@ -127,8 +130,10 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let identity = identity(&setting, &options.method, &meshes, &world.positions, on.name());
+    let file = |mesh: &MeshChoice| if let MeshChoice::File(file) = mesh { Some(file.clone()) } else { None };
     let plan = Plan {
         folder: &options.out,
+        inputs: setting.body.iter().filter_map(|body| file(&body.mesh)).collect(),
         identity,
         frames: options.frames,
         checkpoint: options.method.checkpoint,
@@ -140,7 +145,16 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
         delay: options.method.dt,
         notes,
     };
-    plan.run(&mut Simulation { on, options, setting, meshes, surface, stage, stepper: None })
+    let world = Some(world);
+    plan.run(&mut Simulation { on, options, setting, meshes, surface, stage, world, stepper: None })
+}
+
+impl<B: schwarz::SchwarzBackend<Real = f64>> Simulation<'_, B> {
+    /// The scene at the start, which is built again once it was taken.
+    fn world(&mut self) -> Result<World, Failure> {
+        let built = self.world.take();
+        Ok(built.map_or_else(|| World::new(&self.setting, &self.meshes, &self.options.method), Ok)?)
+    }
 }
 
 impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
@@ -148,18 +162,19 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
     type Row = Row;
 
     fn start(&mut self) -> Result<(State, Row), Failure> {
-        let mut world = World::new(&self.setting, &self.meshes, &self.options.method)?;
+        let mut world = self.world()?;
         let state = State::start(&world);
         let weight = world.masses.iter().flat_map(|m| EARTH.map(|g| m * g)).collect();
         scales::check(&mut world.forces, &state.x, &weight, self.options.method.tolerance)?;
         let touching = Depths::of(&mut world.forces, world.inside.as_mut(), &state.x)?;
         let row =
             state.row(touching, &mut world.forces, &world.masses, world.gravity, self.options.method.dt);
+        self.world = Some(world);
         Ok((state, row))
     }
 
     fn renew(&mut self, state: &State) -> Result<(), Failure> {
-        let world = World::new(&self.setting, &self.meshes, &self.options.method)?;
+        let world = self.world()?;
         self.stepper = Some(Stepper::new(world, state, &self.options.method, &self.on)?);
         Ok(())
     }

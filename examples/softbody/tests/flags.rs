@@ -111,12 +111,12 @@ fn frames_of_another_run_are_refused() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     for (shown, told) in [
-        ("--width 0 --format vtk", "frame_0000.vtk: frame 0 is of another run"),
-        ("--width 0 --format obj", "frame_0000.obj: frame 0 is of another run"),
+        ("--width 0 --format vtk", "frame_0000.vtk: frame 0 was not written by the run that is continued"),
+        ("--width 0 --format obj", "frame_0000.obj: frame 0 was not written by the run that is continued"),
         ("--width 0 --format pc2", "surface.obj: the frames before frame 2"),
         ("--width 0 --format gltf", "surface.pc2: the frames before frame 2"),
         ("--width 0 --format pvd", "frame_0001.vtu: the frames before frame 2"),
-        ("--width 32 --format none", "frame_0000.png: frame 0 is of another run"),
+        ("--width 32 --format none", "frame_0000.png: frame 0 was not written by the run that is continued"),
     ] {
         let folder = Folder::new();
         let none = "--young 2e5 --width 0 --format none --frames";

@@ -230,13 +230,13 @@ pub(crate) struct Solve {
     pub(crate) time_limit: Option<f64>,
     /// Write the solution to a file, `.mtx`, `.mtx.gz` or `.npy`, one column for each right-hand side; `-` is the
     /// standard output, and the text moves to the standard error
-    #[arg(long, value_name = "X.mtx|X.npy", value_parser = array)]
+    #[arg(long, value_name = "X.mtx|X.npy", value_parser = array())]
     pub(crate) out: Option<PathBuf>,
     /// Write a report as JSON; `-` is the standard output, and the text moves to the standard error
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residual over the iterations; for a sequence, iterations, decisions and seconds of each step
-    #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
+    #[arg(long, value_name = "HISTORY.svg", value_parser = svg())]
     pub(crate) plot: Option<PathBuf>,
     /// Write everything needed to repeat this run to a new or empty folder: matrix, right-hand side, options,
     /// versions
@@ -273,7 +273,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "R.json")]
     pub(crate) report: Option<PathBuf>,
     /// Plot the residuals over iterations and over time
-    #[arg(long, value_name = "PICTURE.svg", value_parser = svg)]
+    #[arg(long, value_name = "PICTURE.svg", value_parser = svg())]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     #[serde(flatten)]
@@ -288,7 +288,7 @@ pub(crate) struct Spy {
     #[arg(long, value_enum, default_value_t = Reorder::Natural)]
     pub(crate) reorder: Reorder,
     /// The picture to write
-    #[arg(long, value_name = "PICTURE.png", value_parser = png)]
+    #[arg(long, value_name = "PICTURE.png", value_parser = png())]
     pub(crate) out: PathBuf,
 }
 

@@ -3,6 +3,7 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::names::Precond;
 
@@ -39,12 +40,20 @@ impl OfPreconds {
     }
 }
 
+/// A value as in a file of options: true for a flag, a number, or else a text.
+fn typed(value: &str) -> Value {
+    match (value.parse::<u64>(), value.parse::<f64>()) {
+        _ if value.is_empty() => true.into(),
+        (Ok(count), _) => count.into(),
+        (_, Ok(number)) => number.into(),
+        _ => value.into(),
+    }
+}
+
 /// As in a file of options.
 impl Serialize for OfPreconds {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.iter().map(|(option, value)| {
-            (option[2..].replace('-', "_"), if value.is_empty() { "true" } else { value })
-        }))
+        to.collect_map(self.iter().map(|(option, value)| (option[2..].replace('-', "_"), typed(value))))
     }
 }
 
@@ -89,6 +98,7 @@ impl Args for OfPreconds {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use serde_json::json;
 
     use crate::arguments::{Arguments, Command};
 
@@ -109,5 +119,9 @@ mod tests {
             [Some("--sa-modes"), None, Some("--mas-hybrid")]
         );
         assert_eq!(given("--precond sa").iter().count(), 0);
+        let typed = |words: &str| serde_json::to_value(given(words)).unwrap();
+        let expected = json!({ "skinning_handles": "100,10", "mas_hybrid": true, "sa_modes": "found:7" });
+        assert_eq!(serde_json::to_value(all).unwrap(), expected);
+        assert_eq!(typed("--sa-theta 2.5e-1 --sa-levels 3"), json!({ "sa_theta": 0.25, "sa_levels": 3 }));
     }
 }

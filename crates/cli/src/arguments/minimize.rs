@@ -39,7 +39,7 @@ pub(crate) struct Minimize {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
     /// Plot the gradient over the iterations
-    #[arg(long, value_name = "HISTORY.svg", value_parser = svg)]
+    #[arg(long, value_name = "HISTORY.svg", value_parser = svg())]
     pub(crate) plot: Option<PathBuf>,
     /// Print only errors
     #[arg(long)]

@@ -1,11 +1,11 @@
 //! Values of options.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::thread::available_parallelism;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use coarsen::{BackendChoice, Unavailable};
 use serde::Serialize;
 
@@ -100,29 +100,28 @@ pub(crate) fn tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Whether the name of a file ends with an extension.
-fn ends_with(text: &str, extension: &str) -> bool {
-    Path::new(text).extension().is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
+/// Names of files that end with an extension, or, if `other`, with any other one.
+fn ending(extension: &'static str, other: bool, why: &'static str) -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(move |file| {
+        let has_it = file.extension().is_some_and(|kind| kind.eq_ignore_ascii_case(extension));
+        if has_it != other { Ok(file) } else { Err(why) }
+    })
 }
 
 /// A plot is always written as SVG, so its name must end with .svg.
-pub(crate) fn svg(text: &str) -> Result<PathBuf, &'static str> {
-    let is_svg = ends_with(text, "svg");
-    is_svg.then(|| text.into()).ok_or("plots are SVG files: give a name that ends with .svg")
+pub(crate) fn svg() -> impl TypedValueParser<Value = PathBuf> {
+    ending("svg", false, "plots are SVG files: give a name that ends with .svg")
 }
 
 /// A pattern is always drawn as PNG.
-pub(crate) fn png(text: &str) -> Result<PathBuf, &'static str> {
-    let is_png = ends_with(text, "png");
-    is_png.then(|| text.into()).ok_or("the picture is written as PNG: give a name that ends with .png")
+pub(crate) fn png() -> impl TypedValueParser<Value = PathBuf> {
+    ending("png", false, "the picture is written as PNG: give a name that ends with .png")
 }
 
 /// A file of an array; `.npz` is the name of a sparse matrix.
-pub(crate) fn array(text: &str) -> Result<PathBuf, &'static str> {
-    let is_array = !ends_with(text, "npz");
-    is_array.then(|| text.into()).ok_or(
-        "a solution is an array, and .npz files hold sparse matrices: give a name that ends with .npy or .mtx",
-    )
+pub(crate) fn array() -> impl TypedValueParser<Value = PathBuf> {
+    let why = "a solution is an array, and .npz files hold sparse matrices: give a name that ends with .npy or .mtx";
+    ending("npz", true, why)
 }
 
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {

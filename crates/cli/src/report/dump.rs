@@ -5,10 +5,10 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coarsen::BackendChoice;
-use coarsen::matrix_market::{self, Dense, Symmetry};
+use coarsen::matrix_market::{self, Dense, Symmetry, is_same_file};
 use coarsen::sparse::{NearKernel, SparseError};
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(Failure::write(folder))?;
     let described = Options {
-        command: std::env::args().collect(),
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
         again: loaded.as_ref().ok().map(|input| again(options, (threads, backends), input)),
         options,
         threads,
@@ -57,21 +57,16 @@ pub(crate) fn write(
     }
 }
 
-/// Rejects a folder in which files would be replaced, before anything is read: a folder with an input file, or one
-/// that is not empty and was not written by an earlier dump.
+/// Rejects a folder in which files would be replaced, before anything is read: a folder with an input file or a link to
+/// one, or one that is not empty and was not written by an earlier dump.
 pub(crate) fn check(folder: &Path, given: &Given, outputs: &[Named<'_>]) -> Result<(), Failure> {
     let own = FILES.map(|name| folder.join(name));
     check_files(&own.each_ref().map(|file| ("--dump", file.as_path())), outputs)?;
-    let Ok(mut entries) = fs::read_dir(folder) else { return Ok(()) }; // to be created
-    let own = fs::canonicalize(folder).map_err(Failure::write(folder))?;
-    // The folder of the name and the folder of the file, which differ for links.
-    let inside = |file: &Path| {
-        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = fs::canonicalize(file);
-        let of_file = file.as_deref().ok().and_then(Path::parent);
-        of_file == Some(&own) || fs::canonicalize(parent).is_ok_and(|parent| parent == own)
-    };
-    if let Some((_, file)) = given.inputs().into_iter().find(|(_, file)| file.is_file() && inside(file)) {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) }; // to be created
+    let present = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<PathBuf>, _>>();
+    let present = present.map_err(Failure::write(folder))?;
+    let is_present = |file: &Path| present.iter().any(|present| is_same_file(present, file));
+    if let Some((_, file)) = given.inputs().into_iter().find(|(_, file)| is_present(file)) {
         let (folder, file) = (folder.display(), file.display());
         return Err(Failure::usage(format!(
             "{folder}: --dump could replace {file}, which is an input; give another folder"
@@ -80,7 +75,7 @@ pub(crate) fn check(folder: &Path, given: &Given, outputs: &[Named<'_>]) -> Resu
     let text = fs::read_to_string(folder.join(OPTIONS)).unwrap_or_default();
     let earlier = serde_json::from_str::<serde_json::Value>(&text)
         .is_ok_and(|options| options.get("again").is_some() && options.get("versions").is_some());
-    if earlier || entries.next().is_none() {
+    if earlier || present.is_empty() {
         return Ok(());
     }
     Err(Failure::usage(format!(

@@ -279,6 +279,36 @@ fn the_seconds_of_the_lines_are_those_of_the_command() {
         let [read, total] = ["read_seconds", "total_seconds"].map(|field| report[field].as_f64().unwrap());
         let lines = read + seconds(&report);
         assert!(0.0 < lines && lines <= total && total <= wall, "{words}: {lines} {total} {wall}");
+        // The setup is the analysis, and then the preconditioner, of which a hierarchy has steps.
+        let steps = report["hierarchy"]["steps"].as_array();
+        let steps: f64 = steps.into_iter().flatten().map(|step| step["seconds"].as_f64().unwrap()).sum();
+        assert!(steps > 0.0 || !words.contains("--precond sa"), "{words}");
+        let (parts, setup) = (analysis(&report).1 + steps, report["setup_seconds"].as_f64().unwrap());
+        assert!(0.0 < parts && parts <= setup, "{words}: {parts} {setup}");
+    }
+    // Without a preconditioner to build, the setup is the analysis, up to the rounding of a sum.
+    let skew = folder.matrix("skew.mtx", 2, &[(1, 1, 2.0), (1, 2, 1.0), (2, 2, 2.0)]);
+    let (done, report) = solve(&folder, &format!("{skew} --method cg --precond none"));
+    assert_eq!((done.code, report["outcome"].as_str()), (4, Some("unsymmetric_matrix")), "{}", done.err);
+    let (parts, setup) = (analysis(&report).1, report["setup_seconds"].as_f64().unwrap());
+    assert!(0.0 < parts && (parts - setup).abs() <= 1e-12 * setup, "{parts} {setup}");
+}
+
+/// The name of an output is any that the system has.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_of_outputs_need_not_be_text() {
+    use std::os::unix::ffi::OsStringExt;
+    let folder = Folder::new();
+    for (words, option, end) in [
+        ("solve --problem poisson2d:4", "--out", "mtx"),
+        ("solve --problem poisson2d:4 --method cg --precond jacobi", "--plot", "svg"),
+        ("spy --problem poisson2d:4", "--out", "png"),
+    ] {
+        let file =
+            folder.path("").join(std::ffi::OsString::from_vec([&b"\xff."[..], end.as_bytes()].concat()));
+        let done = ended(command(words).arg(option).arg(&file));
+        assert!(done.code == 0 && file.is_file(), "{words}: {}", done.err);
     }
 }
 
@@ -336,4 +366,28 @@ fn a_dump_replaces_no_file_of_others() {
     assert_eq!(coarsen(&format!("solve {a} --rhs {short} --dump {}", dump.display())).code, 3);
     let copies = ["A.mtx", "2-A.mtx"].map(|name| std::fs::read(dump.join(name)).unwrap());
     assert_eq!(copies, [&a, &short].map(|file| std::fs::read(file).unwrap()));
+}
+
+/// A link in the folder of a dump onto an input elsewhere: writing through it would replace the input.
+#[cfg(unix)]
+#[test]
+fn a_dump_replaces_no_input_through_a_link() {
+    let folder = Folder::new();
+    let a = folder.matrix("A.mtx", 2, &[(1, 1, 2.0), (2, 2, 2.0)]);
+    let bad = folder.file("bad.mtx", "%%MatrixMarket matrix\n");
+    for (input, name) in [(&a, "A.mtx"), (&a, "options.json"), (&bad, "bad.mtx"), (&bad, "2-bad.mtx")] {
+        for is_soft in [true, false] {
+            let (dump, before) = (Folder::new(), std::fs::read(input).unwrap());
+            let link = dump.path(name);
+            let linked = if is_soft {
+                std::os::unix::fs::symlink(input, &link)
+            } else {
+                std::fs::hard_link(input, &link)
+            };
+            linked.unwrap();
+            let done = coarsen(&format!("solve {input} --dump {}", dump.path("").display()));
+            assert!(done.code == 2 && done.err.contains("which is an input"), "{name}: {}", done.err);
+            assert_eq!(std::fs::read(input).unwrap(), before, "{name}");
+        }
+    }
 }

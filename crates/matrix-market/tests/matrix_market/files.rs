@@ -139,6 +139,14 @@ fn names_of_one_file_are_the_same() {
         std::os::unix::fs::symlink(&a, &link).unwrap();
         fs::hard_link(&a, &hard).unwrap();
         assert!(same(&a, &link) && same(&a, &hard) && same(&link, &hard) && !same(&b, &hard));
+        let [whole, relative, ring] = ["whole.mtx", "relative.mtx", "ring.mtx"].map(|name| folder.join(name));
+        for (target, link) in
+            [(new.as_path(), &whole), (Path::new("whole.mtx"), &relative), (ring.as_path(), &ring)]
+        {
+            std::os::unix::fs::symlink(target, link).unwrap();
+        }
+        assert!(same(&new, &whole) && same(&new, &relative) && !same(&a, &whole), "links to a new file");
+        assert!(!same(&new, &ring) && !same(&a, &ring), "a link to itself");
         assert!(!same(Path::new("/dev/null"), Path::new("/dev/null")), "a device can be written twice");
     }
     fs::remove_dir_all(&folder).unwrap();

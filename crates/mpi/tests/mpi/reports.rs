@@ -29,6 +29,9 @@ pub(crate) fn stages() {
     let matrix = folder.0.join("A.mtx");
     std::fs::write(&matrix, head + &entries.join("\n") + "\n").unwrap();
     let (text, report) = solve(3, &format!("{} --precond jacobi", matrix.display()), &folder);
+    for option in ["matrix", "problem", "rhs", "leaf", "threads", "deadline", "tol", "max_iterations"] {
+        assert!(report.get(option).is_none(), "{option} is no result");
+    }
     assert_eq!(report["ranks"][0]["halo"], 0, "rank 0 has no neighbour: {text}");
     let stages: Vec<_> =
         report["stages"].as_array().unwrap().iter().map(|one| one["stage"].as_str()).collect();

@@ -8,7 +8,7 @@
 //! | numerics | [`NUMERICS`] of the program |
 //! | run | a [`Fingerprint`](examples_scene::Fingerprint) of all that affects the results of the run |
 //! | state | the numbers of the state |
-//! | shown | [`Shown`] of each frame; nothing in a file of a program that did not know it |
+//! | shown | [`Shown`] of each frame; nothing if the state alone was written |
 //! | sum | a fingerprint of all bytes before it |
 //!
 //! A checkpoint is written to a temporary file, which then replaces the last checkpoint. So if a run is

@@ -17,6 +17,15 @@ pub enum OutputError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
+    /// A file that the run reads, in the folder of its files and with the name of one.
+    #[error(
+        "{}: the run reads this file and may replace it; give another --out, another name to the file, or --resume to continue \
+         the run in the folder", file.display()
+    )]
+    Input {
+        /// The file.
+        file: PathBuf,
+    },
     /// A picture of another width.
     #[error(
         "{}: the picture has {} x {} pixels, but this run draws {} x {}, and an animation needs one size; \
@@ -59,8 +68,8 @@ pub enum OutputError {
     },
     /// A file of a frame before the checkpoint that this run did not write.
     #[error(
-        "{}: frame {frame} is of another run, and this one did not write it in this form; continue with the --format and the \
-         --width of the earlier frames, or take away the files of the other run", file.display()
+        "{}: frame {frame} was not written by the run that is continued; continue with the --format and the --width of its \
+         earlier frames, or take away such files", file.display()
     )]
     Stale {
         /// The file.

@@ -40,7 +40,7 @@ impl Shown {
 }
 
 /// Checks that a run which wrote these frames can write the next one: formats with one file for all frames have all of
-/// them, and no file of an earlier frame is of another run.
+/// them, and there is no file of an earlier frame that the run did not write.
 ///
 /// # Errors
 /// [`OutputError::Cache`] and [`OutputError::Stale`]
@@ -97,8 +97,8 @@ mod tests {
             (None, Pc2, "surface.obj: the frames before frame 3"),
             (None, Gltf, "surface.pc2: the frames before frame 3"),
             (Gltf, Pc2, "surface.obj: the frames before frame 3"),
-            (None, Vtk, "frame_0000.vtk: frame 0 is of another run"),
-            (Vtk, Obj, "frame_0000.obj: frame 0 is of another run"),
+            (None, Vtk, "frame_0000.vtk: frame 0 was not written by the run that is continued"),
+            (Vtk, Obj, "frame_0000.obj: frame 0 was not written by the run that is continued"),
         ] {
             let refused = check([before; 3], next).unwrap_err();
             assert!(refused.contains(told), "{before:?}, {next:?}: {refused}");

@@ -56,6 +56,20 @@ fn a_run_from_the_start_leaves_no_older_checkpoint() {
     assert!(error.to_string().contains("checkpoint.bin"), "{error}");
 }
 
+/// A run does not replace the mesh that it reads: one in its folder by the name of a surface of a run.
+#[test]
+fn meshes_are_not_replaced() {
+    let [own, other] = ["own-mesh", "other-mesh"].map(Folder::new);
+    let text = "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 0 1\nf 1 3 2\nf 2 3 4\n";
+    let mesh = own.write("surface.obj", text);
+    let words = ["--scene", "hang", "--mesh", &mesh, "--frames", "0", "--width", "0", "--format", "pc2"];
+    let error = own.run(&words).unwrap_err();
+    assert!(matches!(error.downcast_ref(), Some(OutputError::Input { .. })), "{error}");
+    assert!(error.to_string().contains("surface.obj") && own.text("surface.obj") == text, "{error}");
+    assert_eq!(std::fs::read_dir(&own.0).unwrap().count(), 1, "nothing is written");
+    other.run(&words).unwrap();
+}
+
 /// `--backend auto` may choose another backend than in the run before.
 #[test]
 fn a_run_continues_only_on_its_backend() {

@@ -28,18 +28,23 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Args, Serialize)]
 pub(crate) struct Solve {
     /// Matrix Market file [default: the problem elasticity3d:31]
+    #[serde(skip)]
     pub(crate) matrix: Option<PathBuf>,
     /// Test problem in place of a file, such as poisson2d:100
     #[arg(long, value_name = "NAME:SIZE", conflicts_with = "matrix")]
+    #[serde(skip)]
     pub(crate) problem: Option<String>,
     /// Time step of the problems cloth, garment and softbody, in seconds
     #[arg(long, value_name = "S", requires = "problem", allow_negative_numbers = true)]
+    #[serde(skip)]
     pub(crate) dt: Option<f64>,
     /// Ratio of the stiffnesses of hard and soft blocks in the problem elasticity3d
     #[arg(long, value_name = "F", requires = "problem", allow_negative_numbers = true)]
+    #[serde(skip)]
     pub(crate) jump: Option<f64>,
     /// Right-hand side: a file, `ones`, or `random:SEED`
     #[arg(long, value_name = "FILE|ones|random:SEED", default_value = "random:1")]
+    #[serde(skip)]
     pub(crate) rhs: String,
     /// Unknowns of a node of a file [default: the unknowns for each of the coordinates, else detected from the pattern]
     #[arg(long, value_name = "N", requires = "matrix", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -50,10 +55,12 @@ pub(crate) struct Solve {
     pub(crate) x0: Option<PathBuf>,
     /// Coordinates of the nodes of a file, one row for each node
     #[arg(long, value_name = "FILE", requires = "matrix")]
+    #[serde(skip)]
     pub(crate) coordinates: Option<PathBuf>,
     /// Near-kernel vectors of a file, one column for each vector [default: rigid-body motions, if coordinates are
     /// given and nodes have 2 or 3 unknowns; otherwise constants]
     #[arg(long, value_name = "FILE", requires = "matrix")]
+    #[serde(skip)]
     pub(crate) near_kernel: Option<PathBuf>,
     /// Which nodes a rank takes
     #[arg(long, value_enum, default_value_t = Division::Even)]
@@ -80,6 +87,7 @@ pub(crate) struct Solve {
     /// Number of the OpenCL device of every rank, as `coarsen devices` lists them [default: ranks of a machine take its
     /// accelerators in turn, or its other devices if it has none]
     #[arg(long, value_name = "N")]
+    #[serde(skip)]
     pub(crate) device: Option<usize>,
     /// How products exchange vectors
     #[arg(long, value_enum, default_value_t = Product::Halo)]
@@ -90,18 +98,23 @@ pub(crate) struct Solve {
     pub(crate) schedule: Order,
     /// Block rows per partial sum of a reproducible product; every rank begins at a multiple
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[serde(skip)]
     pub(crate) leaf: u32,
     /// Number of threads of each rank [default: the cores of a machine, divided among its ranks]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[serde(skip)]
     pub(crate) threads: Option<u32>,
     /// Longest wait for another rank, in seconds [default: 60]
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    #[serde(skip)]
     pub(crate) deadline: Option<f64>,
     /// Tolerance for the relative residual |b - A x| / |b|
     #[arg(long, value_name = "T", default_value = "1e-8", value_parser = tolerance, allow_negative_numbers = true)]
+    #[serde(skip)]
     pub(crate) tol: f64,
     /// Maximum number of iterations
     #[arg(long, value_name = "N", default_value_t = 5000)]
+    #[serde(skip)]
     pub(crate) max_iterations: usize,
     /// Write the solution to a file; `-` is the standard output
     #[arg(long, value_name = "X.mtx")]
