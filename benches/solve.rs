@@ -115,13 +115,13 @@ fn measure<B: Backend<Real = f64, Vector = Vec<f64>>>(
             Ok::<_, Error>(report.iterations)
         };
         if settings.rounded {
-            let narrow = a.to::<f32>(); // for the hierarchy and the products
+            let single = a.to::<f32>(); // for the hierarchy and the products
             let System { positions, near_kernel, .. } = system;
-            let rounded = System { positions, near_kernel, ..System::from(&narrow) };
+            let rounded = System { positions, near_kernel, ..System::from(&single) };
             let m = recipe.build_from(rounded, &Cpu::single())?;
-            (table, bytes) = (m.to_string(), m.bytes() + size_of_val(narrow.values()));
+            (table, bytes) = (m.to_string(), m.bytes() + size_of_val(single.values()));
             let mut m = F32Preconditioner::new(m, b.len())?;
-            iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &narrow)?, &mut m)?;
+            iterations = solve_with(&MixedPrecision::new::<Vec<f64>>(a, &single)?, &mut m)?;
         } else if settings.single {
             let mut m = recipe.build_f32(system)?;
             (table, bytes) = (m.get().to_string(), m.get().bytes());
