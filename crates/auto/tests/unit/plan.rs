@@ -56,8 +56,8 @@ fn sizes_and_structure_decide() {
     // With positions, a solid with a mass term goes to skinning; a stiff one, with or without jumps, to smoothed aggregation.
     for (problem, expected) in [
         (softcube(24, 0.01, Material::NeoHookean, &|_, _| 1e5).unwrap(), (Method::Cg, Precond::Skinning)),
-        (elasticity3d(24, 1.0).unwrap(), sa),
-        (elasticity3d(24, 1e4).unwrap(), sa),
+        (elasticity3d(25, 1.0).unwrap(), sa),
+        (elasticity3d(25, 1e4).unwrap(), sa),
     ] {
         let Problem { matrix: a, positions, .. } = &problem;
         let system = System { positions: Some(positions), ..a.into() };

@@ -2,6 +2,7 @@
 
 mod format;
 mod operand;
+mod operators;
 mod relax;
 mod symmetric;
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use coarsen_core::{Dot, Error, LinearOperator, Real, Vector};
+use coarsen_core::{Dot, Error, Real, Vector};
 use coarsen_sparse::Pattern;
 
 use super::format::Layout;
@@ -11,9 +11,7 @@ use crate::driver::Type;
 use crate::memory::{Buffer, bytes};
 use crate::program::{Module, kernels};
 use crate::queue::{Arg, Items, Queue};
-use crate::{
-    DeviceBlocks, DeviceEll, DeviceMatrix, DeviceScalar, DeviceSum, DeviceSymmetric, DeviceVector, OnDevice,
-};
+use crate::{DeviceBlocks, DeviceScalar, DeviceVector, OnDevice};
 
 kernels! {
     /// The kernels of block rows. Only the kernels before `RelaxInto` exist for rectangular blocks, and `MultiplyDot` does
@@ -272,48 +270,5 @@ impl<'a, V: Real, S: Real> Operand<'a, V, S> {
         self.assert_square(d, &[b, x, s, y], "relax_into");
         let [d, b, x, s, y] = [&d.values, &b.memory, &x.memory, &s.memory, &y.memory].map(Arg::Memory);
         self.by_rows(Product::RelaxInto, &[d, Arg::Number(omega), Arg::Number(beta), b, x, s, y]);
-    }
-}
-
-/// Implements products for a type by its block rows.
-macro_rules! operators {
-    ($($operator:ty),*) => {$(
-        impl<V: Real, S: Real> LinearOperator<DeviceVector<V>> for $operator {
-            fn shape(&self) -> (usize, usize) {
-                self.operand().shape
-            }
-
-            fn apply(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) {
-                self.operand().apply(x, y);
-            }
-
-            fn apply_dot(&self, x: &DeviceVector<V>, y: &mut DeviceVector<V>) -> Dot<DeviceScalar<V>> {
-                self.operand().apply_dot(x, y)
-            }
-
-            fn residual(&self, b: &DeviceVector<V>, x: &DeviceVector<V>, r: &mut DeviceVector<V>) {
-                self.operand().residual(b, x, r);
-            }
-        }
-    )*};
-}
-
-operators!(DeviceMatrix<V, S>, DeviceSymmetric<V, S>, DeviceSum<'_, V, S>, DeviceEll<V, S>);
-
-impl<'a, V: Real, S: Real> From<&'a DeviceMatrix<V, S>> for Operand<'a, V, S> {
-    fn from(a: &'a DeviceMatrix<V, S>) -> Self {
-        a.operand()
-    }
-}
-
-impl<'a, V: Real, S: Real> From<&'a DeviceSum<'_, V, S>> for Operand<'a, V, S> {
-    fn from(a: &'a DeviceSum<'_, V, S>) -> Self {
-        a.operand()
-    }
-}
-
-impl<'a, V: Real, S: Real> From<&'a DeviceEll<V, S>> for Operand<'a, V, S> {
-    fn from(a: &'a DeviceEll<V, S>) -> Self {
-        a.operand()
     }
 }

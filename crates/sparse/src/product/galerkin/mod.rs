@@ -25,6 +25,7 @@
 mod blocks;
 mod kept;
 mod lists;
+mod loops;
 mod piecewise;
 mod rows;
 mod scalars;

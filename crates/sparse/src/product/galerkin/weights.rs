@@ -17,7 +17,7 @@ use coarsen_core::Real;
 use coarsen_core::simd::{Pack, Set};
 
 use super::blocks::{Four, Twelve, Width, whole};
-use super::rows::Loops;
+use super::loops::Loops;
 use crate::product::sums::RowSums;
 use crate::{Bsr, ProlongationRef};
 
