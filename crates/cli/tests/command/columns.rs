@@ -151,7 +151,7 @@ fn progress_is_told_in_lines() {
     for (words, expected) in [
         ("solve --problem elasticity3d:8 --method cg --precond jacobi", "iteration "),
         ("solve --problem stack:8 --steps 3", "step (2 of 3): "),
-        ("compare --problem elasticity3d:6", "cg + jacobi (2 of "),
+        ("compare --problem elasticity3d:6", " of 13): "), // a quick method may end between two lines
     ] {
         let done = coarsen(&format!("{words} --progress 1e-4"));
         assert!(done.code == 0 && done.err.contains(expected), "{words}: {}", done.err);
