@@ -18,7 +18,7 @@ pub enum Ending {
     Method(Outcome),
     /// The residual is as small as f64 allows.
     RoundOff {
-        /// A bound of the residual that round-off alone may cause, often far above it: [`attainable`].
+        /// A bound of the residual that round-off alone may cause, often far above it: [`attainable`](crate::attainable).
         bound: f64,
         /// The residual that was reached.
         reached: f64,
