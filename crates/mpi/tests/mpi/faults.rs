@@ -43,6 +43,7 @@ fn fault(role: &str) {
             let other = (rank + 1) % comm.size();
             let mut request = comm.receive(other, Stage::new(1, "a stage of this test"), 8).unwrap();
             assert_eq!(comm.test(&mut request), Ok(false));
+            comm.barrier().unwrap(); // no rank knows the fault before it waits
             let error = comm.all_reduce(&mut vec![1.0; if rank == 1 { 2 } else { 3 }]).unwrap_err();
             let stage = "a sum over all ranks";
             assert_eq!(error, CommError::Length { rank: 0, from: 1, stage, expected: 24, found: 16 });
