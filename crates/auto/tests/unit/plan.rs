@@ -53,10 +53,10 @@ fn sizes_and_structure_decide() {
     assert_eq!(begins(&poisson3d(40).unwrap().matrix), (Method::Cg, Precond::Jacobi));
     assert_eq!(begins(&poisson2d(300).unwrap().matrix), sa);
     assert_eq!(begins(&elasticity3d(30, 1.0).unwrap().matrix), sa);
-    // With positions, a solid with a mass term goes to skinning; a stiff one, with or without jumps, to smoothed aggregation.
+    // With positions, a solid with a mass term goes to skinning; a large one without, or with jumps, to smoothed aggregation.
     for (problem, expected) in [
         (softcube(24, 0.01, Material::NeoHookean, &|_, _| 1e5).unwrap(), (Method::Cg, Precond::Skinning)),
-        (elasticity3d(25, 1.0).unwrap(), sa),
+        (elasticity3d(40, 1.0).unwrap(), sa),
         (elasticity3d(25, 1e4).unwrap(), sa),
     ] {
         let Problem { matrix: a, positions, .. } = &problem;
