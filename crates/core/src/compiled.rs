@@ -25,8 +25,8 @@ impl<const N: usize> Compiled<N> {
 
 /// A static [`Compiled`] of a generic function, and the type of its pointers: `NAME: Type<T> = pointer, function`.
 ///
-/// One type parameter stands for `f32` and `f64`, two for all four pairs, or with `where S <= V` for the three pairs in
-/// which S is not wider than V.
+/// One type parameter stands for `f32` and `f64`, two for all four pairs, or with `where S <= V`, in this order, for the
+/// three pairs in which S is not wider than V.
 ///
 /// ```
 /// use coarsen_core::{Real, compiled};
@@ -54,7 +54,7 @@ macro_rules! compiled {
             &($function as $of<f64, f64>),
         ]);
     };
-    ($name:ident: $of:ident<$v:ident, $s:ident> where $narrow:ident <= $wide:ident =
+    ($name:ident: $of:ident<$v:ident, $s:ident> where $stored:ident <= $computed:ident =
         $pointer:ty, $function:expr) => {
         type $of<$v, $s> = $pointer;
         static $name: $crate::Compiled<3> = $crate::Compiled([

@@ -68,7 +68,7 @@ impl Drop for Event {
 pub(crate) struct Record(Option<Vec<(String, Arc<Event>)>>);
 
 impl Record {
-    /// Begins or ends the record, and forgets what it has.
+    /// Starts or stops recording, and forgets what is recorded.
     pub(crate) fn set(&mut self, on: bool) {
         self.0 = on.then(Vec::new);
     }

@@ -1,4 +1,4 @@
-//! Transfers on a second queue, which run beside kernels, and records of both.
+//! Transfers on a second queue, which run beside kernels, and recordings of both.
 
 use coarsen_core::{Error, Real};
 
@@ -38,8 +38,8 @@ impl<T: Real> Queue<T> {
     }
 
     /// Overwrites entries of a buffer from `first` on, beside the kernels enqueued since
-    /// [`begin_read`](Self::begin_read), none of which uses the buffer. Waits for the transfer. A buffer without room is no
-    /// failure of the backend.
+    /// [`begin_read`](Self::begin_read), none of which uses the buffer. Waits for the transfer. A buffer that is too small is
+    /// not a failure of the backend.
     pub(crate) fn write_beside(&mut self, to: &Buffer, first: usize, host: &[T]) -> Result<(), Error> {
         if host.is_empty() {
             return self.state();
@@ -54,7 +54,7 @@ impl<T: Real> Queue<T> {
         })
     }
 
-    /// Begins or ends the record of commands.
+    /// Starts or stops recording commands.
     pub(crate) fn record(&mut self, on: bool) -> Result<(), Error> {
         self.run(|queue| queue.driver.record(on))
     }

@@ -34,7 +34,7 @@ fn small(device: &mut Device) {
     (device.memory, device.used) = (1 << 26, Arc::default());
 }
 
-/// Takes the memory of a device but for 32 KiB.
+/// Allocates all memory of a device except 32 KiB.
 fn fill(on: &OpenCl<f64>) -> DeviceVector<f64> {
     let Err(Error::Memory { available, .. }) = on.check_memory(u64::MAX) else { panic!("endless memory") };
     on.zeros((available as usize - (32 << 10)) / 8).unwrap()
@@ -60,7 +60,7 @@ fn fails_and_succeeds(on: &OpenCl<f64>, name: &str, build: &Build<'_>, [old, new
     assert_eq!(after, applied(on, &mut *build(new, on).unwrap(), &r), "{name}");
 }
 
-fn places() -> impl Iterator<Item = OpenCl<f64>> {
+fn backends() -> impl Iterator<Item = OpenCl<f64>> {
     let on = common::posing::<f64>(small);
     on.into_iter().flat_map(|on| [in_step(&on), on])
 }
@@ -74,7 +74,7 @@ fn a_rebuild_without_memory_changes_nothing() {
     let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
     contact.replace(&[(100, 100), (100, 600), (600, 100), (600, 600)], &values).unwrap();
     let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
-    for on in places() {
+    for on in backends() {
         for (name, build) in &builds() {
             fails_and_succeeds(&on, name, build, [p.system(), System { matrix: &touching, ..p.system() }]);
         }
@@ -96,7 +96,7 @@ fn a_level_without_a_factor_and_without_memory_changes_nothing() {
         ..Schwarz::multilevel()
     };
     let build: Build<'_> = Box::new(|system, on| Ok(Box::new(recipe.build(system, on)?) as Built));
-    for on in places() {
+    for on in backends() {
         let m = recipe.build(system(&sound), &on).unwrap();
         assert!(m.plan().top_nodes() > 0);
         fails_and_succeeds(&on, "a factor", &build, [system(&sound), system(&indefinite)]);
@@ -116,7 +116,7 @@ fn a_released_node_without_memory_changes_nothing() {
             }
         }
     }
-    for on in places() {
+    for on in backends() {
         let [.., (name, build)] = &builds();
         fails_and_succeeds(&on, name, build, [System { matrix: &constrained, ..p.system() }, p.system()]);
     }
@@ -138,7 +138,7 @@ fn refused_and_cancelled_updates_change_nothing() {
     small.values_mut().iter_mut().for_each(|v| *v *= 2.0_f64.powi(-1018));
     let cancel = Cancel::new();
     cancel.cancel();
-    for on in places() {
+    for on in backends() {
         for (name, build) in &builds() {
             let mut m = build(p.system(), &on).unwrap();
             let before = applied(&on, &mut *m, &r);
