@@ -2,13 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use coarsen_backend::{Prepared, SetupError};
+use coarsen_backend::{Cpu, Prepared, SetupError};
 use coarsen_core::{Error, Stop};
 use coarsen_diagnose::diagnose;
-use coarsen_sparse::System;
+use coarsen_sparse::{Bsr, System};
 
-use crate::build::Host;
-use crate::{Auto, Observer, Plan, Problem, Solved};
+use crate::{Auto, Builder, Observer, Parameters, Plan, Problem, Solved};
 
 /// The preconditioner or the factor that a solve leaves for the next system.
 type Kept = Box<dyn Prepared<Vec<f64>, f64> + Send>;
@@ -68,7 +67,15 @@ impl Auto {
         let system = system.into();
         self.check(system, b, x)?;
         let (problem, plan) = self.analyse(system)?;
-        let (solved, built, factor) = plan.solve(&problem, None, &Host(system), b, x, observer)?;
+        let build = |precond, in_f32, a: &Bsr<f64>| {
+            let (system, parameters) = (System { matrix: a, contact: None, ..system }, Parameters::default());
+            match in_f32 {
+                true => parameters.build(precond, system, &Cpu::mixed()),
+                false => parameters.build(precond, system, &Cpu::new()),
+            }
+        };
+        let builder = Builder { on: &Cpu::new(), operator: &|a| Ok(Box::new(a)), build: &build };
+        let (solved, built, factor) = plan.solve(&problem, None, &builder, b, x, observer)?;
         // The next system may need another adaptation.
         let kept = factor.map(|factor| Box::new(factor) as Kept).or(built);
         Ok((solved, kept.filter(|_| problem.is_given())))

@@ -15,36 +15,15 @@ use crate::Precond;
 /// on model problems.
 const OVER_RELAXATION: f64 = 1.3;
 
-/// Builds vectors, operators and preconditioners on one backend.
-///
-/// A program with another backend, or with other parameters of its preconditioners, implements it.
-pub trait Builder {
-    /// The vectors of the backend.
-    type Vector: Vector;
-
-    /// Copies numbers into a vector of the backend.
-    ///
-    /// # Errors
-    /// Failures of the device.
-    fn vector(&self, values: &[<Self::Vector as Vector>::Real]) -> Result<Self::Vector, Error>;
-
-    /// Copies a vector of the backend into host memory.
-    ///
-    /// # Errors
-    /// Failures of the device.
-    fn read(&self, vector: &Self::Vector, into: &mut [<Self::Vector as Vector>::Real]) -> Result<(), Error>;
-
-    /// The matrix as an operator on these vectors.
-    ///
-    /// # Errors
-    /// Failures of the device.
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Self::Vector> + 'a>, Error>;
-
-    /// Builds a preconditioner of a matrix without contact; `single` asks for storage in f32.
-    ///
-    /// # Errors
-    /// Those of the preconditioner.
-    fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<Self::Vector>, SetupError>;
+/// What [`Plan::solve`](crate::Plan::solve) builds on a backend. A program with another backend, or with other parameters of
+/// its preconditioners, makes its own.
+pub struct Builder<'a, B: Backend> {
+    /// The backend of the vectors.
+    pub on: &'a B,
+    /// Returns the matrix as an operator on these vectors.
+    pub operator: &'a dyn Fn(&Bsr<f64>) -> Result<Box<dyn LinearOperator<B::Vector> + '_>, Error>,
+    /// Builds a preconditioner of a matrix without contact; `true` asks for storage in f32.
+    pub build: &'a dyn Fn(Precond, bool, &Bsr<f64>) -> Result<Built<B::Vector>, SetupError>,
 }
 
 /// A preconditioner, and its levels if it is a hierarchy.
@@ -172,33 +151,5 @@ impl Levels {
         let (count, operator_complexity) = (built.levels(), built.operator_complexity());
         let (sizes, steps) = (built.level_sizes(), built.setup_steps().into());
         Self { count, operator_complexity, table: built.to_string(), sizes, steps }
-    }
-}
-
-/// The preconditioners of the CPU with their default parameters, for a system with its positions and near-kernel.
-pub(crate) struct Host<'a>(pub(crate) System<'a, f64>);
-
-impl Builder for Host<'_> {
-    type Vector = Vec<f64>;
-
-    fn vector(&self, values: &[f64]) -> Result<Vec<f64>, Error> {
-        Ok(values.to_vec())
-    }
-
-    fn read(&self, vector: &Vec<f64>, into: &mut [f64]) -> Result<(), Error> {
-        into.copy_from_slice(vector);
-        Ok(())
-    }
-
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<Vec<f64>> + 'a>, Error> {
-        Ok(Box::new(a))
-    }
-
-    fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<Vec<f64>>, SetupError> {
-        let (system, parameters) = (System { matrix: a, contact: None, ..self.0 }, Parameters::default());
-        match single {
-            true => parameters.build(precond, system, &Cpu::mixed()),
-            false => parameters.build(precond, system, &Cpu::new()),
-        }
     }
 }

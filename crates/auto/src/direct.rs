@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
+use coarsen_backend::Backend;
 use coarsen_core::Outcome;
 use coarsen_direct::{Analysis, Direct, DirectError, Engine, Factor, Method};
 use coarsen_sparse::Bsr;
 
 use crate::schedule::Schedule;
 use crate::solve::Solve;
-use crate::{Attempt, Builder, Ending};
+use crate::{Attempt, Ending};
 
 /// Options that accept a factor of any accuracy, because the residual is checked here.
 pub const DIRECT: Direct = Direct {
@@ -53,7 +54,7 @@ fn factorise(a: &Bsr<f64>, ordered: Option<Analysis>, indefinite: bool) -> Resul
     }
 }
 
-impl<B: Builder> Solve<'_, '_, B> {
+impl<B: Backend> Solve<'_, '_, B> {
     /// Factorises the matrix and solves by the factor, with refinement from the best x.
     pub(crate) fn factor(&mut self, schedule: &mut Schedule<'_>) {
         let mut attempt = Attempt { note: Some(schedule.begin_factor()), ..Attempt::default() };

@@ -14,7 +14,7 @@
 //! | [`cost`](Costs), `sample` | the work of setups, iterations and factors; what a sample of the rows and a part of the graph show |
 //! | `schedule`, `factor_cost` | which method runs and when it is left; when a factor is due |
 //! | `solve`, [`direct`](DIRECT), [`residual`](attainable) | the attempts at a system, on any backend, and their residuals |
-//! | [`build`](Parameters) | preconditioners by name, and the trait of a backend |
+//! | [`build`](Parameters) | preconditioners by name, and what a solve builds on a backend |
 //!
 //! Programs with their own backend, parameters, null space or observer make a [`Problem`] and a [`Plan`], and call
 //! [`Plan::solve`].

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use coarsen_backend::{Prepared, SetupError};
-use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, Vector, largest, power_of_two};
+use coarsen_backend::{Backend, Prepared, SetupError};
+use coarsen_core::{Error, Iteration, LinearOperator, Outcome, Real, Stop, largest, power_of_two};
 use coarsen_direct::Factor;
 use coarsen_krylov::{Krylov, NullSpace, Projected};
 use coarsen_sparse::Bsr;
@@ -41,11 +41,11 @@ impl Plan {
     ///
     /// # Errors
     /// Failures of the device.
-    pub fn solve<B: Builder>(
+    pub fn solve<B: Backend>(
         &self,
         problem: &Problem<'_>,
         known: Option<KnownFactor>,
-        builder: &B,
+        builder: &Builder<'_, B>,
         b: &[f64],
         x: &mut [f64],
         observer: &mut Observer<'_>,
@@ -153,7 +153,7 @@ impl Plan {
 }
 
 /// A running solve.
-pub(crate) struct Solve<'a, 'o, B: Builder> {
+pub(crate) struct Solve<'a, 'o, B: Backend> {
     plan: &'a Plan,
     problem: &'a Problem<'a>,
     /// A or −A, as it is multiplied and factored, and as preconditioners see it.
@@ -164,7 +164,7 @@ pub(crate) struct Solve<'a, 'o, B: Builder> {
     pub(crate) b: &'a [f64],
     /// The largest number in x that does not overflow when the scaling is undone.
     most: f64,
-    builder: &'a B,
+    builder: &'a Builder<'a, B>,
     pub(crate) observer: &'a mut Observer<'o>,
     /// Preconditioners built earlier, for later attempts.
     kept: Vec<(Precond, bool, Built<B::Vector>)>,
@@ -180,10 +180,7 @@ pub(crate) struct Solve<'a, 'o, B: Builder> {
     other_transpose: Option<(usize, f64)>,
 }
 
-/// A number of the vectors of a backend.
-type Number<B> = <<B as Builder>::Vector as Vector>::Real;
-
-impl<B: Builder> Solve<'_, '_, B> {
+impl<B: Backend> Solve<'_, '_, B> {
     fn converged(&self) -> bool {
         self.best.1 <= self.plan.auto.tolerance
     }
@@ -225,7 +222,7 @@ impl<B: Builder> Solve<'_, '_, B> {
 
     /// The Krylov method, with the null space projected out.
     fn method(&self, method: Method) -> Result<Box<dyn Krylov<B::Vector>>, Ending> {
-        let krylov = method.krylov(Stop::relative(Number::<B>::from_f64(self.plan.auto.tolerance)));
+        let krylov = method.krylov(Stop::relative(B::Real::from_f64(self.plan.auto.tolerance)));
         let Some(vectors) = &self.problem.null_space else { return Ok(krylov) };
         match self.other_transpose {
             Some((vector, share)) if method.needs_definite() || method == Method::Minres => {
@@ -234,7 +231,7 @@ impl<B: Builder> Solve<'_, '_, B> {
             Some(_) => return Ok(krylov),
             None => {}
         }
-        let columns = (0..vectors.vectors()).map(|j| self.builder.vector(&numbers(&vectors.column(j))));
+        let columns = (0..vectors.vectors()).map(|j| self.builder.on.vector(&numbers(&vectors.column(j))));
         let columns = columns.collect::<Result<Vec<_>, _>>().map_err(Ending::Unsuitable)?;
         Ok(Box::new(Projected::new(krylov, NullSpace::new(columns).map_err(Ending::Dependent)?)))
     }
@@ -265,12 +262,12 @@ impl<B: Builder> Solve<'_, '_, B> {
         let at = self.kept.iter().position(|known| (known.0, known.1) == (precond, single));
         let mut built = match at {
             Some(at) => self.kept.swap_remove(at).2,
-            None => self.builder.build(precond, single, self.preconditioned).map_err(Ending::Setup)?,
+            None => (self.builder.build)(precond, single, self.preconditioned).map_err(Ending::Setup)?,
         };
         monitor.built(built.1.as_ref().map_or(1.0, |levels| levels.operator_complexity));
-        let vector = |v: &[f64]| self.builder.vector(&numbers(v)).map_err(Ending::Unsuitable);
+        let vector = |v: &[f64]| self.builder.on.vector(&numbers(v)).map_err(Ending::Unsuitable);
         let (b, mut x) = (vector(self.b)?, vector(&self.start.0)?);
-        let a = self.builder.operator(self.operator).map_err(Ending::Unsuitable)?;
+        let a = (self.builder.operator)(self.operator).map_err(Ending::Unsuitable)?;
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         attempt.levels.clone_from(&built.1);
         let (begun, ordering) = (Instant::now(), monitor.ordering_seconds());
@@ -293,11 +290,11 @@ impl<B: Builder> Solve<'_, '_, B> {
     /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.
     fn enlarges(&self, built: &mut Built<B::Vector>) -> Result<f64, Error> {
         let n = self.operator.shape().0;
-        let ones = self.builder.vector(&numbers(&vec![1.0; n]))?;
-        let mut z = self.builder.vector(&numbers(&vec![0.0; n]))?;
+        let ones = self.builder.on.vector(&numbers(&vec![1.0; n]))?;
+        let mut z = self.builder.on.vector(&numbers(&vec![0.0; n]))?;
         built.0.apply(&ones, &mut z);
         let mut found = numbers(&vec![0.0; n]);
-        self.builder.read(&z, &mut found)?;
+        self.builder.on.read(&z, &mut found)?;
         let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.as_f64().abs()));
         let condition =
             largest * absolute_product(self.operator, &vec![1.0; n]).into_iter().fold(0.0, f64::max);
@@ -321,7 +318,7 @@ impl<B: Builder> Solve<'_, '_, B> {
         for run in 0..=CONTINUATIONS {
             let (done, mut late) = (self.iterations, false);
             let max_iterations = self.plan.auto.max_iterations - done;
-            *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(Number::<B>::from_f64(asked)) };
+            *krylov.stop_mut() = Stop { max_iterations, ..Stop::relative(B::Real::from_f64(asked)) };
             let observer = &mut *self.observer;
             let mut watch = |it: &Iteration<'_, B::Vector>| {
                 if run > 0 && it.number == 0 {
@@ -334,7 +331,7 @@ impl<B: Builder> Solve<'_, '_, B> {
             attempt.iterations += report.iterations;
             attempt.condition = attempt.condition.or(report.condition.map(Real::as_f64));
             self.iterations += report.iterations;
-            self.builder.read(x, &mut found)?;
+            self.builder.on.read(x, &mut found)?;
             let mut whole: Vec<f64> = found.iter().map(|v| v.as_f64()).collect();
             // The method could not project out a null space that is not that of Aᵀ.
             if let (Some(vectors), Some(_)) = (&self.problem.null_space, self.other_transpose)

@@ -11,11 +11,10 @@ use coarsen_relax::GaussSeidel;
 use coarsen_sparse::assembly::from_triplets;
 use coarsen_sparse::{Bsr, NearKernel};
 
-use crate::build::Host;
 use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::residual::{relative_residual, round_off};
-use crate::{Auto, Ending, Method, Precond};
+use crate::{Auto, Builder, Ending, Method, Parameters, Precond};
 
 /// The residual of the rows that are not prescribed decides.
 #[test]
@@ -94,7 +93,10 @@ fn a_null_space_of_a_alone_is_refused_by_symmetric_methods() {
     for method in [Method::Minres, Method::Cg, Method::Gmres] {
         let auto = Auto { method: Some(method), precond: Some(Precond::None), ..Auto::default() };
         let plan = Plan::new(auto, (&a).into(), &diagnose(&a));
-        let (builder, mut x) = (Host((&a).into()), vec![0.0; 60]);
+        let build =
+            |precond, _: bool, a: &Bsr<f64>| Parameters::default().build(precond, a.into(), &Cpu::new());
+        let builder = Builder { on: &Cpu::new(), operator: &|a| Ok(Box::new(a)), build: &build };
+        let mut x = vec![0.0; 60];
         let mut go_on = |_, _| ControlFlow::Continue(());
         let (solved, ..) = plan.solve(&problem, None, &builder, &b, &mut x, &mut go_on).unwrap();
         if method == Method::Gmres {

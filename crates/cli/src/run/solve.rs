@@ -5,13 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Instant;
 
-use coarsen::auto::{
-    self, Builder, Built, Ending, KnownFactor, Method as AutoMethod, Observer, Plan, Precond,
-};
+use coarsen::Cancel;
+use coarsen::auto::{self, Builder, Ending, KnownFactor, Method as AutoMethod, Observer, Plan, Precond};
 use coarsen::backend::{Prepared, SetupError};
 use coarsen::direct::{Analysis, Method as Factorisation};
 use coarsen::sparse::{Bsr, System};
-use coarsen::{Cancel, Error, LinearOperator, Vector};
 
 use super::backend::{Parameters, SolveBackend};
 use super::progress::Progress;
@@ -75,16 +73,22 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
 ) -> Result<Solution, Failure> {
     let Run { ready, given, progress, deadline, precision, .. } = run;
     let (parameters, cancel) = (Parameters::of(given, precision), Cancel::new());
-    let kept = RefCell::new(None);
-    let builder = TwoPrecisions {
-        double,
-        single,
-        parameters: &parameters,
-        precision,
-        ready,
-        cancel: &cancel,
-        kept: &kept,
+    let kept: Kept<D::Vector> = RefCell::new(None);
+    let build = |precond: Precond, in_f32: bool, a: &Bsr<f64>| {
+        if let Some(((_, known), built)) = &mut *kept.borrow_mut()
+            && *known == precond
+            && let Some(built) = built.take()
+        {
+            return Ok((built, None));
+        }
+        let (positions, near_kernel) = (ready.positions.as_deref(), ready.near_kernel.as_deref());
+        let system = System { positions, near_kernel, cancel: Some(&cancel), ..a.into() };
+        match precision == Precision::Mixed || in_f32 && precision != Precision::F64 {
+            true => single.build(precond, &parameters, system),
+            false => double.build(precond, &parameters, system),
+        }
     };
+    let builder = Builder { on: double, operator: &|a| double.operator(a), build: &build };
     progress.iterations(given.tol);
     std::thread::scope(|scope| {
         let (end, ended) = channel::<()>();
@@ -99,10 +103,11 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
         }
         let mut known = ordered.map(KnownFactor::Ordering);
         let input = ready.input;
-        let mut first = column(run, choice, &builder, (&input.b, input.x0.as_deref()), &mut known, true)?;
+        let mut first =
+            column(run, choice, &builder, &kept, (&input.b, input.x0.as_deref()), &mut known, true)?;
         first.notes.splice(0..0, double.remark());
         let mut other = |(b, x0): &(Vec<f64>, Option<Vec<f64>>)| {
-            column(run, choice, &builder, (b, x0.as_deref()), &mut known, false)
+            column(run, choice, &builder, &kept, (b, x0.as_deref()), &mut known, false)
         };
         let others = input.others.iter().map(&mut other).collect::<Result<Vec<_>, _>>();
         drop(end);
@@ -110,12 +115,13 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     })
 }
 
-/// Solves for one right-hand side. What solved the `first` one is kept for the others: its preconditioner in the builder, its
+/// Solves for one right-hand side. What solved the `first` one is kept for the others: its preconditioner in `kept`, its
 /// factor in `known`. If that does not suffice, all methods are tried.
-fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
+fn column<D: SolveBackend>(
     run: Run<'_>,
     choice: &mut Choice,
-    builder: &TwoPrecisions<'_, D, M>,
+    builder: &Builder<'_, D>,
+    kept: &Kept<D::Vector>,
     (b, x0): (&[f64], Option<&[f64]>),
     known: &mut Option<KnownFactor>,
     first: bool,
@@ -143,7 +149,7 @@ fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
         }
     };
     let mut kept_plan = (!first).then(|| choice.plan.clone());
-    if let (Some(plan), Some((pair, _))) = (&mut kept_plan, &*builder.kept.borrow()) {
+    if let (Some(plan), Some((pair, _))) = (&mut kept_plan, &*kept.borrow()) {
         plan.candidates = vec![*pair];
         plan.exclude_factor(Ending::FactorExcluded);
     }
@@ -159,7 +165,7 @@ fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     }
     let last = done.attempts.last();
     if let (Some(built), Some(last)) = (built, last) {
-        builder.kept.replace(Some(((last.method, last.precond), Some(built))));
+        kept.replace(Some(((last.method, last.precond), Some(built))));
     }
     *known = factor.map(|factor| KnownFactor::Factor(Box::new(factor)));
     if matches!(done.ending, Ending::Setup(SetupError::Cancelled)) {
@@ -194,7 +200,7 @@ fn column<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
     let method = last.map_or(choice.method(), |last| last.method.into());
     Ok(Solution {
         method,
-        backend: if method == Method::Direct { "cpu" } else { builder.double.name() },
+        backend: if method == Method::Direct { "cpu" } else { builder.on.name() },
         precond: last.map_or(choice.precond(), |last| last.precond.into()),
         precision: last.map_or(Precision::F64, |tried| used(tried, precision)),
         x: renumber::restored(order, block, x),
@@ -252,49 +258,5 @@ fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
     }
 }
 
-/// A method with its preconditioner, until that is taken.
-type Kept<V> = ((AutoMethod, Precond), Option<Box<dyn Prepared<V, f64> + Send>>);
-
-/// Preconditioners of two backends with the same vectors, by the parameters of the command line.
-struct TwoPrecisions<'a, D: SolveBackend, M> {
-    double: &'a D,
-    single: &'a M,
-    parameters: &'a Parameters,
-    precision: Precision,
-    ready: &'a Ready<'a>,
-    /// Ends setups at the time limit.
-    cancel: &'a Cancel,
-    /// What solved the last right-hand side.
-    kept: &'a RefCell<Option<Kept<D::Vector>>>,
-}
-
-impl<D: SolveBackend, M: SolveBackend<Vector = D::Vector>> Builder for TwoPrecisions<'_, D, M> {
-    type Vector = D::Vector;
-
-    fn vector(&self, values: &[<D::Vector as Vector>::Real]) -> Result<D::Vector, Error> {
-        self.double.vector(values)
-    }
-
-    fn read(&self, vector: &D::Vector, into: &mut [<D::Vector as Vector>::Real]) -> Result<(), Error> {
-        self.double.read(vector, into)
-    }
-
-    fn operator<'a>(&self, a: &'a Bsr<f64>) -> Result<Box<dyn LinearOperator<D::Vector> + 'a>, Error> {
-        self.double.operator(a)
-    }
-
-    fn build(&self, precond: Precond, single: bool, a: &Bsr<f64>) -> Result<Built<D::Vector>, SetupError> {
-        if let Some(((_, known), built)) = &mut *self.kept.borrow_mut()
-            && *known == precond
-            && let Some(built) = built.take()
-        {
-            return Ok((built, None));
-        }
-        let (positions, near_kernel) = (self.ready.positions.as_deref(), self.ready.near_kernel.as_deref());
-        let system = System { positions, near_kernel, cancel: Some(self.cancel), ..a.into() };
-        match self.precision == Precision::Mixed || single && self.precision != Precision::F64 {
-            true => self.single.build(precond, self.parameters, system),
-            false => self.double.build(precond, self.parameters, system),
-        }
-    }
-}
+/// What solved the last right-hand side: a method with its preconditioner, until that is taken.
+type Kept<V> = RefCell<Option<((AutoMethod, Precond), Option<Box<dyn Prepared<V, f64> + Send>>)>>;
