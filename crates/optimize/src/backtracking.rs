@@ -2,14 +2,14 @@
 //!
 //! | symbol | here | |
 //! |---|---|---|
-//! | φ(α) | `value` | the energy along the direction |
+//! | φ(α), φ′(α) | `phi`, `dphi` | the energy along the direction; its slope |
 //! | c₁ | `armijo` | the fraction of the first-order decrease that is required |
 //! | ε | `noise` times `start.round_off` | differences of energies up to ε are attributed to round-off |
 
 use coarsen_core::{Error, Real};
 
 use crate::line_search::{NOISE, first_trial, within};
-use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
+use crate::{LineSearch, LineSearchFailure, Start, Step};
 
 /// σ of Hager & Zhang: after a shortened step, φ′(α) must be at least this multiple of φ′(0).
 const FLATTER: f64 = 0.9;
@@ -50,7 +50,12 @@ impl<T: Real> Default for Backtracking<T> {
 }
 
 impl<T: Real> LineSearch<T> for Backtracking<T> {
-    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
+    fn search(
+        &mut self,
+        phi: &mut dyn FnMut(T) -> T,
+        dphi: &mut dyn FnMut(T) -> T,
+        start: &Start<T>,
+    ) -> Result<Step<T>, LineSearchFailure> {
         let &Start { value: at0, round_off, slope, first, least, most } = start;
         let slope_wide = slope.as_f64();
         if slope.is_nan() || slope >= T::zero() {
@@ -61,11 +66,11 @@ impl<T: Real> LineSearch<T> for Backtracking<T> {
         let noise = self.noise * round_off;
         let (mut finite, mut spent) = (false, true);
         for _ in 0..self.trials {
-            let value = phi.value(alpha);
+            let value = phi(alpha);
             let known = value.is_finite();
             let blurred = known && -alpha * slope <= T::from_f64(4.0) * noise && value <= at0 + noise;
             let (accepted, share) = if blurred {
-                let here = phi.slope(alpha);
+                let here = dphi(alpha);
                 (self.flattens(here, slope, alpha == whole), slope / (slope - here))
             } else {
                 let (rise, fall) = (value - at0, alpha * slope);

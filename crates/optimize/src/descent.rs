@@ -10,6 +10,8 @@
 //!
 //! Step numbers at line ends are the lines of the general descent method, Xian, Tong & Liu 2019, Algorithm 1.
 
+use std::cell::RefCell;
+
 use coarsen_core::{Error, Objective, Real, Stop, Vector};
 use num_traits::Float;
 
@@ -116,9 +118,13 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
             run.refresh_if_due(self.refresh, f, direction, x)?;
             let found = match run.aim(f, direction, x, g, d)? {
                 Ok(aim) => {
-                    let mut phi = Along::new(f, x, d, trial, g_trial, &mut self.norm, &mut run.evaluations);
-                    let searched = self.search.search(&mut phi, &aim.start); // 4
-                    searched.map(|step| (aim, phi.settle(step))).map_err(DescentOutcome::LineSearchFailed)
+                    let along = Along::new(f, x, d, trial, g_trial, &mut self.norm, &mut run.evaluations);
+                    let along = RefCell::new(along);
+                    let mut phi = |alpha| along.borrow_mut().value(alpha);
+                    let mut dphi = |alpha| along.borrow_mut().slope(alpha);
+                    let searched = self.search.search(&mut phi, &mut dphi, &aim.start); // 4
+                    let settled = searched.map(|step| (aim, along.into_inner().settle(step)));
+                    settled.map_err(DescentOutcome::LineSearchFailed)
                 }
                 Err(refusal) => Err(DescentOutcome::NoDirection(refusal)),
             };

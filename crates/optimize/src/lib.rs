@@ -68,7 +68,7 @@ pub use dual::Dual;
 pub use error::DescentError;
 pub use gradient::Gradient;
 pub use lbfgs::Lbfgs;
-pub use line_search::{LineSearch, LineSearchFailure, Ray, Start, Step};
+pub use line_search::{LineSearch, LineSearchFailure, Start, Step};
 pub use linearize::{Linearize, Linearized};
 pub use monitor::{DescentHistory, DescentMonitor, Iterate, Verdict};
 pub use more_thuente::MoreThuente;

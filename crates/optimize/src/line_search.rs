@@ -6,16 +6,6 @@ use coarsen_core::{Error, Real};
 /// 10⁻⁶ |f|, with which energies would rise visibly.
 pub(crate) const NOISE: f64 = 256.0;
 
-/// φ(α) = f(x + α d) and its slope φ′(α) = ∇f(x + α d)·d.
-///
-/// Evaluating at the last α again costs nothing.
-pub trait Ray<T> {
-    /// Returns φ(α).
-    fn value(&mut self, alpha: T) -> T;
-    /// Returns φ′(α).
-    fn slope(&mut self, alpha: T) -> T;
-}
-
 /// The start of a line search, and the bounds of its steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start<T> {
@@ -109,27 +99,25 @@ impl LineSearchFailure {
 /// A rule that finds an α at which the energy falls enough.
 ///
 /// ```
-/// use coarsen_optimize::{Backtracking, LineSearch, Ray, Start};
-/// struct Parabola; // (α − 1)²
-/// impl Ray<f64> for Parabola {
-///     fn value(&mut self, a: f64) -> f64 {
-///         (a - 1.0) * (a - 1.0)
-///     }
-///     fn slope(&mut self, a: f64) -> f64 {
-///         2.0 * (a - 1.0)
-///     }
-/// }
+/// use coarsen_optimize::{Backtracking, LineSearch, Start};
 /// let start = Start { value: 1.0, round_off: f64::EPSILON, slope: -2.0, first: 4.0, least: 0.0, most: f64::INFINITY };
-/// let step = Backtracking::default().search(&mut Parabola, &start)?;
+/// let (mut phi, mut dphi) = (|a: f64| (a - 1.0) * (a - 1.0), |a: f64| 2.0 * (a - 1.0)); // (α − 1)²
+/// let step = Backtracking::default().search(&mut phi, &mut dphi, &start)?;
 /// assert_eq!(step.alpha, 1.0); // the parabola through what is known
 /// # Ok::<(), coarsen_optimize::LineSearchFailure>(())
 /// ```
 pub trait LineSearch<T> {
-    /// Finds a step along φ from `start`.
+    /// Finds a step from `start` along φ(α) = f(x + α d), with φ′(α) = ∇f(x + α d)·d. In a descent, another call of
+    /// either function at the last α costs nothing.
     ///
     /// # Errors
     /// [`LineSearchFailure`] if no step was found.
-    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure>;
+    fn search(
+        &mut self,
+        phi: &mut dyn FnMut(T) -> T,
+        dphi: &mut dyn FnMut(T) -> T,
+        start: &Start<T>,
+    ) -> Result<Step<T>, LineSearchFailure>;
 
     /// Checks that the parameters are in their ranges. Every descent calls this function first.
     ///
@@ -157,8 +145,13 @@ pub(crate) fn within<T: Real>(
 }
 
 impl<T, L: LineSearch<T> + ?Sized> LineSearch<T> for Box<L> {
-    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
-        (**self).search(phi, start)
+    fn search(
+        &mut self,
+        phi: &mut dyn FnMut(T) -> T,
+        dphi: &mut dyn FnMut(T) -> T,
+        start: &Start<T>,
+    ) -> Result<Step<T>, LineSearchFailure> {
+        (**self).search(phi, dphi, start)
     }
     fn validate(&self) -> Result<(), Error> {
         (**self).validate()

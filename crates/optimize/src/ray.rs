@@ -3,7 +3,7 @@
 use coarsen_core::{Objective, Real, Scalar, Vector};
 use num_traits::Float;
 
-use crate::{Norm, Ray, Step};
+use crate::{Norm, Step};
 
 /// φ(α) = f(x + α d). The last point is stored, so that repeated evaluations at this point cost nothing.
 pub(crate) struct Along<'a, V: Vector, F: ?Sized> {
@@ -83,10 +83,9 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
             self.at = Some(alpha);
         }
     }
-}
 
-impl<V: Vector, F: Objective<V> + ?Sized> Ray<V::Real> for Along<'_, V, F> {
-    fn value(&mut self, alpha: V::Real) -> V::Real {
+    /// φ(α).
+    pub(crate) fn value(&mut self, alpha: V::Real) -> V::Real {
         let first = self.at.is_none();
         self.go(alpha);
         if let Some(value) = self.value {
@@ -109,7 +108,8 @@ impl<V: Vector, F: Objective<V> + ?Sized> Ray<V::Real> for Along<'_, V, F> {
         value
     }
 
-    fn slope(&mut self, alpha: V::Real) -> V::Real {
+    /// φ′(α).
+    pub(crate) fn slope(&mut self, alpha: V::Real) -> V::Real {
         self.differentiate(alpha);
         *self.slope.get_or_insert_with(|| self.g.dot(self.d).read())
     }

@@ -16,7 +16,7 @@ mod trial;
 use coarsen_core::{Error, Real};
 
 use crate::line_search::{NOISE, first_trial, within};
-use crate::{LineSearch, LineSearchFailure, Ray, Start, Step};
+use crate::{LineSearch, LineSearchFailure, Start, Step};
 use trial::{Interval, Point};
 
 /// δ of §4: if two trials do not shrink the interval by this factor, it is halved.
@@ -77,7 +77,12 @@ impl<T: Real> MoreThuente<T> {
 }
 
 impl<T: Real> LineSearch<T> for MoreThuente<T> {
-    fn search(&mut self, phi: &mut dyn Ray<T>, start: &Start<T>) -> Result<Step<T>, LineSearchFailure> {
+    fn search(
+        &mut self,
+        phi: &mut dyn FnMut(T) -> T,
+        dphi: &mut dyn FnMut(T) -> T,
+        start: &Start<T>,
+    ) -> Result<Step<T>, LineSearchFailure> {
         let &Start { value: at0, round_off, slope, first, least, most } = start;
         let zero = T::zero();
         if slope.is_nan() || slope >= zero {
@@ -92,8 +97,8 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         let [mut width, mut width_before] = [T::infinity(); 2];
 
         for _ in 0..self.trials {
-            let value = phi.value(alpha);
-            let slope_here = if value.is_finite() { phi.slope(alpha) } else { T::nan() };
+            let value = phi(alpha);
+            let slope_here = if value.is_finite() { dphi(alpha) } else { T::nan() };
             if !slope_here.is_finite() {
                 // Deviation: in the paper all values are finite. Here a point without a finite value bounds
                 // the search but is not an end of the interval.
@@ -148,7 +153,7 @@ impl<T: Real> LineSearch<T> for MoreThuente<T> {
         }
         let Point { alpha: best, value: rise, .. } = interval.low;
         if best > zero && rise < zero && rise <= mu_slope * best {
-            return Ok(Step { alpha: best, value: phi.value(best) });
+            return Ok(Step { alpha: best, value: phi(best) });
         }
         let alpha = alpha.as_f64();
         Err(match (finite, spent) {

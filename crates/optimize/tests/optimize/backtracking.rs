@@ -1,19 +1,7 @@
 //! Line searches by backtracking, on lines whose values round.
 
 use coarsen_core::Error;
-use coarsen_optimize::{Backtracking, LineSearch, LineSearchFailure, Ray, Start, Step};
-
-/// φ and φ′ as closures.
-struct Of<F, G>(F, G);
-
-impl<F: FnMut(f64) -> f64, G: FnMut(f64) -> f64> Ray<f64> for Of<F, G> {
-    fn value(&mut self, alpha: f64) -> f64 {
-        self.0(alpha)
-    }
-    fn slope(&mut self, alpha: f64) -> f64 {
-        self.1(alpha)
-    }
-}
+use coarsen_optimize::{Backtracking, LineSearch, LineSearchFailure, Start, Step};
 
 fn start(value: f64, slope: f64) -> Start<f64> {
     Start {
@@ -26,25 +14,29 @@ fn start(value: f64, slope: f64) -> Start<f64> {
     }
 }
 
-fn search(phi: &mut dyn Ray<f64>, start: &Start<f64>) -> Result<Step<f64>, LineSearchFailure> {
-    Backtracking::default().search(phi, start)
+fn search(
+    mut phi: impl FnMut(f64) -> f64,
+    mut dphi: impl FnMut(f64) -> f64,
+    start: &Start<f64>,
+) -> Result<Step<f64>, LineSearchFailure> {
+    Backtracking::default().search(&mut phi, &mut dphi, start)
 }
 
 #[test]
 fn accepts_the_first_step_that_is_low_enough() {
-    let step = search(&mut Of(|a| 1.0 - a, |_| -1.0), &start(1.0, -1.0)).unwrap();
+    let step = search(|a| 1.0 - a, |_| -1.0, &start(1.0, -1.0)).unwrap();
     assert_eq!((step.alpha, step.value), (1.0, 0.0));
 }
 
 #[test]
 fn steps_stay_below_their_bound() {
     let bounded = Start { most: 0.25, ..start(1.0, -1.0) };
-    assert_eq!(search(&mut Of(|a| 1.0 - a, |_| -1.0), &bounded).unwrap().alpha, 0.25);
+    assert_eq!(search(|a| 1.0 - a, |_| -1.0, &bounded).unwrap().alpha, 0.25);
     let blocked = Start { most: 0.0, ..bounded };
-    let failure = search(&mut Of(|a| 1.0 - a, |_| -1.0), &blocked).unwrap_err();
+    let failure = search(|a| 1.0 - a, |_| -1.0, &blocked).unwrap_err();
     assert_eq!(failure, LineSearchFailure::Blocked { most: 0.0 });
     let unknown = Start { most: f64::NAN, ..bounded };
-    let failure = search(&mut Of(|a| 1.0 - a, |_| -1.0), &unknown).unwrap_err();
+    let failure = search(|a| 1.0 - a, |_| -1.0, &unknown).unwrap_err();
     assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
 }
 
@@ -52,14 +44,14 @@ fn steps_stay_below_their_bound() {
 #[test]
 fn a_step_at_its_bound_is_accepted() {
     let bounded = Start { most: 0.25, ..start(1e6, -1e-12) };
-    let step = search(&mut Of(|a| 1e6 - 1e-12 * a, |_| -1e-12), &bounded).unwrap();
+    let step = search(|a| 1e6 - 1e-12 * a, |_| -1e-12, &bounded).unwrap();
     assert_eq!(step.alpha, 0.25);
 }
 
 #[test]
 fn a_spent_budget_is_told_from_round_off() {
     let mut few = Backtracking { trials: 3, ..Backtracking::default() };
-    let failure = few.search(&mut Of(|a| a, |_| 1.0), &start(0.0, -1.0)).unwrap_err();
+    let failure = few.search(&mut |a| a, &mut |_| 1.0, &start(0.0, -1.0)).unwrap_err();
     assert!(matches!(failure, LineSearchFailure::Exhausted { evaluations: 3, .. }), "{failure}");
 }
 
@@ -82,20 +74,20 @@ fn parameters_are_checked() {
 #[test]
 fn steps_back_from_where_there_is_no_energy() {
     let log = |a: f64| if a < 0.01 { -(1.0 + a).ln() } else { f64::NAN };
-    let step = search(&mut Of(log, |_| -1.0), &start(0.0, -1.0)).unwrap();
+    let step = search(log, |_| -1.0, &start(0.0, -1.0)).unwrap();
     assert!(step.alpha < 0.01 && step.value < 0.0);
     let deep = |a: f64| if a < 0.01 { -a } else { f64::NEG_INFINITY };
-    let step = search(&mut Of(deep, |_| -1.0), &start(0.0, -1.0)).unwrap();
+    let step = search(deep, |_| -1.0, &start(0.0, -1.0)).unwrap();
     assert!(step.alpha < 0.01 && step.value == -step.alpha);
-    let nowhere = search(&mut Of(|_| f64::NAN, |_| -1.0), &start(0.0, -1.0)).unwrap_err();
+    let nowhere = search(|_| f64::NAN, |_| -1.0, &start(0.0, -1.0)).unwrap_err();
     assert!(matches!(nowhere, LineSearchFailure::NotFinite { .. }));
 }
 
 #[test]
 fn a_slope_without_a_fall_is_a_failure() {
-    let flat = search(&mut Of(|_| 5.0, |_| -1.0), &start(5.0, -1.0)).unwrap_err();
+    let flat = search(|_| 5.0, |_| -1.0, &start(5.0, -1.0)).unwrap_err();
     assert!(matches!(flat, LineSearchFailure::RoundOff { .. }));
-    let uphill = search(&mut Of(|a| a, |_| 1.0), &start(0.0, 1.0)).unwrap_err();
+    let uphill = search(|a| a, |_| 1.0, &start(0.0, 1.0)).unwrap_err();
     assert_eq!(uphill, LineSearchFailure::Ascent { slope: 1.0 });
 }
 
@@ -103,8 +95,8 @@ fn a_slope_without_a_fall_is_a_failure() {
 /// steeper than at 0.
 #[test]
 fn the_slope_judges_cut_steps_too() {
-    let mut phi = Of(|a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2), |a: f64| 2e-9 * (a - 0.3));
-    let step = search(&mut phi, &start(1e6, -6e-10)).unwrap();
+    let phi = |a: f64| 1e6 + 1e-9 * (a - 0.3).powi(2);
+    let step = search(phi, |a| 2e-9 * (a - 0.3), &start(1e6, -6e-10)).unwrap();
     assert!(step.alpha > 0.05 && step.alpha < 0.6, "{step:?}");
 }
 
@@ -114,15 +106,15 @@ fn the_slope_judges_cut_steps_too() {
 fn round_off_near_zero_is_not_relative() {
     let rounded = |a: f64| 1e-12 * (1e6 * a).sin().abs();
     let told = Start { round_off: 1e-14, ..start(0.0, -6e-14) };
-    let step = search(&mut Of(rounded, |a| 2e-13 * (a - 0.3)), &told).unwrap();
+    let step = search(rounded, |a| 2e-13 * (a - 0.3), &told).unwrap();
     assert!((step.alpha - 0.3).abs() < 1e-12, "{step:?}");
-    let untold = search(&mut Of(rounded, |a| 2e-13 * (a - 0.3)), &start(0.0, -6e-14));
+    let untold = search(rounded, |a| 2e-13 * (a - 0.3), &start(0.0, -6e-14));
     assert!(matches!(untold, Err(LineSearchFailure::RoundOff { .. })), "{untold:?}");
 }
 
 /// φ = 1e6 + (α − 1)² 1e-12. All values round to 1e6, so the slope decides.
 #[test]
 fn the_slope_judges_below_round_off() {
-    let mut phi = Of(|a: f64| 1e6 + 1e-12 * (a - 1.0).powi(2), |a: f64| 2e-12 * (a - 1.0));
-    assert_eq!(search(&mut phi, &start(1e6, -2e-12)).unwrap().alpha, 1.0);
+    let phi = |a: f64| 1e6 + 1e-12 * (a - 1.0).powi(2);
+    assert_eq!(search(phi, |a| 2e-12 * (a - 1.0), &start(1e6, -2e-12)).unwrap().alpha, 1.0);
 }

@@ -195,21 +195,12 @@ fn another_size_is_another_problem() {
 /// A first step that is zero, negative or NaN is refused.
 #[test]
 fn first_steps_lie_above_zero() {
-    struct Fall;
-    impl Ray<f64> for Fall {
-        fn value(&mut self, alpha: f64) -> f64 {
-            -alpha
-        }
-        fn slope(&mut self, _: f64) -> f64 {
-            -1.0
-        }
-    }
     for first in [0.0, -1.0, f64::NAN] {
         let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first, least: 0.0, most: f64::INFINITY };
         let searches: [&mut dyn LineSearch<f64>; 2] =
             [&mut Backtracking::default(), &mut MoreThuente::default()];
         for search in searches {
-            let refused = search.search(&mut Fall, &start);
+            let refused = search.search(&mut |a: f64| -a, &mut |_| -1.0, &start);
             assert!(matches!(refused, Err(LineSearchFailure::Blocked { .. })), "{first}: {refused:?}");
         }
     }

@@ -1,29 +1,20 @@
 //! The six test functions of the authors with their starting points: Moré & Thuente 1994, §5, Tables I to VI.
 
-use std::cell::Cell;
-
 use coarsen_core::Error;
-use coarsen_optimize::{LineSearch, LineSearchFailure, MoreThuente, Ray, Start};
+use coarsen_optimize::{LineSearch, LineSearchFailure, MoreThuente, Start, Step};
 
-thread_local! {
-    /// The bound of the domain of a test function.
-    static EDGE: Cell<f64> = const { Cell::new(0.0) };
-}
-
-/// φ and φ′ as one function, and the number of its evaluations.
-struct Of {
-    f: fn(f64) -> [f64; 2],
-    points: Vec<f64>,
-}
-
-impl Ray<f64> for Of {
-    fn value(&mut self, alpha: f64) -> f64 {
-        self.points.push(alpha);
-        (self.f)(alpha)[0]
-    }
-    fn slope(&mut self, alpha: f64) -> f64 {
-        (self.f)(alpha)[1]
-    }
+/// Searches along φ and φ′, which are one function, and returns the points of all evaluations too.
+fn search(
+    mut rule: MoreThuente<f64>,
+    f: impl Fn(f64) -> [f64; 2],
+    start: &Start<f64>,
+) -> (Result<Step<f64>, LineSearchFailure>, Vec<f64>) {
+    let mut points = Vec::new();
+    let mut phi = |a: f64| {
+        points.push(a);
+        f(a)[0]
+    };
+    (rule.search(&mut phi, &mut |a| f(a)[1], start), points)
 }
 
 /// (5.1) with β = 2.
@@ -62,9 +53,8 @@ fn two_scales(a: f64, b1: f64, b2: f64) -> [f64; 2] {
 
 /// Returns the steps found from the first trials 1e-3, 0.1, 10 and 1000, and the numbers of trials.
 fn table(f: fn(f64) -> [f64; 2], decrease: f64, curvature: f64) -> [(f64, usize); 4] {
-    let mut search = MoreThuente { decrease, curvature, ..MoreThuente::default() };
+    let rule = MoreThuente { decrease, curvature, ..MoreThuente::default() };
     [1e-3, 0.1, 10.0, 1e3].map(|first| {
-        let mut phi = Of { f, points: Vec::new() };
         let [value, slope] = f(0.0);
         let start = Start {
             value,
@@ -74,11 +64,12 @@ fn table(f: fn(f64) -> [f64; 2], decrease: f64, curvature: f64) -> [(f64, usize)
             least: 0.0,
             most: f64::INFINITY,
         };
-        let step = search.search(&mut phi, &start).unwrap();
+        let (found, points) = search(rule, f, &start);
+        let step = found.unwrap();
         let [at, slope_at] = f(step.alpha);
         assert!(at <= value + decrease * step.alpha * slope, "sufficient decrease from {first}");
         assert!(slope_at.abs() <= -curvature * slope, "curvature from {first}");
-        (step.alpha, phi.points.len())
+        (step.alpha, points.len())
     })
 }
 
@@ -122,11 +113,11 @@ fn function_6_takes_the_steps_of_the_paper() {
 
 #[test]
 fn a_line_that_falls_for_ever_is_followed_to_the_bound() {
-    let mut phi = Of { f: |a| [-a, -1.0], points: Vec::new() };
+    let f = |a: f64| [-a, -1.0];
     let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: 1e3 };
-    assert_eq!(MoreThuente::default().search(&mut phi, &start).unwrap().alpha, 1e3);
+    assert_eq!(search(MoreThuente::default(), f, &start).0.unwrap().alpha, 1e3);
     let endless = Start { most: f64::INFINITY, ..start };
-    let found = MoreThuente { trials: 5, ..MoreThuente::default() }.search(&mut phi, &endless).unwrap();
+    let found = search(MoreThuente { trials: 5, ..MoreThuente::default() }, f, &endless).0.unwrap();
     assert!(found.alpha > 100.0); // the lowest trial
 }
 
@@ -147,11 +138,11 @@ fn parameters_are_checked() {
 
 #[test]
 fn a_bound_of_nan_blocks_the_search() {
-    let mut phi = Of { f: |a| [-a, -1.0], points: Vec::new() };
     let start = Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: f64::NAN };
-    let failure = MoreThuente::default().search(&mut phi, &start).unwrap_err();
+    let (found, points) = search(MoreThuente::default(), |a| [-a, -1.0], &start);
+    let failure = found.unwrap_err();
     assert!(matches!(failure, LineSearchFailure::Blocked { most } if most.is_nan()), "{failure}");
-    assert!(phi.points.is_empty());
+    assert!(points.is_empty());
 }
 
 /// φ rises at the first trial, and the limit on trials is reached inside the bracket.
@@ -159,12 +150,13 @@ fn a_bound_of_nan_blocks_the_search() {
 fn a_spent_budget_is_told_from_round_off() {
     let start =
         Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: f64::INFINITY };
-    let mut phi = Of { f: |a| [a, 1.0], points: Vec::new() };
-    let few = MoreThuente { trials: 3, ..MoreThuente::default() }.search(&mut phi, &start).unwrap_err();
+    let f = |a: f64| [a, 1.0];
+    let (found, points) = search(MoreThuente { trials: 3, ..MoreThuente::default() }, f, &start);
+    let few = found.unwrap_err();
     assert!(matches!(few, LineSearchFailure::Exhausted { evaluations: 3, .. }), "{few}");
-    assert_eq!(phi.points.len(), 3);
+    assert_eq!(points.len(), 3);
     let coarse = Start { least: 1e-3, ..start };
-    let near = MoreThuente::default().search(&mut phi, &coarse).unwrap_err();
+    let near = search(MoreThuente::default(), f, &coarse).0.unwrap_err();
     assert!(matches!(near, LineSearchFailure::RoundOff { .. }), "{near}");
 }
 
@@ -172,16 +164,15 @@ fn a_spent_budget_is_told_from_round_off() {
 #[test]
 fn a_wall_is_not_run_into_again() {
     for edge in [0.3, 2.0, 7.7] {
-        EDGE.set(edge);
-        let f = |a: f64| if a < EDGE.get() { [-a, -1.0] } else { [f64::INFINITY; 2] };
-        let mut phi = Of { f, points: Vec::new() };
+        let f = |a: f64| if a < edge { [-a, -1.0] } else { [f64::INFINITY; 2] };
         let start =
             Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 1e-12, most: f64::INFINITY };
-        let step = MoreThuente::default().search(&mut phi, &start).unwrap();
+        let (found, points) = search(MoreThuente::default(), f, &start);
+        let step = found.unwrap();
         assert!(step.alpha < edge && step.alpha > 0.7 * edge, "{step:?}");
         let mut wall = f64::INFINITY;
-        for (k, &point) in phi.points.iter().enumerate() {
-            assert!(point < wall && !phi.points[..k].contains(&point), "{:?}", phi.points);
+        for (k, &point) in points.iter().enumerate() {
+            assert!(point < wall && !points[..k].contains(&point), "{points:?}");
             wall = if point < edge { wall } else { point };
         }
     }
@@ -189,10 +180,10 @@ fn a_wall_is_not_run_into_again() {
 
 #[test]
 fn points_without_an_energy_bound_the_search() {
-    let mut phi = Of { f: |a| if a < 0.3 { [-a, -1.0] } else { [f64::NAN; 2] }, points: Vec::new() };
+    let f = |a: f64| if a < 0.3 { [-a, -1.0] } else { [f64::NAN; 2] };
     let start =
         Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 1e-12, most: f64::INFINITY };
-    let step = MoreThuente::default().search(&mut phi, &start).unwrap();
+    let step = search(MoreThuente::default(), f, &start).0.unwrap();
     assert!(step.alpha > 0.2 && step.alpha < 0.3);
 }
 
@@ -200,23 +191,23 @@ fn points_without_an_energy_bound_the_search() {
 #[test]
 fn a_wide_interval_is_given_up_early() {
     let trials = |width: f64| {
-        let mut phi = Of { f: |a| [(a - 1.0).abs(), if a < 1.0 { -1.0 } else { 1.0 }], points: Vec::new() };
+        let f = |a: f64| [(a - 1.0).abs(), if a < 1.0 { -1.0 } else { 1.0 }];
         let start =
             Start { value: 1.0, round_off: 0.0, slope: -1.0, first: 3.0, least: 0.0, most: f64::INFINITY };
-        let step = MoreThuente { width, ..MoreThuente::default() }.search(&mut phi, &start).unwrap();
+        let (found, points) = search(MoreThuente { width, ..MoreThuente::default() }, f, &start);
+        let step = found.unwrap();
         assert!((step.alpha - 1.0).abs() <= width * 3.0, "{step:?}");
-        phi.points.len()
+        points.len()
     };
     assert_eq!([0.9, 0.5, 0.1, 1e-2, 1e-3, 1e-6].map(trials), [3, 4, 6, 8, 10, 16]);
 }
 
 #[test]
 fn a_tight_search_ends_closer_than_a_default_one() {
-    let residual = |mut search: MoreThuente<f64>| {
-        let mut phi = Of { f: |a| [(a - 1.0).powi(2), 2.0 * (a - 1.0)], points: Vec::new() };
+    let residual = |rule| {
         let start =
             Start { value: 1.0, round_off: 0.0, slope: -2.0, first: 0.5, least: 0.0, most: f64::INFINITY };
-        let step = search.search(&mut phi, &start).unwrap();
+        let step = search(rule, |a| [(a - 1.0).powi(2), 2.0 * (a - 1.0)], &start).0.unwrap();
         (step.alpha - 1.0).abs()
     };
     assert_eq!(residual(MoreThuente::default()), 0.5); // |φ′| = 0.5 |φ′(0)|

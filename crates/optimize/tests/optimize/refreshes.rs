@@ -2,7 +2,7 @@
 
 use coarsen_core::{Dot, Objective, Stop};
 use coarsen_optimize::{
-    Descent, DescentError, Direction, LineSearch, LineSearchFailure, Proposal, Ray, Refresh, Start, Step,
+    Descent, DescentError, Direction, LineSearch, LineSearchFailure, Proposal, Refresh, Start, Step,
 };
 
 /// The function −x with given norms of the gradient at x = 0, 1, 2, …
@@ -42,8 +42,13 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Steps {
 struct Full;
 
 impl LineSearch<f64> for Full {
-    fn search(&mut self, phi: &mut dyn Ray<f64>, _: &Start<f64>) -> Result<Step<f64>, LineSearchFailure> {
-        Ok(Step { alpha: 1.0, value: phi.value(1.0) })
+    fn search(
+        &mut self,
+        phi: &mut dyn FnMut(f64) -> f64,
+        _: &mut dyn FnMut(f64) -> f64,
+        _: &Start<f64>,
+    ) -> Result<Step<f64>, LineSearchFailure> {
+        Ok(Step { alpha: 1.0, value: phi(1.0) })
     }
 }
 

@@ -285,10 +285,15 @@ struct Given<'a> {
 }
 
 impl LineSearch<f64> for Given<'_> {
-    fn search(&mut self, phi: &mut dyn Ray<f64>, start: &Start<f64>) -> Result<Step<f64>, LineSearchFailure> {
+    fn search(
+        &mut self,
+        phi: &mut dyn FnMut(f64) -> f64,
+        _: &mut dyn FnMut(f64) -> f64,
+        start: &Start<f64>,
+    ) -> Result<Step<f64>, LineSearchFailure> {
         let alpha = self.steps[self.begun.len()];
         self.begun.push(*start);
-        Ok(Step { alpha, value: phi.value(alpha) })
+        Ok(Step { alpha, value: phi(alpha) })
     }
 }
 
@@ -380,31 +385,23 @@ fn small_falls_are_a_share_of_the_energy() {
     }
 }
 
-/// A ray that is given by its values and slopes at a few points.
-struct Places(Vec<[f64; 3]>);
-
-impl Ray<f64> for Places {
-    fn value(&mut self, alpha: f64) -> f64 {
-        self.0.iter().find(|p| p[0] == alpha).map_or(-alpha, |p| p[1])
-    }
-    fn slope(&mut self, alpha: f64) -> f64 {
-        self.0.iter().find(|p| p[0] == alpha).map_or(-1.0, |p| p[2])
-    }
-}
-
 /// A decrease must be sufficient: Armijo requires 10⁻⁴ of the decrease that the slope predicts.
 #[test]
 fn too_small_a_fall_is_no_step() {
     let start =
         Start { value: 0.0, round_off: 0.0, slope: -1.0, first: 1.0, least: 0.0, most: f64::INFINITY };
     for (fall, enough) in [(0.9e-4, false), (1.1e-4, true)] {
-        let step = Backtracking::default().search(&mut Places(vec![[1.0, -fall, 0.0]]), &start).unwrap();
+        let mut phi = |a: f64| if a == 1.0 { -fall } else { -a };
+        let mut dphi = |a: f64| if a == 1.0 { 0.0 } else { -1.0 };
+        let step = Backtracking::default().search(&mut phi, &mut dphi, &start).unwrap();
         assert_eq!(step.alpha == 1.0, enough, "{fall}: {step:?}");
     }
     // At the limit on trials the best point must have sufficient decrease, too.
     for (fall, enough) in [(0.9e-4, false), (1.1e-4, true)] {
         let mut search = MoreThuente { trials: 1, ..MoreThuente::default() };
-        let found = search.search(&mut Places(vec![[1.0, -fall, -0.95]]), &start);
+        let mut phi = |a: f64| if a == 1.0 { -fall } else { -a };
+        let mut dphi = |a: f64| if a == 1.0 { -0.95 } else { -1.0 };
+        let found = search.search(&mut phi, &mut dphi, &start);
         assert_eq!(found.is_ok(), enough, "{fall}: {found:?}");
         if !enough {
             assert!(matches!(found, Err(LineSearchFailure::Exhausted { evaluations: 1, .. })), "{found:?}");
