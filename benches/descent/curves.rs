@@ -44,7 +44,7 @@ pub(crate) fn run(names: &[&str]) {
         let (mut f, mut direction, search) = method("newton-inexact", "tamstorf", body, &x);
         let mut descent = Descent::new(search, Stop::relative(1e-9));
         descent.refresh = Refresh::Every(8);
-        let report = descent.minimize(&mut f, &mut direction, &mut x, &mut ());
+        let report = descent.minimize(&mut f, &mut direction, &mut x);
         let report = report.expect("a Hessian").converged().expect("Newton's method converges");
         println!("{} vertices, f from {:.6e} to {:.9e}", x.len() / 3, report.initial_value, report.value);
         report.value
@@ -76,7 +76,8 @@ pub(crate) fn run(names: &[&str]) {
                 };
                 let mut descent = Descent::new(search, Stop::relative(0.0));
                 descent.refresh = Refresh::Every(8);
-                let report = descent.minimize(&mut f, &mut direction, &mut x, &mut look).expect("a Hessian");
+                let report =
+                    descent.minimize_with(&mut f, &mut direction, &mut x, &mut look).expect("a Hessian");
                 let until = |error: f64| {
                     let reached = points.iter().find(|p| p.1 < error);
                     reached.map_or("-".to_owned(), |p| format!("{:.2}", p.0))

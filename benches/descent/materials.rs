@@ -36,7 +36,7 @@ pub(crate) fn run() {
             let mut descent = Descent::new(search, Stop::absolute(TOLERANCE));
             descent.norm = norm;
             descent.refresh = refresh;
-            descent.minimize(&mut f, &mut direction, &mut x, &mut ()).expect("a Hessian")
+            descent.minimize(&mut f, &mut direction, &mut x).expect("a Hessian")
         });
         let newton = ["tamstorf-contrast", "jacobi"].map(|precond| {
             let Scene { mut body, start: mut x, .. } = scene();
@@ -47,7 +47,7 @@ pub(crate) fn run() {
             let mut descent = Descent::new(Backtracking::default(), Stop::absolute(TOLERANCE));
             descent.norm = norm;
             descent.refresh = Refresh::Every(1);
-            let report = descent.minimize(&mut HostObjective::new(body, m), &mut newton, &mut x, &mut ());
+            let report = descent.minimize(&mut HostObjective::new(body, m), &mut newton, &mut x);
             let report = report.expect("a Hessian");
             format!("{}, {}", steps(&report), report.inner)
         });

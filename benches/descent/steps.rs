@@ -76,7 +76,8 @@ pub(crate) fn run(names: &[&str]) {
                     ControlFlow::Continue(())
                 }
             };
-            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut falling).expect("a Hessian");
+            let report =
+                descent.minimize_with(&mut f, &mut direction, &mut x, &mut falling).expect("a Hessian");
             counts[0] += report.iterations;
             counts[1] += report.values;
             counts[2] += report.fallbacks;

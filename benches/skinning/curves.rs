@@ -225,7 +225,7 @@ fn newton<P: Potential + 'static>(
         }
     };
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut look)?;
+    let report = descent.minimize_with(&mut f, &mut Newton::inexact(), &mut x, &mut look)?;
     match report.outcome {
         DescentOutcome::Converged(_) | DescentOutcome::Stopped => Ok(points),
         _ => Err(format!("Newton's method: {report}").into()),

@@ -50,7 +50,7 @@ fn other_sizes() {
         let mut descend = |f: &mut _, x: &mut Vec<f64>, norm: &mut Norm<Vec<f64>>| {
             direction.as_mut().forget();
             std::mem::swap(&mut descent.norm, norm);
-            let report = descent.minimize(f, &mut direction, x, &mut ()).unwrap();
+            let report = descent.minimize(f, &mut direction, x).unwrap();
             std::mem::swap(&mut descent.norm, norm);
             assert!(report.iterations > 0, "{name}: {report}");
         };
@@ -69,7 +69,7 @@ fn other_sizes() {
             let (_, mut direction) = directions(sizes[j]).swap_remove(k);
             let (mut descent, mut x) = (new(), starts[j].clone());
             descent.norm = Norm::weighted(weights[j].clone()).unwrap();
-            let report = descent.minimize(f, &mut direction, &mut x, &mut ()).unwrap();
+            let report = descent.minimize(f, &mut direction, &mut x).unwrap();
             assert_eq!(x, *end, "{name} with {} unknowns: {report}", x.len());
         }
     }
@@ -91,11 +91,11 @@ pub(crate) fn run() {
             for _ in 0..2 {
                 x.copy_from_slice(&start);
                 direction.as_mut().forget();
-                let report = armijo.minimize(&mut f, &mut direction, &mut x, &mut ()).unwrap();
+                let report = armijo.minimize(&mut f, &mut direction, &mut x).unwrap();
                 assert!(report.iterations > 0, "{name}: {report}");
                 x.copy_from_slice(&start);
                 direction.as_mut().forget();
-                let report = wolfe.minimize(&mut f, &mut direction, &mut x, &mut ()).unwrap();
+                let report = wolfe.minimize(&mut f, &mut direction, &mut x).unwrap();
                 assert!(report.iterations > 0, "{name}: {report}");
             }
         };

@@ -299,7 +299,7 @@ fn bodies(threads: usize) {
         let mut minimize = || {
             x.copy_from_slice(&start);
             direction.as_mut().forget();
-            let report = descent.minimize(&mut f, &mut direction, &mut x, &mut ()).unwrap();
+            let report = descent.minimize(&mut f, &mut direction, &mut x).unwrap();
             assert_eq!((report.iterations, report.refreshes), (6, expected), "{name}: {report}");
             expected = 3;
         };

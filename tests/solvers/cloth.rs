@@ -64,17 +64,17 @@ fn every_driver_takes_the_same_steps_onto_the_ground() {
             let report = match way {
                 "newton" => {
                     let mut f = HostObjective::new(body, m).projecting_on_demand();
-                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
+                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x);
                     body = f.objective;
                     report
                 }
                 "placed" => {
                     let mut f = BackendObjective::new(body, &x, m, &Cpu::new()).projecting_on_demand();
-                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ());
+                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x);
                     body = f.objective;
                     report
                 }
-                _ => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()),
+                _ => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x),
             };
             let report = report.unwrap();
             println!("{way}, step {step}: {report}");

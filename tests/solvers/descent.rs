@@ -10,8 +10,8 @@ use coarsen::elastic::{
 };
 use coarsen::mesh::Mesh;
 use coarsen::optimize::{
-    AcceleratedGradient, Beta, Constant, DescentMonitor, Direction, Gradient, Iterate, NonlinearCg, Norm,
-    OrElse, Verdict, check_gradient, check_hessian, node_weights,
+    AcceleratedGradient, Beta, Constant, Direction, Gradient, Iterate, NonlinearCg, Norm, OrElse,
+    check_gradient, check_hessian, node_weights,
 };
 use coarsen::prelude::*;
 use coarsen::problems::Scene;
@@ -54,17 +54,7 @@ fn constant(body: &mut Body, x: &[f64]) -> BoxedDirection {
     Box::new(Constant::new(a, m, Cg::new(Stop::relative(0.1))))
 }
 
-/// Fails if the energy increases by more than its round-off.
-struct Falling(f64);
-
-impl DescentMonitor<Vec<f64>> for Falling {
-    fn observe(&mut self, it: &Iterate<'_, Vec<f64>>) -> ControlFlow<Verdict> {
-        assert!(it.value <= self.0 + it.round_off, "{} after {}", it.value, self.0);
-        self.0 = it.value;
-        ControlFlow::Continue(())
-    }
-}
-
+/// Minimises, and fails if the energy increases by more than its round-off.
 fn minimize(
     name: &str,
     tight: bool,
@@ -74,15 +64,20 @@ fn minimize(
     stop: Stop<f64>,
 ) {
     let stop = Stop { max_iterations: 10_000, ..stop };
-    let falling = &mut Falling(f64::INFINITY);
+    let mut last = f64::INFINITY;
+    let mut falling = |it: &Iterate<'_, Vec<f64>>| {
+        assert!(it.value <= last + it.round_off, "{} after {last}", it.value);
+        last = it.value;
+        ControlFlow::Continue(())
+    };
     let report = if tight {
         let mut descent = Descent::new(MoreThuente::tight(), stop);
         descent.refresh = Refresh::Every(8);
-        descent.minimize(f, direction, x, falling).unwrap()
+        descent.minimize_with(f, direction, x, &mut falling).unwrap()
     } else {
         let mut descent = Descent::new(Backtracking::default(), stop);
         descent.refresh = Refresh::Every(8);
-        descent.minimize(f, direction, x, falling).unwrap()
+        descent.minimize_with(f, direction, x, &mut falling).unwrap()
     };
     println!("{name}: {report}");
     report.converged().unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -162,17 +157,17 @@ fn a_placed_body_is_the_same_body() {
         let mut again = Scene::bar_twist(3).unwrap().body;
         let (here, there) = if newton {
             let mut f = on_demand(body, m);
-            let here = descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ()).unwrap();
+            let here = descent.minimize(&mut f, &mut Newton::inexact(), &mut x).unwrap();
             let m = sa(&mut again, &start);
             let mut f = BackendObjective::new(again, &start, m, &Cpu::new()).projecting_on_demand();
-            (here, descent.minimize(&mut f, &mut Newton::inexact(), &mut y, &mut ()).unwrap())
+            (here, descent.minimize(&mut f, &mut Newton::inexact(), &mut y).unwrap())
         } else {
             let mut f = on_demand(body, idle());
-            let here = descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()).unwrap();
+            let here = descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut x).unwrap();
             let m = sa(&mut again, &start);
             let mut f = BackendObjective::new(again, &start, idle(), &Cpu::new());
             let mut lbfgs = BackendObjective::<_, Cpu>::refreshed(Lbfgs::new(8, m));
-            (here, descent.minimize(&mut f, &mut lbfgs, &mut y, &mut ()).unwrap())
+            (here, descent.minimize(&mut f, &mut lbfgs, &mut y).unwrap())
         };
         assert_eq!((here.iterations, here.refreshes), (there.iterations, there.refreshes));
         assert_eq!(x, y);
@@ -211,7 +206,7 @@ fn stiff_parts_cost_few_iterations() {
         descent.norm = Norm::weighted(node_weights(&body.characteristic(), 3).unwrap()).unwrap();
         descent.refresh = Refresh::WhenSlower(1);
         let mut lbfgs = refreshed(Lbfgs::new(8, m));
-        let report = descent.minimize(&mut body, &mut lbfgs, &mut x, &mut ()).unwrap();
+        let report = descent.minimize(&mut body, &mut lbfgs, &mut x).unwrap();
         println!("{middle:e} Pa: {report}");
         report.converged().unwrap().iterations
     });
@@ -312,12 +307,12 @@ fn every_energy_is_minimised() {
             let report = match method {
                 "newton" => {
                     let mut f = HostObjective::new(body, m).projecting_on_demand();
-                    descent.minimize(&mut f, &mut Newton::inexact(), &mut x, &mut ())
+                    descent.minimize(&mut f, &mut Newton::inexact(), &mut x)
                 }
-                "l-bfgs" => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x, &mut ()),
+                "l-bfgs" => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x),
                 _ => {
                     let mut ncg = refreshed(NonlinearCg::new(Beta::DaiKou, m));
-                    descent.minimize(&mut body, &mut ncg, &mut x, &mut ())
+                    descent.minimize(&mut body, &mut ncg, &mut x)
                 }
             };
             let report = report.unwrap();

@@ -38,14 +38,14 @@ fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentRep
     let recipe =
         move |system: System<'_, f64>, grid: &NodeEmbedding| name.precondition(grid, system, &Cpu::new());
     let report = match name.needs() {
-        Needs::System => driver.minimize(&mut body, &grid, &mut x, weights, &mut ()),
+        Needs::System => driver.minimize(&mut body, &grid, &mut x, weights, None),
         Needs::Quadrature => {
             let recipe = move |system: System<'_, f64>| recipe(system, &grid);
-            driver.minimize_with(&mut body, recipe, &mut x, weights, &mut ())
+            driver.minimize_with(&mut body, recipe, &mut x, weights, None)
         }
         Needs::Products => {
             let m = CachedPreconditioner::build(&mut body, &x, move |system| recipe(system, &grid)).unwrap();
-            driver.minimize_free(&mut HostObjective::new(body, m), &mut x, weights, &mut ())
+            driver.minimize_free(&mut HostObjective::new(body, m), &mut x, weights, None)
         }
     };
     (*report.unwrap().converged().unwrap(), x)
@@ -94,7 +94,7 @@ fn coarsest_iterations_are_those_of_the_last_step() {
             let (mut body, grid, mut x) = bar([12, 4, 5], 1e6);
             let weights = node_weights(&body.characteristic(), 3).unwrap();
             stepper.max_iterations = most;
-            stepper.minimize(&mut body, &grid, &mut x, Some(&weights), &mut ()).unwrap().usable().unwrap();
+            stepper.minimize(&mut body, &grid, &mut x, Some(&weights), None).unwrap().usable().unwrap();
             stepper.coarsest_iterations()
         };
         let counts = [1, 3, 1].map(&mut count);
@@ -105,7 +105,7 @@ fn coarsest_iterations_are_those_of_the_last_step() {
         let jacobi = |system: System<'_, f64>| {
             Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?) as _)
         };
-        let report = stepper.minimize_with(&mut body, jacobi, &mut x, None, &mut ()).unwrap();
+        let report = stepper.minimize_with(&mut body, jacobi, &mut x, None, None).unwrap();
         assert!(report.usable().is_ok() && stepper.coarsest_iterations() == 0);
     }
 }
@@ -122,7 +122,7 @@ fn a_step_does_not_depend_on_earlier_steps() {
         let step = |stepper: &mut TimeStepper, k: usize| {
             let (mut body, grid, mut x) = bar([[12, 4, 4], [4, 4, 4], [9, 4, 3], [2, 1, 1]][k], 1e6);
             let weights = node_weights(&body.characteristic(), 3).unwrap();
-            let report = stepper.minimize(&mut body, &grid, &mut x, Some(&weights), &mut ()).unwrap();
+            let report = stepper.minimize(&mut body, &grid, &mut x, Some(&weights), None).unwrap();
             assert!(report.iterations > 0, "{driver}");
             (x, stepper.coarsest_iterations())
         };
@@ -133,7 +133,7 @@ fn a_step_does_not_depend_on_earlier_steps() {
         }
         let (mut body, _, mut x) = bar([4, 4, 4], 1e6);
         let refused = |_: System<'_, f64>| Err(coarsen::Error::Pattern { what: "nothing" }.into());
-        assert!(stepper.minimize_with(&mut body, refused, &mut x, None, &mut ()).is_err(), "{driver}");
+        assert!(stepper.minimize_with(&mut body, refused, &mut x, None, None).is_err(), "{driver}");
         assert_eq!(step(&mut stepper, 2), alone[2], "{driver} after a failed step");
     }
 }
@@ -149,16 +149,16 @@ fn drivers_whose_needs_are_not_met_are_refused() {
     for driver in Driver::ALL {
         let (mut stepper, mut x) = (TimeStepper::new(driver), start.clone());
         stepper.max_iterations = 1;
-        let found = stepper.minimize(&mut body, &grid, &mut x, None, &mut ());
+        let found = stepper.minimize(&mut body, &grid, &mut x, None, None);
         assert_eq!(refused(found, driver), driver.needs() != Needs::System, "{driver}");
         assert_eq!(x == start, driver.needs() != Needs::System, "{driver}");
         let recipe = |system: System<'_, f64>| {
             Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?) as _)
         };
-        let found = stepper.minimize_with(&mut body, recipe, &mut x, None, &mut ());
+        let found = stepper.minimize_with(&mut body, recipe, &mut x, None, None);
         assert_eq!(refused(found, driver), driver.needs() == Needs::Products, "{driver}");
         let mut free = HostObjective::bare(bar([2, 1, 1], 1e5).0);
-        let found = stepper.minimize_free(&mut free, &mut x, None, &mut ());
+        let found = stepper.minimize_free(&mut free, &mut x, None, None);
         assert_eq!(refused(found, driver), driver.needs() != Needs::Products, "{driver}");
     }
 }

@@ -67,20 +67,20 @@ pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) 
     let report = match driver.needs() {
         Needs::System => {
             let embedding = embedding(&f);
-            stepper.minimize(&mut f, &embedding, &mut z, weights, &mut monitor)?
+            stepper.minimize(&mut f, &embedding, &mut z, weights, Some(&mut monitor))?
         }
         Needs::Quadrature => {
             let (mut f, recipe) = Rediscretised::new(&mut f, LEVELS, step)?;
             let build =
                 move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
-            stepper.minimize_with(&mut f, build, &mut z, weights, &mut monitor)?
+            stepper.minimize_with(&mut f, build, &mut z, weights, Some(&mut monitor))?
         }
         Needs::Products => {
             if driver == Driver::Gast {
                 stepper.tolerance = GAST;
             }
             let mut products = Products::new(&mut f, step.given)?;
-            stepper.minimize_free(&mut products, &mut z, weights, &mut monitor)?
+            stepper.minimize_free(&mut products, &mut z, weights, Some(&mut monitor))?
         }
     };
     row.seconds = start.elapsed().as_secs_f64();
@@ -156,7 +156,7 @@ impl Hot {
         let mut descent = Descent::new(Backtracking::default(), stop);
         (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);
         descent.least_iterations = 1;
-        let report = descent.minimize(f, &mut direction, &mut z, &mut ())?;
+        let report = descent.minimize(f, &mut direction, &mut z)?;
         let converged = matches!(report.outcome, DescentOutcome::Converged(_));
         let (outer, seconds) = (report.iterations as f64, start.elapsed().as_secs_f64());
         Ok(Row { converged, outer, inner: 0.0, seconds, ..Row::default() })
@@ -171,7 +171,7 @@ impl Hot {
         stepper.floor = stepper.tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let start = Instant::now();
         let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
-        let report = stepper.minimize_with(f, build, &mut z, Some(&weights), &mut ())?;
+        let report = stepper.minimize_with(f, build, &mut z, Some(&weights), None)?;
         let converged = matches!(report.outcome, DescentOutcome::Converged(_));
         let [outer, inner] = [report.iterations, report.inner].map(|count| count as f64);
         Ok(Row { converged, outer, inner, seconds: start.elapsed().as_secs_f64(), ..Row::default() })

@@ -126,7 +126,9 @@ fn descend(moment: &Moment, driver: Driver) -> Outcome<Vec<HashMap<[i64; 3], f64
         norms.push(places.iter().copied().zip(scaled.chunks(3).map(of)).collect());
         ControlFlow::Continue(())
     };
-    TimeStepper::new(driver).minimize(&mut f, &embedding, &mut z, Some(&weights), &mut keep)?.converged()?;
+    TimeStepper::new(driver)
+        .minimize(&mut f, &embedding, &mut z, Some(&weights), Some(&mut keep))?
+        .converged()?;
     Ok(norms)
 }
 

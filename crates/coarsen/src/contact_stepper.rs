@@ -157,14 +157,14 @@ impl<P: Potential, D: Direction<Vec<f64>, ImplicitEuler<P>>> ContactStepper<P, D
     /// [`StepFault`]
     pub fn minimize(&mut self, next: &mut Vec<f64>) -> Result<DescentReport<f64>, StepFault> {
         self.direction.forget();
-        let mut report = self.descent.minimize(&mut self.f, &mut self.direction, next, &mut ())?;
+        let mut report = self.descent.minimize(&mut self.f, &mut self.direction, next)?;
         self.check(report.outcome, next)?;
         for _ in 0..self.restarts {
             let cut = self.blocking().is_some_and(|(share, _)| share < CUT);
             if !cut || report.outcome != DescentOutcome::IterationLimit {
                 break;
             }
-            let last = self.descent.minimize(&mut self.f, &mut self.direction, next, &mut ())?;
+            let last = self.descent.minimize(&mut self.f, &mut self.direction, next)?;
             let (iterations, inner) = (report.iterations + last.iterations, report.inner + last.inner);
             report = DescentReport { iterations, inner, ..last };
             // The descent before has led to positions that the step may take, so what stops this one is no fault.

@@ -36,7 +36,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// use coarsen_optimize::{AcceleratedGradient, Backtracking, Descent, Rosenbrock};
 /// let mut x = vec![-1.2_f64, 1.0];
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-6));
-/// descent.minimize(&mut Rosenbrock, &mut AcceleratedGradient::new(0.99, Identity), &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut Rosenbrock, &mut AcceleratedGradient::new(0.99, Identity), &mut x)?.converged()?;
 /// assert!((x[0] - 1.0).abs() < 1e-4);
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```

@@ -50,7 +50,7 @@ pub enum Beta {
 /// let mut x = vec![-1.2_f64, 1.0];
 /// let mut descent = Descent::new(MoreThuente::tight(), Stop::absolute(1e-8));
 /// let mut ncg = NonlinearCg::new(Beta::DaiKou, Identity);
-/// descent.minimize(&mut Rosenbrock, &mut ncg, &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut Rosenbrock, &mut ncg, &mut x)?.converged()?;
 /// assert!((x[0] - 1.0).abs() < 1e-6);
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```

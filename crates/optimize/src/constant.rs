@@ -22,7 +22,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
 /// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| y.iter_mut().zip(x).for_each(|(y, x)| *y = 1000.0 * x));
 /// let mut direction = Constant::new(a, Identity, Cg::new(Stop::relative(1e-3)));
 /// let mut x = vec![0.9, 0.8];
-/// Descent::new(Backtracking::default(), Stop::absolute(0.1)).minimize(&mut Rosenbrock, &mut direction, &mut x, &mut ())?.converged()?;
+/// Descent::new(Backtracking::default(), Stop::absolute(0.1)).minimize(&mut Rosenbrock, &mut direction, &mut x)?.converged()?;
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Constant<V: Vector, A, M, K> {

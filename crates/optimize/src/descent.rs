@@ -11,6 +11,7 @@
 //! Step numbers at line ends are the lines of the general descent method, Xian, Tong & Liu 2019, Algorithm 1.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 
 use coarsen_core::{Error, Objective, Real, Stop, Vector};
 use num_traits::Float;
@@ -42,7 +43,7 @@ use crate::{
 /// use coarsen_optimize::{Backtracking, Descent, Lbfgs, Rosenbrock};
 /// let mut x = vec![-1.2, 1.0];
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-8));
-/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ())?.converged()?;
+/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x)?.converged()?;
 /// println!("{report}"); // outcome, iterations, evaluations, gradient, value
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
@@ -97,7 +98,24 @@ impl<V: Vector, L: LineSearch<V::Real>> Descent<V, L> {
         f: &mut F,
         direction: &mut D,
         x: &mut V,
-        monitor: &mut dyn DescentMonitor<V>,
+    ) -> Result<DescentReport<V::Real>, DescentError>
+    where
+        F: Objective<V> + ?Sized,
+        D: Direction<V, F> + ?Sized,
+    {
+        self.minimize_with(f, direction, x, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`minimize`](Self::minimize), and calls `monitor` at every iterate.
+    ///
+    /// # Errors
+    /// As [`minimize`](Self::minimize).
+    pub fn minimize_with<F, D>(
+        &mut self,
+        f: &mut F,
+        direction: &mut D,
+        x: &mut V,
+        monitor: &mut DescentMonitor<'_, V>,
     ) -> Result<DescentReport<V::Real>, DescentError>
     where
         F: Objective<V> + ?Sized,

@@ -20,7 +20,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// use coarsen_optimize::{Backtracking, Descent, Gradient, Rosenbrock};
 /// let mut x = vec![0.9, 0.8];
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.1));
-/// descent.minimize(&mut Rosenbrock, &mut Gradient::steepest(), &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut Rosenbrock, &mut Gradient::steepest(), &mut x)?.converged()?;
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct Gradient<V: Vector, P> {

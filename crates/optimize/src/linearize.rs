@@ -83,7 +83,7 @@ pub trait Linearize<V: Vector>: Objective<V> {
 /// };
 /// let mut f = Linearized::new(Quartic, Diagonal(0.0), Identity, assemble, |_, _, _| Ok(()));
 /// let mut x = vec![3.0];
-/// Descent::new(Backtracking::default(), Stop::absolute(1e-12)).minimize(&mut f, &mut Newton::exact(), &mut x, &mut ())?.converged()?;
+/// Descent::new(Backtracking::default(), Stop::absolute(1e-12)).minimize(&mut f, &mut Newton::exact(), &mut x)?.converged()?;
 /// assert!(x[0].abs() < 1e-12);
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```

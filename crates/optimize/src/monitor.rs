@@ -35,42 +35,19 @@ pub enum Verdict {
 
 /// A function that is called at every iterate, including the first and the last; `Break` ends the descent.
 ///
-/// It is not called if f or its gradient is not finite. `()` does nothing, a closure is a monitor, a pair
-/// calls two monitors, and [`DescentHistory`] records f and ‖∇f‖.
+/// It is not called if f or its gradient is not finite. [`DescentHistory`] records f and ‖∇f‖.
 ///
 /// ```
 /// use coarsen_core::Stop;
-/// use coarsen_optimize::{Backtracking, Descent, DescentHistory, Lbfgs, Rosenbrock};
+/// use coarsen_optimize::{Backtracking, Descent, DescentHistory, Iterate, Lbfgs, Rosenbrock};
 /// let (mut x, mut history) = (vec![-1.2, 1.0], DescentHistory::default());
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut x, &mut history)?.converged()?;
+/// let mut record = |it: &Iterate<'_, Vec<f64>>| history.record(it);
+/// let report = descent.minimize_with(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut x, &mut record)?.converged()?;
 /// assert_eq!(history.values.len(), report.iterations + 1);
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
-pub trait DescentMonitor<V: Vector> {
-    /// Receives the current state.
-    fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict>;
-}
-
-impl<V: Vector> DescentMonitor<V> for () {
-    fn observe(&mut self, _: &Iterate<'_, V>) -> ControlFlow<Verdict> {
-        ControlFlow::Continue(())
-    }
-}
-
-impl<V: Vector, F: FnMut(&Iterate<'_, V>) -> ControlFlow<Verdict>> DescentMonitor<V> for F {
-    fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
-        self(it)
-    }
-}
-
-impl<V: Vector, A: DescentMonitor<V>, B: DescentMonitor<V>> DescentMonitor<V> for (A, B) {
-    fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
-        let first = self.0.observe(it);
-        let second = self.1.observe(it);
-        if first.is_break() { first } else { second }
-    }
-}
+pub type DescentMonitor<'a, V> = dyn FnMut(&Iterate<'_, V>) -> ControlFlow<Verdict> + 'a;
 
 /// The history of f and of ‖∇f‖ in the norm of the descent, beginning with the start. It allocates as it
 /// grows.
@@ -82,8 +59,9 @@ pub struct DescentHistory<T> {
     pub gradients: Vec<T>,
 }
 
-impl<V: Vector<Real = T>, T: Real> DescentMonitor<V> for DescentHistory<T> {
-    fn observe(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
+impl<T: Real> DescentHistory<T> {
+    /// Appends f and ‖∇f‖ of an iterate. *Use* in a [`DescentMonitor`].
+    pub fn record<V: Vector<Real = T>>(&mut self, it: &Iterate<'_, V>) -> ControlFlow<Verdict> {
         self.values.push(it.value);
         self.gradients.push(it.gradient);
         ControlFlow::Continue(())

@@ -18,7 +18,7 @@ use crate::line_search::within;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
 /// descent.norm = Norm::weighted(node_weights(&[100.0, 1.0], 1)?)?; // two nodes of one unknown, the first a hundred times stiffer
 /// let mut x = vec![-1.2, 1.0];
-/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut x, &mut ())?.converged()?;
+/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut x)?.converged()?;
 /// assert!(report.gradient <= 1e-8);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -17,7 +17,7 @@ use crate::{DescentError, Direction, Proposal};
 /// let mut chain = OrElse::new(Lbfgs::scaled(4), Gradient::steepest());
 /// let mut x = vec![-1.2, 1.0];
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-/// descent.minimize(&mut Rosenbrock, &mut chain, &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut Rosenbrock, &mut chain, &mut x)?.converged()?;
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```
 pub struct OrElse<A, B> {

@@ -109,7 +109,7 @@ pub trait Preconditioned<V: Vector> {
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
 /// descent.refresh = Refresh::Every(8);
 /// let mut x = vec![-1.2, 1.0];
-/// let report = descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x, &mut ())?.converged()?;
+/// let report = descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x)?.converged()?;
 /// assert_eq!(report.refreshes, built);
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```

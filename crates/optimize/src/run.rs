@@ -114,7 +114,7 @@ impl<T: Real> DescentState<T> {
         criteria: &Criteria<T>,
         x: &V,
         g: &V,
-        monitor: &mut dyn DescentMonitor<V>,
+        monitor: &mut DescentMonitor<'_, V>,
     ) -> Option<DescentOutcome> {
         if self.shown > self.iterations {
             return None;
@@ -126,7 +126,7 @@ impl<T: Real> DescentState<T> {
         let (number, value, round_off, gradient, evaluations) =
             (self.iterations, self.value, self.round_off, self.norm, self.evaluations);
         let alpha = self.last.as_ref().map_or(T::zero(), |last| last.alpha);
-        let seen = monitor.observe(&Iterate { number, value, round_off, gradient, alpha, evaluations, x, g });
+        let seen = monitor(&Iterate { number, value, round_off, gradient, alpha, evaluations, x, g });
         let asked = criteria.least.min(criteria.stop.max_iterations);
         if self.is_within() && (self.iterations >= asked || self.norm == T::zero()) {
             return Some(DescentOutcome::Converged(Criterion::Gradient));

@@ -250,7 +250,7 @@ pub(crate) fn minimize<'py>(
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }));
-            return Ok(descent.minimize(&mut f, &mut method, &mut x, &mut monitor)?);
+            return Ok(descent.minimize_with(&mut f, &mut method, &mut x, &mut monitor)?);
         }
         let initial: Box<dyn coarsen::Preconditioner<Vec<f64>> + '_> = match (held, &apply) {
             (Some(held), _) => Box::new(held),
@@ -260,11 +260,11 @@ pub(crate) fn minimize<'py>(
             }
             (None, None) => {
                 let mut method = Lbfgs::scaled(WINDOW);
-                return Ok(descent.minimize(&mut energy, &mut method, &mut x, &mut monitor)?);
+                return Ok(descent.minimize_with(&mut energy, &mut method, &mut x, &mut monitor)?);
             }
         };
         let mut method = Lbfgs::new(WINDOW, initial);
-        Ok(descent.minimize(&mut energy, &mut method, &mut x, &mut monitor)?)
+        Ok(descent.minimize_with(&mut energy, &mut method, &mut x, &mut monitor)?)
     };
     let report = run(py, threads, work)?;
     failure.raise()?;

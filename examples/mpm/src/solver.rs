@@ -191,7 +191,7 @@ impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
         stepper.floor = tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
         let embedding = NodeEmbedding { restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
-        let report = stepper.minimize(f, &embedding, &mut z, Some(&weights), &mut ())?;
+        let report = stepper.minimize(f, &embedding, &mut z, Some(&weights), None)?;
         let DescentReport { outcome, iterations: outer, inner, refreshes, gradient: norm, .. } = report;
         let cycles = if driver.is_newton() { inner + outer } else { outer };
         // The only level of `lbfgs-h` is the grid.

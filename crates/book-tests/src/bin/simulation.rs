@@ -92,7 +92,7 @@ fn run(
         f.objective.begin(&before, &v, GRAVITY)?;
         (0..x.len()).for_each(|k| x[k] += h * v[k]);
         newton.forget();
-        let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ())?;
+        let report = descent.minimize(&mut f, &mut newton, &mut x)?;
         let report = report
             .converged()
             .map_err(|error| format!("frame {frame}: {error}"))?;

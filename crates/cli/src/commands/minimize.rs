@@ -112,7 +112,7 @@ fn minimize(options: &Minimize, on: &AnyBackend) -> Result<(String, DescentRepor
         Descent::new(search, Stop { max_iterations: options.max_iterations, ..Stop::relative(options.tol) });
     descent.refresh = if options.refresh == 0 { Refresh::Never } else { Refresh::Every(options.refresh) };
     let mut history = DescentHistory::default();
-    let report = descent.minimize(&mut f, &mut direction, &mut x, &mut history);
+    let report = descent.minimize_with(&mut f, &mut direction, &mut x, &mut |it| history.record(it));
     // Returns the first failure of a device, which is more informative than the resulting error of the
     // descent.
     on.read(&x, &mut start)?;

@@ -27,7 +27,7 @@ use super::backend_objective::There;
 /// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &place)?)))?;
 /// let mut newton = BackendNewton::new(Newton::inexact(), m, &on, x.len())?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-/// descent.minimize(&mut body, &mut newton, &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut body, &mut newton, &mut x)?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BackendNewton<B: Backend, K> {

@@ -32,7 +32,7 @@ use super::CachedPreconditioner;
 /// let mut x = on.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// let mut lbfgs = BackendObjective::<_, AnyBackend>::refreshed(Lbfgs::new(8, m));
-/// descent.minimize(&mut f, &mut lbfgs, &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut f, &mut lbfgs, &mut x)?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct BackendObjective<F, B: Backend> {

@@ -25,7 +25,7 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.refresh = Refresh::Every(8);
 /// let mut lbfgs = refreshed(Lbfgs::new(8, m));
-/// descent.minimize(&mut body, &mut lbfgs, &mut x, &mut ())?.converged()?;
+/// descent.minimize(&mut body, &mut lbfgs, &mut x)?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct CachedPreconditioner<V: Vector = Vec<f64>> {

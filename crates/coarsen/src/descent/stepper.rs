@@ -4,6 +4,7 @@
 //! ACM TOG 39(3):21, Algorithms 1 and 3, §5 and §7.1.
 
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::Hierarchy;
 use coarsen_node_embedding::NodeEmbedding;
 use coarsen_optimize::{
-    Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Lbfgs, Linearize, Newton,
-    Norm, Preconditioned, Refresh, Refreshed,
+    Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Iterate, Lbfgs, Linearize,
+    Newton, Norm, Preconditioned, Refresh, Refreshed,
 };
 use coarsen_schwarz::SchwarzBackend;
 use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
@@ -41,7 +42,7 @@ use super::{BackendObjective, Built, CachedPreconditioner, Driver, Needs};
 /// let grid = NodeEmbedding::new(Nodes::Given(vec![[0; 3]; x.len() / 3].into())); // not used by pn-pcg
 /// let mut driver = TimeStepper::new("pn-pcg".parse()?);
 /// driver.tolerance = 1e-4;
-/// let report = driver.minimize(&mut body, &grid, &mut x, None, &mut ())?.converged()?;
+/// let report = driver.minimize(&mut body, &grid, &mut x, None, None)?.converged()?;
 /// println!("{report}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -153,7 +154,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         method: &NodeEmbedding,
         x: &mut [f64],
         weights: Option<&[f64]>,
-        monitor: &mut dyn DescentMonitor<B::Vector>,
+        monitor: Option<&mut DescentMonitor<'_, B::Vector>>,
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System])?;
         let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
@@ -182,7 +183,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         recipe: impl FnMut(System<'_, f64>) -> Result<Built<B::Vector>, SetupError> + 'static,
         x: &mut [f64],
         weights: Option<&[f64]>,
-        monitor: &mut dyn DescentMonitor<B::Vector>,
+        monitor: Option<&mut DescentMonitor<'_, B::Vector>>,
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::System, Needs::Quadrature])?;
         self.begin(weights)?;
@@ -190,10 +191,12 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         let Self { on, descent, method, setup, .. } = self;
         let built = CachedPreconditioner::build(f, x, recipe).map_err(DescentError::linearize)?;
         let mut point = on.vector(x)?;
+        let mut none = |_: &Iterate<'_, B::Vector>| ControlFlow::Continue(());
+        let monitor = monitor.unwrap_or(&mut none);
         let (report, inverse) = match method {
             Method::Newton(newton) => {
                 let mut f = BackendObjective::new(Lent(f), x, built, on);
-                let report = descent.minimize(&mut f, newton, &mut point, monitor);
+                let report = descent.minimize_with(&mut f, newton, &mut point, monitor);
                 (report, f.into_inverse())
             }
             Method::QuasiNewton(lbfgs) => {
@@ -202,7 +205,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
                 own.forget(); // pairs of the last step
                 let mut f = BackendObjective::bare(Lent(f), x, on);
                 let mut direction = Refreshed::new(own, BackendObjective::<Lent<'_, F>, B>::refresh);
-                let report = descent.minimize(&mut f, &mut direction, &mut point, monitor);
+                let report = descent.minimize_with(&mut f, &mut direction, &mut point, monitor);
                 let mut own = direction.direction;
                 let inverse = std::mem::replace(own.inverse_mut(), nothing::<B>());
                 *lbfgs = Some(own);
@@ -227,7 +230,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         f: &mut F,
         x: &mut [f64],
         weights: Option<&[f64]>,
-        monitor: &mut dyn DescentMonitor<B::Vector>,
+        monitor: Option<&mut DescentMonitor<'_, B::Vector>>,
     ) -> Result<DescentReport<f64>, DescentError> {
         self.check(&[Needs::Products])?;
         self.begin(weights)?;
@@ -236,7 +239,8 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         };
         f.project(true);
         let mut point = self.on.vector(x)?;
-        let report = self.descent.minimize(f, newton, &mut point, monitor)?;
+        let mut none = |_: &Iterate<'_, B::Vector>| ControlFlow::Continue(());
+        let report = self.descent.minimize_with(f, newton, &mut point, monitor.unwrap_or(&mut none))?;
         self.on.read(&point, x)?;
         Ok(report)
     }

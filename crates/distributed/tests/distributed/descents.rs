@@ -99,9 +99,9 @@ fn minimisers<V: Vector<Real = f64>, A: LinearOperator<V>>(
             // Where f decreases by less than its round-off, iterations may depend on the order of sums.
             let (mut x, stop) = (like(), Stop::relative(1e-5));
             let found = if wolfe {
-                Descent::new(MoreThuente::default(), stop).minimize(&mut f, direction, &mut x, &mut ())
+                Descent::new(MoreThuente::default(), stop).minimize(&mut f, direction, &mut x)
             } else {
-                Descent::new(Backtracking::default(), stop).minimize(&mut f, direction, &mut x, &mut ())
+                Descent::new(Backtracking::default(), stop).minimize(&mut f, direction, &mut x)
             };
             let found = found.unwrap().converged().unwrap_or_else(|why| panic!("{name}: {why}"));
             all.push((name, [found.iterations, found.inner], x));

@@ -144,11 +144,11 @@ fn every_driver<V: Vector>(make: impl Fn(&[f64]) -> V, read: impl Fn(&V) -> Vec<
         let stop = Stop::relative(V::Real::from_f64(1e-4));
         let report = if tight {
             let mut descent = Descent::new(MoreThuente::tight(), stop);
-            descent.minimize(&mut f, &mut direction, &mut x, &mut ())
+            descent.minimize(&mut f, &mut direction, &mut x)
         } else {
             let mut descent = Descent::new(Backtracking::default(), stop);
             descent.refresh = Refresh::Every(2);
-            descent.minimize(&mut f, &mut direction, &mut x, &mut ())
+            descent.minimize(&mut f, &mut direction, &mut x)
         };
         report.unwrap().converged().unwrap_or_else(|e| panic!("{name}: {e}"));
         let gap = read(&x).iter().zip(&expected).map(|(x, e)| (x - e).abs()).fold(0.0, f64::max);
@@ -193,7 +193,7 @@ fn an_iteration_waits_twice() {
         let stop = Stop { max_iterations: iterations, ..Stop::relative(V::Real::from_f64(0.0)) };
         let mut x = make(&vec![0.0; a.len()]);
         let mut descent = Descent::new(Backtracking::default(), stop);
-        let report = descent.minimize(&mut f, &mut Gradient::fixed(Identity), &mut x, &mut ()).unwrap();
+        let report = descent.minimize(&mut f, &mut Gradient::fixed(Identity), &mut x).unwrap();
         assert_eq!((report.iterations, report.values), (iterations, iterations + 1), "{report}");
         x
     }
@@ -217,7 +217,7 @@ fn directions_that_ascend_need_no_bound_of_the_host() {
     let mut f = BoundedByHost(Quartic { a: make(1.0), b: make(1.0), square: make(0.0) }, 0);
     let stop = Stop { max_iterations: 5, ..Stop::relative(0.0) };
     let mut descent = Descent::new(Backtracking::default(), stop);
-    let report = descent.minimize(&mut f, &mut Ascent(false), &mut make(0.0), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Ascent(false), &mut make(0.0)).unwrap();
     assert_eq!((report.iterations, report.fallbacks), (5, 5), "{report}");
     assert_eq!(f.1, 1 + 5);
 }

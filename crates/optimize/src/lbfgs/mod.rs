@@ -40,7 +40,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// use coarsen_optimize::{Descent, Lbfgs, MoreThuente, Rosenbrock};
 /// let mut x = vec![-1.2_f64, 1.0];
 /// let mut descent = Descent::new(MoreThuente::default(), Stop::absolute(1e-9));
-/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ())?.converged()?;
+/// let report = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x)?.converged()?;
 /// assert!(report.iterations < 50 && (x[0] - 1.0).abs() < 1e-8);
 /// # Ok::<(), coarsen_optimize::DescentError>(())
 /// ```

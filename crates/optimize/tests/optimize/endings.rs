@@ -26,7 +26,7 @@ impl<F: FnMut(&[f64]) -> f64, G: FnMut(&[f64], &mut [f64])> Objective<Vec<f64>> 
 
 fn steepest(f: &mut impl Objective<Vec<f64>>, x: &mut Vec<f64>) -> DescentReport<f64> {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-8));
-    descent.minimize(f, &mut Gradient::steepest(), x, &mut ()).unwrap()
+    descent.minimize(f, &mut Gradient::steepest(), x).unwrap()
 }
 
 #[test]
@@ -61,8 +61,7 @@ fn flat_functions_and_minimisers_at_the_start_are_reported() {
     let mut x: Vec<f64> = f.b.iter().zip(&inverse.0).map(|(b, a)| b / a).collect();
     let at_minimum = x.clone();
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-12));
-    let report =
-        descent.minimize(&mut f, &mut Lbfgs::scaled(4), &mut x, &mut ()).unwrap().converged().unwrap();
+    let report = descent.minimize(&mut f, &mut Lbfgs::scaled(4), &mut x).unwrap().converged().unwrap();
     assert_eq!((report.iterations, report.values), (0, 1));
     assert_eq!(x, at_minimum);
 }
@@ -88,16 +87,15 @@ fn ascent_is_refused_and_chains_go_on() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let mut x = noise(N, 3);
     let start = x.clone();
-    let report = descent.minimize(&mut f, &mut Gradient::fixed(Upside), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Gradient::fixed(Upside), &mut x).unwrap();
     assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Ascent { slope }) if slope > 0.0));
     assert_eq!(x, start);
     assert!(report.converged().unwrap_err().to_string().contains("a safer direction"));
     let mut chain = OrElse::new(Gradient::fixed(Upside), Lbfgs::scaled(4));
-    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    let report = descent.minimize(&mut f, &mut chain, &mut x).unwrap().converged().unwrap();
     assert_eq!(report.fallbacks, report.iterations);
     // A varying preconditioner cannot be the metric of conjugate gradients.
-    let error =
-        descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone(), &mut ());
+    let error = descent.minimize(&mut f, &mut NonlinearCg::new(Beta::DaiKou, Upside), &mut start.clone());
     assert!(matches!(error, Err(DescentError::Core(coarsen_core::Error::Preconditioner { .. }))));
 }
 
@@ -108,12 +106,12 @@ fn indefinite_inner_operators_are_reported() {
     let mut f = Linearized::new(f, saddle, Identity, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     let mut x = noise(N, 4);
-    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x).unwrap();
     let inner = Refusal::Inner(Outcome::IndefiniteOperator);
     assert_eq!(report.outcome, DescentOutcome::NoDirection(inner));
     let mut chain =
         OrElse::new(Newton::with(FlexibleCg::new(Stop::relative(1e-10)), Forcing::AsGiven), Lbfgs::scaled(4));
-    let report = descent.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    let report = descent.minimize(&mut f, &mut chain, &mut x).unwrap().converged().unwrap();
     assert!(report.fallbacks > 0);
 }
 
@@ -122,7 +120,7 @@ fn indefinite_inner_operators_are_reported() {
 fn tolerances_below_round_off_end() {
     let (mut f, _) = Quadratic::spread(N, 100.0);
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(0.0));
-    let report = descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 3), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 3)).unwrap();
     assert!(report.gradient < 1e-6, "{report}");
     assert!(report.iterations < 1000, "{report}");
     let told = matches!(
@@ -140,7 +138,7 @@ fn an_energy_that_no_longer_decreases_has_stagnated() {
     let mut slight = Of(|x: &[f64]| 1.0 + 1e-12 * x[0], |_: &[f64], g: &mut [f64]| g[0] = 1e-12);
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-13));
     let mut x = vec![0.0];
-    let report = descent.minimize(&mut slight, &mut Gradient::fixed(Identity), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut slight, &mut Gradient::fixed(Identity), &mut x).unwrap();
     assert_eq!(report.outcome, DescentOutcome::Stagnated, "{report}");
     assert!(report.usable().is_ok());
 }
@@ -186,7 +184,7 @@ fn preconditioners_that_turn_nan_end_a_descent() {
             let (mut f, _) = Quadratic::spread(N, 100.0);
             let mut x = noise(N, 3);
             let mut descent = Descent::new(MoreThuente::tight(), Stop::relative(1e-12));
-            let report = descent.minimize(&mut f, &mut rule, &mut x, &mut ()).unwrap();
+            let report = descent.minimize(&mut f, &mut rule, &mut x).unwrap();
             assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite), "{name}");
             assert!(x.iter().all(|x| x.is_finite()), "{name}");
         }
@@ -194,7 +192,7 @@ fn preconditioners_that_turn_nan_end_a_descent() {
         let hessian = Quadratic { a: inverse.0, b: vec![0.0; N] };
         let mut f = Linearized::new(f, hessian, broken(), |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-12));
-        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 3), &mut ()).unwrap();
+        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 3)).unwrap();
         assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{report}");
     }
 }
@@ -210,7 +208,7 @@ fn a_mended_preconditioner_leaves_no_nan() {
         let (mut f, _) = Quadratic::spread(N, 10.0);
         let mut ncg = Refreshed::new(NonlinearCg::new(beta, Broken(0)), update);
         let mut descent = Descent::new(MoreThuente::tight(), Stop::relative(1e-8));
-        let report = descent.minimize(&mut f, &mut ncg, &mut noise(N, 3), &mut ()).unwrap();
+        let report = descent.minimize(&mut f, &mut ncg, &mut noise(N, 3)).unwrap();
         assert!(report.converged().unwrap().refreshes > 1);
     }
 }
@@ -237,7 +235,7 @@ impl<F: ?Sized> Direction<Vec<f64>, F> for Boaster {
 fn safer_directions_are_not_sought_for_ever() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Boaster, &mut noise(N, 3)).unwrap();
     assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite));
     assert_eq!(report.fallbacks, 32); // the limit of `Direction::fall_back`
 }
@@ -265,25 +263,25 @@ fn bad_sizes_and_limits_are_refused_before_the_descent() {
     ];
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     for mut rule in rules {
-        let refused = descent.minimize(&mut Rosenbrock, &mut rule, &mut vec![-1.2, 1.0], &mut ());
+        let refused = descent.minimize(&mut Rosenbrock, &mut rule, &mut vec![-1.2, 1.0]);
         let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
         assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
     }
     let above = || Quadratic { a: vec![1.0; 2], b: vec![0.0; 2] };
     let mut other = Constant::new(above(), Three, coarsen_krylov::Cg::new(Stop::relative(1e-3)));
-    let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0], &mut ());
+    let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0]);
     assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Shape { .. }))), "{refused:?}");
     let mut f = Linearized::new(above(), above(), Three, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
     let mut forced = Newton::with(coarsen_krylov::Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
-    let refused = descent.minimize(&mut f, &mut forced, &mut vec![-1.2, 1.0], &mut ());
+    let refused = descent.minimize(&mut f, &mut forced, &mut vec![-1.2, 1.0]);
     let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
     assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
     let none = Stop { max_iterations: 0, ..Stop::relative(1e-3) };
     let mut idle = Constant::new(above(), Identity, coarsen_krylov::Cg::new(none));
-    let refused = descent.minimize(&mut Rosenbrock, &mut idle, &mut vec![-1.2, 1.0], &mut ());
+    let refused = descent.minimize(&mut Rosenbrock, &mut idle, &mut vec![-1.2, 1.0]);
     assert!(refused.unwrap_err().to_string().contains("max_iterations"));
     let mut f = common::Valley::<f64>::new(2).linearized();
-    let refused = descent.minimize(&mut f, &mut Newton::fixed(0), &mut vec![-1.2, 1.0], &mut ());
+    let refused = descent.minimize(&mut f, &mut Newton::fixed(0), &mut vec![-1.2, 1.0]);
     assert!(refused.unwrap_err().to_string().contains("max_iterations"));
     for bad in [f64::NAN, f64::INFINITY, 1e200] {
         assert!(Norm::weighted(vec![bad; 2]).is_err());
@@ -293,7 +291,7 @@ fn bad_sizes_and_limits_are_refused_before_the_descent() {
     }
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     descent.norm = Norm::weighted(vec![1.0; 3]).unwrap();
-    let refused = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut vec![-1.2, 1.0], &mut ());
+    let refused = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), &mut vec![-1.2, 1.0]);
     assert!(matches!(
         refused,
         Err(DescentError::Core(coarsen_core::Error::Shape { expected: 2, found: 3, .. }))
@@ -325,7 +323,7 @@ fn bounds_on_steps_are_kept() {
         std::ops::ControlFlow::Continue(())
     };
     let mut descent = Descent::new(MoreThuente::default(), Stop::relative(1e-6));
-    descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut look).unwrap().converged().unwrap();
+    descent.minimize_with(&mut f, &mut Lbfgs::scaled(8), &mut x, &mut look).unwrap().converged().unwrap();
 }
 
 #[test]
@@ -337,11 +335,12 @@ fn other_criteria_end_a_descent_too() {
         descent
     };
     let mut ends = |mut descent: Descent<Vec<f64>, Backtracking<f64>>,
-                    monitor: &mut dyn DescentMonitor<Vec<f64>>| {
-        descent.minimize(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 6), monitor).unwrap().outcome
+                    monitor: &mut DescentMonitor<'_, Vec<f64>>| {
+        descent.minimize_with(&mut f, &mut Lbfgs::scaled(8), &mut noise(N, 6), monitor).unwrap().outcome
     };
-    assert_eq!(ends(with(1e-3, 0.0), &mut ()), DescentOutcome::Converged(Criterion::Decrease));
-    assert_eq!(ends(with(0.0, 1e-3), &mut ()), DescentOutcome::Converged(Criterion::Step));
+    let mut go_on = |_: &Iterate<'_, Vec<f64>>| ControlFlow::Continue(());
+    assert_eq!(ends(with(1e-3, 0.0), &mut go_on), DescentOutcome::Converged(Criterion::Decrease));
+    assert_eq!(ends(with(0.0, 1e-3), &mut go_on), DescentOutcome::Converged(Criterion::Step));
     let mut content = |it: &Iterate<'_, Vec<f64>>| match it.gradient {
         g if g <= 1e-2 => std::ops::ControlFlow::Break(Verdict::Converged),
         _ => std::ops::ControlFlow::Continue(()),
@@ -364,8 +363,7 @@ fn other_criteria_end_a_descent_too() {
         _ => std::ops::ControlFlow::Continue(()),
     };
     assert_eq!(ends(with(0.0, 0.0), &mut impatient), DescentOutcome::Stopped);
-    let negative =
-        with(-1.0, 0.0).minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut vec![1.0; 2], &mut ());
+    let negative = with(-1.0, 0.0).minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut vec![1.0; 2]);
     assert!(matches!(negative, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
 }
 
@@ -389,7 +387,7 @@ fn slow_methods_are_given_their_time() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-10));
     descent.stop.max_iterations = 10_000;
     let mut x = vec![1.0];
-    let report = descent.minimize(&mut parabola, &mut Gradient::fixed(Timid), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut parabola, &mut Gradient::fixed(Timid), &mut x).unwrap();
     assert_eq!(report.outcome, DescentOutcome::Converged(Criterion::Gradient), "{report}");
     assert!(report.iterations > 4000, "{report}");
 }
@@ -403,7 +401,7 @@ fn the_least_number_of_steps_is_taken() {
     descent.least_iterations = 2;
     let mut from = |f: &mut dyn Objective<Vec<f64>>, mut x: Vec<f64>, limit: usize| {
         descent.stop.max_iterations = limit;
-        descent.minimize(f, &mut Lbfgs::scaled(4), &mut x, &mut ()).unwrap().converged().unwrap().iterations
+        descent.minimize(f, &mut Lbfgs::scaled(4), &mut x).unwrap().converged().unwrap().iterations
     };
     assert_eq!(from(&mut f, noise(N, 3), 100), 2);
     assert_eq!(from(&mut f, noise(N, 3), 1), 1);
@@ -428,7 +426,7 @@ fn a_monitor_can_end_inner_solves() {
     newton.monitor = Some(Box::new(three));
     let stop = Stop { max_iterations: 4, ..Stop::relative(1e-12) };
     let mut descent = Descent::new(Backtracking::default(), stop);
-    let report = descent.minimize(&mut f, &mut newton, &mut noise(N, 4), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut newton, &mut noise(N, 4)).unwrap();
     assert_eq!((report.outcome, report.iterations, report.inner), (DescentOutcome::IterationLimit, 4, 12));
     assert!(report.value < report.initial_value);
 }

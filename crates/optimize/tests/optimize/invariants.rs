@@ -12,7 +12,7 @@ fn lbfgs_with_the_exact_inverse_takes_one_step() {
     let (mut f, inverse) = Quadratic::spread(N, 1e4);
     let mut x = noise(N, 1);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-10));
-    let report = descent.minimize(&mut f, &mut Lbfgs::new(8, inverse), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Lbfgs::new(8, inverse), &mut x).unwrap();
     assert_eq!(report.converged().unwrap().iterations, 1);
 }
 
@@ -23,7 +23,7 @@ fn newton_takes_one_step_on_a_quadratic() {
     let mut f = Linearized::new(f, a, inverse, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
     let mut x = noise(N, 1);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-9));
-    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x).unwrap();
     assert_eq!(report.converged().unwrap().iterations, 1);
 }
 
@@ -55,7 +55,7 @@ fn nonlinear_cg_is_cg_on_a_quadratic() {
         };
         let mut x = vec![0.0; N];
         let mut ncg = NonlinearCg::new(beta, Inverse(weights));
-        let _ = Descent::new(search, stop).minimize(&mut f, &mut ncg, &mut x, &mut look).unwrap();
+        let _ = Descent::new(search, stop).minimize_with(&mut f, &mut ncg, &mut x, &mut look).unwrap();
         assert_eq!((seen.len(), iterates.len()), (13, 13));
         for (k, (nonlinear, linear)) in seen.iter().zip(&iterates).enumerate() {
             let gap: f64 = nonlinear.iter().zip(linear).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
@@ -71,7 +71,8 @@ fn newton_converges_quadratically() {
     let mut x: Vec<f64> = (0..10).map(|i| 1.05 + 0.01 * i as f64).collect();
     let mut history = DescentHistory::default();
     let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-11));
-    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut history).unwrap();
+    let mut record = |it: &Iterate<'_, Vec<f64>>| history.record(it);
+    let report = descent.minimize_with(&mut f, &mut Newton::exact(), &mut x, &mut record).unwrap();
     assert!(report.converged().unwrap().iterations < 10);
     let logs: Vec<f64> = history.gradients.iter().filter(|g| **g > 1e-12).map(|g| g.ln()).collect();
     let orders: Vec<f64> = logs.windows(3).map(|w| (w[2] - w[1]) / (w[1] - w[0])).collect();
@@ -86,7 +87,7 @@ fn inexact_newton_wastes_less() {
         let mut f = Valley::<f64>::new(200).linearized();
         let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-        let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ()).unwrap().converged().unwrap();
+        let report = descent.minimize(&mut f, &mut newton, &mut x).unwrap().converged().unwrap();
         (report.iterations, report.inner)
     };
     let (exact, forced) = (run(Newton::exact()), run(Newton::inexact()));
@@ -104,7 +105,7 @@ fn a_minimum_bounds_the_accuracy_of_inner_solves() {
         let mut x: Vec<f64> = (0..200).map(|i| 1.05 + 0.001 * i as f64).collect();
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
         let mut newton = Newton::with(Cg::default(), forcing);
-        let report = descent.minimize(&mut f, &mut newton, &mut x, &mut ()).unwrap().converged().unwrap();
+        let report = descent.minimize(&mut f, &mut newton, &mut x).unwrap().converged().unwrap();
         (report.iterations, report.inner, x)
     };
     for with in [|floor| Forcing::Preconditioned { floor }, |floor| Forcing::Gradient { floor }] {
@@ -122,7 +123,7 @@ fn a_forcing_term_does_not_outlive_its_choice() {
     let run = |newton: &mut Newton<Vec<f64>, Cg<Vec<f64>>>| {
         let (mut f, mut x) = (Valley::<f64>::new(200).linearized(), start.clone());
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
-        let report = descent.minimize(&mut f, newton, &mut x, &mut ()).unwrap();
+        let report = descent.minimize(&mut f, newton, &mut x).unwrap();
         (report.iterations, x)
     };
     let expected = run(&mut Newton::exact());
@@ -170,27 +171,23 @@ fn rosenbrock_is_minimised_in_2_and_10_000_dimensions() {
         let mut armijo = Descent::new(Backtracking::default(), stop);
         let mut wolfe = Descent::new(MoreThuente::default(), stop);
         let mut tight = Descent::new(MoreThuente::tight(), stop);
-        solve("l-bfgs", &mut |x| wolfe.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), x, &mut ()).unwrap());
-        solve("l-bfgs, armijo", &mut |x| {
-            armijo.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), x, &mut ()).unwrap()
-        });
+        solve("l-bfgs", &mut |x| wolfe.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), x).unwrap());
+        solve("l-bfgs, armijo", &mut |x| armijo.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), x).unwrap());
         for beta in [Beta::PolakRibierePlus, Beta::DaiKou] {
             solve("ncg", &mut |x| {
-                tight.minimize(&mut Rosenbrock, &mut NonlinearCg::new(beta, Identity), x, &mut ()).unwrap()
+                tight.minimize(&mut Rosenbrock, &mut NonlinearCg::new(beta, Identity), x).unwrap()
             });
         }
         solve("newton", &mut |x| {
             let mut chain = OrElse::new(Newton::exact(), Lbfgs::scaled(8));
-            armijo.minimize(&mut Valley::<f64>::new(n).linearized(), &mut chain, x, &mut ()).unwrap()
+            armijo.minimize(&mut Valley::<f64>::new(n).linearized(), &mut chain, x).unwrap()
         });
         if n == 2 {
             solve("accelerated", &mut |x| {
-                armijo
-                    .minimize(&mut Rosenbrock, &mut AcceleratedGradient::new(0.99, Identity), x, &mut ())
-                    .unwrap()
+                armijo.minimize(&mut Rosenbrock, &mut AcceleratedGradient::new(0.99, Identity), x).unwrap()
             });
             solve("gradient", &mut |x| {
-                armijo.minimize(&mut Rosenbrock, &mut Gradient::steepest(), x, &mut ()).unwrap()
+                armijo.minimize(&mut Rosenbrock, &mut Gradient::steepest(), x).unwrap()
             });
         }
     }
@@ -206,12 +203,12 @@ fn constant_matrices_descend() {
     let mut descent = Descent::new(Backtracking::default(), stop);
     let mut x = noise(N, 2);
     let factored = &mut Gradient::fixed(Inverse(above.clone()));
-    let first = descent.minimize(&mut f, factored, &mut x, &mut ()).unwrap().converged().unwrap();
+    let first = descent.minimize(&mut f, factored, &mut x).unwrap().converged().unwrap();
     assert_eq!(first.values, first.iterations + 1); // no step was shortened
     let matrix = Quadratic { a: above, b: vec![0.0; N] };
     let mut solved = Constant::new(matrix, Identity, Cg::new(Stop::relative(1e-10)));
     let mut x = noise(N, 2);
-    let second = descent.minimize(&mut f, &mut solved, &mut x, &mut ()).unwrap().converged().unwrap();
+    let second = descent.minimize(&mut f, &mut solved, &mut x).unwrap().converged().unwrap();
     assert!(first.iterations.abs_diff(second.iterations) <= 1);
 }
 
@@ -225,37 +222,33 @@ fn every_driver_runs_in_f32() {
     let mut armijo = Descent::new(Backtracking::default(), stop);
     let mut tight = Descent::new(MoreThuente::tight(), stop);
     let mut x = Rosenbrock::start::<f32>(2);
-    armijo.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x, &mut ()).unwrap().converged().unwrap();
+    armijo.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(8), &mut x).unwrap().converged().unwrap();
     close("l-bfgs", &x);
     let mut x = Rosenbrock::start::<f32>(2);
     let mut ncg = NonlinearCg::new(Beta::DaiKou, Identity);
-    tight.minimize(&mut Rosenbrock, &mut ncg, &mut x, &mut ()).unwrap().converged().unwrap();
+    tight.minimize(&mut Rosenbrock, &mut ncg, &mut x).unwrap().converged().unwrap();
     close("ncg", &x);
     let mut x = Rosenbrock::start::<f32>(2);
     let mut agd = AcceleratedGradient::new(0.99, Identity);
-    armijo.minimize(&mut Rosenbrock, &mut agd, &mut x, &mut ()).unwrap().converged().unwrap();
+    armijo.minimize(&mut Rosenbrock, &mut agd, &mut x).unwrap().converged().unwrap();
     close("accelerated", &x);
     let mut x = vec![1.1_f32; 2];
     let mut f = Valley::<f32>::new(2).linearized();
-    armijo.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap().converged().unwrap();
+    armijo.minimize(&mut f, &mut Newton::exact(), &mut x).unwrap().converged().unwrap();
     close("newton", &x);
     let mut x = vec![0.9_f32, 0.8];
-    armijo
-        .minimize(&mut Rosenbrock, &mut Gradient::steepest(), &mut x, &mut ())
-        .unwrap()
-        .converged()
-        .unwrap();
+    armijo.minimize(&mut Rosenbrock, &mut Gradient::steepest(), &mut x).unwrap().converged().unwrap();
     close("gradient", &x);
     let mut valley = Valley::<f32>::new(2);
     valley.assemble(&[1.0; 2]);
     let mut constant = Constant::new(valley.hessian, Identity, Cg::new(Stop::relative(1e-3)));
     let mut x = vec![0.9_f32, 0.8];
-    armijo.minimize(&mut Rosenbrock, &mut constant, &mut x, &mut ()).unwrap().converged().unwrap();
+    armijo.minimize(&mut Rosenbrock, &mut constant, &mut x).unwrap().converged().unwrap();
     close("constant", &x);
     let mut chain = OrElse::new(Newton::inexact(), Lbfgs::scaled(4));
     let mut x = Rosenbrock::start::<f32>(2);
     let mut f = Valley::<f32>::new(2).linearized();
-    armijo.minimize(&mut f, &mut chain, &mut x, &mut ()).unwrap().converged().unwrap();
+    armijo.minimize(&mut f, &mut chain, &mut x).unwrap().converged().unwrap();
     close("chain", &x);
 }
 
@@ -293,7 +286,7 @@ fn hessians_are_projected_on_demand() {
         let mut x: Vec<f64> = (0..N).map(|i| 0.1 + 0.03 * i as f64).collect();
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-10));
         descent.refresh = Refresh::Every(1);
-        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x, &mut ()).unwrap();
+        let report = descent.minimize(&mut f, &mut Newton::exact(), &mut x).unwrap();
         (report, x)
     };
     let (refused, _) = run(false);
@@ -330,7 +323,8 @@ fn gathered_reductions_give_the_same_directions() {
             let stop = Stop { max_iterations: 25, ..Stop::relative(1e-12) };
             let mut descent = Descent::new(MoreThuente::default(), stop);
             let mut x = noise(N, 11);
-            let _ = descent.minimize(&mut f, &mut lbfgs, &mut x, &mut history).unwrap();
+            let mut record = |it: &Iterate<'_, Vec<f64>>| history.record(it);
+            let _ = descent.minimize_with(&mut f, &mut lbfgs, &mut x, &mut record).unwrap();
             history.gradients
         };
         let (sequence, gathered) = (run(false), run(true));
@@ -349,7 +343,7 @@ fn drivers_accept_a_change_of_size() {
     for n in [4, 10, 2] {
         let mut x = Rosenbrock::start::<f64>(n);
         lbfgs.forget();
-        descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x, &mut ()).unwrap().converged().unwrap();
+        descent.minimize(&mut Rosenbrock, &mut lbfgs, &mut x).unwrap().converged().unwrap();
     }
 }
 

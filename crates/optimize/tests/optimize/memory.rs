@@ -52,8 +52,7 @@ fn links_of_a_chain_know_whose_step_it_was() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
     let mut chain = OrElse::new(Picky::new(3), Picky::new(1000));
     let stop = Stop { max_iterations: 30, ..Stop::relative(1e-9) };
-    let report =
-        Descent::new(Backtracking::default(), stop).minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ());
+    let report = Descent::new(Backtracking::default(), stop).minimize(&mut f, &mut chain, &mut noise(N, 1));
     let report = report.unwrap();
     assert_eq!((report.iterations, report.fallbacks), (30, 10));
     assert_eq!((chain.first.learnt, chain.first.witnessed), (20, 10));
@@ -68,7 +67,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let mut descent = Descent::new(Backtracking::default(), stop);
     let (mut f, inverse) = Quadratic::spread(N, 10.0);
     let mut chain = OrElse::new(Picky::new(201), AcceleratedGradient::new(0.9, inverse.clone()));
-    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 1)).unwrap();
     assert_eq!((report.fallbacks, report.values), (1, report.iterations + 1), "{report}"); // no step shortened
 
     // Conjugate gradients take the 11th step, along -M⁻¹g, which is exact here. Earlier proposals have no
@@ -79,7 +78,7 @@ fn steps_of_others_do_not_set_the_scale() {
     let (x, d) = (&mut noise(N, 1), &mut vec![0.0; N]);
     let second: &mut dyn Direction<Vec<f64>, Quadratic> = &mut chain.second;
     second.propose(&mut f, x, &noise(N, 2), d).unwrap(); // data of an older step
-    let report = descent.minimize(&mut f, &mut chain, x, &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut chain, x).unwrap();
     assert_eq!(report.fallbacks, 1);
     assert!(report.gradient < 1e-8 * report.initial_gradient, "{report}");
 }
@@ -111,7 +110,7 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     for _ in 0..2 {
         gradient.direction.inverse.0 = -1.0;
-        let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3), &mut ()).unwrap();
+        let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3)).unwrap();
         assert_eq!(report.converged().unwrap().refreshes, 1);
     }
 }
@@ -127,15 +126,15 @@ fn a_refreshed_link_is_tried_again() {
     let first = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
     let mut chain = OrElse::new(first, Gradient::fixed(Wrong(-1.0)));
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3)).unwrap();
     assert_eq!(report.converged().unwrap().refreshes, 1);
     assert_eq!(report.fallbacks, 1); // before the refresh, to the second direction, which fails
 
     let mut chain = OrElse::new(Gradient::fixed(Wrong(-1.0)), Gradient::fixed(Wrong(-1.0)));
-    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3)).unwrap();
     assert!(report.converged().is_err());
     chain.first.inverse.0 = 1.0;
-    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut chain, &mut noise(N, 3)).unwrap();
     assert_eq!(report.converged().unwrap().fallbacks, 0);
 }
 
@@ -153,7 +152,7 @@ fn constant_preconditioners_are_not_refreshed() {
         Linearized::new(f, saddle, Identity, assemble, |_, _, _| unreachable!()).with_constant_inverse();
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     descent.refresh = Refresh::Every(1);
-    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 4), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Newton::exact(), &mut noise(N, 4)).unwrap();
     assert!(matches!(report.outcome, DescentOutcome::NoDirection(Refusal::Inner(_))), "{report}");
     drop(f);
     assert_eq!((report.refreshes, assembled), (0, 1));
@@ -171,7 +170,7 @@ fn an_unchanged_direction_is_not_tried_again() {
     let mut gradient = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
     descent.refresh = Refresh::Every(1);
-    let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut gradient, &mut noise(N, 3)).unwrap();
     drop(gradient);
     assert!(matches!(report.outcome, DescentOutcome::NoDirection(_)), "{report}");
     assert_eq!((report.refreshes, report.iterations, asked), (0, 0, 1));
@@ -277,12 +276,12 @@ fn learn<F>(rule: &mut impl Direction<Vec<f64>, F>, _: &F, s: &Vec<f64>, y: &Vec
 fn parameters_are_checked_before_the_first_step() {
     let mut descent = Descent::new(Backtracking { trials: 0, ..Backtracking::default() }, Stop::default());
     let x = &mut Rosenbrock::start::<f64>(2);
-    let none = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), x, &mut ());
+    let none = descent.minimize(&mut Rosenbrock, &mut Lbfgs::scaled(4), x);
     assert!(none.unwrap_err().to_string().contains("Backtracking::trials"));
     descent.search.trials = 60;
     for radius in [1.0, -0.1, f64::NAN] {
         let mut agd = AcceleratedGradient::new(radius, Identity);
-        let refused = descent.minimize(&mut Rosenbrock, &mut agd, x, &mut ());
+        let refused = descent.minimize(&mut Rosenbrock, &mut agd, x);
         assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Parameter { .. }))));
     }
     assert_eq!(*x, Rosenbrock::start::<f64>(2));

@@ -56,7 +56,7 @@ fn refreshes(policy: Refresh, norms: &[f64]) -> Vec<usize> {
     let mut descent = Descent::new(Full, Stop { max_iterations: norms.len(), ..Stop::absolute(0.0) });
     descent.refresh = policy;
     let mut steps = Steps::default();
-    let report = descent.minimize(&mut Falls(norms), &mut steps, &mut vec![0.0], &mut ()).unwrap();
+    let report = descent.minimize(&mut Falls(norms), &mut steps, &mut vec![0.0]).unwrap();
     assert_eq!((report.iterations, report.refreshes), (norms.len(), steps.0.len()), "{report}");
     steps.0
 }

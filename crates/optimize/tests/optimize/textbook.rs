@@ -308,7 +308,7 @@ fn first_steps_are_predicted_from_the_last() {
     let stop = Stop { max_iterations: steps.len(), ..Stop::absolute(0.0) };
     let (mut f, mut x) = (Quadratic { a: vec![7.0], b: vec![0.0] }, vec![3.0]);
     let mut descent = Descent::new(search, stop);
-    let _ = descent.minimize(&mut f, &mut Downhill { first: 0.123 }, &mut x, &mut ()).unwrap();
+    let _ = descent.minimize(&mut f, &mut Downhill { first: 0.123 }, &mut x).unwrap();
     let (mut x, mut last, mut clamped) = (3.0_f64, None, 0);
     for (start, &alpha) in descent.search.begun.iter().zip(&steps) {
         let slope = -(7.0 * x).powi(2);
@@ -339,7 +339,7 @@ fn first_steps_are_predicted_from_the_last() {
         let search = Given { steps: &[0.3, 0.3], begun: Vec::new() };
         let mut descent = Descent::new(search, Stop { max_iterations: 2, ..stop });
         let mut f = Falls(value);
-        let _ = descent.minimize(&mut f, &mut Downhill { first: 1.0 }, &mut vec![0.0], &mut ()).unwrap();
+        let _ = descent.minimize(&mut f, &mut Downhill { first: 1.0 }, &mut vec![0.0]).unwrap();
         assert_close(&[descent.search.begun[1].first], &[0.3 * times]);
     }
 }
@@ -350,7 +350,7 @@ fn directions_have_a_first_step_above_zero() {
     for first in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let (mut f, _) = Quadratic::spread(N, 10.0);
         let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-3));
-        let report = descent.minimize(&mut f, &mut Downhill { first }, &mut noise(N, 1), &mut ()).unwrap();
+        let report = descent.minimize(&mut f, &mut Downhill { first }, &mut noise(N, 1)).unwrap();
         assert_eq!(report.outcome, DescentOutcome::NoDirection(Refusal::NotFinite), "{first}: {report}");
     }
 }
@@ -375,8 +375,7 @@ fn small_falls_are_a_share_of_the_energy() {
             let stop = Stop { max_iterations: 3, ..Stop::absolute(0.0) };
             let mut descent = Descent::new(search, stop);
             descent.decrease = decrease;
-            let report =
-                descent.minimize(&mut f, &mut Downhill { first: 1.0 }, &mut vec![1.0], &mut ()).unwrap();
+            let report = descent.minimize(&mut f, &mut Downhill { first: 1.0 }, &mut vec![1.0]).unwrap();
             (report.iterations, report.outcome)
         };
         let share = 0.095 / (base + 0.5);
@@ -425,12 +424,10 @@ fn refusals_and_reports_say_what_happened() {
     }
     let (mut f, inverse) = Quadratic::spread(N, 10.0);
     let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-    let gradient =
-        descent.minimize(&mut f, &mut Gradient::fixed(inverse), &mut noise(N, 1), &mut ()).unwrap();
+    let gradient = descent.minimize(&mut f, &mut Gradient::fixed(inverse), &mut noise(N, 1)).unwrap();
     assert!(!gradient.to_string().contains("inner"), "{gradient}");
     let (a, inner) = (f.clone(), Cg::new(Stop::relative(1e-3)));
-    let report =
-        descent.minimize(&mut f, &mut Constant::new(a, Identity, inner), &mut noise(N, 1), &mut ()).unwrap();
+    let report = descent.minimize(&mut f, &mut Constant::new(a, Identity, inner), &mut noise(N, 1)).unwrap();
     assert!(
         report.to_string().contains(&format!("({} inner, ", report.inner)) && report.inner > 0,
         "{report}"

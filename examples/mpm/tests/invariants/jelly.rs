@@ -57,7 +57,7 @@ fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
         let restraints = f.restraints().into();
         let places = Nodes::OfSystem { spacing: dx, origin: [0.0; 3] };
         let method = NodeEmbedding { restraints, ..NodeEmbedding::new(places) };
-        let report = driver.minimize(&mut f, &method, &mut z, Some(&weights), &mut ())?;
+        let report = driver.minimize(&mut f, &method, &mut z, Some(&weights), None)?;
         report.converged()?;
         // ANCHOR_END: solve
         // ANCHOR: back
