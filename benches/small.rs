@@ -106,7 +106,7 @@ where
                     // The second call is measured; by then the threads are awake.
                     x.fill(0.0);
                     let start = Instant::now();
-                    iterations = method.1.solve_with(a, m.1, &b, &mut x, &mut ())?.converged()?.iterations;
+                    iterations = method.1.solve(a, m.1, &b, &mut x)?.converged()?.iterations;
                     seconds = start.elapsed().as_secs_f64();
                 }
                 Ok::<_, coarsen_core::Error>(seconds)

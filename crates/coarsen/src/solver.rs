@@ -312,11 +312,11 @@ impl Krylov<Vec<f64>> for Watched<'_, '_> {
         m: &mut dyn Preconditioner<Vec<f64>>,
         b: &Vec<f64>,
         x: &mut Vec<f64>,
-        monitor: &mut dyn Monitor<Vec<f64>>,
+        monitor: &mut Monitor<'_, Vec<f64>>,
     ) -> Result<Report<f64>, Error> {
         let Self { method, observer, is_ended } = self;
         let mut both = |it: &Iteration<'_, Vec<f64>>| {
-            let seen = monitor.observe(it);
+            let seen = monitor(it);
             *is_ended |= observer(it.number, it.relative).is_break();
             if *is_ended { ControlFlow::Break(()) } else { seen }
         };

@@ -247,8 +247,8 @@ impl Step {
         self.is_current = false;
         let m = &mut self.built;
         let report = match &mut self.filtered {
-            Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, &mut ()))??,
-            None => method.solve_with(&self.system, m, b, x, &mut ())?,
+            Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve(a, m, c, y))??,
+            None => method.solve(&self.system, m, b, x)?,
         };
         self.policy.learn(report.iterations, report.outcome);
         Ok(report)

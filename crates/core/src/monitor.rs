@@ -31,32 +31,18 @@ impl<V: Vector> fmt::Display for Iteration<'_, V> {
 /// A function called at every convergence test; `Break` ends the solve as
 /// [`Stopped`](crate::Outcome::Stopped).
 ///
-/// For a distributed vector it is called on all ranks and must return the same value on each rank. `()` does
-/// nothing, a closure is a monitor, and [`History`] records the norms.
+/// For a distributed vector it is called on all ranks and must return the same value on each rank. [`History`]
+/// records the norms.
 ///
 /// ```
 /// use coarsen_core::{Iteration, Monitor};
 /// use std::ops::ControlFlow;
-/// let mut twenty = |it: &Iteration<'_, Vec<f64>>| if it.number < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+/// let twenty: &mut Monitor<'_, Vec<f64>> =
+///     &mut |it| if it.number < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
 /// let iteration = Iteration { number: 20, residual: 1.0, relative: 1.0, x: None, ritz_values: None };
-/// assert!(twenty.observe(&iteration).is_break());
+/// assert!(twenty(&iteration).is_break());
 /// ```
-pub trait Monitor<V: Vector> {
-    /// Receives the current state.
-    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()>;
-}
-
-impl<V: Vector> Monitor<V> for () {
-    fn observe(&mut self, _: &Iteration<'_, V>) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
-
-impl<V: Vector, F: FnMut(&Iteration<'_, V>) -> ControlFlow<()>> Monitor<V> for F {
-    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
-        self(it)
-    }
-}
+pub type Monitor<'a, V> = dyn FnMut(&Iteration<'_, V>) -> ControlFlow<()> + 'a;
 
 /// The relative residual norms of a solve, one per convergence test. The first is the norm for the starting
 /// guess.
@@ -68,8 +54,9 @@ pub struct History<T> {
     pub relative: Vec<T>,
 }
 
-impl<V: Vector<Real = T>, T: Real> Monitor<V> for History<T> {
-    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
+impl<T: Real> History<T> {
+    /// Appends the norm of a test. *Use* in a [`Monitor`].
+    pub fn record<V: Vector<Real = T>>(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
         self.relative.push(it.relative);
         ControlFlow::Continue(())
     }

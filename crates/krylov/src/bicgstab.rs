@@ -63,7 +63,7 @@ impl<V: Vector> Krylov<V> for BiCgStab<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("BiCgStab", PreconditionerKind::Linear, &self.stop, a, m, b, x)?;
         let number = |value| b.scalar(value);

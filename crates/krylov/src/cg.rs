@@ -88,7 +88,7 @@ impl<V: Vector> Krylov<V> for Cg<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Cg", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         if let Some(share) = self.replace_residual

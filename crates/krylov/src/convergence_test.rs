@@ -23,7 +23,7 @@ pub(crate) struct ConvergenceTest<'a, V: Vector> {
     pub(crate) recomputed: V::Real,
     pub(crate) iterations: usize,
     pub(crate) best: Best<'a, V>,
-    pub(crate) monitor: &'a mut dyn Monitor<V>,
+    pub(crate) monitor: &'a mut Monitor<'a, V>,
 }
 
 impl<V: Vector> ConvergenceTest<'_, V> {
@@ -94,7 +94,7 @@ impl<V: Vector> ConvergenceTest<'_, V> {
         ritz_values: Option<&dyn Fn() -> Option<[f64; 2]>>,
     ) -> ControlFlow<Outcome> {
         let (number, relative) = (self.iterations, residual / self.scale);
-        match self.monitor.observe(&Iteration { number, residual, relative, x, ritz_values }) {
+        match (self.monitor)(&Iteration { number, residual, relative, x, ritz_values }) {
             Break(()) => Break(Outcome::Stopped),
             Continue(()) => Continue(()),
         }

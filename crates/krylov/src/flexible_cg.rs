@@ -55,7 +55,7 @@ impl<V: Vector> Krylov<V> for FlexibleCg<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("FlexibleCg", PreconditionerKind::Variable, &self.stop, a, m, b, x)?;
         let mut in_preconditioner = PreconditionerTest::new(self.in_preconditioner)?;

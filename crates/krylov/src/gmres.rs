@@ -85,7 +85,7 @@ impl<V: Vector> Krylov<V> for Gmres<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         let needed = if self.flexible { PreconditionerKind::Variable } else { PreconditionerKind::Linear };
         check("Gmres", needed, &self.stop, a, m, b, x)?;

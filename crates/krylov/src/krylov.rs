@@ -1,5 +1,7 @@
 //! The trait of all Krylov methods, and their `solve`.
 
+use std::ops::ControlFlow;
+
 use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Real, Report, Stop, Vector};
 
 /// An iterative method for A x = b; object-safe.
@@ -19,15 +21,15 @@ use coarsen_core::{Error, LinearOperator, Monitor, Preconditioner, Real, Report,
 /// the solve. This costs a vector and a few passes and loses no accuracy. Monitors then receive no x. If the
 /// scaled residual of the guess cannot be squared, the guess is replaced by zeros.
 ///
-/// A program needs this trait for monitors and for code that takes any method. Each method has its own `solve`,
-/// and so has `dyn Krylov`.
+/// A program needs this trait for monitors and for code that takes any method. Each method has its own `solve`, which
+/// also takes slices.
 ///
 /// ```
 /// use coarsen_krylov::{Cg, History, Identity, Krylov, Stop, from_fn};
 /// let a = from_fn(2, |x: &Vec<f64>, y: &mut Vec<f64>| *y = vec![4.0 * x[0] + x[1], x[0] + 3.0 * x[1]]);
 /// let (b, mut x, mut history) = (vec![1.0, 2.0], vec![0.0; 2], History::default());
 /// let mut method: Box<dyn Krylov<Vec<f64>>> = Box::new(Cg::new(Stop::relative(1e-12)));
-/// let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut history)?.converged()?;
+/// let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut |it| history.record(it))?.converged()?;
 /// assert_eq!(history.relative.len(), report.iterations + 1);
 /// # Ok::<(), coarsen_krylov::Error>(())
 /// ```
@@ -48,8 +50,22 @@ pub trait Krylov<V: Vector> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error>;
+
+    /// [`solve_with`](Self::solve_with) without a monitor.
+    ///
+    /// # Errors
+    /// As [`solve_with`](Self::solve_with).
+    fn solve(
+        &mut self,
+        a: &dyn LinearOperator<V>,
+        m: &mut dyn Preconditioner<V>,
+        b: &V,
+        x: &mut V,
+    ) -> Result<Report<V::Real>, Error> {
+        self.solve_with(a, m, b, x, &mut |_| ControlFlow::Continue(()))
+    }
 
     /// The stopping rule, for changes between solves (such as the forcing terms of an inexact Newton method).
     fn stop_mut(&mut self) -> &mut Stop<V::Real>;
@@ -63,22 +79,6 @@ pub trait Krylov<V: Vector> {
     }
 }
 
-impl<V: Vector> dyn Krylov<V> + '_ {
-    /// [`solve_with`](Krylov::solve_with) without a monitor.
-    ///
-    /// # Errors
-    /// As [`solve_with`](Krylov::solve_with).
-    pub fn solve(
-        &mut self,
-        a: &dyn LinearOperator<V>,
-        m: &mut dyn Preconditioner<V>,
-        b: &V,
-        x: &mut V,
-    ) -> Result<Report<V::Real>, Error> {
-        self.solve_with(a, m, b, x, &mut ())
-    }
-}
-
 impl<V: Vector, K: Krylov<V> + ?Sized> Krylov<V> for Box<K> {
     fn solve_with(
         &mut self,
@@ -86,7 +86,7 @@ impl<V: Vector, K: Krylov<V> + ?Sized> Krylov<V> for Box<K> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         (**self).solve_with(a, m, b, x, monitor)
     }
@@ -180,7 +180,7 @@ macro_rules! inherent_solve {
                 let mut slices = std::mem::take(&mut self.workspace.slices);
                 let [b_copy, x_copy] = &mut slices;
                 let b = b.as_vector(b_copy);
-                let report = x.with_vector(x_copy, |x| $crate::Krylov::solve_with(self, a, m, b, x, &mut ()));
+                let report = x.with_vector(x_copy, |x| $crate::Krylov::solve(self, a, m, b, x));
                 self.workspace.slices = slices;
                 report
             }

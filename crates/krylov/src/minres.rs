@@ -66,7 +66,7 @@ impl<V: Vector> Krylov<V> for Minres<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Minres", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         let number = |value: f64| b.scalar(V::Real::from_f64(value));

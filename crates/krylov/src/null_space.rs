@@ -7,7 +7,7 @@ use num_traits::{Float, one, zero};
 
 use crate::Krylov;
 use crate::krylov::inherent_solve;
-use crate::scaling::{self, Scaled, Size, Unscaled};
+use crate::scaling::{self, Scaled, Size};
 use crate::solve::{Workspace, check};
 
 /// An orthonormal basis N of the null space of a singular A. Aᵀ must have the same null space, as for
@@ -157,7 +157,7 @@ impl<V: Vector, K: Krylov<V>> Projected<V, K> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         let mut workspace = std::mem::replace(&mut self.scaled, Workspace::new());
         let ([guess], [r, _], scaled) = workspace.with_residual(b)?;
@@ -169,7 +169,7 @@ impl<V: Vector, K: Krylov<V>> Projected<V, K> {
         } else {
             let stop = *self.method.stop_mut();
             *self.method.stop_mut() = scaling::scaled_stop(stop, system.power);
-            let mut monitor = Unscaled { monitor, power: system.power };
+            let mut monitor = scaling::unscaling(monitor, system.power);
             let solved = self.solve_with(a, m, system.b, x, &mut monitor).inspect_err(|_| x.copy(guess));
             *self.method.stop_mut() = stop;
             solved.map(|report| system.restore(a, x, r, report))
@@ -192,7 +192,7 @@ impl<V: Vector, K: Krylov<V>> Krylov<V> for Projected<V, K> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         let stop = *self.method.stop_mut();
         check("Projected", PreconditionerKind::Variable, &stop, a, m, b, x)?;

@@ -80,7 +80,7 @@ impl<V: Vector> Krylov<V> for PipelinedCg<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("PipelinedCg", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         if self.refresh_every == 0 {

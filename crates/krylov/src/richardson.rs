@@ -49,7 +49,7 @@ impl<V: Vector> Krylov<V> for Richardson<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("Richardson", PreconditionerKind::Variable, &self.stop, a, m, b, x)?;
         if !(self.omega > V::Real::from_f64(0.0) && self.omega.is_finite()) {

@@ -251,17 +251,14 @@ pub(crate) fn unscaled<T: Real>(value: T, power: f64) -> T {
 }
 
 /// Passes residuals to the monitor of the caller in the unit of b, and no x if the system is scaled.
-pub(crate) struct Unscaled<'a, V: Vector> {
-    pub(crate) monitor: &'a mut dyn Monitor<V>,
-    pub(crate) power: f64,
-}
-
-impl<V: Vector> Monitor<V> for Unscaled<'_, V> {
-    fn observe(&mut self, it: &Iteration<'_, V>) -> ControlFlow<()> {
+pub(crate) fn unscaling<V: Vector>(
+    monitor: &mut Monitor<'_, V>,
+    power: f64,
+) -> impl FnMut(&Iteration<'_, V>) -> ControlFlow<()> {
+    move |it: &Iteration<'_, V>| {
         let Iteration { number, residual, relative, x, ritz_values } = *it;
-        let residual = unscaled(residual, self.power);
-        let x = x.filter(|_| self.power == 1.0);
-        self.monitor.observe(&Iteration { number, residual, relative, x, ritz_values })
+        let (residual, x) = (unscaled(residual, power), x.filter(|_| power == 1.0));
+        monitor(&Iteration { number, residual, relative, x, ritz_values })
     }
 }
 

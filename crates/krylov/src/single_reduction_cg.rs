@@ -62,7 +62,7 @@ impl<V: Vector> Krylov<V> for SingleReductionCg<V> {
         m: &mut dyn Preconditioner<V>,
         b: &V,
         x: &mut V,
-        monitor: &mut dyn Monitor<V>,
+        monitor: &mut Monitor<'_, V>,
     ) -> Result<Report<V::Real>, Error> {
         check("SingleReductionCg", PreconditionerKind::Symmetric, &self.stop, a, m, b, x)?;
         let [unit, unity, none] = [round_off(), one(), zero()].map(|v| b.scalar(v));

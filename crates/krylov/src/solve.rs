@@ -33,14 +33,14 @@ use coarsen_core::{
 use num_traits::{Float, one, zero};
 
 use crate::convergence_test::{Best, ConvergenceTest};
-use crate::scaling::{Scaled, Unscaled, measure, scaled_stop};
+use crate::scaling::{Scaled, measure, scaled_stop, unscaling};
 
 /// The system A x = b, and how its solve ends.
 pub(crate) struct Solve<'a, V: Vector> {
     pub(crate) a: &'a dyn LinearOperator<V>,
     pub(crate) b: &'a V,
     pub(crate) stop: Stop<V::Real>,
-    pub(crate) monitor: &'a mut dyn Monitor<V>,
+    pub(crate) monitor: &'a mut Monitor<'a, V>,
     /// Whether the iterate of smallest residual is returned at the iteration limit; methods that minimise
     /// another norm return the last iterate.
     pub(crate) smallest_residual: bool,
@@ -83,7 +83,7 @@ impl<V: Vector> Solve<'_, V> {
         let &Scaled { b, power, size, initial, residual: mut norm } = system;
         let threshold = scaled_stop(stop, power).threshold(size);
         let scale = if size > zero() { size } else { one() };
-        let mut monitor = Unscaled { monitor, power };
+        let mut monitor = unscaling(monitor, power);
         let mut test = ConvergenceTest {
             stop: Stop { absolute: threshold, ..stop },
             scale,

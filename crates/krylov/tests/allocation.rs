@@ -56,14 +56,14 @@ fn other_sizes() {
         let mut round = || {
             for ((a, b), x) in systems.iter().zip(&mut solutions) {
                 x.fill(0.0);
-                let _ = method.solve_with(a, &mut Identity, b, x, &mut ()).unwrap();
+                let _ = method.solve(a, &mut Identity, b, x).unwrap();
             }
         };
         round();
         assert_eq!(bytes(round), 0, "{name}");
         for ((a, b), x) in systems.iter().zip(&solutions) {
             let ((_, mut method), mut again) = (all().into_iter().nth(k).unwrap(), vec![0.0; x.len()]);
-            let report = method.solve_with(a, &mut Identity, b, &mut again, &mut ()).unwrap();
+            let report = method.solve(a, &mut Identity, b, &mut again).unwrap();
             assert_eq!(*x, again, "{name} of {} unknowns: {report}", x.len());
         }
     }
@@ -86,7 +86,7 @@ fn main() {
         let mut solve = |budget| {
             x.fill(0.0);
             method.stop_mut().max_iterations = budget;
-            let _ = method.solve_with(&chain, &mut Identity, &b, &mut x, &mut ()).unwrap();
+            let _ = method.solve(&chain, &mut Identity, &b, &mut x).unwrap();
         };
         assert!(bytes(|| solve(1)) > 0, "{name}");
         assert_eq!(bytes(|| solve(1000)), 0, "{name}");
@@ -121,7 +121,7 @@ fn on_several_threads() {
         let mut x = vec![0.0; n];
         let mut solve = || {
             x.fill(0.0);
-            method.solve_with(&scale, &mut Identity, &b, &mut x, &mut ()).unwrap().iterations
+            method.solve(&scale, &mut Identity, &b, &mut x).unwrap().iterations
         };
         let iterations = solve();
         let outside = bytes(|| assert_eq!(solve(), iterations));

@@ -62,7 +62,7 @@ where
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         let [p] = vectors(&mut self.p, x)?;
         p.fill(num_traits::zero());
-        let report = self.inner.solve_with(&self.matrix, &mut self.inverse, g, p, &mut ())?;
+        let report = self.inner.solve(&self.matrix, &mut self.inverse, g, p)?;
         self.iterations += report.iterations;
         Ok(match report.outcome {
             Outcome::Converged | Outcome::IterationLimit | Outcome::Stagnated => {

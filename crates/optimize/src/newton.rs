@@ -6,7 +6,9 @@
 //! | M | `m` | preconditioner of H |
 //! | η | `eta` | relative tolerance of the inner solve (forcing term) |
 
-use coarsen_core::{Monitor, Outcome, Real, Scalar, Stop, Vector};
+use std::ops::ControlFlow;
+
+use coarsen_core::{Iteration, Outcome, Real, Scalar, Stop, Vector};
 use coarsen_krylov::{Cg, Krylov};
 use num_traits::Float;
 
@@ -65,7 +67,7 @@ pub struct Newton<V: Vector, K> {
     pub forcing: Forcing<V::Real>,
     /// Watches the inner solves; none by default. A solve that it ends gives its last iterate as the direction, as at the
     /// limit on iterations. *Use* with a monitor of the descent that then ends it too, such as a limit on time.
-    pub monitor: Option<Box<dyn Monitor<V> + Send>>,
+    pub monitor: Option<Box<dyn FnMut(&Iteration<'_, V>) -> ControlFlow<()> + Send>>,
     inner_iterations: usize,
     last: Option<Last<V::Real>>,
     /// Whether `last` belongs to this x. A second proposal at the same x keeps η.
@@ -186,7 +188,7 @@ impl<V: Vector, K: Krylov<V>> Newton<V, K> {
         }
         let solved = match &mut self.monitor {
             Some(monitor) => self.inner.solve_with(a, m, g, p, &mut **monitor),
-            None => self.inner.solve_with(a, m, g, p, &mut ()),
+            None => self.inner.solve(a, m, g, p),
         };
         if forced.is_some() {
             self.inner.stop_mut().relative = own;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
-use coarsen_core::{Dot, Identity, Monitor, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
+use coarsen_core::{Dot, Identity, Iteration, Objective, Preconditioner, PreconditionerKind, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov};
 use coarsen_multigrid::Hierarchy;
 use coarsen_node_embedding::NodeEmbedding;
@@ -124,7 +124,10 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     }
 
     /// Sets the monitor of the inner solves of Newton's method ([`Newton::monitor`]); L-BFGS has no inner solves.
-    pub fn watch(&mut self, monitor: Option<Box<dyn Monitor<B::Vector> + Send>>) {
+    pub fn watch(
+        &mut self,
+        monitor: Option<Box<dyn FnMut(&Iteration<'_, B::Vector>) -> ControlFlow<()> + Send>>,
+    ) {
         if let Method::Newton(newton) = &mut self.method {
             newton.monitor = monitor;
         }

@@ -205,7 +205,7 @@ fn warm_starts_converge_and_monitors_stop() {
     let b = random(60, 1);
     let mut method = Cg::new(Stop::relative(1e-4));
     let (mut x, mut history) = (vec![0.0; 60], History::default());
-    let first = method.solve_with(&a, &mut Identity, &b, &mut x, &mut history).unwrap();
+    let first = method.solve_with(&a, &mut Identity, &b, &mut x, &mut |it| history.record(it)).unwrap();
     assert_eq!((history.relative.len(), history.relative[0]), (first.iterations + 1, 1.0));
     let second = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
     assert_eq!((second.iterations, second.initial_residual), (0, first.true_residual));

@@ -36,7 +36,7 @@ fn gmres_tells_what_a_breakdown_leaves() {
         let mut history = History::default();
         let (b, mut x) = (vec![1.0, 1.0, 0.0], vec![0.0; 3]);
         let mut method = gmres(Stop::default(), 30, flexible);
-        let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut history).unwrap();
+        let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut |it| history.record(it)).unwrap();
         assert!(matches!(report.outcome, Outcome::Breakdown | Outcome::Stagnated), "{report}");
         assert!((report.true_residual - 0.5_f64.sqrt()).abs() < 1e-12, "{report}");
         assert!(history.relative.iter().all(|told| *told > 0.7), "{:?}", history.relative);

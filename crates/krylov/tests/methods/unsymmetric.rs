@@ -39,7 +39,8 @@ fn minres_residuals_never_grow() {
     let a = Dense::<f64>::with_spectrum(&d, 3);
     let mut history = coarsen_core::History::default();
     let mut method = Minres::new(Stop::relative(1e-9));
-    let report = method.solve_with(&a, &mut Identity, &random(50, 1), &mut vec![0.0; 50], &mut history);
+    let (b, mut x) = (random(50, 1), vec![0.0; 50]);
+    let report = method.solve_with(&a, &mut Identity, &b, &mut x, &mut |it| history.record(it));
     assert_eq!(report.unwrap().outcome, Outcome::Converged);
     assert!(history.relative.windows(2).all(|r| r[1] <= r[0] * (1.0 + 1e-12)));
 }

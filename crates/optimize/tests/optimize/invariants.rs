@@ -38,10 +38,7 @@ fn nonlinear_cg_is_cg_on_a_quadratic() {
         let mut x = vec![0.0; N];
         let stop = Stop { max_iterations: 12, ..Stop::relative(0.0) };
         let _ = Cg::new(stop)
-            .solve_with(&a, &mut Inverse(weights.clone()), &b, &mut x, &mut |it: &coarsen_core::Iteration<
-                '_,
-                Vec<f64>,
-            >| {
+            .solve_with(&a, &mut Inverse(weights.clone()), &b, &mut x, &mut |it| {
                 iterates.push(it.x.unwrap().clone());
                 std::ops::ControlFlow::Continue(())
             })

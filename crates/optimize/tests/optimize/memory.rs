@@ -219,7 +219,7 @@ impl Krylov<Vec<f64>> for Watched {
         m: &mut dyn Preconditioner<Vec<f64>>,
         b: &Vec<f64>,
         x: &mut Vec<f64>,
-        monitor: &mut dyn Monitor<Vec<f64>>,
+        monitor: &mut Monitor<'_, Vec<f64>>,
     ) -> Result<Report<f64>, Error> {
         self.relative = self.cg.stop_mut().relative;
         self.cg.solve_with(a, m, b, x, monitor)

@@ -131,7 +131,7 @@ impl Inner {
 impl Relaxation for Inner {
     fn run(&mut self, b: &Vec<f64>, x: &mut Vec<f64>) {
         // An inner solve that does not converge still improves x; the outer one tells whether that is enough.
-        if self.method.solve_with(&*self.a, &mut Identity, b, x, &mut ()).is_err() {
+        if self.method.solve(&*self.a, &mut Identity, b, x).is_err() {
             x.fill(f64::NAN);
         }
     }

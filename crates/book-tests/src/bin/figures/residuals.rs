@@ -111,7 +111,7 @@ impl Run {
         let (b, mut history) = (problem.right_hand_side(1), History::default());
         let mut x = vec![0.0; b.len()];
         let mut cg = Cg::new(Stop::relative(10.0_f64.powi(-DECADES)));
-        let solved = cg.solve_with(&problem.matrix, m, &b, &mut x, &mut history)?;
+        let solved = cg.solve_with(&problem.matrix, m, &b, &mut x, &mut |it| history.record(it))?;
         solved.converged().map(|_| ())?;
         Ok(Self { name, slug, colour, history: history.relative })
     }
