@@ -43,7 +43,7 @@ mod transpose;
 pub use bsr::{Bsr, row_product};
 pub use buckets::{Buckets, by_bucket};
 pub use classes::{Classes, Members};
-pub use contacts::{Contacts, Stencil};
+pub use contacts::{Contacts, Stencil, differing_rows};
 pub use error::SparseError;
 pub use graph::{Graph, Levels};
 pub use near_kernel::{ByComponent, NearKernel, Quality};
