@@ -18,7 +18,7 @@
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
 use coarsen_core::small_dense::diagonalise;
-use coarsen_sparse::{Bsr, NearKernel};
+use coarsen_sparse::{Bsr, NearKernel, union_find};
 
 use crate::Grid;
 
@@ -70,30 +70,15 @@ impl Parts {
 
     /// Numbers the components of the nodes that nonzero blocks connect.
     fn split<T: Real>(&mut self, a: &Bsr<T>) {
-        fn root(of: &mut [u32], mut i: u32) -> u32 {
-            while of[i as usize] != i {
-                of[i as usize] = of[of[i as usize] as usize];
-                i = of[i as usize];
-            }
-            i
-        }
         let (of, nodes) = (&mut self.of, a.pattern().rows() as u32);
         of.clear();
         of.extend(0..nodes);
         for i in 0..nodes {
             for (j, _) in a.row(i as usize).filter(|(_, block)| block.iter().any(|v| !v.is_zero())) {
-                let [p, q] = [root(of, i), root(of, j as u32)];
-                of[p.max(q) as usize] = p.min(q);
+                union_find::join(of, i, j as u32);
             }
         }
-        // A root has the smallest number of its component, so it is numbered before all others.
-        let mut count = 0;
-        for i in 0..nodes as usize {
-            let parent = of[i] as usize;
-            of[i] = if parent == i { count } else { of[parent] };
-            count += u32::from(parent == i);
-        }
-        (self.count, self.block) = (count as usize, a.block().0);
+        (self.count, self.block) = (union_find::number(of) as usize, a.block().0);
     }
 
     /// Column p of `left` times column q of `right`, on each component.
