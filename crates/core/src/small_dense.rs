@@ -11,9 +11,9 @@ const SWEEPS: usize = 30;
 /// A = Q Λ Qᵀ of a symmetric k x k matrix by cyclic Jacobi rotations: the diagonal of `a` becomes Λ, the columns of `q`
 /// become the eigenvectors.
 ///
-/// Rotations end when each entry is round-off beside the two diagonal entries of its row and column, so small eigenvalues
-/// of a positive definite matrix are as accurate as large ones. An infinite diagonal entry stays, with its unit vector, if
-/// the rest of its row is 0. *Use* for up to about a dozen rows. *Panics* unless `a` and `q` have k² numbers.
+/// Rotations end when each entry is round-off beside the two diagonal entries of its row and column, so that the small
+/// eigenvalues of a graded positive definite matrix are accurate too. An infinite diagonal entry stays, with its unit
+/// vector, if the rest of its row is 0. *Use* for up to about a dozen rows. *Panics* unless `a` and `q` have k² numbers.
 ///
 /// ```
 /// let (mut a, mut q) = ([2.0, 1.0, 1.0, 2.0], [0.0; 4]);
