@@ -2,6 +2,7 @@
 //! constraints. Each group is factored independently.
 
 use coarsen_sparse::Buckets;
+use coarsen_sparse::union_find::{join, root};
 
 use super::Constraints;
 
@@ -115,22 +116,6 @@ fn sort(
     refill(sorted, buckets.sum_up(), 0);
     items.for_each(|i| sorted[buckets.place(bucket(i))] = i as u32);
     *starts = buckets.into_starts();
-}
-
-/// Returns the root of node i and shortens the paths to the root.
-fn root(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        let above = parent[parent[i as usize] as usize];
-        parent[i as usize] = above;
-        i = above;
-    }
-    i
-}
-
-/// Joins two trees under the smaller root.
-fn join(parent: &mut [u32], i: u32, j: u32) {
-    let (i, j) = (root(parent, i), root(parent, j));
-    parent[i.max(j) as usize] = i.min(j);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The block rows of a filtered system that changed with the constraints and the contact pairs.
 
-use coarsen_sparse::Pattern;
+use coarsen_sparse::{Pattern, differing_rows};
 
 use super::factor::Factors;
 use super::groups::{NONE, refill};
@@ -47,7 +47,7 @@ impl Touched {
                 marked[i as usize] |= changed[j as usize] && !still(i as usize);
             }
         }
-        differing(pairs, |i| marked[i as usize] |= !still(i as usize));
+        differing_rows(pairs, |i| marked[i as usize] |= !still(i as usize));
         // The row of a node depends on the rows of E and C of all nodes of its group.
         for g in (0..new.groups.count()).filter(|&g| new.groups.is_wide(g)) {
             let nodes = new.groups.nodes(g);
@@ -57,20 +57,6 @@ impl Touched {
         }
         rows.clear();
         rows.extend((0..a.rows() as u32).filter(|&i| marked[i as usize]));
-    }
-}
-
-/// Visits the rows whose columns differ between two lists of places.
-fn differing([mut old, mut new]: [&[(u32, u32)]; 2], mut visit: impl FnMut(u32)) {
-    while let Some(row) = old.first().into_iter().chain(new.first()).map(|place| place.0).min() {
-        let [was, is] = [&mut old, &mut new].map(|places| {
-            let (row, rest) = places.split_at(places.iter().take_while(|place| place.0 == row).count());
-            *places = rest;
-            row
-        });
-        if was != is {
-            visit(row);
-        }
     }
 }
 

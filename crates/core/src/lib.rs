@@ -21,6 +21,7 @@
 //! | [`parallel`] | parallel loops along a fixed tree; the same bits for any number of threads |
 //! | [`largest`](largest()) | the largest absolute value of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instruction set of the machine |
+//! | [`small_dense`] | eigenvectors and a Cholesky factor of small matrices, and memory for them |
 //! | [`compiled`](Compiled) | kernels compiled once for both `f32` and `f64` |
 //! | [`random`](SplitMix64) | reproducible pseudorandom numbers |
 //! | [`error`](Error) | failures of the machine or of the input |
@@ -43,6 +44,7 @@ mod real;
 mod report;
 mod scalar;
 pub mod simd;
+pub mod small_dense;
 mod stop;
 mod vector;
 mod vector_loops;

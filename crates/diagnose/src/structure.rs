@@ -3,7 +3,7 @@
 use std::fmt;
 
 use coarsen_core::Real;
-use coarsen_sparse::{Blocking, Bsr, Classes};
+use coarsen_sparse::{Blocking, Bsr, Classes, union_find};
 
 use super::Finding;
 
@@ -131,42 +131,19 @@ pub(super) fn components<T: Real>(a: &Bsr<T>) -> Option<Classes> {
     if pattern.rows() != pattern.columns() {
         return None;
     }
-    // A forest; the roots are the first nodes of their components.
     let mut parent: Vec<u32> = (0..pattern.rows() as u32).collect();
     for i in 0..pattern.rows() {
-        let mut here = root(&mut parent, i as u32);
+        let mut here = union_find::root(&mut parent, i as u32);
         for k in pattern.range(i) {
             let j = pattern.indices()[k];
             if parent[j as usize] == here || a.value(k).iter().all(T::is_zero) {
                 continue;
             }
-            let there = root(&mut parent, j);
-            let (first, second) = (here.min(there), here.max(there));
-            parent[second as usize] = first;
-            here = first;
+            here = union_find::join(&mut parent, here, j);
         }
     }
-    let mut count = 0;
-    for i in 0..parent.len() {
-        // Parents have smaller indices, so they already contain component numbers.
-        parent[i] = if parent[i] as usize == i {
-            count += 1;
-            count - 1
-        } else {
-            parent[parent[i] as usize]
-        };
-    }
-    Some(Classes::new(count as usize, parent).expect("components are numbered below their count"))
-}
-
-/// Returns the root of a node and halves the path to the root.
-fn root(parent: &mut [u32], mut i: u32) -> u32 {
-    while parent[i as usize] != i {
-        let up = parent[parent[i as usize] as usize];
-        parent[i as usize] = up;
-        i = up;
-    }
-    i
+    let count = union_find::number(&mut parent) as usize;
+    Some(Classes::new(count, parent).expect("components are numbered below their count"))
 }
 
 impl fmt::Display for Structure {

@@ -21,12 +21,22 @@ const SPREAD_LENGTH: Stage = Stage::new(Stage::RESERVED + 4, "the length of a br
 const COLLECT: Stage = Stage::new(Stage::RESERVED + 11, "a gather of known lengths");
 const SCATTER: Stage = Stage::new(Stage::RESERVED + 12, "a distribution from rank 0");
 
-fn receive<C: Communicator>(comm: &C, from: usize, stage: Stage, n: usize) -> Result<Vec<u8>, CommError> {
+pub(crate) fn receive<C: Communicator>(
+    comm: &C,
+    from: usize,
+    stage: Stage,
+    n: usize,
+) -> Result<Vec<u8>, CommError> {
     let request = comm.receive(from, stage, n)?;
     comm.wait(request)
 }
 
-fn send<C: Communicator>(comm: &C, to: usize, stage: Stage, data: Vec<u8>) -> Result<(), CommError> {
+pub(crate) fn send<C: Communicator>(
+    comm: &C,
+    to: usize,
+    stage: Stage,
+    data: Vec<u8>,
+) -> Result<(), CommError> {
     let request = comm.send(to, stage, data)?;
     comm.wait(request).map(drop)
 }

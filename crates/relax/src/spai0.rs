@@ -15,6 +15,7 @@
 use coarsen_backend::{Backend, DenseBlocks, Setup, SetupError};
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, Groups, tree};
+use coarsen_core::small_dense::{Scratch, diagonalise};
 use coarsen_sparse::{Bsr, System};
 
 use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
@@ -54,12 +55,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
     }
 }
 
-/// The maximal number of sweeps of the Jacobi eigenvalue iteration. It converges quadratically, usually in
-/// five sweeps.
-const SWEEPS: usize = 30;
-
-/// The largest number of entries of a block whose workspace is on the stack.
-const STACK: usize = 144;
+/// The entries of the three matrices of a block of 12 x 12, the largest whose workspace is on the stack.
+const STACK: usize = 3 * 144;
 
 /// Fills the blocks of M, in parallel.
 ///
@@ -69,15 +66,8 @@ const STACK: usize = 144;
 pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), SetupError> {
     let b = m.size();
     let leaf = |(rows, m): (std::ops::Range<usize>, Groups<&mut [T]>)| {
-        let (mut stack, mut heap) = ([0.0; 3 * STACK], Vec::new());
-        let room = match stack.get_mut(..3 * b * b) {
-            Some(room) => room,
-            None => {
-                heap.resize(3 * b * b, 0.0);
-                &mut heap[..]
-            }
-        };
-        let (gram, rest) = room.split_at_mut(b * b);
+        let mut memory = Scratch::<f64, STACK>::new(3 * b * b);
+        let (gram, rest) = memory.values().split_at_mut(b * b);
         let (q, scratch) = rest.split_at_mut(b * b);
         for (i, m) in rows.zip(m.0.chunks_exact_mut(b * b)) {
             let missing = SetupError::ZeroDiagonal { row: i * b, method: "spai0" };
@@ -127,40 +117,4 @@ pub(crate) fn spai0<T: Real>(a: &Bsr<T>, m: &mut DenseBlocks<T>) -> Result<(), S
     let parallel = parallel::worth(a.nnz() * b);
     let pieces = (0..a.pattern().rows(), Groups(m.values_mut(), b * b));
     tree(pieces, 1024, parallel, &leaf, &|left: Result<(), SetupError>, right| left.and(right))
-}
-
-/// Computes G = Q diag(γ) Qᵀ by cyclic Jacobi rotations (Golub & Van Loan 2013, §8.5.2), with γ on the
-/// diagonal of `g`.
-fn diagonalise(g: &mut [f64], q: &mut [f64], b: usize) {
-    q.fill(0.0);
-    q.iter_mut().step_by(b + 1).for_each(|d| *d = 1.0);
-    for _ in 0..SWEEPS {
-        let mut rotated = false;
-        for p in 0..b {
-            for r in p + 1..b {
-                let off = g[p * b + r];
-                if off.abs() <= f64::EPSILON * (g[p * b + p] * g[r * b + r]).abs().sqrt() {
-                    continue;
-                }
-                rotated = true;
-                let tau = (g[r * b + r] - g[p * b + p]) / (2.0 * off);
-                let t = tau.signum() / (tau.abs() + tau.hypot(1.0));
-                let cos = 1.0 / t.hypot(1.0);
-                let sin = t * cos;
-                for k in 0..b {
-                    let (x, y) = (g[k * b + p], g[k * b + r]);
-                    (g[k * b + p], g[k * b + r]) = (cos * x - sin * y, sin * x + cos * y);
-                }
-                for k in 0..b {
-                    let (x, y) = (g[p * b + k], g[r * b + k]);
-                    (g[p * b + k], g[r * b + k]) = (cos * x - sin * y, sin * x + cos * y);
-                    let (x, y) = (q[k * b + p], q[k * b + r]);
-                    (q[k * b + p], q[k * b + r]) = (cos * x - sin * y, sin * x + cos * y);
-                }
-            }
-        }
-        if !rotated {
-            break;
-        }
-    }
 }

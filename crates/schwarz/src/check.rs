@@ -5,6 +5,7 @@ use std::ops::Range;
 use coarsen_backend::{DenseBlocks, SetupError};
 use coarsen_core::Real;
 use coarsen_core::parallel::{self, tree};
+use coarsen_core::small_dense::Scratch;
 use coarsen_sparse::{Contacts, SparseError};
 
 use crate::options::Storage;
@@ -160,14 +161,8 @@ fn diagonal<T: Real>(
     storage: Storage,
 ) -> Result<(), SetupError> {
     let b = source.block();
-    let (mut stack, mut heap) = ([T::zero(); 36], Vec::new());
-    let block = match stack.get_mut(..b * b) {
-        Some(block) => block,
-        None => {
-            heap.resize(b * b, T::zero());
-            &mut heap[..]
-        }
-    };
+    let mut memory = Scratch::<T, 36>::new(b * b);
+    let block = memory.values();
     if !source.diagonal(i, block) {
         return Err(SetupError::ZeroDiagonal { row: i * b, method });
     }

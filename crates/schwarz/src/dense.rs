@@ -44,15 +44,6 @@ fn add_block<const B: usize, T: Real, E: Real>(
     }
 }
 
-/// Copies the part of a tile above the diagonal to the part below the diagonal.
-pub(crate) fn mirror<E: Real>(tile: &mut [E]) {
-    for column in 0..SIDE {
-        for row in 0..column {
-            tile[column * SIDE + row] = tile[row * SIDE + column];
-        }
-    }
-}
-
 /// Writes the matrix M + `raise` I, scaled to S M S, to storage.
 pub(crate) fn write<E: Real, S: Real>(m: &[E], scale: &[f64], n: usize, raise: f64, out: &mut [S]) {
     for j in 0..n {
@@ -117,11 +108,8 @@ pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
         let tiles = side(b);
         for (r, c) in (0..b).flat_map(|r| (0..=r).map(move |c| (r, c))) {
             small.values_mut()[entry(tiles, r, c)] = block[r * b + c];
-            if r / SIDE == c / SIDE {
-                small.values_mut()[tile(tiles, r / SIDE, c / SIDE) + r % SIDE * SIDE + c % SIDE] =
-                    block[r * b + c];
-            }
         }
+        small.mirror(tiles);
         (b..tiles * SIDE).for_each(|k| small.values_mut()[entry(tiles, k, k)] = 1.0);
         let positive = small.invert(tiles) > POSITIVE;
         if !(positive && DenseBlocks::invert_one(&block, inverse, b)) {
@@ -135,11 +123,8 @@ pub(crate) fn block_diagonal(w: &mut Workspace<f64>, b: usize, n: usize) {
             let (row, column) = (node * b + r, node * b + c);
             if row >= column && row < rows {
                 w.values_mut()[entry(n, row, column)] = inverse[r * b + c];
-                if row / SIDE == column / SIDE {
-                    w.values_mut()[tile(n, row / SIDE, column / SIDE) + row % SIDE * SIDE + column % SIDE] =
-                        inverse[r * b + c];
-                }
             }
         }
     }
+    w.mirror(n);
 }

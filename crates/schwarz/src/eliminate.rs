@@ -56,6 +56,11 @@ impl<E: Real> Workspace<E> {
         self.a.as_flattened_mut().as_flattened_mut()
     }
 
+    /// Completes the diagonal tiles of a matrix of which only the lower part was written.
+    pub(crate) fn mirror(&mut self, side: usize) {
+        (0..side).for_each(|k| mirror(&mut self.a[tile(side, k, k)]));
+    }
+
     /// Replaces the matrix by its inverse and returns the smallest pivot. The diagonal tiles of the matrix
     /// are stored whole. If the pivot is not positive, the matrix is not positive definite to round-off, and
     /// `a` is invalid.
@@ -170,7 +175,7 @@ fn transpose<E: Real>(t: &Tile<E>) -> Tile<E> {
     std::array::from_fn(|column| std::array::from_fn(|row| t[row][column]))
 }
 
-/// Copies the part of a tile above the diagonal to the part below the diagonal.
+/// Copies the part of a tile below the diagonal to the part above the diagonal.
 #[inline(always)]
 fn mirror<E: Real>(t: &mut Tile<E>) {
     for column in 0..SIDE {

@@ -1,5 +1,7 @@
 //! The weights of least energy, from the work and the energies of the corrections of the levels.
 
+use coarsen_core::small_dense::Cholesky;
+
 /// Returns the w ≥ 0 that minimises wᵀ E w − 2 w·g. The weight of the finest level is positive, which makes
 /// the operator definite. For every subset of the other levels, E w = g is solved, and a positive solution is
 /// a candidate. For more than a dozen levels all weights are 1.
@@ -18,27 +20,14 @@ pub(crate) fn least_energy(g: &[f64], e: &[Vec<f64>]) -> Vec<f64> {
     best
 }
 
-/// Solves E w = g on the levels `kept`, by elimination; `None` if a pivot is not positive.
+/// Solves E w = g on the levels `kept`; `None` if a pivot is not positive.
 fn solve(g: &[f64], e: &[Vec<f64>], kept: &[usize]) -> Option<Vec<f64>> {
-    let n = kept.len();
-    let mut a: Vec<Vec<f64>> =
-        kept.iter().map(|&k| kept.iter().map(|&l| e[k][l]).chain([g[k]]).collect()).collect();
-    for k in 0..n {
-        let pivot = a[k][k];
-        if pivot.is_nan() || pivot <= f64::EPSILON * e[kept[k]][kept[k]] {
-            return None;
-        }
-        for i in k + 1..n {
-            let factor = a[i][k] / pivot;
-            for j in k..=n {
-                a[i][j] -= factor * a[k][j];
-            }
-        }
+    let rows: Vec<f64> = kept.iter().flat_map(|&k| kept.iter().map(move |&l| e[k][l])).collect();
+    let factor = Cholesky::pivoted(&rows, kept.len(), f64::EPSILON);
+    let mut w: Vec<f64> = kept.iter().map(|&k| g[k]).collect();
+    if factor.rank < kept.len() {
+        return None;
     }
-    let mut w = vec![0.0; n];
-    for k in (0..n).rev() {
-        let sum: f64 = (k + 1..n).map(|j| a[k][j] * w[j]).sum();
-        w[k] = (a[k][n] - sum) / a[k][k];
-    }
+    factor.solve(&mut w);
     Some(w)
 }

@@ -13,12 +13,12 @@ use coarsen_core::parallel::each;
 use coarsen_core::{Real, compiled};
 
 use crate::backend::Packed;
-use crate::dense::{add, block_diagonal, mirror, raise, trusted, write};
+use crate::dense::{add, block_diagonal, raise, trusted, write};
 use crate::domain_contacts::Buckets;
 use crate::domains::NONE;
 use crate::eliminate::Workspace;
 use crate::options::{Arithmetic, Repair, Storage};
-use crate::packed::{AREA, SIDE, entry, side, tile};
+use crate::packed::{SIDE, entry, side};
 use crate::plan::Plan;
 use crate::source::Source;
 use crate::tasks::{Room, Targets, Tasks};
@@ -215,9 +215,8 @@ impl<T: Real> Stage<'_, T> {
                 add(values, n, [a, c], block, scale);
             }
         }
-        for k in 0..n {
-            mirror(&mut values[tile(n, k, k)..][..AREA]);
-        }
+        w.mirror(n);
+        let values = w.values_mut();
         for (k, &s) in scale[..n * SIDE].iter().enumerate() {
             let diagonal = &mut values[entry(n, k, k)];
             *diagonal = if s == 0.0 { E::one() } else { *diagonal + E::from_f64(shift) };

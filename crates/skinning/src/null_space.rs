@@ -12,6 +12,8 @@
 //! diagonal block, and no Galerkin product contains it. In addition, directions are found from positions
 //! relative to the centre of the nodes, so that they do not depend on the position of the body.
 
+use coarsen_core::small_dense::diagonalise;
+
 /// Eigenvalues of C up to this fraction of the largest count as 0. The nodes are then within a hundredth of
 /// their extent from a plane or a line. Such a direction hardly moves the nodes and is not needed. Without
 /// the term it would make the diagonal block too ill-conditioned for `f32`.
@@ -52,15 +54,18 @@ impl Moments {
         let c = self.first.map(|sum| sum / self.count);
         let [xx, xy, xz, yy, yz, zz] = self.second;
         let whole = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
-        let mut about: [[f64; 3]; 3] =
-            std::array::from_fn(|i| std::array::from_fn(|j| whole[i][j] - self.count * c[i] * c[j]));
+        let entry = |e: usize| match (e / 3, e % 3) {
+            (i, j) if i < axes && j < axes => whole[i][j] - self.count * c[i] * c[j],
+            _ => 0.0,
+        };
+        let (mut about, mut vectors): ([f64; 9], _) = (std::array::from_fn(entry), [0.0; 9]);
+        diagonalise(&mut about, &mut vectors, 3);
+        let values: [f64; 3] = std::array::from_fn(|i| about[4 * i]);
         let rounding = 1e-13 * (xx + yy + zz);
-        let vectors = eigenvectors(&mut about, axes);
-        let values: [f64; 3] = std::array::from_fn(|i| about[i][i]);
         let largest = values[..axes].iter().fold(0.0, |m: f64, &v| m.max(v));
         let mut found = Vec::<[f64; 4]>::new();
         for k in (0..axes).filter(|&k| values[k] <= (THIN * largest).max(rounding)) {
-            let a: [f64; 3] = std::array::from_fn(|i| vectors[i][k]);
+            let a: [f64; 3] = std::array::from_fn(|i| vectors[3 * i + k]);
             let mut n = [a[0], a[1], a[2], -(a[0] * c[0] + a[1] * c[1] + a[2] * c[2])];
             for q in &found {
                 let along: f64 = n.iter().zip(q).map(|(n, q)| n * q).sum();
@@ -71,27 +76,4 @@ impl Moments {
         }
         found
     }
-}
-
-/// Computes A = V Λ Vᵀ for the leading block of a symmetric matrix by Jacobi rotations. Returns the columns
-/// of V; the diagonal of A becomes Λ.
-fn eigenvectors(a: &mut [[f64; 3]; 3], axes: usize) -> [[f64; 3]; 3] {
-    let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    for _sweep in 0..12 {
-        for (p, q) in [(0, 1), (0, 2), (1, 2)].into_iter().filter(|&(_, q)| q < axes) {
-            if a[p][q] == 0.0 {
-                continue;
-            }
-            let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let (c, s) = (1.0 / t.hypot(1.0), t / t.hypot(1.0));
-            for row in a.iter_mut().chain(&mut v) {
-                (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-            }
-            for k in 0..3 {
-                (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-            }
-        }
-    }
-    v
 }

@@ -5,12 +5,10 @@
 //! nodes, of nodes on a line, or of partly held nodes. R still contains the coefficients of that column
 //! in the other columns, so K = P̂ R on every aggregate up to the threshold `spanned`.
 
-use std::ops::Range;
-
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_core::parallel::{self, Groups, Pieces, each};
-use coarsen_sparse::{NearKernel, by_bucket};
+use coarsen_core::parallel::{self, Groups, each};
+use coarsen_sparse::{BlockRows, NearKernel, by_bucket};
 
 use super::thresholds::Thresholds;
 
@@ -86,18 +84,17 @@ pub(super) fn tentative<T: Real>(
     members.iter().enumerate().for_each(|(m, &i)| places[i as usize] = m as u32);
     let mut q = vec![T::zero(); members.len() * block * k];
     let (mut r, mut live) = (vec![0.0; count * k * k], vec![true; count * k]);
-    let shares = Shares { aggregates: 0..count, starts: &starts, size: block * k, q: &mut q };
-    let pieces = (shares, Groups(&mut r[..], k * k), Groups(&mut live[..], k));
+    let pieces =
+        (BlockRows::new(&starts, block * k, &mut q), Groups(&mut r[..], k * k), Groups(&mut live[..], k));
     let spanned = at.spanned.max(at.noise * T::EPSILON.as_f64());
-    let leaf = |(shares, r, live): (Shares<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
-        let (mut local, mut q) = (Vec::new(), shares.q);
-        let outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
-        for (g, (r, live)) in shares.aggregates.zip(outputs) {
+    let leaf = |(rows, r, live): (BlockRows<'_, T>, Groups<&mut [f64]>, Groups<&mut [bool]>)| {
+        let mut local = Vec::new();
+        let mut outputs = r.0.chunks_exact_mut(k * k).zip(live.0.chunks_exact_mut(k));
+        rows.in_order(|g, own| {
+            let Some((r, live)) = outputs.next() else { return };
             let nodes = &members[starts[g]..starts[g + 1]];
-            let (own, rest) = std::mem::take(&mut q).split_at_mut(nodes.len() * block * k);
             factor((modes, spanned), block, nodes, &mut local, (own, r, live));
-            q = rest;
-        }
+        });
     };
     if k > 0 {
         each(pieces, LEAF, parallel::worth(4 * members.len() * block * k * k), &leaf);
@@ -153,28 +150,4 @@ fn norm(v: &[f64]) -> f64 {
 /// Returns the nodes of each aggregate, in order: start offsets and the list.
 fn members(aggregates: &[u32], count: usize) -> (Vec<usize>, Vec<u32>) {
     by_bucket(count, aggregates.iter().map(|&g| (g != u32::MAX).then_some(g as usize)))
-}
-
-/// Consecutive aggregates and their rows of Q; both are split together, between two aggregates.
-struct Shares<'a, T> {
-    aggregates: Range<usize>,
-    starts: &'a [usize],
-    size: usize,
-    q: &'a mut [T],
-}
-
-impl<T: Send> Pieces for Shares<'_, T> {
-    fn extent(&self) -> usize {
-        self.aggregates.len()
-    }
-
-    fn cut(self, mid: usize) -> (Self, Self) {
-        let Self { aggregates, starts, size, q } = self;
-        let at = aggregates.start + mid;
-        let (head, tail) = q.split_at_mut((starts[at] - starts[aggregates.start]) * size);
-        (
-            Self { aggregates: aggregates.start..at, starts, size, q: head },
-            Self { aggregates: at..aggregates.end, starts, size, q: tail },
-        )
-    }
 }

@@ -29,6 +29,7 @@
 //! the prescribed and the old ones.
 
 use coarsen::mesh::Mesh;
+use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::sparse::{Bsr, SparseError, assembly};
 
 /// A mesh that is unsuitable for finite elements.
@@ -174,16 +175,4 @@ fn tetrahedron([a, b, c, d]: [[f64; 3]; 4], stiffness: &mut Vec<f64>) -> f64 {
     let volume = dot(cross(ab, ac), ad).abs() / 6.0;
     stiffness.extend(normals.iter().flat_map(|m| normals.map(|n| dot(*m, n) / (36.0 * volume))));
     volume
-}
-
-fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }

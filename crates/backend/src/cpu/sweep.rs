@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
+use coarsen_core::small_dense::Scratch;
 use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, row_product};
 
@@ -183,14 +184,8 @@ impl<V: Real, S: Real> RowSweep<'_, V, S> {
     /// 12.
     fn rows_any(&self, rows: Range<usize>, x: Shared<'_, V>) {
         let size = self.a.block().0;
-        let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
-        let r = match stack.get_mut(..size) {
-            Some(r) => r,
-            None => {
-                heap.resize(size, V::zero());
-                &mut heap[..]
-            }
-        };
+        let mut memory = Scratch::<V, 12>::new(size);
+        let r = memory.values();
         self.ordered(rows, |i| {
             r.copy_from_slice(&self.b[i * size..(i + 1) * size]);
             for (j, block) in self.a.row(i) {

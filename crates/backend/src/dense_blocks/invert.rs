@@ -1,6 +1,6 @@
 //! The inversion of one block.
 
-use coarsen_core::Real;
+use coarsen_core::{Real, small_dense};
 
 /// The reason why a block has no inverse.
 pub(super) enum Fault {
@@ -8,24 +8,8 @@ pub(super) enum Fault {
     Singular,
 }
 
-/// Memory for one block: on the stack up to 12 x 12, on the heap for larger blocks.
-pub(super) struct Scratch<T> {
-    stack: [T; 144],
-    heap: Vec<T>,
-}
-
-impl<T: Real> Scratch<T> {
-    pub(super) fn new(b: usize) -> Self {
-        let heap = if b > 12 { vec![T::zero(); b * b] } else { Vec::new() };
-        Self { stack: [T::zero(); 144], heap }
-    }
-
-    pub(super) fn copy(&mut self, block: &[T]) -> &mut [T] {
-        let w = if self.heap.is_empty() { &mut self.stack[..block.len()] } else { &mut self.heap[..] };
-        w.copy_from_slice(block);
-        w
-    }
-}
+/// Memory for one block: on the stack up to 12 x 12.
+pub(super) type Scratch<T> = small_dense::Scratch<T, 144>;
 
 /// The least pivot of L D Lᵀ, as a share of its diagonal entry, for which no pivoting is needed.
 const FIRM: f64 = 1e-4;

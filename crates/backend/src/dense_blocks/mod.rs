@@ -117,7 +117,7 @@ impl<T: Real> DenseBlocks<T> {
         let parallel = parallel::worth(self.values.len() * b);
         let pieces = (0..self.count(), Groups(&mut self.values[..], b * b));
         let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
-            let mut scratch = Scratch::new(b);
+            let mut scratch = Scratch::new(b * b);
             rows.zip(d.0.chunks_exact_mut(b * b))
                 .try_for_each(|(i, d)| invert_node(scratch.copy(d), d, i, method))
         };
@@ -166,7 +166,7 @@ impl<T: Real> DenseBlocks<T> {
         }
         let parallel = parallel::worth(self.values.len() * b);
         let leaf = |(rows, d): (std::ops::Range<usize>, Groups<&mut [T]>)| {
-            let mut scratch = Scratch::new(b);
+            let mut scratch = Scratch::new(b * b);
             for (i, d) in rows.zip(d.0.chunks_exact_mut(b * b)) {
                 let Some(k) = pattern.find(i, i) else {
                     return Err(SetupError::ZeroDiagonal { row: i * b, method });
@@ -191,7 +191,7 @@ impl<T: Real> DenseBlocks<T> {
                 w.copy_from_slice(&a[..9]);
                 invert_positive(&w, d).is_some() || invert(&mut w, d, 3).is_ok()
             }
-            _ => invert(Scratch::new(size).copy(a), d, size).is_ok(),
+            _ => invert(Scratch::new(size * size).copy(&a[..size * size]), d, size).is_ok(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Solvers and contact over ranks, on threads as ranks.
 
+mod common;
 mod contact;
 mod schwarz;
 mod smoothed_aggregation;

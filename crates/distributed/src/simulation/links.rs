@@ -10,6 +10,7 @@
 //! [`topology`](Links::topology) therefore assumes a tree in which messages of several ranks share every link above them.
 
 use super::Topology;
+use crate::collectives::{receive, send};
 use crate::{CommError, Communicator, DistError, Schedule, Stage, pack, unpack};
 
 const PING: Stage = Stage::new(Stage::RESERVED + 14, "a measurement of links");
@@ -70,13 +71,13 @@ impl Links {
         for other in 0..rank {
             for size in [0, bytes] {
                 (0..=trips.max(1)).try_for_each(|_| {
-                    let ball = received(comm, other, PING, size)?;
-                    sent(comm, other, PING, ball)
+                    let ball = receive(comm, other, PING, size)?;
+                    send(comm, other, PING, ball)
                 })?;
             }
         }
         if rank > 0 {
-            received(comm, rank - 1, TURN, 0)?;
+            receive(comm, rank - 1, TURN, 0)?;
         }
         let mut own = Vec::new();
         for other in rank + 1..n {
@@ -85,8 +86,8 @@ impl Links {
                 let mut shortest = f64::INFINITY;
                 for trip in 0..=trips.max(1) {
                     let begun = clock();
-                    sent(comm, other, PING, ball)?;
-                    ball = received(comm, other, PING, size)?;
+                    send(comm, other, PING, ball)?;
+                    ball = receive(comm, other, PING, size)?;
                     if trip > 0 {
                         shortest = shortest.min(0.5 * (clock() - begun));
                     }
@@ -95,7 +96,7 @@ impl Links {
             }
         }
         if rank + 1 < n {
-            sent(comm, rank + 1, TURN, Vec::new())?;
+            send(comm, rank + 1, TURN, Vec::new())?;
         }
         let mut message = Vec::new();
         pack(own, &mut message);
@@ -258,19 +259,4 @@ impl Tree {
 fn bounds(all: impl Iterator<Item = f64>) -> [f64; 2] {
     let [least, most] = all.fold([f64::INFINITY, 0.0], |[l, m], v| [v.min(l), v.max(m)]);
     [least.min(most), most]
-}
-
-fn sent<C: Communicator>(comm: &C, to: usize, stage: Stage, data: Vec<u8>) -> Result<(), CommError> {
-    let request = comm.send(to, stage, data)?;
-    comm.wait(request).map(drop)
-}
-
-fn received<C: Communicator>(
-    comm: &C,
-    from: usize,
-    stage: Stage,
-    bytes: usize,
-) -> Result<Vec<u8>, CommError> {
-    let request = comm.receive(from, stage, bytes)?;
-    comm.wait(request)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coarsen_backend::conformance::ring;
-use coarsen_core::{Report, SplitMix64, Stop, Vector};
+use coarsen_core::{Report, Stop, Vector};
 use coarsen_distributed::{
     Communicator, DistJacobi, DistMatrix, DistVector, GlobalRows, Layout, Partition, Schedule, Spmv,
     ThreadComm,
@@ -14,6 +14,8 @@ use coarsen_krylov::{
 };
 use coarsen_problems::{cloth, elasticity3d, poisson2d};
 use coarsen_sparse::{Bsr, assembly};
+
+pub(crate) use coarsen_backend::conformance::noise;
 
 /// The numbers of ranks of most tests.
 pub(crate) const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
@@ -25,10 +27,6 @@ pub(crate) const LEAF: usize = 4;
 pub(crate) fn on_ranks<R: Send>(ranks: usize, f: impl Fn(ThreadComm) -> R + Sync) -> Vec<R> {
     let all = ThreadComm::run(ranks, Duration::from_secs(60), f);
     all.into_iter().map(|one| one.unwrap_or_else(|e| panic!("{e}"))).collect()
-}
-
-pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
-    SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
 }
 
 /// Symmetric positive definite systems with blocks of 1 and 3.

@@ -5,11 +5,12 @@
 //! | G | diagonal block of PᵀAP, k x k |
 //! | S | diag(pᵀ diag(A) p) over the columns p of P that belong to this node |
 //! | C | S^(−1/2) G S^(−1/2), whose largest eigenvalues are of the order of 1 |
-//! | L, V | C = L Lᵀ up to round-off, L with fewer columns than C; V spans the null space of C |
+//! | V | columns of length 1 that span the null space of C |
 
 use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
+use coarsen_core::small_dense::Cholesky;
 use coarsen_core::{Real, largest};
 use coarsen_sparse::{Bsr, Prolongation, TransposePlan};
 
@@ -36,43 +37,46 @@ pub(super) struct Free<T> {
     norms: Vec<T>,
     /// For each coarse node, whether its C may be singular.
     pub(super) suspects: Vec<bool>,
-    room: Room<T>,
+    room: Room,
 }
 
 /// Workspace of one diagonal block.
-pub(super) struct Room<T> {
-    /// C, then L.
-    c: Vec<T>,
-    /// One column of V.
-    v: Vec<T>,
-    /// The columns of the node that have a basis function, in the order of their pivots.
-    order: Vec<usize>,
+pub(super) struct Room {
+    /// G and the diagonal of S.
+    g: Vec<f64>,
+    s: Vec<f64>,
+    /// A vector with G v = 0, then S^(1/2) times a column of V.
+    v: Vec<f64>,
+    factor: Cholesky,
 }
 
-impl<T: Real> Room<T> {
+impl Room {
     pub(super) fn new(k: usize) -> Self {
-        Self { c: vec![T::zero(); k * k], v: vec![T::zero(); k], order: Vec::with_capacity(k) }
+        let g = vec![0.0; k * k];
+        let factor = Cholesky::pivoted(&g, k, 0.0); // allocates its memory
+        Self { g, s: vec![0.0; k], v: vec![0.0; k], factor }
+    }
+
+    /// Factors G, with pivots as fractions of `sizes`, the diagonal of S. Returns the rank, which is full for an indefinite
+    /// G.
+    pub(super) fn rank<T: Real>(&mut self, g: &[T], sizes: &[T]) -> usize {
+        self.g.iter_mut().zip(g).for_each(|(to, g)| *to = g.as_f64());
+        // A column without a basis function has the size 0, and then no pivot.
+        self.s.iter_mut().zip(sizes).for_each(|(to, size)| *to = size.as_f64().max(0.0));
+        self.factor.factor(&self.g, &self.s, ROUND_OFF * T::EPSILON.as_f64());
+        if self.factor.negative { sizes.len() } else { self.factor.rank }
     }
 
     /// Adds Sᵛ V Vᵀ Sᵛ, v = 1/2, to G, if C is singular; `sizes` is the diagonal of S.
-    pub(super) fn regularise(&mut self, g: &mut [T], sizes: &[T]) {
-        let k = sizes.len();
-        self.order.clear();
-        self.order.extend((0..k).filter(|&c| sizes[c] > T::zero()));
-        for (c, &i) in self.c.chunks_exact_mut(k).zip(&self.order) {
-            for (c, &j) in c.iter_mut().zip(&self.order) {
-                *c = g[i * k + j] / (sizes[i] * sizes[j]).sqrt();
-            }
-        }
-        let rank = factor(&mut self.c, k, &mut self.order);
-        for free in rank..self.order.len() {
-            null_vector(&self.c, k, rank, free, &mut self.v);
-            let length = (0..rank).fold(T::one(), |s, i| s + self.v[i] * self.v[i]);
-            let part = |i: usize| self.v[i] * sizes[self.order[i]].sqrt();
-            for i in (0..rank).chain([free]) {
-                for j in (0..rank).chain([free]) {
-                    g[self.order[i] * k + self.order[j]] += part(i) * part(j) / length;
-                }
+    pub(super) fn regularise<T: Real>(&mut self, g: &mut [T], sizes: &[T]) {
+        let rank = self.rank(g, sizes);
+        let Self { s, v, factor, .. } = self;
+        for &free in factor.order[rank..].iter().filter(|&&c| s[c] > 0.0) {
+            factor.null_vector(free, v);
+            let length = v.iter().zip(&*s).map(|(v, s)| s * v * v).sum::<f64>().sqrt();
+            v.iter_mut().zip(&*s).for_each(|(v, s)| *v *= s / length);
+            for (row, v_i) in g.chunks_exact_mut(sizes.len()).zip(&*v) {
+                row.iter_mut().zip(&*v).for_each(|(g, v_j)| *g += T::from_f64(v_i * v_j));
             }
         }
     }
@@ -243,41 +247,4 @@ fn inverse_norm<T: Real>(c: &[T], k: usize) -> T {
         }
     }
     norm
-}
-
-/// Factors C in place by Cholesky with complete pivoting; `c` has rows of `k` numbers. Returns the rank,
-/// which is full for an indefinite C.
-///
-/// *Reference* Higham 2002, "Accuracy and Stability of Numerical Algorithms", §10.3.
-pub(super) fn factor<T: Real>(c: &mut [T], k: usize, order: &mut [usize]) -> usize {
-    let (n, tiny) = (order.len(), T::from_f64(ROUND_OFF * T::EPSILON.as_f64()));
-    for p in 0..n {
-        let pivot = (p..n).fold(p, |best, i| if c[i * (k + 1)] > c[best * (k + 1)] { i } else { best });
-        if c[pivot * (k + 1)].is_nan() || c[pivot * (k + 1)] <= tiny {
-            return if (p..n).all(|i| c[i * (k + 1)].abs() <= tiny) { p } else { n };
-        }
-        order.swap(p, pivot);
-        (0..n).for_each(|i| c.swap(i * k + p, i * k + pivot));
-        (0..n).for_each(|j| c.swap(p * k + j, pivot * k + j));
-        let d = c[p * (k + 1)].sqrt();
-        (p..n).for_each(|i| c[i * k + p] /= d);
-        for i in p + 1..n {
-            for j in p + 1..n {
-                let step = c[i * k + p] * c[j * k + p];
-                c[i * k + j] -= step;
-            }
-        }
-    }
-    n
-}
-
-/// Computes v with C v = 0: 1 at `free`, 0 at the other free indices, and −L₁₁⁻ᵀ l before them, where l is
-/// the row of L at `free`.
-fn null_vector<T: Real>(l: &[T], k: usize, rank: usize, free: usize, v: &mut [T]) {
-    v[rank..].fill(T::zero());
-    v[free] = T::one();
-    for i in (0..rank).rev() {
-        let sum = (i + 1..rank).fold(l[free * k + i], |s, j| s + l[j * k + i] * v[j]);
-        v[i] = -sum / l[i * (k + 1)];
-    }
 }

@@ -12,6 +12,7 @@
 use coarsen_backend::DenseBlocks;
 use coarsen_core::parallel::{self, Shared};
 use coarsen_core::simd::{self, Kernel, Set};
+use coarsen_core::small_dense::Scratch;
 use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, Pattern};
 
@@ -111,14 +112,8 @@ impl<T: Real> EliminatedRows<'_, T> {
         let area = b * b;
         let (offsets, indices) = (self.order.pattern().offsets(), self.order.pattern().indices());
         let diagonal = self.order.diagonal();
-        let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
-        let l = match stack.get_mut(..area) {
-            Some(l) => l,
-            None => {
-                heap.resize(area, T::zero());
-                &mut heap[..]
-            }
-        };
+        let mut memory = Scratch::<T, 144>::new(area);
+        let l = memory.values();
         // 1
         for i in self.chunk.rows.clone() {
             let (start, end) = (offsets[i], offsets[i + 1]);
@@ -171,14 +166,8 @@ impl<T: Real> EliminatedRows<'_, T> {
 /// Returns the smallest pivot of a Cholesky factorisation of a block: positive if the block is positive
 /// definite, otherwise not positive or NaN.
 fn smallest_pivot<T: Real>(d: &[T], b: usize) -> T {
-    let (mut stack, mut heap) = ([T::zero(); 144], Vec::new());
-    let l = match stack.get_mut(..b * b) {
-        Some(l) => l,
-        None => {
-            heap.resize(b * b, T::zero());
-            &mut heap[..]
-        }
-    };
+    let mut memory = Scratch::<T, 144>::new(b * b);
+    let l = memory.values();
     let mut smallest = T::infinity();
     for i in 0..b {
         for j in 0..=i {

@@ -14,6 +14,7 @@
 
 use coarsen_core::parallel::{self, Shared, items};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
+use coarsen_core::small_dense::Scratch;
 use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, row_product};
 
@@ -197,14 +198,8 @@ impl<V: Real, S: Real> Half<'_, V, S> {
     fn any(&self) {
         let Substitution { lu, pivots, order, r, y, z } = self.of;
         let (b, rows) = (lu.block().0, self.chunk.rows.clone());
-        let (mut stack, mut heap) = ([V::zero(); 24], Vec::new());
-        let (sum, out) = match stack.get_mut(..2 * b) {
-            Some(both) => both.split_at_mut(b),
-            None => {
-                heap.resize(2 * b, V::zero());
-                heap.split_at_mut(b)
-            }
-        };
+        let mut memory = Scratch::<V, 24>::new(2 * b);
+        let (sum, out) = memory.values().split_at_mut(b);
         for step in 0..rows.len() {
             let i = if self.forward { rows.start + step } else { rows.end - 1 - step };
             let (all, diagonal) = (lu.pattern().range(i), order.diagonal()[i]);

@@ -149,26 +149,20 @@ fn count_blocks(
     }
 }
 
-/// Runs the four steps for blocks at `places`, each with its entry number (below `count`). `add(number, sum)`
-/// adds the values of the entry to `sum`.
-fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
+/// Counts the entries of each row in a stream of `count` entries, whose `places` come with the number of the entry.
+fn count_rows(
     (rows, columns): (usize, usize),
-    block: (usize, usize),
     count: usize,
-    places: &impl Fn() -> I,
-    add: &(impl Fn(usize, &mut [T]) + Sync),
-) -> Result<Bsr<T>, SparseError> {
+    places: impl Iterator<Item = (usize, (u32, u32))>,
+) -> Result<Buckets, SparseError> {
     let limit = u32::MAX as usize;
     for (what, count) in [("entries", count), ("block rows", rows), ("block columns", columns)] {
         if count > limit {
             return Err(SparseError::TooLarge { what, count, limit });
         }
     }
-    let parallel = parallel::worth(count.saturating_mul(block.0 * block.1));
-
-    // 1
     let mut buckets = Buckets::new(rows);
-    for (entry, (i, j)) in places() {
+    for (entry, (i, j)) in places {
         let (row, column) = (i as usize, j as usize);
         if row >= rows {
             return Err(SparseError::Row { entry, row, rows });
@@ -178,6 +172,20 @@ fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
         }
         buckets.count(row);
     }
+    Ok(buckets)
+}
+
+/// Runs the four steps for blocks at `places`, each with its entry number (below `count`). `add(number, sum)`
+/// adds the values of the entry to `sum`.
+fn assemble<T: Real, I: Iterator<Item = (usize, (u32, u32))>>(
+    (rows, columns): (usize, usize),
+    block: (usize, usize),
+    count: usize,
+    places: &impl Fn() -> I,
+    add: &(impl Fn(usize, &mut [T]) + Sync),
+) -> Result<Bsr<T>, SparseError> {
+    let mut buckets = count_rows((rows, columns), count, places())?; // 1
+    let parallel = parallel::worth(count.saturating_mul(block.0 * block.1));
 
     // 2
     let mut order = vec![(0_u32, 0_u32); buckets.sum_up()]; // (column, entry)

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use coarsen_core::parallel::{self, each};
 use coarsen_core::{Real, simd};
 
+use super::count_rows;
 use crate::rows::{BlockRows, LEAF};
-use crate::{Bsr, Buckets, Pattern, SparseError, fits};
+use crate::{Bsr, Pattern, SparseError, fits};
 
 /// The plan for assembling a matrix from a stream of blocks, computed once per mesh and used in every step.
 ///
@@ -72,23 +73,7 @@ impl Assembly {
         places: impl IntoIterator<Item: Borrow<(u32, u32)>, IntoIter: ExactSizeIterator + Clone>,
     ) -> Result<Self, SparseError> {
         let places = places.into_iter().map(|place| *place.borrow());
-        let limit = u32::MAX as usize;
-        for (what, count) in [("entries", places.len()), ("block rows", rows), ("block columns", columns)] {
-            if count > limit {
-                return Err(SparseError::TooLarge { what, count, limit });
-            }
-        }
-        let mut buckets = Buckets::new(rows);
-        for (entry, (i, j)) in places.clone().enumerate() {
-            let (row, column) = (i as usize, j as usize);
-            if row >= rows {
-                return Err(SparseError::Row { entry, row, rows });
-            }
-            if column >= columns {
-                return Err(SparseError::Column { row, column, columns });
-            }
-            buckets.count(row);
-        }
+        let mut buckets = count_rows((rows, columns), places.len(), places.clone().enumerate())?;
         buckets.sum_up();
         let mut entries = vec![[0_u32; 2]; places.len()];
         for (entry, (i, j)) in places.enumerate() {

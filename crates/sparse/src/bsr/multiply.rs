@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use coarsen_core::parallel::{self, Groups, each, tree};
 use coarsen_core::simd::{self, Kernel, Pack, Set, Twelve};
+use coarsen_core::small_dense::Scratch;
 use coarsen_core::{Dot, LinearOperator, Real, compiled, products};
 
 use super::{Bsr, row_product};
@@ -70,14 +71,8 @@ impl<T: Real, V: Real> RowProducts<'_, T, V> {
     #[inline(always)]
     fn any(self) {
         let (r, c) = self.a.block;
-        let (mut stack, mut heap) = ([V::zero(); 12], Vec::new());
-        let ax = match stack.get_mut(..r) {
-            Some(ax) => ax,
-            None => {
-                heap.resize(r, V::zero());
-                &mut heap[..]
-            }
-        };
+        let mut memory = Scratch::<V, 12>::new(r);
+        let ax = memory.values();
         for (k, i) in self.rows.enumerate() {
             ax.fill(V::zero());
             for (j, block) in self.a.row(i) {

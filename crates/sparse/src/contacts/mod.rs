@@ -129,17 +129,7 @@ impl<T: Real> Contacts<T> {
     /// ```
     pub fn touched_since(&self, before: &Self, touched: &mut Vec<u32>) {
         touched.clear();
-        let (mut old, mut new) = (&before.places[..], &self.places[..]);
-        while let Some(row) = old.first().into_iter().chain(new.first()).map(|place| place.0).min() {
-            let [was, is] = [&mut old, &mut new].map(|places| {
-                let (row, rest) = places.split_at(places.iter().take_while(|place| place.0 == row).count());
-                *places = rest;
-                row
-            });
-            if was != is {
-                touched.push(row);
-            }
-        }
+        differing_rows([&before.places[..], &self.places[..]], |row| touched.push(row));
     }
 
     /// The number of block rows and columns of the matrix to which the set is added.
@@ -226,6 +216,20 @@ impl<T: Real> Elements<T> for StencilElements<'_, T> {
         match (<&[T; 9]>::try_from(k), <&mut [T; 9]>::try_from(&mut *sum)) {
             (Ok(k), Ok(sum)) => sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k),
             _ => sum.iter_mut().zip(k).for_each(|(s, &k)| *s += w * k),
+        }
+    }
+}
+
+/// Visits the rows whose columns differ between two sorted lists of [`Contacts::places`], in increasing order.
+pub fn differing_rows([mut old, mut new]: [&[(u32, u32)]; 2], mut visit: impl FnMut(u32)) {
+    while let Some(row) = old.first().into_iter().chain(new.first()).map(|place| place.0).min() {
+        let [was, is] = [&mut old, &mut new].map(|places| {
+            let (row, rest) = places.split_at(places.iter().take_while(|place| place.0 == row).count());
+            *places = rest;
+            row
+        });
+        if was != is {
+            visit(row);
         }
     }
 }

@@ -31,6 +31,7 @@ use coarsen::mesh::vector::{dot, sub};
 use coarsen::node_embedding::Restraint;
 use coarsen::optimize::grid_weights;
 use coarsen::sparse::SparseError;
+use coarsen::sparse::union_find::{join, root};
 use coarsen::{Dot, Objective, parallel};
 use coarsen_core::simd::{self, Kernel, Set};
 
@@ -344,45 +345,25 @@ impl Objective<Vec<f64>> for Increment<'_> {
     }
 }
 
-/// Sets of nodes that share particles, each a tree.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    /// The root of the tree of a node.
-    fn root(&mut self, mut node: u32) -> u32 {
-        loop {
-            let above = self.0[node as usize];
-            if above == node {
-                return node;
-            }
-            self.0[node as usize] = self.0[above as usize];
-            node = above;
-        }
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b) as usize] = a.min(b);
-    }
-}
-
 /// For each node, whether it falls: no node that is coupled to it by particles, directly or through others, touches a
 /// collider.
 fn falls(given: &Given<'_>) -> Vec<bool> {
     let Given { grid, nodes, particles, constraints, .. } = *given;
-    let mut sets = Sets((0..nodes.len() as u32).collect());
+    let mut sets: Vec<u32> = (0..nodes.len() as u32).collect(); // of nodes that share particles
     let mut first = vec![NONE; particles.len()]; // a node of the cell that begins with a particle
     for node in 0..nodes.len() {
         hessian::cells(grid, nodes, node, |_, range| match first[range.start] {
             NONE => first[range.start] = node as u32,
-            other => sets.join(node as u32, other),
+            other => {
+                join(&mut sets, node as u32, other);
+            }
         });
     }
     let mut held = vec![false; nodes.len()];
     for (node, constraint) in (0..).zip(&constraints.by_node) {
-        held[sets.root(node) as usize] |= !matches!(constraint, NodeConstraint::Free);
+        held[root(&mut sets, node) as usize] |= !matches!(constraint, NodeConstraint::Free);
     }
-    (0..nodes.len() as u32).map(|node| !held[sets.root(node) as usize]).collect()
+    (0..nodes.len() as u32).map(|node| !held[root(&mut sets, node) as usize]).collect()
 }
 
 impl Increment<'_> {

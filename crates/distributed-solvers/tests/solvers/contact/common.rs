@@ -1,19 +1,8 @@
-//! Ranks as threads, sheets, and bits.
-
-use std::time::Duration;
+//! Sheets, and searches that share.
 
 use coarsen_core::SplitMix64;
 use coarsen_distributed::ThreadComm;
 use coarsen_distributed_solvers::RankSearch;
-
-/// The numbers of ranks of all tests.
-pub(crate) const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
-
-/// Runs `f` on every rank and returns the results; a rank that panics fails the test.
-pub(crate) fn on_ranks<R: Send>(ranks: usize, f: impl Fn(ThreadComm) -> R + Sync) -> Vec<R> {
-    let all = ThreadComm::run(ranks, Duration::from_secs(60), f);
-    all.into_iter().map(|one| one.unwrap_or_else(|e| panic!("{e}"))).collect()
-}
 
 /// A search that shares even the shortest lists.
 pub(crate) fn search(comm: ThreadComm) -> RankSearch<ThreadComm> {
@@ -52,8 +41,4 @@ pub(crate) fn folded(n: u32) -> Vec<[f64; 3]> {
         [away.abs() + 0.3 * away + shake(0), w + shake(1), height + shake(2)]
     };
     flat(n).into_iter().enumerate().map(place).collect()
-}
-
-pub(crate) fn bits(x: &[f64]) -> Vec<u64> {
-    x.iter().map(|v| v.to_bits()).collect()
 }

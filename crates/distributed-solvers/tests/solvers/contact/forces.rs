@@ -10,7 +10,8 @@ use coarsen_distributed_solvers::{
 use coarsen_elastic::{Bending, ContactHessian, Curvature, Fabric, Membrane, Plus, Potential};
 use coarsen_sparse::Bsr;
 
-use super::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search};
+use super::common::{THICKNESS, flat, folded, grid, search};
+use crate::common::{RANKS, bits, on_ranks};
 
 const N: u32 = 17;
 

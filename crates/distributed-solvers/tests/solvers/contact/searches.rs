@@ -4,7 +4,8 @@ use coarsen_contact::{Aabb, BroadPhase, ClothContact, ContactError, Pair, Search
 use coarsen_distributed::{Communicator, Layout, Partition};
 use coarsen_elastic::Potential;
 
-use super::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search};
+use super::common::{THICKNESS, flat, folded, grid, search};
+use crate::common::{RANKS, bits, on_ranks};
 
 /// All pairs, on one host, whose boxes overlap at these positions and that `keep` accepts.
 fn expected(parts: &Topology, x: &[[f64; 3]], reach: f64, keep: fn(&Pair) -> bool) -> Vec<Pair> {

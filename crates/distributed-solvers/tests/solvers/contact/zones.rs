@@ -4,7 +4,8 @@ use coarsen_contact::{ClothContact, ImpactZones, Pair, clearance};
 use coarsen_core::SplitMix64;
 use coarsen_distributed_solvers::{ROUNDS, Resolved, resolve_impacts};
 
-use super::common::{RANKS, THICKNESS, bits, flat, folded, grid, on_ranks, search};
+use super::common::{THICKNESS, flat, folded, grid, search};
+use crate::common::{RANKS, bits, on_ranks};
 
 const N: u32 = 17;
 

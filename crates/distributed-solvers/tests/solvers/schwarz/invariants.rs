@@ -1,11 +1,9 @@
 //! The operator of n ranks is that of one rank, to the bit; one chunk gives the method without ranks.
 
-use std::time::Duration;
-
 use coarsen_backend::{Cpu, Setup, SetupError};
-use coarsen_core::{Error, Outcome, Preconditioner, PreconditionerKind, Scalar, SplitMix64, Stop, Vector};
+use coarsen_core::{Error, Outcome, Preconditioner, PreconditionerKind, Scalar, Stop, Vector};
 use coarsen_distributed::{
-    CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
+    CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv,
 };
 use coarsen_distributed_solvers::{DistSchwarz, DistSubdomains};
 use coarsen_krylov::Cg;
@@ -13,20 +11,7 @@ use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d};
 use coarsen_schwarz::{Coarse, Order, Schwarz};
 use coarsen_sparse::{Bsr, SparseError};
 
-pub(crate) const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
-
-pub(crate) fn on_ranks<R: Send>(ranks: usize, f: impl Fn(ThreadComm) -> R + Sync) -> Vec<R> {
-    let all = ThreadComm::run(ranks, Duration::from_secs(60), f);
-    all.into_iter().map(|one| one.unwrap_or_else(|e| panic!("{e}"))).collect()
-}
-
-pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
-    SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
-}
-
-pub(crate) fn bits(x: &[f64]) -> Vec<u64> {
-    x.iter().map(|v| v.to_bits()).collect()
-}
+use crate::common::{RANKS, bits, noise, on_ranks};
 
 /// Small chunks and little gathered, so that tests have several chunks and levels on the ranks.
 pub(crate) fn recipe() -> DistSchwarz {

@@ -10,7 +10,8 @@ use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::{cloth, poisson2d};
 use coarsen_sparse::{Bsr, Pattern, assembly};
 
-use super::invariants::{bits, build, layouts, noise, on_ranks, recipe};
+use super::invariants::{build, layouts, recipe};
+use crate::common::{bits, noise, on_ranks};
 
 /// The Laplacian of a grid with natural borders: constants are in its kernel.
 fn free(side: u32) -> Bsr<f64> {

@@ -6,7 +6,8 @@ use coarsen_distributed::{Communicator, Counted, GlobalRows, SelfComm};
 use coarsen_distributed_solvers::DistMultigrid;
 use coarsen_problems::{cloth, poisson3d};
 
-use super::invariants::{build, iterations, layout, limit, noise, on_ranks};
+use super::invariants::{build, iterations, layout, limit};
+use crate::common::{noise, on_ranks};
 
 /// A coarse level has at least 250 unknowns on a rank; levels of more than 100 are not gathered.
 fn recipe() -> DistMultigrid {

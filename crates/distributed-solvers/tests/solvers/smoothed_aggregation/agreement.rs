@@ -11,7 +11,8 @@ use coarsen_problems::{cloth, poisson2d};
 use coarsen_smoothed_aggregation::{Exchange, Modes, SmoothedAggregation};
 use coarsen_sparse::NearKernel;
 
-use super::invariants::{layout, on_ranks};
+use super::invariants::layout;
+use crate::common::on_ranks;
 
 /// One rank has another recipe, no near-kernel where others have one, or one of another number of vectors. Every rank
 /// returns the same error, with no more messages than those of one comparison, and none waits.

@@ -1,27 +1,16 @@
 //! The hierarchy of n ranks against that of one rank.
 
-use std::time::Duration;
-
 use coarsen_backend::{Cpu, Setup};
-use coarsen_core::{Outcome, Preconditioner, PreconditionerKind, Scalar, SplitMix64, Stop, Vector};
+use coarsen_core::{Outcome, Preconditioner, PreconditionerKind, Scalar, Stop, Vector};
 use coarsen_distributed::{
-    Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv, ThreadComm,
+    Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv,
 };
 use coarsen_distributed_solvers::{DistHierarchy, DistMultigrid};
 use coarsen_krylov::Cg;
 use coarsen_problems::{Problem, cloth, elasticity3d, poisson2d, poisson3d};
 use coarsen_sparse::{NearKernel, System, assembly};
 
-const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
-
-pub(crate) fn on_ranks<R: Send>(ranks: usize, f: impl Fn(ThreadComm) -> R + Sync) -> Vec<R> {
-    let all = ThreadComm::run(ranks, Duration::from_secs(60), f);
-    all.into_iter().map(|one| one.unwrap_or_else(|e| panic!("{e}"))).collect()
-}
-
-pub(crate) fn noise(n: usize, seed: u64) -> Vec<f64> {
-    SplitMix64::new(seed.wrapping_mul(SplitMix64::GAMMA) | 1).numbers(n)
-}
+use crate::common::{RANKS, noise, on_ranks};
 
 /// Levels of more than 300 unknowns stay on all ranks, so that the tests have several.
 fn recipe() -> DistMultigrid {

@@ -10,7 +10,7 @@ use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::cloth;
 use coarsen_sparse::{Bsr, assembly};
 
-use super::invariants::{noise, on_ranks};
+use crate::common::{noise, on_ranks};
 
 fn even<C: Communicator>(a: &Bsr<f64>, comm: C) -> Arc<Partition<C>> {
     let layout = Layout::even(a.pattern().rows() as u64, a.block().0, comm.size()).unwrap();

@@ -17,7 +17,8 @@
 
 use coarsen_backend::SetupError;
 use coarsen_core::Real;
-use coarsen_sparse::{Bsr, NearKernel};
+use coarsen_core::small_dense::diagonalise;
+use coarsen_sparse::{Bsr, NearKernel, union_find};
 
 use crate::Grid;
 
@@ -69,30 +70,15 @@ impl Parts {
 
     /// Numbers the components of the nodes that nonzero blocks connect.
     fn split<T: Real>(&mut self, a: &Bsr<T>) {
-        fn root(of: &mut [u32], mut i: u32) -> u32 {
-            while of[i as usize] != i {
-                of[i as usize] = of[of[i as usize] as usize];
-                i = of[i as usize];
-            }
-            i
-        }
         let (of, nodes) = (&mut self.of, a.pattern().rows() as u32);
         of.clear();
         of.extend(0..nodes);
         for i in 0..nodes {
             for (j, _) in a.row(i as usize).filter(|(_, block)| block.iter().any(|v| !v.is_zero())) {
-                let [p, q] = [root(of, i), root(of, j as u32)];
-                of[p.max(q) as usize] = p.min(q);
+                union_find::join(of, i, j as u32);
             }
         }
-        // A root has the smallest number of its component, so it is numbered before all others.
-        let mut count = 0;
-        for i in 0..nodes as usize {
-            let parent = of[i] as usize;
-            of[i] = if parent == i { count } else { of[parent] };
-            count += u32::from(parent == i);
-        }
-        (self.count, self.block) = (count as usize, a.block().0);
+        (self.count, self.block) = (union_find::number(of) as usize, a.block().0);
     }
 
     /// Column p of `left` times column q of `right`, on each component.
@@ -229,7 +215,7 @@ impl Motions {
         let tolerance = ROUND_OFF.max(64.0 * T::EPSILON.as_f64());
         let matrices = energy.chunks_exact_mut(k * k).zip(vectors.chunks_exact_mut(k * k));
         for ((energy, vectors), (count, largest)) in matrices.zip(counts.iter_mut().zip(&*largest)) {
-            diagonalise(k, energy, vectors);
+            diagonalise(energy, vectors, k);
             for e in 0..k {
                 if energy[e * (k + 1)] <= tolerance * largest {
                     (0..k).for_each(|r| vectors.swap(r * k + e, r * k + *count));
@@ -297,39 +283,4 @@ fn unpinned(z: &[f64], pinned: &[f64], row: &mut Vec<f64>) -> f64 {
         row.iter_mut().zip(pinned).for_each(|(v, p)| *v -= share * p);
     }
     row.iter().map(|v| v * v).sum()
-}
-
-/// Diagonalises a symmetric matrix by cyclic Jacobi rotations: eigenvalues on the diagonal of `m`, eigenvectors in the
-/// columns of `v`. An infinite diagonal entry stays, with its unit vector; the rest of its row must be 0.
-fn diagonalise(k: usize, m: &mut [f64], v: &mut [f64]) {
-    const SWEEPS: usize = 30; // quadratic convergence; a few are enough
-    v.fill(0.0);
-    (0..k).for_each(|i| v[i * (k + 1)] = 1.0);
-    let diagonal = (0..k).map(|i| m[i * (k + 1)].abs()).filter(|d| d.is_finite());
-    let tiny = f64::EPSILON * diagonal.fold(0.0, f64::max);
-    for _ in 0..SWEEPS {
-        let mut rotated = false;
-        for (p, q) in (0..k).flat_map(|p| (p + 1..k).map(move |q| (p, q))) {
-            let (off, [a, b]) = (m[p * k + q], [m[p * (k + 1)], m[q * (k + 1)]]);
-            if off.abs() <= tiny {
-                continue;
-            }
-            rotated = true;
-            let theta = (b - a) / (2.0 * off);
-            let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-            let cosine = t.hypot(1.0).recip();
-            let sine = t * cosine;
-            let turn = |m: &mut [f64], at: [usize; 2]| {
-                let [x, y] = at.map(|at| m[at]);
-                (m[at[0]], m[at[1]]) = (cosine * x - sine * y, sine * x + cosine * y);
-            };
-            (0..k).for_each(|i| turn(m, [i * k + p, i * k + q]));
-            (0..k).for_each(|i| turn(m, [p * k + i, q * k + i]));
-            (0..k).for_each(|i| turn(v, [i * k + p, i * k + q]));
-            (m[p * k + q], m[q * k + p]) = (0.0, 0.0);
-        }
-        if !rotated {
-            return;
-        }
-    }
 }
