@@ -1,7 +1,7 @@
 //! The Python package `pycoarsen`: the extension module `pycoarsen._core`.
 //!
-//! The package has two halves. The folder `python/pycoarsen` has what a user sees: signatures, SciPy objects, docstrings, dataclasses.
-//! This crate has what runs: it takes arrays and numbers, and knows neither SciPy nor keyword defaults.
+//! The package has two parts. The folder `python/pycoarsen` is the interface for users: signatures, SciPy objects, docstrings,
+//! dataclasses. This crate computes: it takes arrays and numbers, and depends neither on SciPy nor on defaults of keywords.
 //!
 //! | convention | |
 //! |---|---|
