@@ -1,7 +1,7 @@
 //! Backends: where solves run, with copies of the objects that were built on the host.
 //!
-//! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. Setup works on host matrices
-//! ([`Setup`]) and copies its results through [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
+//! A backend is a value, for example [`Cpu::new()`](Cpu::new) or a device. A setup works on host matrices
+//! ([`Setup`]) and copies its results by [`Backend::matrix`], [`Backend::blocks`] and [`Backend::rows`].
 //! Applications and sweeps use only the traits of this crate, so a method is written once for all backends.
 //! `conformance!` defines the tests that a backend must pass.
 //!
@@ -9,12 +9,12 @@
 //! |---|---|
 //! | [`backend`](Backend) | the interface: vectors, [`Matrix`], blocks, row sets, [`NumericBackend`] |
 //! | [`smoother`](Smoother) | smoothers of a level: steps from zero and from a guess, update in two phases |
-//! | [`setup`](Setup) | recipes and built objects: build, update |
+//! | [`setup`](Setup) | parameters, and the objects that are built from them: build, update |
 //! | [`reused`](Reused) | what an update keeps |
 //! | [`merged`](Merged) | the memory in which updates merge contact into the matrix |
 //! | [`dense_blocks`](DenseBlocks) | block-diagonal inverses on the host |
 //! | [`transfer`](Transfer) | prolongation and restriction between two levels |
-//! | [`transfers`](Transfers) | counts of what is moved between host and backend |
+//! | [`transfers`](Transfers) | counters of the transfers between host and backend |
 //! | [`row_sets`](RowSets) | rows that can be relaxed in parallel: coloured chunks |
 //! | [`cpu`](Cpu) | the CPU: f64, f32, or f64 over f32 storage |
 //! | [`componentwise`](Componentwise) | a scalar method for A = a ⊗ I |

@@ -1,4 +1,4 @@
-//! The book as code: `cargo test -p coarsen-book` runs every Rust listing of every chapter, and that of `README.md`.
+//! The book as code: `cargo test -p coarsen-book` runs every Rust listing of the chapters and of `README.md`.
 //!
 //! There is one module for each chapter, in the order of `book/src/SUMMARY.md`. `tests/book.rs` of the
 //! workspace fails if a chapter is missing here. `cargo run -p coarsen-book` draws the figures.

@@ -23,10 +23,9 @@
 //! 3.5 to 4.7 times the iterations. Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
 //! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.
 //!
-//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. The features are `opencl` for devices,
-//! `contact` for contact of bodies, and `sprs` and `nalgebra-sparse` for conversions; `faer`, on by default, is for factorisations
-//! and conversions. Solvers are slow
-//! without compiler optimisation, so set `opt-level = 1` in `[profile.dev]`.
+//! A program needs `coarsen = { path = ".." }` under `[dependencies]`. The features `faer` (faster factorisations), `gallery`
+//! (test problems) and `optimize` (energies and descent) are on by default; `contact`, `opencl`, and `sprs` and `nalgebra-sparse`
+//! (conversions) are not. Solvers are slow without compiler optimisation, so set `opt-level = 1` in `[profile.dev]`.
 //!
 //! Each layer is a crate, re-exported here under a short name:
 //!
@@ -41,7 +40,7 @@
 //! | [`backend`] | backends, on which a solve runs; [`AnyBackend`] is chosen at run time |
 //! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
 //! | [`schwarz`] | multilevel additive Schwarz |
-//! | [`multigrid`] | hierarchies and cycles; the contract of a coarsening |
+//! | [`multigrid`] | hierarchies and cycles; the trait of a coarsening |
 //! | [`smoothed_aggregation`](mod@smoothed_aggregation), [`skinning`](mod@skinning), [`node_embedding`](mod@node_embedding), [`ruge_stueben`](mod@ruge_stueben) | methods of multigrid |
 //! | [`OverDomains`] | domains of multilevel Schwarz as the smoother of a hierarchy |
 //! | [`direct`] | sparse and dense factorisations |
@@ -52,7 +51,7 @@
 //! | `contact` | contact of bodies with obstacles and with each other, behind the feature `contact` |
 //! | [`problems`] | the gallery of test problems |
 //! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
-//! | [`solve`], [`Solver`] | one line for a program: the method is chosen, and kept for the next system |
+//! | [`solve`], [`Solver`] | a solve whose method is chosen automatically, and kept for the next system |
 //! | [`Step`] | the linear system of a time step, with a preconditioner that is updated to it |
 //! | [`RebuildPolicy`] | when to rebuild, update, patch or keep a preconditioner |
 //! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |

@@ -14,11 +14,11 @@
 //! | S C S | the filtered contact part of a system | `contact` |
 //! | | the rows that other constraints and contact pairs changed: [`Filtered::touched`] | `touched` |
 //! | c, y | S (b − A z) and x − z: [`Filtered`] | `filtered` |
-//! | | nodes on obstacles, which stick, slide or leave: [`Supports`] | `supports` |
+//! | | unilateral constraints: nodes on obstacles, which stick, slide or leave: [`Supports`] | `supports` |
 //! | | statistics of constraints and fill-in: [`Density`] | `density` |
 //!
-//! The paper filters single nodes and mentions that general equality constraints are just as simple. Here
-//! both are groups of one or more nodes. Equation numbers at the ends of lines refer to the paper.
+//! The paper filters single nodes and mentions general equality constraints. Here both are groups of one or more
+//! nodes. Equation numbers at the ends of lines refer to the paper.
 
 mod constraints;
 mod contact;

@@ -4,13 +4,13 @@
 //!
 //! > E = Σ k/2 min(g, 0)²,   ∇²E ≈ Σ k ∇g ∇gᵀ
 //!
-//! (Xian, Tong & Liu 2019, §4.6), [`ClothContact`] is a barrier of the distance, and [`Obstacle`] may be. All implement
+//! (Xian, Tong & Liu 2019, §4.6). [`ClothContact`] is a barrier of the distance, and [`Obstacle`] may be one. All implement
 //! [`Potential`](coarsen_elastic::Potential). They are added to elastic energies, and their Hessian is stored
 //! separately from the matrix. [`Friction`] acts between nodes or edges and shapes, [`ClothFriction`] between parts of cloth or
 //! of bodies.
 //!
-//! [`SpatialHash`] finds pairs of boxes that overlap. It does not depend on bodies. It also works for boxes
-//! of triangles and edges that are grown by a distance or swept along a step.
+//! [`SpatialHash`] finds pairs of boxes that overlap, such as boxes of triangles and edges that are grown by a distance or
+//! swept along a step.
 //!
 //! | file | what |
 //! |---|---|
@@ -18,12 +18,12 @@
 //! | [`hash`](SpatialHash) | a spatial hash of boxes |
 //! | [`shape`](Shape) | the trait of obstacles: distance, normal, curvature |
 //! | [`plane`](Plane), [`sphere`](Sphere), [`capsule`](Capsule), [`cuboid`](Cuboid) | four shapes |
-//! | [`closed`](ClosedSurface) | a closed surface of triangles, and what is inside of it |
-//! | [`sdf_grid`](SdfGrid) | the same as a shape |
-//! | [`smooth_sdf`](SmoothSdf) | a shape of it with a continuous gradient, for forces |
-//! | [`obstacle`](Obstacle) | contact of nodes and edges with a shape, also one that moves |
+//! | [`closed`](ClosedSurface) | a closed surface of triangles, and the test whether a point is inside |
+//! | [`sdf_grid`](SdfGrid) | its signed distance as a shape |
+//! | [`smooth_sdf`](SmoothSdf) | the same with a continuous gradient, for forces |
+//! | [`obstacle`](Obstacle) | contact of nodes and edges with a shape, which may move |
 //! | [`cloth`](ClothContact) | contact of cloth and of the surfaces of bodies, by a barrier; continuous detection |
-//! | [`mod@friction`] | friction with an obstacle that may turn: [`Friction`]; its law |
+//! | [`mod@friction`] | friction with an obstacle that may rotate: [`Friction`]; its energy |
 //! | [`bodies`](BodyContact) | contact of bodies of tetrahedra with each other and with themselves |
 //! | `detector` | the detection of contacts |
 //! | `rest_surface` | the surface triangle through which a vertex leaves |

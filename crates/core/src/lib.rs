@@ -6,11 +6,11 @@
 //! | file | what |
 //! |---|---|
 //! | [`real`](Real), `numbers` | the trait of real numbers; `f32` and `f64` |
-//! | [`scalar`](Scalar) | scalars whose value may still be pending |
+//! | [`scalar`](Scalar) | scalars that a device or a sum over ranks may still compute |
 //! | [`vector`](Vector) | vector operations of Krylov methods; `host` implements them for `Vec<T>` |
-//! | `vector_loops` | the table of the loops over host vectors, compiled once for each type |
+//! | `vector_loops` | the loops over host vectors, compiled once for each type |
 //! | [`operator`](LinearOperator) | y = A x; [`from_fn`] for matrix-free operators |
-//! | [`mixed_precision`](MixedPrecision) | rounded operator for products, exact operator for residuals |
+//! | [`mixed_precision`](MixedPrecision) | an operator rounded to f32 for products, the exact operator for residuals |
 //! | [`preconditioner`](Preconditioner) | z = M⁻¹ r |
 //! | [`objective`](Objective) | a function f(x) to be minimised |
 //! | `f32_preconditioner` | a preconditioner applied in f32 to vectors in f64 |
@@ -18,7 +18,7 @@
 //! | [`monitor`](Monitor) | functions called while a solve runs |
 //! | [`cancel`](Cancel) | cancelling a setup from another thread |
 //! | [`report`](Report) | how a solve ended |
-//! | [`parallel`] | parallel loops along a fixed tree; the same bits for any number of threads |
+//! | [`parallel`] | parallel loops and sums with the same bits for any number of threads |
 //! | [`largest`](largest()) | the largest absolute value of many numbers, and whether all are finite |
 //! | [`simd`] | kernels compiled for the instruction set of the machine |
 //! | [`small_dense`] | eigenvectors and a Cholesky factor of small matrices, and memory for them |

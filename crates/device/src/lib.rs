@@ -1,28 +1,26 @@
 //! Vectors, matrices and preconditioners in the memory of a device, for the same Krylov methods as on the
 //! host.
 //!
-//! [`OnDevice`] is the backend: a device, an in-order queue, and the compiled kernels. Operations enqueue work
+//! [`OnDevice`] is the backend: a device, an in-order queue, and the compiled kernels. Operations enqueue kernels
 //! and return. A [`DeviceScalar`] is a slot of device memory, and its arithmetic is enqueued too. The host
-//! waits only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these waits.
+//! synchronises only for reads of scalars, transfers and `sync`; [`OnDevice::counters`] counts these synchronisations.
 //!
-//! An API of devices, such as OpenCL, is a crate that implements [`Driver`] and opens it ([`Open`]): buffers, transfers,
-//! compilation, launches. Everything else is in this crate and does not depend on an API. A user needs only a
-//! list of [`Device`]s.
+//! A crate for a device API, such as OpenCL, implements [`Driver`] (buffers, transfers, compilation, launches) and opens it
+//! ([`Open`]). Everything else is in this crate and does not depend on an API. A user needs only a list of [`Device`]s.
 //!
 //! Operations without a `Result` cannot report a driver error directly. The queue keeps the first failure and
 //! launches nothing more. Numbers read afterwards are NaN, which ends every solve. `sync`, `like` and the
 //! methods of [`OnDevice`] return this failure as [`Error::Device`](coarsen_core::Error::Device). A failed
 //! backend cannot be used again; make a new one.
 //!
-//! [`Backend`](coarsen_backend::Backend) makes matrices, blocks and row sets. So a method that is generic
-//! over a backend is set up on the host and applied on the device.
+//! A method that is generic over a [`Backend`](coarsen_backend::Backend) is set up on the host and applied on the device.
 //!
 //! | file | what |
 //! |---|---|
 //! | [`driver`](Driver) | the traits that an API implements |
 //! | [`device`](Device) | the properties of a device |
 //! | [`on_device`](OnDevice) | the backend; `backend` implements [`Backend`](coarsen_backend::Backend) for it |
-//! | `queue` | launches, waits, the first failure, transfers |
+//! | `queue` | launches, synchronisations, the first failure, transfers |
 //! | `memory`, `slots` | buffers; the slots of scalars |
 //! | `program` | kernels by name, compiled and checked |
 //! | `tune` | the size of work groups |
@@ -34,12 +32,12 @@
 //! | [`galerkin`](DeviceGalerkin), `numeric` | coarse matrices and diagonals, computed on the device |
 //! | [`filter`](DeviceFilter) | constraints of single nodes filtered out of a matrix |
 //! | [`assembly`](DeviceStream), `sort` | matrices made from streams of blocks |
-//! | [`border`](DeviceBorder) | entries that other ranks need, and theirs |
+//! | [`border`](DeviceBorder) | the halo: vector entries that other ranks need, and those received from them |
 //! | [`blocks`](DeviceBlocks) | dense blocks along a diagonal |
 //! | [`rows`](DeviceRows) | rows that are relaxed at the same time |
 //! | [`schwarz`](DeviceSchwarz) | multilevel domains |
 //! | [`conformance`] | tests that every driver passes |
-//! | [`error`](DeviceError) | errors of making a backend |
+//! | [`error`](DeviceError) | errors of the creation of a backend |
 
 mod assembly;
 mod backend;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`smoothed_aggregation`] | [`DistMultigrid`]: a hierarchy whose levels are divided | Tamstorf 2015 |
 //! | [`schwarz`] | [`DistSchwarz`]: domains, with the same bits at any number of ranks | Wu 2022 |
-//! | [`contact`] | [`RankSearch`]: detection in equal shares, and the rows of contact for their owners | Li 2020, §3.2, §4 |
+//! | [`contact`] | [`RankSearch`]: contact detection divided equally among ranks, and the rows of contact for their owners | Li 2020, §3.2, §4 |
 //! | `device` | vectors, matrices and block Jacobi in the memory of a device in each rank (feature `device`) | Li 2020, §3.1 |
 
 pub mod contact;

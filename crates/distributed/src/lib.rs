@@ -7,18 +7,18 @@
 //! | [`thread_comm`](ThreadComm) | ranks as threads of one process |
 //! | `wire`, [`buffers`](Buffers) | numbers as bytes of messages; buffers that are used again |
 //! | [`layout`](Layout), [`partition`](Partition) | which rank has which block rows |
-//! | [`vector`](DistVector) | the share of a rank of a vector; reductions |
-//! | [`scalar`](DistScalar), [`reduction`](Reduction) | sums that go on while ranks compute |
+//! | [`vector`](DistVector) | the part of a vector that a rank has; reductions |
+//! | [`scalar`](DistScalar), [`reduction`](Reduction) | sums that overlap with computation |
 //! | [`schedule`](Schedule) | in which order ranks exchange sub-vectors: work queues, ring, pairwise |
 //! | [`matrix`](DistMatrix) | the rows of a rank; products: blocking, pipelined, halo, reproducible |
-//! | [`assembly`](Entries) | entries that any rank sets; elements that owners compute redundantly |
+//! | [`assembly`](Entries) | entries that any rank may add; elements that the owners of rows compute redundantly |
 //! | [`fetch`](Partition::fetch) | data of rows of other ranks |
-//! | [`redistribution`](Redistribution) | vectors between two divisions of the same rows |
+//! | [`redistribution`](Redistribution) | moves vectors between two partitions of the same rows |
 //! | [`jacobi`](DistJacobi) | Jacobi and block Jacobi |
 //! | [`rank_backend`](RankBackend) | where a rank keeps its share: the host, or a backend of another crate |
 //! | [`simulation`] | a communicator with a virtual clock; topologies, also from measured links; the cost of schedules |
 //! | [`agree`] | errors that one rank finds and all ranks return |
-//! | [`counted`](Counted) | messages, bytes and waiting time of each stage |
+//! | [`counted`](Counted) | counts messages, bytes and waiting time of each stage |
 //! | [`error`](CommError) | errors of communication and of distributed objects; `fault` sends them to other processes |
 
 mod agree;

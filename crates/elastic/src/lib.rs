@@ -1,7 +1,7 @@
 //! Elastic energies for minimisation: values, gradients and Hessians.
 //!
-//! An energy is a [`Potential`]. [`ImplicitEuler`] makes one time step with this energy an objective, which
-//! any method of descent can minimise.
+//! An energy is a [`Potential`]. [`ImplicitEuler`] is the objective of one time step with this energy; any descent method
+//! can minimise it.
 //!
 //! | file | what |
 //! |---|---|
@@ -19,10 +19,10 @@
 //! | [`baraff_witkin`](BaraffWitkin) | tetrahedra that resist stretching and shearing along three axes |
 //! | `rest` | tetrahedra at rest |
 //! | [`membrane`](Membrane), [`bending`](Bending) | cloth |
-//! | [`corotational_membrane`](CoRotationalMembrane) | cloth that is alike in all directions |
-//! | [`anisotropic_membrane`](AnisotropicMembrane), [`orthotropic`](PlanarStiffness) | cloth with a stiffness by direction and strain |
+//! | [`corotational_membrane`](CoRotationalMembrane) | isotropic cloth |
+//! | [`anisotropic_membrane`](AnisotropicMembrane), [`orthotropic`](PlanarStiffness) | cloth whose stiffness depends on direction and strain |
 //! | [`shell`](Shell) | bending of curved cloth, by the angles of hinges |
-//! | [`directional`](ByDirection) | a number by direction, such as a bending stiffness |
+//! | [`directional`](ByDirection) | a number that depends on direction, such as a bending stiffness |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
 //! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |

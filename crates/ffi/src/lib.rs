@@ -8,10 +8,9 @@
 //! | [`preconditioner`] | preconditioners by name, for solvers of functions and for Krylov methods of the caller |
 //! | [`threads`] | the pool of threads |
 //!
-//! No function panics across the border: [`status::call`] is the outermost frame of each. Every function is unsafe to call: the
-//! caller promises that pointers are null, or are valid for what the documentation says, and that handles are live. Null
-//! pointers, unaligned arrays, lengths that do not fit, and calls at the same time at one solver or preconditioner are found and
-//! refused.
+//! No panic reaches C: [`status::call`] is the outermost frame of each function. Every function is unsafe to call: pointers must be
+//! null, or valid for what the documentation says, and handles must be live. Null pointers, unaligned arrays, wrong lengths, and
+//! simultaneous calls on one solver or preconditioner are errors.
 
 #![allow(non_camel_case_types)] // the names of C
 #![allow(clippy::missing_safety_doc)] // it is the same for all functions, above

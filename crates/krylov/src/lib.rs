@@ -2,7 +2,7 @@
 //!
 //! Each method is one file that follows its paper. [`Krylov`] is the trait of all methods; a program that calls
 //! `solve` of a method does not need it. Methods use only the traits of `coarsen-core`, so that the same code runs
-//! on host, device and distributed vectors. What a program on this crate alone needs is re-exported:
+//! on host, device and distributed vectors. A program can use this crate alone:
 //!
 //! ```
 //! use coarsen_krylov::{Cg, Error, Identity, Stop, from_fn};
@@ -21,7 +21,7 @@
 //! | [`krylov`](Krylov) | the trait of all methods, and their `solve` |
 //! | [`cg`](Cg) | symmetric positive definite A, fixed M; the template for a new method |
 //! | [`single_reduction_cg`](SingleReductionCg) | conjugate gradients with one reduction per iteration |
-//! | [`pipelined_cg`](PipelinedCg) | conjugate gradients whose reduction runs beside M and A |
+//! | [`pipelined_cg`](PipelinedCg) | conjugate gradients whose reduction overlaps with M and A |
 //! | [`block_cg`](BlockCg) | conjugate gradients for several right-hand sides |
 //! | [`flexible_cg`](FlexibleCg) | symmetric positive definite A, variable M |
 //! | [`minres`](Minres) | symmetric indefinite A |
@@ -30,7 +30,7 @@
 //! | [`richardson`](Richardson) | the stationary iteration |
 //! | [`null_space`](Projected) | singular A: any method with the null space projected out |
 //! | [`spectrum`](SpectralRadius) | eigenvalues by the Lanczos process; the largest eigenvalue of D⁻¹A |
-//! | `solve` | a solve around a recurrence: checks before the first write, restarts, the outcome |
+//! | `solve` | a solve around a recurrence: checks of the input, restarts, the outcome |
 //! | `convergence_test` | convergence checks while a recurrence runs |
 //! | `scaling` | residuals, and right-hand sides whose squares overflow or underflow |
 

@@ -6,8 +6,8 @@
 //! | `read` | [`Source`]: streams, batches of lines, records, with several threads |
 //! | [`read/piece`](read_piece) | one of several pieces of a file |
 //! | `number` | conversion of text to numbers, correctly rounded |
-//! | `expand` | mirrored triangles, sums of duplicates, zeros of dense matrices |
-//! | `write` | writing: complete files or none, with exact numbers |
+//! | `expand` | symmetric entries, sums of duplicates, zeros of dense matrices |
+//! | `write` | writing: a complete file or none, with exact numbers |
 //! | `dense` | [`Dense`] |
 //! | `same_file` | [`is_same_file`] |
 //! | `error` | [`ReadError`], [`WriteError`] |

@@ -1,8 +1,8 @@
 //! Readers of mesh files. They read points, triangles and tetrahedra, and check them.
 //!
 //! The gallery, the command and the examples all use these readers. They accept valid files of any program.
-//! For an invalid file they return the place, the problem and the remedy. No memory is allocated for a count
-//! before the entries are read.
+//! For an invalid file they return the position, the problem and the remedy. Memory grows with the entries that are read,
+//! not with the counts that a file declares.
 //!
 //! | file | format |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `vtk` | VTK legacy, ascii and binary |
 //! | `format` | detection of the format; reading of the bytes |
 //! | `polygon` | triangles of polygons |
-//! | `fields` | words, numbers and bytes of a file, with their places |
+//! | `fields` | words, numbers and bytes of a file, with their positions |
 //! | `surface` | boundary, welded and unused vertices, bounding box |
 //! | `voxels` | meshes of cubes |
 //! | `shape` | generated bars; scaled, oriented and refined meshes |

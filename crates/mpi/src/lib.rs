@@ -1,16 +1,16 @@
 //! Ranks as processes: a communicator over MPI.
 //!
-//! Distributed vectors, matrices and solvers are those of `coarsen-distributed`; this crate carries their
+//! Distributed vectors, matrices and solvers are those of `coarsen-distributed`; this crate transmits their
 //! messages. `README.md` says how MPI is installed and how programs are started.
 //!
 //! | file | what |
 //! |---|---|
-//! | [`mpi_comm`](MpiComm) | the communicator: messages with a deadline, faults of a group |
-//! | `session` | the start and the end of MPI |
+//! | [`mpi_comm`](MpiComm) | the communicator: messages with a deadline; faults, which all ranks return |
+//! | `session` | initialises and finalises MPI |
 //! | `waiting` | loops until a call of MPI is complete, with a deadline |
-//! | [`threads`](threads_per_rank) | the number of threads of a rank, such that no core runs two |
+//! | [`threads`](threads_per_rank) | the number of threads of a rank, at most one for each core |
 //! | `ffi` | the calls of MPI; all `unsafe` code |
-//! | [`error`](MpiError) | errors of the start |
+//! | [`error`](MpiError) | errors of the initialisation |
 //!
 //! The command `coarsen-mpi` is in `src/bin/coarsen-mpi`.
 

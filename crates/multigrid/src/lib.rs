@@ -1,13 +1,13 @@
 //! Multigrid: a hierarchy of systems of decreasing size, and cycles through the hierarchy.
 //!
-//! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop,
-//! cycles, updates and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`. Methods are crates
-//! over this one: `coarsen-smoothed-aggregation`, `coarsen-skinning`, `coarsen-node-embedding`, `coarsen-ruge-stueben`.
-//! A program on this crate alone, or on the crate of one method, needs no other one ([`SmootherRecipe`] has an example).
+//! A method is an implementation of [`Coarsening`]: it computes a prolongation from a grid. The setup loop, cycles, updates
+//! and the coarsest solve are common to all methods. Start reading at `hierarchy/cycle.rs`. The methods are separate crates:
+//! `coarsen-smoothed-aggregation`, `coarsen-skinning`, `coarsen-node-embedding`, `coarsen-ruge-stueben`. A program can use this
+//! crate alone, or the crate of one method alone ([`SmootherRecipe`] has an example).
 //!
 //! | file | what |
 //! |---|---|
-//! | [`multigrid`](Multigrid) | the recipe: cycle, smoothing, sizes, the data that an update keeps |
+//! | [`multigrid`](Multigrid) | the parameters: cycle, smoothing, sizes, the data that an update keeps |
 //! | [`coarsening`](Coarsening) | the interface of a method |
 //! | [`hierarchy`](Hierarchy) | the setup loop; `method`, `smoother`, `cycle`, `coarsest`, `update`, `patch`, `numeric`, `term`, `free`, `table` |
 //! | [`per_level`](PerLevel) | a smoother for each level |

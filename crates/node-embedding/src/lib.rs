@@ -9,7 +9,7 @@
 //! | ∂x_i⁰/∂x_j¹ = w_ij | N(x_i/2 − x_j), a product over the axes |
 //! | P = (∂x⁰/∂x¹), R = Pᵀ | weights w ⊗ I_d |
 //! | H | the matrix of a level; H¹ = R H⁰ P |
-//! | S | the projector onto the motions that restraints allow |
+//! | S | the projector onto the motions that held and sliding nodes allow |
 //! | n | the common normal of the nodes that a coarse node embeds, if all of them slide |
 //!
 //! | file | step |

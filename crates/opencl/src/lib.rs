@@ -2,8 +2,8 @@
 //!
 //! [`default_device`] returns an [`OpenCl`], which is a [`coarsen_device::OnDevice`]; [`devices`] lists the
 //! devices. Vectors, matrices and preconditioners are those of `coarsen_device`, and this crate implements
-//! its [`Driver`](coarsen_device::Driver). It builds and links without OpenCL installed. Without OpenCL,
-//! [`devices`] returns an error that names the missing part.
+//! its [`Driver`](coarsen_device::Driver). It builds and links without OpenCL; at run time [`devices`] then returns an error
+//! that names the missing part.
 //!
 //! | file | what |
 //! |---|---|
@@ -12,11 +12,11 @@
 //! | `driver` | buffers, compiled programs and launches of a queue |
 //! | `transfer` | copies between host and device |
 //! | `pinned` | memory of the host from which copies are fast |
-//! | `second_queue` | copies beside kernels |
-//! | `event` | waits for commands, and records of their times |
+//! | `second_queue` | copies that overlap with kernels |
+//! | `event` | synchronisation with commands, and their times |
 //! | `compile`, `cache` | programs: compiled, read from disk or shared |
 //! | `handle` | objects of the driver and their release |
-//! | [`error`](OpenClError) | the errors of making a backend |
+//! | [`error`](OpenClError) | the errors of the creation of a backend |
 
 mod cache;
 mod compile;

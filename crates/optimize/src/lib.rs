@@ -17,7 +17,7 @@
 //! | [`constant`](Constant) | a constant matrix with an inner solve |
 //! | [`or_else`](OrElse) | a direction with a fallback |
 //! | [`linearize`](Linearize) | objectives with a Hessian |
-//! | [`refresh`](Refresh) | policies for rebuilding a preconditioner |
+//! | [`refresh`](Refresh) | policies for updating a preconditioner |
 //! | [`line_search`](LineSearch) | the trait of line searches |
 //! | [`backtracking`](Backtracking) | sufficient decrease |
 //! | [`more_thuente`](MoreThuente) | strong Wolfe conditions |

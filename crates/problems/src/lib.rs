@@ -1,8 +1,8 @@
 //! A gallery of symmetric positive definite systems, used by the tests, the benches, the book and the command
 //! line.
 //!
-//! Every problem has a position per node and a near-kernel, for multigrid. The matrices are those on which
-//! other libraries were measured, including random coefficients, with entries equal up to round-off.
+//! Every problem has a position per node and a near-kernel, for multigrid. The benchmarks run other libraries on the same
+//! matrices, including random coefficients, with entries equal up to round-off.
 //!
 //! | problem | contents | unknowns | file |
 //! |---|---|---|---|
@@ -28,7 +28,7 @@
 //! | [`scene`](Scene) | soft bodies as objectives for minimisation |
 //! | [`problem`](Problem) | a problem: matrix, positions, near-kernel, constraints |
 //! | [`parse`](Problem::parse) | a problem from its name as text |
-//! | [`parts`](Parts) | a problem by parts, for processes that share it |
+//! | [`parts`](Parts) | a problem in parts, for processes that each have some of its rows |
 //! | `names` | the names of all systems and sequences |
 //! | [`sequence`](Sequence) | systems that change from step to step |
 //! | [`numpy_random`](NumpyRandom) | NumPy's random numbers |

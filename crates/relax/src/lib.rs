@@ -1,11 +1,11 @@
 //! Relaxation: cheap preconditioners that combine a row with its neighbours. They are the smoothers of all
 //! multilevel methods.
 //!
-//! Each file contains a recipe (a plain struct of parameters) and the object that it builds. All methods work
+//! Each file contains a struct of parameters and the object that it builds. All methods work
 //! on blocks of the matrix's block size. Copy [`Chebyshev`] for a new smoother and [`Jacobi`] for a new
 //! preconditioner.
 //!
-//! | file | what | places |
+//! | file | what | backends |
 //! |---|---|---|
 //! | [`jacobi`](Jacobi) | D⁻¹, damped or l1, on scalars | any |
 //! | [`block_jacobi`](BlockJacobi) | D⁻¹, damped or l1, on blocks | any |

@@ -5,7 +5,7 @@
 //!
 //! | file | step |
 //! |---|---|
-//! | [`schwarz`](Schwarz), [`options`](Coarse) | the recipe, and its parameters that are enumerations |
+//! | [`schwarz`](Schwarz), [`options`](Coarse) | the parameters |
 //! | [`order`](Order) | the order of nodes (§5.1) |
 //! | [`links`](Coupling) | the couplings between nodes on each level (§5.2) |
 //! | `domains` | domains of a few connected nodes (§5.1, §5.2) |

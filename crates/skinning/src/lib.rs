@@ -1,5 +1,4 @@
-//! Skinning-space Galerkin multigrid. A coarse node is a handle, which moves the nodes it controls by an
-//! affine map.
+//! Skinning-space Galerkin multigrid. A coarse node is a handle: a control point that moves its nodes by an affine map.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -6,16 +6,16 @@
 //! | 𝒮 | decoupled nodes, solved by relaxation only | `decoupled` |
 //! | S | strength of connection | `coarsen_sparse::Strength`, chosen in `connection` |
 //! | 𝒜ᵢ | aggregates | `aggregate` |
-//! | | nodes with very many neighbours, each an aggregate | `high_degree` |
-//! | | nodes that may share an aggregate | `links` |
+//! | | nodes with very many neighbours, each a separate aggregate | `high_degree` |
+//! | | couplings along which nodes may share an aggregate | `links` |
 //! | P̂, Qᵢ, Rᵢ | tentative prolongation; Kᵢ = Qᵢ Rᵢ, a QR factorisation per aggregate; Rᵢ is the coarse near-kernel | `tentative` |
-//! | | reach of aggregates | `reach` |
+//! | | radius of aggregates | `reach` |
 //! | A_F | A without its weak couplings | `filter` |
 //! | P, ω, ρ | smoothed prolongation, ω = 4 / (3 ρ(D⁻¹A)), or 2/3 with A_F | `smooth` |
 //!
-//! `ranks` is the same step for the rows of one of several ranks, and `share` its view of counts.
+//! `ranks` is the same step for the rows of one of several ranks; `share` sums counts over ranks.
 //!
-//! The recipe and its defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
+//! The parameters and their defaults are in `recipe` and `thresholds`, D⁻¹ and ω in `parts`. Step numbers at line
 //! ends are those of Algorithm 3.
 
 mod aggregate;

@@ -9,7 +9,7 @@
 //! | assembly | [`assembly`], [`reblock`](block_sizes), [`BlockRows`] | triplets and block streams, conversion between block sizes, parallel loops over block rows |
 //! | algebra | [`transpose`](TransposePlan), [`product`](multiply), [`Prolongation`] | Aᵀ; A B and Pᵀ A P; P as full blocks, weights or identities |
 //! | numbering | [`Permutation`], [`morton`], [`Graph`] | permutations; space-filling curve, breadth-first levels, Cuthill-McKee |
-//! | classes | [`Classes`], [`coloring`], [`partition`], [`Buckets`], [`union_find`] | colours, parts of equal size, connected components; counting sort; sets that are joined |
+//! | sets of nodes | [`Classes`], [`coloring`], [`partition`], [`Buckets`], [`union_find`] | colours, parts of equal size, connected components; counting sort; sets that are joined |
 //! | contact | [`Contacts`], [`Stencil`], [`Sum`] | a small set of blocks that changes between steps, alone or added to a matrix |
 //! | setup | [`Strength`], [`NearKernel`] | strength of connection, near-kernel vectors |
 //! | errors | [`SparseError`] | invalid matrices and operands that do not fit |
