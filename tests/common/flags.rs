@@ -93,13 +93,27 @@ impl Example {
         listed(&self.run(Path::new("."), "--help").stdout)
     }
 
-    /// Checks that a help which cannot be printed is an error, by the exit code and in words.
+    /// Checks that a help and a run which cannot be printed are errors, by the exit code and in words, and that a pipe which is
+    /// closed is none.
     #[cfg(target_os = "linux")]
-    pub(crate) fn check_full(&self) {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let done = Command::new(self.program).arg("--help").stdout(full).output().unwrap();
-        let err = String::from_utf8_lossy(&done.stderr);
-        assert!(!done.status.success() && err.contains("cannot be written"), "{err}");
+    pub(crate) fn check_full(&self, words: &str) {
+        let ended = |words: &str, out: std::process::Stdio| {
+            let folder = Folder::new();
+            (self.files)(&folder.0);
+            let mut command = Command::new(self.program);
+            command.args(words.split_whitespace()).current_dir(&folder.0).env_remove("COARSEN_BACKEND");
+            let done = command.stdout(out).output().unwrap();
+            (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+        };
+        for words in ["--help", words] {
+            let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+            let (code, err) = ended(words, full.into());
+            assert!(code == Some(1) && err.contains("<stdout>: cannot be written"), "{words}: {err}");
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let (code, err) = ended(words, writer.into());
+            assert!(matches!(code, Some(0 | 4)) && !err.contains("<stdout>"), "{words}: {code:?} {err}");
+        }
     }
 
     /// What a run prints and writes, without times; `a && b` is run a, and then run b with its files.

@@ -126,9 +126,9 @@ fn idle_options_are_refused() {
     }
 }
 
-/// A help that cannot be printed is an error.
+/// A help or a run that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
-fn help_on_a_full_disk_is_an_error() {
-    CLOTH.check_full();
+fn a_full_disk_is_an_error() {
+    CLOTH.check_full("--frames 1 --vertices 36 --dt 0.02 --width 0");
 }

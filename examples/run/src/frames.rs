@@ -8,6 +8,7 @@ use examples_render::{Picture, PictureError, gif_of_files, name};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Failure;
+use crate::arguments::say;
 use crate::files::{
     OutputError, Record, Saved, Shown, Table, check_shown, failed, read, read_run, summary, write_run,
 };
@@ -186,7 +187,7 @@ impl Plan<'_> {
             let pictures: Vec<PathBuf> = (0..=state.frame()).map(picture).collect();
             gif_of_files(&pictures, delay, self.folder.join(self.animation))?;
         }
-        println!("{summary}files in {}", self.folder.display());
+        say(format_args!("{summary}files in {}", self.folder.display()))?;
         Ok(table.rows)
     }
 

@@ -146,9 +146,9 @@ fn hollow_bodies_are_printed() {
     assert!(out.contains("note: ") && out.contains("hollow shell"), "{out}{err}");
 }
 
-/// A help that cannot be printed is an error.
+/// A help or a run that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
-fn help_on_a_full_disk_is_an_error() {
-    SOFTBODY.check_full();
+fn a_full_disk_is_an_error() {
+    SOFTBODY.check_full("--frames 1 --mesh bar:1 --width 0");
 }
