@@ -7,7 +7,7 @@ use std::path::Path;
 
 use flags::{Example, Folder, check};
 
-const HEAT: Example = Example { program: env!("CARGO_BIN_EXE_heat"), files };
+const HEAT: Example = Example { program: &[env!("CARGO_BIN_EXE_heat")], files };
 
 /// Two surfaces.
 fn files(folder: &Path) {

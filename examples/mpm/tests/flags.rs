@@ -5,7 +5,7 @@ mod flags;
 
 use flags::{Example, check};
 
-const MPM: Example = Example { program: env!("CARGO_BIN_EXE_mpm"), files: |_| () };
+const MPM: Example = Example { program: &[env!("CARGO_BIN_EXE_mpm")], files: |_| () };
 
 #[test]
 fn options_have_an_effect() {

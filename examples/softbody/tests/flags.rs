@@ -7,7 +7,7 @@ use std::path::Path;
 
 use flags::{Example, Folder, check};
 
-const SOFTBODY: Example = Example { program: env!("CARGO_BIN_EXE_softbody"), files };
+const SOFTBODY: Example = Example { program: &[env!("CARGO_BIN_EXE_softbody")], files };
 
 /// A sheet whose nodes at a seam are there twice, and a bar that slides on another one.
 fn files(folder: &Path) {
