@@ -205,10 +205,11 @@ def versions():
     return ". ".join(lines) + ".\n"
 
 
-def configurations(peer, folder):
+def configurations(peer, folder, wanted):
     for_all, _, for_blocks = peer.configurations.partition("|")
     vectors = int.from_bytes((folder / "near_kernel.bin").read_bytes()[8:16], "little")
-    return for_all.split() + (for_blocks.split() if vectors > 1 else [])
+    names = for_all.split() + (for_blocks.split() if vectors > 1 else [])
+    return [name for name in names if not wanted or name in wanted]
 
 
 def measure(system, peers, reasons, choice):
@@ -216,7 +217,7 @@ def measure(system, peers, reasons, choice):
     folder = generate(system)
     rows = {}
     for name, peer in peers.items():
-        for configuration in configurations(peer, folder):
+        for configuration in configurations(peer, folder, choice.configurations):
             rows[name, configuration] = ([], reasons.get(name, ""))
     products = []
     for _ in range(choice.rounds):
@@ -267,6 +268,7 @@ def choose():
     parser.add_argument("systems", nargs="*", help="NAME:SIZE[,dt=S][,jump=F]; a fixed list by default")
     parser.add_argument("--small", action="store_true", help="small systems: a look whether everything works")
     parser.add_argument("--peers", default=",".join(PEERS), help="names with commas between; default: %(default)s")
+    parser.add_argument("--configurations", type=lambda text: text.split(","), help="only these of each peer, as --configurations auto,sa")
     parser.add_argument("--also", action="append", default=[], metavar="NAME=CONFIGURATIONS=COMMAND", help="another program")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=3)
@@ -287,6 +289,9 @@ def main():
     for also in choice.also:
         name, names, command = also.split("=", 2)
         peers[name] = Peer(names.replace(",", " "), shlex.split(command))
+    known = {name for peer in peers.values() for name in peer.configurations.split()}
+    if unknown := set(choice.configurations or []) - known:
+        sys.exit(f"peers: no such configuration: {', '.join(sorted(unknown))}; there are {', '.join(sorted(known - {'|'}))}")
     try:
         WORK.mkdir(parents=True, exist_ok=True)
         prepare()

@@ -74,18 +74,24 @@ impl Drop for Folder {
 
 /// An example, and the files that its options name.
 pub(crate) struct Example {
-    /// The path of the program.
-    pub(crate) program: &'static str,
+    /// The path of the program, after the words of another one that starts it.
+    pub(crate) program: &'static [&'static str],
     /// Writes the files into a folder.
     pub(crate) files: fn(&Path),
 }
 
 impl Example {
+    /// The program with words, in a folder.
+    fn command(&self, folder: &Path, words: &str) -> Command {
+        let mut command = Command::new(self.program[0]);
+        command.args(&self.program[1..]).args(words.split_whitespace());
+        command.current_dir(folder).env_remove("COARSEN_BACKEND");
+        command
+    }
+
     /// Runs the program in a folder.
     pub(crate) fn run(&self, folder: &Path, words: &str) -> Output {
-        let mut command = Command::new(self.program);
-        command.args(words.split_whitespace()).current_dir(folder).env_remove("COARSEN_BACKEND");
-        command.output().unwrap()
+        self.command(folder, words).output().unwrap()
     }
 
     /// The options of its help.
@@ -93,16 +99,28 @@ impl Example {
         listed(&self.run(Path::new("."), "--help").stdout)
     }
 
-    /// Checks that a help which cannot be printed is an error, by the exit code and in words.
+    /// Checks that a help and a run which cannot be printed are errors, by the exit code and in words, and that a pipe which is
+    /// closed is none.
     #[cfg(target_os = "linux")]
-    pub(crate) fn check_full(&self) {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let done = Command::new(self.program).arg("--help").stdout(full).output().unwrap();
-        let err = String::from_utf8_lossy(&done.stderr);
-        assert!(!done.status.success() && err.contains("cannot be written"), "{err}");
+    pub(crate) fn check_full(&self, words: &str) {
+        let ended = |words: &str, out: std::process::Stdio| {
+            let folder = Folder::new();
+            (self.files)(&folder.0);
+            let done = self.command(&folder.0, words).stdout(out).output().unwrap();
+            (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+        };
+        for words in ["--help", words] {
+            let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+            let (code, err) = ended(words, full.into());
+            assert!(code == Some(1) && err.contains("<stdout>: cannot be written"), "{words}: {err}");
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let (code, err) = ended(words, writer.into());
+            assert!(matches!(code, Some(0 | 4)) && !err.contains("<stdout>"), "{words}: {code:?} {err}");
+        }
     }
 
-    /// What a run prints and writes, without times; `a && b` is run a, and then run b with its files.
+    /// What a run prints and writes, without times and memory; `a && b` is run a, and then run b with its files.
     pub(crate) fn traces(&self, words: &str) -> Vec<String> {
         let folder = Folder::new();
         (self.files)(&folder.0);
@@ -112,7 +130,7 @@ impl Example {
             let output = self.run(&folder.0, words);
             traces.push(format!("code {:?}", output.status.code()));
             for text in [output.stdout, output.stderr] {
-                traces.extend(untimed(&String::from_utf8_lossy(&text), false));
+                traces.extend(untimed(&without_mpirun(&String::from_utf8_lossy(&text)), false));
             }
         }
         for file in all_files(&folder.0).difference(&before) {
@@ -137,15 +155,32 @@ fn all_files(folder: &Path) -> BTreeSet<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { all_files(&path) } else { BTreeSet::from([path]) }).collect()
 }
 
-/// Whether the name of a column or of a line tells of a time.
+/// A text without what `mpirun` adds after an error, between lines of dashes: the numbers of processes.
+fn without_mpirun(text: &str) -> String {
+    let mut is_inside = false;
+    let is_own = |line: &&str| {
+        let is_border = line.starts_with("----------");
+        is_inside ^= is_border;
+        !is_border && !is_inside
+    };
+    text.lines().filter(is_own).map(|line| format!("{line}\n")).collect()
+}
+
+/// Whether the name of a column or of a line tells of a time, or of the memory of a process.
 fn is_time(name: &str) -> bool {
-    ["_s", ", s", "fps", "per second"].iter().any(|end| name.trim_end().ends_with(end))
+    ["_s", ", s", "seconds", "fps", "per second", "_mib", "MiB"]
+        .iter()
+        .any(|end| name.trim_end().ends_with(end))
 }
 
 /// The lines of a text without those of times; of a table, whose first line names its columns, without columns of times.
 fn untimed(text: &str, is_table: bool) -> Vec<String> {
     let timed: Vec<bool> = text.lines().next().unwrap_or_default().split(',').map(is_time).collect();
-    let lines = text.lines().filter(|line| !is_time(line.get(..22).unwrap_or_default()));
+    let is_kept = |line: &&str| {
+        !is_time(line.get(..22).unwrap_or_default())
+            && !line.contains(" steps per second; shares of the time")
+    };
+    let lines = text.lines().filter(is_kept);
     let kept = |line: &str| {
         let fields = line.split(',').enumerate().filter(|(k, _)| !is_table || timed.get(*k) != Some(&true));
         fields.map(|(_, field)| field).collect::<Vec<_>>().join(",")

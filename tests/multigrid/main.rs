@@ -23,4 +23,6 @@ mod particles;
 mod rebuilds;
 mod skinning;
 mod smoothers;
+#[path = "../common/spring.rs"]
+mod spring;
 mod unconstrained;

@@ -10,16 +10,12 @@ use coarsen_smoothed_aggregation::tamstorf;
 use coarsen_sparse::{Bsr, Contacts, NearKernel, Sum, System};
 
 use crate::common::{applied, problem};
+use crate::spring;
 
 /// A spring between two nodes that are not neighbours.
 fn spring(p: &Problem) -> Contacts<f64> {
-    let (n, size) = (p.matrix.pattern().rows(), p.matrix.values()[0].abs());
-    let mut contact = Contacts::new(n, 3).unwrap();
-    let [i, j] = [n as u32 / 2, n as u32 - 1];
-    let block = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign * size } else { 0.0 });
-    let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
-    contact.replace(&[(i, i), (i, j), (j, i), (j, j)], &values).unwrap();
-    contact
+    let n = p.matrix.pattern().rows();
+    spring::spring(n, [n as u32 / 2, n as u32 - 1], p.matrix.values()[0].abs())
 }
 
 fn recipe(keep: Keep) -> Multigrid<SmoothedAggregation> {

@@ -90,11 +90,12 @@ pub struct Options {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub(crate) threads: u16,
     /// Compute linearised steps on this number of ranks, as threads; 0 computes steps by Newton's method without ranks.
-    /// Each step is a solve to 0.01 by conjugate gradients with --solver block-jacobi (auto), mas or sa; options of Newton's
-    /// method are refused: --iterations, --inner, --fixed and --tolerance.
+    /// Each step is a solve to 0.01 by conjugate gradients with --solver block-jacobi (auto), mas or sa. Over ranks, sa has
+    /// the parameters of Tamstorf et al. 2015, which are not those of sa without ranks. Options of Newton's method are refused:
+    /// --iterations, --inner, --fixed and --tolerance.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) ranks: u16,
-    /// Folder for all files that are written.
+    /// Folder for all files that are written. A run from the start removes checkpoints and later frames of another run in it.
     #[arg(long, default_value = "cloth-out", value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Keep each checkpoint in a file of its own too, such as checkpoint_0012.bin of frame 12.

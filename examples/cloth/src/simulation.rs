@@ -6,6 +6,7 @@ use coarsen::elastic::Total;
 use coarsen::schwarz;
 use coarsen_contact::Crossing;
 use examples_run::Failure;
+use examples_run::arguments::say;
 use examples_run::files::{Shown, read_state};
 use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
@@ -53,7 +54,7 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     let fixed = Fixed::new(&scene, &sheet, options)?;
     let notes = bare_edges(&fixed)?;
     let drawing = Drawing::new(&scene, &sheet, fixed, options);
-    println!("{}, on {}", described(&sheet, &scene), on.name());
+    say(format_args!("{}, on {}", described(&sheet, &scene), on.name()))?;
 
     // 2. The frames from the start or the last checkpoint, the summary and the animation.
     let mut identity = identity(&sheet, &scene, options);

@@ -38,7 +38,7 @@ use coarsen::backend::Matrix;
 use coarsen::constraints::Dirichlet;
 use coarsen::prelude::*;
 use examples_render::Animation;
-use examples_run::arguments::{BackendOption, parse};
+use examples_run::arguments::{BackendOption, parse, say};
 
 use fem::Heat;
 use options::Options;
@@ -150,8 +150,13 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     let (mut x, mut rhs) = (on.vector(&u)?, on.vector(&b)?);
     let mut cg = Cg::new(Stop::relative(1e-8));
     // ANCHOR_END: solver
-    println!("{} unknowns, {} entries, on {}\n{m}\n", heat.unknowns(), heat.matrix.nnz(), on.name());
-    println!("  step       time         dt  iterations  residual      min      max     energy");
+    say(format_args!(
+        "{} unknowns, {} entries, on {}\n{m}\n",
+        heat.unknowns(),
+        heat.matrix.nnz(),
+        on.name()
+    ))?;
+    say("  step       time         dt  iterations  residual      min      max     energy")?;
 
     // 4. Time steps: assemble, impose, update, solve from the last temperature. The steady state is computed
     //    as a step of infinite length, repeated until the conductivity has converged.
@@ -171,7 +176,7 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
         let range = u.iter().fold([HOT, COLD], |[low, high], &u| [low.min(u), high.max(u)]);
         let moment = (!options.steady).then_some([time, dt]);
         rows.push(Row { step, time: moment, report: *report, range, energy: heat.energy(&u) });
-        println!("{}", rows[rows.len() - 1]);
+        say(&rows[rows.len() - 1])?;
         if options.steady && report.iterations == 0 {
             break; // the old temperature already solves the new equations
         }
@@ -189,6 +194,6 @@ fn run<B: Backend<Real = f64>>(on: B, options: &Options) -> Result<Vec<Row>, Box
     if !frames.is_empty() {
         Animation { frames, delay: 8 }.write_gif(options.out.join("heat.gif"))?;
     }
-    println!("pictures in {}", options.out.display());
+    say(format_args!("pictures in {}", options.out.display()))?;
     Ok(rows)
 }

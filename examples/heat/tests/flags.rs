@@ -7,7 +7,7 @@ use std::path::Path;
 
 use flags::{Example, Folder, check};
 
-const HEAT: Example = Example { program: env!("CARGO_BIN_EXE_heat"), files };
+const HEAT: Example = Example { program: &[env!("CARGO_BIN_EXE_heat")], files };
 
 /// Two surfaces.
 fn files(folder: &Path) {
@@ -59,9 +59,9 @@ fn idle_options_are_refused() {
     }
 }
 
-/// A help that cannot be printed is an error.
+/// A help or a run that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
-fn help_on_a_full_disk_is_an_error() {
-    HEAT.check_full();
+fn a_full_disk_is_an_error() {
+    HEAT.check_full("--grid 12 --steps 1");
 }

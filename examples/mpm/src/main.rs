@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use coarsen::schwarz;
 use examples_run::Failure;
-use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::arguments::{Program, Unconverged, launch, parse_scene, say};
 use examples_run::files::Shown;
 use examples_run::frames::{Frames, Plan};
 use examples_scene::Fingerprint;
@@ -91,10 +91,10 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     seeds.check(dx, frames)?;
     let (start, bodies) = seeds.fill(dx)?;
     let (count, name) = (start.len(), on.name());
-    println!(
+    say(format_args!(
         "particles: {count}, bodies: {}, dx = {dx:.4e} m, on {name}; change them with --particles N or --dx",
         bodies.len()
-    );
+    ))?;
     if count > MANY && options.particles.is_none() && options.dx.is_none() {
         eprintln!(
             "note: the spacing of the scene, {dx} m, makes {count} particles, with which a frame takes minutes; \

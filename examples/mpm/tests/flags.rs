@@ -5,7 +5,7 @@ mod flags;
 
 use flags::{Example, check};
 
-const MPM: Example = Example { program: env!("CARGO_BIN_EXE_mpm"), files: |_| () };
+const MPM: Example = Example { program: &[env!("CARGO_BIN_EXE_mpm")], files: |_| () };
 
 #[test]
 fn options_have_an_effect() {
@@ -36,9 +36,9 @@ fn options_have_an_effect() {
     check("mpm", &listed, "--width 0", &cases, |words| MPM.traces(words));
 }
 
-/// A help that cannot be printed is an error.
+/// A help or a run that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
-fn help_on_a_full_disk_is_an_error() {
-    MPM.check_full();
+fn a_full_disk_is_an_error() {
+    MPM.check_full("--frames 1 --particles 100 --width 0");
 }

@@ -1,6 +1,7 @@
 //! Arguments that several examples take, and the start of a program on the backend of its choice.
 
-use std::io::{ErrorKind, Write};
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::str::FromStr;
 
@@ -10,6 +11,7 @@ use coarsen::{BackendChoice, schwarz};
 use examples_scene::options::{self, Options, OptionsError};
 
 use crate::Failure;
+use crate::files::OutputError;
 
 /// The available backends.
 #[derive(Clone, Copy, Debug)]
@@ -106,12 +108,31 @@ pub fn parse_scene<O: Options>() -> Result<O, ExitCode> {
 
 /// Prints help or a fault of the command line, and returns the exit code. Help that cannot be printed is an error.
 pub fn usage(told: &clap::Error) -> u8 {
-    match told.print().and_then(|()| std::io::stdout().flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            eprintln!("error: <stdout>: cannot be written ({})", error.kind());
+    match printed(told.print().and_then(|()| io::stdout().flush())) {
+        Ok(()) => told.exit_code() as u8,
+        Err(error) => {
+            eprintln!("error: {error}");
             1
         }
-        _ => told.exit_code() as u8,
+    }
+}
+
+/// Prints a line to the standard output. A closed pipe is not an error.
+///
+/// # Errors
+/// [`OutputError::Standard`]
+pub fn say(line: impl Display) -> Result<(), OutputError> {
+    let mut out = io::stdout().lock();
+    printed(writeln!(out, "{line}").and_then(|()| out.flush()))
+}
+
+/// The error of the standard output, except that of a closed pipe.
+fn printed(done: io::Result<()>) -> Result<(), OutputError> {
+    match done {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(OutputError::Standard { kind: error.kind() })
+        }
+        _ => Ok(()),
     }
 }
 

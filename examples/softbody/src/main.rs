@@ -58,7 +58,7 @@ use coarsen::mesh::Mesh;
 use coarsen::schwarz;
 use examples_render::{BODIES, Stage};
 use examples_run::Failure;
-use examples_run::arguments::{Program, Unconverged, launch, parse_scene};
+use examples_run::arguments::{Program, Unconverged, launch, parse_scene, say};
 use examples_run::files::{Group, Moment, Shown, Solid, Surface};
 use examples_run::frames::{Frames, Plan};
 use examples_run::scales;
@@ -124,7 +124,7 @@ fn run<B: schwarz::SchwarzBackend<Real = f64>>(on: B, options: &Options) -> Resu
     let width = usize::from(options.width);
     let stage = Stage::new(&setting.scene.view, &setting.obstacle, bodies, &world.positions, width);
     let (nodes, elements) = (world.positions.len(), meshes.iter().map(|m| m.tetrahedra.len()).sum::<usize>());
-    println!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name());
+    say(format_args!("{nodes} nodes, {elements} tetrahedra in {} bodies, on {}", meshes.len(), on.name()))?;
     let mut notes = setting.hollow(&meshes);
     notes.extend(world.apart.iter().map(|fault| format!("the body has no contact with itself: {fault}")));
 

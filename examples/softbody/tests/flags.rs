@@ -7,7 +7,7 @@ use std::path::Path;
 
 use flags::{Example, Folder, check};
 
-const SOFTBODY: Example = Example { program: env!("CARGO_BIN_EXE_softbody"), files };
+const SOFTBODY: Example = Example { program: &[env!("CARGO_BIN_EXE_softbody")], files };
 
 /// A sheet whose nodes at a seam are there twice, and a bar that slides on another one.
 fn files(folder: &Path) {
@@ -146,9 +146,9 @@ fn hollow_bodies_are_printed() {
     assert!(out.contains("note: ") && out.contains("hollow shell"), "{out}{err}");
 }
 
-/// A help that cannot be printed is an error.
+/// A help or a run that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
-fn help_on_a_full_disk_is_an_error() {
-    SOFTBODY.check_full();
+fn a_full_disk_is_an_error() {
+    SOFTBODY.check_full("--frames 1 --mesh bar:1 --width 0");
 }

@@ -100,6 +100,15 @@ pub(crate) fn properties() {
         code == Some(4) && text.contains("--max-iterations") && !text.contains("direct method"),
         "{text}"
     );
+    // GMRES with restarts makes no progress on a cyclic shift: the residual stays at 1, far above round-off.
+    let shift: Vec<_> = (0..60_usize).map(|i| (i, (i + 1) % 60, 1.0)).collect();
+    let (file, first) = (written(&folder, 60, &shift), folder.0.join("first.mtx"));
+    let unit: Vec<f64> = (0..60).map(|i| if i == 0 { 1.0 } else { 0.0 }).collect();
+    matrix_market::write_vector(&first, &unit).unwrap();
+    let words = "--method gmres --precond none --block-size 1";
+    let (code, text) = command(3, &format!("solve {} --rhs {} {words}", file.display(), first.display()));
+    let told = text.contains("does not suit A") && text.contains("--precond sa");
+    assert!(code == Some(4) && told && !text.contains("--tol"), "{text}");
 }
 
 /// The unknowns of a node follow from the coordinates, or else from the pattern, as in `coarsen`.

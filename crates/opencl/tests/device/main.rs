@@ -22,5 +22,7 @@ mod schwarz_contact;
 mod schwarz_failures;
 mod schwarz_numbers;
 mod schwarz_structure;
+#[path = "../../../../tests/common/spring.rs"]
+mod spring;
 mod sum;
 mod vectors;

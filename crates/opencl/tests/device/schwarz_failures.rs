@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::common::{self, applied, chain_of, in_step, problem};
+use crate::spring::spring;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Prepared, Reused, Setup, SetupError, Update};
 use coarsen_core::{Cancel, Error};
 use coarsen_opencl::{Device, DeviceSchwarz, DeviceVector, OpenCl, StructureSource};
 use coarsen_schwarz::{Coarse, DampedDomains, Schwarz, Storage};
-use coarsen_sparse::{Bsr, Contacts, Sum, System};
+use coarsen_sparse::{Bsr, Sum, System};
 
 type Built = Box<dyn Prepared<DeviceVector<f64>, f64>>;
 type Build<'a> = Box<dyn Fn(System<'_, f64>, &OpenCl<f64>) -> Result<Built, SetupError> + 'a>;
@@ -69,10 +70,7 @@ fn backends() -> impl Iterator<Item = OpenCl<f64>> {
 #[test]
 fn a_rebuild_without_memory_changes_nothing() {
     let p = problem("cloth:25");
-    let mut contact = Contacts::new(625, 3).unwrap();
-    let block = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign } else { 0.0 });
-    let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
-    contact.replace(&[(100, 100), (100, 600), (600, 100), (600, 600)], &values).unwrap();
+    let contact = spring(625, [100, 600], 1.0);
     let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
     for on in backends() {
         for (name, build) in &builds() {

@@ -18,3 +18,5 @@ mod overlap;
 mod packed;
 mod patches;
 mod rebuilds;
+#[path = "../../../../tests/common/spring.rs"]
+mod spring;

@@ -5,18 +5,16 @@ use std::num::NonZeroUsize;
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Prepared, Reused, Setup, Update};
 use coarsen_schwarz::{AdditiveSchwarz, DampedDomains, Schwarz};
-use coarsen_sparse::{Bsr, Contacts, Sum, System};
+use coarsen_sparse::{Bsr, Sum, System};
 
 use crate::common::{applied, exact, problem};
+use crate::spring::spring;
 
 /// Another pattern, and domains that are chosen again after some updates.
 #[test]
 fn a_rebuild_keeps_the_positions() {
     let p = problem("cloth:25");
-    let mut contact = Contacts::new(625, 3).unwrap();
-    let block = |sign: f64| (0..9).map(move |k| if k % 4 == 0 { sign } else { 0.0 });
-    let values: Vec<f64> = [1.0, -1.0, -1.0, 1.0].into_iter().flat_map(block).collect();
-    contact.replace(&[(100, 100), (100, 600), (600, 100), (600, 600)], &values).unwrap();
+    let contact = spring(625, [100, 600], 1.0);
     let touching = Sum { elastic: &p.matrix, contact: &contact }.merge().unwrap();
     let (on, r) = (Cpu::<f64>::new(), noise(1875, 3));
     let with = |matrix| System { positions: Some(&p.positions), ..System::from(matrix) };

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_distributed::{Communicator, Counted, ThreadComm, pack, unpack};
 use examples_run::Failure;
-use examples_run::arguments::Unconverged;
+use examples_run::arguments::{Unconverged, say};
 use examples_run::frames::Frames;
 use examples_scene::identity::fingerprint;
 
@@ -90,7 +90,7 @@ pub(crate) fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<Ran
     let (sheet, scene) = prepared(options)?;
     let first = comm.rank() == 0;
     let drawing = if first {
-        println!("{}, on {} ranks", described(&sheet, &scene), comm.size());
+        say(format_args!("{}, on {} ranks", described(&sheet, &scene), comm.size()))?;
         Some(Drawing::new(&scene, &sheet, Fixed::new(&scene, &sheet, options)?, options))
     } else {
         None
@@ -150,9 +150,9 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
                 let (layout, [before, after]) = balance::divided(&stepper.on, &stepper.work)?;
                 if after < before && self.drawing.is_some() {
                     let frame = state.frame;
-                    println!(
+                    say(format_args!(
                         "after frame {frame} rows are divided again: imbalance {before:.2}, now {after:.2}"
-                    );
+                    ))?;
                 }
                 Some(layout)
             }

@@ -17,6 +17,12 @@ pub enum OutputError {
         /// The error of the operating system.
         kind: ErrorKind,
     },
+    /// The standard output cannot be written.
+    #[error("<stdout>: cannot be written ({kind})")]
+    Standard {
+        /// The error of the operating system.
+        kind: ErrorKind,
+    },
     /// A file that the run reads, in the folder of its files and with the name of one.
     #[error(
         "{}: the run reads this file and may replace it; give another --out, another name to the file, or --resume to continue \

@@ -6,7 +6,7 @@ use std::path::Path;
 use coarsen_core::Outcome;
 use serde::Serialize;
 
-use crate::arguments::{Solve, name};
+use crate::arguments::{Precond, Solve, name};
 use crate::failure::Failure;
 use crate::files::{is_standard, say};
 use crate::input::Input;
@@ -82,7 +82,7 @@ impl Report {
             tolerance: options.tol,
             true_relative_residual: solved.true_residual,
             outcome: solved.outcome.name(),
-            advice: advice(solved.outcome),
+            advice: advice(solved.outcome, solved.true_residual, options.precond),
             history,
             levels,
             ranks,
@@ -103,14 +103,27 @@ impl Report {
     }
 }
 
+/// Round-off of b - A x alone seldom leaves a larger relative residual.
+const ROUND_OFF: f64 = 1e-6;
+
 /// The likely cause of an outcome, and the options of this command that cure it; empty if converged.
-fn advice(outcome: Outcome) -> &'static str {
+fn advice(outcome: Outcome, residual: f64, precond: Precond) -> &'static str {
     match outcome {
         Outcome::Converged => "",
         Outcome::IterationLimit => {
             "the preconditioner is too weak for this system, or --max-iterations is too small; use --precond sa (or mas for a \
              symmetric matrix), or raise --max-iterations"
         }
+        Outcome::Stagnated if residual > ROUND_OFF => match precond {
+            Precond::Sa => {
+                "the residual is far above round-off: the preconditioner does not suit A, or A is singular; use --precond \
+                 block-jacobi (or mas for a symmetric matrix), or fix an unknown of a singular A"
+            }
+            _ => {
+                "the residual is far above round-off: the preconditioner does not suit A, or A is singular; use --precond \
+                 sa, or fix an unknown of a singular A"
+            }
+        },
         Outcome::Stagnated => {
             "--tol is below the attainable accuracy (round-off of b - A x), or A is singular; raise --tol, scale the system, \
              or fix an unknown of a singular A"
