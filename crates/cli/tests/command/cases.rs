@@ -115,6 +115,15 @@ fn bug_reports_have_the_right_results() {
     let (done, _) = tells("16-almost-sym.mtx --method cg", 4, "unsymmetric_matrix");
     assert!(done.err.contains("--symmetrize") && done.err.contains("a difference of"), "{}", done.err);
     tells("16-almost-sym.mtx --method cg --symmetrize", 0, "converged");
+    // `auto` iterates as often as CG: without a factor, which is the default at this size, and with a preconditioner.
+    for words in ["--memory 0", "--precond ic0", "--precond sa"] {
+        let (_, auto) = tells(&format!("16-almost-sym.mtx {words}"), 0, "converged");
+        let precond = auto["precond"].as_str().unwrap();
+        let words = format!("16-almost-sym.mtx --method cg --symmetrize --precond {precond}");
+        let (_, cg) = tells(&words, 0, "converged");
+        let [auto, cg] = [&auto, &cg].map(iterations);
+        assert!(auto.abs_diff(cg) <= 1, "{precond}: {auto} iterations of auto, {cg} of cg");
+    }
     for words in [
         "17-elastic.mtx --near-kernel 17-nk_by_component.mtx",
         "17-by-component.mtx --coordinates 17-xyz.mtx",
