@@ -42,7 +42,10 @@ pub(crate) fn check(
             false => change.replace('@', words),
         };
         let base = runs.entry(run.clone()).or_insert_with(|| traces(&run));
-        if traces(&changed) == *base {
+        let after = traces(&changed);
+        let is_twice = after.iter().any(|line| line.contains("cannot be used multiple times"));
+        assert!(!is_twice, "--{option} is refused because it is there twice: {changed}");
+        if after == *base {
             idle.push(format!("--{option}: {run} / {changed}"));
         }
     }

@@ -143,8 +143,8 @@ fn growth_of_the_default_is_that_of_pyamg() {
 }
 
 #[test]
-#[ignore = "up to a million unknowns: run in release, as benches/README.md says"]
-fn growth_of_the_default_is_that_of_pyamg_on_large_meshes() {
+#[ignore = "up to a million unknowns: run by .ci/full"]
+fn long_growth_of_the_default_is_that_of_pyamg() {
     default_growth(&GROWTH[4..]);
 }
 
@@ -165,8 +165,8 @@ fn growth_of_tamstorf_is_that_of_pyamg() {
 }
 
 #[test]
-#[ignore = "up to a million unknowns: run in release, as benches/README.md says"]
-fn growth_of_tamstorf_is_that_of_pyamg_on_large_meshes() {
+#[ignore = "up to a million unknowns: run by .ci/full"]
+fn long_growth_of_tamstorf_is_that_of_pyamg() {
     let large = tamstorf_growth(&GROWTH[4..]);
     let small = tamstorf_growth(&GROWTH[..2]);
     let grows = |from: usize, to: usize, most: f64| to as f64 <= most * from as f64;

@@ -21,6 +21,11 @@ use crate::{Attempt, Auto, Builder, Built, Ending, Method, Plan, Precond, Proble
 /// The ‖A‖∞ ‖M⁻¹ 1‖∞ above which an incomplete factor counts as unstable.
 const UNSTABLE: f64 = 1e10;
 
+/// At the limit on iterations an incomplete factor is suspected only if at least this many iterations left more than this share
+/// of the residual: otherwise the limit may be too small.
+const SUSPECT_ITERATIONS: usize = 20;
+const SUSPECT_SHARE: f64 = 0.1;
+
 /// The maximum number of continuations of a solve whose residual in f64 is still above the tolerance.
 const CONTINUATIONS: usize = 3;
 
@@ -249,14 +254,23 @@ impl<B: Backend> Solve<'_, '_, B> {
         if attempt.ending == Ending::Method(Outcome::IndefiniteOperator) {
             self.indefinite.set(self.plan.symmetric);
         }
-        attempt.note = schedule.end(i, attempt.iterations, &attempt.ending);
+        // After the last iteration no method follows, whatever the cause.
+        let limit = Ending::Method(Outcome::IterationLimit);
+        let ending = match &attempt.ending {
+            Ending::Unstable(_) if self.iterations >= self.plan.auto.max_iterations => &limit,
+            ending => ending,
+        };
+        attempt.note = schedule.end(i, attempt.iterations, ending);
+        if self.problem.null_space.is_some() {
+            attempt.ending = attempt.ending.with_null_space();
+        }
         self.attempts.push(attempt);
         Ok(())
     }
 
     /// Builds or takes a preconditioner, and iterates. The error ends the attempt too.
     fn run(&mut self, attempt: &mut Attempt, monitor: &mut Monitor<'_, '_>) -> Result<Ending, Ending> {
-        let (precond, single) = (attempt.precond, attempt.single);
+        let (precond, single, before) = (attempt.precond, attempt.single, self.start.1);
         let begun = Instant::now();
         let mut krylov = self.method(attempt.method)?;
         let at = self.kept.iter().position(|known| (known.0, known.1) == (precond, single));
@@ -275,8 +289,13 @@ impl<B: Backend> Solve<'_, '_, B> {
         let ordering = monitor.ordering_seconds() - ordering;
         attempt.solve_seconds = begun.elapsed().as_secs_f64() - ordering;
         let mut ending = ending.map_err(Ending::Unsuitable)?;
-        let is_suspect =
-            matches!(ending, Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged));
+        let is_suspect = match ending {
+            Ending::Method(Outcome::Stagnated | Outcome::Breakdown | Outcome::Diverged) => true,
+            Ending::Method(Outcome::IterationLimit) => {
+                attempt.iterations >= SUSPECT_ITERATIONS && self.start.1 > SUSPECT_SHARE * before
+            }
+            _ => false,
+        };
         if is_suspect && precond == Precond::Ilu0 {
             let condition = self.enlarges(&mut built).map_err(Ending::Unsuitable)?;
             if condition > UNSTABLE {

@@ -36,7 +36,7 @@ pub use coarsen_sparse::{self as sparse, Bsr, System, assembly};
 pub use coarsening::{Coarse, Coarsening, Grid};
 pub use f32_hierarchy::F32Hierarchy;
 pub use geometric::Geometric;
-pub use hierarchy::{Hierarchy, LevelSize, NumericPlan, SetupStep, regularise_rigid_modes};
+pub use hierarchy::{CoarseningEnd, Hierarchy, LevelSize, NumericPlan, SetupStep, regularise_rigid_modes};
 pub use matrix_free::MatrixFree;
 pub use multigrid::{
     Coarsest, Cycle, JacobiCg, Keep, Multigrid, ResidualReference, SmootherRecipe, Smoothing,

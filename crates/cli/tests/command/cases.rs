@@ -103,13 +103,27 @@ fn bug_reports_have_the_right_results() {
         assert!(report["true_relative_residual"].as_f64().unwrap() <= 1e-8, "of the free rows");
     }
     tells("11-reservoir.mtx --method gmres --precond sa --block-size 3", 0, "converged");
-    let (done, _) = tells("12-central.mtx --method gmres --precond ilu0", 4, "unstable_preconditioner");
-    assert!(done.err.contains("the incomplete factor is unstable"), "{}", done.err);
+    // BiCGStab makes no progress until the limit.
+    for method in ["gmres", "bicgstab"] {
+        let words = format!("12-central.mtx --method {method} --precond ilu0 --max-iterations 500");
+        let (done, _) = tells(&words, 4, "unstable_preconditioner");
+        assert!(done.err.contains("the incomplete factor is unstable"), "{}", done.err);
+        assert!(!done.err.contains("--max-iterations"), "{}", done.err);
+    }
     tells("12-central.mtx", 0, "converged");
     tells("16-almost-sym.mtx", 0, "converged");
     let (done, _) = tells("16-almost-sym.mtx --method cg", 4, "unsymmetric_matrix");
     assert!(done.err.contains("--symmetrize") && done.err.contains("a difference of"), "{}", done.err);
     tells("16-almost-sym.mtx --method cg --symmetrize", 0, "converged");
+    // `auto` iterates as often as CG: without a factor, which is the default at this size, and with a preconditioner.
+    for words in ["--memory 0", "--precond ic0", "--precond sa"] {
+        let (_, auto) = tells(&format!("16-almost-sym.mtx {words}"), 0, "converged");
+        let precond = auto["precond"].as_str().unwrap();
+        let words = format!("16-almost-sym.mtx --method cg --symmetrize --precond {precond}");
+        let (_, cg) = tells(&words, 0, "converged");
+        let [auto, cg] = [&auto, &cg].map(iterations);
+        assert!(auto.abs_diff(cg) <= 1, "{precond}: {auto} iterations of auto, {cg} of cg");
+    }
     for words in [
         "17-elastic.mtx --near-kernel 17-nk_by_component.mtx",
         "17-by-component.mtx --coordinates 17-xyz.mtx",

@@ -147,7 +147,7 @@ const SOLVE: [Case; 21] = [
     ),
     ("rhs", "@ a.mtx --method cg", "--rhs ones"),
     ("x0", "@ a.mtx --method cg", "--x0 v.mtx"),
-    ("threads", "@ a.mtx", "--threads 1"),
+    ("threads", "@ a.mtx", "solve --threads 1 --report r.json a.mtx"),
     ("tol", "@ a.mtx --method cg", "--tol 1e-3"),
     ("atol", "@ a.mtx --method cg", "--atol 0.1"),
     ("max-iterations", "@ a.mtx --method cg --precond none", "--max-iterations 2"),
@@ -174,6 +174,108 @@ const SOLVE: [Case; 21] = [
 #[test]
 fn options_of_solve_have_an_effect() {
     check("solve", "solve --threads 2 --report r.json", &[&SYSTEM[..], &SOLVE].concat());
+}
+
+/// A sequence of systems takes fewer options, and refuses the others.
+#[test]
+fn options_of_sequences_have_an_effect() {
+    const SEQUENCE: &str =
+        "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:9";
+    const SA: &str = "@ --precond sa --sa-coarse-size 30";
+    let cases = [
+        (
+            "problem",
+            "@",
+            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:10",
+        ),
+        ("dt", "@", "--dt 0.05"),
+        ("rhs", "@", "--rhs ones"),
+        ("sa-theta", SA, "--sa-theta 0.3"),
+        ("sa-cycle", SA, "--sa-cycle w"),
+        ("sa-smoother", SA, "--sa-smoother chebyshev"),
+        ("sa-spread", SA, "--sa-spread 2"),
+        ("sa-levels", SA, "--sa-levels 1"),
+        ("sa-coarse-size", "@ --precond sa", "--sa-coarse-size 30"),
+        ("sa-modes", SA, "--sa-modes found:6"),
+        ("mas-domain", "@", "--mas-domain 4"),
+        ("mas-levels", "@ --mas-coarse domains --mas-domain 4", "--mas-levels 1"),
+        ("mas-exact", "@", "--mas-exact 0"),
+        ("mas-coarse", "@ --mas-domain 4", "--mas-coarse sa"),
+        ("mas-hybrid", "@", "--mas-hybrid"),
+        ("mas-modes", "@", "--mas-modes rigid"),
+        ("mas-weights", "@", "--mas-weights energy"),
+        ("mas-order", "@ --mas-domain 4", "--mas-order natural"),
+        ("mas-coupling", "@ --mas-domain 4", "--mas-coupling adjacency"),
+        ("mas-precision", "@", "--mas-precision f64"),
+        ("as-domain", "@ --precond as", "--as-domain 4"),
+        ("as-overlap", "@ --precond as", "--as-overlap 3"),
+        ("as-inner", "@ --precond as", "--as-inner sweeps"),
+        ("skinning-handles", "@ --precond skinning", "--skinning-handles 20,6"),
+        (
+            "skinning-sampling",
+            "@ --precond skinning --skinning-handles 20,6",
+            "--skinning-sampling stiffness",
+        ),
+        (
+            "threads",
+            "@",
+            "solve --threads 1 --report r.json --steps 2 --update build --problem cloth-contact:9",
+        ),
+        ("tol", "@", "--tol 1e-3"),
+        ("atol", "@", "--atol 0.1"),
+        ("max-iterations", "@", "--max-iterations 2"),
+        ("precond", "@", "--precond jacobi"),
+        ("precision", "@ --precond ic0", "--precision mixed"),
+        (
+            "steps",
+            "@",
+            "solve --threads 2 --report r.json --steps 3 --update build --problem cloth-contact:9",
+        ),
+        (
+            "update",
+            "@",
+            "solve --threads 2 --report r.json --steps 2 --update update --problem cloth-contact:9",
+        ),
+        ("report", "@", "solve --threads 2 --steps 2 --update build --problem cloth-contact:9"),
+        ("plot", "@", "--plot p.svg"),
+        (
+            "progress",
+            "solve --threads 2 --report r.json --steps 2 --update build --problem cloth-contact:30",
+            "--progress 1e-4",
+        ),
+        ("quiet", "@", "--quiet"),
+    ];
+    let mut listed = listed("solve");
+    // Any error would count as an effect, so the message of each refusal is checked.
+    for (option, change) in [
+        ("jump", "--jump 1000"),
+        ("share", "--share 0.6"),
+        ("contact", "--contact contact.mtx"),
+        ("coordinates", "--coordinates xyz.mtx"),
+        ("x0", "--x0 v.mtx"),
+        ("block-size", "--block-size 3"),
+        ("near-kernel", "--near-kernel v.mtx"),
+        ("null-space", "--null-space constants"),
+        ("memory", "--memory 64"),
+        ("symmetrize", "--symmetrize"),
+        ("options", "--options minres.toml"),
+        ("method", "--method minres"),
+        ("backend", "--backend opencl:99"),
+        ("time-limit", "--time-limit 9"),
+        ("out", "--out x.mtx"),
+        ("dump", "--dump d"),
+    ] {
+        assert!(listed.remove(option), "--{option}");
+        let told = traces(&format!("{SEQUENCE} {change}"));
+        let named = match option {
+            "options" => "--method".to_owned(), // of the file
+            "jump" | "share" => format!("takes no option `{option}`"),
+            _ => format!("--{option}"),
+        };
+        let refused = told.iter().any(|line| line.starts_with("error: ") && line.contains(&named));
+        assert!(refused && told.contains(&"code 2".to_owned()), "{change}: {told:#?}");
+    }
+    flags_of_help::check("a sequence", &listed, SEQUENCE, &cases, traces);
 }
 
 #[test]
@@ -211,7 +313,7 @@ fn options_of_compare_have_an_effect() {
         ("skinning-sampling", "@ --problem elasticity3d:10 --jump 1e4", "--skinning-sampling stiffness"),
         ("rhs", "@ a.mtx", "--rhs ones"),
         ("x0", "@ a.mtx", "--x0 v.mtx"),
-        ("threads", "@ a.mtx", "--threads 1"),
+        ("threads", "@ a.mtx", "compare --threads 1 --report r.json a.mtx"),
         ("tol", "@ a.mtx", "--tol 1e-3"),
         ("atol", "@ a.mtx", "--atol 0.1"),
         ("max-iterations", "@ a.mtx", "--max-iterations 2"),
@@ -314,7 +416,7 @@ fn options_of_other_commands_have_an_effect() {
         ("refresh", "@ --direction ncg", "--refresh 1"),
         ("tol", "@", "--tol 1e-1"),
         ("max-iterations", "@", "--max-iterations 2"),
-        ("threads", "@", "--threads 1"),
+        ("threads", "@", "minimize --problem bar-twist:2 --threads 1"),
         ("plot", "@", "--plot p.svg"),
         ("quiet", "@", "--quiet"),
     ];

@@ -89,6 +89,17 @@ fn a_kind_that_fails_gives_way_to_the_next() {
 #[test]
 fn options_that_a_sequence_ignores_are_refused() {
     for (words, cause) in [
+        ("--problem stack:5 --contact c.mtx", "--contact"),
+        ("--problem stack:5 --coordinates xyz.mtx", "--coordinates"),
+        ("--problem stack:5 --x0 x.mtx", "--x0"),
+        ("--problem stack:5 --near-kernel v.mtx", "--near-kernel"),
+        ("--problem stack:5 --null-space constants", "--null-space"),
+        ("--problem stack:5 --null-space v.mtx", "--null-space"),
+        ("--problem stack:5 --rhs b.mtx", "a file for --rhs"),
+        ("--problem stack:5 --precond none", "--precond none"),
+        ("--problem stack:5 --precision f32", "--precision f32"),
+        ("--problem stack:5 --time-limit 60", "--time-limit"),
+        ("--problem stack:5 --dump d", "--dump"),
         ("--problem cloth-contact:12 --out x.mtx", "--out"),
         ("--problem stack:5 --method minres", "--method"),
         ("--problem stack:5 --block-size 3", "--block-size"),

@@ -3,6 +3,7 @@
 use coarsen_smoothed_aggregation::tamstorf;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use coarsen_backend::Reused;
@@ -10,7 +11,7 @@ use coarsen_core::{Preconditioner, PreconditionerKind, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, GlobalRows, Host, Partition, RankBackend, agree, check_equal,
 };
-use coarsen_multigrid::Multigrid;
+use coarsen_multigrid::{CoarseningEnd, Multigrid};
 use coarsen_smoothed_aggregation::SmoothedAggregation;
 use coarsen_sparse::NearKernel;
 
@@ -41,8 +42,8 @@ pub struct DistMultigrid {
     /// The coarsening, and the recipe of the gathered level. Levels on ranks are smoothed by Chebyshev of degree 2,
     /// which needs no order of the rows, and visited in a V-cycle.
     pub multigrid: Multigrid<SmoothedAggregation>,
-    /// A level with at most this number of scalar unknowns is gathered on rank 0. A level that cannot be coarsened,
-    /// and the last of `multigrid.levels`, are gathered whatever their size.
+    /// A level with at most this number of scalar unknowns is gathered on rank 0. A level at which coarsening ends, since the next
+    /// one would be hardly smaller or too dense, and the last of `multigrid.levels`, are gathered whatever their size.
     pub gather_below: usize,
     /// A coarse level has on average at least this number of scalar unknowns on each rank that has any of it, or is on one
     /// rank: where ranks have less, groups of consecutive ranks of one size give their rows to the first of the group. Fewer ranks send fewer messages where there is
@@ -71,6 +72,7 @@ pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
     bottom: Gathered,
     class: PreconditionerKind,
     table: Vec<Line>,
+    ended: Option<CoarseningEnd>,
 }
 
 /// A level in the table.
@@ -128,15 +130,30 @@ impl DistMultigrid {
         let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
         let finest = Cow::Borrowed(rows);
         let mut here = LevelRows { on: on.clone(), rows: finest, near_kernel, depth: 0, filtered: true };
-        let (mut levels, mut table) = (Vec::new(), Vec::new());
+        let (mut levels, mut table, mut ended) = (Vec::new(), Vec::new(), None);
         let coarsening = &self.multigrid.coarsening;
+        let mut stored = entries(&here)?;
+        let (finest, mut all) = (stored, stored);
         while here.on.layout().unknowns() > self.gather_below && levels.len() + 1 < self.multigrid.levels {
             let at = |error: DistError| error.on_level(here.depth);
             let inverses = inverses(&here.on, &here.rows).map_err(at)?;
             let (a, smoother) = Level::smoothed(backend, &here, &inverses, self.estimate()).map_err(at)?;
             let known = (smoother.radius, &inverses);
-            let Some(step) = coarsen(coarsening, &here, known, self.share).map_err(at)? else { break };
-            table.push(Line::of(&here.on, entries(&here)?));
+            let step = match coarsen(coarsening, &here, known, self.share).map_err(at)? {
+                ControlFlow::Continue(step) => step,
+                ControlFlow::Break(bound) => {
+                    ended = bound;
+                    break;
+                }
+            };
+            let next = entries(&step.coarse)?;
+            all += next;
+            ended = CoarseningEnd::dense(all as usize, finest as usize);
+            if ended.is_some() {
+                break;
+            }
+            table.push(Line::of(&here.on, stored));
+            stored = next;
             let (level, coarse) = Level::new(backend, &here.on, a, smoother, step)?;
             levels.push(level);
             here = coarse;
@@ -145,7 +162,7 @@ impl DistMultigrid {
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = kind(&bottom, levels.len());
         let (recipe, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
-        Ok(DistHierarchy { recipe, backend, on, near_kernel, pattern, levels, bottom, class, table })
+        Ok(DistHierarchy { recipe, backend, on, near_kernel, pattern, levels, bottom, class, table, ended })
     }
 
     /// What all ranks pass alike. The text of a recipe has all its fields, and numbers with all digits.
@@ -302,6 +319,9 @@ impl<C: Communicator, S: RankBackend<C>> fmt::Display for DistHierarchy<C, S> {
                 ranks => format!("{ranks} ranks"),
             };
             writeln!(f, "{level:>5} {unknowns:>12} {entries:>12}  {location}")?;
+        }
+        if let Some(ended) = &self.ended {
+            writeln!(f, "coarsening ends here: {ended}")?;
         }
         Ok(())
     }

@@ -9,11 +9,12 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use coarsen_backend::DenseBlocks;
 use coarsen_distributed::{CommError, Communicator, DistError, GlobalRows, Partition, agree, pack, unpack};
-use coarsen_multigrid::Grid;
+use coarsen_multigrid::{CoarseningEnd, Grid};
 use coarsen_smoothed_aggregation::{Exchange, GhostNode, SmoothedAggregation};
 use coarsen_sparse::{Bsr, NearKernel};
 
@@ -41,14 +42,17 @@ pub(crate) struct Step<C: Communicator> {
     pub(crate) transfer: Transfer<C>,
 }
 
-/// Coarsens a level with a bound of ρ(D⁻¹A) and D⁻¹ of the own rows; `None` if that gives no smaller level. The coarser
+/// A coarser level, or the end of coarsening, with the bound at which it ended if there is one.
+pub(crate) type Coarsened<C> = ControlFlow<Option<CoarseningEnd>, Step<C>>;
+
+/// Coarsens a level with a bound of ρ(D⁻¹A) and D⁻¹ of the own rows, unless that gives no level that is small enough. The coarser
 /// level has on average at least `share` unknowns on each rank that has any. All ranks call it.
 pub(crate) fn coarsen<C: Communicator>(
     recipe: &SmoothedAggregation,
     fine: &LevelRows<'_, C>,
     (radius, own_inverses): (f64, &DenseBlocks<f64>),
     share: usize,
-) -> Result<Option<Step<C>>, DistError> {
+) -> Result<Coarsened<C>, DistError> {
     let on = &fine.on;
     let local = Extended::new(on, &fine.rows)?;
     let near_kernel = with_ghosts(on, &local, &fine.near_kernel)?;
@@ -74,11 +78,15 @@ pub(crate) fn coarsen<C: Communicator>(
     let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, ranks); // 2 to 7, 11
     lost.into_inner()?;
     // `None` on ranks beside one with an error, which `agree` returns.
-    let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else { return Ok(None) };
+    let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else {
+        return Ok(ControlFlow::Break(None));
+    };
 
     let coarse_on = Partition::of_counts(on.comm().clone(), found.count(), found.vectors())?;
-    if coarse_on.layout().unknowns() == 0 || coarse_on.layout().unknowns() >= on.layout().unknowns() {
-        return Ok(None);
+    let unknowns = coarse_on.layout().unknowns(); // of all ranks
+    let slow = CoarseningEnd::slow((on.layout().unknowns(), unknowns));
+    if unknowns == 0 || slow.is_some() {
+        return Ok(ControlFlow::Break(slow));
     }
     let first = coarse_on.first();
     let ghosts = local.fetch(on, |k, to| {
@@ -105,7 +113,7 @@ pub(crate) fn coarsen<C: Communicator>(
     let rows = Cow::Owned(transfer.coarse(&a)?); // 10
     let coarse =
         LevelRows { on: coarse_on, rows, near_kernel: coarse_kernel, depth: fine.depth + 1, filtered };
-    Ok(Some(Step { coarse, p, transposed, transfer }))
+    Ok(ControlFlow::Continue(Step { coarse, p, transposed, transfer }))
 }
 
 /// Replaces the flags of ghosts by those of their owners.

@@ -40,7 +40,7 @@ use num_traits::zero;
 
 use crate::{Coarsening, Cycle, Grid, Multigrid, SmootherRecipe};
 use coarsest::{CoarsestSolve, Limit};
-use ended::Ended;
+pub use ended::CoarseningEnd;
 use free::Free;
 use given::Given;
 use method::{Method, State, Step};
@@ -69,7 +69,7 @@ pub struct Hierarchy<T: Real = f64, B: Backend = Cpu> {
     /// The coarsest matrix with its term, if it has one.
     seen: Seen<T>,
     seconds: Seconds,
-    ended: Option<Ended>,
+    ended: Option<CoarseningEnd>,
     given: Given,
 }
 
@@ -198,13 +198,13 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             let grid = (grid, last.map(|host| &host.coarse));
             let coarsen = |grid: &Grid<'_, T>, above: Option<&State>, seconds: &mut Seconds| {
                 let coarse = timed(&mut seconds.coarsening, || method.coarsen(grid, above))?;
-                ended = coarse.as_ref().and_then(|coarse| Ended::slow(coarse.prolongation.shape()));
+                ended = coarse.as_ref().and_then(|coarse| CoarseningEnd::slow(coarse.prolongation.shape()));
                 Ok(coarse.filter(|_| ended.is_none()))
             };
             let level = Level::build((&recipe, &*method), grid, on, &mut seconds, coarsen);
             let Some(level) = level.map_err(|cause| cause.on_level(depth))? else { break };
             all += level.host.matrix.nnz();
-            ended = Ended::dense(all, finest);
+            ended = CoarseningEnd::dense(all, finest.nnz());
             if ended.is_some() {
                 break;
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use coarsen_backend::Backend;
 use coarsen_core::Real;
 
-use super::{Ended, Hierarchy, Level};
+use super::{CoarseningEnd, Hierarchy, Level};
 use crate::Cycle;
 
 /// The bytes of one level by setup step.
@@ -91,7 +91,7 @@ struct Table {
     levels: Vec<LevelSize>,
     /// The kind of the coarsest solve.
     bottom: &'static str,
-    ended: Option<Ended>,
+    ended: Option<CoarseningEnd>,
     steps: [SetupStep; 4],
 }
 

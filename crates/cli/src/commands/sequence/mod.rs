@@ -111,6 +111,7 @@ fn check(options: &Solve) -> Result<(), Failure> {
         return Err(Failure::usage(format!("--steps needs a sequence; {cure}")));
     }
     let ignored = [
+        (given.source.contact.is_some(), "--contact"),
         (given.source.coordinates.is_some(), "--coordinates"),
         (given.x0.is_some(), "--x0"),
         (given.block_size.is_some(), "--block-size"),

@@ -215,3 +215,43 @@ fn an_indefinite_block_is_an_error_on_every_rank() {
     });
     assert!(errors.iter().all(Result::is_err), "{errors:?}");
 }
+
+/// A graph with couplings of -1.
+fn graph(name: &str, n: u32, diagonal: f64, edges: impl Iterator<Item = (u32, u32)>) -> Problem {
+    let own = (0..n).map(|i| (i, i, diagonal));
+    let entries: Vec<_> = own.chain(edges.flat_map(|(i, j)| [(i, j, -1.0), (j, i, -1.0)])).collect();
+    let (n, name, positions, constraints) = (n as usize, name.to_owned(), Vec::new(), None);
+    let matrix = assembly::from_triplets(n, n, &entries).unwrap();
+    Problem { name, matrix, positions, near_kernel: NearKernel::constants(n, 1).unwrap(), constraints }
+}
+
+/// A level that would have nearly as many unknowns as the finer one, or make all levels together too dense, is made on no rank;
+/// the table says why, and the finer level is gathered.
+#[test]
+fn coarsening_ends_at_its_bounds() {
+    // Neighbours in this chain are on different ranks, except for 20 pairs: aggregates are single nodes and these pairs.
+    let row = |k: u32| k % 2 * 1000 + k / 2;
+    let pairs = (0..20).map(|k| (100 * k, 100 * k + 1));
+    let chain = graph("chain", 2000, 5.0, (1..2000).map(|k| (row(k - 1), row(k))).chain(pairs));
+    // The aggregates of a random graph have nearly all others as neighbours.
+    let ends = noise(6000, 9).into_iter().map(|end| ((end + 1.0) / 2.0 * 1999.0) as u32);
+    let random = graph("random", 2000, 10.0, ends.enumerate().map(|(k, end)| (k as u32 / 3, end)));
+    for (problem, ranks, said) in [
+        (
+            chain,
+            2,
+            "coarsening ends here: the next level would have 1980 unknowns, more than 0.95 times 2000\n",
+        ),
+        (random, 4, "coarsening ends here: the next level would make the operator complexity "),
+    ] {
+        let layout = layout(&problem, ranks);
+        let tables = on_ranks(ranks, |comm| {
+            let (_, m) = build(&recipe(), &problem, comm, layout.clone());
+            assert_eq!((m.divided(), m.ranks(), m.operator_complexity()), (0, vec![1], 1.0), "{m}");
+            m.to_string()
+        });
+        assert!(tables.iter().all(|table| *table == tables[0]), "{tables:?}");
+        assert!(tables[0].contains(said), "{}", tables[0]);
+        on_ranks(ranks, |comm| iterations(&recipe(), &problem, comm, layout.clone()));
+    }
+}
