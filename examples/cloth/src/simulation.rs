@@ -212,7 +212,7 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
         if let Some((obstacle, ends)) = forces.second.first.parts().iter().enumerate().find_map(inside) {
             return Err(SceneError::Pressed { ends, obstacle }.into());
         }
-        let row = fixed.row(&mut forces, &state)?;
+        let row = fixed.row(&mut forces, &state, Row::default())?;
         Ok((state, row))
     }
 

@@ -1,10 +1,8 @@
 //! The state that a run passes from frame to frame.
 
-use coarsen::elastic::Potential;
 use examples_run::files::{Reader, Saved, Writer};
 
-use crate::rows::Row;
-use crate::world::{Fixed, Forces, GRAVITY};
+use crate::world::Fixed;
 
 /// The state after a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,28 +27,6 @@ impl State {
     pub(crate) fn start(fixed: &Fixed) -> Self {
         let x = fixed.nodes.gather(&fixed.positions);
         Self { v: vec![0.0; x.len()], x, ..Self::default() }
-    }
-
-    /// The row of the table for this state, with its energies and its momentum alone.
-    pub(crate) fn row(&self, forces: &mut Forces, masses: &[f64]) -> Row {
-        let (mut kinetic, mut height, mut momentum) = (0.0, 0.0, [0.0; 3]);
-        for (m, (x, v)) in masses.iter().zip(self.x.chunks_exact(3).zip(self.v.chunks_exact(3))) {
-            for k in 0..3 {
-                kinetic += 0.5 * m * v[k] * v[k];
-                height += m * GRAVITY[k] * x[k];
-                momentum[k] += m * v[k];
-            }
-        }
-        let elastic = forces.first.energy(&self.x).value + forces.second.first.energy(&self.x).value;
-        Row {
-            frame: self.frame,
-            energy: elastic + (kinetic - height),
-            kinetic,
-            elastic,
-            work: self.work,
-            momentum,
-            ..Row::default()
-        }
     }
 }
 

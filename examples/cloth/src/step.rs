@@ -26,8 +26,7 @@ use examples_run::Failure;
 use examples_run::frames::Failed;
 use examples_run::solver::{Clock, choose};
 
-use crate::options::{Method, Obstacles};
-use crate::pace::Pace;
+use crate::options::{Method, Obstacles, Pace};
 use crate::rows::Row;
 use crate::solids::Crushed;
 use crate::state::State;
@@ -127,12 +126,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let h = steps.f.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, 0, &mut state.v);
         let forces = &mut steps.f.potential;
-        if fixed.motion.moves() {
-            let before = at.start(h);
-            let frictions = forces.second.second.first.parts_mut();
-            let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
-            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
-        }
+        fixed.turn(forces.second.second.first.parts_mut(), at.start(h))?;
         let friction = &mut forces.second.second.second;
         friction.grip(&mut forces.first.second, &state.x).map_err(|fault| at.failed(fault))?;
         Ok(steps.f.begin(&state.x, &state.v, GRAVITY)?)
@@ -156,7 +150,7 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let make_way = |forces: &Forces, forward: &mut [f64]| {
             let solids = forces.second.first.parts();
             let met = fixed.make_way(solids, &state.x, forward, &held, [start, end]);
-            met.map_err(|met| Crushed::new(at.frame, at.step, met))
+            met.map_err(|met| Crushed { frame: at.frame, step: at.step, met })
         };
         let free = make_way(forces, &mut forward).is_ok();
         if !free || forces.first.second.carry(&state.x, &forward, &held).is_err() {
@@ -223,31 +217,20 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let begun = state.begun;
         for step in pace.last(state.frame) + 1..=pace.last(frame) {
             if let Err(failure) = self.step(&mut next, At { frame, step, begun }, &mut row) {
-                self.supported
-                    .iter_mut()
-                    .zip(states)
-                    .for_each(|(supported, states)| supported.states = states);
+                if let Some((supported, states)) = self.supported.as_mut().zip(states) {
+                    supported.states = states;
+                }
                 self.fixed.move_to(&mut self.steps.f.potential, pace.time(begun, state.frame))?;
                 return Err(failure);
             }
         }
-        let seconds = start.elapsed().as_secs_f64();
-        let setup = self.clock.take().as_secs_f64();
+        row.setup = self.clock.take().as_secs_f64();
+        row.solve = (start.elapsed().as_secs_f64() - row.setup).max(0.0);
+        row.synchronisations = self.on.transfers().synchronisations - synchronisations;
         next.time = pace.time(begun, frame);
-        let now = self.fixed.row(&mut self.steps.f.potential, &next)?;
+        let row = self.fixed.row(&mut self.steps.f.potential, &next, row)?;
         *state = next;
-        let Row { steps, converged, outer, inner, .. } = row;
-        let synchronisations = self.on.transfers().synchronisations - synchronisations;
-        Ok(Row {
-            steps,
-            converged,
-            outer,
-            inner,
-            synchronisations,
-            setup,
-            solve: (seconds - setup).max(0.0),
-            ..now
-        })
+        Ok(row)
     }
 
     /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::ObstacleConstraint;
-use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
+use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Potential, Springs, Total};
 use coarsen::mesh::vector::sub;
 use coarsen_contact::{
     ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
@@ -92,6 +92,8 @@ pub(crate) struct Fixed {
     pub(crate) frictions: [f64; 2],
     /// What moves by a formula.
     pub(crate) motion: Motion,
+    /// The seams of the cloth.
+    seams: Seams,
     /// The forces of the air.
     pub(crate) air: Air,
     /// Finds where the cloth crosses itself or an obstacle.
@@ -141,8 +143,7 @@ pub(crate) fn fabrics(
     let cut = Cut { fabric: fabric(options), bending, sheet, held: &fixed.held, positions: &fixed.positions };
     let mut parts = options.cloth.material.parts(&cut)?;
     if !sheet.seams.is_empty() {
-        let stiffness = SEAM * options.cloth.stiffness;
-        parts.push(Box::new(Seams::new(sheet, stiffness, fixed.thickness, &fixed.held, &fixed.positions)?));
+        parts.push(Box::new(Springs::new(fixed.seams.start.clone(), &fixed.held, &fixed.positions)?));
     }
     Ok(Total::new(parts)?)
 }
@@ -238,6 +239,7 @@ impl Fixed {
         if let Some(&found) = wind.iter().find(|w| !w.is_finite()) {
             return Err(SceneError::Wind { found });
         }
+        let seams = Seams::new(sheet, SEAM * cloth.stiffness, thickness, &positions);
         let triangles = sheet.triangles.clone();
         let air = Air { density: cloth.air, velocity: wind, damping: cloth.damping, triangles };
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
@@ -267,6 +269,7 @@ impl Fixed {
             blocks,
             frictions,
             motion,
+            seams,
             air,
             crossings,
         })
@@ -348,8 +351,17 @@ impl Fixed {
     }
 
     /// How the solids move at a time.
-    pub(crate) fn spins(&self, time: f64) -> Vec<Spin> {
+    fn spins(&self, time: f64) -> Vec<Spin> {
         self.motion.spins(&self.solids, &self.spins, time)
+    }
+
+    /// Gives friction with solids their places and their motion at a time.
+    pub(crate) fn turn(&self, frictions: &mut [Rubbed], time: f64) -> Result<(), SceneError> {
+        if self.motion.moves() {
+            let now = self.shapes(time, true)?.into_iter().zip(self.spins(time));
+            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
+        }
+        Ok(())
     }
 
     /// The obstacles of constraints in a step that ends at a time.
@@ -401,10 +413,19 @@ impl Fixed {
         self.shapes(time, true)
     }
 
+    /// Moves the held vertices of stretching and bending, and closes seams as far as they are at a time.
+    pub(crate) fn hold(&self, fabrics: &mut Total<Box<dyn Woven>>, held: &[[f64; 3]], time: f64) {
+        let parts = fabrics.parts_mut();
+        parts.iter_mut().for_each(|part| part.hold(held));
+        if let (false, [.., last]) = (self.seams.start.is_empty(), parts) {
+            let springs = Springs::new(self.seams.at(time), &self.held, held);
+            let springs =
+                springs.expect("the springs at the start were valid, and lengths are above the thickness");
+            *last = Box::new(springs);
+        }
+    }
+
     /// Moves all but contact of triangles.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn follow(
         &mut self,
         forces: &mut Forces,
@@ -412,7 +433,7 @@ impl Fixed {
         time: f64,
     ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
-        forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
+        self.hold(&mut forces.first.first, held, time);
         let Plus { first: obstacles, second: Plus { first: frictions, second: own, .. }, .. } =
             &mut forces.second;
         own.hold(held);
@@ -424,11 +445,11 @@ impl Fixed {
         Ok(())
     }
 
-    /// The row of a state, without steps, iterations and times.
+    /// The row of a state, with the steps, iterations and times that `took` has.
     ///
     /// # Errors
     /// [`ContactError`] if contacts cannot be detected, because a position is not finite or far away.
-    pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Result<Row, ContactError> {
+    pub(crate) fn row(&self, forces: &mut Forces, state: &State, took: Row) -> Result<Row, ContactError> {
         let points = state.x.as_chunks().0;
         let obstacles = forces.second.first.parts();
         let below = 1.001 * self.lift; // vertices that are held lie on the surface
@@ -442,7 +463,17 @@ impl Fixed {
         };
         let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
-        Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
+        let (mut kinetic, mut height, mut momentum) = (0.0, 0.0, [0.0; 3]);
+        for (m, (x, v)) in self.masses.iter().zip(points.iter().zip(state.v.as_chunks::<3>().0)) {
+            for k in 0..3 {
+                kinetic += 0.5 * m * v[k] * v[k];
+                height += m * GRAVITY[k] * x[k];
+                momentum[k] += m * v[k];
+            }
+        }
+        let elastic = forces.first.energy(&state.x).value + forces.second.first.energy(&state.x).value;
+        let (frame, work, energy) = (state.frame, state.work, elastic + (kinetic - height));
+        Ok(Row { frame, contacts, penetrations, energy, kinetic, elastic, work, momentum, ..took })
     }
 }
 
