@@ -7,6 +7,7 @@ use std::str::FromStr;
 use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{self, Mesh, MeshError, ReadError};
 use examples_scene::file::is_file;
+use examples_scene::shape::cells;
 use examples_scene::{Field, Fingerprint};
 
 /// The environment variable that names the folder of test data.
@@ -162,12 +163,7 @@ impl MeshChoice {
 fn sheet(n: usize) -> Mesh {
     let at = |k: usize| k as f64 / (n - 1) as f64;
     let positions = (0..n * n).map(|v| [at(v % n), 0.0, at(v / n)]).collect();
-    let cell = |c: usize| {
-        let (i, j) = (c % (n - 1), c / (n - 1));
-        let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| (j * n + i) as u32);
-        if (i + j).is_multiple_of(2) { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
-    };
-    let triangles = (0..(n - 1) * (n - 1)).flat_map(cell).collect();
+    let triangles = cells([n - 1; 2], |i, j| (j * n + i) as u32);
     Mesh { positions, triangles, tetrahedra: Vec::new() }
 }
 
