@@ -40,9 +40,6 @@ pub(crate) struct Played(pub(crate) Arc<Vec<Vec<[f64; 3]>>>);
 impl Played {
     /// Reads the obstacle of a sequence of files, the numbers of its triangles there, and how it moves. All files need the same
     /// triangles.
-    ///
-    /// # Errors
-    /// [`SceneError::Sheet`] for a file that cannot be read, [`SceneError::Sequence`] for other triangles.
     pub(crate) fn read(files: &[PathBuf], weld: bool) -> Result<(Mesh, Vec<u32>, Self), SceneError> {
         let (mut meshes, mut numbers): (Vec<Mesh>, _) = (Vec::with_capacity(files.len()), Vec::new());
         for file in files {

@@ -49,9 +49,6 @@ pub(crate) struct Scene {
 }
 
 /// The body of a scene.
-///
-/// # Errors
-/// [`SceneError::Scene`] for several.
 pub(crate) fn body(setting: &Setting) -> Result<&Body, SceneError> {
     let why = "cannot be there: a scene has one body of cloth, which may have several sheets";
     let [body] = &setting.body[..] else { return Err(setting.source.fault("body[1]", why).into()) };
@@ -60,9 +57,6 @@ pub(crate) fn body(setting: &Setting) -> Result<&Body, SceneError> {
 
 impl Scene {
     /// The scene of the options for a sheet.
-    ///
-    /// # Errors
-    /// [`SceneError`] for files and rows with a fault.
     pub(crate) fn new(sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let setting = &options.choice.setting;
         let body = body(setting)?;
@@ -162,9 +156,6 @@ impl Scene {
 
 /// Refuses motions of obstacles that have no effect: obstacles of triangles rest or have frames, and a formula or frames
 /// replace the motions of shapes.
-///
-/// # Errors
-/// [`SceneError::Scene`], which names the key.
 fn check_motions(setting: &Setting) -> Result<(), SceneError> {
     let played = setting.obstacle.iter().any(|obstacle| obstacle.frames.is_some());
     for (k, obstacle) in setting.obstacle.iter().enumerate() {
@@ -192,9 +183,6 @@ const STRIPS: usize = 3;
 const GAP: f64 = 0.01;
 
 /// The sheet, or the sheets, before their triangles are divided.
-///
-/// # Errors
-/// [`SceneError`] for options that do not fit the scene, and for files with a fault.
 pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     let Options { choice, weld, body: given, .. } = options;
     let body = body(&choice.setting)?;

@@ -140,9 +140,6 @@ impl Sheet {
 
     /// Reads a garment from a file, which keeps its shape at rest. If it is `fitted`, it becomes as high as a skirt,
     /// with its top at the waist. Nothing is checked.
-    ///
-    /// # Errors
-    /// [`SheetFault::Read`]
     pub(crate) fn garment(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
         let (mesh, kept) = welded(read_triangles(file)?, weld);
         Ok(Self::garment_of(mesh, painted(file, &kept), fitted))
@@ -161,9 +158,6 @@ impl Sheet {
 
     /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is
     /// such that the pieces have the area of the garment in space. Nothing is checked.
-    ///
-    /// # Errors
-    /// [`SheetFault::Read`]
     pub(crate) fn sewn(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
         let (mesh, kept) = welded(read_triangles(file)?, weld);
         let texture = read_texture(file)?;
@@ -221,9 +215,6 @@ impl Sheet {
     }
 
     /// Checks that the sheet is a manifold without degenerate triangles and without loose vertices.
-    ///
-    /// # Errors
-    /// [`SheetFault`] for the first triangle, edge or vertex that is not valid.
     pub(crate) fn checked(self) -> Result<Self, SheetFault> {
         if self.pattern.is_some() {
             let ratio = |t: usize| self.area_in_space(t) / self.area(t);

@@ -37,9 +37,6 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
 }
 
 /// Runs the frames of the options, and returns the row of each.
-///
-/// # Errors
-/// Those of the scene, of files and of steps.
 pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     on: B,
     options: &Options,
@@ -63,9 +60,6 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
 }
 
 /// The sheet and the scene of the command line.
-///
-/// # Errors
-/// [`SceneError`]
 pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
     let (coarse, mut finer) = subdivided(sheet(options)?, options.subdivide)?;
     let scene = scenes(&coarse, &finer, options)?.swap_remove(finer.len());
@@ -118,9 +112,6 @@ fn origin(sheet: &Sheet, options: &Options) -> u64 {
 
 /// The scenes of a sheet and of the finer ones. A vertex in the middle of an edge is held only if both ends are: so division
 /// changes no motion.
-///
-/// # Errors
-/// [`SceneError`]
 fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scene>, SceneError> {
     let mut all = vec![Scene::new(coarse, options)?];
     for one in finer {
@@ -132,9 +123,6 @@ fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scen
 }
 
 /// The edges that solids do not keep out, as a note: those with an end that is held there.
-///
-/// # Errors
-/// [`SceneError::Obstacle`] for a solid that is not valid.
 fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
     if !matches!(fixed.potential, Pressing::Barrier(_)) {
         return Ok(Vec::new());

@@ -141,9 +141,6 @@ pub(crate) fn make_way(
 }
 
 /// The first of some points that a solid, grown by a skin, meets while it moves and the points go from x along d.
-///
-/// # Errors
-/// [`ContactError`] for a solid or a potential that is not valid.
 pub(crate) fn first_met(
     ends: &[Solid; 2],
     skin: f64,

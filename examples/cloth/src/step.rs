@@ -77,9 +77,6 @@ impl At {
 
 impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     /// Creates the solver for the steps after `state`.
-    ///
-    /// # Errors
-    /// Errors of potentials, of preconditioners and of the backend.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { mut fixed, mut forces } = world;
         let pace = method.pace();
@@ -235,9 +232,6 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
 
     /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and
     /// −∇f(x_n), with the air and with the friction of this step, before held vertices move.
-    ///
-    /// # Errors
-    /// Errors of the potentials and of the assembly.
     pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
         let step = self.pace.last(state.frame) + 1;
         self.begin(&mut state.clone(), At { frame: state.frame + 1, step, begun: state.begun })?;

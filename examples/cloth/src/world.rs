@@ -102,9 +102,6 @@ pub(crate) struct Fixed {
 
 impl World {
     /// Creates the nodes and potentials of a scene.
-    ///
-    /// # Errors
-    /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let fixed = Fixed::new(scene, sheet, options)?;
         let parts = fabrics(&fixed, sheet, options)?;
@@ -131,9 +128,6 @@ pub(crate) fn contact_stiffness(options: &Options) -> f64 {
 }
 
 /// Stretching and bending of a sheet, or of some of its triangles.
-///
-/// # Errors
-/// [`SceneError`] for a triangle that is not valid.
 pub(crate) fn fabrics(
     fixed: &Fixed,
     sheet: &Sheet,
@@ -191,9 +185,6 @@ pub(crate) fn solids(
 
 impl Fixed {
     /// Creates the nodes of a scene, and what finds crossings; checks that nothing crosses at the start.
-    ///
-    /// # Errors
-    /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let cloth = &options.cloth;
         let positions = scene.positions(sheet);
@@ -287,9 +278,6 @@ impl Fixed {
 
     /// The solids at a time, each grown as its contact is, and the statue; or bare and without it, since its triangles
     /// are tested.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         let moved = self.motion.solids(&self.solids, time);
         let skin = |index: usize| if grown { self.skins[index] } else { 0.0 };
@@ -365,9 +353,6 @@ impl Fixed {
     }
 
     /// The obstacles of constraints in a step that ends at a time.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<ObstacleConstraint>, SceneError> {
         let solids = self.motion.solids(&self.solids, time);
         let [friction, own] = self.frictions;
@@ -391,9 +376,6 @@ impl Fixed {
 
     /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
     /// looked at: this is for the start of a run, and for the way back after a frame that failed.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), SceneError> {
         if self.motion.moves() {
             let held = self.motion.held(&self.positions, time);
@@ -404,9 +386,6 @@ impl Fixed {
     }
 
     /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force follows.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn place(&mut self, held: &[[f64; 3]], time: f64) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         self.nodes.hold(held);
         self.crossings.solids = self.shapes(time, false)?;
@@ -446,9 +425,6 @@ impl Fixed {
     }
 
     /// The row of a state, with the steps, iterations and times that `took` has.
-    ///
-    /// # Errors
-    /// [`ContactError`] if contacts cannot be detected, because a position is not finite or far away.
     pub(crate) fn row(&self, forces: &mut Forces, state: &State, took: Row) -> Result<Row, ContactError> {
         let points = state.x.as_chunks().0;
         let obstacles = forces.second.first.parts();

@@ -4,11 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{self, Mesh, MeshError, ReadError};
 use examples_scene::file::is_file;
 use examples_scene::shape::cells;
 use examples_scene::{Field, Fingerprint};
+
+use crate::material::volume;
 
 /// The environment variable that names the folder of test data.
 const DATA: &str = "COARSEN_DATA";
@@ -131,11 +132,8 @@ impl MeshChoice {
     fn checked(&self, mut mesh: Mesh) -> Result<Mesh, MeshFault> {
         let name = || self.clone();
         mesh.check_volumes().map_err(|source| MeshFault::Element { name: name(), source })?;
-        let volume = |t: &[u32; 4]| {
-            let [a, b, c, d] = t.map(|v| mesh.positions[v as usize]);
-            dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
-        };
-        let volumes: Vec<f64> = mesh.tetrahedra.iter().map(volume).collect();
+        let at = |v: u32| mesh.positions[v as usize];
+        let volumes: Vec<f64> = mesh.tetrahedra.iter().map(|t| volume(t.map(at))).collect();
         let turned = volumes.iter().all(|v| *v < 0.0);
         if let Some(element) = volumes.iter().position(|v| *v < 0.0).filter(|_| !turned) {
             return Err(MeshFault::Inverted { name: name(), element, volume: volumes[element] });

@@ -162,9 +162,6 @@ impl<C: Communicator> RankStepper<C> {
     /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`], and with 0
     /// hashes of small sheets are shared too. Rows are divided evenly, unless a layout is given, which does not change the
     /// results.
-    ///
-    /// # Errors
-    /// Those of the scene, and errors of communication.
     pub(super) fn new(
         comm: C,
         alone_below: usize,
@@ -237,9 +234,6 @@ impl<C: Communicator> RankStepper<C> {
     }
 
     /// The velocities of all nodes. All ranks call it.
-    ///
-    /// # Errors
-    /// Errors of communication.
     pub(super) fn velocities(&self) -> Result<Vec<f64>, Failure> {
         Ok(self.on.vector(self.v.clone())?.gathered()?)
     }

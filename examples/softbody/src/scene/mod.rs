@@ -66,9 +66,6 @@ impl Body {
 
 impl Setting {
     /// Returns the scene of the command line.
-    ///
-    /// # Errors
-    /// [`SceneError`] for the name of a mesh or a material that does not exist, and a row that this program does not take.
     pub(crate) fn of(options: &Options) -> Result<Self, SceneError> {
         let scene = options.choice.setting.clone();
         let source = &scene.source;
