@@ -18,7 +18,7 @@ use crate::world::{Fixed, all};
 
 /// Two sheets, one a little above the other, just above the ball.
 fn scene() -> (Scene, Sheet, Options) {
-    let options = parsed(["cloth", "--scene", "sphere", "--dt", "0.005", "--self-friction", "0"]);
+    let options = parsed("--scene sphere --dt 0.005 --self-friction 0");
     let mut sheet = Sheet::square(15, crate::sheet::Tessellation::Irregular, false);
     let (count, below) = (sheet.rest.len() as u32, sheet.rest.clone());
     sheet.rest.extend(below.iter().map(|&[u, v, _]| [0.9 * u + 0.05, 0.9 * v + 0.04, 3e-3]));
@@ -89,7 +89,7 @@ fn check_bits(ranks: &[usize], count: usize, of: &(Scene, Sheet, Options)) -> En
 
 /// A scene of the command line.
 fn of(words: &str) -> (Scene, Sheet, Options) {
-    let options = parsed(["cloth"].into_iter().chain(words.split_whitespace()));
+    let options = parsed(words);
     let (sheet, scene) = prepared(&options).unwrap();
     (scene, sheet, options)
 }
@@ -107,7 +107,7 @@ fn cloth_on_ranks_has_the_bits_of_one_rank() {
 fn scene_by(solver: &str) -> (Scene, Sheet, Options) {
     let (scene, sheet, mut options) = scene();
     (options.cloth.stiffness, options.cloth.air) = (20.0, 0.0);
-    options.method = parsed(["cloth", "--dt", "0.005", "--solver", solver]).method;
+    options.method = parsed(&format!("--dt 0.005 --solver {solver}")).method;
     (scene, sheet, options)
 }
 
@@ -238,8 +238,8 @@ fn a_funnel_has_the_bits_of_one_rank() {
 #[test]
 fn runs_on_ranks_write_an_animation() {
     let folder = Folder::new("rank-animation");
-    let fixed = "cloth --vertices 100 --frames 1 --dt 0.01 --width 0 --ranks 2 --format gltf --out";
-    as_threads(&parsed(fixed.split(' ').chain([folder.path()]))).unwrap();
+    let words = "--vertices 100 --frames 1 --dt 0.01 --ranks 2 --format gltf";
+    as_threads(&folder.parse(words).unwrap()).unwrap();
     assert!(folder.bytes("surface.glb").starts_with(b"glTF"));
 }
 
@@ -247,9 +247,8 @@ fn runs_on_ranks_write_an_animation() {
 #[test]
 fn scales_that_cannot_be_resolved_are_refused_on_ranks() {
     let folder = Folder::new("rank-scales");
-    for extreme in [["--density", "1e-300"], ["--stiffness", "1e100"]] {
-        let fixed = ["cloth", "--vertices", "100", "--frames", "1", "--ranks", "2", "--out"];
-        let options = parsed(fixed.iter().chain(&[folder.path()]).chain(&extreme));
+    for extreme in ["--density 1e-300", "--stiffness 1e100"] {
+        let options = folder.parse(&format!("--vertices 100 --frames 1 --ranks 2 {extreme}")).unwrap();
         for error in [check(&options).unwrap_err(), as_threads(&options).unwrap_err()] {
             let Some(Unresolved { noise, limit, .. }) = error.downcast_ref() else { panic!("{error}") };
             assert!(noise > limit, "{error}");
@@ -297,9 +296,7 @@ fn runs_begin_from_states_of_coarser_ones() {
     let of_test = Folder::new("start");
     let folder = &of_test.0;
     let run = |out: &str, words: &str| {
-        let out = format!("{}/{out}", of_test.path());
-        let fixed = ["cloth", "--width", "0", "--out", &out];
-        let options = parsed(fixed.into_iter().chain(words.split_whitespace()));
+        let options = parsed(&format!("--width 0 --out {}/{out} {words}", of_test.path()));
         match options.ranks() {
             0 => crate::simulation::run(coarsen::prelude::Cpu::new(), &options).map(drop),
             _ => as_threads(&options),

@@ -23,7 +23,7 @@ fn shot(sheet: &Sheet, radius: f64) -> Scene {
 /// the step fails and names an obstacle or a pair.
 #[test]
 fn solids_do_not_pass_through_cloth_in_a_long_step() {
-    let options = parsed(["cloth", "--solver", "direct", "--dt", "0.04"]);
+    let options = parsed("--solver direct --dt 0.04");
     let sheet = Sheet::square(13, Tessellation::Regular, false);
     for radius in [0.05, 0.15] {
         let scene = shot(&sheet, radius);
@@ -61,7 +61,7 @@ fn swung(sheet: &Sheet, radius: f64) -> Scene {
 /// The same for the foot of a figure: a capsule that turns about its other end.
 #[test]
 fn legs_do_not_pass_through_cloth_in_a_long_step() {
-    let options = parsed(["cloth", "--solver", "direct", "--dt", "0.04"]);
+    let options = parsed("--solver direct --dt 0.04");
     let sheet = Sheet::square(13, Tessellation::Regular, false);
     for radius in [0.05, 0.15] {
         let scene = swung(&sheet, radius);
@@ -98,11 +98,9 @@ fn vertices_and_edges_stay_outside_of_solids() {
         [("sphere", "100", "0.008"), ("bars", "81", "0.008"), ("garment", "150", "0.004")]
     {
         let folder = Folder::new(&format!("barrier-{scene}"));
-        let fixed =
-            ["--scene", scene, "--vertices", vertices, "--dt", dt, "--frames", "9", "--solver", "direct"];
-        let rows = folder.run(&fixed).unwrap();
-        let all = ["cloth"].iter().chain(&fixed);
-        let options = parsed(all);
+        let words = format!("--scene {scene} --vertices {vertices} --dt {dt} --frames 9 --solver direct");
+        let rows = folder.run(&words).unwrap();
+        let options = parsed(&words);
         let (sheet, placed) = crate::simulation::prepared(&options).unwrap();
         let kept = 0.1 * thickness(&sheet, &options).unwrap();
         assert!(rows.iter().all(|row| row.penetrations == 0), "{scene}");
@@ -141,11 +139,7 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
              [[obstacle]]\nshape = {{ capsule = {{ from = [{x}, {y}, -0.5], to = [{x}, {y}, 0.5], radius = 0.03 }} }}\n{motion}"
         );
         let file = folder.write("own.toml", &text);
-        let words = ["cloth", &file, "--out", folder.path(), "--width", "0"];
-        let rows = run(
-            Cpu::new(),
-            &parsed(words.iter().chain(&["--frames", "8", "--dt", "0.005", "--solver", "direct"])),
-        );
+        let rows = folder.run(&format!("{file} --frames 8 --dt 0.005 --solver direct"));
         let said = folder.text("summary.txt").contains("edges with an end");
         (rows.unwrap(), said)
     };
@@ -165,7 +159,7 @@ fn edges_with_a_held_end_stay_outside_of_solids() {
     // The held side is 0.5 mm over the bar, or 0.01 mm: nearer than barriers keep.
     assert!(!run([-0.2, 0.7695], "").1 && run([-0.2, 0.76999], "").1);
     for scene in ["pushed", "garment", "drooping", "sphere"] {
-        folder.run(&["--scene", scene, "--frames", "0"]).unwrap();
+        folder.run(&format!("--scene {scene} --frames 0")).unwrap();
         let summary = folder.text("summary.txt");
         assert!(!summary.contains("edges with an end"), "{scene}: {summary}");
     }
@@ -181,9 +175,7 @@ fn solids_that_reach_held_vertices_are_named() {
          motion = [{{ until = 1.0, velocity = [0.0, 0.4, 0.0] }}]\n"
     );
     let file = folder.write("own.toml", &text);
-    let words = ["cloth", &file, "--out", folder.path(), "--width", "0"];
-    let more = ["--frames", "12", "--dt", "0.005", "--solver", "direct"];
-    let error = run(Cpu::new(), &parsed(words.iter().chain(&more))).unwrap_err();
+    let error = folder.run(&format!("{file} --frames 12 --dt 0.005 --solver direct")).unwrap_err();
     let told = error.to_string();
     assert!(error.downcast_ref::<Crushed>().is_some(), "{told}");
     assert!(told.contains("which is held") && told.contains("does not help"), "{told}");
@@ -193,9 +185,9 @@ fn solids_that_reach_held_vertices_are_named() {
 #[test]
 fn a_ball_that_turns_drags_the_cloth() {
     let folder = Folder::new("drag");
-    let fixed = ["--scene", "sphere", "--frames", "16", "--dt", "0.008", "--solver", "direct"];
     let turned = |friction: &str| {
-        let rows = folder.run(&[&fixed[..], &["--friction", friction]].concat()).unwrap();
+        let words = "--scene sphere --frames 16 --dt 0.008 --solver direct";
+        let rows = folder.run(&format!("{words} --friction {friction}")).unwrap();
         assert!(rows[16].contacts > 4);
         let x = folder.surface(16);
         // The middle of the sheet lies on the ball; a vertex beside it has moved around the axis.
@@ -223,27 +215,24 @@ fn double_triangles_of_files_are_named() {
         folder.write(name, &(text + more))
     };
     let (sheet, body) = (write("sheet.obj", 0.0, "f 7 1 6\n"), write("body.obj", 0.1, "f 6 1 7\n"));
-    let out = ["cloth", "--width", "0", "--frames", "0", "--out", folder.path()];
-    let run = |more: &[&str]| run(Cpu::new(), &parsed(out.iter().chain(more)));
-    let error = run(&["--mesh", &sheet]).unwrap_err();
+    let run = |more: &str| folder.run(&format!("--frames 0 --mesh {more}"));
+    let error = run(&sheet).unwrap_err();
     assert!(error.to_string().contains("triangles 0 and 32 (from 0) have the same corners"), "{error}");
     assert!(error.to_string().contains("--weld"), "{error}");
-    run(&["--mesh", &sheet, "--weld"]).unwrap();
+    run(&format!("{sheet} --weld")).unwrap();
 
     let good = write("good.obj", 1.0, "");
-    let dressed =
-        |more: &[&str]| run(&[&["--scene", "dressed", "--mesh", &good, "--body", &body], more].concat());
-    let error = dressed(&[]).unwrap_err();
+    let dressed = |more: &str| run(&format!("{good} --scene dressed --body {body} {more}"));
+    let error = dressed("").unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Double { triangles: [0, 32], .. })), "{error}");
     assert!(error.to_string().contains("body.obj"), "{error}");
-    dressed(&["--weld"]).unwrap();
+    dressed("--weld").unwrap();
 
     let Some(data) = super::data::data() else { return };
-    let file = data.join("cases").join("duplicate-face.obj");
-    let file = file.to_str().unwrap();
-    let error = run(&["--mesh", file]).unwrap_err();
+    let file = data.join("cases/duplicate-face.obj").display().to_string();
+    let error = run(&file).unwrap_err();
     assert!(error.to_string().contains("triangles 0 and 32 (from 0)"), "{error}");
-    run(&["--mesh", file, "--weld"]).unwrap();
+    run(&format!("{file} --weld")).unwrap();
 }
 
 /// Vertices that are split at a seam, as those of files with texture coordinates, are one vertex with --weld, and the pieces
@@ -272,7 +261,7 @@ fn split_vertices_are_welded() {
     assert_eq!((split.triangles.len(), &split.pattern), (welded.triangles.len(), &welded.pattern));
     assert_eq!(welded.boundary().len(), 24);
     // The sides of the seam are at distance 0 of each other.
-    let options = parsed(["cloth"]);
+    let options = parsed("");
     let error = thickness(&split, &options).unwrap_err();
     assert!(matches!(error, SceneError::Near { distance: 0.0, .. }), "{error}");
     assert!(thickness(&welded, &options).is_ok());
@@ -291,19 +280,18 @@ fn welded_bodies_keep_their_texture() {
     let expected = [0, 2, 3, 4].map(|t| all[t]).to_vec();
     let faces = "v -1 1 -1\nv 1 1 -1\nv 1 1 1\nv -1 1 1\nv 0 1 0\nf 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1\n";
     let sheet = folder.write("sheet.obj", faces);
-    let fixed = ["cloth", "--weld", "--body", &body, "--scene"];
-    for scene in [&["dressed", "--mesh", &sheet][..], &["statue"]] {
-        let options = parsed(fixed.iter().chain(scene));
+    for scene in [format!("dressed --mesh {sheet}"), "statue".to_owned()] {
+        let options = parsed(&format!("--weld --body {body} --scene {scene}"));
         let (_, placed) = crate::simulation::prepared(&options).unwrap();
         assert_eq!(placed.still.triangles.len(), 4);
-        assert_eq!(placed.texture.as_ref(), Some(&expected), "{scene:?}");
+        assert_eq!(placed.texture.as_ref(), Some(&expected), "{scene}");
     }
 }
 
 /// The default thickness is not above the distance of layers, and of the parts of thin triangles: nothing touches at rest.
 #[test]
 fn the_default_thickness_is_below_the_distance_of_parts() {
-    let options = parsed(["cloth"]);
+    let options = parsed("");
     let strips = Sheet::strips(9, 3, 1.5e-3);
     assert!((thickness(&strips, &options).unwrap() - 1.5e-3).abs() < 1e-11);
     let twist = placed("twist", &strips);
@@ -314,7 +302,7 @@ fn the_default_thickness_is_below_the_distance_of_parts() {
     let near = Sheet::strips(9, 3, 1e-5);
     let error = thickness(&near, &options).unwrap_err();
     assert!(matches!(error, SceneError::Near { .. }) && error.to_string().contains("--thickness"), "{error}");
-    let chosen = parsed(["cloth", "--thickness", "1e-5"]);
+    let chosen = parsed("--thickness 1e-5");
     assert!(thickness(&near, &chosen).is_ok());
     assert!((thickness(&Sheet::strips(9, 3, 0.01), &options).unwrap() - 2e-3).abs() < 1e-15);
 }

@@ -12,16 +12,15 @@ use examples_scene::closed::MeshFault;
 fn statues_carry_the_cloth() {
     let folder = Folder::new("statue");
     let file = ball(&folder, 0, [3.0, -2.0, 5.0]);
-    let fixed = ["--scene", "statue", "--body", &file, "--vertices", "196", "--frames", "8"];
-    let thick = ["--dt", "0.006", "--thickness", "0.02"];
     for (obstacles, low, high) in [("barrier", -0.018, 0.0), ("constraints", -2e-5, 2e-5)] {
-        let all = [&fixed[..], &thick, &["--obstacles", obstacles]].concat();
+        let sheet = format!("--vertices 196 --thickness 0.02 --obstacles {obstacles}");
+        let all = format!("--scene statue --body {file} {sheet} --dt 0.006 --frames 8");
         let rows = folder.run(&all).unwrap();
         check_balance(&rows, 2e-3);
         assert!(rows.iter().all(|row| row.penetrations == 0), "{obstacles}");
         assert!(rows[8].contacts > 4 && rows.iter().all(|row| row.converged == row.steps), "{obstacles}");
 
-        let options = parsed(["cloth"].iter().chain(&all));
+        let options = parsed(&all);
         let (sheet, mut scene) = crate::simulation::prepared(&options).unwrap();
         let statue = scene.statue.clone().unwrap();
         let shape = statue.shape(crate::thickness::thickness(&sheet, &options).unwrap());
@@ -57,23 +56,21 @@ fn meshes_that_are_no_statues_are_refused() {
         folder.write("open.obj", &open),
         folder.write("inverted.obj", &text.lines().map(turn).collect::<String>()),
     );
-    let run = |body: &[&str]| {
-        let fixed = ["--scene", "statue", "--frames", "0", "--thickness", "0.02"];
-        folder.run(&[&fixed[..], body].concat()).unwrap_err()
-    };
-    let fault = |body: &[&str]| match *run(body).downcast::<SceneError>().unwrap() {
+    let run =
+        |body: &str| folder.run(&format!("--scene statue --frames 0 --thickness 0.02 {body}")).unwrap_err();
+    let fault = |body: &str| match *run(&format!("--body {body}")).downcast::<SceneError>().unwrap() {
         SceneError::Statue(fault) => fault,
         other => panic!("{other}"),
     };
-    let source = |body: &str| match fault(&["--body", body]) {
+    let source = |body: &str| match fault(body) {
         MeshFault::Surface { file, source } if file.ends_with(body) => source,
         other => panic!("{other}"),
     };
     assert!(matches!(source(&open), ContactError::Open { edge: [0, 1 | 2] | [1, 2], count: 1 }));
     assert!(matches!(source(&inverted), ContactError::Inverted { volume } if volume < 0.0));
-    assert!(matches!(fault(&["--body", "nowhere.obj"]), MeshFault::Read(_)));
-    for wrong in [&[][..], &["--body", &good, &good]] {
-        let error = run(wrong);
+    assert!(matches!(fault("nowhere.obj"), MeshFault::Read(_)));
+    for wrong in [String::new(), format!("--body {good} {good}")] {
+        let error = run(&wrong);
         assert!(matches!(error.downcast_ref(), Some(SceneError::Unnamed)), "{error}");
     }
 }
