@@ -61,7 +61,6 @@ mod material;
 mod motion;
 mod options;
 mod ranks;
-mod rows;
 mod scene;
 mod seams;
 mod sheet;

@@ -17,10 +17,10 @@ use crate::material::Material;
 use crate::motion::Motion;
 use crate::options::Options;
 use crate::options::SCENES;
-use crate::rows::Row;
 use crate::run;
 use crate::scene::Scene;
 use crate::sheet::Sheet;
+use crate::state::Row;
 use crate::world::{Fixed, fabrics};
 
 mod contact;

@@ -16,12 +16,11 @@ use crate::fault::SceneError;
 use crate::material::{Cut, Woven};
 use crate::motion::Motion;
 use crate::options::{Obstacles, Options};
-use crate::rows::Row;
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
 use crate::solids::{Met, Pressed, Pressing, Rubbed, barrier, first_met, make_way, sag};
-use crate::state::State;
+use crate::state::{Row, State};
 use crate::statue::Statue;
 use crate::thickness::{FLOOR, thickness};
 

@@ -4,14 +4,12 @@
 //! |---|---|
 //! | `step` | a time step over the ranks of any [`Communicator`] |
 //! | `inverse` | the preconditioner of its linear system |
-//! | `rows` | what is written for each frame |
 //!
 //! At checkpoints, rows are divided again if the work of ranks differs by more than a tenth, such as by contact.
 //! Frames, checkpoints and files are those of a run on one host. The results do not depend on the number of ranks, so a
 //! run may be continued on another number.
 
 mod inverse;
-mod rows;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -21,6 +19,7 @@ use std::time::{Duration, Instant};
 use coarsen_distributed::{Communicator, Counted, Layout, Partition, ThreadComm, pack, unpack};
 use examples_run::Failure;
 use examples_run::arguments::Unconverged;
+use examples_run::files::Record;
 use examples_run::frames::Frames;
 use examples_scene::identity::fingerprint;
 
@@ -31,8 +30,7 @@ use crate::sheet::Sheet;
 use crate::simulation::{check_scales, described, identity, plan, prepared, started};
 use crate::state::State;
 use crate::world::{Fixed, all, fabrics};
-use rows::RankRow;
-use step::RankStepper;
+use step::{RankStepper, STAGES};
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -219,4 +217,68 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
 fn bits(x: &[f64]) -> u64 {
     let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
     fingerprint(&bytes)
+}
+
+examples_run::record! {
+    /// The results of a frame: the columns of `frames.csv`. Times are those of rank 0.
+    struct RankRow {
+        frame: usize = "frame",
+        steps: usize = "steps",
+        /// Iterations of conjugate gradients.
+        inner: usize = "inner",
+        /// The pairs that touch in the last step.
+        contacts: usize = "contacts",
+        /// Edges that cross a triangle or a solid.
+        penetrations: usize = "penetrations",
+        /// The most nodes in impact zones in a step.
+        zones: usize = "zones",
+        /// The linear solves that did not reach the tolerance.
+        unsolved: usize = "unsolved",
+        /// Bytes that rank 0 sent.
+        bytes: u64 = "bytes",
+        /// A hash of the bits of the positions.
+        positions: u64 = "positions",
+        /// The least share of the way that contact left in a step.
+        least: f64 = "least_share",
+        /// The seconds of all steps, of their stages, and those in which rank 0 waited for messages.
+        seconds: f64 = "seconds",
+        stages: [f64; STAGES.len()] = "detection_s" "assembly_s" "setup_s" "solve_s" "exchange_s",
+        waited: f64 = "waited_s",
+        /// The most memory of a process so far, in MiB.
+        memory: f64 = "memory_mib",
+    }
+}
+
+impl Record for RankRow {
+    const SUMMARY: &'static [(&'static str, fn(&Self) -> Option<f64>)] = &[
+        ("iterations per step", |row| Some(row.inner as f64 / row.steps.max(1) as f64)),
+        ("solves beyond the tolerance", |row| Some(row.unsolved as f64)),
+        ("contacts", |row| Some(row.contacts as f64)),
+        ("penetrations", |row| Some(row.penetrations as f64)),
+        ("nodes in impact zones", |row| Some(row.zones as f64)),
+        ("least share of a step", |row| Some(row.least)),
+        ("KiB per step, rank 0", |row| Some(row.bytes as f64 / 1024.0 / row.steps.max(1) as f64)),
+        ("memory of a rank, MiB", |row| Some(row.memory)),
+    ];
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn note(&self) -> String {
+        format!("{} iterations, {} contacts", self.inner, self.contacts)
+    }
+
+    fn ending(rows: &[Self]) -> String {
+        let sum = |of: &dyn Fn(&Self) -> f64| rows.iter().skip(1).map(of).sum::<f64>();
+        let (steps, seconds) = (sum(&|row| row.steps as f64), sum(&|row| row.seconds).max(f64::MIN_POSITIVE));
+        let share =
+            |(k, stage): (usize, &&str)| format!(" {stage} {:.3},", sum(&|row| row.stages[k]) / seconds);
+        let stages: String = STAGES.iter().enumerate().map(share).collect();
+        format!(
+            "{steps} steps, {:.3} steps per second; shares of the time of rank 0:{stages} waiting in any of them {:.3}\n",
+            steps / seconds,
+            sum(&|row| row.waited) / seconds
+        )
+    }
 }
