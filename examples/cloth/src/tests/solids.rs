@@ -181,23 +181,6 @@ fn solids_that_reach_held_vertices_are_named() {
     assert!(told.contains("which is held") && told.contains("does not help"), "{told}");
 }
 
-/// Friction stands on barriers: cloth on a ball that turns goes with it.
-#[test]
-fn a_ball_that_turns_drags_the_cloth() {
-    let folder = Folder::new("drag");
-    let turned = |friction: &str| {
-        let words = "--scene sphere --frames 16 --dt 0.008 --solver direct";
-        let rows = folder.run(&format!("{words} --friction {friction}")).unwrap();
-        assert!(rows[16].contacts > 4);
-        let x = folder.surface(16);
-        // The middle of the sheet lies on the ball; a vertex beside it has moved around the axis.
-        let beside = 60 + 1;
-        x[beside][2] - folder.surface(0)[beside][2]
-    };
-    let (without, with) = (turned("0"), turned("1"));
-    assert!(without.abs() < 1e-3 && with.abs() > 5e-3, "{without} {with}");
-}
-
 /// A face that is twice in the file of a sheet or of a body is an error that names both, and --weld removes it.
 #[test]
 fn double_triangles_of_files_are_named() {

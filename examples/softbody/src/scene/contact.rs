@@ -8,9 +8,8 @@ use coarsen_contact::{
     clearance,
 };
 
-use super::Setting;
-use super::error::SceneError;
 use super::world::Shape;
+use super::{SceneError, Setting};
 use crate::options::{Contact, Method};
 use crate::part::{Inside, Part};
 

@@ -12,8 +12,7 @@ use examples_scene::Attachment;
 use examples_scene::shape::unit;
 
 use super::contact::ContactInputs;
-use super::error::SceneError;
-use super::{Body, Setting};
+use super::{Body, SceneError, Setting};
 use crate::bodies::Bodies;
 use crate::material::{Material, THICKNESS, masses};
 use crate::meshes::MeshChoice;
