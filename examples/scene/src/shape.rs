@@ -90,11 +90,6 @@ type Matrix = [[f64; 3]; 3];
 
 const IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
-crate::fields!(enum Shape {
-    Plane { point, normal }, Sphere { centre, radius }, Box { low, high }, Torus { centre, axis, radii },
-    Capsule { from, to, radius }, Cylinder { from, to, radius },
-});
-
 impl Shape {
     /// The shape by its signed distance.
     ///

@@ -42,7 +42,6 @@ impl Field for MeshChoice {
 /// A mesh that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeshFault {
-    /// An unknown name.
     #[error(
         "`{name}`: expected bar:N with N from 1 to {}, sheet:N with N from 2 to {}, armadillo, bunny or \
          a file",
@@ -50,31 +49,25 @@ pub(crate) enum MeshFault {
         MOST[1]
     )]
     Name { name: String },
-    /// The folder of test data is not known.
     #[error(
         "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 \
          or a file"
     )]
     NoData { name: MeshChoice },
-    /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// An element that is not valid.
     #[error("{name}: {source}")]
     Element { name: MeshChoice, source: MeshError },
-    /// A tetrahedron whose orientation differs from the other tetrahedra.
     #[error(
         "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
          {volume:.3e}; swap two of its corners, or repair the mesh"
     )]
     Inverted { name: MeshChoice, element: usize, volume: f64 },
-    /// A vertex without mass.
     #[error(
         "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with \
          Mesh::without_unused"
     )]
     Unused { name: MeshChoice, vertex: usize },
-    /// A file without elements.
     #[error("{name}: has neither tetrahedra nor triangles")]
     Empty { name: MeshChoice },
 }
