@@ -17,7 +17,7 @@ pub(super) fn is_undetected(error: &Failure) -> bool {
 }
 
 /// The solver of a scene, and the state at its start.
-pub(super) fn begun(scene: &Scene, sheet: &Sheet, options: &Options) -> (Stepper<Cpu>, State) {
+fn begun(scene: &Scene, sheet: &Sheet, options: &Options) -> (Stepper<Cpu>, State) {
     let world = World::new(scene, sheet, options).unwrap();
     let state = State::start(&world.fixed);
     (Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap(), state)

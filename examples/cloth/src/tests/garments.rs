@@ -1,7 +1,10 @@
-//! Garments of files: sewn from flat pieces, and on bodies that move.
+//! Files of garments and bodies: cloth that is sewn from flat pieces, on bodies that move, and on closed ones.
 
 use super::*;
 use crate::simulation::{described, prepared};
+use crate::world::World;
+use coarsen_contact::ContactError;
+use examples_scene::closed::MeshFault;
 
 /// Writes a square of `side` m whose middle is at the height y, turned about the x axis by the angle `tilt`, with texture
 /// coordinates (u, v) of its points.
@@ -23,7 +26,7 @@ fn square(folder: &Folder, [side, y, tilt]: [f64; 3], texture: impl Fn([f64; 2])
 }
 
 /// Writes a ball of triangles of radius 0.15 m around a centre.
-pub(super) fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
+fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
     const RINGS: usize = 6;
     const AROUND: usize = 10;
     let mut text = String::new();
@@ -152,5 +155,74 @@ fn bodies_of_files_move_the_cloth() {
     for wrong in ["--scene dressed".to_owned(), format!("--scene sphere --body {other}")] {
         let error = run(&folder, &wrong).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(SceneError::Dressed)), "{error}");
+    }
+}
+
+/// Vertices of the cloth lie on the statue, with constraints at its skin and with barriers between that and a tenth of it: none
+/// is in it, no edge crosses it, and energy does not grow. A start inside is refused.
+#[test]
+fn statues_carry_the_cloth() {
+    let folder = Folder::new("statue");
+    let file = ball(&folder, 0, [3.0, -2.0, 5.0]);
+    for (obstacles, low, high) in [("barrier", -0.018, 0.0), ("constraints", -2e-5, 2e-5)] {
+        let sheet = format!("--vertices 196 --thickness 0.02 --obstacles {obstacles}");
+        let all = format!("--scene statue --body {file} {sheet} --dt 0.006 --frames 8");
+        let rows = folder.run(&all).unwrap();
+        check_balance(&rows, 2e-3);
+        assert!(rows.iter().all(|row| row.penetrations == 0), "{obstacles}");
+        assert!(rows[8].contacts > 4 && rows.iter().all(|row| row.converged == row.steps), "{obstacles}");
+
+        let options = parsed(&all);
+        let (sheet, mut scene) = prepared(&options).unwrap();
+        let statue = scene.statue.clone().unwrap();
+        let shape = statue.shape(crate::thickness::thickness(&sheet, &options).unwrap());
+        let end = folder.surface(8);
+        let heights = end[..196].iter().map(|x| shape.distance(*x)).collect::<Vec<_>>();
+        let least = heights.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+        let resting = heights.iter().filter(|h| **h <= high).count();
+        assert!(least >= low && resting > 4, "{obstacles}: {least:e}, {resting} at rest");
+        assert!(distance(&end[196..], &statue.mesh().positions) < 1e-9);
+
+        // It stands on the ground, at its size; lower, the sheet is in it before an edge crosses it.
+        let [low, high] = statue.mesh().bounds();
+        assert!(low[1].abs() < 1e-12 && (high[1] - 0.6).abs() < 1e-9 && (low[0] + high[0]).abs() < 1e-9);
+        scene.middle[1] = 0.35;
+        let error = World::new(&scene, &sheet, &options).err().expect("a fault");
+        assert!(matches!(error, SceneError::Inside { depth, obstacle: 1, .. } if depth > 0.0), "{error}");
+    }
+}
+
+#[test]
+fn meshes_that_are_no_statues_are_refused() {
+    let folder = Folder::new("statue-faults");
+    let good = ball(&folder, 0, [0.0; 3]);
+    let text = std::fs::read_to_string(&good).unwrap();
+    let open: String =
+        text.lines().filter(|line| *line != "f 1 3 2").map(|line| format!("{line}\n")).collect();
+    assert!(open.len() < text.len());
+    let turn = |line: &str| match line.strip_prefix("f ") {
+        Some(corners) => format!("f {}\n", corners.split(' ').rev().collect::<Vec<_>>().join(" ")),
+        None => format!("{line}\n"),
+    };
+    let (open, inverted) = (
+        folder.write("open.obj", &open),
+        folder.write("inverted.obj", &text.lines().map(turn).collect::<String>()),
+    );
+    let run =
+        |body: &str| folder.run(&format!("--scene statue --frames 0 --thickness 0.02 {body}")).unwrap_err();
+    let fault = |body: &str| match *run(&format!("--body {body}")).downcast::<SceneError>().unwrap() {
+        SceneError::Statue(fault) => fault,
+        other => panic!("{other}"),
+    };
+    let source = |body: &str| match fault(body) {
+        MeshFault::Surface { file, source } if file.ends_with(body) => source,
+        other => panic!("{other}"),
+    };
+    assert!(matches!(source(&open), ContactError::Open { edge: [0, 1 | 2] | [1, 2], count: 1 }));
+    assert!(matches!(source(&inverted), ContactError::Inverted { volume } if volume < 0.0));
+    assert!(matches!(fault("nowhere.obj"), MeshFault::Read(_)));
+    for wrong in [String::new(), format!("--body {good} {good}")] {
+        let error = run(&wrong);
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Unnamed)), "{error}");
     }
 }
