@@ -105,10 +105,9 @@ impl Scene {
 
     /// Adds an obstacle of triangles: one that rests, one that moves from frame to frame, or a statue.
     fn add_mesh(&mut self, obstacle: &Obstacle, sheet: &Sheet, options: &Options) -> Result<(), SceneError> {
-        let given = |file: &Option<PathBuf>| file.clone().or(options.body.first().cloned());
         let (mut mesh, mut file) = (Mesh::default(), None);
         if obstacle.solid {
-            let own = given(&obstacle.mesh).ok_or(SceneError::Unnamed)?;
+            let own = obstacle.mesh.clone().or(options.body.first().cloned()).ok_or(SceneError::Unnamed)?;
             let (statue, numbers) =
                 Statue::read(&own, obstacle.size, thickness(sheet, options)?, options.weld)?;
             (mesh, self.texture) = (statue.mesh().clone(), painted(&own, &numbers));

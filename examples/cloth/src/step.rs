@@ -60,13 +60,11 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let clock = Clock::default();
         let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
         let constrained = method.obstacles == Obstacles::Constraints;
-        let inverse = match constrained {
-            false => CachedPreconditioner::build(
-                &mut f,
-                &state.x,
-                solver.recipe(&method.levels, rest.clone(), on, &clock),
-            )?,
-            true => CachedPreconditioner::constant(Box::new(Identity)),
+        let inverse = if constrained {
+            CachedPreconditioner::constant(Box::new(Identity))
+        } else {
+            let recipe = solver.recipe(&method.levels, rest.clone(), on, &clock);
+            CachedPreconditioner::build(&mut f, &state.x, recipe)?
         };
 
         let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };

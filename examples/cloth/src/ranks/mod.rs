@@ -88,11 +88,8 @@ fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<RankRow>, Fail
     let picture = drawing.as_ref().and_then(|drawing| drawing.picture(options));
     let Method { dt, frame_steps, solver, levels, .. } = &options.method;
     let mut identity = identity(&sheet, &scene, options);
-    identity
-        .field("dt", dt)
-        .field("frame_steps", frame_steps)
-        .field("solver", solver)
-        .field("levels", levels);
+    identity.field("dt", dt).field("frame_steps", frame_steps);
+    identity.field("solver", solver).field("levels", levels);
     let plan = plan(options, *identity.field("on ranks", &true), picture);
     let comm = Counted::new(comm);
     let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
