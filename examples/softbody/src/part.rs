@@ -136,8 +136,3 @@ impl Depths {
 fn deeper(before: Option<f64>, found: Penetration) -> Option<f64> {
     Some(Penetration { contacts: 0, deepest: before.unwrap_or(0.0) }.and(found).deepest)
 }
-
-/// The energy of the scene at x in J.
-pub(crate) fn stored(all: &mut Forces, x: &[f64]) -> f64 {
-    all.parts_mut().iter_mut().map(|part| part.stored(x)).sum::<Energy>().value
-}

@@ -81,10 +81,8 @@ impl<C: Communicator> Inverse<C> {
         let most = levels.first().copied();
         let method = match solver {
             Solver::Mas => {
-                let mut recipe = DistSchwarz {
-                    chunk: (nodes / CHUNKS).next_power_of_two().clamp(CHUNK[0], CHUNK[1]),
-                    ..DistSchwarz::default()
-                };
+                let chunk = (nodes / CHUNKS).next_power_of_two().clamp(CHUNK[0], CHUNK[1]);
+                let mut recipe = DistSchwarz { chunk, ..DistSchwarz::default() };
                 recipe.schwarz.levels = most.unwrap_or(recipe.schwarz.levels);
                 Method::Domains(recipe, None)
             }
