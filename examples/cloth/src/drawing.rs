@@ -29,18 +29,14 @@ impl Drawing {
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, fixed: Fixed, options: &Options) -> Self {
         let triangles = fixed.crossings.surfaces.triangles();
         let layer = sheet.triangles.len() / sheet.layers;
-        let layers = || sheet.triangles.chunks(layer).enumerate();
-        let mut drawn: Vec<_> = layers().map(|(_, own)| own.to_vec()).collect();
-        let texture = sheet.texture();
-        let mut groups: Vec<Group> = layers()
-            .map(|(k, own)| Group {
-                name: if sheet.layers == 1 { "cloth".into() } else { format!("cloth{k}") },
-                colour: BODIES[k % BODIES.len()],
-                triangles: own.to_vec(),
-                texture: texture.as_ref().map(|all| all[k * layer..k * layer + own.len()].to_vec()),
-                solid: None,
-            })
-            .collect();
+        let (texture, mut drawn, mut groups) = (sheet.texture(), Vec::new(), Vec::new());
+        for (k, own) in sheet.triangles.chunks(layer).enumerate() {
+            let name = if sheet.layers == 1 { "cloth".into() } else { format!("cloth{k}") };
+            let texture = texture.as_ref().map(|all| all[k * layer..k * layer + own.len()].to_vec());
+            let (colour, triangles) = (BODIES[k % BODIES.len()], own.to_vec());
+            groups.push(Group { name, colour, triangles, texture, solid: None });
+            drawn.push(own.to_vec());
+        }
         let still = triangles[sheet.triangles.len()..].to_vec();
         let moving = matches!(scene.motion, Motion::Played(_));
         if moving {
@@ -65,20 +61,14 @@ impl Drawing {
     }
 
     /// Writes what is made of all frames.
-    ///
-    /// # Errors
-    /// Those of files.
     pub(crate) fn finish(&self, options: &Options) -> Result<(), Failure> {
         Ok(self.surface.finish(&options.out, options.format, options.method.pace().frame())?)
     }
 
     /// Writes the surface and, if the run draws, the picture of a state.
-    ///
-    /// # Errors
-    /// Those of files.
     pub(crate) fn show(&self, scene: &Scene, state: &State, options: &Options) -> Result<(), Failure> {
-        let (folder, motion) = (&options.out, &scene.motion);
-        let time = options.method.pace().time(state.begun, state.frame);
+        let (folder, motion, pace) = (&options.out, &scene.motion, options.method.pace());
+        let time = pace.time(state.begun, state.frame);
         let (mut nodes, mut speeds) = (self.nodes.clone(), self.nodes.clone());
         speeds.hold(&vec![[0.0; 3]; self.start.len()]);
         if motion.moves() {
@@ -90,11 +80,10 @@ impl Drawing {
         }
         let (x, v) = (&all(&nodes, &state.x), &all(&speeds, &state.v));
         let (x, v) = (x.as_flattened(), v.as_flattened());
-        let moment = Moment { frame: state.frame, delay: options.method.pace().frame(), x, v };
+        let moment = Moment { frame: state.frame, delay: pace.frame(), x, v };
         self.surface.write(folder, options.format, &moment)?;
         if options.width > 0 {
-            let shown = state.begun + state.frame as f64 * options.method.pace().frame();
-            let caption = format!("t = {shown:.2} s");
+            let caption = format!("t = {:.2} s", state.begun + state.frame as f64 * pace.frame());
             let solids = motion.solids(&scene.solids, time);
             self.stage.write_moved(folder, state.frame, x, &solids, &caption)?;
         }

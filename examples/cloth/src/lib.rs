@@ -60,9 +60,7 @@ mod fault;
 mod material;
 mod motion;
 mod options;
-mod pace;
 mod ranks;
-mod rows;
 mod scene;
 mod seams;
 mod sheet;
@@ -82,11 +80,11 @@ mod world;
 use std::process::ExitCode;
 
 use coarsen::schwarz;
-use coarsen_distributed::Communicator;
 use examples_run::Failure;
 use examples_run::arguments::{Program, Unconverged, launch};
 
 pub use options::Options;
+pub use ranks::{check, on_ranks};
 use simulation::run;
 
 /// Runs the program with its options and prints its error: on one host, or on ranks as threads.
@@ -106,22 +104,4 @@ impl Program for &Options {
         let ended = Unconverged { failed: count - converged, count, what: "steps", cure };
         if self.method.is_converging() { Ok(ended.check()?) } else { Ok(()) }
     }
-}
-
-/// Checks options, scene and sheet as ranks need them, without a message.
-///
-/// # Errors
-/// The first fault.
-pub fn check(options: &Options) -> Result<(), Failure> {
-    ranks::check(options)
-}
-
-/// Runs the program on the ranks of a communicator; rank 0 writes all files and prints. All ranks call it with the same
-/// options, inside a pool of threads, and see the same folder if a run is continued.
-///
-/// # Errors
-/// Those of [`check`], of files, and of communication. Other ranks may wait for one that returns an error; then
-/// [`Communicator::fail`] ends them. After the last frame, [`Unconverged`] on all ranks if a linear solve did not converge.
-pub fn on_ranks<C: Communicator>(comm: C, options: &Options) -> Result<(), Failure> {
-    ranks::ended(&ranks::run(comm, options)?)
 }

@@ -69,12 +69,12 @@ const POISSON: f64 = 0.3;
 
 /// An energy of cloth with held vertices that may move.
 pub(crate) trait Woven: Potential {
-    /// Goes to a time, where the held vertices are at `positions`; these have all vertices.
-    fn hold(&mut self, positions: &[[f64; 3]], time: f64);
+    /// Moves the held vertices; `positions` have all vertices.
+    fn hold(&mut self, positions: &[[f64; 3]]);
 }
 
 impl<M: Element<K>, const K: usize> Woven for Elements<M, K> {
-    fn hold(&mut self, positions: &[[f64; 3]], _: f64) {
+    fn hold(&mut self, positions: &[[f64; 3]]) {
         self.hold(positions);
     }
 }

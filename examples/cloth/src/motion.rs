@@ -1,5 +1,6 @@
 //! What moves by a formula of time: held vertices and solids.
 
+use std::f64::consts::TAU;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -39,9 +40,6 @@ pub(crate) struct Played(pub(crate) Arc<Vec<Vec<[f64; 3]>>>);
 impl Played {
     /// Reads the obstacle of a sequence of files, the numbers of its triangles there, and how it moves. All files need the same
     /// triangles.
-    ///
-    /// # Errors
-    /// [`SceneError::Sheet`] for a file that cannot be read, [`SceneError::Sequence`] for other triangles.
     pub(crate) fn read(files: &[PathBuf], weld: bool) -> Result<(Mesh, Vec<u32>, Self), SceneError> {
         let (mut meshes, mut numbers): (Vec<Mesh>, _) = (Vec::with_capacity(files.len()), Vec::new());
         for file in files {
@@ -111,32 +109,22 @@ impl Motion {
 
     /// The solids at a time, given those at the start.
     pub(crate) fn solids(&self, start: &[Shape], time: f64) -> Vec<Shape> {
-        if let Self::Formula(Formula::Push { .. }) = self {
-            let away = self.away(time);
-            let push = |solid: &Shape| match *solid {
-                Shape::Sphere { centre: [x, y, z], radius } => {
-                    Shape::Sphere { centre: [x, y, z - away], radius }
-                }
-                other => other,
-            };
-            return start.iter().map(push).collect();
-        }
         if let Self::Phases(obstacles) = self {
             return start.iter().zip(obstacles).map(|(solid, o)| solid.moved(&o.pose(time))).collect();
         }
-        let Self::Formula(Formula::Walk { .. }) = self else { return start.to_vec() };
-        let up = |p: [f64; 3]| [p[0], p[1] + self.rise(time), p[2]];
-        let legs = start.len().saturating_sub(2);
-        let place = |(k, solid): (usize, &Shape)| match *solid {
-            Shape::Sphere { centre, radius } => Shape::Sphere { centre: up(centre), radius },
-            Shape::Capsule { from, to, radius } => {
-                let (sin, cos) = self.angle(k - legs.min(k), time).sin_cos();
+        let Self::Formula(formula) = self else { return start.to_vec() };
+        let (away, rise) = (self.away(time), self.rise(time));
+        let shifted = |[x, y, z]: [f64; 3]| [x, y + rise, z - away];
+        let place = |(k, solid): (usize, &Shape)| match (*solid, formula) {
+            (Shape::Sphere { centre, radius }, _) => Shape::Sphere { centre: shifted(centre), radius },
+            (Shape::Capsule { from, to, radius }, Formula::Walk { .. }) => {
+                let (sin, cos) = self.angle(leg(k, start.len()), time).sin_cos();
                 let d = sub(to, from);
                 let turned = [d[0], cos * d[1] - sin * d[2], sin * d[1] + cos * d[2]];
-                let to = up([0, 1, 2].map(|c| from[c] + turned[c]));
-                Shape::Capsule { from: up(from), to, radius }
+                let to = shifted([0, 1, 2].map(|c| from[c] + turned[c]));
+                Shape::Capsule { from: shifted(from), to, radius }
             }
-            other => other,
+            (other, _) => other,
         };
         start.iter().enumerate().map(place).collect()
     }
@@ -144,36 +132,21 @@ impl Motion {
     /// How the solids move at a time, given their spins at the start; those after the list do not spin.
     pub(crate) fn spins(&self, start: &[Shape], spins: &[Spin], time: f64) -> Vec<Spin> {
         let of = |k: usize| spins.get(k).copied().unwrap_or_default();
-        if let Self::Formula(Formula::Push { .. }) = self {
-            let rate = (self.away(time + TICK) - self.away(time)) / TICK;
-            let spin = |(k, solid): (usize, &Shape)| match solid {
-                Shape::Sphere { .. } => Spin { drift: [0.0, 0.0, -rate], ..of(k) },
-                _ => of(k),
-            };
-            return start.iter().enumerate().map(spin).collect();
-        }
-        if let Self::Phases(obstacles) = self {
-            let moved = self.solids(start, time);
-            return moved
-                .iter()
-                .zip(obstacles)
-                .map(|(solid, obstacle)| turning(solid, obstacle, time))
-                .collect();
-        }
-        let Self::Formula(Formula::Walk { .. }) = self else { return (0..start.len()).map(of).collect() };
-        let legs = start.len().saturating_sub(2);
-        let rise = (self.rise(time + TICK) - self.rise(time)) / TICK;
-        let spin = |(k, solid): (usize, &Shape)| match *solid {
-            Shape::Capsule { .. } => {
-                let leg = k - legs.min(k);
-                let rate = (self.angle(leg, time + TICK) - self.angle(leg, time)) / TICK;
-                let Shape::Capsule { from, .. } = self.solids(start, time)[k] else { return of(k) };
-                Spin { through: from, rate: [rate, 0.0, 0.0], drift: [0.0, rise, 0.0] }
+        let rate = |now: f64, later: f64| (later - now) / TICK;
+        let (rise, away) =
+            (rate(self.rise(time), self.rise(time + TICK)), rate(self.away(time), self.away(time + TICK)));
+        let drift = [0.0, rise, 0.0 - away];
+        let spin = |(k, solid): (usize, &Shape)| match (self, solid) {
+            (Self::Phases(obstacles), _) => turning(solid, &obstacles[k], time),
+            (Self::Formula(_), Shape::Sphere { .. }) => Spin { drift, ..of(k) },
+            (Self::Formula(Formula::Walk { .. }), Shape::Capsule { from, .. }) => {
+                let leg = leg(k, start.len());
+                let turn = rate(self.angle(leg, time), self.angle(leg, time + TICK));
+                Spin { through: *from, rate: [turn, 0.0, 0.0], drift }
             }
-            Shape::Sphere { .. } => Spin { drift: [0.0, rise, 0.0], ..of(k) },
             _ => of(k),
         };
-        start.iter().enumerate().map(spin).collect()
+        self.solids(start, time).iter().enumerate().map(spin).collect()
     }
 
     /// Whether held vertices or solids change their place.
@@ -181,34 +154,35 @@ impl Motion {
         !matches!(self, Self::Still)
     }
 
-    /// The phase of a walk, which grows from 0 without a jump of the rate.
-    fn phase(&self, time: f64) -> f64 {
-        let Self::Formula(Formula::Walk { pace, .. }) = *self else { return 0.0 };
-        std::f64::consts::TAU * pace * time
-    }
-
     /// How far a ball that pushes is away from its place at the start; its velocity begins at 0.
     fn away(&self, time: f64) -> f64 {
         let Self::Formula(Formula::Push { reach, period }) = *self else { return 0.0 };
-        0.5 * reach * (1.0 - (std::f64::consts::TAU * time / period).cos())
+        0.5 * reach * (1.0 - (TAU * time / period).cos())
     }
 
-    fn strength(time: f64) -> f64 {
-        let s = (time / WARM).min(1.0);
-        s * s * (3.0 - 2.0 * s)
-    }
-
+    /// How far hips are above their place at the start.
     fn rise(&self, time: f64) -> f64 {
-        let Self::Formula(Formula::Walk { bob, .. }) = *self else { return 0.0 };
-        0.5 * bob * Self::strength(time) * ((2.0 * self.phase(time)).cos() - 1.0)
+        let Self::Formula(Formula::Walk { pace, bob, .. }) = *self else { return 0.0 };
+        0.5 * bob * strength(time) * ((2.0 * (TAU * pace * time)).cos() - 1.0)
     }
 
     /// The angle of leg 0 or 1.
     fn angle(&self, leg: usize, time: f64) -> f64 {
-        let Self::Formula(Formula::Walk { swing, .. }) = *self else { return 0.0 };
+        let Self::Formula(Formula::Walk { swing, pace, .. }) = *self else { return 0.0 };
         let side = if leg == 0 { 1.0 } else { -1.0 };
-        side * swing.to_radians() * Self::strength(time) * self.phase(time).sin()
+        side * swing.to_radians() * strength(time) * (TAU * pace * time).sin()
     }
+}
+
+/// The number of the leg that is solid k of `count`: legs are the last two.
+fn leg(k: usize, count: usize) -> usize {
+    k - count.saturating_sub(2).min(k)
+}
+
+/// The share of the full swing of a walk, which grows from 0 without a jump of the rate.
+fn strength(time: f64) -> f64 {
+    let s = (time / WARM).min(1.0);
+    s * s * (3.0 - 2.0 * s)
 }
 
 /// How an obstacle moves at a time at which it is at `solid`.

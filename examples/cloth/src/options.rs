@@ -10,7 +10,7 @@ use examples_scene::fields;
 use examples_scene::options::Choice;
 
 use crate::material::Material;
-use crate::pace::Pace;
+use crate::motion::RATE;
 use crate::sheet::Tessellation;
 
 /// The scenes by name.
@@ -238,6 +238,33 @@ impl Method {
     /// The time step, and how many are in a frame.
     pub(crate) fn pace(&self) -> Pace {
         Pace { h: self.dt, steps: self.frame_steps.map(|steps| steps as usize) }
+    }
+}
+
+/// The time step, and how many are in a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// The time step in s.
+    pub(crate) h: f64,
+    /// The steps of a frame; `None` if a frame is 1/24 s.
+    pub(crate) steps: Option<usize>,
+}
+
+impl Pace {
+    /// The number of the last step of a frame.
+    pub(crate) fn last(&self, frame: usize) -> usize {
+        let of_seconds = (frame as f64 / (RATE * self.h) * (1.0 + 1e-12)) as usize;
+        self.steps.map_or(of_seconds, |steps| steps * frame)
+    }
+
+    /// The time between two frames in s.
+    pub(crate) fn frame(&self) -> f64 {
+        self.steps.map_or(1.0 / RATE, |steps| steps as f64 * self.h)
+    }
+
+    /// The time at a frame of a run that begins at the time `begun`, in s.
+    pub(crate) fn time(&self, begun: f64, frame: usize) -> f64 {
+        begun + self.last(frame) as f64 * self.h
     }
 }
 

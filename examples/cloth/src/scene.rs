@@ -49,9 +49,6 @@ pub(crate) struct Scene {
 }
 
 /// The body of a scene.
-///
-/// # Errors
-/// [`SceneError::Scene`] for several.
 pub(crate) fn body(setting: &Setting) -> Result<&Body, SceneError> {
     let why = "cannot be there: a scene has one body of cloth, which may have several sheets";
     let [body] = &setting.body[..] else { return Err(setting.source.fault("body[1]", why).into()) };
@@ -60,9 +57,6 @@ pub(crate) fn body(setting: &Setting) -> Result<&Body, SceneError> {
 
 impl Scene {
     /// The scene of the options for a sheet.
-    ///
-    /// # Errors
-    /// [`SceneError`] for files and rows with a fault.
     pub(crate) fn new(sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let setting = &options.choice.setting;
         let body = body(setting)?;
@@ -111,10 +105,9 @@ impl Scene {
 
     /// Adds an obstacle of triangles: one that rests, one that moves from frame to frame, or a statue.
     fn add_mesh(&mut self, obstacle: &Obstacle, sheet: &Sheet, options: &Options) -> Result<(), SceneError> {
-        let given = |file: &Option<PathBuf>| file.clone().or(options.body.first().cloned());
         let (mut mesh, mut file) = (Mesh::default(), None);
         if obstacle.solid {
-            let own = given(&obstacle.mesh).ok_or(SceneError::Unnamed)?;
+            let own = obstacle.mesh.clone().or(options.body.first().cloned()).ok_or(SceneError::Unnamed)?;
             let (statue, numbers) =
                 Statue::read(&own, obstacle.size, thickness(sheet, options)?, options.weld)?;
             (mesh, self.texture) = (statue.mesh().clone(), painted(&own, &numbers));
@@ -162,9 +155,6 @@ impl Scene {
 
 /// Refuses motions of obstacles that have no effect: obstacles of triangles rest or have frames, and a formula or frames
 /// replace the motions of shapes.
-///
-/// # Errors
-/// [`SceneError::Scene`], which names the key.
 fn check_motions(setting: &Setting) -> Result<(), SceneError> {
     let played = setting.obstacle.iter().any(|obstacle| obstacle.frames.is_some());
     for (k, obstacle) in setting.obstacle.iter().enumerate() {
@@ -192,9 +182,6 @@ const STRIPS: usize = 3;
 const GAP: f64 = 0.01;
 
 /// The sheet, or the sheets, before their triangles are divided.
-///
-/// # Errors
-/// [`SceneError`] for options that do not fit the scene, and for files with a fault.
 pub(crate) fn sheet(options: &Options) -> Result<Sheet, SceneError> {
     let Options { choice, weld, body: given, .. } = options;
     let body = body(&choice.setting)?;

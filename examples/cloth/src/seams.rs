@@ -13,39 +13,25 @@
 //! do not have; (1) is ours.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use coarsen::elastic::{BodyError, Curvature, Energy, Potential, Spring, Springs};
+use coarsen::elastic::Spring;
 use coarsen::mesh::vector::{dot, sub};
-use coarsen::sparse::Pattern;
 
-use crate::material::Woven;
 use crate::sheet::Sheet;
 
 /// T in s.
-pub(crate) const CLOSING: f64 = 0.15;
+const CLOSING: f64 = 0.15;
 
 /// The seams of a sheet, as (1).
 pub(crate) struct Seams {
-    springs: Springs,
     /// The springs at t = 0.
-    start: Vec<Spring>,
+    pub(crate) start: Vec<Spring>,
     end: f64,
-    held: Vec<bool>,
 }
 
 impl Seams {
-    /// The seams of a sheet at t = 0, with a stiffness in N/m² and the distance of sewn vertices.
-    ///
-    /// # Errors
-    /// [`BodyError`] for vertices that do not exist or are at one place.
-    pub(crate) fn new(
-        sheet: &Sheet,
-        stiffness: f64,
-        end: f64,
-        held: &[bool],
-        positions: &[[f64; 3]],
-    ) -> Result<Self, BodyError> {
+    /// The seams of a sheet, with a stiffness in N/m² and the distance of sewn vertices; `positions` are those at t = 0.
+    pub(crate) fn new(sheet: &Sheet, stiffness: f64, end: f64, positions: &[[f64; 3]]) -> Self {
         // Half of each edge belongs to each of its ends.
         let mut parts: BTreeMap<[u32; 2], f64> = BTreeMap::new();
         for &[[a, b], [c, d]] in &sheet.seams {
@@ -57,48 +43,12 @@ impl Seams {
             let length = dot(sub(q, p), sub(q, p)).sqrt();
             Spring { ends, stiffness: stiffness * part, length }
         };
-        let start: Vec<Spring> = parts.into_iter().map(spring).collect();
-        let springs = Springs::new(start.clone(), held, positions)?;
-        Ok(Self { springs, start, end, held: held.to_vec() })
+        Self { start: parts.into_iter().map(spring).collect(), end }
     }
 
     /// The springs at a time.
-    fn at(&self, time: f64) -> Vec<Spring> {
+    pub(crate) fn at(&self, time: f64) -> Vec<Spring> {
         let open = (1.0 - time / CLOSING).max(0.0);
         self.start.iter().map(|s| Spring { length: self.end + (s.length - self.end) * open, ..*s }).collect() // (1)
-    }
-}
-
-impl Woven for Seams {
-    fn hold(&mut self, positions: &[[f64; 3]], time: f64) {
-        let springs = Springs::new(self.at(time), &self.held, positions);
-        self.springs =
-            springs.expect("the springs at the start were valid, and lengths are above the thickness");
-    }
-}
-
-impl Potential for Seams {
-    fn nodes(&self) -> usize {
-        self.springs.nodes()
-    }
-
-    fn pattern(&self) -> &Arc<Pattern> {
-        self.springs.pattern()
-    }
-
-    fn energy(&mut self, x: &[f64]) -> Energy {
-        self.springs.energy(x)
-    }
-
-    fn add_gradient(&mut self, x: &[f64], g: &mut [f64]) {
-        self.springs.add_gradient(x, g);
-    }
-
-    fn add_hessian(&mut self, x: &[f64], curvature: Curvature, values: &mut [f64]) {
-        self.springs.add_hessian(x, curvature, values);
-    }
-
-    fn add_characteristic(&self, forces: &mut [f64]) {
-        self.springs.add_characteristic(forces);
     }
 }

@@ -9,7 +9,7 @@ use coarsen::mesh::{Mesh, read_texture, read_triangles};
 use coarsen_contact::{ContactError, Topology};
 use coarsen_core::SplitMix64;
 use examples_scene::fields;
-use examples_scene::shape::unit;
+use examples_scene::shape::{cells, quad, unit};
 
 use crate::fault::SheetFault;
 
@@ -118,15 +118,8 @@ impl Sheet {
             let side = 0.5 + spacing * (j as f64 - 0.5 * (across - 1) as f64);
             [spacing * i as f64, side, gap * (v / count) as f64]
         };
-        let cell = |c: usize| {
-            let (layer, i, j) = (c / ((n - 1) * (across - 1)), c % (n - 1), c / (n - 1) % (across - 1));
-            let number = |i: usize, j: usize| (layer * count + j * n + i) as u32;
-            quad(
-                [number(i, j), number(i + 1, j), number(i, j + 1), number(i + 1, j + 1)],
-                (i + j).is_multiple_of(2),
-            )
-        };
-        let triangles = (0..layers * (n - 1) * (across - 1)).flat_map(cell).collect();
+        let strip = |layer: usize| cells([n - 1, across - 1], |i, j| (layer * count + j * n + i) as u32);
+        let triangles = (0..layers).flat_map(strip).collect();
         Self { rest: (0..layers * count).map(at).collect(), triangles, layers, ..Self::default() }
     }
 
@@ -140,29 +133,13 @@ impl Sheet {
             let (sin, cos) = (std::f64::consts::TAU * (v % around) as f64 / around as f64).sin_cos();
             [radius * sin, y, radius * cos]
         };
-        let cell = |c: usize| {
-            let (ring, k) = (c / around, c % around);
-            let number = |ring: usize, k: usize| (ring * around + k % around) as u32;
-            quad(
-                [number(ring, k), number(ring, k + 1), number(ring + 1, k), number(ring + 1, k + 1)],
-                (ring + k).is_multiple_of(2),
-            )
-        };
-        let triangles = (0..(rings - 1) * around).flat_map(cell).collect();
-        Self {
-            rest: (0..rings * around).map(at).collect(),
-            triangles,
-            curved: true,
-            layers: 1,
-            ..Self::default()
-        }
+        let triangles = cells([around, rings - 1], |k, ring| (ring * around + k % around) as u32);
+        let rest = (0..rings * around).map(at).collect();
+        Self { rest, triangles, curved: true, layers: 1, ..Self::default() }
     }
 
     /// Reads a garment from a file, which keeps its shape at rest. If it is `fitted`, it becomes as high as a skirt,
     /// with its top at the waist. Nothing is checked.
-    ///
-    /// # Errors
-    /// [`SheetFault::Read`]
     pub(crate) fn garment(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
         let (mesh, kept) = welded(read_triangles(file)?, weld);
         Ok(Self::garment_of(mesh, painted(file, &kept), fitted))
@@ -181,9 +158,6 @@ impl Sheet {
 
     /// Sews the garment of a file, as [`garment`](Self::garment), from the pieces in its texture coordinates. Their unit is
     /// such that the pieces have the area of the garment in space. Nothing is checked.
-    ///
-    /// # Errors
-    /// [`SheetFault::Read`]
     pub(crate) fn sewn(file: &Path, fitted: bool, weld: bool) -> Result<Self, SheetFault> {
         let (mesh, kept) = welded(read_triangles(file)?, weld);
         let texture = read_texture(file)?;
@@ -206,7 +180,7 @@ impl Sheet {
             mesh = mesh.scaled(size);
         }
         let normal: [f64; 3] = mesh.triangles.iter().fold([0.0; 3], |sum, t| {
-            let n = normal(&mesh, t);
+            let n = normal(&mesh.positions, t);
             [0, 1, 2].map(|k| sum[k] + n[k])
         });
         if dot(normal, normal) == 0.0 {
@@ -241,9 +215,6 @@ impl Sheet {
     }
 
     /// Checks that the sheet is a manifold without degenerate triangles and without loose vertices.
-    ///
-    /// # Errors
-    /// [`SheetFault`] for the first triangle, edge or vertex that is not valid.
     pub(crate) fn checked(self) -> Result<Self, SheetFault> {
         if self.pattern.is_some() {
             let ratio = |t: usize| self.area_in_space(t) / self.area(t);
@@ -259,7 +230,7 @@ impl Sheet {
             return Err(SheetFault::Degenerate { triangle, area, count });
         }
         // In a flat sheet, a triangle with another orientation lies over its neighbour.
-        let up = |t: &[u32; 3]| self.normal(t)[2] > 0.0;
+        let up = |t: &[u32; 3]| normal(&self.rest, t)[2] > 0.0;
         if !self.curved
             && let Some(triangle) = self.triangles.iter().position(|t| up(t) != up(&self.triangles[0]))
         {
@@ -270,8 +241,7 @@ impl Sheet {
         {
             return Err(SheetFault::Double { triangles });
         }
-        let sides = edges_with_triangles(&self.triangles);
-        for same in sides.chunk_by(|a, b| a.0 == b.0) {
+        for same in self.sides().chunk_by(|a, b| a.0 == b.0) {
             if let [(ends, first), _, (_, third), ..] = same {
                 return Err(SheetFault::Manifold { ends: *ends, triangles: [*first, *third] });
             }
@@ -336,7 +306,12 @@ impl Sheet {
 
     /// Each side of each triangle, with the triangle, sorted by ends.
     pub(crate) fn sides(&self) -> Vec<([u32; 2], usize)> {
-        edges_with_triangles(&self.triangles)
+        let of = |(t, &[a, b, c]): (usize, &[u32; 3])| {
+            [[a, b], [b, c], [c, a]].map(|[a, b]| ([a.min(b), a.max(b)], t))
+        };
+        let mut sides: Vec<_> = self.triangles.iter().enumerate().flat_map(of).collect();
+        sides.sort_unstable();
+        sides
     }
 
     /// The distance of two vertices at rest.
@@ -354,13 +329,8 @@ impl Sheet {
     }
 
     fn area_in_space(&self, triangle: usize) -> f64 {
-        let n = self.normal(&self.triangles[triangle]);
+        let n = normal(&self.rest, &self.triangles[triangle]);
         0.5 * dot(n, n).sqrt()
-    }
-
-    fn normal(&self, t: &[u32; 3]) -> [f64; 3] {
-        let [a, b, c] = t.map(|v| self.rest[v as usize]);
-        cross(sub(b, a), sub(c, a))
     }
 
     pub(crate) fn without_unused(self) -> Self {
@@ -368,11 +338,6 @@ impl Sheet {
         let Mesh { positions: rest, triangles, .. } = mesh.without_unused();
         Self { rest, triangles, ..self }
     }
-}
-
-/// Two triangles of a cell with these corners, cut from the second to the third or the other way.
-pub(crate) fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
-    if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
 }
 
 /// The mesh of a file and the numbers of its triangles there, with vertices at the same place merged if `weld`.
@@ -399,20 +364,9 @@ const STRAINED: f64 = 16.0;
 /// The largest distance of a vertex of a file from the plane of the sheet, in units of its longest side.
 const FLAT: f64 = 1e-3;
 
-fn normal(mesh: &Mesh, t: &[u32; 3]) -> [f64; 3] {
-    let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
+fn normal(positions: &[[f64; 3]], t: &[u32; 3]) -> [f64; 3] {
+    let [a, b, c] = t.map(|v| positions[v as usize]);
     cross(sub(b, a), sub(c, a))
-}
-
-/// Each side of each triangle, with the triangle, sorted by ends.
-fn edges_with_triangles(triangles: &[[u32; 3]]) -> Vec<([u32; 2], usize)> {
-    let mut sides: Vec<_> = triangles
-        .iter()
-        .enumerate()
-        .flat_map(|(t, &[a, b, c])| [[a, b], [b, c], [c, a]].map(|[a, b]| ([a.min(b), a.max(b)], t)))
-        .collect();
-    sides.sort_unstable();
-    sides
 }
 
 #[cfg(test)]
@@ -421,7 +375,7 @@ mod tests {
 
     /// All triangles have the same orientation.
     fn area(sheet: &Sheet) -> f64 {
-        sheet.triangles.iter().map(|t| -0.5 * sheet.normal(t)[2]).sum()
+        sheet.triangles.iter().map(|t| -0.5 * normal(&sheet.rest, t)[2]).sum()
     }
 
     #[test]
@@ -443,7 +397,7 @@ mod tests {
     #[test]
     fn skirts_and_strips_have_their_area() {
         let skirt = Sheet::skirt(2500).checked().unwrap();
-        let area: f64 = (0..skirt.triangles.len()).map(|t| skirt.area(t)).sum();
+        let area = area_of(&skirt);
         let slant = (0.5_f64.powi(2) + 0.16_f64.powi(2)).sqrt();
         let cone = std::f64::consts::PI * (WAIST[0] + HEM[0]) * slant;
         assert!((0.99..1.0).contains(&(area / cone)), "{area} of {cone}");

@@ -1,6 +1,8 @@
 //! The pieces of a T-shirt: the front and the back, cut flat, with the edges that are sewn together.
 
-use crate::sheet::{Sheet, quad};
+use examples_scene::shape::quad;
+
+use crate::sheet::Sheet;
 
 /// Half of the width of the body, the length of a sleeve, the height of the body and that of a sleeve, half of the width and
 /// the depth of the neck, in m.

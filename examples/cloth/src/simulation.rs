@@ -17,11 +17,10 @@ use crate::fault::SceneError;
 use crate::material::Woven;
 use crate::motion::{Motion, RATE};
 use crate::options::{Obstacles, Options};
-use crate::rows::Row;
 use crate::scene::{Scene, sheet};
 use crate::sheet::Sheet;
 use crate::solids::{Pressed, Pressing};
-use crate::state::State;
+use crate::state::{Row, State};
 use crate::step::Stepper;
 use crate::subdivide::{Finer, refined, subdivided};
 use crate::systems;
@@ -38,9 +37,6 @@ struct Simulation<'a, B: schwarz::SchwarzBackend<Real = f64>> {
 }
 
 /// Runs the frames of the options, and returns the row of each.
-///
-/// # Errors
-/// Those of the scene, of files and of steps.
 pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
     on: B,
     options: &Options,
@@ -64,9 +60,6 @@ pub(crate) fn run<B: schwarz::SchwarzBackend<Real = f64>>(
 }
 
 /// The sheet and the scene of the command line.
-///
-/// # Errors
-/// [`SceneError`]
 pub(crate) fn prepared(options: &Options) -> Result<(Sheet, Scene), SceneError> {
     let (coarse, mut finer) = subdivided(sheet(options)?, options.subdivide)?;
     let scene = scenes(&coarse, &finer, options)?.swap_remove(finer.len());
@@ -119,9 +112,6 @@ fn origin(sheet: &Sheet, options: &Options) -> u64 {
 
 /// The scenes of a sheet and of the finer ones. A vertex in the middle of an edge is held only if both ends are: so division
 /// changes no motion.
-///
-/// # Errors
-/// [`SceneError`]
 fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scene>, SceneError> {
     let mut all = vec![Scene::new(coarse, options)?];
     for one in finer {
@@ -133,9 +123,6 @@ fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scen
 }
 
 /// The edges that solids do not keep out, as a note: those with an end that is held there.
-///
-/// # Errors
-/// [`SceneError::Obstacle`] for a solid that is not valid.
 fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
     if !matches!(fixed.potential, Pressing::Barrier(_)) {
         return Ok(Vec::new());
@@ -213,7 +200,7 @@ impl<B: schwarz::SchwarzBackend<Real = f64>> Frames for Simulation<'_, B> {
         if let Some((obstacle, ends)) = forces.second.first.parts().iter().enumerate().find_map(inside) {
             return Err(SceneError::Pressed { ends, obstacle }.into());
         }
-        let row = fixed.row(&mut forces, &state)?;
+        let row = fixed.row(&mut forces, &state, Row::default())?;
         Ok((state, row))
     }
 

@@ -58,7 +58,7 @@ pub(crate) type Rubbed = Friction<Box<dyn Shape>, Pressing>;
 pub(crate) struct Crushed {
     pub(crate) frame: usize,
     pub(crate) step: usize,
-    met: Met,
+    pub(crate) met: Met,
 }
 
 /// A free vertex and an obstacle that meet in every round.
@@ -140,17 +140,7 @@ pub(crate) fn make_way(
     met.map_or(Ok(()), Err)
 }
 
-impl Crushed {
-    /// The fault of a step.
-    pub(crate) fn new(frame: usize, step: usize, met: Met) -> Self {
-        Self { frame, step, met }
-    }
-}
-
 /// The first of some points that a solid, grown by a skin, meets while it moves and the points go from x along d.
-///
-/// # Errors
-/// [`ContactError`] for a solid or a potential that is not valid.
 pub(crate) fn first_met(
     ends: &[Solid; 2],
     skin: f64,
@@ -164,53 +154,44 @@ pub(crate) fn first_met(
 
 /// A solid on its way, grown by a skin.
 fn along([from, to]: &[Solid; 2], skin: f64, t: f64) -> Box<dyn Shape> {
-    between(from, to, t).grown(skin).unwrap_or_else(|_| Box::new(Nowhere))
+    let ([a, b], [c, d]) = (axis(from), axis(to));
+    let mix = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
+    let solid = match *from {
+        Solid::Plane { normal, .. } => Solid::Plane { point: mix(a, c), normal },
+        Solid::Sphere { radius, .. } => Solid::Sphere { centre: mix(a, c), radius },
+        Solid::Capsule { radius, .. } => Solid::Capsule { from: mix(a, c), to: mix(b, d), radius },
+        other => other,
+    };
+    solid.grown(skin).unwrap_or_else(|_| Box::new(Nowhere))
 }
 
-/// A solid between two places.
-fn between(from: &Solid, to: &Solid, t: f64) -> Solid {
-    let mix = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|k| (1.0 - t) * a[k] + t * b[k]);
-    match (*from, *to) {
-        (Solid::Plane { point, normal }, Solid::Plane { point: other, .. }) => {
-            Solid::Plane { point: mix(point, other), normal }
-        }
-        (Solid::Sphere { centre, radius }, Solid::Sphere { centre: other, .. }) => {
-            Solid::Sphere { centre: mix(centre, other), radius }
-        }
-        (Solid::Capsule { from: a, to: b, radius }, Solid::Capsule { from: c, to: d, .. }) => {
-            Solid::Capsule { from: mix(a, c), to: mix(b, d), radius }
-        }
-        _ => *to,
-    }
+/// The ends of the axis of a capsule, and of other solids twice their centre.
+fn axis(solid: &Solid) -> [[f64; 3]; 2] {
+    if let Solid::Capsule { from, to, .. } = *solid { [from, to] } else { [solid.centre(); 2] }
+}
+
+/// How far the ends of an axis move.
+fn moved(from: &Solid, to: &Solid) -> [[f64; 3]; 2] {
+    let ([a, b], [c, d]) = (axis(from), axis(to));
+    [sub(c, a), sub(d, b)]
 }
 
 /// How a solid moves: evenly, and by how much points of it move beside that.
 fn drift(from: &Solid, to: &Solid) -> ([f64; 3], f64) {
-    match (*from, *to) {
-        (Solid::Plane { point, .. }, Solid::Plane { point: other, .. }) => (sub(other, point), 0.0),
-        (Solid::Sphere { centre, .. }, Solid::Sphere { centre: other, .. }) => (sub(other, centre), 0.0),
-        (Solid::Capsule { from: a, to: b, .. }, Solid::Capsule { from: c, to: d, .. }) => {
-            let (p, q) = (sub(c, a), sub(d, b));
-            let apart = sub(p, q);
-            ([0, 1, 2].map(|k| 0.5 * (p[k] + q[k])), 0.5 * dot(apart, apart).sqrt())
-        }
-        _ => ([0.0; 3], f64::INFINITY),
-    }
+    let [p, q] = moved(from, to);
+    let apart = sub(p, q);
+    ([0, 1, 2].map(|k| 0.5 * (p[k] + q[k])), 0.5 * dot(apart, apart).sqrt())
 }
 
 /// How far the point of a solid moves that is nearest to x.
 fn carried(from: &Solid, to: &Solid, x: [f64; 3]) -> [f64; 3] {
-    match (*from, *to) {
-        (Solid::Plane { point, .. }, Solid::Plane { point: other, .. }) => sub(other, point),
-        (Solid::Sphere { centre, .. }, Solid::Sphere { centre: other, .. }) => sub(other, centre),
-        (Solid::Capsule { from: a, to: b, .. }, Solid::Capsule { from: c, to: d, .. }) => {
-            let axis = sub(b, a);
-            let s = (dot(sub(x, a), axis) / dot(axis, axis)).clamp(0.0, 1.0);
-            let (p, q) = (sub(c, a), sub(d, b));
-            [0, 1, 2].map(|k| (1.0 - s) * p[k] + s * q[k])
-        }
-        _ => [0.0; 3],
+    let ([a, b], [p, q]) = (axis(from), moved(from, to));
+    if a == b {
+        return p;
     }
+    let d = sub(b, a);
+    let s = (dot(sub(x, a), d) / dot(d, d)).clamp(0.0, 1.0);
+    [0, 1, 2].map(|k| (1.0 - s) * p[k] + s * q[k])
 }
 
 /// A shape whose distance is not known: an axis that has no length on its way.

@@ -1,10 +1,8 @@
-//! The state that a run passes from frame to frame.
+//! The state that a run passes from frame to frame, and the results of a frame: one line of the file `frames.csv`.
 
-use coarsen::elastic::Potential;
-use examples_run::files::{Reader, Saved, Writer};
+use examples_run::files::{Reader, Record, Saved, Writer};
 
-use crate::rows::Row;
-use crate::world::{Fixed, Forces, GRAVITY};
+use crate::world::Fixed;
 
 /// The state after a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,28 +28,6 @@ impl State {
         let x = fixed.nodes.gather(&fixed.positions);
         Self { v: vec![0.0; x.len()], x, ..Self::default() }
     }
-
-    /// The row of the table for this state, with its energies and its momentum alone.
-    pub(crate) fn row(&self, forces: &mut Forces, masses: &[f64]) -> Row {
-        let (mut kinetic, mut height, mut momentum) = (0.0, 0.0, [0.0; 3]);
-        for (m, (x, v)) in masses.iter().zip(self.x.chunks_exact(3).zip(self.v.chunks_exact(3))) {
-            for k in 0..3 {
-                kinetic += 0.5 * m * v[k] * v[k];
-                height += m * GRAVITY[k] * x[k];
-                momentum[k] += m * v[k];
-            }
-        }
-        let elastic = forces.first.energy(&self.x).value + forces.second.first.energy(&self.x).value;
-        Row {
-            frame: self.frame,
-            energy: elastic + (kinetic - height),
-            kinetic,
-            elastic,
-            work: self.work,
-            momentum,
-            ..Row::default()
-        }
-    }
 }
 
 impl Saved for State {
@@ -73,5 +49,73 @@ impl Saved for State {
         let n = from.number()? as usize;
         let (origin, x, v, work) = (from.number()?, from.floats(n)?, from.floats(n)?, from.float()?);
         Ok(Self { frame, x, v, work, origin, begun: from.float()?, time: from.float()? })
+    }
+}
+
+examples_run::record! {
+    /// The results of a frame.
+    pub(crate) struct Row {
+        /// The number of the frame; 0 is the start.
+        pub(crate) frame: usize = "frame",
+        /// The number of time steps of the frame.
+        pub(crate) steps: usize = "steps",
+        /// The number of those that converged.
+        pub(crate) converged: usize = "converged",
+        /// The number of iterations of Newton's method in all steps.
+        pub(crate) outer: usize = "outer",
+        /// The number of iterations of the linear solves.
+        pub(crate) inner: usize = "inner",
+        /// The number of contacts at the end.
+        pub(crate) contacts: usize = "contacts",
+        /// The number of edges that cross a triangle or a solid at the end.
+        pub(crate) penetrations: usize = "penetrations",
+        /// How often the host has waited for the backend.
+        pub(crate) synchronisations: u64 = "synchronisations",
+        /// The seconds for building and updating preconditioners.
+        pub(crate) setup: f64 = "setup_s",
+        /// The other seconds.
+        pub(crate) solve: f64 = "solve_s",
+        /// Kinetic, elastic, contact and gravitational energy, J.
+        pub(crate) energy: f64 = "energy",
+        /// Kinetic energy, J.
+        pub(crate) kinetic: f64 = "kinetic",
+        /// Elastic energy with that of contacts, J.
+        pub(crate) elastic: f64 = "elastic",
+        /// The work of the air and of friction since the start, J.
+        pub(crate) work: f64 = "work",
+        /// The momentum of the free nodes, kg m/s.
+        pub(crate) momentum: [f64; 3] = "momentum_x" "momentum_y" "momentum_z",
+    }
+}
+
+impl Row {
+    fn per_step(&self, count: usize) -> f64 {
+        count as f64 / self.steps.max(1) as f64
+    }
+}
+
+impl Record for Row {
+    const SUMMARY: &'static [(&'static str, fn(&Self) -> Option<f64>)] = &[
+        ("Newton per step", |row| Some(row.per_step(row.outer))),
+        ("inner per step", |row| Some(row.per_step(row.inner))),
+        ("synchronisations per step", |row| Some(row.per_step(row.synchronisations as usize))),
+        ("setup, s", |row| Some(row.setup)),
+        ("solve, s", |row| Some(row.solve)),
+        ("contacts", |row| Some(row.contacts as f64)),
+        ("penetrations", |row| Some(row.penetrations as f64)),
+        ("energy less work, J", |row| Some(row.energy - row.work)),
+    ];
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn note(&self) -> String {
+        format!("{} + {} iterations, {} contacts", self.outer, self.inner, self.contacts)
+    }
+
+    fn ending(rows: &[Self]) -> String {
+        let sum = |of: fn(&Self) -> usize| rows.iter().skip(1).map(of).sum::<usize>();
+        format!("{} of {} steps converged\n", sum(|row| row.converged), sum(|row| row.steps))
     }
 }

@@ -23,11 +23,8 @@ pub(crate) struct Statue {
 }
 
 impl Statue {
-    /// Reads a file, scales its longest side if a size is given, and samples the distance for cloth of a thickness; returns also the numbers of its triangles in the file.
-    ///
-    /// # Errors
-    /// [`SceneError::Statue`] for a file that cannot be read and a mesh that is open or faces inwards,
-    /// [`SceneError::Contact`] for positions that are not finite.
+    /// Reads a file, scales its longest side if a size is given, and samples the distance for cloth of a thickness; returns
+    /// also the numbers of its triangles in the file.
     pub(crate) fn read(
         file: &Path,
         size: Option<f64>,

@@ -26,11 +26,9 @@ use examples_run::Failure;
 use examples_run::frames::Failed;
 use examples_run::solver::{Clock, choose};
 
-use crate::options::{Method, Obstacles};
-use crate::pace::Pace;
-use crate::rows::Row;
+use crate::options::{Method, Obstacles, Pace};
 use crate::solids::Crushed;
-use crate::state::State;
+use crate::state::{Row, State};
 use crate::world::{Fixed, Forces, GRAVITY, World};
 
 /// The relative tolerance of the linear solves. Forcing terms that begin with 1/2 save inner iterations, but take
@@ -51,36 +49,8 @@ pub(crate) struct Stepper<B: SchwarzBackend<Real = f64>> {
     pub(crate) supported: Option<ConstrainedDescent>,
 }
 
-/// The place of a step: the number of its frame, and its own.
-#[derive(Clone, Copy)]
-struct At {
-    frame: usize,
-    step: usize,
-    /// The time at which the run begins, s.
-    begun: f64,
-}
-
-impl At {
-    /// The time at the start of the step, s.
-    fn start(self, h: f64) -> f64 {
-        self.begun + (self.step - 1) as f64 * h
-    }
-
-    /// The time at its end, s.
-    fn end(self, h: f64) -> f64 {
-        self.begun + ((self.step - 1) as f64 * h + h)
-    }
-
-    fn failed(self, fault: impl Into<StepFault>) -> Failed {
-        Failed { frame: self.frame, step: self.step, fault: fault.into() }
-    }
-}
-
 impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     /// Creates the solver for the steps after `state`.
-    ///
-    /// # Errors
-    /// Errors of potentials, of preconditioners and of the backend.
     pub(crate) fn new(world: World, state: &State, method: &Method, on: &B) -> Result<Self, Failure> {
         let World { mut fixed, mut forces } = world;
         let pace = method.pace();
@@ -90,13 +60,11 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let clock = Clock::default();
         let rest: Arc<[[f64; 3]]> = fixed.nodes.gather(&fixed.positions).as_chunks().0.into();
         let constrained = method.obstacles == Obstacles::Constraints;
-        let inverse = match constrained {
-            false => CachedPreconditioner::build(
-                &mut f,
-                &state.x,
-                solver.recipe(&method.levels, rest.clone(), on, &clock),
-            )?,
-            true => CachedPreconditioner::constant(Box::new(Identity)),
+        let inverse = if constrained {
+            CachedPreconditioner::constant(Box::new(Identity))
+        } else {
+            let recipe = solver.recipe(&method.levels, rest.clone(), on, &clock);
+            CachedPreconditioner::build(&mut f, &state.x, recipe)?
         };
 
         let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
@@ -121,20 +89,23 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         Ok(Self { on: on.clone(), steps, clock, pace, fixed, supported })
     }
 
+    /// The times at the start and at the end of a step, s.
+    fn times(&self, state: &State, step: usize) -> [f64; 2] {
+        let h = self.steps.f.step();
+        let before = (step - 1) as f64 * h;
+        [state.begun + before, state.begun + (before + h)]
+    }
+
     /// Sets up (1) for a step: the air changes v, and friction takes the pairs and the moving solids at its start.
-    fn begin(&mut self, state: &mut State, at: At) -> Result<(), Failure> {
+    fn begin(&mut self, state: &mut State, step: usize) -> Result<(), Failure> {
+        let [start, _] = self.times(state, step);
         let Self { steps, fixed, .. } = self;
         let h = steps.f.step();
         state.work += fixed.air.push(&fixed.nodes, &fixed.masses, &state.x, h, 0, &mut state.v);
         let forces = &mut steps.f.potential;
-        if fixed.motion.moves() {
-            let before = at.start(h);
-            let frictions = forces.second.second.first.parts_mut();
-            let now = fixed.shapes(before, true)?.into_iter().zip(fixed.spins(before));
-            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
-        }
+        fixed.turn(forces.second.second.first.parts_mut(), start)?;
         let friction = &mut forces.second.second.second;
-        friction.grip(&mut forces.first.second, &state.x).map_err(|fault| at.failed(fault))?;
+        friction.grip(&mut forces.first.second, &state.x).map_err(|fault| failed(state, step, fault))?;
         Ok(steps.f.begin(&state.x, &state.v, GRAVITY)?)
     }
 
@@ -144,25 +115,27 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     /// # Errors
     /// [`Failed`] if contact cannot be detected and for positions that are not finite, [`Crushed`] for a vertex that solids meet
     /// wherever it goes.
-    fn predict(&mut self, state: &State, at: At) -> Result<Vec<f64>, Failure> {
+    fn predict(&mut self, state: &State, step: usize) -> Result<Vec<f64>, Failure> {
+        let [start, end] = self.times(state, step);
         let Self { steps, fixed, .. } = self;
         let h = steps.f.step();
         if !fixed.motion.moves() {
-            return Ok(steps.predict(&state.x, &state.v).map_err(|fault| at.failed(fault))?);
+            return Ok(steps.predict(&state.x, &state.v).map_err(|fault| failed(state, step, fault))?);
         }
         let mut forward: Vec<f64> = state.v.iter().map(|v| h * v).collect();
-        let (start, end, forces) = (at.start(h), at.end(h), &mut steps.f.potential);
+        let forces = &mut steps.f.potential;
         let held = fixed.motion.held(&fixed.positions, end);
         let make_way = |forces: &Forces, forward: &mut [f64]| {
             let solids = forces.second.first.parts();
             let met = fixed.make_way(solids, &state.x, forward, &held, [start, end]);
-            met.map_err(|met| Crushed::new(at.frame, at.step, met))
+            met.map_err(|met| Crushed { frame: state.frame, step, met })
         };
         let free = make_way(forces, &mut forward).is_ok();
         if !free || forces.first.second.carry(&state.x, &forward, &held).is_err() {
             forward.fill(0.0);
             make_way(forces, &mut forward)?;
-            forces.first.second.carry(&state.x, &forward, &held).map_err(|fault| at.failed(fault))?;
+            let carried = forces.first.second.carry(&state.x, &forward, &held);
+            carried.map_err(|fault| failed(state, step, fault))?;
         }
         fixed.follow(forces, &held, end)?;
         steps.take_fault(); // only a fault during the descent counts after this
@@ -170,20 +143,21 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
     }
 
     /// Computes one time step.
-    fn step(&mut self, state: &mut State, at: At, row: &mut Row) -> Result<(), Failure> {
-        self.begin(state, at)?; // y, the air and friction of (1)
-        let mut next = self.predict(state, at)?; // x_n + h v_n, as far as contact allows
+    fn step(&mut self, state: &mut State, step: usize, row: &mut Row) -> Result<(), Failure> {
+        self.begin(state, step)?; // y, the air and friction of (1)
+        let mut next = self.predict(state, step)?; // x_n + h v_n, as far as contact allows
+        let [_, end] = self.times(state, step);
         let Self { steps, fixed, supported, .. } = self;
         let h = steps.f.step();
         let (outcome, [outer, inner]) = match supported {
             Some(supported) => {
-                let obstacles = fixed.obstructions(at.end(h), h)?;
+                let obstacles = fixed.obstructions(end, h)?;
                 let (outcome, counts) = supported.minimize(&mut steps.f, &obstacles, &state.x, &mut next)?;
-                steps.check(outcome, &next).map_err(|fault| at.failed(fault))?;
+                steps.check(outcome, &next).map_err(|fault| failed(state, step, fault))?;
                 (outcome, counts)
             }
             None => {
-                let report = steps.minimize(&mut next).map_err(|fault| at.failed(fault))?; // (1)
+                let report = steps.minimize(&mut next).map_err(|fault| failed(state, step, fault))?; // (1)
                 (report.outcome, [report.iterations, report.inner])
             }
         };
@@ -222,42 +196,28 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let states = self.supported.as_ref().map(|supported| supported.states.clone());
         let begun = state.begun;
         for step in pace.last(state.frame) + 1..=pace.last(frame) {
-            if let Err(failure) = self.step(&mut next, At { frame, step, begun }, &mut row) {
-                self.supported
-                    .iter_mut()
-                    .zip(states)
-                    .for_each(|(supported, states)| supported.states = states);
+            if let Err(failure) = self.step(&mut next, step, &mut row) {
+                if let Some((supported, states)) = self.supported.as_mut().zip(states) {
+                    supported.states = states;
+                }
                 self.fixed.move_to(&mut self.steps.f.potential, pace.time(begun, state.frame))?;
                 return Err(failure);
             }
         }
-        let seconds = start.elapsed().as_secs_f64();
-        let setup = self.clock.take().as_secs_f64();
+        row.setup = self.clock.take().as_secs_f64();
+        row.solve = (start.elapsed().as_secs_f64() - row.setup).max(0.0);
+        row.synchronisations = self.on.transfers().synchronisations - synchronisations;
         next.time = pace.time(begun, frame);
-        let now = self.fixed.row(&mut self.steps.f.potential, &next)?;
+        let row = self.fixed.row(&mut self.steps.f.potential, &next, row)?;
         *state = next;
-        let Row { steps, converged, outer, inner, .. } = row;
-        let synchronisations = self.on.transfers().synchronisations - synchronisations;
-        Ok(Row {
-            steps,
-            converged,
-            outer,
-            inner,
-            synchronisations,
-            setup,
-            solve: (seconds - setup).max(0.0),
-            ..now
-        })
+        Ok(row)
     }
 
     /// The linearised step after a state, as Baraff & Witkin 1998: the positive definite Hessian of (1) at x_n, and
     /// −∇f(x_n), with the air and with the friction of this step, before held vertices move.
-    ///
-    /// # Errors
-    /// Errors of the potentials and of the assembly.
     pub(crate) fn system(&mut self, state: &State) -> Result<(&OwnedSystem<f64>, Vec<f64>), Failure> {
         let step = self.pace.last(state.frame) + 1;
-        self.begin(&mut state.clone(), At { frame: state.frame + 1, step, begun: state.begun })?;
+        self.begin(&mut State { frame: state.frame + 1, ..state.clone() }, step)?;
         let f = &mut self.steps.f;
         let mut rhs = vec![0.0; state.x.len()];
         f.gradient(&state.x, &mut rhs);
@@ -265,4 +225,9 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         f.project(true);
         Ok((f.system_at(&state.x)?, rhs))
     }
+}
+
+/// The fault of a step of the frame of `state`.
+fn failed(state: &State, step: usize, fault: impl Into<StepFault>) -> Failed {
+    Failed { frame: state.frame, step, fault: fault.into() }
 }

@@ -78,9 +78,6 @@ fn between(middles: &[[u32; 2]], of: &[[f64; 3]]) -> Vec<[f64; 3]> {
 }
 
 /// A sheet and the finer ones that follow from it, `times` divided.
-///
-/// # Errors
-/// [`SceneError::Fine`] for more than four million vertices.
 pub(crate) fn subdivided(coarse: Sheet, times: u8) -> Result<(Sheet, Vec<Finer>), SceneError> {
     // Each edge gets a vertex, and becomes two; each triangle gets three edges, and becomes four.
     let edges = coarse.sides().chunk_by(|a, b| a.0 == b.0).count();

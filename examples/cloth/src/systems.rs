@@ -1,6 +1,6 @@
 //! Linear systems of an animation, written as files for other programs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use coarsen::matrix_market::{self, Dense, Symmetry};
 use coarsen::sparse::OwnedSystem;
@@ -12,28 +12,20 @@ pub(crate) fn is_due(frame: usize, frames: usize, count: usize) -> bool {
     frame > 0 && before(frame) > before(frame - 1)
 }
 
-/// The files of the system after a frame: matrix, right-hand side and positions.
-pub(crate) fn files(folder: &Path, frame: usize) -> [PathBuf; 3] {
-    ["system", "rhs", "positions"].map(|what| folder.join(format!("{what}_{frame:04}.mtx")))
-}
-
 /// Writes a system with its contact, its right-hand side and the positions of its nodes.
-///
-/// # Errors
-/// Those of files, and of the system if its parts do not fit.
 pub(crate) fn write(
     folder: &Path,
     frame: usize,
     system: &OwnedSystem<f64>,
     rhs: &[f64],
 ) -> Result<(), Failure> {
-    let [matrix, right, positions] = files(folder, frame);
-    matrix_market::write(matrix, &*system.system().whole()?, Symmetry::Detect)?;
-    matrix_market::write_vector(right, rhs)?;
+    let file = |what: &str| folder.join(format!("{what}_{frame:04}.mtx"));
+    matrix_market::write(file("system"), &*system.system().whole()?, Symmetry::Detect)?;
+    matrix_market::write_vector(file("rhs"), rhs)?;
     // A dense file is stored by columns.
     let n = system.positions.len();
     let columns = (0..3 * n).map(|k| system.positions[k % n][k / n]).collect();
-    matrix_market::write_dense(positions, &Dense::new(n, 3, columns)?)?;
+    matrix_market::write_dense(file("positions"), &Dense::new(n, 3, columns)?)?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::ObstacleConstraint;
-use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Total};
+use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Potential, Springs, Total};
 use coarsen::mesh::vector::sub;
 use coarsen_contact::{
     ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
@@ -16,12 +16,11 @@ use crate::fault::SceneError;
 use crate::material::{Cut, Woven};
 use crate::motion::Motion;
 use crate::options::{Obstacles, Options};
-use crate::rows::Row;
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
 use crate::solids::{Met, Pressed, Pressing, Rubbed, barrier, first_met, make_way, sag};
-use crate::state::State;
+use crate::state::{Row, State};
 use crate::statue::Statue;
 use crate::thickness::{FLOOR, thickness};
 
@@ -92,6 +91,8 @@ pub(crate) struct Fixed {
     pub(crate) frictions: [f64; 2],
     /// What moves by a formula.
     pub(crate) motion: Motion,
+    /// The seams of the cloth.
+    seams: Seams,
     /// The forces of the air.
     pub(crate) air: Air,
     /// Finds where the cloth crosses itself or an obstacle.
@@ -100,9 +101,6 @@ pub(crate) struct Fixed {
 
 impl World {
     /// Creates the nodes and potentials of a scene.
-    ///
-    /// # Errors
-    /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let fixed = Fixed::new(scene, sheet, options)?;
         let parts = fabrics(&fixed, sheet, options)?;
@@ -129,9 +127,6 @@ pub(crate) fn contact_stiffness(options: &Options) -> f64 {
 }
 
 /// Stretching and bending of a sheet, or of some of its triangles.
-///
-/// # Errors
-/// [`SceneError`] for a triangle that is not valid.
 pub(crate) fn fabrics(
     fixed: &Fixed,
     sheet: &Sheet,
@@ -141,8 +136,7 @@ pub(crate) fn fabrics(
     let cut = Cut { fabric: fabric(options), bending, sheet, held: &fixed.held, positions: &fixed.positions };
     let mut parts = options.cloth.material.parts(&cut)?;
     if !sheet.seams.is_empty() {
-        let stiffness = SEAM * options.cloth.stiffness;
-        parts.push(Box::new(Seams::new(sheet, stiffness, fixed.thickness, &fixed.held, &fixed.positions)?));
+        parts.push(Box::new(Springs::new(fixed.seams.start.clone(), &fixed.held, &fixed.positions)?));
     }
     Ok(Total::new(parts)?)
 }
@@ -190,9 +184,6 @@ pub(crate) fn solids(
 
 impl Fixed {
     /// Creates the nodes of a scene, and what finds crossings; checks that nothing crosses at the start.
-    ///
-    /// # Errors
-    /// [`SceneError`], which names the vertex, the obstacle or the number that is not valid.
     pub(crate) fn new(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Self, SceneError> {
         let cloth = &options.cloth;
         let positions = scene.positions(sheet);
@@ -238,6 +229,7 @@ impl Fixed {
         if let Some(&found) = wind.iter().find(|w| !w.is_finite()) {
             return Err(SceneError::Wind { found });
         }
+        let seams = Seams::new(sheet, SEAM * cloth.stiffness, thickness, &positions);
         let triangles = sheet.triangles.clone();
         let air = Air { density: cloth.air, velocity: wind, damping: cloth.damping, triangles };
         let (still, statue) = (&scene.still.triangles, scene.statue.clone());
@@ -267,6 +259,7 @@ impl Fixed {
             blocks,
             frictions,
             motion,
+            seams,
             air,
             crossings,
         })
@@ -284,9 +277,6 @@ impl Fixed {
 
     /// The solids at a time, each grown as its contact is, and the statue; or bare and without it, since its triangles
     /// are tested.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn shapes(&self, time: f64, grown: bool) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         let moved = self.motion.solids(&self.solids, time);
         let skin = |index: usize| if grown { self.skins[index] } else { 0.0 };
@@ -348,14 +338,20 @@ impl Fixed {
     }
 
     /// How the solids move at a time.
-    pub(crate) fn spins(&self, time: f64) -> Vec<Spin> {
+    fn spins(&self, time: f64) -> Vec<Spin> {
         self.motion.spins(&self.solids, &self.spins, time)
     }
 
+    /// Gives friction with solids their places and their motion at a time.
+    pub(crate) fn turn(&self, frictions: &mut [Rubbed], time: f64) -> Result<(), SceneError> {
+        if self.motion.moves() {
+            let now = self.shapes(time, true)?.into_iter().zip(self.spins(time));
+            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
+        }
+        Ok(())
+    }
+
     /// The obstacles of constraints in a step that ends at a time.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn obstructions(&self, time: f64, h: f64) -> Result<Vec<ObstacleConstraint>, SceneError> {
         let solids = self.motion.solids(&self.solids, time);
         let [friction, own] = self.frictions;
@@ -379,9 +375,6 @@ impl Fixed {
 
     /// Moves held vertices and solids to where they are at a time; `forces` follows. Contact of triangles is not
     /// looked at: this is for the start of a run, and for the way back after a frame that failed.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn move_to(&mut self, forces: &mut Forces, time: f64) -> Result<(), SceneError> {
         if self.motion.moves() {
             let held = self.motion.held(&self.positions, time);
@@ -392,19 +385,25 @@ impl Fixed {
     }
 
     /// Moves held vertices and solids, and returns the solids, grown as their contact is. No force follows.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn place(&mut self, held: &[[f64; 3]], time: f64) -> Result<Vec<Box<dyn Shape>>, SceneError> {
         self.nodes.hold(held);
         self.crossings.solids = self.shapes(time, false)?;
         self.shapes(time, true)
     }
 
+    /// Moves the held vertices of stretching and bending, and closes seams as far as they are at a time.
+    pub(crate) fn hold(&self, fabrics: &mut Total<Box<dyn Woven>>, held: &[[f64; 3]], time: f64) {
+        let parts = fabrics.parts_mut();
+        parts.iter_mut().for_each(|part| part.hold(held));
+        if let (false, [.., last]) = (self.seams.start.is_empty(), parts) {
+            let springs = Springs::new(self.seams.at(time), &self.held, held);
+            let springs =
+                springs.expect("the springs at the start were valid, and lengths are above the thickness");
+            *last = Box::new(springs);
+        }
+    }
+
     /// Moves all but contact of triangles.
-    ///
-    /// # Errors
-    /// [`SceneError::Obstacle`] for a solid that is not valid.
     pub(crate) fn follow(
         &mut self,
         forces: &mut Forces,
@@ -412,7 +411,7 @@ impl Fixed {
         time: f64,
     ) -> Result<(), SceneError> {
         let shapes = self.place(held, time)?;
-        forces.first.first.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
+        self.hold(&mut forces.first.first, held, time);
         let Plus { first: obstacles, second: Plus { first: frictions, second: own, .. }, .. } =
             &mut forces.second;
         own.hold(held);
@@ -424,11 +423,8 @@ impl Fixed {
         Ok(())
     }
 
-    /// The row of a state, without steps, iterations and times.
-    ///
-    /// # Errors
-    /// [`ContactError`] if contacts cannot be detected, because a position is not finite or far away.
-    pub(crate) fn row(&self, forces: &mut Forces, state: &State) -> Result<Row, ContactError> {
+    /// The row of a state, with the steps, iterations and times that `took` has.
+    pub(crate) fn row(&self, forces: &mut Forces, state: &State, took: Row) -> Result<Row, ContactError> {
         let points = state.x.as_chunks().0;
         let obstacles = forces.second.first.parts();
         let below = 1.001 * self.lift; // vertices that are held lie on the surface
@@ -442,7 +438,17 @@ impl Fixed {
         };
         let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));
-        Ok(Row { contacts, penetrations, ..state.row(forces, &self.masses) })
+        let (mut kinetic, mut height, mut momentum) = (0.0, 0.0, [0.0; 3]);
+        for (m, (x, v)) in self.masses.iter().zip(points.iter().zip(state.v.as_chunks::<3>().0)) {
+            for k in 0..3 {
+                kinetic += 0.5 * m * v[k] * v[k];
+                height += m * GRAVITY[k] * x[k];
+                momentum[k] += m * v[k];
+            }
+        }
+        let elastic = forces.first.energy(&state.x).value + forces.second.first.energy(&state.x).value;
+        let (frame, work, energy) = (state.frame, state.work, elastic + (kinetic - height));
+        Ok(Row { frame, contacts, penetrations, energy, kinetic, elastic, work, momentum, ..took })
     }
 }
 

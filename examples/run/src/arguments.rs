@@ -47,9 +47,6 @@ impl FromStr for BackendOption {
 /// A program that runs on any backend.
 pub trait Program: Send {
     /// Runs the program.
-    ///
-    /// # Errors
-    /// Whatever fails.
     fn run<B: schwarz::SchwarzBackend<Real = f64>>(self, on: B) -> Result<(), Failure>;
 }
 
@@ -71,9 +68,6 @@ pub struct Unconverged {
 
 impl Unconverged {
     /// Returns the error of a run, if any frames or steps failed.
-    ///
-    /// # Errors
-    /// Itself, if `failed` is not 0.
     pub fn check(self) -> Result<(), Self> {
         if self.failed == 0 { Ok(()) } else { Err(self) }
     }
@@ -156,17 +150,11 @@ pub fn launch(count: usize, backend: BackendOption, program: impl Program) -> Ex
 }
 
 /// Parses a positive number.
-///
-/// # Errors
-/// What was expected.
 pub fn positive(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|x: &f64| *x > 0.0 && x.is_finite()).ok_or("expected a finite number above 0")
 }
 
 /// Parses a nonnegative number.
-///
-/// # Errors
-/// What was expected.
 pub fn not_negative(text: &str) -> Result<f64, &'static str> {
     text.parse()
         .ok()
@@ -175,9 +163,6 @@ pub fn not_negative(text: &str) -> Result<f64, &'static str> {
 }
 
 /// Parses a count.
-///
-/// # Errors
-/// What was expected.
 pub fn at_least_one(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|n| *n > 0).ok_or("expected a whole number of 1 or more")
 }

@@ -43,16 +43,10 @@ pub trait Frames {
     type Row: Record;
 
     /// The state at the start and its row.
-    ///
-    /// # Errors
-    /// Whatever fails.
     fn start(&mut self) -> Result<(Self::State, Self::Row), Failure>;
 
     /// Builds the solver for the frames after `state`. Nothing of an earlier solver may be used, so that a
     /// run continued from a checkpoint computes the same bits.
-    ///
-    /// # Errors
-    /// Whatever fails.
     fn renew(&mut self, state: &Self::State) -> Result<(), Failure>;
 
     /// Computes the next frame.
@@ -62,15 +56,9 @@ pub trait Frames {
     fn step(&mut self, state: &mut Self::State) -> Result<Self::Row, Failure>;
 
     /// Writes the surface and, if the run draws, the picture of a state.
-    ///
-    /// # Errors
-    /// Whatever fails.
     fn show(&self, state: &Self::State) -> Result<(), Failure>;
 
     /// Writes what is made of all frames at the end of a run.
-    ///
-    /// # Errors
-    /// Whatever fails.
     fn finish(&self) -> Result<(), Failure> {
         Ok(())
     }

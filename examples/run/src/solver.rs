@@ -74,9 +74,6 @@ impl Clock {
 
 impl Solver {
     /// Checks that the option `--levels` fits the solver.
-    ///
-    /// # Errors
-    /// [`LevelsError`]
     pub fn check(self, levels: &[usize]) -> Result<(), LevelsError> {
         let (most, takes) = match self {
             Self::Skinning => (usize::MAX, "one for each level"),

@@ -237,27 +237,28 @@ fn of_volume(shape: Shape) -> Fault {
 
 /// The first number that makes a shape empty or undefined.
 fn of_shape(shape: Shape) -> Fault {
-    let along = |key, [a, b]: [[f64; 3]; 2]| positive(key, length([0, 1, 2].map(|k| b[k] - a[k])));
+    let name = shape.name();
+    let of = |key: &str| format!("shape.{name}.{key}");
     match shape {
-        Shape::Plane { point, normal } => finite("shape.plane.point", &point)
-            .or_else(|| positive("shape.plane.normal, its length", length(normal))),
-        Shape::Sphere { centre, radius } => {
-            finite("shape.sphere.centre", &centre).or_else(|| positive("shape.sphere.radius", radius))
+        Shape::Plane { point, normal } => {
+            finite(of("point"), &point).or_else(|| positive(of("normal, its length"), length(normal)))
         }
-        Shape::Box { low, high } => finite("shape.box.low", &low)
-            .or_else(|| finite("shape.box.high", &high))
-            .or_else(|| (0..3).find_map(|k| positive("shape.box.high less shape.box.low", high[k] - low[k]))),
-        Shape::Torus { centre, axis, radii } => finite("shape.torus.centre", &centre)
-            .or_else(|| positive("shape.torus.axis, its length", length(axis)))
-            .or_else(|| radii.iter().find_map(|r| positive("shape.torus.radii", *r))),
-        Shape::Capsule { from, to, radius } => finite("shape.capsule.from", &from)
-            .or_else(|| finite("shape.capsule.to", &to))
-            .or_else(|| along("shape.capsule.to less capsule.from, its length", [from, to]))
-            .or_else(|| positive("shape.capsule.radius", radius)),
-        Shape::Cylinder { from, to, radius } => finite("shape.cylinder.from", &from)
-            .or_else(|| finite("shape.cylinder.to", &to))
-            .or_else(|| along("shape.cylinder.to less cylinder.from, its length", [from, to]))
-            .or_else(|| positive("shape.cylinder.radius", radius)),
+        Shape::Sphere { centre, radius } => {
+            finite(of("centre"), &centre).or_else(|| positive(of("radius"), radius))
+        }
+        Shape::Box { low, high } => finite(of("low"), &low)
+            .or_else(|| finite(of("high"), &high))
+            .or_else(|| (0..3).find_map(|k| positive(of("high less shape.box.low"), high[k] - low[k]))),
+        Shape::Torus { centre, axis, radii } => finite(of("centre"), &centre)
+            .or_else(|| positive(of("axis, its length"), length(axis)))
+            .or_else(|| radii.iter().find_map(|r| positive(of("radii"), *r))),
+        Shape::Capsule { from, to, radius } | Shape::Cylinder { from, to, radius } => {
+            let along = [0, 1, 2].map(|k| to[k] - from[k]);
+            finite(of("from"), &from)
+                .or_else(|| finite(of("to"), &to))
+                .or_else(|| positive(of(&format!("to less {name}.from, its length")), length(along)))
+                .or_else(|| positive(of("radius"), radius))
+        }
     }
 }
 

@@ -36,17 +36,11 @@ pub fn surface(file: &Path, size: Option<f64>) -> Result<Mesh, ReadError> {
 }
 
 /// Reads the closed surface of a file as [`surface`].
-///
-/// # Errors
-/// [`MeshFault`]
 pub fn read(file: &Path, size: Option<f64>) -> Result<ClosedSurface, MeshFault> {
     closed(surface(file, size)?, file)
 }
 
 /// Returns the closed surface of a mesh; `file` is named in errors.
-///
-/// # Errors
-/// [`MeshFault::Surface`]
 pub fn closed(mesh: Mesh, file: &Path) -> Result<ClosedSurface, MeshFault> {
     ClosedSurface::new(mesh).map_err(|source| MeshFault::Surface { file: file.into(), source })
 }

@@ -179,9 +179,6 @@ impl Scene {
     }
 
     /// The scene of a text; `file` is named in faults.
-    ///
-    /// # Errors
-    /// [`SceneError`]
     pub fn parse(text: &str, file: PathBuf) -> Result<Self, SceneError> {
         let fail = |what| SceneError::Format { file: file.clone(), what };
         let table = DeTable::parse(text).map_err(fail)?;

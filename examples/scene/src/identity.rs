@@ -5,9 +5,7 @@
 //! made. [`fields`](crate::fields) lists the fields of a type; one that is added later does not compile until it is listed.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use coarsen_contact::Spin;
 use coarsen_mesh::Mesh;
 
 /// The fingerprint of bytes: the 64-bit hash FNV-1a. It changes whenever a single byte changes.
@@ -61,15 +59,12 @@ pub trait Field {
     fn add(&self, to: &mut Fingerprint);
 }
 
-/// Implements [`Field`]. A struct adds the fields in braces, and not those after `without`. An enum adds its variant and what is in
-/// it, `unit` enums their variant alone.
+/// Implements [`Field`]. A struct adds the fields in braces, and not those after `without`; a `unit` enum adds its variant.
 ///
 /// ```
 /// use examples_scene::{fields, identity::Fingerprint};
 /// struct Step { h: f64, note: String }
 /// fields!(Step { h } without note);
-/// enum Shape { Plane, Ball { radius: f64 }, Number(u32) }
-/// fields!(enum Shape { Plane, Ball { radius }, Number(n) });
 /// #[derive(Debug)]
 /// enum Side { Left, Right }
 /// fields!(unit Side);
@@ -83,19 +78,6 @@ macro_rules! fields {
             to.field("variant", format!("{self:?}").as_str());
         }
     })+ };
-    (enum $type:ty { $($variant:ident $(($($item:ident),*))? $({ $($name:ident),* })?),* $(,)? }) => {
-        impl $crate::identity::Field for $type {
-            fn add(&self, to: &mut $crate::identity::Fingerprint) {
-                match self {
-                    $(Self::$variant $(($($item),*))? $({ $($name),* })? => {
-                        to.field("variant", stringify!($variant));
-                        $($(to.field(stringify!($item), $item);)*)?
-                        $($(to.field(stringify!($name), $name);)*)?
-                    })*
-                }
-            }
-        }
-    };
     ($type:ty { $($name:ident),* $(,)? } $(without $($skip:ident),+)?) => {
         impl $crate::identity::Field for $type {
             fn add(&self, to: &mut $crate::identity::Fingerprint) {
@@ -166,12 +148,6 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-impl<T: Field> Field for Arc<T> {
-    fn add(&self, to: &mut Fingerprint) {
-        T::add(self, to);
-    }
-}
-
 impl<T: Field> Field for &T {
     fn add(&self, to: &mut Fingerprint) {
         T::add(self, to);
@@ -185,7 +161,6 @@ impl<A: Field, B: Field> Field for (A, B) {
     }
 }
 
-crate::fields!(Spin { through, rate, drift });
 crate::fields!(Mesh { positions, triangles, tetrahedra });
 
 #[cfg(test)]

@@ -112,9 +112,6 @@ pub fn parse<O: Options>(words: impl IntoIterator<Item = impl Into<OsString>>) -
 }
 
 /// The option of a key of a scene; `None` for a key that is no option.
-///
-/// # Errors
-/// [`SceneError::Key`] for a key that the program does not take.
 fn taken<O: Options>(
     scene: &Scene,
     leaf: &Leaf,
@@ -167,9 +164,6 @@ fn taken<O: Options>(
 }
 
 /// Checks that an option takes the value of a key.
-///
-/// # Errors
-/// [`SceneError::Key`] with the message of the command line.
 fn check(scene: &Scene, command: &Command, option: &str, leaf: &Leaf) -> Result<(), SceneError> {
     let arg = command.get_arguments().find(|arg| arg.get_id() == option);
     let long = arg.and_then(clap::Arg::get_long).unwrap_or(option);

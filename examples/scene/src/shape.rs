@@ -66,6 +66,22 @@ pub enum Shape {
     },
 }
 
+/// Two triangles of a cell with these corners, cut from the second to the third or the other way.
+pub fn quad([a, b, c, d]: [u32; 4], along: bool) -> [[u32; 3]; 2] {
+    if along { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
+}
+
+/// The triangles of cells in rows and columns, row by row; their diagonals alternate. `number` is that of the vertex at a column
+/// and a row.
+pub fn cells([columns, rows]: [usize; 2], number: impl Fn(usize, usize) -> u32) -> Vec<[u32; 3]> {
+    let cell = |c: usize| {
+        let (i, j) = (c % columns, c / columns);
+        let corners = [number(i, j), number(i + 1, j), number(i, j + 1), number(i + 1, j + 1)];
+        quad(corners, (i + j).is_multiple_of(2))
+    };
+    (0..columns * rows).flat_map(cell).collect()
+}
+
 /// The ground at y = 0.
 pub const GROUND: Shape = Shape::Plane { point: [0.0; 3], normal: [0.0, 1.0, 0.0] };
 
@@ -73,11 +89,6 @@ pub const GROUND: Shape = Shape::Plane { point: [0.0; 3], normal: [0.0, 1.0, 0.0
 type Matrix = [[f64; 3]; 3];
 
 const IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-
-crate::fields!(enum Shape {
-    Plane { point, normal }, Sphere { centre, radius }, Box { low, high }, Torus { centre, axis, radii },
-    Capsule { from, to, radius }, Cylinder { from, to, radius },
-});
 
 impl Shape {
     /// The shape by its signed distance.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use coarsen::AnyError;
-use coarsen::elastic::{BodyError, ContactHessian, Curvature, Energy, Potential};
-use coarsen::mesh::vector::{cross, dot, sub};
+use coarsen::elastic::{Curvature, Energy, Potential};
 use coarsen::sparse::Pattern;
+
+use crate::material::volume;
+use crate::part::Part;
 
 /// The sum of the energies of several bodies. The nodes of the bodies are numbered one body after the other.
 ///
@@ -21,9 +23,6 @@ pub(crate) struct Bodies {
 impl Bodies {
     /// Returns the sum of the energies of `bodies`, none of which may have contacts; `tetrahedra` are their
     /// elements, if they are solid.
-    ///
-    /// # Errors
-    /// An error if the common pattern cannot be created.
     pub(crate) fn new(bodies: Vec<Box<dyn Potential>>, tetrahedra: Vec<[u32; 4]>) -> Result<Self, AnyError> {
         let (mut offsets, mut indices) = (vec![0], Vec::new());
         let mut first = 0;
@@ -36,16 +35,6 @@ impl Bodies {
             first += pattern.rows() as u32;
         }
         Ok(Self { bodies, tetrahedra, pattern: Arc::new(Pattern::new(first as usize, offsets, indices)?) })
-    }
-
-    /// The number of tetrahedra whose volume at x is not positive.
-    pub(crate) fn inverted(&self, x: &[f64]) -> usize {
-        let at = |v: u32| std::array::from_fn(|k| x[3 * v as usize + k]);
-        let volume = |&[a, b, c, d]: &[u32; 4]| {
-            let [p, q, r] = [b, c, d].map(|v| sub(at(v), at(a)));
-            dot(cross(p, q), r)
-        };
-        self.tetrahedra.iter().filter(|t| volume(t) <= 0.0).count()
     }
 
     /// Calls `f` with each body and the range of its entries in a vector of three numbers per node.
@@ -96,12 +85,6 @@ impl Potential for Bodies {
         most
     }
 
-    fn add_contacts(&mut self, _: &[f64], _: Curvature, _: &mut ContactHessian) {}
-
-    fn renew(&mut self, _: &[f64]) -> Result<bool, BodyError> {
-        Ok(false)
-    }
-
     fn add_characteristic(&self, forces: &mut [f64]) {
         let mut rest = forces;
         for body in &self.bodies {
@@ -109,6 +92,13 @@ impl Potential for Bodies {
             body.add_characteristic(own);
             rest = after;
         }
+    }
+}
+
+impl Part for Bodies {
+    fn inverted(&self, x: &[f64]) -> usize {
+        let at = |v: u32| std::array::from_fn(|k| x[3 * v as usize + k]);
+        self.tetrahedra.iter().filter(|t| volume(t.map(at)) <= 0.0).count()
     }
 }
 

@@ -59,9 +59,6 @@ impl Material {
     /// Returns the elastic energy of a mesh whose positions are at rest. `side` is the number of vertices
     /// along a side if the mesh is a sheet. Returns `None` if the material needs tetrahedra and the mesh has
     /// none.
-    ///
-    /// # Errors
-    /// [`BodyError`], which names the element, spring or modulus that is not valid.
     pub(crate) fn energy(
         self,
         mesh: &Mesh,
@@ -136,8 +133,9 @@ pub(crate) fn masses(mesh: &Mesh, density: f64) -> Vec<f64> {
     masses
 }
 
-fn volume([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
-    dot(cross(sub(b, a), sub(c, a)), sub(d, a)).abs() / 6.0
+/// The volume of a tetrahedron with these corners; negative if it is inverted.
+pub(crate) fn volume([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
+    dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
 }
 
 /// The springs of a mesh, sorted by their ends; `side` is the number of vertices along a side of a sheet.

@@ -4,10 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use coarsen::mesh::vector::{cross, dot, sub};
 use coarsen::mesh::{self, Mesh, MeshError, ReadError};
 use examples_scene::file::is_file;
+use examples_scene::shape::cells;
 use examples_scene::{Field, Fingerprint};
+
+use crate::material::volume;
 
 /// The environment variable that names the folder of test data.
 const DATA: &str = "COARSEN_DATA";
@@ -40,7 +42,6 @@ impl Field for MeshChoice {
 /// A mesh that cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MeshFault {
-    /// An unknown name.
     #[error(
         "`{name}`: expected bar:N with N from 1 to {}, sheet:N with N from 2 to {}, armadillo, bunny or \
          a file",
@@ -48,31 +49,25 @@ pub(crate) enum MeshFault {
         MOST[1]
     )]
     Name { name: String },
-    /// The folder of test data is not known.
     #[error(
         "the mesh {name} is in the folder of test data; set {DATA} to that folder, or use --mesh bar:8 \
          or a file"
     )]
     NoData { name: MeshChoice },
-    /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// An element that is not valid.
     #[error("{name}: {source}")]
     Element { name: MeshChoice, source: MeshError },
-    /// A tetrahedron whose orientation differs from the other tetrahedra.
     #[error(
         "{name}: tetrahedron {element} (from 0, in the order of the file) is inverted: its volume is \
          {volume:.3e}; swap two of its corners, or repair the mesh"
     )]
     Inverted { name: MeshChoice, element: usize, volume: f64 },
-    /// A vertex without mass.
     #[error(
         "{name}: no element uses vertex {vertex} (from 0), so it would have no mass; remove it with \
          Mesh::without_unused"
     )]
     Unused { name: MeshChoice, vertex: usize },
-    /// A file without elements.
     #[error("{name}: has neither tetrahedra nor triangles")]
     Empty { name: MeshChoice },
 }
@@ -130,11 +125,8 @@ impl MeshChoice {
     fn checked(&self, mut mesh: Mesh) -> Result<Mesh, MeshFault> {
         let name = || self.clone();
         mesh.check_volumes().map_err(|source| MeshFault::Element { name: name(), source })?;
-        let volume = |t: &[u32; 4]| {
-            let [a, b, c, d] = t.map(|v| mesh.positions[v as usize]);
-            dot(cross(sub(b, a), sub(c, a)), sub(d, a)) / 6.0
-        };
-        let volumes: Vec<f64> = mesh.tetrahedra.iter().map(volume).collect();
+        let at = |v: u32| mesh.positions[v as usize];
+        let volumes: Vec<f64> = mesh.tetrahedra.iter().map(|t| volume(t.map(at))).collect();
         let turned = volumes.iter().all(|v| *v < 0.0);
         if let Some(element) = volumes.iter().position(|v| *v < 0.0).filter(|_| !turned) {
             return Err(MeshFault::Inverted { name: name(), element, volume: volumes[element] });
@@ -162,12 +154,7 @@ impl MeshChoice {
 fn sheet(n: usize) -> Mesh {
     let at = |k: usize| k as f64 / (n - 1) as f64;
     let positions = (0..n * n).map(|v| [at(v % n), 0.0, at(v / n)]).collect();
-    let cell = |c: usize| {
-        let (i, j) = (c % (n - 1), c / (n - 1));
-        let [a, b, c, d] = [(i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1)].map(|(i, j)| (j * n + i) as u32);
-        if (i + j).is_multiple_of(2) { [[a, c, b], [b, c, d]] } else { [[a, d, b], [a, c, d]] }
-    };
-    let triangles = (0..(n - 1) * (n - 1)).flat_map(cell).collect();
+    let triangles = cells([n - 1; 2], |i, j| (j * n + i) as u32);
     Mesh { positions, triangles, tetrahedra: Vec::new() }
 }
 

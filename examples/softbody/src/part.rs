@@ -5,8 +5,6 @@ use coarsen_contact::{
     BodyContact, ClothContact, ClothFriction, Contact, ContactError, Friction, Obstacle, Penetration, Shape,
 };
 
-use crate::bodies::Bodies;
-
 /// All potentials of a scene.
 pub(crate) type Forces = Total<Box<dyn Part>>;
 
@@ -21,9 +19,6 @@ pub(crate) trait Part: Potential {
     }
 
     /// Adds the contacts at x, and how deep nodes are.
-    ///
-    /// # Errors
-    /// Those of the detection.
     fn add_depths(&mut self, _: &[f64], _: &mut Depths) -> Result<(), ContactError> {
         Ok(())
     }
@@ -41,12 +36,6 @@ pub(crate) trait Part: Potential {
     /// The barrier of surfaces, if this part has it.
     fn surface(&mut self) -> Option<&mut ClothContact> {
         None
-    }
-}
-
-impl Part for Bodies {
-    fn inverted(&self, x: &[f64]) -> usize {
-        Bodies::inverted(self, x)
     }
 }
 
@@ -130,9 +119,6 @@ pub(crate) struct Depths {
 
 impl Depths {
     /// The contacts of all parts at x, and how deep nodes are.
-    ///
-    /// # Errors
-    /// Those of the detection.
     pub(crate) fn of(all: &mut Forces, inside: Option<&mut Inside>, x: &[f64]) -> Result<Self, ContactError> {
         let mut depths = Self::default();
         all.parts_mut().iter_mut().try_for_each(|part| part.add_depths(x, &mut depths))?;
@@ -149,9 +135,4 @@ impl Depths {
 
 fn deeper(before: Option<f64>, found: Penetration) -> Option<f64> {
     Some(Penetration { contacts: 0, deepest: before.unwrap_or(0.0) }.and(found).deepest)
-}
-
-/// The energy of the scene at x in J.
-pub(crate) fn stored(all: &mut Forces, x: &[f64]) -> f64 {
-    all.parts_mut().iter_mut().map(|part| part.stored(x)).sum::<Energy>().value
 }

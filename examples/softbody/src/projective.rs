@@ -53,9 +53,6 @@ impl<B: Backend<Real = f64>> Projective<B> {
     /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `recipe` builds
     /// the preconditioner, `stop` is the stopping rule of the global step, and `stale` is set when pins are
     /// added or removed.
-    ///
-    /// # Errors
-    /// Errors of the matrix and of the preconditioner.
     pub(crate) fn new(
         on: &B,
         f: &mut Step,

@@ -1,8 +1,9 @@
 //! The state that a run passes from frame to frame.
 
+use coarsen::elastic::Energy;
 use examples_run::files::{Reader, Saved, Writer};
 
-use crate::part::{Depths, Forces, stored};
+use crate::part::{Depths, Forces};
 use crate::rows::{Row, Time};
 use crate::scene::World;
 
@@ -51,7 +52,7 @@ impl State {
         };
         let kinetic = sum(&|i, _, v| 0.5 * masses[i] * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]));
         let height = sum(&|i, x, _| masses[i] * (gravity[0] * x[0] + gravity[1] * x[1] + gravity[2] * x[2]));
-        let elastic = stored(forces, &self.x);
+        let elastic = forces.parts_mut().iter_mut().map(|part| part.stored(&self.x)).sum::<Energy>().value;
         Row {
             frame: self.frame,
             time: Time(h * self.frame as f64),

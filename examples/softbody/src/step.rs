@@ -39,7 +39,7 @@ use crate::projective::Projective;
 use crate::rows::{Row, Seconds};
 use crate::scene::World;
 use crate::state::State;
-use crate::timed_attachments::TimedAttachments;
+use crate::timed_attachments::{TimedAttachment, set_pins};
 
 /// The objective of a step.
 pub(crate) type Step = ImplicitEuler<Forces>;
@@ -63,7 +63,7 @@ const GLOBAL: f64 = 0.1;
 pub(crate) struct Stepper {
     steps: ContactStepper<Forces, Rule>,
     inside: Option<Inside>,
-    attachments: TimedAttachments,
+    attachments: Vec<TimedAttachment>,
     /// Set when pins are added or removed.
     stale: Rc<Cell<bool>>,
     clock: Clock,
@@ -76,21 +76,18 @@ pub(crate) struct Stepper {
 impl Stepper {
     /// Creates the solver for the steps after `state`; linear systems are solved on the backend. Nothing of an earlier solver is
     /// used, so that a run continued from a checkpoint computes the same bits.
-    ///
-    /// # Errors
-    /// Errors of potentials, of preconditioners and of the backend.
     pub(crate) fn new<B: SchwarzBackend<Real = f64>>(
         world: World,
         state: &State,
         method: &Method,
         on: &B,
     ) -> Result<Self, Failure> {
-        let World { positions, masses, timed_attachments, forces, inside, gravity, .. } = world;
+        let World { positions, masses, timed_attachments: attachments, forces, inside, gravity, .. } = world;
         let (clock, stale) = (Clock::default(), Rc::new(Cell::new(true)));
         let mut f = ImplicitEuler::new(forces, &masses, method.dt)?;
-        let mut attachments = TimedAttachments::new(timed_attachments);
         let mut anchors = state.anchors.clone(); // those of the next frame, which `step` finds again
-        attachments.set(state.frame + 1, method.dt, &state.x, &mut anchors, pins(&mut f.potential))?;
+        let pins = pins(&mut f.potential);
+        set_pins(&attachments, state.frame + 1, method.dt, &state.x, &mut anchors, pins)?;
 
         let start = Instant::now();
         let solver = choose(method.solver, &mut f, &state.x)?;
@@ -125,7 +122,7 @@ impl Stepper {
         let (start, h, frame) = (Instant::now(), steps.f.step(), state.frame + 1);
         let pins = pins(&mut steps.f.potential);
         let mut anchors = state.anchors.clone();
-        let changed = attachments.set(frame, h, &state.x, &mut anchors, pins)?; // 1
+        let changed = set_pins(attachments, frame, h, &state.x, &mut anchors, pins)?; // 1
         if changed {
             self.stale.set(true);
         }
@@ -148,9 +145,9 @@ impl Stepper {
         state.work += if changed {
             moved
         } else {
-            attachments.set(frame - 1, h, &state.x, &mut anchors, pins)?;
+            set_pins(attachments, frame - 1, h, &state.x, &mut anchors, pins)?;
             let before = pins.energy(&state.x).value;
-            attachments.set(frame, h, &state.x, &mut anchors, pins)?;
+            set_pins(attachments, frame, h, &state.x, &mut anchors, pins)?;
             0.5 * (moved + pinned - before)
         };
         (state.pinned, state.anchors) = (pinned, anchors);

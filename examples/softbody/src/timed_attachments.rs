@@ -38,51 +38,31 @@ impl TimedAttachment {
     }
 }
 
-/// The attachments of a scene.
-pub(crate) struct TimedAttachments {
-    list: Vec<TimedAttachment>,
-}
-
-impl TimedAttachments {
-    pub(crate) fn new(list: Vec<TimedAttachment>) -> Self {
-        Self { list }
+/// Sets the pins of a frame, where x are the positions before it. `anchors` has the positions of the nodes at the start of
+/// each attachment. Returns whether attachments begin or end with this frame, which changes the Hessian.
+pub(crate) fn set_pins(
+    list: &[TimedAttachment],
+    frame: usize,
+    h: f64,
+    x: &[f64],
+    anchors: &mut [Vec<[f64; 3]>],
+    pins: &mut Attachments,
+) -> Result<bool, BodyError> {
+    let is_active = |attachment: &&TimedAttachment| attachment.frames.contains(&frame);
+    for attachment in list.iter().filter(|attachment| !is_active(attachment)) {
+        attachment.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
     }
-
-    /// Sets the pins of a frame, where x are the positions before it. `anchors` has the positions of the
-    /// nodes at the start of each attachment. Returns whether attachments begin or end with this frame, which
-    /// changes the Hessian.
-    ///
-    /// # Errors
-    /// [`BodyError`] for a pin that is not valid.
-    pub(crate) fn set(
-        &mut self,
-        frame: usize,
-        h: f64,
-        x: &[f64],
-        anchors: &mut [Vec<[f64; 3]>],
-        pins: &mut Attachments,
-    ) -> Result<bool, BodyError> {
-        let is_active = |attachment: &&TimedAttachment| attachment.frames.contains(&frame);
-        for attachment in self.list.iter().filter(|attachment| !is_active(attachment)) {
-            attachment.nodes.iter().for_each(|&node| _ = pins.release(node as usize));
+    for (attachment, anchors) in list.iter().zip(anchors).filter(|(attachment, _)| is_active(attachment)) {
+        if anchors.is_empty() {
+            let at = |&node: &u32| std::array::from_fn(|k| x[3 * node as usize + k]);
+            anchors.extend(attachment.nodes.iter().map(at));
         }
-        for (attachment, anchors) in
-            self.list.iter().zip(anchors).filter(|(attachment, _)| is_active(attachment))
-        {
-            if anchors.is_empty() {
-                let at = |&node: &u32| std::array::from_fn(|k| x[3 * node as usize + k]);
-                anchors.extend(attachment.nodes.iter().map(at));
-            }
-            let time = h * (frame + 1 - attachment.frames.start) as f64;
-            for (&node, &anchor) in attachment.nodes.iter().zip(&*anchors) {
-                pins.attach(node as usize, attachment.target(anchor, time), attachment.stiffness)?;
-            }
+        let time = h * (frame + 1 - attachment.frames.start) as f64;
+        for (&node, &anchor) in attachment.nodes.iter().zip(&*anchors) {
+            pins.attach(node as usize, attachment.target(anchor, time), attachment.stiffness)?;
         }
-        Ok(self
-            .list
-            .iter()
-            .any(|attachment| is_active(&attachment) != attachment.frames.contains(&(frame - 1))))
     }
+    Ok(list.iter().any(|attachment| is_active(&attachment) != attachment.frames.contains(&(frame - 1))))
 }
 
 #[cfg(test)]
@@ -98,11 +78,11 @@ mod tests {
     #[test]
     fn pins_come_and_go() {
         let mut pins = Attachments::new(3).unwrap();
-        let mut attachments = TimedAttachments::new(vec![attachment(2..4)]);
+        let attachments = [attachment(2..4)];
         let (x, mut anchors) = ([0.5; 9], vec![Vec::new()]);
         let mut lengths = Vec::new();
         for frame in 1..=5 {
-            let changed = attachments.set(frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
+            let changed = set_pins(&attachments, frame, 0.1, &x, &mut anchors, &mut pins).unwrap();
             lengths.push((pins.len(), changed));
         }
         assert_eq!(lengths, [(0, false), (1, true), (1, false), (0, true), (0, false)]);
@@ -114,18 +94,14 @@ mod tests {
     fn points_move_from_their_anchors() {
         let mut pins = Attachments::new(3).unwrap();
         let turn = Some(([0.0; 3], [0.0, 0.0, 1.0], 10.0 * FRAC_PI_2));
-        let mut attachments = TimedAttachments::new(vec![TimedAttachment {
-            velocity: [0.0, 0.0, 20.0],
-            turn,
-            ..attachment(3..9)
-        }]);
+        let attachments = [TimedAttachment { velocity: [0.0, 0.0, 20.0], turn, ..attachment(3..9) }];
         let mut anchors = vec![Vec::new()];
         let mut x = [0.0; 9];
         x[3] = 1.0;
-        attachments.set(3, 0.1, &x, &mut anchors, &mut pins).unwrap();
+        set_pins(&attachments, 3, 0.1, &x, &mut anchors, &mut pins).unwrap();
         let at = |p: [f64; 3]| [[0.0; 3], p, [0.0; 3]].as_flattened().to_vec();
         assert!(pins.energy(&at([0.0, 1.0, 2.0])).value < 1e-20);
-        attachments.set(4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
+        set_pins(&attachments, 4, 0.1, &[7.0; 9], &mut anchors, &mut pins).unwrap();
         assert!(pins.energy(&at([-1.0, 0.0, 4.0])).value < 1e-20);
     }
 }

@@ -56,24 +56,18 @@ pub(super) struct Solve {
 
 /// The preconditioner of a rank.
 pub(super) struct Inverse<C: Communicator> {
-    recipe: Recipe,
-    kept: Option<Kept<C>>,
+    method: Method<C>,
     /// Whether the numbers of a kept hierarchy must be computed again.
     worn: bool,
     /// The iterations of the first solve with what is kept; `None` before it.
     first: Option<usize>,
 }
 
-enum Recipe {
-    Blocks,
-    Domains(DistSchwarz),
-    Levels(Box<DistMultigrid>),
-}
-
-enum Kept<C: Communicator> {
-    Blocks(Box<DistJacobi<C>>),
-    Domains(Box<DistSubdomains<C>>),
-    Levels(Box<DistHierarchy<C>>),
+/// A method, and what it has computed.
+enum Method<C: Communicator> {
+    Blocks(Option<Box<DistJacobi<C>>>),
+    Domains(DistSchwarz, Option<Box<DistSubdomains<C>>>),
+    Levels(Box<DistMultigrid>, Option<Box<DistHierarchy<C>>>),
 }
 
 /// Whether ranks have the preconditioner.
@@ -85,87 +79,72 @@ impl<C: Communicator> Inverse<C> {
     /// A preconditioner for a sheet with `nodes` free nodes. `levels` has the most levels of `sa` and `mas`, if any.
     pub(super) fn new(solver: Solver, levels: &[usize], nodes: usize) -> Self {
         let most = levels.first().copied();
-        let recipe = match solver {
+        let method = match solver {
             Solver::Mas => {
-                let mut recipe = DistSchwarz {
-                    chunk: (nodes / CHUNKS).next_power_of_two().clamp(CHUNK[0], CHUNK[1]),
-                    ..DistSchwarz::default()
-                };
+                let chunk = (nodes / CHUNKS).next_power_of_two().clamp(CHUNK[0], CHUNK[1]);
+                let mut recipe = DistSchwarz { chunk, ..DistSchwarz::default() };
                 recipe.schwarz.levels = most.unwrap_or(recipe.schwarz.levels);
-                Recipe::Domains(recipe)
+                Method::Domains(recipe, None)
             }
             Solver::Sa => {
                 let mut recipe = DistMultigrid::default();
                 recipe.multigrid.levels = most.unwrap_or(recipe.multigrid.levels);
-                Recipe::Levels(Box::new(recipe))
+                Method::Levels(Box::new(recipe), None)
             }
-            _ => Recipe::Blocks,
+            _ => Method::Blocks(None),
         };
-        Self { recipe, kept: None, worn: false, first: None }
+        Self { method, worn: false, first: None }
     }
 
     /// Solves a system from d. All ranks call it.
-    ///
-    /// # Errors
-    /// Those of preconditioners and of communication.
     pub(super) fn solve(
         &mut self,
         system: &Step<'_, C>,
         stop: Stop<f64>,
         d: &mut DistVector<C>,
     ) -> Result<Solve, Failure> {
-        let mut done = Solve::default();
-        self.follow(system, &mut done)?;
-        let m: &mut dyn Preconditioner<DistVector<C>> = match &mut self.kept {
-            None => &mut Identity,
-            Some(Kept::Blocks(m)) => &mut **m,
-            Some(Kept::Domains(m)) => &mut **m,
-            Some(Kept::Levels(m)) => &mut **m,
+        let begun = Instant::now();
+        let set_up = self.update(system)?;
+        let seconds = if set_up { begun.elapsed().as_secs_f64() } else { 0.0 };
+        let m: &mut dyn Preconditioner<DistVector<C>> = match &mut self.method {
+            Method::Blocks(Some(m)) => &mut **m,
+            Method::Domains(_, Some(m)) => &mut **m,
+            Method::Levels(_, Some(m)) => &mut **m,
+            _ => &mut Identity,
         };
         let report = Cg::<DistVector<C>>::new(stop).solve(system.a, m, system.b, d)?;
-        done.iterations = report.iterations;
-        done.converged = matches!(report.outcome, Outcome::Converged);
-        let first = *self.first.get_or_insert(done.iterations);
-        self.worn = !done.converged || done.iterations > (GROWTH * first as f64) as usize + FEW;
-        Ok(done)
+        let (iterations, converged) = (report.iterations, matches!(report.outcome, Outcome::Converged));
+        let first = *self.first.get_or_insert(iterations);
+        self.worn = !converged || iterations > (GROWTH * first as f64) as usize + FEW;
+        Ok(Solve { iterations, converged, set_up, seconds })
     }
 
-    /// Follows the matrix in the way of the method.
-    fn follow(&mut self, system: &Step<'_, C>, done: &mut Solve) -> Result<(), Failure> {
-        let begun = Instant::now();
-        match &mut self.kept {
-            Some(Kept::Levels(levels)) if levels.has_pattern(system.rows)? => {
-                if !self.worn {
-                    return Ok(());
+    /// Computes M⁻¹ from the matrix and the positions of a step in the way of the method; false if it stays as it is.
+    fn update(&mut self, system: &Step<'_, C>) -> Result<bool, Failure> {
+        let on = system.a.rows();
+        match &mut self.method {
+            Method::Blocks(kept) => *kept = Some(Box::new(DistJacobi::blocks(system.a, 1.0)?)),
+            Method::Domains(_, Some(domains)) => drop(domains.update(system.rows)?),
+            Method::Domains(recipe, kept) => *kept = Some(Box::new(recipe.build(on, system.rows)?)),
+            Method::Levels(recipe, kept) => {
+                match kept {
+                    Some(levels) if levels.has_pattern(system.rows)? => {
+                        if !self.worn {
+                            return Ok(false);
+                        }
+                        levels.renew(system.rows)?;
+                    }
+                    _ => {
+                        let modes = NearKernel::rigid_body_modes(system.x.as_chunks().0, 3)?;
+                        let (size, range) = (3 * modes.vectors(), on.layout().range(on.rank()));
+                        let own = &modes.values()[size * range.start as usize..size * range.end as usize];
+                        let own = NearKernel::from_rows(modes.vectors(), own.to_vec())?;
+                        *kept = Some(Box::new(recipe.build(on, system.rows, Some(&own))?));
+                    }
                 }
-                levels.renew(system.rows)?;
-                self.first = None;
-            }
-            Some(Kept::Domains(domains)) => drop(domains.update(system.rows)?),
-            _ => {
-                self.kept = Some(self.recipe.build(system)?);
                 self.first = None;
             }
         }
-        (done.set_up, done.seconds) = (true, begun.elapsed().as_secs_f64());
-        Ok(())
-    }
-}
-
-impl Recipe {
-    /// Computes M⁻¹ from the matrix and the positions of a step.
-    fn build<C: Communicator>(&self, system: &Step<'_, C>) -> Result<Kept<C>, Failure> {
-        let on = system.a.rows();
-        Ok(match self {
-            Self::Blocks => Kept::Blocks(Box::new(DistJacobi::blocks(system.a, 1.0)?)),
-            Self::Domains(recipe) => Kept::Domains(Box::new(recipe.build(on, system.rows)?)),
-            Self::Levels(recipe) => {
-                let modes = NearKernel::rigid_body_modes(system.x.as_chunks().0, 3)?;
-                let (size, range) = (3 * modes.vectors(), on.layout().range(on.rank()));
-                let own = &modes.values()[size * range.start as usize..size * range.end as usize];
-                let own = NearKernel::from_rows(modes.vectors(), own.to_vec())?;
-                Kept::Levels(Box::new(recipe.build(on, system.rows, Some(&own))?))
-            }
-        })
+        Ok(true)
     }
 }

@@ -3,26 +3,23 @@
 //! | file | what |
 //! |---|---|
 //! | `step` | a time step over the ranks of any [`Communicator`] |
-//! | `balance` | which rows a rank has |
 //! | `inverse` | the preconditioner of its linear system |
-//! | `rows` | what is written for each frame |
 //!
 //! At checkpoints, rows are divided again if the work of ranks differs by more than a tenth, such as by contact.
 //! Frames, checkpoints and files are those of a run on one host. The results do not depend on the number of ranks, so a
 //! run may be continued on another number.
 
-mod balance;
 mod inverse;
-mod rows;
 mod step;
 #[cfg(test)]
 mod tests;
 
 use std::time::{Duration, Instant};
 
-use coarsen_distributed::{Communicator, Counted, ThreadComm, pack, unpack};
+use coarsen_distributed::{Communicator, Counted, Layout, Partition, ThreadComm, pack, unpack};
 use examples_run::Failure;
 use examples_run::arguments::{Unconverged, say};
+use examples_run::files::Record;
 use examples_run::frames::Frames;
 use examples_scene::identity::fingerprint;
 
@@ -33,8 +30,7 @@ use crate::sheet::Sheet;
 use crate::simulation::{check_scales, described, identity, plan, prepared, started};
 use crate::state::State;
 use crate::world::{Fixed, all, fabrics};
-use rows::RankRow;
-use step::RankStepper;
+use step::{RankStepper, STAGES};
 
 /// No rank waits longer for another.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -42,39 +38,36 @@ const DEADLINE: Duration = Duration::from_secs(600);
 /// Sheets with fewer queries, which are vertices and edges, are searched by every rank alone.
 const ALONE_BELOW: usize = 4096;
 
-/// Frames on ranks as threads.
-///
-/// # Errors
-/// The error of the first rank that has one.
+/// Frames on ranks as threads. The error is that of the first rank that has one.
 pub(crate) fn as_threads(options: &Options) -> Result<(), Failure> {
-    let all = ThreadComm::run(options.ranks(), DEADLINE, |comm| run(comm, options));
-    all.into_iter().try_for_each(|rank| ended(&rank??))
+    let all = ThreadComm::run(options.ranks(), DEADLINE, |comm| on_ranks(comm, options));
+    all.into_iter().try_for_each(|rank| rank?)
 }
 
-/// How a run ended.
+/// Runs the program on the ranks of a communicator; rank 0 writes all files and prints. All ranks call it with the same
+/// options, inside a pool of threads, and see the same folder if a run is continued.
 ///
 /// # Errors
-/// [`Unconverged`] if a linear solve did not converge.
-pub(crate) fn ended(rows: &[RankRow]) -> Result<(), Failure> {
+/// Those of [`check`], of files, and of communication. Other ranks may wait for one that returns an error; then
+/// [`Communicator::fail`] ends them. After the last frame, [`Unconverged`] on all ranks if a linear solve did not converge.
+pub fn on_ranks<C: Communicator>(comm: C, options: &Options) -> Result<(), Failure> {
+    let rows = run(comm, options)?;
     let [failed, count] = rows.iter().fold([0; 2], |[bad, all], row| [bad + row.unsolved, all + row.steps]);
     let cure = "another --solver, or a smaller --dt";
     Ok(Unconverged { failed, count, what: "steps", cure }.check()?)
 }
 
-/// Checks options, scene and sheet without a message.
+/// Checks options, scene and sheet as ranks need them, without a message.
 ///
 /// # Errors
 /// The first fault.
-pub(crate) fn check(options: &Options) -> Result<(), Failure> {
+pub fn check(options: &Options) -> Result<(), Failure> {
     step::supported(options)?;
     let (sheet, scene) = prepared(options)?;
     resolved(&scene, &sheet, options).map(drop)
 }
 
 /// What does not change during a run, if the numbers of its fabric can be resolved, as on one host.
-///
-/// # Errors
-/// [`SceneError`](crate::fault::SceneError), and [`Unresolved`](examples_run::scales::Unresolved).
 fn resolved(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Fixed, Failure> {
     let fixed = Fixed::new(scene, sheet, options)?;
     check_scales(&fixed, &mut fabrics(&fixed, sheet, options)?, options)?;
@@ -82,10 +75,7 @@ fn resolved(scene: &Scene, sheet: &Sheet, options: &Options) -> Result<Fixed, Fa
 }
 
 /// The frames of a rank, and the row of each; rank 0 writes and prints.
-///
-/// # Errors
-/// Those of the scene, of steps, of files and of communication.
-pub(crate) fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<RankRow>, Failure> {
+fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<RankRow>, Failure> {
     step::supported(options)?;
     let (sheet, scene) = prepared(options)?;
     let first = comm.rank() == 0;
@@ -98,11 +88,8 @@ pub(crate) fn run<C: Communicator>(comm: C, options: &Options) -> Result<Vec<Ran
     let picture = drawing.as_ref().and_then(|drawing| drawing.picture(options));
     let Method { dt, frame_steps, solver, levels, .. } = &options.method;
     let mut identity = identity(&sheet, &scene, options);
-    identity
-        .field("dt", dt)
-        .field("frame_steps", frame_steps)
-        .field("solver", solver)
-        .field("levels", levels);
+    identity.field("dt", dt).field("frame_steps", frame_steps);
+    identity.field("solver", solver).field("levels", levels);
     let plan = plan(options, *identity.field("on ranks", &true), picture);
     let comm = Counted::new(comm);
     let mut frames = RankFrames { comm, options, sheet, scene, drawing, stepper: None };
@@ -126,11 +113,27 @@ impl<C: Communicator> RankFrames<'_, C> {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let own: u64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0);
-        let mut bytes = Vec::new();
-        pack([own], &mut bytes);
-        let all = self.comm.all_gather(&bytes)?;
-        Ok(all.iter().flat_map(|part| unpack::<u64>(part)).max().unwrap_or(0) as f64 / 1024.0)
+        Ok(gathered(&self.comm, &[own])?.into_iter().max().unwrap_or(0) as f64 / 1024.0)
     }
+}
+
+/// The numbers of all ranks, one rank after the other. All ranks call it.
+fn gathered<C: Communicator>(comm: &C, own: &[u64]) -> Result<Vec<u64>, Failure> {
+    let mut bytes = Vec::with_capacity(8 * own.len());
+    pack(own.iter().copied(), &mut bytes);
+    Ok(comm.all_gather(&bytes)?.iter().flat_map(|part| unpack::<u64>(part)).collect())
+}
+
+/// The layout for later steps, by [`Layout::rebalanced`], and the imbalance before and after. `work` has the stored blocks of
+/// each row of this rank, or nothing before the first step. All ranks call it.
+fn divided<C: Communicator>(on: &Partition<C>, work: &[u64]) -> Result<(Layout, [f64; 2]), Failure> {
+    let (now, weights) = (on.layout(), gathered(on.comm(), work)?);
+    if weights.len() as u64 != now.rows() {
+        return Ok((now.clone(), [0.0; 2]));
+    }
+    let new = now.rebalanced(&weights)?.unwrap_or_else(|| now.clone());
+    let imbalances = [now, &new].map(|layout| layout.imbalance(&weights));
+    Ok((new, imbalances))
 }
 
 impl<C: Communicator> Frames for RankFrames<'_, C> {
@@ -147,7 +150,7 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
         let layout = match &self.stepper {
             None => None,
             Some(stepper) => {
-                let (layout, [before, after]) = balance::divided(&stepper.on, &stepper.work)?;
+                let (layout, [before, after]) = divided(&stepper.on, &stepper.work)?;
                 if after < before && self.drawing.is_some() {
                     let frame = state.frame;
                     say(format_args!(
@@ -172,8 +175,8 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
         for _ in pace.last(state.frame)..pace.last(frame) {
             let done = stepper.step()?;
             row.steps += 1;
-            row.inner += done.iterations;
-            row.unsolved += usize::from(!done.solved);
+            row.inner += done.solve.iterations;
+            row.unsolved += usize::from(!done.solve.converged);
             row.contacts = done.contacts;
             row.zones = row.zones.max(done.zones);
             row.least = done.shares.into_iter().fold(row.least, f64::min);
@@ -211,4 +214,68 @@ impl<C: Communicator> Frames for RankFrames<'_, C> {
 fn bits(x: &[f64]) -> u64 {
     let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
     fingerprint(&bytes)
+}
+
+examples_run::record! {
+    /// The results of a frame: the columns of `frames.csv`. Times are those of rank 0.
+    struct RankRow {
+        frame: usize = "frame",
+        steps: usize = "steps",
+        /// Iterations of conjugate gradients.
+        inner: usize = "inner",
+        /// The pairs that touch in the last step.
+        contacts: usize = "contacts",
+        /// Edges that cross a triangle or a solid.
+        penetrations: usize = "penetrations",
+        /// The most nodes in impact zones in a step.
+        zones: usize = "zones",
+        /// The linear solves that did not reach the tolerance.
+        unsolved: usize = "unsolved",
+        /// Bytes that rank 0 sent.
+        bytes: u64 = "bytes",
+        /// A hash of the bits of the positions.
+        positions: u64 = "positions",
+        /// The least share of the way that contact left in a step.
+        least: f64 = "least_share",
+        /// The seconds of all steps, of their stages, and those in which rank 0 waited for messages.
+        seconds: f64 = "seconds",
+        stages: [f64; STAGES.len()] = "detection_s" "assembly_s" "setup_s" "solve_s" "exchange_s",
+        waited: f64 = "waited_s",
+        /// The most memory of a process so far, in MiB.
+        memory: f64 = "memory_mib",
+    }
+}
+
+impl Record for RankRow {
+    const SUMMARY: &'static [(&'static str, fn(&Self) -> Option<f64>)] = &[
+        ("iterations per step", |row| Some(row.inner as f64 / row.steps.max(1) as f64)),
+        ("solves beyond the tolerance", |row| Some(row.unsolved as f64)),
+        ("contacts", |row| Some(row.contacts as f64)),
+        ("penetrations", |row| Some(row.penetrations as f64)),
+        ("nodes in impact zones", |row| Some(row.zones as f64)),
+        ("least share of a step", |row| Some(row.least)),
+        ("KiB per step, rank 0", |row| Some(row.bytes as f64 / 1024.0 / row.steps.max(1) as f64)),
+        ("memory of a rank, MiB", |row| Some(row.memory)),
+    ];
+
+    fn frame(&self) -> usize {
+        self.frame
+    }
+
+    fn note(&self) -> String {
+        format!("{} iterations, {} contacts", self.inner, self.contacts)
+    }
+
+    fn ending(rows: &[Self]) -> String {
+        let sum = |of: &dyn Fn(&Self) -> f64| rows.iter().skip(1).map(of).sum::<f64>();
+        let (steps, seconds) = (sum(&|row| row.steps as f64), sum(&|row| row.seconds).max(f64::MIN_POSITIVE));
+        let share =
+            |(k, stage): (usize, &&str)| format!(" {stage} {:.3},", sum(&|row| row.stages[k]) / seconds);
+        let stages: String = STAGES.iter().enumerate().map(share).collect();
+        format!(
+            "{steps} steps, {:.3} steps per second; shares of the time of rank 0:{stages} waiting in any of them {:.3}\n",
+            steps / seconds,
+            sum(&|row| row.waited) / seconds
+        )
+    }
 }

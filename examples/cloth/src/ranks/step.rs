@@ -46,7 +46,7 @@ use coarsen_distributed_solvers::{
 use examples_run::Failure;
 use examples_run::arguments::BackendOption;
 
-use super::inverse::{Inverse, Step, has};
+use super::inverse::{Inverse, Solve, Step, has};
 use crate::fault::SceneError;
 use crate::material::Woven;
 use crate::options::{Method, Obstacles, Options};
@@ -90,28 +90,13 @@ pub(super) struct Undetected {
 /// What a step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Done {
-    /// Iterations of conjugate gradients, and whether they reached the tolerance.
-    pub(super) iterations: usize,
-    pub(super) solved: bool,
-    /// Whether the preconditioner was computed.
-    pub(super) set_up: bool,
+    pub(super) solve: Solve,
     /// The pairs that touch.
     pub(super) contacts: usize,
     /// The shares that contact left of the way of the velocities, and of d.
     pub(super) shares: [f64; 2],
-    /// The nodes of this rank that were sent.
-    pub(super) moved: usize,
     /// The nodes in impact zones.
     pub(super) zones: usize,
-}
-
-/// How all nodes went on their way.
-struct Advance {
-    /// The share of it.
-    share: f64,
-    /// The own nodes that were sent, and the nodes in impact zones.
-    moved: usize,
-    zones: usize,
 }
 
 /// The cloth of one rank.
@@ -177,9 +162,6 @@ impl<C: Communicator> RankStepper<C> {
     /// The cloth after a state. All ranks call it with the same arguments; `alone_below` is that of [`RankSearch`], and with 0
     /// hashes of small sheets are shared too. Rows are divided evenly, unless a layout is given, which does not change the
     /// results.
-    ///
-    /// # Errors
-    /// Those of the scene, and errors of communication.
     pub(super) fn new(
         comm: C,
         alone_below: usize,
@@ -252,9 +234,6 @@ impl<C: Communicator> RankStepper<C> {
     }
 
     /// The velocities of all nodes. All ranks call it.
-    ///
-    /// # Errors
-    /// Errors of communication.
     pub(super) fn velocities(&self) -> Result<Vec<f64>, Failure> {
         Ok(self.on.vector(self.v.clone())?.gathered()?)
     }
@@ -271,7 +250,7 @@ impl<C: Communicator> RankStepper<C> {
         self.begin(&start, before)?;
         let ahead: Vec<f64> = start.iter().zip(&self.v).map(|(x, v)| x + h * v).collect();
         let y: Vec<f64> = ahead.iter().enumerate().map(|(k, x)| x + h * h * GRAVITY[k % 3]).collect();
-        let first = self.advance(&ahead, Some(before + h))?;
+        let (predicted, zones) = self.advance(&ahead, Some(before + h))?;
 
         let begun = Instant::now();
         let found = self.contact.detect(&self.x).map(drop);
@@ -284,26 +263,17 @@ impl<C: Communicator> RankStepper<C> {
         let begun = self.took(ASSEMBLY, begun);
         let mut d = b.like()?;
         let system = Step { a: &a, rows: &rows, b: &b, x: &self.x };
-        let solved = self.inverse.solve(&system, self.stop, &mut d)?;
+        let solve = self.inverse.solve(&system, self.stop, &mut d)?;
         self.took(SOLVE, begun);
-        self.seconds[SETUP] += solved.seconds;
-        self.seconds[SOLVE] -= solved.seconds;
+        self.seconds[SETUP] += solve.seconds;
+        self.seconds[SOLVE] -= solve.seconds;
         let ahead: Vec<f64> = self.x[own.clone()].iter().zip(d.own()).map(|(x, d)| x + d).collect();
-        let second = self.advance(&ahead, None)?;
+        let (share, more) = self.advance(&ahead, None)?;
 
         for ((v, x), before) in self.v.iter_mut().zip(&self.x[own]).zip(&start) {
             *v = (x - before) / h;
         }
-        let (shares, moved) = ([first.share, second.share], first.moved + second.moved);
-        Ok(Done {
-            iterations: solved.iterations,
-            solved: solved.converged,
-            set_up: solved.set_up,
-            contacts,
-            shares,
-            moved,
-            zones: first.zones.max(second.zones),
-        })
+        Ok(Done { solve, contacts, shares: [predicted, share], zones: zones.max(more) })
     }
 
     /// Adds the seconds since `begun` to a stage, and returns the time now.
@@ -318,10 +288,7 @@ impl<C: Communicator> RankStepper<C> {
         let begun = Instant::now();
         let Self { fixed, frictions, .. } = self;
         fixed.air.push(&fixed.nodes, &fixed.masses, &self.x, self.h, self.on.first() as usize, &mut self.v);
-        if fixed.motion.moves() {
-            let now = fixed.shapes(time, true)?.into_iter().zip(fixed.spins(time));
-            frictions.iter_mut().zip(now).for_each(|(part, (shape, spin))| part.set_motion(shape, spin));
-        }
+        fixed.turn(frictions, time)?;
         for friction in frictions {
             friction.renew(start)?;
         }
@@ -340,11 +307,12 @@ impl<C: Communicator> RankStepper<C> {
     }
 
     /// Moves all nodes towards the positions of which every rank has its own; impact zones keep pairs apart that would
-    /// meet, and nodes out of solids. What moves by a formula goes to its place at the time `end`.
-    fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<Advance, Failure> {
+    /// meet, and nodes out of solids. What moves by a formula goes to its place at the time `end`. Returns the share of the
+    /// way that is left, and the number of nodes in zones.
+    fn advance(&mut self, ahead: &[f64], end: Option<f64>) -> Result<(f64, usize), Failure> {
         let begun = Instant::now();
         let mut target = self.x.clone();
-        let moved = share_moved(&self.on, ahead, &mut target)?;
+        share_moved(&self.on, ahead, &mut target)?;
         let begun = self.took(EXCHANGE, begun);
         let Fixed { nodes, masses, motion, positions, .. } = &self.fixed;
         let held = end.filter(|_| motion.moves()).map(|end| motion.held(positions, end));
@@ -391,13 +359,13 @@ impl<C: Communicator> RankStepper<C> {
         }
         self.x.iter_mut().zip(&d).for_each(|(x, d)| *x += share * d);
         self.took(DETECTION, begun);
-        Ok(Advance { share, moved, zones })
+        Ok((share, zones))
     }
 
     /// Moves all but contact of triangles.
     fn follow(&mut self, held: &[[f64; 3]], time: f64) -> Result<(), SceneError> {
         let shapes = self.fixed.place(held, time)?;
-        self.cloth.parts_mut().iter_mut().for_each(|part| part.hold(held, time));
+        self.fixed.hold(&mut self.cloth, held, time);
         self.friction.hold(held);
         self.obstacles.iter_mut().zip(shapes).for_each(|(part, shape)| part.set_shape(shape));
         Ok(())

@@ -4,9 +4,8 @@ use coarsen::prelude::Stop;
 use coarsen_distributed::{Communicator, Layout, ThreadComm};
 use examples_run::scales::Unresolved;
 
-use super::balance::divided;
 use super::step::{Done, LEAF, RankStepper};
-use super::{DEADLINE, as_threads, check};
+use super::{DEADLINE, as_threads, check, divided};
 use crate::fault::SceneError;
 use crate::options::Options;
 use crate::scene::Scene;
@@ -19,7 +18,7 @@ use crate::world::{Fixed, all};
 
 /// Two sheets, one a little above the other, just above the ball.
 fn scene() -> (Scene, Sheet, Options) {
-    let options = parsed(["cloth", "--scene", "sphere", "--dt", "0.005", "--self-friction", "0"]);
+    let options = parsed("--scene sphere --dt 0.005 --self-friction 0");
     let mut sheet = Sheet::square(15, crate::sheet::Tessellation::Irregular, false);
     let (count, below) = (sheet.rest.len() as u32, sheet.rest.clone());
     sheet.rest.extend(below.iter().map(|&[u, v, _]| [0.9 * u + 0.05, 0.9 * v + 0.04, 3e-3]));
@@ -73,12 +72,15 @@ fn steps_to(
 /// Every rank of every number has the bits of one rank, and did the same in each step. Returns what one rank has.
 fn check_bits(ranks: &[usize], count: usize, of: &(Scene, Sheet, Options)) -> Ended {
     let one = steps(1, count, of).swap_remove(0);
-    assert!(one.1.iter().all(|done| done.iterations > 0 && done.iterations < 500), "{:?}", one.1);
+    assert!(one.1.iter().all(|done| done.solve.iterations > 0 && done.solve.iterations < 500), "{:?}", one.1);
     for &ranks in ranks {
         for (rank, (own, done, _)) in steps(ranks, count, of).iter().enumerate() {
             assert!(*own == one.0, "rank {rank} of {ranks}");
             for (a, b) in done.iter().zip(&one.1) {
-                assert_eq!((a.iterations, a.contacts, a.shares), (b.iterations, b.contacts, b.shares));
+                assert_eq!(
+                    (a.solve.iterations, a.contacts, a.shares),
+                    (b.solve.iterations, b.contacts, b.shares)
+                );
             }
         }
     }
@@ -87,7 +89,7 @@ fn check_bits(ranks: &[usize], count: usize, of: &(Scene, Sheet, Options)) -> En
 
 /// A scene of the command line.
 fn of(words: &str) -> (Scene, Sheet, Options) {
-    let options = parsed(["cloth"].into_iter().chain(words.split_whitespace()));
+    let options = parsed(words);
     let (sheet, scene) = prepared(&options).unwrap();
     (scene, sheet, options)
 }
@@ -105,12 +107,12 @@ fn cloth_on_ranks_has_the_bits_of_one_rank() {
 fn scene_by(solver: &str) -> (Scene, Sheet, Options) {
     let (scene, sheet, mut options) = scene();
     (options.cloth.stiffness, options.cloth.air) = (20.0, 0.0);
-    options.method = parsed(["cloth", "--dt", "0.005", "--solver", solver]).method;
+    options.method = parsed(&format!("--dt 0.005 --solver {solver}")).method;
     (scene, sheet, options)
 }
 
 fn iterations(done: &[Done]) -> usize {
-    done.iter().map(|done| done.iterations).sum()
+    done.iter().map(|done| done.solve.iterations).sum()
 }
 
 /// Multilevel Schwarz is the same operator on all ranks, and needs fewer iterations than the diagonal blocks.
@@ -118,7 +120,10 @@ fn iterations(done: &[Done]) -> usize {
 fn schwarz_has_the_bits_of_one_rank() {
     let (x, done, _) = check_bits(&[2, 3], 20, &scene_by("mas"));
     let (plain, blocks, _) = steps(1, 20, &scene_by("block-jacobi")).swap_remove(0);
-    assert!(done.iter().any(|done| done.contacts > 50) && done.iter().all(|done| done.solved), "{done:?}");
+    assert!(
+        done.iter().any(|done| done.contacts > 50) && done.iter().all(|done| done.solve.converged),
+        "{done:?}"
+    );
     assert!(3 * iterations(&done) < 2 * iterations(&blocks), "{done:?} {blocks:?}");
     assert_ne!(x, plain);
 }
@@ -129,7 +134,7 @@ fn aggregation_needs_the_fewest_iterations() {
     let blocks = iterations(&steps(1, 20, &scene_by("block-jacobi"))[0].1);
     for ranks in [1, 3] {
         let (_, done, _) = steps(ranks, 20, &scene_by("sa")).swap_remove(0);
-        assert!(done.iter().all(|done| done.solved), "{done:?}");
+        assert!(done.iter().all(|done| done.solve.converged), "{done:?}");
         assert!(3 * iterations(&done) < blocks, "{blocks}: {done:?}");
     }
     let flag = |solver: &str| {
@@ -137,7 +142,7 @@ fn aggregation_needs_the_fewest_iterations() {
         steps(2, 30, &of).swap_remove(0).1
     };
     let (done, blocks) = (flag("sa"), iterations(&flag("block-jacobi")));
-    let setups = done.iter().filter(|done| done.set_up).count();
+    let setups = done.iter().filter(|done| done.solve.set_up).count();
     assert!(5 * iterations(&done) < blocks && setups <= 12, "{setups} {blocks}: {done:?}");
 }
 
@@ -164,7 +169,7 @@ fn divided_again(layout: &Layout, (scene, sheet, options): &(Scene, Sheet, Optio
             let comm = comm.clone();
             let mut stepper = RankStepper::new(comm, 0, scene, sheet, options, state, Some(layout)).unwrap();
             assert_eq!(divided(&stepper.on, &stepper.work).unwrap().1, [0.0; 2]);
-            (0..count).for_each(|_| assert!(stepper.step().unwrap().solved));
+            (0..count).for_each(|_| assert!(stepper.step().unwrap().solve.converged));
             stepper
         };
         let first = run(&start, 12, layout.clone());
@@ -233,8 +238,8 @@ fn a_funnel_has_the_bits_of_one_rank() {
 #[test]
 fn runs_on_ranks_write_an_animation() {
     let folder = Folder::new("rank-animation");
-    let fixed = "cloth --vertices 100 --frames 1 --dt 0.01 --width 0 --ranks 2 --format gltf --out";
-    as_threads(&parsed(fixed.split(' ').chain([folder.path()]))).unwrap();
+    let words = "--vertices 100 --frames 1 --dt 0.01 --ranks 2 --format gltf";
+    as_threads(&folder.parse(words).unwrap()).unwrap();
     assert!(folder.bytes("surface.glb").starts_with(b"glTF"));
 }
 
@@ -242,9 +247,8 @@ fn runs_on_ranks_write_an_animation() {
 #[test]
 fn scales_that_cannot_be_resolved_are_refused_on_ranks() {
     let folder = Folder::new("rank-scales");
-    for extreme in [["--density", "1e-300"], ["--stiffness", "1e100"]] {
-        let fixed = ["cloth", "--vertices", "100", "--frames", "1", "--ranks", "2", "--out"];
-        let options = parsed(fixed.iter().chain(&[folder.path()]).chain(&extreme));
+    for extreme in ["--density 1e-300", "--stiffness 1e100"] {
+        let options = folder.parse(&format!("--vertices 100 --frames 1 --ranks 2 {extreme}")).unwrap();
         for error in [check(&options).unwrap_err(), as_threads(&options).unwrap_err()] {
             let Some(Unresolved { noise, limit, .. }) = error.downcast_ref() else { panic!("{error}") };
             assert!(noise > limit, "{error}");
@@ -292,9 +296,7 @@ fn runs_begin_from_states_of_coarser_ones() {
     let of_test = Folder::new("start");
     let folder = &of_test.0;
     let run = |out: &str, words: &str| {
-        let out = format!("{}/{out}", of_test.path());
-        let fixed = ["cloth", "--width", "0", "--out", &out];
-        let options = parsed(fixed.into_iter().chain(words.split_whitespace()));
+        let options = parsed(&format!("--width 0 --out {}/{out} {words}", of_test.path()));
         match options.ranks() {
             0 => crate::simulation::run(coarsen::prelude::Cpu::new(), &options).map(drop),
             _ => as_threads(&options),

@@ -17,7 +17,7 @@ pub(super) fn is_undetected(error: &Failure) -> bool {
 }
 
 /// The solver of a scene, and the state at its start.
-pub(super) fn begun(scene: &Scene, sheet: &Sheet, options: &Options) -> (Stepper<Cpu>, State) {
+fn begun(scene: &Scene, sheet: &Sheet, options: &Options) -> (Stepper<Cpu>, State) {
     let world = World::new(scene, sheet, options).unwrap();
     let state = State::start(&world.fixed);
     (Stepper::new(world, &state, &options.method, &Cpu::new()).unwrap(), state)
@@ -29,8 +29,8 @@ fn no_scene_penetrates() {
     for (k, scene) in alone().enumerate() {
         let folder = Folder::new(&format!("scene-{scene}"));
         let tessellation = ["regular", "irregular"][k % 2];
-        let fixed = ["--scene", scene, "--vertices", "100", "--frames", "9", "--dt", "0.008"];
-        let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
+        let sheet = format!("--vertices 100 --tessellation {tessellation}");
+        let rows = folder.run(&format!("--scene {scene} {sheet} --frames 9 --dt 0.008")).unwrap();
         // Held vertices, solids and seams that move do work that is not counted.
         if !["twist", "garment", "pushed", "stitching"].contains(&scene) {
             check_balance(&rows, 2e-3);
@@ -49,8 +49,8 @@ fn no_scene_penetrates() {
 fn sheets_fold_without_penetration() {
     for (dt, tessellation) in [("0.004", "irregular"), ("0.01", "regular")] {
         let folder = Folder::new(&format!("fold-{dt}"));
-        let fixed = ["--scene", "drop-vertical", "--vertices", "121", "--frames", "11", "--dt", dt];
-        let rows = folder.run(&[&fixed[..], &["--tessellation", tessellation]].concat()).unwrap();
+        let of = format!("--tessellation {tessellation} --frames 11 --dt {dt}");
+        let rows = folder.run(&format!("--scene drop-vertical {of}")).unwrap();
         check_balance(&rows, 2e-3);
         assert!(rows.iter().all(|row| row.penetrations == 0), "{dt}");
         assert!(rows.iter().any(|row| row.contacts > 10), "{}", rows[11]);
@@ -63,19 +63,8 @@ fn every_solver_carries_contact() {
     let folder = Folder::new("solvers-contact");
     let mut heights = Vec::new();
     for solver in Solver::value_variants() {
-        let fixed = [
-            "--scene",
-            "drop-horizontal",
-            "--vertices",
-            "81",
-            "--frames",
-            "6",
-            "--dt",
-            "0.01",
-            "--solver",
-            &name(solver),
-        ];
-        let rows = folder.run(&fixed).unwrap();
+        let fixed = "--scene drop-horizontal --vertices 81 --frames 6 --dt 0.01";
+        let rows = folder.run(&format!("{fixed} --solver {}", name(solver))).unwrap();
         check_balance(&rows, 2e-3);
         assert!(rows[6].contacts > 0 && rows.iter().all(|row| row.penetrations == 0), "{solver:?}");
         heights.push(rows[6].energy);
@@ -88,8 +77,8 @@ fn every_solver_carries_contact() {
 #[test]
 fn steps_that_are_blocked_name_the_pair() {
     let folder = Folder::new("blocked");
-    let fixed = ["--scene", "drop-horizontal", "--frames", "12", "--thickness", "1e-12", "--dt", "0.01"];
-    let error = folder.run(&[&fixed[..], &["--iterations", "12"]].concat()).unwrap_err();
+    let words = "--scene drop-horizontal --frames 12 --thickness 1e-12 --dt 0.01 --iterations 12";
+    let error = folder.run(words).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error.downcast_ref(), Some(Failed { fault: StepFault::Blocked(_), .. })), "{text}");
     assert!(text.contains("vertex") || text.contains("edges"), "{text}");
@@ -102,7 +91,7 @@ fn steps_that_are_blocked_name_the_pair() {
 /// Velocities that are not finite: the step fails and names the node, and the state stays.
 #[test]
 fn steps_without_detection_fail() {
-    let options = parsed(["cloth", "--solver", "direct"]);
+    let options = parsed("--solver direct");
     let sheet = Sheet::square(9, Tessellation::Regular, false);
     for speed in [f64::NAN, f64::INFINITY] {
         let (mut stepper, mut state) = begun(&placed("drop-vertical", &sheet), &sheet, &options);
@@ -118,7 +107,7 @@ fn steps_without_detection_fail() {
 /// Ends that turn by a right angle in one step would pass through the next strip: the step fails and names a pair.
 #[test]
 fn held_vertices_do_not_pass_through_cloth() {
-    let options = parsed(["cloth", "--solver", "direct", "--dt", "0.01"]);
+    let options = parsed("--solver direct --dt 0.01");
     let sheet = Sheet::strips(12, 3, 0.01);
     let twist = placed("twist", &sheet);
     let motion = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 157.0_f64.to_degrees() });
@@ -134,7 +123,7 @@ fn held_vertices_do_not_pass_through_cloth() {
 /// before the frame, and a second attempt fails in the same step with the same words.
 #[test]
 fn failed_frames_take_held_vertices_back() {
-    let options = parsed(["cloth", "--solver", "direct", "--dt", "0.01"]);
+    let options = parsed("--solver direct --dt 0.01");
     let sheet = Sheet::strips(12, 3, 0.01);
     let twist = placed("twist", &sheet);
     let motion = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 40.0_f64.to_degrees() });
@@ -156,7 +145,7 @@ fn failed_frames_take_held_vertices_back() {
 /// one that computed it, with the friction of cloth on cloth, and the air is in the right-hand side.
 #[test]
 fn systems_are_those_of_the_next_step() {
-    let mut options = parsed(["cloth", "--solver", "direct", "--dt", "0.004"]);
+    let mut options = parsed("--solver direct --dt 0.004");
     let sheet = Sheet::square(11, Tessellation::Irregular, false);
     let scene = placed("drop-vertical", &sheet);
     let create = |state: Option<&State>, options: &Options| {
@@ -186,11 +175,7 @@ fn systems_are_those_of_the_next_step() {
 /// With constraints, a frame that fails takes back what obstacles hold too.
 #[test]
 fn failed_frames_take_supports_back() {
-    let options = parsed(
-        ["cloth", "--solver", "block-jacobi", "--iterations", "4", "--inner", "50", "--dt", "0.01"]
-            .iter()
-            .chain(&["--obstacles", "constraints"]),
-    );
+    let options = parsed("--solver block-jacobi --iterations 4 --inner 50 --dt 0.01 --obstacles constraints");
     let sheet = Sheet::strips(12, 3, 0.01);
     let twist = placed("twist", &sheet);
     let motion = Motion::Formula(Formula::Twist { through: [0.0, 1.0, 0.0], rate: 40.0_f64.to_degrees() });
@@ -209,13 +194,13 @@ fn failed_frames_take_supports_back() {
 #[test]
 fn systems_without_constraints_are_refused() {
     let folder = Folder::new("systems-constraints");
-    let error = folder.run(&["--systems", "1", "--obstacles", "constraints"]).unwrap_err();
+    let error = folder.run("--systems 1 --obstacles constraints").unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Systems)), "{error}");
 }
 
 #[test]
 fn starts_that_intersect_are_refused() {
-    let options = parsed(["cloth"]);
+    let options = parsed("");
     let sheet = Sheet::square(9, Tessellation::Regular, false);
     let fault = |scene: &Scene, options: &Options| World::new(scene, &sheet, options).err().expect("a fault");
     let sphere = placed("sphere", &sheet);
@@ -261,11 +246,11 @@ fn starts_that_intersect_are_refused() {
     let upright = placed("drop-vertical", &sheet);
     let crossing = Scene { middle: [0.0, 0.7, 0.0], ..upright.clone() };
     assert!(matches!(fault(&crossing, &options), SceneError::Crossing { .. }));
-    let thick = parsed(["cloth", "--thickness", "2"]);
+    let thick = parsed("--thickness 2");
     let error = fault(&upright, &thick);
     assert!(matches!(error, SceneError::Thick { length: 0.125, .. }), "{error}");
     // A vertex is as far from the opposite side as the height of its triangle.
-    let high = parsed(["cloth", "--thickness", "0.1"]);
+    let high = parsed("--thickness 0.1");
     let error = fault(&upright, &high);
     assert!(
         matches!(error, SceneError::Near { distance, .. } if (distance - 0.125 / 2.0_f64.sqrt()).abs() < 1e-9),
@@ -283,24 +268,25 @@ fn starts_that_intersect_are_refused() {
 #[test]
 fn states_in_a_barrier_are_refused() {
     let folder = Folder::new("start-inside");
-    let fixed = ["--scene", "sphere", "--dt", "0.01", "--solver", "direct"];
-    folder.run(&[&fixed[..], &["--frames", "5", "--checkpoint", "5"]].concat()).unwrap();
-    let state = folder.0.join("checkpoint.bin");
-    let start = ["--frames", "1", "--start", state.to_str().unwrap()];
+    let fixed = "--scene sphere --dt 0.01 --solver direct";
+    folder.run(&format!("{fixed} --frames 5 --checkpoint 5")).unwrap();
+    let start = format!("{fixed} --frames 1 --start {}/checkpoint.bin", folder.path());
     let other = Folder::new("start-inside-other");
-    other.run(&[&fixed[..], &start].concat()).unwrap();
-    let error = other.run(&[&fixed[..], &start, &["--thickness", "0.06"]].concat()).unwrap_err();
+    other.run(&start).unwrap();
+    let error = other.run(&format!("{start} --thickness 0.06")).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Pressed { obstacle: 1, .. })), "{error}");
     assert!(error.to_string().contains("a smaller --thickness"), "{error}");
 }
+
+/// A sheet that folds on itself.
+const FOLDS: &str = "--scene drop-vertical --vertices 400 --frames 9 --dt 0.004";
 
 /// Steps that end after a few short linear solves: nothing crosses, and energy does not grow.
 #[test]
 fn steps_may_end_before_they_converge() {
     let folder = Folder::new("early");
-    let fixed = ["--scene", "drop-vertical", "--vertices", "400", "--frames", "9", "--dt", "0.004"];
-    let early = ["--solver", "sa", "--iterations", "4", "--inner", "10"];
-    let rows = folder.run(&[&fixed[..], &early].concat()).unwrap();
+    let early = "--solver sa --iterations 4 --inner 10";
+    let rows = folder.run(&format!("{FOLDS} {early}")).unwrap();
     check_balance(&rows, 2e-3);
     // Steps that contact cuts short may take more than the four that are asked for.
     let within = rows.iter().all(|row| row.penetrations == 0 && row.outer <= 5 * row.steps);
@@ -313,8 +299,7 @@ fn steps_may_end_before_they_converge() {
 #[test]
 fn steps_that_contact_cuts_short_go_on() {
     let folder = Folder::new("cut");
-    let fixed = ["--scene", "drop-vertical", "--vertices", "400", "--frames", "9", "--dt", "0.004"];
-    let rows = folder.run(&[&fixed[..], &["--solver", "sa", "--iterations", "1"]].concat()).unwrap();
+    let rows = folder.run(&format!("{FOLDS} --solver sa --iterations 1")).unwrap();
     check_balance(&rows, 2e-2); // a linearised step keeps energy to first order only
     assert!(rows.iter().all(|row| row.penetrations == 0 && row.outer <= 11 * row.steps));
     assert!(rows.iter().take(3).all(|row| row.outer == row.steps), "nothing is near before");
@@ -329,14 +314,13 @@ fn constraints_hold_cloth() {
         [("sphere", "auto"), ("bars", "sa"), ("drop-horizontal", "mas"), ("drop-vertical", "block-jacobi")]
     {
         let folder = Folder::new(&format!("constraints-{scene}"));
-        let fixed = ["--scene", scene, "--vertices", "100", "--frames", "9", "--dt", "0.008"];
-        let with = ["--obstacles", "constraints", "--solver", solver];
-        let all = [&fixed[..], &with].concat();
+        let with = format!("--obstacles constraints --solver {solver}");
+        let all = format!("--scene {scene} --vertices 100 --frames 9 --dt 0.008 {with}");
         let rows = folder.run(&all).unwrap();
         check_balance(&rows, 2e-3);
         assert!(rows.iter().all(|row| row.penetrations == 0), "{scene}");
         assert!(rows.iter().all(|row| row.converged == row.steps), "{scene}");
-        let options = parsed(["cloth"].iter().chain(&all));
+        let options = parsed(&all);
         let (sheet, _) = crate::simulation::prepared(&options).unwrap();
         let World { fixed, forces } =
             World::new(&Scene::new(&sheet, &options).unwrap(), &sheet, &options).unwrap();

@@ -1,7 +1,10 @@
-//! Garments of files: sewn from flat pieces, and on bodies that move.
+//! Files of garments and bodies: cloth that is sewn from flat pieces, on bodies that move, and on closed ones.
 
 use super::*;
 use crate::simulation::{described, prepared};
+use crate::world::World;
+use coarsen_contact::ContactError;
+use examples_scene::closed::MeshFault;
 
 /// Writes a square of `side` m whose middle is at the height y, turned about the x axis by the angle `tilt`, with texture
 /// coordinates (u, v) of its points.
@@ -23,7 +26,7 @@ fn square(folder: &Folder, [side, y, tilt]: [f64; 3], texture: impl Fn([f64; 2])
 }
 
 /// Writes a ball of triangles of radius 0.15 m around a centre.
-pub(super) fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
+fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
     const RINGS: usize = 6;
     const AROUND: usize = 10;
     let mut text = String::new();
@@ -51,9 +54,8 @@ pub(super) fn ball(folder: &Folder, frame: usize, centre: [f64; 3]) -> String {
     folder.write(&format!("body_{frame}.obj"), &text)
 }
 
-fn run(folder: &Folder, arguments: &[&str]) -> Result<Vec<Row>, Failure> {
-    let fixed = ["cloth", "--width", "32", "--out", folder.path()];
-    crate::run(Cpu::new(), &parsed(fixed.iter().chain(arguments)))
+fn run(folder: &Folder, words: &str) -> Result<Vec<Row>, Failure> {
+    folder.run(&format!("--width 32 {words}"))
 }
 
 /// Texture coordinates of any scale are the rest shape; others of the same area strain the cloth at the start.
@@ -65,21 +67,21 @@ fn garments_are_sewn_from_flat_pieces() {
         for (stretch, strained) in [(1.0, false), (1.05, true)] {
             let file =
                 square(&folder, [0.5, 0.7, 0.3], |[u, v]| [0.2 + 3.0 * stretch * u, 3.0 / stretch * v]);
-            let fixed = ["--scene", "dressed", "--body", &body, "--mesh", &file, "--sewn", "--frames", "0"];
-            let rows = run(&folder, &[&fixed[..], &["--material", material]].concat()).unwrap();
+            let of = format!("--body {body} --mesh {file} --sewn --material {material}");
+            let rows = run(&folder, &format!("--scene dressed {of} --frames 0")).unwrap();
             assert_eq!(rows[0].elastic > 1e-3, strained, "{material}: {}", rows[0]);
             assert!(strained || rows[0].elastic < 1e-9, "{material}: {}", rows[0]);
         }
     }
     let file = square(&folder, [0.5, 0.7, 0.3], |[u, _]| [u, 0.0]);
-    let flat = ["--scene", "dressed", "--body", &body, "--mesh", &file, "--sewn", "--frames", "0"];
+    let flat = format!("--scene dressed --body {body} --mesh {file} --sewn --frames 0");
     let error = run(&folder, &flat).unwrap_err();
     assert!(
         matches!(error.downcast_ref(), Some(SceneError::Sheet(SheetFault::Degenerate { .. }))),
         "{error}"
     );
     assert!(error.to_string().contains("--drop-degenerate"), "{error}");
-    let error = run(&folder, &["--scene", "pinned", "--mesh", &file, "--sewn"]).unwrap_err();
+    let error = run(&folder, &format!("--scene pinned --mesh {file} --sewn")).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Sewn)), "{error}");
 }
 
@@ -91,10 +93,10 @@ fn triangles_without_area_are_left_out_on_request() {
     let file = square(&folder, [0.5, 0.7, 0.3], |p| p);
     let text = std::fs::read_to_string(&file).unwrap().replace("f 1/1 10/10 11/11", "f 1/1 10/1 11/11");
     std::fs::write(&file, text).unwrap();
-    let fixed = ["--scene", "dressed", "--body", &body, "--mesh", &file, "--sewn", "--frames", "1"];
+    let fixed = format!("--scene dressed --body {body} --mesh {file} --sewn --frames 1");
     let error = run(&folder, &fixed).unwrap_err();
     assert!(error.to_string().contains("triangle 0 (from 0) is degenerate"), "{error}");
-    let more = [&fixed[..], &["--drop-degenerate"]].concat();
+    let more = format!("{fixed} --drop-degenerate");
     assert_eq!(run(&folder, &more).unwrap()[1].penetrations, 0);
     // Frames have the cloth and the body in groups of their own, and the cloth keeps the texture coordinates of its file.
     let frame = folder.text("frame_0001.obj");
@@ -104,7 +106,7 @@ fn triangles_without_area_are_left_out_on_request() {
     let texture = mesh::parse_texture(&frame.as_bytes()[..obstacle]).unwrap();
     let expected = mesh::read_texture(&file).unwrap();
     assert!(texture == expected[1..] && frame[obstacle..].contains("\nf 82//82 "), "{}", &frame[obstacle..]);
-    let options = parsed(["cloth"].iter().chain(&more));
+    let options = parsed(&more);
     let (sheet, scene) = prepared(&options).unwrap();
     assert_eq!((sheet.triangles.len(), sheet.dropped), (127, 1));
     assert!(described(&sheet, &scene).ends_with("127 triangles, 1 without area left out"));
@@ -116,14 +118,13 @@ fn triangles_without_area_are_left_out_on_request() {
 fn the_supplied_shirt_has_no_pattern() {
     let Some(data) = super::data::data() else { return };
     let file = data.join("meshes/diffcloth_tshirt1900.obj.gz");
-    let fixed = ["cloth", "--scene", "garment", "--mesh", file.to_str().unwrap()];
-    let with = |more: &[&str]| prepared(&parsed(fixed.iter().chain(more)));
-    for more in [&["--sewn"][..], &["--sewn", "--drop-degenerate"]] {
+    let with = |more: &str| prepared(&parsed(&format!("--scene garment --mesh {} {more}", file.display())));
+    for more in ["--sewn", "--sewn --drop-degenerate"] {
         let error = with(more).unwrap_err();
         assert!(matches!(error, SceneError::Sheet(SheetFault::Pattern { count: 300.., .. })), "{error}");
         assert!(error.to_string().contains("leave out --sewn"), "{error}");
     }
-    assert_eq!(with(&[]).unwrap().0.triangles.len(), 3726);
+    assert_eq!(with("").unwrap().0.triangles.len(), 3726);
 }
 
 /// A body of files comes up under a sheet, lifts it and carries it along. A run that continues has the same bits.
@@ -133,10 +134,8 @@ fn bodies_of_files_move_the_cloth() {
     let cloth = square(&folder, [0.5, 0.66, 0.0], |p| p);
     let centre = |frame: usize| [0.005 * frame as f64, 0.5 + 0.01 * frame as f64, 0.0];
     let bodies: Vec<String> = (0..5).map(|frame| ball(&folder, frame, centre(frame))).collect();
-    let fixed = ["--scene", "dressed", "--mesh", &cloth, "--dt", "0.003", "--checkpoint", "3", "--body"];
-    let mut all: Vec<&str> = fixed.to_vec();
-    all.extend(bodies.iter().map(String::as_str));
-    let rows = run(&folder, &[&all[..], &["--frames", "8"]].concat()).unwrap();
+    let all = format!("--scene dressed --mesh {cloth} --dt 0.003 --checkpoint 3 --body {}", bodies.join(" "));
+    let rows = run(&folder, &format!("{all} --frames 8")).unwrap();
     assert!(rows.iter().all(|row| row.penetrations == 0 && row.converged == row.steps));
     assert!(rows[8].contacts > 0);
     let end = folder.surface(8);
@@ -146,15 +145,84 @@ fn bodies_of_files_move_the_cloth() {
     assert!(distance(&end[81..], &body) < 1e-9);
 
     let again = Folder::new("dressed-again");
-    run(&again, &[&all[..], &["--frames", "4"]].concat()).unwrap();
-    run(&again, &[&all[..], &["--frames", "8", "--resume"]].concat()).unwrap();
+    run(&again, &format!("{all} --frames 4")).unwrap();
+    run(&again, &format!("{all} --frames 8 --resume")).unwrap();
     assert_eq!(again.surface(8), end);
 
     let other = folder.write("other.obj", "v 0 0 0\nv 0.1 0 0\nv 0 0 0.1\nf 1 2 3\n");
-    let error = run(&folder, &[&all[..], &[&other]].concat()).unwrap_err();
+    let error = run(&folder, &format!("{all} {other}")).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Sequence { .. })), "{error}");
-    for wrong in [&["--scene", "dressed"][..], &["--scene", "sphere", "--body", &other]] {
-        let error = run(&folder, wrong).unwrap_err();
+    for wrong in ["--scene dressed".to_owned(), format!("--scene sphere --body {other}")] {
+        let error = run(&folder, &wrong).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(SceneError::Dressed)), "{error}");
+    }
+}
+
+/// Vertices of the cloth lie on the statue, with constraints at its skin and with barriers between that and a tenth of it: none
+/// is in it, no edge crosses it, and energy does not grow. A start inside is refused.
+#[test]
+fn statues_carry_the_cloth() {
+    let folder = Folder::new("statue");
+    let file = ball(&folder, 0, [3.0, -2.0, 5.0]);
+    for (obstacles, low, high) in [("barrier", -0.018, 0.0), ("constraints", -2e-5, 2e-5)] {
+        let sheet = format!("--vertices 196 --thickness 0.02 --obstacles {obstacles}");
+        let all = format!("--scene statue --body {file} {sheet} --dt 0.006 --frames 8");
+        let rows = folder.run(&all).unwrap();
+        check_balance(&rows, 2e-3);
+        assert!(rows.iter().all(|row| row.penetrations == 0), "{obstacles}");
+        assert!(rows[8].contacts > 4 && rows.iter().all(|row| row.converged == row.steps), "{obstacles}");
+
+        let options = parsed(&all);
+        let (sheet, mut scene) = prepared(&options).unwrap();
+        let statue = scene.statue.clone().unwrap();
+        let shape = statue.shape(crate::thickness::thickness(&sheet, &options).unwrap());
+        let end = folder.surface(8);
+        let heights = end[..196].iter().map(|x| shape.distance(*x)).collect::<Vec<_>>();
+        let least = heights.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+        let resting = heights.iter().filter(|h| **h <= high).count();
+        assert!(least >= low && resting > 4, "{obstacles}: {least:e}, {resting} at rest");
+        assert!(distance(&end[196..], &statue.mesh().positions) < 1e-9);
+
+        // It stands on the ground, at its size; lower, the sheet is in it before an edge crosses it.
+        let [low, high] = statue.mesh().bounds();
+        assert!(low[1].abs() < 1e-12 && (high[1] - 0.6).abs() < 1e-9 && (low[0] + high[0]).abs() < 1e-9);
+        scene.middle[1] = 0.35;
+        let error = World::new(&scene, &sheet, &options).err().expect("a fault");
+        assert!(matches!(error, SceneError::Inside { depth, obstacle: 1, .. } if depth > 0.0), "{error}");
+    }
+}
+
+#[test]
+fn meshes_that_are_no_statues_are_refused() {
+    let folder = Folder::new("statue-faults");
+    let good = ball(&folder, 0, [0.0; 3]);
+    let text = std::fs::read_to_string(&good).unwrap();
+    let open: String =
+        text.lines().filter(|line| *line != "f 1 3 2").map(|line| format!("{line}\n")).collect();
+    assert!(open.len() < text.len());
+    let turn = |line: &str| match line.strip_prefix("f ") {
+        Some(corners) => format!("f {}\n", corners.split(' ').rev().collect::<Vec<_>>().join(" ")),
+        None => format!("{line}\n"),
+    };
+    let (open, inverted) = (
+        folder.write("open.obj", &open),
+        folder.write("inverted.obj", &text.lines().map(turn).collect::<String>()),
+    );
+    let run =
+        |body: &str| folder.run(&format!("--scene statue --frames 0 --thickness 0.02 {body}")).unwrap_err();
+    let fault = |body: &str| match *run(&format!("--body {body}")).downcast::<SceneError>().unwrap() {
+        SceneError::Statue(fault) => fault,
+        other => panic!("{other}"),
+    };
+    let source = |body: &str| match fault(body) {
+        MeshFault::Surface { file, source } if file.ends_with(body) => source,
+        other => panic!("{other}"),
+    };
+    assert!(matches!(source(&open), ContactError::Open { edge: [0, 1 | 2] | [1, 2], count: 1 }));
+    assert!(matches!(source(&inverted), ContactError::Inverted { volume } if volume < 0.0));
+    assert!(matches!(fault("nowhere.obj"), MeshFault::Read(_)));
+    for wrong in [String::new(), format!("--body {good} {good}")] {
+        let error = run(&wrong);
+        assert!(matches!(error.downcast_ref(), Some(SceneError::Unnamed)), "{error}");
     }
 }

@@ -35,9 +35,6 @@ pub trait Saved: Sized {
     fn save(&self, to: &mut Writer);
 
     /// Reads the numbers of a state.
-    ///
-    /// # Errors
-    /// The fault of the file.
     fn load(from: &mut Reader<'_>) -> Result<Self, &'static str>;
 
     /// Checks the numbers of a state that was read. By default all are taken.
@@ -176,9 +173,8 @@ fn open<S: Saved>(file: &Path) -> Result<Parts<S>, CheckpointError> {
     Ok(parts)
 }
 
-fn encode(run: u64, state: &impl Saved, shown: &[Shown]) -> Vec<u8> {
-    let mut writer = Writer(Vec::new());
-    writer.0.extend(magic_of(state));
+fn encode<S: Saved>(run: u64, state: &S, shown: &[Shown]) -> Vec<u8> {
+    let mut writer = Writer(S::MAGIC.to_vec());
     writer.number(NUMERICS);
     writer.number(run);
     state.save(&mut writer);
@@ -186,10 +182,6 @@ fn encode(run: u64, state: &impl Saved, shown: &[Shown]) -> Vec<u8> {
     let sum = fingerprint(&writer.0);
     writer.number(sum);
     writer.0
-}
-
-fn magic_of<S: Saved>(_: &S) -> &'static [u8; 24] {
-    S::MAGIC
 }
 
 /// Returns the parts of a checkpoint, or the fault of the file.
@@ -242,9 +234,6 @@ impl Reader<'_> {
     }
 
     /// Reads a whole number.
-    ///
-    /// # Errors
-    /// The fault of the file.
     pub fn number(&mut self) -> Result<u64, &'static str> {
         let (&first, rest) = self.0.split_first().ok_or(SHORT)?;
         self.0 = rest;
@@ -252,17 +241,11 @@ impl Reader<'_> {
     }
 
     /// Reads a number.
-    ///
-    /// # Errors
-    /// The fault of the file.
     pub fn float(&mut self) -> Result<f64, &'static str> {
         self.number().map(f64::from_bits)
     }
 
     /// Reads several numbers.
-    ///
-    /// # Errors
-    /// The fault of the file.
     pub fn floats(&mut self, count: usize) -> Result<Vec<f64>, &'static str> {
         let (floats, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
         self.0 = rest;
@@ -270,9 +253,6 @@ impl Reader<'_> {
     }
 
     /// Reads several points.
-    ///
-    /// # Errors
-    /// The fault of the file.
     pub fn points(&mut self, count: usize) -> Result<Vec<[f64; 3]>, &'static str> {
         Ok(self.floats(count.checked_mul(3).ok_or(SHORT)?)?.as_chunks().0.to_vec())
     }

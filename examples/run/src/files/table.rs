@@ -191,9 +191,6 @@ impl<R: Record> Table<R> {
     }
 
     /// Writes a new file with these rows; creates the folder if necessary.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`]
     pub fn create(folder: &Path, rows: Vec<R>) -> Result<Self, OutputError> {
         let path = folder.join("frames.csv");
         let beside = folder.join("frames.part");
@@ -212,9 +209,6 @@ impl<R: Record> Table<R> {
     }
 
     /// Adds a row.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`]
     pub fn push(&mut self, row: R) -> Result<(), OutputError> {
         writeln!(self.file, "{}", row.line()).map_err(failed(&self.path))?;
         self.rows.push(row);
@@ -222,9 +216,6 @@ impl<R: Record> Table<R> {
     }
 
     /// Returns once all rows are on the disk.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`]
     pub fn sync(&self) -> Result<(), OutputError> {
         self.file.sync_data().map_err(failed(&self.path))
     }

@@ -29,9 +29,6 @@ pub struct Grid {
 
 impl Grid {
     /// Writes a frame.
-    ///
-    /// # Errors
-    /// [`OutputError::Write`]
     pub fn write(&self, folder: &Path, frame: usize) -> Result<(), OutputError> {
         let path = folder.join(name(frame, "vtu"));
         std::fs::write(&path, self.bytes()).map_err(failed(&path))

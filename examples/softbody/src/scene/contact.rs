@@ -4,12 +4,12 @@ use coarsen::elastic::{Barrier, ContactPotential, Plus};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{
-    BodyContact, ClothContact, ClothFriction, ContactError, Friction, Obstacle, Shape as _, Spin, clearance,
+    BodyContact, ClothContact, ClothFriction, ContactError, Crossings, Friction, Obstacle, Shape as _, Spin,
+    clearance,
 };
 
-use super::Setting;
-use super::error::SceneError;
 use super::world::Shape;
+use super::{SceneError, Setting};
 use crate::options::{Contact, Method};
 use crate::part::{Inside, Part};
 
@@ -44,9 +44,6 @@ pub(super) struct ContactInputs<'a> {
 impl ContactInputs<'_> {
     /// The energies of contact, and why there is none of the body with itself, where the scene does not ask for it and the mesh
     /// is not fit.
-    ///
-    /// # Errors
-    /// [`SceneError`] as for [`penalties`](Self::penalties) and [`barriers`](Self::barriers).
     pub(super) fn parts(self) -> Result<(Contacts, Option<SceneError>), SceneError> {
         let make = |this: &Self| match this.method.contact {
             Contact::Penalty => this.penalties(),
@@ -60,9 +57,6 @@ impl ContactInputs<'_> {
     }
 
     /// Contact by penalties.
-    ///
-    /// # Errors
-    /// [`SceneError`] for obstacles that are not valid, and for sheets that should touch.
     fn penalties(&self) -> Result<Contacts, SceneError> {
         let n = self.whole.positions.len();
         let stiffness = self.setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
@@ -100,11 +94,9 @@ impl ContactInputs<'_> {
         let stiffness = setting.contact_stiffness.unwrap_or(STIFFNESS * self.stiffest);
         let thickness = setting.contact_thickness.map_or_else(|| self.thickness(), Ok)?;
         let potential = Barrier { stiffness: stiffness * thickness * thickness, reach: thickness };
-        let triangles = self.triangles();
-        let sides = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)]);
-        let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(sides).collect();
-        edges.sort_unstable();
-        edges.dedup();
+        let triangles = self.shapes.iter().flat_map(|shape| shape.triangles.iter().copied()).collect();
+        let surface = Crossings::new(triangles, free.clone());
+        let mut edges = surface.edges().to_vec();
         edges.retain(|&[a, b]| at[a as usize] != at[b as usize]); // triangles without area
         let mut parts: Vec<Box<dyn Part>> = Vec::new();
         for (index, solid) in setting.obstacle.iter().enumerate() {
@@ -128,7 +120,7 @@ impl ContactInputs<'_> {
             parts.push(Box::new(friction.map_err(fault)?));
         }
         if self.wanted {
-            let contact = ClothContact::new(&triangles, &free, at, thickness, stiffness);
+            let contact = ClothContact::new(surface.triangles(), &free, at, thickness, stiffness);
             let contact = contact.map_err(|error| match error {
                 ContactError::Intersects(crossing) => self.intersect(crossing.edge[0], crossing.triangle[0]),
                 error => error.into(),
@@ -156,11 +148,6 @@ impl ContactInputs<'_> {
         obstacle: Obstacle<Box<dyn coarsen_contact::Shape>, L>,
     ) -> Result<Friction<Box<dyn coarsen_contact::Shape>, L>, ContactError> {
         Friction::new(obstacle, Spin::default(), self.method.friction, self.method.dt)
-    }
-
-    /// The triangles of all surfaces.
-    fn triangles(&self) -> Vec<[u32; 3]> {
-        self.shapes.iter().flat_map(|shape| shape.triangles.iter().copied()).collect()
     }
 
     /// The distance at which barriers begin. With contact between bodies, no part of a body touches another one at

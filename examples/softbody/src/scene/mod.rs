@@ -2,25 +2,24 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `mod` | the bodies of a scene file, with the numbers of the command line |
+//! | `mod` | the bodies of a scene file, with the numbers of the command line; errors of scenes |
 //! | `world` | nodes, masses and potentials of a scene |
 //! | `contact` | the energies of contact |
-//! | `error` | errors of scenes |
 
 mod contact;
-mod error;
 mod world;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use coarsen::elastic::Lame;
+use coarsen::AnyError;
+use coarsen::elastic::{BodyError, Lame};
 use coarsen::mesh::Mesh;
+use coarsen_contact::{ContactError, Pair};
 use examples_scene::{Body as Placement, Scene, Shape, fields};
 
 use crate::material::{Law, Material, Moduli};
-use crate::meshes::MeshChoice;
+use crate::meshes::{MeshChoice, MeshFault};
 use crate::options::Options;
-pub(crate) use error::SceneError;
 pub(crate) use world::World;
 
 /// A body with the numbers that the scene leaves to the command line.
@@ -66,9 +65,6 @@ impl Body {
 
 impl Setting {
     /// Returns the scene of the command line.
-    ///
-    /// # Errors
-    /// [`SceneError`] for the name of a mesh or a material that does not exist, and a row that this program does not take.
     pub(crate) fn of(options: &Options) -> Result<Self, SceneError> {
         let scene = options.choice.setting.clone();
         let source = &scene.source;
@@ -118,4 +114,65 @@ impl Setting {
         let turns = self.scene.attachment.iter().any(|attachment| attachment.turn.is_some());
         [self.contact.unwrap_or(self.body.len() > 1 || turns || self.body.iter().any(folds)), said]
     }
+}
+
+/// A scene that cannot be read or is not valid.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SceneError {
+    #[error(transparent)]
+    Scene(#[from] examples_scene::SceneError),
+    #[error(
+        "attachment {index} (from 0) refers to node {found}, but there are only {count}, numbered from 0"
+    )]
+    Missing { index: usize, found: usize, count: usize },
+    #[error(
+        "attachment {index} (from 0) holds no nodes; its box or list is empty, in coordinates of the scene"
+    )]
+    Nothing { index: usize },
+    #[error(
+        "attachments {first} and {second} (from 0) both hold node {node} of body {body} in frame {frame}; a node \
+         can have one attachment at a time: change nodes, from or until"
+    )]
+    Twice { first: usize, second: usize, body: usize, node: usize, frame: usize },
+    #[error(
+        "body {index} (from 0): the mesh {mesh} has no tetrahedra, which its material needs; use mass-spring"
+    )]
+    Surface { index: usize, mesh: MeshChoice },
+    #[error(transparent)]
+    Mesh(#[from] MeshFault),
+    #[error("body {index} (from 0): {source}")]
+    Body { index: usize, source: BodyError },
+    #[error("obstacle {index} (from 0): {source}")]
+    Obstacle { index: usize, source: ContactError },
+    #[error(
+        "body {index} (from 0) is a sheet, which penalties keep from no body; use --contact barrier, or set contact.bodies = \
+         false to let bodies pass through each other"
+    )]
+    NoContact { index: usize },
+    #[error(
+        "body {index} (from 0) touches itself at rest: {pair} are {distance:.1e} m apart, so that barriers have no room; \
+         merge nodes at the same place (--weld), move the parts apart, or set contact.bodies = false"
+    )]
+    Touches { index: usize, pair: Pair, distance: f64 },
+    #[error(
+        "at the start, node {node} of body {body} (from 0) is {depth:.3e} m inside obstacle {obstacle}; move one of \
+         them, or use --contact penalty"
+    )]
+    Inside { body: usize, node: usize, depth: f64, obstacle: usize },
+    #[error(
+        "at the start, an edge at node {node} of body {body} (from 0) is inside obstacle {obstacle}; move one of them, or use \
+         --contact penalty"
+    )]
+    Dips { body: usize, node: usize, obstacle: usize },
+    #[error(
+        "at the start, bodies {first} and {second} (from 0) intersect: node {node} of body {first} is on an edge that \
+         crosses the surface, or inside body {second}; move them apart, or use --contact penalty"
+    )]
+    Intersect { first: usize, second: usize, node: usize },
+    #[error(transparent)]
+    Contact(#[from] ContactError),
+    #[error(transparent)]
+    Sum(#[from] BodyError),
+    #[error(transparent)]
+    Any(#[from] AnyError),
 }

@@ -12,8 +12,7 @@ use examples_scene::Attachment;
 use examples_scene::shape::unit;
 
 use super::contact::ContactInputs;
-use super::error::SceneError;
-use super::{Body, Setting};
+use super::{Body, SceneError, Setting};
 use crate::bodies::Bodies;
 use crate::material::{Material, THICKNESS, masses};
 use crate::meshes::MeshChoice;
@@ -56,9 +55,6 @@ pub(crate) struct World {
 
 impl Setting {
     /// The meshes of all bodies; each file is read once.
-    ///
-    /// # Errors
-    /// [`SceneError::Mesh`], which names the mesh and the fault.
     pub(crate) fn meshes(&self) -> Result<Vec<Mesh>, SceneError> {
         let mut meshes: Vec<Mesh> = Vec::new();
         for (index, body) in self.body.iter().enumerate() {
@@ -96,9 +92,6 @@ impl Setting {
 
 impl World {
     /// Creates the nodes and potentials of a scene; `meshes` has the mesh of each body.
-    ///
-    /// # Errors
-    /// [`SceneError`], which names the body, attachment or obstacle that is not valid.
     pub(crate) fn new(setting: &Setting, meshes: &[Mesh], method: &Method) -> Result<Self, SceneError> {
         let (mut whole, mut shapes, mut energies) = (Mesh::default(), Vec::new(), Vec::new());
         let (mut weights, mut velocities) = (Vec::new(), Vec::new());

@@ -10,11 +10,10 @@ const BODY: &str = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n";
 #[test]
 fn attachments_of_a_scene_file_come_and_go() {
     let folder = Folder::new("attachments");
-    let text = "[[body]]\nmesh = \"bar:1\"\nmaterial = { young = 1e6 }\n\n\
-                [[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
+    let text = "[[attachment]]\nnodes = { top = 1.0 }\nuntil = 3\n\n\
                 [[attachment]]\nnodes = { list = [0] }\nfrom = 5\nvelocity = [0.0, 3.0, 0.0]\n";
-    let scene = folder.write("scene.toml", text);
-    let rows = folder.run(&["--scene", &scene, "--frames", "7", "--width", "0"]).unwrap();
+    let scene = folder.write("scene.toml", &format!("{BODY}{text}"));
+    let rows = folder.run(&format!("--scene {scene} --frames 7")).unwrap();
     let height = |frame: usize| folder.surface(frame)[0][1] - folder.surface(0)[0][1];
     let heights: Vec<f64> = (0..8).map(height).collect();
     assert!(heights[2].abs() < 1e-3, "{heights:?}");
@@ -31,9 +30,9 @@ fn work_does_not_depend_on_checkpoints() {
     let text = "[[attachment]]\nnodes = { top = 1.0 }\nuntil = 5\n\n\
                 [[attachment]]\nnodes = { list = [0] }\nfrom = 6\nvelocity = [0.0, 1.0, 0.0]\n";
     let scene = folder.write("scene.toml", &format!("{BODY}{text}"));
-    let runs = ["4", "5", "20"].map(|checkpoint| {
-        let fixed = ["--scene", &scene, "--frames", "8", "--width", "0", "--tolerance", "1e-9"];
-        folder.run(&[&fixed[..], &["--checkpoint", checkpoint]].concat()).unwrap()
+    let runs = [4, 5, 20].map(|checkpoint| {
+        let words = format!("--scene {scene} --frames 8 --tolerance 1e-9 --checkpoint {checkpoint}");
+        folder.run(&words).unwrap()
     });
     assert!(runs[0][..5].iter().all(|row| row.work == 0.0));
     assert!(runs[0][5].work < -1e-3 && runs[0][8].work > runs[0][5].work);
@@ -50,7 +49,7 @@ fn attachments_that_do_nothing_are_refused() {
     let folder = Folder::new("attachment-faults");
     let run = |attachments: &str| {
         let scene = folder.write("scene.toml", &format!("{BODY}{attachments}"));
-        folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"])
+        folder.run(&format!("--scene {scene} --frames 1"))
     };
     let list = |nodes: &str, when: &str| format!("[[attachment]]\nnodes = {{ list = [{nodes}] }}\n{when}\n");
     for (text, expected) in [
@@ -92,7 +91,7 @@ fn the_length_of_an_axis_does_not_matter() {
         let text =
             format!("gravity = [0.0, 0.0, 0.0]\n{BODY}[[attachment]]\nnodes = {{ top = 1.0 }}\n{turn}\n");
         let scene = folder.write("scene.toml", &text);
-        folder.run(&["--scene", &scene, "--frames", "2", "--width", "0"]).unwrap();
+        folder.run(&format!("--scene {scene} --frames 2")).unwrap();
         folder.surface(2)
     };
     let unit = end("1.0");

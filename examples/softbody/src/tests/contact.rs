@@ -19,10 +19,9 @@ const SEAM: &str = "v 0 0 0\nv 1 0 0\nv 0.5 0 1\nv 0.5 0 0\nv 0.5 0 -1\n";
 
 /// Runs a scene and returns its rows, and the number of edges that cross triangles in each frame, by a test that
 /// knows nothing of contact.
-fn crossed(folder: &Folder, text: &str, frames: &str, more: &[&str]) -> (Vec<Row>, Vec<usize>) {
+fn crossed(folder: &Folder, text: &str, words: &str) -> (Vec<Row>, Vec<usize>) {
     let scene = folder.write("scene.toml", text);
-    let fixed = ["--scene", &scene, "--frames", frames, "--width", "0"];
-    let rows = folder.run(&[&fixed[..], more].concat()).unwrap();
+    let rows = folder.run(&format!("--scene {scene} {words}")).unwrap();
     let count = |row: &Row| {
         let file = folder.0.join(format!("frame_{:04}.vtk", row.frame));
         let surface = mesh::read(file).unwrap();
@@ -38,13 +37,13 @@ fn crossed(folder: &Folder, text: &str, frames: &str, more: &[&str]) -> (Vec<Row
 #[test]
 fn bodies_that_are_pressed_together_do_not_intersect() {
     let folder = Folder::new("pressed");
-    let soft = ["--young", "2e4", "--iterations", "4", "--dt", "0.0167"];
-    let (rows, counts) = crossed(&folder, PRESSED, "24", &soft);
+    let soft = "--frames 24 --young 2e4 --iterations 4 --dt 0.0167";
+    let (rows, counts) = crossed(&folder, PRESSED, soft);
     assert!(counts.iter().all(|count| *count == 0), "{counts:?}");
     assert!(rows.iter().all(|row| row.deepest() == 0.0) && rows[24].contacts > 10);
     assert!((0..=24).all(|frame| folder.surface(frame).iter().all(|p| p[1] > 0.0)));
     check_balance(&rows, 1e-3);
-    let (rows, counts) = crossed(&folder, PRESSED, "24", &[&soft[..], &["--contact", "penalty"]].concat());
+    let (rows, counts) = crossed(&folder, PRESSED, &format!("{soft} --contact penalty"));
     assert!(counts.iter().any(|count| *count > 0) && rows.iter().any(|row| row.deepest() > 0.0));
 }
 
@@ -53,8 +52,8 @@ fn bodies_that_are_pressed_together_do_not_intersect() {
 fn impacts_take_few_iterations() {
     let folder = Folder::new("few");
     for young in ["2e4", "1e5"] {
-        let options = ["--young", young, "--dt", "0.0167", "--iterations", "100"];
-        let (rows, _) = crossed(&folder, PRESSED, "13", &options);
+        let words = format!("--frames 13 --young {young} --dt 0.0167 --iterations 100");
+        let (rows, _) = crossed(&folder, PRESSED, &words);
         let outer: Vec<usize> = rows.iter().map(|row| row.outer).collect();
         assert!(rows[1..].iter().all(|row| row.outcome == "converged" && row.outer <= 11), "{outer:?}");
         assert!(rows[13].contacts > 10);
@@ -66,7 +65,7 @@ fn impacts_take_few_iterations() {
 #[test]
 fn stiff_bodies_gain_no_energy_at_impact() {
     let folder = Folder::new("impact");
-    let (rows, counts) = crossed(&folder, PRESSED, "30", &["--young", "1e6", "--dt", "0.0167"]);
+    let (rows, counts) = crossed(&folder, PRESSED, "--frames 30 --young 1e6 --dt 0.0167");
     assert!(counts.iter().all(|count| *count == 0), "{counts:?}");
     check_balance(&rows, 1e-3);
     assert!(rows[30].inverted == 0 && rows[30].contacts > 0);
@@ -79,12 +78,12 @@ fn sheets_fall_on_bodies() {
     let text = "[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 0.2, 0.0]\n\n\
         [[body]]\nmesh = \"sheet:9\"\ncentre = [0.0, 0.36, 0.0]\nsize = 0.6\n\n\
         [[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
-    let (rows, counts) = crossed(&folder, text, "12", &["--dt", "0.0167"]);
+    let (rows, counts) = crossed(&folder, text, "--frames 12 --dt 0.0167");
     assert!(counts.iter().all(|count| *count == 0), "{counts:?}");
     assert!(rows[12].contacts > 0);
     check_balance(&rows, 1e-3);
     let scene = folder.write("scene.toml", text);
-    let error = folder.run(&["--scene", &scene, "--contact", "penalty", "--width", "0"]).unwrap_err();
+    let error = folder.run(&format!("--scene {scene} --contact penalty")).unwrap_err();
     assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
     let message = error.to_string();
     assert!(
@@ -98,13 +97,13 @@ fn sheets_fall_on_bodies() {
 fn a_body_at_rest_does_not_touch_itself() {
     let folder = Folder::new("alone");
     let text = "contact.bodies = true\ngravity = [0.0, 0.0, 0.0]\n[[body]]\nmesh = \"bar:2\"\n";
-    let (rows, _) = crossed(&folder, text, "2", &[]);
+    let (rows, _) = crossed(&folder, text, "--frames 2");
     assert!(rows.iter().all(|row| row.contacts == 0 && row.energy.abs() < 1e-9));
     assert!(distance(&folder.surface(0), &folder.surface(2)) < 1e-9);
-    let thick = crossed(&folder, &format!("contact.thickness = 0.13\n{text}"), "0", &[]).0;
+    let thick = crossed(&folder, &format!("contact.thickness = 0.13\n{text}"), "--frames 0").0;
     assert!(thick[0].contacts > 0 && thick[0].energy > 0.0);
     let scene = folder.write("scene.toml", &format!("contact.thickness = 0.0\n{text}"));
-    let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
+    let error = folder.run(&format!("--scene {scene} --frames 1")).unwrap_err();
     assert!(error.to_string().contains("contact.thickness is 0"), "{error}");
 }
 
@@ -115,11 +114,9 @@ fn starts_that_intersect_are_refused() {
     let message = |second: &str| {
         let text = format!("[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 1.0, 0.0]\n\n{second}");
         let scene = folder.write("scene.toml", &text);
-        let run = |more: &[&str]| {
-            folder.run(&[&["--scene", &scene, "--frames", "1", "--width", "0"], more].concat())
-        };
-        run(&["--contact", "penalty"]).unwrap();
-        let error = run(&[]).unwrap_err();
+        let run = |more: &str| folder.run(&format!("--scene {scene} --frames 1 {more}"));
+        run("--contact penalty").unwrap();
+        let error = run("").unwrap_err();
         assert!(error.downcast_ref::<SceneError>().is_some(), "{error}");
         error.to_string()
     };
@@ -146,11 +143,11 @@ fn flat_triangles_are_accepted_without_contact() {
     let body = format!("[[body]]\nmesh = \"{mesh}\"\nmaterial = \"mass-spring\"\ncentre = [0.0, 0.5, 0.0]\n");
     let ground = "[[obstacle]]\nshape = { plane = { point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     for text in [&body, &format!("{body}{ground}")] {
-        let (rows, _) = crossed(&folder, text, "2", &[]);
+        let (rows, _) = crossed(&folder, text, "--frames 2");
         check_balance(&rows, 1e-3);
     }
     let scene = folder.write("scene.toml", &format!("contact.bodies = true\n{body}"));
-    let error = folder.run(&["--scene", &scene, "--width", "0"]).unwrap_err();
+    let error = folder.run(&format!("--scene {scene}")).unwrap_err();
     assert!(["body 0", "triangle 0"].iter().all(|word| error.to_string().contains(word)), "{error}");
 }
 
@@ -165,13 +162,13 @@ fn nodes_that_coincide_are_refused() {
          rotate = [0.0, 20.0, 10.0]\ncentre = [0.0, 1.0, 0.0]\n"
     );
     let scene = folder.write("scene.toml", &text);
-    let error = folder.run(&["--scene", &scene, "--frames", "1", "--width", "0"]).unwrap_err();
+    let error = folder.run(&format!("--scene {scene} --frames 1")).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(SceneError::Touches { index: 1, .. })), "{error}");
     let message = error.to_string();
     let words = ["body 1", "vertex 0 and triangle 4, 3, 5", "merge nodes"];
     assert!(words.iter().all(|word| message.contains(word)), "{message}");
-    crossed(&folder, &format!("contact.bodies = false\n{text}"), "1", &[]);
-    let (rows, _) = crossed(&folder, &format!("weld = true\n{text}"), "1", &[]);
+    crossed(&folder, &format!("contact.bodies = false\n{text}"), "--frames 1");
+    let (rows, _) = crossed(&folder, &format!("weld = true\n{text}"), "--frames 1");
     assert!(rows[1].contacts == 0 && folder.surface(1).len() == 20 + 4);
 }
 
@@ -181,7 +178,7 @@ fn faults_of_detection_are_reported() {
     let folder = Folder::new("fault");
     let fast = PRESSED.replace("-3.0", "-1e308");
     let scene = folder.write("scene.toml", &fast);
-    let error = folder.run(&["--scene", &scene, "--frames", "1", "--dt", "20", "--width", "0"]).unwrap_err();
+    let error = folder.run(&format!("--scene {scene} --frames 1 --dt 20")).unwrap_err();
     let fault = error.downcast_ref();
     assert!(matches!(fault, Some(Failed { frame: 1, fault: StepFault::Contact(_), .. })), "{error}");
     assert!(error.to_string().contains("not finite"), "{error}");

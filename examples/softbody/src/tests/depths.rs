@@ -15,9 +15,8 @@ fn friction_stops_bodies() {
              [[obstacle]]\nshape = {{ plane = {{ point = [0.0, 0.0, 0.0], normal = [0.0, 1.0, 0.0] }} }}\n"
         );
         let scene = folder.write("slide.toml", &text);
-        let fixed = ["--scene", &scene, "--frames", "20", "--dt", "0.01", "--width", "0"];
-        let rows =
-            folder.run(&[&fixed[..], &["--contact", contact, "--friction", friction]].concat()).unwrap();
+        let of = format!("--contact {contact} --friction {friction}");
+        let rows = folder.run(&format!("--scene {scene} --frames 20 --dt 0.01 {of}")).unwrap();
         check_balance(&rows, 1e-3);
         let mean = |frame: usize| {
             let x = folder.surface(frame);
@@ -43,8 +42,8 @@ fn bodies_rub_each_other() {
         [[obstacle]]\nshape = { plane = { point = [0.0, 0.05, 0.0], normal = [0.0, 1.0, 0.0] } }\n";
     let scene = folder.write("rub.toml", text);
     let way = |contact: &str, friction: &str| {
-        let fixed = ["--scene", &scene, "--frames", "20", "--dt", "0.01", "--width", "0", "--young", "1e6"];
-        folder.run(&[&fixed[..], &["--contact", contact, "--friction", friction]].concat()).unwrap();
+        let of = format!("--young 1e6 --contact {contact} --friction {friction}");
+        folder.run(&format!("--scene {scene} --frames 20 --dt 0.01 {of}")).unwrap();
         folder.surface(20)[20][0] - folder.surface(0)[20][0] // a node of the second bar
     };
     for contact in ["barrier", "penalty"] {
@@ -57,19 +56,18 @@ fn bodies_rub_each_other() {
 #[test]
 fn depths_that_nothing_tests_are_not_zero() {
     let folder = Folder::new("depths");
-    let run = |more: &[&str]| {
-        let fixed = ["--frames", "1", "--width", "0"];
-        let rows = folder.run(&[&fixed[..], more].concat()).unwrap();
+    let run = |more: &str| {
+        let rows = folder.run(&format!("--frames 1 {more}")).unwrap();
         (rows, folder.text("summary.txt"))
     };
-    let (rows, summary) = run(&["--mesh", "bar:1"]);
+    let (rows, summary) = run("--mesh bar:1");
     assert!(rows.iter().all(|row| row.penetration == Some(0.0) && row.overlap.is_none()));
     assert!(summary.contains("in bodies, mm           not tested"), "{summary}");
     let alone = folder.write("alone.toml", "[[body]]\nmesh = \"bar:1\"\n");
-    let (rows, summary) = run(&["--scene", &alone]);
+    let (rows, summary) = run(&format!("--scene {alone}"));
     assert!(rows.iter().all(|row| row.penetration.is_none() && row.overlap.is_none()));
     assert!(summary.matches("not tested").count() == 2, "{summary}");
-    let (rows, summary) = run(&["--scene", "twist", "--mesh", "bar:1"]);
+    let (rows, summary) = run("--scene twist --mesh bar:1");
     assert!(rows.iter().all(|row| row.overlap == Some(0.0)) && !summary.contains("not tested"), "{summary}");
     let line = folder.text("frames.csv");
     assert!(line.lines().nth(2).unwrap().contains(",0e0,0e0,"), "{line}");
@@ -79,7 +77,7 @@ fn depths_that_nothing_tests_are_not_zero() {
 #[test]
 fn bodies_that_can_touch_themselves_do() {
     let folder = Folder::new("self");
-    let world = |more: &[&str]| {
+    let world = |more: &str| {
         let options = folder.options(more);
         let setting = Setting::of(&options).unwrap();
         let meshes = setting.meshes().unwrap();
@@ -89,22 +87,22 @@ fn bodies_that_can_touch_themselves_do() {
         let depths = Depths::of(&mut forces, inside.as_mut(), positions.as_flattened()).unwrap();
         depths.bodies.is_some() || forces.parts_mut().iter_mut().any(|part| part.surface().is_some())
     };
-    assert!(!touches(world(&["--mesh", "bar:1"])));
-    assert!(touches(world(&["--scene", "hang", "--mesh", "sheet:5"])));
-    assert!(touches(world(&["--scene", "twist", "--mesh", "bar:1", "--contact", "penalty"])));
+    assert!(!touches(world("--mesh bar:1")));
+    assert!(touches(world("--scene hang --mesh sheet:5")));
+    assert!(touches(world("--scene twist --mesh bar:1 --contact penalty")));
     // A body of a file may touch itself: two tetrahedra with a common face.
     let nodes = "1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n";
     let two = format!(
         "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n{nodes}$EndNodes\n\
          $Elements\n2\n1 4 0 1 2 3 4\n2 4 0 2 3 4 5\n$EndElements\n"
     );
-    let of_file = world(&["--mesh", &folder.write("two.msh", &two)]);
+    let of_file = world(&format!("--mesh {}", folder.write("two.msh", &two)));
     assert!(of_file.apart.is_none() && touches(of_file));
     // Penalties do not take a sheet, and no contact a triangle without area.
-    let sheet = world(&["--scene", "hang", "--mesh", "sheet:5", "--contact", "penalty"]);
+    let sheet = world("--scene hang --mesh sheet:5 --contact penalty");
     assert!(matches!(sheet.apart, Some(SceneError::NoContact { index: 0 })) && !touches(sheet));
     let flat = "v 0 0 0\nv 1 0 0\nv 0.5 0 1\nv 0.5 0 0\nf 1 4 2\nf 1 2 3\n";
     let mesh = folder.write("flat.obj", flat);
-    let body = world(&["--mesh", &mesh]);
+    let body = world(&format!("--mesh {mesh}"));
     assert!(matches!(body.apart, Some(SceneError::Body { index: 0, .. })) && !touches(body));
 }

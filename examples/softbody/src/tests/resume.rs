@@ -12,18 +12,15 @@ use examples_run::files::{CheckpointError, OutputError};
 #[test]
 fn another_width_is_refused_at_once() {
     let folder = Folder::new("width");
-    let start = |more: &[&str]| {
-        let fixed = ["--mesh", "bar:1", "--checkpoint", "2", "--frames"];
-        folder.run(&[&fixed[..], more].concat())
-    };
-    start(&["2", "--width", "32"]).unwrap();
+    let start = |more: &str| folder.run(&format!("--mesh bar:1 --checkpoint 2 --frames {more}"));
+    start("2 --width 32").unwrap();
     let before = contents(&folder.0);
-    let error = start(&["4", "--width", "64", "--resume"]).unwrap_err();
+    let error = start("4 --width 64 --resume").unwrap_err();
     let found = matches!(error.downcast_ref(), Some(OutputError::Width { found: (32, 24), .. }));
     assert!(found && error.to_string().contains("--width 32"), "{error}");
     assert!(before == contents(&folder.0));
-    start(&["3", "--width", "0", "--resume"]).unwrap();
-    start(&["4", "--width", "32", "--resume"]).unwrap();
+    start("3 --width 0 --resume").unwrap();
+    start("4 --width 32 --resume").unwrap();
 }
 
 /// The same vertices with other tetrahedra are another run.
@@ -33,26 +30,25 @@ fn other_elements_are_refused() {
     let points =
         "MeshVersionFormatted 2\nDimension 3\nVertices 5\n0 0 0 0\n1 0 0 0\n0 1 0 0\n0 0 1 0\n1 1 1 0\n";
     let (two, three) = ("1 2 3 4 0\n2 3 4 5 0\n", "1 2 3 5 0\n1 3 4 5 0\n1 4 2 5 0\n");
-    let start = |count: usize, elements: &str, more: &[&str]| {
+    let start = |count: usize, elements: &str, more: &str| {
         let mesh = folder.write("body.mesh", &format!("{points}Tetrahedra {count}\n{elements}End\n"));
-        let fixed = ["--width", "0", "--checkpoint", "1", "--frames", "2", "--mesh", &mesh];
-        folder.run(&[&fixed[..], more].concat())
+        folder.run(&format!("--checkpoint 1 --frames 2 --mesh {mesh} {more}"))
     };
-    start(2, two, &[]).unwrap();
-    start(2, two, &["--resume"]).unwrap();
-    let error = start(3, three, &["--resume"]).unwrap_err();
+    start(2, two, "").unwrap();
+    start(2, two, "--resume").unwrap();
+    let error = start(3, three, "--resume").unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(CheckpointError::Other { .. })), "{error}");
-    start(3, three, &[]).unwrap();
+    start(3, three, "").unwrap();
 }
 
 /// A run from the start removes the checkpoint of the run before, even if it writes none itself.
 #[test]
 fn a_run_from_the_start_leaves_no_older_checkpoint() {
     let folder = Folder::new("older");
-    let start = |more: &[&str]| folder.run(&[&["--mesh", "bar:1", "--width", "0"][..], more].concat());
-    start(&["--frames", "2", "--checkpoint", "1"]).unwrap();
-    start(&["--frames", "2", "--checkpoint", "9", "--dt", "0.02"]).unwrap();
-    let error = start(&["--frames", "3", "--checkpoint", "1", "--resume"]).unwrap_err();
+    let start = |more: &str| folder.run(&format!("--mesh bar:1 --frames {more}"));
+    start("2 --checkpoint 1").unwrap();
+    start("2 --checkpoint 9 --dt 0.02").unwrap();
+    let error = start("3 --checkpoint 1 --resume").unwrap_err();
     assert!(error.to_string().contains("checkpoint.bin"), "{error}");
 }
 
@@ -62,7 +58,7 @@ fn meshes_are_not_replaced() {
     let [own, other] = ["own-mesh", "other-mesh"].map(Folder::new);
     let text = "v 0 0 0\nv 1 0 0\nv 0 0 1\nv 1 0 1\nf 1 3 2\nf 2 3 4\n";
     let mesh = own.write("surface.obj", text);
-    let words = ["--scene", "hang", "--mesh", &mesh, "--frames", "0", "--width", "0", "--format", "pc2"];
+    let words = format!("--scene hang --mesh {mesh} --frames 0 --format pc2");
     let error = own.run(&words).unwrap_err();
     assert!(matches!(error.downcast_ref(), Some(OutputError::Input { .. })), "{error}");
     assert!(error.to_string().contains("surface.obj") && own.text("surface.obj") == text, "{error}");
@@ -74,7 +70,7 @@ fn meshes_are_not_replaced() {
 #[test]
 fn a_run_continues_only_on_its_backend() {
     let folder = Folder::new("backend");
-    let options = folder.options(&["--mesh", "bar:1", "--backend", "auto"]);
+    let options = folder.options("--mesh bar:1 --backend auto");
     let setting = Setting::of(&options).unwrap();
     let meshes = setting.meshes().unwrap();
     let of = |backend: &str| identity(&setting, &options.method, &meshes, &meshes[0].positions, backend);
@@ -85,7 +81,7 @@ fn a_run_continues_only_on_its_backend() {
 #[test]
 fn a_failed_step_leaves_the_state() {
     let folder = Folder::new("failed");
-    let options = folder.options(&["--mesh", "bar:1"]);
+    let options = folder.options("--mesh bar:1");
     let setting = Setting::of(&options).unwrap();
     let meshes = setting.meshes().unwrap();
     let world = World::new(&setting, &meshes, &options.method).unwrap();
@@ -106,7 +102,7 @@ fn a_failed_step_leaves_the_state() {
 fn the_summary_does_not_wait_for_the_animation() {
     let folder = Folder::new("animation");
     std::fs::create_dir(folder.0.join("softbody.gif")).unwrap();
-    let options = folder.options(&["--mesh", "bar:1", "--frames", "1", "--width", "32"]);
+    let options = folder.options("--mesh bar:1 --frames 1 --width 32");
     let error = run(Cpu::new(), &options).unwrap_err();
     assert!(error.to_string().contains("softbody.gif"), "{error}");
     let summary = folder.text("summary.txt");
