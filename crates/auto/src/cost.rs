@@ -51,6 +51,8 @@ pub struct Costs {
     pub(crate) near_kernel: bool,
     /// Whether a factorisation needs pivots, because the matrix is not positive definite.
     pub(crate) pivots: bool,
+    /// Whether the factor is L U, because the matrix is unsymmetric.
+    pub(crate) lu: bool,
     /// The tolerance ε.
     pub(crate) tolerance: f64,
 }
@@ -79,6 +81,7 @@ impl Costs {
             width,
             near_kernel: false,
             pivots: false,
+            lu: false,
             tolerance: 1e-8,
         }
     }
@@ -206,11 +209,12 @@ impl Costs {
     /// The cost of ordering and factor, estimated from the width of the graph.
     ///
     /// With n/w levels, a factor has 1.5 n w (w/n)^¼ entries and takes 6 w³ (n/w)^½ operations. Both are between the
-    /// numbers for a band matrix and for a square or cube under nested dissection. LU, and L B Lᵀ with pivots, count twice.
+    /// numbers for a band matrix and for a square or cube under nested dissection. L B Lᵀ has the entries of a Cholesky factor. L U
+    /// counts twice: its structure bounds all row exchanges.
     pub fn direct(&self) -> f64 {
         let (n, w) = (self.unknowns, self.width);
         let levels = (n / w.max(1.0)).max(1.0);
-        let times = if self.pivots { 2.0 } else { 1.0 };
+        let times = if self.lu { 2.0 } else { 1.0 };
         let entries = times * (0.5 * self.entries).max(1.5 * n * w / levels.powf(0.25));
         self.ordering() + self.sized(entries, times * 6.0 * w.powi(3) * levels.sqrt())
     }

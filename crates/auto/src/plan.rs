@@ -56,6 +56,7 @@ impl Plan {
         let mut costs = Costs::of(a, !no_factor && n > SMALL);
         costs.near_kernel = system.positions.is_some() || system.near_kernel.is_some();
         costs.pivots = sign.is_none();
+        costs.lu = costs.pivots && !symmetric;
         costs.tolerance = auto.tolerance;
         let positions = system.positions.filter(|_| system.near_kernel.is_none());
         let solid = positions.is_some_and(|positions| is_solid(a, positions));

@@ -64,14 +64,14 @@ pub(crate) enum Failure {
 }
 
 impl Rows for Failure {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::Setup(error) => error.rows(),
-            Self::Step(error) => error.rows(),
-            Self::Core(error) => error.rows(),
-            Self::Sparse(error) => error.rows(),
-            Self::Unsolvable { finding, .. } => finding.rows(),
-            _ => Vec::new(),
+            Self::Setup(error) => error.number(of),
+            Self::Step(error) => error.number(of),
+            Self::Core(error) => error.number(of),
+            Self::Sparse(error) => error.number(of),
+            Self::Unsolvable { finding, .. } => finding.number(of),
+            _ => {}
         }
     }
 }
@@ -128,7 +128,7 @@ impl Failure {
 
     /// The message, with the messages of its causes that it does not contain.
     pub(crate) fn words(&mut self) -> String {
-        self.rows().into_iter().for_each(|row| *row += 1);
+        self.number(&|row| row + 1);
         let mut words = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {

@@ -38,39 +38,43 @@ pub(crate) fn options(message: &str) -> String {
 /// The message of a value of the library, with rows from 1.
 pub(crate) fn told<M: Rows + Clone + ToString>(message: &M) -> String {
     let mut message = message.clone();
-    message.rows().into_iter().for_each(|row| *row += 1);
+    message.number(&|row| row + 1);
     options(&message.to_string())
 }
 
 /// A message that names rows, columns or nodes of a system.
 pub(crate) trait Rows {
-    /// The numbers, which count from 0.
-    fn rows(&mut self) -> Vec<&mut usize>;
+    /// Changes these numbers, which count from 0.
+    fn number(&mut self, of: &dyn Fn(usize) -> usize);
+}
+
+/// Changes some numbers.
+pub(crate) fn number<'a>(numbers: impl IntoIterator<Item = &'a mut usize>, of: &dyn Fn(usize) -> usize) {
+    numbers.into_iter().for_each(|number| *number = of(*number));
 }
 
 impl Rows for Sample {
-    fn rows(&mut self) -> Vec<&mut usize> {
-        self.rows.iter_mut().collect()
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
+        number(&mut self.rows, of);
     }
 }
 
 impl Rows for Witness {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::Diagonal { positive, negative } => vec![positive, negative],
-            Self::Pair { rows: (i, j), .. } => vec![i, j],
-            Self::Triple { rows: (i, j, k) } => vec![i, j, k],
+            Self::Diagonal { positive, negative } => number([positive, negative], of),
+            Self::Pair { rows: (i, j), .. } => number([i, j], of),
+            Self::Triple { rows: (i, j, k) } => number([i, j, k], of),
         }
     }
 }
 
 impl Rows for Finding {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
             Self::NotFinite { rows, column } => {
-                let mut all = rows.rows();
-                all.push(column);
-                all
+                rows.number(of);
+                number([column], of);
             }
             Self::EmptyRows(rows)
             | Self::ZeroDiagonal(rows)
@@ -81,90 +85,81 @@ impl Rows for Finding {
             | Self::Fixed(rows)
             | Self::DiagonalOnly(rows)
             | Self::NotDominant { rows, .. }
-            | Self::PositiveOffDiagonal { rows, .. } => rows.rows(),
-            Self::Unsymmetric { pair: (i, j), .. } => vec![i, j],
-            Self::Indefinite(witness) => witness.rows(),
-            Self::Scale { least: (i, _), most: (j, _) } => vec![i, j],
-            _ => Vec::new(),
+            | Self::PositiveOffDiagonal { rows, .. } => rows.number(of),
+            Self::Unsymmetric { pair: (i, j), .. } => number([i, j], of),
+            Self::Indefinite(witness) => witness.number(of),
+            Self::Scale { least: (i, _), most: (j, _) } => number([i, j], of),
+            _ => {}
         }
     }
 }
 
 impl Rows for Ending {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::Setup(error) => error.rows(),
-            Self::Factor(error) => error.rows(),
-            Self::Unsuitable(error) => error.rows(),
-            Self::NotNull { vector, .. } => vec![vector],
-            _ => Vec::new(),
+            Self::Setup(error) => error.number(of),
+            Self::Factor(error) => error.number(of),
+            Self::Unsuitable(error) => error.number(of),
+            Self::NotNull { vector, .. } => number([vector], of),
+            _ => {}
         }
     }
 }
 
 impl Rows for SetupError {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::SingularBlock { node, first_row: row } | Self::Released { node, first_row: row } => {
-                vec![node, row]
-            }
-            Self::ZeroDiagonal { row, .. }
-            | Self::Pivot { row, .. }
-            | Self::ZeroPivot { row, .. }
-            | Self::NotPositive { row, .. }
-            | Self::DiagonalRange { row, .. }
-            | Self::Method { node: Some(row), .. }
-            | Self::Domain { node: row, .. } => vec![row],
-            Self::Unsymmetric { row, column, .. } | Self::Coupled { row, column } => vec![row, column],
-            Self::Level { cause, .. } => cause.rows(),
-            Self::Matrix(error) => error.rows(),
-            Self::Core(error) => error.rows(),
-            _ => Vec::new(),
+            Self::Level { cause, .. } => cause.number(of),
+            Self::Matrix(error) => error.number(of),
+            Self::Core(error) => error.number(of),
+            own => own.renumber(of, of),
         }
     }
 }
 
 impl Rows for DirectError {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::NotFinite { row, column } | Self::NotSymmetric { row, column, .. } => vec![row, column],
+            Self::NotFinite { row, column } | Self::NotSymmetric { row, column, .. } => {
+                number([row, column], of)
+            }
             Self::RightHandSide { index: row }
             | Self::Overflow { index: row, .. }
             | Self::EmptyRow { row }
             | Self::EmptyColumn { column: row }
             | Self::NotPositiveDefinite { row }
             | Self::SmallPivot { row, .. }
-            | Self::Singular { row, .. } => vec![row],
-            _ => Vec::new(),
+            | Self::Singular { row, .. } => number([row], of),
+            _ => {}
         }
     }
 }
 
 impl Rows for Error {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::NotFinite { index: row, .. } | Self::Allocation { row: Some(row), .. } => vec![row],
-            _ => Vec::new(),
+            Self::NotFinite { index: row, .. } | Self::Allocation { row: Some(row), .. } => number([row], of),
+            _ => {}
         }
     }
 }
 
 impl Rows for SparseError {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::NotFinite { row, column } => vec![row, column],
-            Self::NoDiagonal { node } => vec![node],
-            _ => Vec::new(),
+            Self::NotFinite { row, column } => number([row, column], of),
+            Self::NoDiagonal { node } => number([node], of),
+            _ => {}
         }
     }
 }
 
 impl Rows for AnyError {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::Setup(error) => error.rows(),
-            Self::Core(error) => error.rows(),
-            _ => Vec::new(),
+            Self::Setup(error) => error.number(of),
+            Self::Core(error) => error.number(of),
+            _ => {}
         }
     }
 }

@@ -45,7 +45,8 @@ pub fn solve<'a>(system: impl Into<System<'a, f64>>, b: &[f64]) -> Result<(Vec<f
 ///
 /// Nothing is kept, so that every solve tries methods, if a row prescribes a value by a huge diagonal entry or if A is symmetric
 /// only to single precision: another matrix is then solved ([`Problem`](coarsen_auto::Problem)). A singular system is
-/// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::Plan::solve) by the `Problem`.
+/// solved without its null space; pass one to [`Plan::solve`](coarsen_auto::Plan::solve) by the `Problem`. Whether positions or a
+/// near-kernel are in the order of the matrix is not tested; [`by_component`](coarsen_sparse::NearKernel::by_component) does.
 ///
 /// *Use* for right-hand sides or matrices that follow each other. *Memory* three copies of A (the given
 /// system, and two in [`Step`]), and the preconditioner or the factor.

@@ -29,7 +29,8 @@ pub struct System<'a, T> {
     pub contact: Option<&'a Contacts<T>>,
     /// One point per block row, in any unit of length. 2D points have z = 0.
     pub positions: Option<&'a [[f64; 3]]>,
-    /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖: one row per scalar unknown.
+    /// Vectors v with ‖A v‖ small relative to ‖|A| |v|‖: one row per scalar unknown. Builders do not test whether they are in the
+    /// order of the matrix; [`NearKernel::by_component`] does.
     pub near_kernel: Option<&'a NearKernel>,
     /// The neighbours of each node, if they differ from the pattern of A. They differ, for example, if
     /// constraints couple nodes that can move relative to each other. Aggregates are built from these links,

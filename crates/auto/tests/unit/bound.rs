@@ -126,6 +126,7 @@ fn costs() -> impl Strategy<Value = Costs> {
                 width: 10_f64.powf(width),
                 near_kernel,
                 pivots,
+                lu: pivots,
                 tolerance: 1e-8,
             }
         },

@@ -46,6 +46,17 @@ fn the_matrix_decides() {
     assert_eq!(plan(&free, false).begins().0, Method::Cg);
 }
 
+/// Both factors of a symmetric matrix have the entries of one triangle; the structure of L U bounds all row exchanges.
+#[test]
+fn only_lu_counts_twice() {
+    let direct = |below: f64, diagonal: [f64; 2], above: f64| {
+        plan(&chain(20_000, below, diagonal, above), false).costs.direct()
+    };
+    let definite = direct(-1.0, [2.0, 2.0], -1.0);
+    assert_eq!(direct(2.0, [1.0, -1.0], 2.0), definite);
+    assert!(direct(3.0, [1.0, 1.0], 1.0) > definite);
+}
+
 #[test]
 fn sizes_and_structure_decide() {
     let begins = |a: &Bsr<f64>| plan(a, false).begins();

@@ -62,7 +62,7 @@ fn inspect(options: &Solve, threads: usize) -> Result<ExitCode, Failure> {
 }
 
 fn described(mut diagnosis: Diagnosis) -> String {
-    diagnosis.findings.iter_mut().flat_map(Finding::rows).for_each(|row| *row += 1);
+    diagnosis.findings.iter_mut().for_each(|finding| finding.number(&|row| row + 1));
     let blocks = diagnosis.structure.blocking.map_or_else(
         || "block size 1".to_owned(),
         |best| format!("block size {}, {:.0} % of the blocks filled", best.size, 100.0 * best.fill),

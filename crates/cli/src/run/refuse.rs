@@ -9,7 +9,7 @@ use coarsen::direct::Analysis;
 use coarsen::sparse::Bsr;
 
 use crate::arguments::Method;
-use crate::words::{Rows, told};
+use crate::words::{Rows, number, told};
 
 /// How a solve ended, or why it did not start.
 #[derive(Clone, Debug)]
@@ -66,11 +66,11 @@ impl fmt::Display for Ended {
 }
 
 impl Rows for Ended {
-    fn rows(&mut self) -> Vec<&mut usize> {
+    fn number(&mut self, of: &dyn Fn(usize) -> usize) {
         match self {
-            Self::Solve(ending) => ending.rows(),
-            Self::Unsymmetric { row, column, .. } => vec![row, column],
-            _ => Vec::new(),
+            Self::Solve(ending) => ending.number(of),
+            Self::Unsymmetric { row, column, .. } => number([row, column], of),
+            _ => {}
         }
     }
 }

@@ -178,7 +178,7 @@ fn column<D: SolveBackend>(
     let endings = done.attempts.iter_mut().map(|attempt| &mut attempt.ending);
     for ending in endings.chain(&mut done.unbounded) {
         in_file_order(ending, ready);
-        ending.rows().into_iter().for_each(|row| *row += 1);
+        ending.number(&|row| row + 1);
     }
     let mut notes = Vec::new();
     if first {
@@ -244,17 +244,11 @@ fn in_file_order(ending: &mut Ending, ready: &Ready<'_>) {
     let nodes = renumber::arranged(Some(order), 1, &given);
     let row = |row: usize| nodes.get(row / block).map_or(row, |node| node * block + row % block);
     match ending {
-        Ending::NotNull { .. } | Ending::Setup(SetupError::Level { .. }) => {}
-        Ending::Setup(
-            SetupError::SingularBlock { node, first_row } | SetupError::Released { node, first_row },
-        ) => {
-            *node = nodes[*node];
-            *first_row = *node * block;
+        Ending::NotNull { .. } => {}
+        Ending::Setup(error) if !matches!(error, SetupError::Matrix(_) | SetupError::Core(_)) => {
+            error.renumber(|node| nodes[node], row);
         }
-        Ending::Setup(SetupError::Method { node: Some(node), .. } | SetupError::Domain { node, .. }) => {
-            *node = nodes[*node]
-        }
-        other => other.rows().into_iter().for_each(|at| *at = row(*at)),
+        other => other.number(&row),
     }
 }
 

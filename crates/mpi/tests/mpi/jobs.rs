@@ -278,7 +278,7 @@ fn command_lines() {
 
 type Job = (&'static str, fn());
 
-const JOBS: [Job; 30] = [
+const JOBS: [Job; 31] = [
     ("invariants on 1 rank", || invariants(1)),
     ("invariants on 2 ranks", || invariants(2)),
     ("invariants on 3 ranks", || invariants(3)),
@@ -318,6 +318,7 @@ const JOBS: [Job; 30] = [
     ("outputs that are inputs", files::outputs),
     ("methods that a matrix excludes", matrices::properties),
     ("the block size of a file", matrices::block_sizes),
+    ("the order of a near-kernel", matrices::orders),
     ("the devices of ranks", matrices::ranks_take_devices),
 ];
 

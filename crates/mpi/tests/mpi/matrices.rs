@@ -139,6 +139,34 @@ pub(crate) fn block_sizes() {
     assert!(code == Some(3) && text.contains("one per node of --block-size unknowns"), "{text}");
 }
 
+/// A near-kernel that is ordered by component beside a matrix by node is named once, whatever the order of the nodes on ranks.
+pub(crate) fn orders() {
+    let folder = Folder::new();
+    let [matrix, points, kernel] = ["A.mtx", "x.mtx", "kernel.mtx"].map(|name| folder.0.join(name));
+    let problem = coarsen_problems::elasticity3d(8, 1.0).unwrap();
+    write(&problem, &matrix, &points);
+    let (modes, nodes) = (&problem.near_kernel, problem.positions.len());
+    let by_node = |i: usize| i;
+    let by_component = |i: usize| i % nodes * 3 + i / nodes;
+    let orders: [(&dyn Fn(usize) -> usize, bool); 2] = [(&by_node, false), (&by_component, true)];
+    for (order, is_told) in orders {
+        let columns = (0..modes.vectors()).map(|j| modes.column(j));
+        let columns = columns.flat_map(|v| (0..v.len()).map(|i| v[order(i)]).collect::<Vec<_>>()).collect();
+        let columns = matrix_market::Dense::new(modes.size(), modes.vectors(), columns).unwrap();
+        matrix_market::write_dense(&kernel, &columns).unwrap();
+        let coordinates = format!("--coordinates {}", points.display());
+        for (words, is_told) in [
+            (format!("--near-kernel {}", kernel.display()), is_told),
+            (format!("--near-kernel {} {coordinates} --partition morton", kernel.display()), is_told),
+            (coordinates, false),
+        ] {
+            let (code, text) = solved(&matrix, &format!("--block-size 3 --precond sa {words}"));
+            let told = text.matches("warning   the near-kernel is ordered by component").count();
+            assert!((is_told || code == Some(0)) && told == usize::from(is_told), "{words}: {text}");
+        }
+    }
+}
+
 /// What [`ranks_take_devices`] asks of a machine: two devices, which PoCL makes of one processor.
 const TWO: [&str; 2] = ["-x", "POCL_DEVICES=pthread pthread"];
 

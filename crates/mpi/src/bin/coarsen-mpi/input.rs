@@ -2,7 +2,7 @@
 //!
 //! | source | this rank holds |
 //! |---|---|
-//! | a file | its piece of the entries, then its rows; coordinates, near-kernel and a right-hand side in a file as a whole |
+//! | a file | its piece of the entries, then its rows; coordinates, near-kernel and a right-hand side in a file as a whole; rank 0 also all rigid-body motions, while it checks their order |
 //! | the gallery | its rows; while they are generated, positions and the mesh as a whole |
 
 use std::path::Path;
@@ -24,6 +24,9 @@ const DEFAULT_PROBLEM: &str = "elasticity3d:31";
 /// The maximum number of unknowns of a node that coordinates may imply, as in `coarsen`.
 const MOST: usize = 12;
 
+/// The number of unknowns up to which rank 0 checks the order of coordinates: their motions take 48 bytes for each.
+const CHECKED: usize = 10_000_000;
+
 /// The part of this rank of a system.
 pub(crate) struct Input {
     /// The file or the problem.
@@ -37,6 +40,8 @@ pub(crate) struct Input {
     /// The starting guess.
     pub(crate) x0: Vec<f64>,
     pub(crate) near_kernel: Option<NearKernel>,
+    /// What rank 0 found out about the order of near-kernel or coordinates.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Input {
@@ -63,8 +68,8 @@ impl Input {
         let x0 = together(comm, starting_guess(options, &nodes, block, layout.unknowns()))?;
         let mut nnz = [(rows.columns().len() * block * block) as f64];
         comm.all_reduce(&mut nnz)?;
-        let near_kernel = Some(part.near_kernel);
-        Ok(Self { source, nnz: nnz[0] as u64, rows, b, x0, near_kernel, layout, order })
+        let (near_kernel, warnings) = (Some(part.near_kernel), Vec::new());
+        Ok(Self { source, nnz: nnz[0] as u64, rows, b, x0, near_kernel, warnings, layout, order })
     }
 
     fn of_file<C: Communicator>(comm: &C, options: &Solve, file: &Path) -> Result<Self, Failure> {
@@ -91,14 +96,29 @@ impl Input {
         let numbers = order.old_numbers(own.clone());
         let b = together(comm, right_hand_side(&options.rhs, &numbers, size, n))?;
         let x0 = together(comm, starting_guess(options, &numbers, size, n))?;
-        let kernel = match (&options.near_kernel, &positions) {
-            (Some(file), _) => kernel(file, n, size, &order, own).map(Some),
+        let given = options.near_kernel.as_deref().map(|file| vectors(file, n)).transpose();
+        let given = together(comm, given)?;
+        let kernel = match (&given, &positions) {
+            (Some(vectors), _) => kernel(vectors, size, &order, own).map(Some),
             (None, Some(x)) if size == 2 || size == 3 => rigid(x, size, &order, own).map(Some),
             (None, _) => Ok(None),
         };
         let near_kernel = together(comm, kernel)?;
+        let all = match (given, &positions) {
+            _ if comm.rank() > 0 => Ok(None),
+            (Some(vectors), _) => Ok(Some(vectors)),
+            (None, Some(x)) if near_kernel.is_some() && n <= CHECKED => {
+                NearKernel::rigid_body_modes(x, size).map(Some).map_err(Failure::Core)
+            }
+            (None, _) => Ok(None),
+        };
+        let found = all.and_then(|all| match all.filter(|vectors| vectors.size() == n) {
+            Some(vectors) => matrix::by_component(&rows, &order, &vectors),
+            None => Ok(None),
+        });
+        let warnings = together(comm, found)?.into_iter().collect();
         let source = file.display().to_string();
-        Ok(Self { source, nnz: nnz[0] as u64, rows, b, x0, near_kernel, layout, order })
+        Ok(Self { source, nnz: nnz[0] as u64, rows, b, x0, near_kernel, warnings, layout, order })
     }
 }
 
@@ -224,20 +244,25 @@ fn block_size(options: &Solve, n: usize, positions: Option<&[[f64; 3]]>) -> Resu
     }
 }
 
-/// The own rows of the near-kernel.
-fn kernel(
-    file: &Path,
-    n: usize,
-    size: usize,
-    order: &Order,
-    own: std::ops::Range<u64>,
-) -> Result<NearKernel, Failure> {
+/// The near-kernel of all unknowns, in the order of the file.
+fn vectors(file: &Path, n: usize) -> Result<NearKernel, Failure> {
     let vectors = matrix_market::read_dense(file)?;
     check_rows(file, "one per unknown", n, vectors.rows())?;
     let k = vectors.columns();
     let rows: Vec<f64> =
         (0..n).flat_map(|i| (0..k).map(move |j| (i, j))).map(|(i, j)| vectors.get(i, j)).collect();
-    NearKernel::from_rows(k, order.part(&rows, size * k, own)).map_err(Failure::Core)
+    NearKernel::from_rows(k, rows).map_err(Failure::Core)
+}
+
+/// The own rows of the near-kernel.
+fn kernel(
+    vectors: &NearKernel,
+    size: usize,
+    order: &Order,
+    own: std::ops::Range<u64>,
+) -> Result<NearKernel, Failure> {
+    let k = vectors.vectors();
+    NearKernel::from_rows(k, order.part(vectors.values(), size * k, own)).map_err(Failure::Core)
 }
 
 /// The own rows of the rigid-body motions.

@@ -4,7 +4,7 @@
 use coarsen_diagnose::{Definiteness, Witness, diagnose};
 use coarsen_distributed::{CommError, Communicator, GlobalRows, Partition, pack, unpack};
 use coarsen_matrix_market::Piece;
-use coarsen_sparse::{Bsr, Pattern, SparseError, assembly, detect_block_size};
+use coarsen_sparse::{Bsr, NearKernel, Pattern, SparseError, assembly, detect_block_size};
 
 use crate::arguments::{Method, Solve, name};
 use crate::division::Order;
@@ -106,6 +106,23 @@ pub(crate) fn check<C: Communicator>(
         }
     });
     together(on.comm(), checked)
+}
+
+/// A warning if one of the matrix and the near-kernel is ordered by component and the other by node, as `coarsen` gives it.
+/// `vectors` has all unknowns in the order of the file. *Cost* a copy of the rows of this rank, which stand for all.
+pub(crate) fn by_component(
+    rows: &GlobalRows<f64>,
+    order: &Order,
+    vectors: &NearKernel,
+) -> Result<Option<String>, Failure> {
+    if rows.count() == 0 {
+        return Ok(None);
+    }
+    let place = |k: usize, j: u64| (k as u32, order.old(j) as u32);
+    let places: Vec<_> = (0..rows.count()).flat_map(|k| rows.row(k).map(move |(j, _)| place(k, j))).collect();
+    let nodes = vectors.size() / rows.block().1;
+    let own = assembly::from_blocks((rows.count(), nodes), rows.block(), &places, rows.values())?;
+    Ok(vectors.by_component(&own).map_err(Failure::Core)?.map(|found| found.to_string()))
 }
 
 /// The square matrix of the nodes of this rank and those of other ranks to which they couple, and their numbers.

@@ -49,6 +49,7 @@ pub(crate) struct Report {
     pub(crate) outcome: &'static str,
     pub(crate) advice: &'static str,
     history: Vec<f64>,
+    warnings: Vec<String>,
     /// The table of levels, as text.
     #[serde(skip)]
     levels: Option<String>,
@@ -84,6 +85,7 @@ impl Report {
             outcome: solved.outcome.name(),
             advice: advice(solved.outcome, solved.true_residual, options.precond),
             history,
+            warnings: input.warnings.clone(),
             levels,
             ranks,
             version: env!("CARGO_PKG_VERSION"),
@@ -165,6 +167,9 @@ impl fmt::Display for Report {
         writeln!(f, "system    {}: {n} unknowns, {nnz} entries, {b} x {b} blocks", self.source)?;
         writeln!(f, "method    {}", name(options.method))?;
         writeln!(f, "precond   {}", name(options.precond))?;
+        for warning in &self.warnings {
+            writeln!(f, "warning   {warning}")?;
+        }
         for line in self.levels.iter().flat_map(|table| table.lines()) {
             writeln!(f, "          {line}")?;
         }
