@@ -95,7 +95,7 @@ pub struct Options {
     /// --iterations, --inner, --fixed and --tolerance.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     pub(crate) ranks: u16,
-    /// Folder for all files that are written. A run from the start removes checkpoints and later frames of another run in it.
+    /// Folder for all files that are written.
     #[arg(long, default_value = "cloth-out", value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Keep each checkpoint in a file of its own too, such as checkpoint_0012.bin of frame 12.

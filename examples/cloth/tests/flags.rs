@@ -45,24 +45,6 @@ fn idle_options_are_refused() {
     }
 }
 
-/// A run from the start removes the checkpoints of another run in its folder, and the later frames.
-#[test]
-fn files_of_another_run_are_removed() {
-    let folder = Folder::new();
-    let run = |words: &str| {
-        let output = CLOTH.run(&folder.0, &format!("{WORDS} --vertices 36 --out o {words}"));
-        assert!(matches!(output.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    let has = |name: &str| folder.0.join("o").join(name).exists();
-    run("--frames 3 --checkpoint 1 --keep");
-    assert!(has("checkpoint_0003.bin") && has("frame_0003.obj"));
-    std::fs::write(folder.0.join("o/frame_of_bed.obj"), "").unwrap();
-    run("--frames 1 --format none");
-    let left =
-        ["checkpoint.bin", "checkpoint_0001.bin", "checkpoint_0003.bin", "frame_0002.obj", "frame_0003.obj"];
-    assert!(!left.into_iter().any(has) && has("frame_0001.obj") && has("frame_of_bed.obj"));
-}
-
 /// A help or a run that cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]

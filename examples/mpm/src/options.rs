@@ -47,7 +47,7 @@ pub struct Options {
     /// Number of threads; 0 uses one per core.
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Folder for all files that are written. A run from the start removes checkpoints and later frames of another run in it.
+    /// Folder for all files that are written.
     #[arg(long, default_value = "mpm-out", value_name = "DIR")]
     pub out: PathBuf,
     /// Continue from the checkpoint in the folder; the results are the same as without an interruption. Pictures

@@ -1,6 +1,6 @@
 //! The frames of a run, from one checkpoint to the next.
 
-use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use coarsen::StepFault;
@@ -98,8 +98,7 @@ impl Plan<'_> {
     ///
     /// The solver is built again at each checkpoint, even if the run was not interrupted. So a continued run
     /// computes the same bits as an uninterrupted run. Files of an earlier run are read before any file is
-    /// written. A run from the start removes the checkpoints and the later frames of another run in the folder. The last files
-    /// are the summary and the animation.
+    /// written. The last files are the summary and the animation.
     ///
     /// # Errors
     /// Those of the simulation and of files, and [`OutputError::Input`].
@@ -128,7 +127,11 @@ impl Plan<'_> {
         }
         let mut table = Table::create(self.folder, rows)?;
         if !self.resume {
-            self.clear()?;
+            // It is of another run, whose rows and frames this run replaces.
+            let removed = std::fs::remove_file(&file);
+            removed.or_else(|error| {
+                if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(failed(&file)(error)) }
+            })?;
             simulation.show(&state)?;
         }
 
@@ -201,17 +204,6 @@ impl Plan<'_> {
         Ok(rows)
     }
 
-    /// Removes what a run from the start would leave in the folder of another run, whose rows and frames it replaces.
-    fn clear(&self) -> Result<(), OutputError> {
-        for entry in std::fs::read_dir(self.folder).map_err(failed(self.folder))? {
-            let file = entry.map_err(failed(self.folder))?.path();
-            if is_left(&file, self.frames) {
-                std::fs::remove_file(&file).map_err(failed(&file))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Checks that a run from the start replaces no file that it reads.
     fn check_inputs(&self) -> Result<(), OutputError> {
         let Ok(own) = self.folder.canonicalize() else { return Ok(()) }; // to be created
@@ -235,23 +227,6 @@ fn is_output(file: &Path) -> bool {
     let stem = name.split('.').next().unwrap_or_default();
     let numbered = stem.rsplit_once('_').filter(|(_, frame)| frame.bytes().all(|c| c.is_ascii_digit()));
     ["checkpoint", "frame", "frames", "surface"].contains(&numbered.map_or(stem, |(name, _)| name))
-}
-
-/// Whether a run of some frames from the start does not replace this file of another run: a checkpoint, or a later frame.
-fn is_left(file: &Path, frames: usize) -> bool {
-    let [stem, extension] = [file.file_stem(), file.extension()].map(|part| part.and_then(OsStr::to_str));
-    let stem = stem.unwrap_or_default();
-    let numbered = stem
-        .rsplit_once('_')
-        .filter(|(_, number)| number.len() >= 4 && number.bytes().all(|c| c.is_ascii_digit()));
-    match (numbered, extension.unwrap_or_default()) {
-        (None, "bin") => stem == "checkpoint",
-        (Some(("checkpoint", _)), "bin") => true,
-        (Some(("frame", number)), "obj" | "ply" | "png" | "vtk" | "vtu") => {
-            number.parse().is_ok_and(|number: usize| number > frames)
-        }
-        _ => false,
-    }
 }
 
 /// Checks that a picture of an earlier run can be read and has the size of those of this run.
@@ -282,30 +257,6 @@ mod tests {
         for name in ["sheet.obj", "frame_of_bed.obj", "surfaces.obj", "bunny.msh.gz", "frames/sheet.obj", ""]
         {
             assert!(!is_output(Path::new(name)), "{name}");
-        }
-    }
-
-    #[test]
-    fn checkpoints_and_later_frames_are_left() {
-        for name in [
-            "checkpoint.bin",
-            "o/checkpoint_0012.bin",
-            "checkpoint_0001.bin",
-            "frame_0004.obj",
-            "frame_12345.vtu",
-        ] {
-            assert!(is_left(Path::new(name), 3), "{name}");
-        }
-        for name in [
-            "frame_0003.obj",
-            "frame_0004.toml",
-            "frame_4.obj",
-            "frame_of_bed_2026.obj",
-            "checkpoint_0012.csv",
-            "frames.csv",
-            "",
-        ] {
-            assert!(!is_left(Path::new(name), 3), "{name}");
         }
     }
 
