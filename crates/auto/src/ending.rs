@@ -10,20 +10,12 @@ use coarsen_krylov::NullSpaceError;
 /// The largest residual of a system that is not ill-conditioned.
 const ORDINARY: f64 = 1e-12;
 
-/// What the advice of an outcome says of a null space that is not given.
-const ASKS_FOR_NULL_SPACE: [&str; 2] = [
-    "; for a singular A give its whole null space, or fix an unknown",
-    "give its whole null space, or fix an unknown, or ",
-];
-
 /// How an attempt, or a whole solve, ended. `Display` gives the cause and the remedy; it is empty when converged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Ending {
     /// The outcome of the method, checked by the residual in f64.
     Method(Outcome),
-    /// The outcome of a method that failed although a null space is given.
-    WithNullSpace(Outcome),
     /// The residual is as small as f64 allows.
     RoundOff {
         /// A bound of the residual that round-off alone may cause, often far above it: [`attainable`](crate::attainable).
@@ -82,14 +74,6 @@ impl Ending {
         matches!(self, Self::Method(Outcome::Converged))
     }
 
-    /// The same ending of a system whose null space is given.
-    pub(crate) fn with_null_space(self) -> Self {
-        match self {
-            Self::Method(outcome) if failed(outcome) => Self::WithNullSpace(outcome),
-            other => other,
-        }
-    }
-
     /// Whether a preconditioner in f64 could end differently.
     pub(crate) fn may_be_rounding(&self) -> bool {
         match self {
@@ -105,7 +89,7 @@ impl Ending {
     /// The name in reports: snake case.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Method(outcome) | Self::WithNullSpace(outcome) => outcome.name(),
+            Self::Method(outcome) => outcome.name(),
             Self::RoundOff { .. } => "not_attainable",
             Self::TimeLimit => "time_limit",
             Self::Singular(_) => "singular_matrix",
@@ -129,10 +113,6 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method(outcome) => f.write_str(outcome.advice()),
-            Self::WithNullSpace(outcome) => {
-                let advice = outcome.advice().to_owned();
-                f.write_str(&ASKS_FOR_NULL_SPACE.iter().fold(advice, |text, asks| text.replace(asks, "")))
-            }
             Self::RoundOff { reached, tolerance, .. } => {
                 let looser = 2.0 * reached;
                 let (ill, cure) = match *reached > ORDINARY {

@@ -261,9 +261,6 @@ impl<B: Backend> Solve<'_, '_, B> {
             ending => ending,
         };
         attempt.note = schedule.end(i, attempt.iterations, ending);
-        if self.problem.null_space.is_some() {
-            attempt.ending = attempt.ending.with_null_space();
-        }
         self.attempts.push(attempt);
         Ok(())
     }

@@ -67,18 +67,6 @@ fn round_off_says_what_was_reached() {
     assert!(ill.contains("ill-conditioned") && ill.contains("1.0e-6 was reached"), "{ill}");
 }
 
-#[test]
-fn given_null_space_is_not_asked_for() {
-    for outcome in [Outcome::Stagnated, Outcome::IndefiniteOperator, Outcome::Breakdown, Outcome::Diverged] {
-        let (asks, given) = (Ending::Method(outcome), Ending::WithNullSpace(outcome));
-        assert!(asks.to_string().contains("give its whole null space"), "{asks}");
-        let told = given.to_string();
-        assert!(!told.contains("null space") && !told.contains("fix an unknown"), "{told}");
-        assert!(told.contains("; ") && !told.ends_with(';'), "a remedy stays: {told}");
-        assert_eq!(asks.name(), given.name());
-    }
-}
-
 /// Conjugate gradients raise the residual of this chain tenfold before they reduce it. If they are ended there, the guess is still
 /// the x with the smallest residual.
 #[test]
