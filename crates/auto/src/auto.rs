@@ -74,7 +74,7 @@ impl Auto {
                 false => parameters.build(precond, system, &Cpu::new()),
             }
         };
-        let builder = Builder { on: &Cpu::new(), operator: &|a| Ok(Box::new(a)), build: &build };
+        let builder = Builder { backend: &Cpu::new(), operator: &|a| Ok(Box::new(a)), build: &build };
         let (solved, built, factor) = plan.solve(&problem, None, &builder, b, x, observer)?;
         // The next system may need another adaptation.
         let kept = factor.map(|factor| Box::new(factor) as Kept).or(built);

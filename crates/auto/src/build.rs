@@ -15,11 +15,11 @@ use crate::Precond;
 /// on model problems.
 const OVER_RELAXATION: f64 = 1.3;
 
-/// What [`Plan::solve`](crate::Plan::solve) builds on a backend. A program with another backend, or with other parameters of
-/// its preconditioners, makes its own.
+/// The operator and the preconditioners of [`Plan::solve`](crate::Plan::solve) on a backend. A program with another backend, or
+/// with other parameters of its preconditioners, makes its own.
 pub struct Builder<'a, B: Backend> {
     /// The backend of the vectors.
-    pub on: &'a B,
+    pub backend: &'a B,
     /// Returns the matrix as an operator on these vectors.
     pub operator: &'a dyn Fn(&Bsr<f64>) -> Result<Box<dyn LinearOperator<B::Vector> + '_>, Error>,
     /// Builds a preconditioner of a matrix without contact; `true` asks for storage in f32.

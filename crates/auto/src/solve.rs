@@ -236,7 +236,8 @@ impl<B: Backend> Solve<'_, '_, B> {
             Some(_) => return Ok(krylov),
             None => {}
         }
-        let columns = (0..vectors.vectors()).map(|j| self.builder.on.vector(&numbers(&vectors.column(j))));
+        let columns =
+            (0..vectors.vectors()).map(|j| self.builder.backend.vector(&numbers(&vectors.column(j))));
         let columns = columns.collect::<Result<Vec<_>, _>>().map_err(Ending::Unsuitable)?;
         Ok(Box::new(Projected::new(krylov, NullSpace::new(columns).map_err(Ending::Dependent)?)))
     }
@@ -276,7 +277,7 @@ impl<B: Backend> Solve<'_, '_, B> {
             None => (self.builder.build)(precond, single, self.preconditioned).map_err(Ending::Setup)?,
         };
         monitor.built(built.1.as_ref().map_or(1.0, |levels| levels.operator_complexity));
-        let vector = |v: &[f64]| self.builder.on.vector(&numbers(v)).map_err(Ending::Unsuitable);
+        let vector = |v: &[f64]| self.builder.backend.vector(&numbers(v)).map_err(Ending::Unsuitable);
         let (b, mut x) = (vector(self.b)?, vector(&self.start.0)?);
         let a = (self.builder.operator)(self.operator).map_err(Ending::Unsuitable)?;
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
@@ -306,11 +307,11 @@ impl<B: Backend> Solve<'_, '_, B> {
     /// ‖A‖∞ ‖M⁻¹ 1‖∞, a measure of the stability of an incomplete factor. *Reference* Saad 2003, §10.4.4; Chow & Saad 1997.
     fn enlarges(&self, built: &mut Built<B::Vector>) -> Result<f64, Error> {
         let n = self.operator.shape().0;
-        let ones = self.builder.on.vector(&numbers(&vec![1.0; n]))?;
-        let mut z = self.builder.on.vector(&numbers(&vec![0.0; n]))?;
+        let ones = self.builder.backend.vector(&numbers(&vec![1.0; n]))?;
+        let mut z = self.builder.backend.vector(&numbers(&vec![0.0; n]))?;
         built.0.apply(&ones, &mut z);
         let mut found = numbers(&vec![0.0; n]);
-        self.builder.on.read(&z, &mut found)?;
+        self.builder.backend.read(&z, &mut found)?;
         let largest = found.iter().fold(0.0, |m: f64, v| m.max(v.as_f64().abs()));
         let condition =
             largest * absolute_product(self.operator, &vec![1.0; n]).into_iter().fold(0.0, f64::max);
@@ -347,7 +348,7 @@ impl<B: Backend> Solve<'_, '_, B> {
             attempt.iterations += report.iterations;
             attempt.condition = attempt.condition.or(report.condition.map(Real::as_f64));
             self.iterations += report.iterations;
-            self.builder.on.read(x, &mut found)?;
+            self.builder.backend.read(x, &mut found)?;
             let mut whole: Vec<f64> = found.iter().map(|v| v.as_f64()).collect();
             // The method could not project out a null space that is not that of Aᵀ.
             if let (Some(vectors), Some(_)) = (&self.problem.null_space, self.other_transpose)

@@ -58,17 +58,17 @@ impl Outcome {
                 "the preconditioner is too weak for this system or max_iterations is too small; use a stronger preconditioner, or raise max_iterations"
             }
             Self::Stagnated => {
-                "the residual no longer decreases: it is down to the round-off of b - A x, or the preconditioner does not suit A (an incomplete factor can be unstable), or A is singular; loosen the tolerance, work in f64, use another preconditioner, or scale the system; for a singular A give its whole null space, or fix an unknown"
+                "the residual no longer decreases: it is down to the round-off of b - A x, or the preconditioner does not suit A (an incomplete factor can be unstable), or A is singular; loosen the tolerance, work in f64, use another preconditioner, or scale the system; a singular A needs its whole null space or a fixed unknown"
             }
             Self::Stopped => "a monitor ended the solve; the solution so far is kept",
             Self::IndefiniteOperator => {
-                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use MINRES or GMRES, or make A positive definite; for a singular A give its whole null space, or fix an unknown"
+                "A has a negative eigenvalue (a missing sign, an unprojected Hessian, an unsymmetric matrix), or is singular; use MINRES or GMRES, or make A positive definite; a singular A needs its whole null space or a fixed unknown"
             }
             Self::IndefinitePreconditioner => {
                 "the preconditioner is not positive definite (built from an indefinite or unsymmetric matrix, or over-relaxed); damp it, or use another one"
             }
             Self::Breakdown => {
-                "a recurrence would divide by zero, usually because A is singular (if its row sums are zero, constants are in its kernel); give its whole null space, or fix an unknown, or use GMRES"
+                "a recurrence would divide by zero, usually because A is singular (if its row sums are zero, constants are in its kernel), which needs its whole null space or a fixed unknown; or use GMRES"
             }
             Self::NotFinite => {
                 "the matrix or the preconditioner holds NaN or infinity, or values overflowed (b and x were finite, unless they are on a device that cannot check); diagnose the system"
@@ -77,7 +77,7 @@ impl Outcome {
                 "A is singular and b is not in its range, so x solves the least-squares problem; give the null space (constants if row sums are zero), remove the net load, or fix an unknown"
             }
             Self::Diverged => {
-                "the residual grew far above that of the starting guess, and x is the best iterate found; the method does not suit A (CG or MINRES with an unsymmetric A), or A is singular, or the damping is too weak; use GMRES, or damp more; for a singular A give its whole null space, or fix an unknown"
+                "the residual grew far above that of the starting guess, and x is the best iterate found; the method does not suit A (CG or MINRES with an unsymmetric A), or A is singular, or the damping is too weak; use GMRES, or damp more; a singular A needs its whole null space or a fixed unknown"
             }
         }
     }

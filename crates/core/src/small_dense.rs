@@ -5,7 +5,7 @@
 
 use crate::Real;
 
-/// The largest number of sweeps over all pairs. Convergence is quadratic, and five sweeps are usual.
+/// The largest number of sweeps over all pairs. Convergence is quadratic, and three to ten sweeps are usual.
 const SWEEPS: usize = 30;
 
 /// A = Q Λ Qᵀ of a symmetric k x k matrix by cyclic Jacobi rotations: the diagonal of `a` becomes Λ, the columns of `q`
@@ -43,6 +43,8 @@ pub fn diagonalise(a: &mut [f64], q: &mut [f64], k: usize) {
             (0..k).for_each(|i| rotate(a, i * k + p, i * k + r));
             (0..k).for_each(|i| rotate(a, p * k + i, r * k + i));
             (0..k).for_each(|i| rotate(q, i * k + p, i * k + r));
+            // Round-off would differ in the two triangles, and sweeps would not end where eigenvalues are 0.
+            (a[p * k + r], a[r * k + p]) = (0.0, 0.0);
         }
         if !rotated {
             break;
@@ -229,6 +231,16 @@ mod tests {
             let found: f64 = (0..3).map(|k| q[4 * i + k] * a[5 * k] * q[4 * j + k]).sum();
             assert!((found - full[4 * i + j]).abs() < 1e-14 * 2e8, "{i} {j}: {found}");
         }
-        assert!((0..3).all(|k| a[5 * k] > 0.0), "{a:?}");
+        let determinant = a[0] * a[5] * a[10];
+        assert!((determinant / 6.75e-8 - 1.0).abs() < 1e-12, "{a:?}"); // small eigenvalues are accurate too
+        // Of a matrix of rank 1, five eigenvalues are 0.
+        let of = |i: usize| (i as f64 + 1.0).sqrt() * [1.0, -0.3][i % 2];
+        let mut a: Vec<f64> = (0..36).map(|e| of(e / 6) * of(e % 6)).collect();
+        let trace: f64 = (0..6).map(|i| a[7 * i]).sum();
+        diagonalise(&mut a, &mut [0.0; 36], 6);
+        let mut found: Vec<f64> = (0..6).map(|i| a[7 * i]).collect();
+        found.sort_by(f64::total_cmp);
+        assert!((found[5] / trace - 1.0).abs() < 1e-14 && found[..5].iter().all(|v| v.abs() < 1e-14 * trace));
+        assert!((0..36).all(|e| e % 7 == 0 || a[e].abs() < 1e-14 * trace), "{a:?}");
     }
 }

@@ -107,8 +107,8 @@ impl LineSearchFailure {
 /// # Ok::<(), coarsen_optimize::LineSearchFailure>(())
 /// ```
 pub trait LineSearch<T> {
-    /// Finds a step from `start` along φ(α) = f(x + α d), with φ′(α) = ∇f(x + α d)·d. In a descent, another call of
-    /// either function at the last α costs nothing.
+    /// Finds a step from `start` along φ(α) = f(x + α d), with φ′(α) = ∇f(x + α d)·d. In a descent, a second call
+    /// of the same function at the last α costs nothing.
     ///
     /// # Errors
     /// [`LineSearchFailure`] if no step was found.

@@ -234,6 +234,17 @@ fn a_hanging_sheet_comes_to_rest_in_air() {
     assert!(air < 0.1 * none && none > 0.02, "{air:e} J with air, {none:e} J without");
 }
 
+/// Solids hold the cloth, whose nodes stay outside of them.
+#[test]
+fn solids_hold_the_cloth() {
+    for scene in ["sphere", "bars"] {
+        let folder = Folder::new(scene);
+        let rows = folder.run(&format!("--scene {scene} --frames 8 --vertices 196 --dt 0.006")).unwrap();
+        check_balance(&rows, 1e-3);
+        assert!(rows[8].contacts > 0 && rows.iter().all(|row| row.penetrations == 0), "{}", rows[8]);
+    }
+}
+
 /// The ball drags the cloth along by friction, and turns it about its axis.
 #[test]
 fn the_ball_turns_the_cloth() {

@@ -95,7 +95,7 @@ fn a_null_space_of_a_alone_is_refused_by_symmetric_methods() {
         let plan = Plan::new(auto, (&a).into(), &diagnose(&a));
         let build =
             |precond, _: bool, a: &Bsr<f64>| Parameters::default().build(precond, a.into(), &Cpu::new());
-        let builder = Builder { on: &Cpu::new(), operator: &|a| Ok(Box::new(a)), build: &build };
+        let builder = Builder { backend: &Cpu::new(), operator: &|a| Ok(Box::new(a)), build: &build };
         let mut x = vec![0.0; 60];
         let mut go_on = |_, _| ControlFlow::Continue(());
         let (solved, ..) = plan.solve(&problem, None, &builder, &b, &mut x, &mut go_on).unwrap();

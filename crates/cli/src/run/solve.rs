@@ -88,7 +88,7 @@ fn by_plan<D: SolveBackend, M: SolveBackend<Vector = D::Vector>>(
             false => double.build(precond, &parameters, system),
         }
     };
-    let builder = Builder { on: double, operator: &|a| double.operator(a), build: &build };
+    let builder = Builder { backend: double, operator: &|a| double.operator(a), build: &build };
     progress.iterations(given.tol);
     std::thread::scope(|scope| {
         let (end, ended) = channel::<()>();
@@ -200,7 +200,7 @@ fn column<D: SolveBackend>(
     let method = last.map_or(choice.method(), |last| last.method.into());
     Ok(Solution {
         method,
-        backend: if method == Method::Direct { "cpu" } else { builder.on.name() },
+        backend: if method == Method::Direct { "cpu" } else { builder.backend.name() },
         precond: last.map_or(choice.precond(), |last| last.precond.into()),
         precision: last.map_or(Precision::F64, |tried| used(tried, precision)),
         x: renumber::restored(order, block, x),

@@ -33,8 +33,28 @@ fn given_null_space_is_not_asked_for() {
         let (a, b) = (case("01-neumann.mtx"), case("01-neumann_bad_b.mtx"));
         all.push(printed(&format!("solve {a} --rhs {b} --null-space constants")));
     }
+    // One spring of this ring is negative, so that CG fails: once as the last attempt, once before another one.
+    let spring = |i: usize| if i == 8 { -0.2 } else { 1.0 };
+    let entries: Vec<_> = (1..=40)
+        .flat_map(|i| {
+            let (before, next) = ((i + 38) % 40 + 1, i % 40 + 1);
+            [(i, i, spring(before) + spring(i)), (i, next, -spring(i)), (next, i, -spring(i))]
+        })
+        .collect();
+    let indefinite = folder.matrix("indefinite.mtx", 40, &entries);
+    for words in ["--method cg --precond jacobi", ""] {
+        let text = printed(&format!("solve {indefinite} --null-space constants {words}"));
+        assert!(text.contains("A has a negative eigenvalue"), "{text}");
+        all.push(text);
+    }
     for text in all {
-        for advice in ["give the null space", "project the kernel out", "would remove them", "fix a value"] {
+        for advice in [
+            "give the null space",
+            "give its whole null space",
+            "project the kernel out",
+            "would remove them",
+            "fix a value",
+        ] {
             assert!(!text.contains(advice), "{advice}: {text}");
         }
     }

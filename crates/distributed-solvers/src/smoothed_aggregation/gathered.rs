@@ -40,6 +40,7 @@ impl Gathered {
     pub(crate) fn new<C: Communicator>(
         recipe: &Multigrid<SmoothedAggregation>,
         level: &LevelRows<'_, C>,
+        entries: u64,
     ) -> Result<Self, DistError> {
         let comm = level.on.comm();
         let mut kernel = Vec::new();
@@ -49,10 +50,7 @@ impl Gathered {
         let built = matrix.zip(kernel).map(|(a, kernel)| build(recipe, vectors, a, &kernel)).transpose();
         let (solver, system) = agree(comm, built)?.unzip();
         let (n, of_rank) = (level.on.layout().unknowns(), level.on.count() * level.on.layout().block());
-        let mut entries = [(level.rows.columns().len() * level.rows.block().0 * level.rows.block().1) as f64];
-        comm.all_reduce(&mut entries)?;
         let (levels, class) = about(comm, solver.as_ref())?;
-        let entries = entries[0] as u64;
         let (b, x, own) = (vec![0.0; n], vec![0.0; n], vec![0.0; of_rank]);
         Ok(Self { solver, system, b, x, own, levels, class, entries })
     }

@@ -158,7 +158,8 @@ impl DistMultigrid {
             levels.push(level);
             here = coarse;
         }
-        let bottom = Gathered::new(&self.multigrid, &here).map_err(|error| error.on_level(here.depth))?;
+        let bottom =
+            Gathered::new(&self.multigrid, &here, stored).map_err(|error| error.on_level(here.depth))?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = kind(&bottom, levels.len());
         let (recipe, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
@@ -321,7 +322,7 @@ impl<C: Communicator, S: RankBackend<C>> fmt::Display for DistHierarchy<C, S> {
             writeln!(f, "{level:>5} {unknowns:>12} {entries:>12}  {location}")?;
         }
         if let Some(ended) = &self.ended {
-            writeln!(f, "coarsening ends here: {ended}")?;
+            writeln!(f, "coarsening over ranks ends here: {ended}")?;
         }
         Ok(())
     }

@@ -173,9 +173,10 @@ fn singular_laplacians_are_named() {
             let mut x = vec![0.0; n];
             let report = method.solve(&a, &mut Identity, &b, &mut x).unwrap();
             let told = report.converged().unwrap_err().to_string();
-            for words in ["singular", "null space", "fix an unknown"] {
+            for words in ["singular", "null space"] {
                 assert!(told.contains(words), "{k}: {told}");
             }
+            assert!(told.contains("fix an unknown") || told.contains("a fixed unknown"), "{k}: {told}");
         }
     }
 }

@@ -10,7 +10,10 @@ use least::least_energy;
 fn the_least_energy_by_hand() {
     let check = |g: [f64; 2], e: [[f64; 2]; 2], expected: [f64; 2]| {
         let found = least_energy(&g, &e.map(Vec::from));
-        assert!(found.iter().zip(expected).all(|(w, e)| (w - e).abs() <= 1e-15 * e), "{found:?}");
+        assert!(
+            found.len() == 2 && found.iter().zip(expected).all(|(w, e)| (w - e).abs() <= 1e-15 * e),
+            "{found:?}"
+        );
     };
     check([2.0, 3.0], [[1.0, 0.0], [0.0, 2.0]], [2.0, 1.5]);
     // The correction of the second level has the same direction and another length: candidates are 1 x 1

@@ -240,9 +240,9 @@ fn coarsening_ends_at_its_bounds() {
         (
             chain,
             2,
-            "coarsening ends here: the next level would have 1980 unknowns, more than 0.95 times 2000\n",
+            "coarsening over ranks ends here: the next level would have 1980 unknowns, more than 0.95 times 2000\n",
         ),
-        (random, 4, "coarsening ends here: the next level would make the operator complexity "),
+        (random, 4, "coarsening over ranks ends here: the next level would make the operator complexity "),
     ] {
         let layout = layout(&problem, ranks);
         let tables = on_ranks(ranks, |comm| {
