@@ -24,6 +24,9 @@ pub mod settings {}
 #[doc = include_str!("../../../book/src/tutorials/heat.md")]
 pub mod heat {}
 
+#[doc = include_str!("../../../book/src/tutorials/solids.md")]
+pub mod solids {}
+
 #[doc = include_str!("../../../book/src/tutorials/energy.md")]
 pub mod energy {}
 

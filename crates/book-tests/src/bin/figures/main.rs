@@ -1,16 +1,19 @@
-//! Draws figures of the book with results of the library: `cargo run -p coarsen-book`.
+//! Draws figures of the book with results of the library: `cargo run -p coarsen-book`. With a file of the tutorial on
+//! solids, `beam.vtu`, it draws the picture of that page.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `mesh` | a half ring of triangles and its Laplacian |
 //! | `aggregates` | the picture of the aggregates |
 //! | `residuals` | residuals of conjugate gradients |
+//! | `stress` | the beam of the tutorial on solids |
 //! | `picture` | SVG: lines, discs, text |
 
 mod aggregates;
 mod mesh;
 mod picture;
 mod residuals;
+mod stress;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -19,12 +22,16 @@ use mesh::Mesh;
 use residuals::Race;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    if let Some(vtu) = std::env::args().nth(1) {
+        let picture = stress::draw(&std::fs::read_to_string(vtu)?)?;
+        return Ok(picture.write_png(place("../tutorials/solids.png"))?);
+    }
     std::fs::write(place("aggregates.svg"), aggregates::draw(&Mesh::half_ring(8, 30))?)?;
     std::fs::write(place("residuals.svg"), Race::run("elasticity3d:10")?.draw())?;
     Ok(())
 }
 
-/// A picture of the method pages.
+/// A picture of the method pages, or of another folder beside them.
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/methods").join(name)
 }
