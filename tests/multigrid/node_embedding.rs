@@ -19,13 +19,13 @@ use crate::particles::{Gradients, ball, composed, gradients, stiffness};
 
 pub(crate) type Built = Hierarchy;
 
-pub(crate) fn recipe(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
+pub(crate) fn parameters(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
     node_embedding_of(NodeEmbedding { kernel, ..NodeEmbedding::new(Nodes::Given(nodes.into())) })
 }
 
 /// A cycle that is a fixed symmetric operator.
-fn fixed(recipe: Multigrid<NodeEmbedding>) -> Multigrid<NodeEmbedding> {
-    Multigrid { coarsest: Coarsest::Factor, ..recipe }
+fn fixed(parameters: Multigrid<NodeEmbedding>) -> Multigrid<NodeEmbedding> {
+    Multigrid { coarsest: Coarsest::Factor, ..parameters }
 }
 
 pub(crate) fn sparks(cells: i32) -> Vec<Gradients> {
@@ -58,7 +58,7 @@ fn longest(pattern: &Pattern) -> usize {
 fn weights_reproduce_linear_functions() {
     let (nodes, a) = stiffness(&sparks(7), 1.0);
     for kernel in [Kernel::Linear, Kernel::Quadratic] {
-        let m = recipe(&nodes, kernel).build(&a, &Cpu::new()).unwrap();
+        let m = parameters(&nodes, kernel).build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.levels(), 3);
         let mut fine: &[[i32; 3]] = &nodes;
         for level in 0..2 {
@@ -100,7 +100,7 @@ fn coarse_matrices_are_products_and_their_rows_are_bounded() {
         (&plane, &flat, Kernel::Linear, [9, 9]),
         (&plane, &flat, Kernel::Quadratic, [25, 49]),
     ] {
-        let m = recipe(nodes, kernel).build(a, &Cpu::new()).unwrap();
+        let m = parameters(nodes, kernel).build(a, &Cpu::new()).unwrap();
         let mut fine = a;
         for level in 0..2 {
             let (p, coarse) = (m.prolongation(level).unwrap(), m.matrix(level + 1).unwrap());
@@ -112,7 +112,7 @@ fn coarse_matrices_are_products_and_their_rows_are_bounded() {
             fine = coarse;
         }
     }
-    let wide = recipe(&nodes, Kernel::Quadratic).build(&a, &Cpu::new()).unwrap();
+    let wide = parameters(&nodes, Kernel::Quadratic).build(&a, &Cpu::new()).unwrap();
     assert!(longest(wide.matrix(1).unwrap().pattern()) > 125);
 }
 
@@ -136,7 +136,7 @@ fn planes_may_lie_anywhere() {
                     _ => [u, v, c],
                 };
                 let nodes: Vec<[i32; 3]> = places.iter().copied().map(lift).collect();
-                recipe(&nodes, kernel).build(a, &Cpu::new()).unwrap()
+                parameters(&nodes, kernel).build(a, &Cpu::new()).unwrap()
             };
             let expected = at(0, 2);
             for (c, axis) in [(1, 2), (-3, 2), (6, 0), (7, 1)] {
@@ -172,7 +172,7 @@ fn couplings_of_far_nodes_are_kept() {
 fn coarse_matrices_are_those_of_the_particles() {
     let particles = sparks(7);
     let (nodes, a) = stiffness(&particles, 0.0);
-    let m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
+    let m = parameters(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
     let mut level = particles;
     for l in 1..3 {
         level = level.iter().map(composed).collect();
@@ -194,14 +194,15 @@ fn cycles_are_symmetric_and_positive() {
         Smoothing::DampedJacobi(DampedJacobi::default()),
         Smoothing::Chebyshev(Chebyshev::default()),
     ] {
-        let mut m =
-            Multigrid { smoothing, ..fixed(recipe(&nodes, Kernel::Linear)) }.build(&a, &Cpu::new()).unwrap();
+        let mut m = Multigrid { smoothing, ..fixed(parameters(&nodes, Kernel::Linear)) }
+            .build(&a, &Cpu::new())
+            .unwrap();
         let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
         let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
         assert!(m.kind() == PreconditionerKind::Symmetric && dot(&u, &mu) > 0.0, "{smoothing:?}");
         assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-12 * scale, "{smoothing:?}");
     }
-    let mut m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
+    let mut m = parameters(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
     assert_eq!(m.kind(), PreconditionerKind::Variable);
     assert!(dot(&u, &applied(&mut m, &u)) > 0.0);
 }
@@ -231,8 +232,8 @@ fn the_contraction_hardly_depends_on_the_spacing() {
 fn an_inexact_coarsest_solve_is_enough() {
     let p = elasticity3d(16, 1.0).unwrap();
     let count = |coarsest| {
-        let recipe = Multigrid { coarsest, ..node_embedding(1.0 / 16.0) };
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let parameters = Multigrid { coarsest, ..node_embedding(1.0 / 16.0) };
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
         let mut cg = FlexibleCg::new(Stop::relative(1e-6));
         cg.solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap().iterations

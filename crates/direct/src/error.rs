@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectError {
-    /// A field of a recipe is out of its range.
+    /// A parameter is out of its range.
     #[error("{name} is {value:e}, but must be {range}")]
     Parameter {
         /// The field.

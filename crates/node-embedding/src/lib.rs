@@ -68,8 +68,8 @@ use still::Still;
 /// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::{Coarsest, Multigrid};
 /// let p = coarsen_problems::elasticity3d(12, 1.0)?; // nodes at multiples of 1/12
-/// let recipe = Multigrid { coarsest: Coarsest::Factor, ..coarsen_node_embedding::node_embedding(1.0 / 12.0) };
-/// let mut m = recipe.build(p.system(), &Cpu::new())?;
+/// let parameters = Multigrid { coarsest: Coarsest::Factor, ..coarsen_node_embedding::node_embedding(1.0 / 12.0) };
+/// let mut m = parameters.build(p.system(), &Cpu::new())?;
 /// let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 25);

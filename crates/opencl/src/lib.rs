@@ -163,8 +163,8 @@ pub use coarsen_device::DeviceSchwarz;
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let p = coarsen_problems::cloth(20, 0.01)?;
 /// let n = p.matrix.pattern().rows();
-/// let recipe = DeviceSchwarz { structure: StructureSource::Device, contacts: 100, ..DeviceSchwarz::default() };
-/// let mut m = recipe.build(p.system(), &on)?;
+/// let parameters = DeviceSchwarz { structure: StructureSource::Device, contacts: 100, ..DeviceSchwarz::default() };
+/// let mut m = parameters.build(p.system(), &on)?;
 /// let (a, positions) = (on.matrix(&p.matrix)?, on.vector(&p.positions.concat())?);
 /// let (mut contact, mut touched) = (DeviceContacts::new(&on, n, 3, 100)?, DeviceTouched::new(&on, n)?);
 /// let mut host = Contacts::<f64>::new(n, 3)?;

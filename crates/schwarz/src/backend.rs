@@ -13,7 +13,7 @@ use coarsen_core::Error;
 use crate::options::Storage;
 use crate::plan::Plan;
 
-/// The values of packed inverses, in the precision of the recipe.
+/// The values of packed inverses, in the precision of the parameters.
 ///
 /// A matrix of m rows is cut into tiles of 8 x 8, padded with zeros. Tiles on and below the diagonal are
 /// stored by block columns, each tile by columns; diagonal tiles are stored whole. *Memory* 4,992 values for

@@ -35,7 +35,7 @@ pub(crate) struct Numbers<T> {
 impl<T: Real> Numbers<T> {
     pub(crate) fn new(
         plan: &Plan,
-        recipe: &Schwarz,
+        parameters: &Schwarz,
         checked: Checked<T>,
         first: &[T],
     ) -> Result<Self, SetupError> {
@@ -57,14 +57,14 @@ impl<T: Real> Numbers<T> {
             touching: vec![DomainContacts::default(); plan.levels()],
             starts: Vec::new(),
             checked,
-            rooms: Room::of(plan, recipe.arithmetic),
+            rooms: Room::of(plan, parameters.arithmetic),
         })
     }
 
     /// Computes all levels; with `which`, only these domains of each level.
     pub(crate) fn compute(
         &mut self,
-        recipe: &Schwarz,
+        parameters: &Schwarz,
         plan: &Plan,
         system: &System<'_, T>,
         which: Option<&[Vec<u32>]>,
@@ -89,7 +89,7 @@ impl<T: Real> Numbers<T> {
                 source,
                 sizes: sizes_below.last().unwrap_or(&self.first),
                 contact,
-                arithmetic: recipe.arithmetic,
+                arithmetic: parameters.arithmetic,
             };
             let which = which.map_or(&plan.domain_levels[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());

@@ -19,7 +19,7 @@ use coarsen::elastic::{ContactHessian, Curvature, Potential};
 use coarsen::optimize::{Constant, DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
-use examples_run::solver::Recipe;
+use examples_run::solver::Build;
 
 use crate::step::Step;
 
@@ -27,7 +27,7 @@ use crate::step::Step;
 /// preconditioner they take one iteration.
 pub(crate) struct Projective<B: Backend> {
     on: B,
-    recipe: Recipe<B::Vector>,
+    build: Build<B::Vector>,
     stop: Stop<f64>,
     /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
@@ -50,20 +50,20 @@ type Global<B> = Constant<
 >;
 
 impl<B: Backend<Real = f64>> Projective<B> {
-    /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `recipe` builds
+    /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `build` builds
     /// the preconditioner, `stop` is the stopping rule of the global step, and `stale` is set when pins are
     /// added or removed.
     pub(crate) fn new(
         on: &B,
         f: &mut Step,
         x: &[f64],
-        recipe: Recipe<B::Vector>,
+        build: Build<B::Vector>,
         stop: Stop<f64>,
         stale: Rc<Cell<bool>>,
     ) -> Result<Self, DescentError> {
         let mut direction = Self {
             on: on.clone(),
-            recipe,
+            build,
             stop,
             stale,
             system: None,
@@ -107,7 +107,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
         let view = system.system();
         let whole = view.whole().map_err(DescentError::linearize)?;
         let Some(global) = &mut self.global else {
-            let inverse = (self.recipe)(view).map_err(DescentError::linearize)?;
+            let inverse = (self.build)(view).map_err(DescentError::linearize)?;
             self.pattern = whole.pattern().clone();
             self.global = Some(Constant::new(self.on.matrix(&whole)?, inverse, Cg::new(self.stop)));
             return Ok(());

@@ -235,7 +235,7 @@ const SMALLER_OR_SINGLE: &str = "small enough for an elimination in f64 in the m
 /// no run in `f64` follows.
 ///
 /// # Errors
-/// [`Error::Parameter`] for a domain that does not fit, in `f64` if the recipe asks for it.
+/// [`Error::Parameter`] for a domain that does not fit, in `f64` if the parameters ask for it.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,

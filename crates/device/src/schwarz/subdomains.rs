@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 use crate::error::same_length;
 use crate::schwarz::apply::Application;
 use crate::schwarz::numbers::Numbers;
-use crate::schwarz::recipe::DeviceSchwarz;
+use crate::schwarz::parameters::DeviceSchwarz;
 use crate::schwarz::structure::{Lacking, Structure};
 use crate::schwarz::{DeviceSystem, Touched};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
@@ -23,7 +23,7 @@ const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last
 /// An update from the host that must build again (another pattern, too many contacts) keeps the positions of the build where the
 /// system has none and the nodes are as many.
 pub struct DeviceSubdomains<V: Real, S: Real = V> {
-    pub(super) recipe: DeviceSchwarz,
+    pub(super) parameters: DeviceSchwarz,
     pub(super) on: OnDevice<V, S>,
     pub(super) pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
@@ -145,8 +145,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched: Touched<'_, V>,
     ) -> Result<Renewed, Error> {
         let a = a.into();
-        let chooses = matches!(self.levels, Levels::Device(_)) && self.recipe.renew > 0;
-        if chooses && self.steps + 1 >= self.recipe.renew {
+        let chooses = matches!(self.levels, Levels::Device(_)) && self.parameters.renew > 0;
+        if chooses && self.steps + 1 >= self.parameters.renew {
             self.restructure_on_device(a, positions)?;
             return Ok(Renewed::Structure);
         }
@@ -277,8 +277,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             return Err(Error::Pattern { what: "device matrix" });
         }
         match a.contact.map_or(0, DeviceContacts::capacity) {
-            count if count > self.recipe.contacts => {
-                let (what, capacity) = ("contact blocks of multilevel domains", self.recipe.contacts);
+            count if count > self.parameters.contacts => {
+                let (what, capacity) = ("contact blocks of multilevel domains", self.parameters.contacts);
                 Err(Error::Capacity { what, count, capacity })
             }
             _ => Ok(()),
@@ -297,11 +297,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
     fn rebuild<T: Real>(
         &mut self,
-        recipe: DeviceSchwarz,
+        parameters: DeviceSchwarz,
         system: System<'_, T>,
     ) -> Result<Reused, SetupError> {
         let complete = system.with_kept(&self.positions, None);
-        let mut built = recipe.build_from(complete, &self.on)?;
+        let mut built = parameters.build_from(complete, &self.on)?;
         built.earlier = system.positions.is_none() && complete.positions.is_some();
         *self = built;
         Ok(Reused::Nothing)
@@ -341,13 +341,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             Levels::Device(_) => (Pattern::same(whole.pattern(), &self.pattern), &[][..]),
         };
         let needed = contact.map_or(0, Contacts::len);
-        if !serves || whole.block() != self.matrix.block() || needed > self.recipe.contacts {
+        if !serves || whole.block() != self.matrix.block() || needed > self.parameters.contacts {
             // Room for twice the contacts, if there is too little.
-            let contacts = self.recipe.contacts;
+            let contacts = self.parameters.contacts;
             let contacts = if needed > contacts { 2 * needed } else { contacts };
-            return self.rebuild(DeviceSchwarz { contacts, ..self.recipe }, parted);
+            return self.rebuild(DeviceSchwarz { contacts, ..self.parameters }, parted);
         }
-        self.recipe.recipe.check(left_out, parted)?;
+        self.parameters.schwarz.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         SetupError::unless_cancelled(&system)?;
         self.matrix.set_values(whole)?;
@@ -355,7 +355,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         // For a structure from the host, `Plan::serves` has already checked this. No inverse has changed yet: a rebuild may
         // fail.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
-            return self.rebuild(self.recipe, parted);
+            return self.rebuild(self.parameters, parted);
         }
         if let Some(beside) = &mut self.beside {
             match contact {

@@ -30,10 +30,11 @@ fn estimates_are_close_from_above() {
             drop(a);
             for structure in [StructureSource::Host, StructureSource::Device] {
                 for storage in [Storage::Single, Storage::Double] {
-                    let recipe = Schwarz { storage, ..Schwarz::multilevel() };
-                    let recipe = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() };
-                    let _built = recipe.build(p.system(), &on).unwrap();
-                    check(recipe.bytes(&on, &p.matrix));
+                    let parameters = Schwarz { storage, ..Schwarz::multilevel() };
+                    let parameters =
+                        DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() };
+                    let _built = parameters.build(p.system(), &on).unwrap();
+                    check(parameters.bytes(&on, &p.matrix));
                 }
             }
         }

@@ -70,13 +70,14 @@ fn contact_beside_the_matrix_counts_as_in_it() {
 fn contact_gives_the_hosts_numbers() {
     let Some(here) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
-    let recipe = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
+    let parameters = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
     let sets = [(70, 1), (0, 2), (110, 3)].map(|(count, seed)| contacts(&p, count, seed));
     let r = noise(p.matrix.shape().0, 4);
     for on in [here.clone(), in_step(&here)] {
-        let mut host = recipe.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
-        let mut m =
-            DeviceSchwarz { recipe, ..beside(StructureSource::Host) }.build(with(&p, &sets[0]), &on).unwrap();
+        let mut host = parameters.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
+        let mut m = DeviceSchwarz { schwarz: parameters, ..beside(StructureSource::Host) }
+            .build(with(&p, &sets[0]), &on)
+            .unwrap();
         for set in &sets {
             host.update(with(&p, set)).unwrap();
             assert_eq!(m.update(with(&p, set)).unwrap(), Reused::Structure);
@@ -98,9 +99,9 @@ fn an_old_structure_takes_new_pairs() {
     let r = noise(p.matrix.shape().0, 7);
     for on in [here.clone(), in_step(&here)] {
         for domain in [4, 16] {
-            let mut recipe = beside(StructureSource::Device);
-            recipe.recipe.domain = domain;
-            let mut m = recipe.build(with(&p, &old), &on).unwrap();
+            let mut parameters = beside(StructureSource::Device);
+            parameters.schwarz.domain = domain;
+            let mut m = parameters.build(with(&p, &old), &on).unwrap();
             let (a, set) = (on.matrix(&p.matrix).unwrap(), there(&on, &new));
             m.update_on_device(&DeviceSum::new(&a, &set).unwrap()).unwrap();
             let matrices = [&merged(&p, &old), &merged(&p, &new)];
@@ -181,13 +182,13 @@ fn steps_with_contact_wait_only_in_solves() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:20");
     let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);
-    let recipe = beside(StructureSource::Device);
+    let parameters = beside(StructureSource::Device);
     let a = on.matrix(&p.matrix).unwrap();
     let points = on.vector(&p.positions.concat()).unwrap();
     let mut stream = DeviceStream::of_contacts(&on, n, 120).unwrap();
     let mut set = DeviceContacts::new(&on, n, b, ROOM).unwrap();
     let mut touched = DeviceTouched::new(&on, n).unwrap();
-    let mut m = recipe.build(p.system(), &on).unwrap();
+    let mut m = parameters.build(p.system(), &on).unwrap();
     let right = on.vector(&p.right_hand_side(1)).unwrap();
     let (mut x, mut cg) = (right.like().unwrap(), Cg::new(Stop::relative(1e-6)));
     let (mut followed, mut built, mut renewed) = (0, 0, 0);
@@ -228,7 +229,7 @@ fn steps_with_contact_wait_only_in_solves() {
             host.replace(&places, &values).unwrap();
             host
         };
-        built += solve(&mut recipe.build(with(&p, &host), &on).unwrap());
+        built += solve(&mut parameters.build(with(&p, &host), &on).unwrap());
     }
     assert_eq!(renewed, 2);
     assert!(10 * followed <= 11 * built, "{followed} iterations, {built} with builds");
