@@ -1,4 +1,4 @@
-//! Node embedding: P, R H P and restraints.
+//! Node embedding: P, R H P and constraints.
 
 use coarsen_node_embedding::{node_embedding, node_embedding_of};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Preconditioner, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{FlexibleCg, Richardson};
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
-use coarsen_node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
+use coarsen_node_embedding::{Constraint, Embedded, Kernel, NodeEmbedding, Nodes};
 use coarsen_problems::{Problem, elasticity3d};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
 use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System, assembly};
@@ -245,24 +245,24 @@ fn an_inexact_coarsest_solve_is_enough() {
 /// Held nodes have no weights, and coarse nodes that embed only held nodes do not exist. Corrections keep
 /// sliding nodes in their planes, and the coarse matrix is Pᵀ S A S P.
 #[test]
-fn restraints_hold_on_every_level() {
+fn constraints_hold_on_every_level() {
     let (nodes, free) = stiffness(&sparks(7), 1.0);
     let tilted = [1.0, 2.0, -0.5];
     let mut constraints = Constraints::new(nodes.len(), 3).unwrap();
-    let mut restraints = Vec::new();
+    let mut constraints = Vec::new();
     for (i, x) in nodes.iter().enumerate() {
         if x[2] <= -2 {
             constraints.point(i, &[0.0; 3]).unwrap();
-            restraints.push((i as u32, Restraint::Held));
+            constraints.push((i as u32, Constraint::Held));
         } else if x[0] >= 2 {
             constraints.plane(i, &tilted, 0.0).unwrap();
-            restraints.push((i as u32, Restraint::Slides(tilted)));
+            constraints.push((i as u32, Constraint::Slides(tilted)));
         }
     }
     let filtered = prefilter(&free, &constraints).unwrap();
     let a = filtered.matrix();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(nodes.as_slice().into()));
-    coarsening.restraints = restraints.clone().into();
+    coarsening.constraints = constraints.clone().into();
     let smoothing = Smoothing::Chebyshev(Chebyshev::default());
     let mut m =
         fixed(Multigrid { smoothing, ..node_embedding_of(coarsening) }).build(a, &Cpu::new()).unwrap();
@@ -271,14 +271,14 @@ fn restraints_hold_on_every_level() {
     assert!(coarse.iter().all(|x| x[2] >= -1), "nodes at -2 and below are held");
     let p = m.prolongation(0).unwrap().to_matrix().unwrap().into_owned();
     let e = times(&p, &noise(p.shape().1, 4));
-    for &(i, restraint) in &restraints {
+    for &(i, constraint) in &constraints {
         let x = &e[3 * i as usize..3 * i as usize + 3];
-        match restraint {
-            Restraint::Held => assert_eq!(x, [0.0; 3]),
-            Restraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
+        match constraint {
+            Constraint::Held => assert_eq!(x, [0.0; 3]),
+            Constraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
         }
     }
-    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without restraints. For smoothers, singular diagonal
+    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without constraints. For smoothers, singular diagonal
     // blocks, of coarse nodes whose nodes all slide, get a stiffness along the normal, on every level.
     let expected = GalerkinPlan::new(&free, &p).unwrap().build(&free, &p).unwrap();
     let found = m.matrix(1).unwrap();
@@ -324,8 +324,8 @@ fn a_plate_that_slides_is_solved() {
     let size = positions.len();
     let a = assembly::from_blocks((size, size), (3, 3), &places, &values).unwrap();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(positions.as_slice().into()));
-    coarsening.restraints =
-        (0..positions.len() as u32).map(|i| (i, Restraint::Slides([0.0, 1.0, 0.0]))).collect();
+    coarsening.constraints =
+        (0..positions.len() as u32).map(|i| (i, Constraint::Slides([0.0, 1.0, 0.0]))).collect();
     let mut m =
         fixed(Multigrid { levels: 4, ..node_embedding_of(coarsening) }).build(&a, &Cpu::new()).unwrap();
     assert!((1..m.levels()).all(|level| m.matrix_with_term(level).is_some()));
@@ -372,33 +372,37 @@ fn bad_input_is_named() {
         matches!(&bare, SetupError::Level { cause, .. } if **cause == expected) || bare == expected,
         "{bare}"
     );
-    let restrained = |restraints: Vec<_>, a: System<'_, f64>| {
-        let coarsening = NodeEmbedding { restraints: restraints.into(), ..NodeEmbedding::new(nodes(0.25)) };
+    let constrained = |constraints: Vec<_>, a: System<'_, f64>| {
+        let coarsening = NodeEmbedding { constraints: constraints.into(), ..NodeEmbedding::new(nodes(0.25)) };
         node_embedding_of(coarsening).build(a, &on).err().unwrap().to_string()
     };
     let line = assembly::from_triplets(5, 5, &[0, 1, 2, 3, 4].map(|i| (i, i, 1.0))).unwrap();
     let positions = [0, 1, 2, 3, 4].map(|i| [0.25 * f64::from(i), 0.0, 0.0]);
     let scalar = System { positions: Some(&positions), ..System::from(&line) };
-    for (restraints, a, expected) in [
-        (vec![(5000, Restraint::Held)], p.system(), "node 5000 of NodeEmbedding::restraints does not exist"),
+    for (constraints, a, expected) in [
         (
-            vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
+            vec![(5000, Constraint::Held)],
             p.system(),
-            "node 3: the number of restraints is 2",
+            "node 5000 of NodeEmbedding::constraints does not exist",
         ),
         (
-            vec![(4, Restraint::Slides([0.0; 3]))],
+            vec![(3, Constraint::Held), (3, Constraint::Slides([1.0; 3]))],
             p.system(),
-            "node 4: the length of the normal of its restraint is 0",
+            "node 3: the number of constraints is 2",
         ),
         (
-            vec![(3, Restraint::Slides([f64::NAN; 3]))],
+            vec![(4, Constraint::Slides([0.0; 3]))],
             p.system(),
-            "node 3: the length of the normal of its restraint is NaN",
+            "node 4: the length of the normal of its constraint is 0",
         ),
-        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
+        (
+            vec![(3, Constraint::Slides([f64::NAN; 3]))],
+            p.system(),
+            "node 3: the length of the normal of its constraint is NaN",
+        ),
+        (vec![(2, Constraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
     ] {
-        let error = restrained(restraints, a);
+        let error = constrained(constraints, a);
         assert!(error.contains(expected), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused};
-use coarsen_node_embedding::{Kernel, NodeEmbedding, Restraint};
+use coarsen_node_embedding::{Constraint, Kernel, NodeEmbedding};
 
 use crate::common::applied;
 use crate::node_embedding::{Built, parameters, sparks, system};
@@ -49,7 +49,7 @@ fn nodes_that_are_all_held_have_no_coarse_level() {
     let (nodes, a) = stiffness(&sparks(7), 1.0);
     let free = parameters(&nodes, Kernel::Linear);
     assert!(free.build(&a, &Cpu::new()).unwrap().levels() > 1);
-    let restraints: Arc<[_]> = (0..nodes.len() as u32).map(|node| (node, Restraint::Held)).collect();
-    let held = node_embedding_of(NodeEmbedding { restraints, ..free.coarsening });
+    let constraints: Arc<[_]> = (0..nodes.len() as u32).map(|node| (node, Constraint::Held)).collect();
+    let held = node_embedding_of(NodeEmbedding { constraints, ..free.coarsening });
     assert_eq!(held.build(&a, &Cpu::new()).unwrap().levels(), 1);
 }

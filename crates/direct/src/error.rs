@@ -118,8 +118,8 @@ pub enum DirectError {
     },
     /// The matrix is singular to working precision.
     #[error(
-        "the matrix is singular to working precision, seen at row {row} (residual {residual:.1e}): a part floats or a \
-         constraint is missing; fix an unknown, or give the null space to a Krylov method"
+        "the matrix is singular to working precision, seen at row {row} (residual {residual:.1e}): a component is \
+         unconstrained, or a constraint is missing; fix an unknown, or give the null space to a Krylov method"
     )]
     Singular {
         /// A scalar row that depends on other rows.

@@ -145,7 +145,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     }
 
     /// Minimises f from x with the [preconditioner of the driver](Driver::precondition). `method` describes the
-    /// nodes of this step and their restraints. `weights` are those of
+    /// nodes of this step and their constraints. `weights` are those of
     /// [`grid_weights`](coarsen_optimize::grid_weights); `None` for the Euclidean norm.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarsening, Coarsest, JacobiCg, Multigrid, Smoothing};
 use coarsen_node_embedding::node_embedding;
-use coarsen_node_embedding::{NodeEmbedding, Restraint};
+use coarsen_node_embedding::{Constraint, NodeEmbedding};
 use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_skinning::skinning_levels;
@@ -30,10 +30,10 @@ fn skinning_update_on_device_equals_host() {
 fn node_embedding_update_on_device_equals_host() {
     let parameters = Multigrid { coarsest: Coarsest::Factor, ..node_embedding(1.0 / 7.0) };
     agrees("elasticity3d:7", parameters.clone());
-    let slides = |i: u32| (i, Restraint::Slides([1.0, 2.0, f64::from(i)]));
-    let held = (0..40).step_by(10).map(|i| (i, Restraint::Held));
-    let restraints = held.chain((3..40).step_by(5).map(slides)).collect();
-    let coarsening = NodeEmbedding { restraints, ..parameters.coarsening.clone() };
+    let slides = |i: u32| (i, Constraint::Slides([1.0, 2.0, f64::from(i)]));
+    let held = (0..40).step_by(10).map(|i| (i, Constraint::Held));
+    let constraints = held.chain((3..40).step_by(5).map(slides)).collect();
+    let coarsening = NodeEmbedding { constraints, ..parameters.coarsening.clone() };
     agrees("elasticity3d:7", Multigrid { coarsening, ..parameters });
     agrees("elasticity3d:7", node_embedding(1.0 / 7.0)); // CG on the coarsest level
 }
