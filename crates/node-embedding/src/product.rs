@@ -128,7 +128,7 @@ pub(super) struct Product<'a, T> {
 }
 
 /// Workspace of a task.
-struct Room<T> {
+struct Workspace<T> {
     fine: [T; SLOTS.0 * AREA],
     coupled: [bool; SLOTS.0],
     coarse: [T; SLOTS.1 * AREA],
@@ -261,11 +261,11 @@ impl<'a, T: Real> Product<'a, T> {
 
     /// Computes coarse row j; `A` is the number of scalars of a block.
     #[inline(always)]
-    fn row<S: Set<T>, const A: usize>(&self, set: S, j: usize, room: &mut Room<T>) {
+    fn row<S: Set<T>, const A: usize>(&self, set: S, j: usize, workspace: &mut Workspace<T>) {
         let Self { a, p, transpose, window, numbers, .. } = *self;
         let (fine, coarse) = window.slots();
-        let ((sums, _), (blocks, _)) = (room.fine.as_chunks_mut::<A>(), a.values().as_chunks::<A>());
-        let (sums, coupled) = (&mut sums[..fine], &mut room.coupled[..fine]);
+        let ((sums, _), (blocks, _)) = (workspace.fine.as_chunks_mut::<A>(), a.values().as_chunks::<A>());
+        let (sums, coupled) = (&mut sums[..fine], &mut workspace.coupled[..fine]);
         sums.fill([T::zero(); A]);
         coupled.fill(false);
         let base = self.base(j);
@@ -296,7 +296,8 @@ impl<'a, T: Real> Product<'a, T> {
                 coupled[slot] = true;
             }
         }
-        let (to, hit) = (&mut room.coarse.as_chunks_mut::<A>().0[..coarse], &mut room.hit[..coarse]);
+        let (to, hit) =
+            (&mut workspace.coarse.as_chunks_mut::<A>().0[..coarse], &mut workspace.hit[..coarse]);
         to.fill([T::zero(); A]);
         hit.fill(false);
         for (slot, sum) in sums.iter().enumerate().filter(|(slot, _)| coupled[*slot]) {
@@ -333,7 +334,7 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
 
     #[inline(always)]
     fn run<S: Set<T>>(self, set: S) {
-        let mut room = Room {
+        let mut workspace = Workspace {
             fine: [T::zero(); SLOTS.0 * AREA],
             coupled: [false; SLOTS.0],
             coarse: [T::zero(); SLOTS.1 * AREA],
@@ -341,8 +342,8 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
         };
         let slots = self.product.window.slots().1;
         for j in self.rows {
-            self.product.row::<S, A>(set, j, &mut room);
-            (self.done)(j, &room.hit[..slots], &room.coarse[..slots * A]);
+            self.product.row::<S, A>(set, j, &mut workspace);
+            (self.done)(j, &workspace.hit[..slots], &workspace.coarse[..slots * A]);
         }
     }
 }

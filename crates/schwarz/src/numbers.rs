@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::precompute::{Next, Stage};
 use crate::schwarz::Schwarz;
 use crate::source::Source;
-use crate::tasks::Room;
+use crate::tasks::TaskWorkspace;
 
 /// The host data of the numeric phase.
 pub(crate) struct Numbers<T> {
@@ -29,7 +29,7 @@ pub(crate) struct Numbers<T> {
     pub(crate) touching: Vec<DomainContacts>,
     pub(crate) starts: Vec<u32>,
     pub(crate) checked: Checked<T>,
-    pub(crate) rooms: Vec<Room<T>>,
+    pub(crate) workspaces: Vec<TaskWorkspace<T>>,
 }
 
 impl<T: Real> Numbers<T> {
@@ -57,7 +57,7 @@ impl<T: Real> Numbers<T> {
             touching: vec![DomainContacts::default(); plan.levels()],
             starts: Vec::new(),
             checked,
-            rooms: Room::of(plan, parameters.arithmetic),
+            workspaces: TaskWorkspace::of(plan, parameters.arithmetic),
         })
     }
 
@@ -94,7 +94,13 @@ impl<T: Real> Numbers<T> {
             let which = which.map_or(&plan.domain_levels[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());
             let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
-            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);
+            stage.run(
+                which,
+                &mut inverses.packed[level],
+                &mut self.repairs[level],
+                next,
+                &mut self.workspaces,
+            );
         }
     }
 

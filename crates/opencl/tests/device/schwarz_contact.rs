@@ -14,11 +14,11 @@ use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Contacts, Sum, System};
 
-/// The room for contact blocks.
-const ROOM: usize = 4000;
+/// The capacity for contact blocks.
+const CAPACITY: usize = 4000;
 
 fn beside(structure: StructureSource) -> DeviceSchwarz {
-    DeviceSchwarz { structure, contacts: ROOM, ..all() }
+    DeviceSchwarz { structure, contacts: CAPACITY, ..all() }
 }
 
 /// Contacts between the nodes of a problem.
@@ -40,7 +40,7 @@ fn with<'a>(p: &'a Problem, set: &'a Contacts<f64>) -> System<'a, f64> {
 
 /// A set of the backend with the blocks of the host.
 fn there(on: &OpenCl<f64>, set: &Contacts<f64>) -> DeviceContacts<f64> {
-    let mut there = DeviceContacts::new(on, set.nodes(), set.block(), ROOM).unwrap();
+    let mut there = DeviceContacts::new(on, set.nodes(), set.block(), CAPACITY).unwrap();
     there.replace(set).unwrap();
     there
 }
@@ -186,7 +186,7 @@ fn steps_with_contact_wait_only_in_solves() {
     let a = on.matrix(&p.matrix).unwrap();
     let points = on.vector(&p.positions.concat()).unwrap();
     let mut stream = DeviceStream::of_contacts(&on, n, 120).unwrap();
-    let mut set = DeviceContacts::new(&on, n, b, ROOM).unwrap();
+    let mut set = DeviceContacts::new(&on, n, b, CAPACITY).unwrap();
     let mut touched = DeviceTouched::new(&on, n).unwrap();
     let mut m = parameters.build(p.system(), &on).unwrap();
     let right = on.vector(&p.right_hand_side(1)).unwrap();
@@ -235,7 +235,7 @@ fn steps_with_contact_wait_only_in_solves() {
     assert!(10 * followed <= 11 * built, "{followed} iterations, {built} with builds");
 }
 
-/// A set with more room than there is in the domains is refused; an update of the host with more contacts builds again.
+/// A set with a larger capacity than that of the domains is refused; an update of the host with more contacts builds again.
 #[test]
 fn too_many_contacts_are_named() {
     let Some(on) = common::backend::<f64>() else { return };
@@ -246,7 +246,7 @@ fn too_many_contacts_are_named() {
     let mut m = few.build(p.system(), &on).unwrap();
     let (a, large) = (on.matrix(&p.matrix).unwrap(), there(&on, &set));
     let refused = m.update_on_device(&DeviceSum::new(&a, &large).unwrap()).unwrap_err();
-    assert!(matches!(refused, Error::Capacity { count: ROOM, .. }), "{refused}");
+    assert!(matches!(refused, Error::Capacity { count: CAPACITY, .. }), "{refused}");
     let r = noise(p.matrix.shape().0, 3);
     assert_eq!(m.update(with(&p, &set)).unwrap(), Reused::Nothing);
     let mut fresh = beside(StructureSource::Device).build(with(&p, &set), &on).unwrap();

@@ -80,7 +80,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
     }
 
     /// Allocates pairs of vectors like x; pairs and γ of another layout are dropped, and memory is kept.
-    fn room(&mut self, x: &V) -> Result<(), DescentError> {
+    fn reserve(&mut self, x: &V) -> Result<(), DescentError> {
         let known = self.pairs.len();
         let prepared = self.pairs.prepare(x);
         if self.pairs.len() < known {
@@ -104,13 +104,13 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         fits(&self.initial, x)?;
-        self.room(x)?;
+        self.reserve(x)?;
         vectors::<V, 1>(&mut self.r, x)?;
         Ok(())
     }
 
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
-        self.room(x)?;
+        self.reserve(x)?;
         let [r] = vectors(&mut self.r, x)?;
         d.copy(g); // 1
         if self.gathered {
