@@ -123,7 +123,7 @@ pub trait SchwarzBackend: Backend {
 
     /// Sums r over the domains of the finest level, domain by domain. The caller has the entries on the host.
     ///
-    /// *Use* for coarser levels that are elsewhere, such as over ranks. *Cost* one pass over r; a device waits once. The
+    /// *Use* for coarser levels that are elsewhere, such as over ranks. *Cost* one pass over r; a device synchronises once. The
     /// sums are NaN if the backend has failed.
     fn restrict(&self, domains: &mut Self::Domains, r: &Self::Vector, sums: &mut [Self::Real]);
 

@@ -520,7 +520,7 @@ fn arguments_out_of_range_are_refused() {
 
 /// In 62 steps positions stay within a thousandth of an edge of those of the CPU: a sheet that droops, and one that
 /// falls for 50 steps and then touches. Later the rounding at impacts grows, but nothing crosses and energy does not.
-/// The host waits less than ten times a step.
+/// The host synchronises less than ten times a step.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
     let Some(on) = opencl() else { return };

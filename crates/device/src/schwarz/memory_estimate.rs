@@ -53,7 +53,7 @@ impl DeviceSchwarz {
         self.bytes_of(on, a, &capacities(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]))
     }
 
-    /// Returns [`bytes`](Self::bytes) with room for `capacities[k]` nodes on level k.
+    /// Returns [`bytes`](Self::bytes) for up to `capacities[k]` nodes on level k.
     pub(super) fn bytes_of<T: Real, V: Real, S: Real>(
         &self,
         on: &OnDevice<V, S>,

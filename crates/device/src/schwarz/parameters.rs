@@ -38,8 +38,8 @@ pub struct DeviceSchwarz {
     /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of
     /// four nodes 16; blocks at the same place count once. *Memory* b² s + 4 bytes per block for b unknowns per node
     /// and values of s bytes, 16 more if the device chooses the structure, and 36 bytes per block and level. A build
-    /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room.
-    /// An update from the host with more blocks builds again, with room for twice these blocks.
+    /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with a larger capacity.
+    /// An update from the host with more blocks builds again, for up to twice these blocks.
     pub contacts: usize,
     /// The number of steps after which [`DeviceSubdomains::patch_or_restructure_on_device`] chooses the structure again, with
     /// [`StructureSource::Device`]: 10 by default (§5.3); 0 for never.
@@ -54,7 +54,7 @@ pub enum StructureSource {
     Host,
     /// The device, as in Wu, Wang, Wang 2022 (§5): consecutive nodes along a Morton curve form domains of at
     /// most 32 nodes, which are split into connected parts. This can be repeated in every time step without a
-    /// wait ([`DeviceSubdomains::restructure_on_device`]).
+    /// synchronisation ([`DeviceSubdomains::restructure_on_device`]).
     Device,
 }
 
@@ -106,7 +106,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Returns the contact part of a system in device memory, if there is room for one.
+    /// Returns the contact part of a system in device memory, if it has a capacity.
     fn contact<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
@@ -173,7 +173,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Builds domains that the device chooses, with room for `capacities[k]` nodes on level k.
+    /// Builds domains that the device chooses, of up to `capacities[k]` nodes on level k.
     fn with_capacities<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,

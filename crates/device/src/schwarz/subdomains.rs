@@ -64,7 +64,7 @@ pub(super) enum Levels {
 }
 
 impl<V: Real, S: Real> DeviceSubdomains<V, S> {
-    /// Returns the number of nodes of every level. Waits once if the device chose the levels.
+    /// Returns the number of nodes of every level. Synchronises once if the device chose the levels.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.
@@ -78,13 +78,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Returns the number of values of all inverses, including unused room.
+    /// Returns the number of values of all inverses, including unused capacity.
     pub fn values(&self) -> usize {
         self.application.lists.values
     }
 
     /// Computes new inverses from a matrix of the backend with the pattern and layout of the build, and its contact part,
-    /// if [`DeviceSchwarz::contacts`] is not 0. Does not transfer data or wait.
+    /// if [`DeviceSchwarz::contacts`] is not 0. Does not transfer data or synchronise.
     ///
     /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
     /// listed by [`repairs`](Self::repairs). A node that had no couplings when the structure was chosen (a
@@ -93,7 +93,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// inverse of the node, and its couplings are in no domain until then.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with more room than
+    /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with a capacity above
     /// `contacts`, [`Error::Device`] if the backend has failed.
     pub fn update_on_device<'a>(&mut self, a: impl Into<DeviceSystem<'a, V, S>>) -> Result<(), Error> {
         let a = a.into();
@@ -132,8 +132,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// [`DeviceTouched`](crate::DeviceTouched) marks rows of contact sets only. If other rows have changed, use
     /// [`update_on_device`](Self::update_on_device), and [`restructure_on_device`](Self::restructure_on_device) now and then.
     ///
-    /// After [`Renewed::Structure`], [`check`](Self::check) tells whether all levels had room for their nodes. A level
-    /// without room is left out with all coarser levels, until the next choice or build.
+    /// After [`Renewed::Structure`], [`check`](Self::check) tells whether the capacity of all levels sufficed. A level
+    /// that did not fit is left out with all coarser levels, until the next choice or build.
     ///
     /// # Errors
     /// Those of [`patch_on_device`](Self::patch_on_device) and of
@@ -156,9 +156,9 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Computes order, domains and levels along the curve through `positions`, three numbers per node, and
-    /// all inverses. Does not transfer data or wait.
+    /// all inverses. Does not transfer data or synchronise.
     ///
-    /// If a level has no room for its nodes, this level and all coarser levels are left out, and
+    /// If the capacity of a level is exceeded, this level and all coarser levels are left out, and
     /// [`check`](Self::check) then returns an error. If the host chose the structure, the structure is kept,
     /// as in [`update_on_device`](Self::update_on_device).
     ///
@@ -180,7 +180,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Returns the domains whose matrices were not positive definite up to round-off: (level, domain,
-    /// repair). Waits once.
+    /// repair). Synchronises once.
     ///
     /// Nodes in no domain come last; their `level` is the number of levels.
     ///
@@ -198,13 +198,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
-    /// Checks that the structure is valid for the values and positions of the last update. Waits twice.
+    /// Checks that the structure is valid for the values and positions of the last update. Synchronises twice.
     ///
     /// # Errors
-    /// [`Error::Capacity`] if a level has no room for its nodes after
+    /// [`Error::Capacity`] if the capacity of a level is exceeded after
     /// [`restructure_on_device`](Self::restructure_on_device), or after a call of
     /// [`patch_or_restructure_on_device`](Self::patch_or_restructure_on_device) that chose the structure. This level and all coarser levels are
-    /// left out; a new build allocates enough room. [`SetupError::Released`] with a node that the matrix couples now,
+    /// left out; a new build allocates enough. [`SetupError::Released`] with a node that the matrix couples now,
     /// but not when the structure was chosen. M is then positive definite, but no domain includes these couplings.
     /// Couplings by contact are not looked at. [`Error::Device`] if the backend has failed.
     pub fn check(&self) -> Result<(), SetupError> {
@@ -218,7 +218,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Returns a level without room for its nodes, if there is one.
+    /// Returns a level whose capacity is exceeded, if there is one.
     pub(super) fn lacking(&self) -> Result<Option<Lacking>, Error> {
         match &self.levels {
             Levels::Host(_) => Ok(None),
@@ -342,7 +342,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         };
         let needed = contact.map_or(0, Contacts::len);
         if !serves || whole.block() != self.matrix.block() || needed > self.parameters.contacts {
-            // Room for twice the contacts, if there is too little.
+            // The capacity for twice the contacts, if it is too small.
             let contacts = self.parameters.contacts;
             let contacts = if needed > contacts { 2 * needed } else { contacts };
             return self.rebuild(DeviceSchwarz { contacts, ..self.parameters }, parted);

@@ -39,7 +39,7 @@ fn node_embedding_update_on_device_equals_host() {
 }
 
 /// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the
-/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read. A GPU pads
+/// coarsest matrix its dense inverse if it has a factor: an upload and a synchronisation for each array. Nothing is read. A GPU pads
 /// the rows of a slice and the blocks of the diagonal.
 #[test]
 fn refreshes_of_embedded_nodes_move_values_only() {

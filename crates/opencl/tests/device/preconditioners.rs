@@ -270,10 +270,10 @@ fn update_equals_rebuild() {
     }
 }
 
-/// Even with a whole hierarchy as the preconditioner, the host waits only once per iteration, or once per ten
+/// Even with a whole hierarchy as the preconditioner, the host synchronises only once per iteration, or once per ten
 /// iterations.
 #[test]
-fn cycles_never_wait() {
+fn cycles_never_synchronise() {
     let Some(on) = common::backend::<f64>() else { return };
     let a = problem("poisson2d:60");
     let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
@@ -291,7 +291,7 @@ fn cycles_never_wait() {
             let after = on.counters();
             assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
             println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
-            // The true residuals at the start and the end wait once each.
+            // The true residuals at the start and the end synchronise once each.
             assert_eq!(
                 after.synchronisations - before.synchronisations,
                 10 / check_every as u64 + 2,

@@ -62,7 +62,7 @@ macro_rules! agrees {
 agrees!(device_equals_host_in_f64, f64, Cpu::new());
 agrees!(device_equals_host_in_f32, f32, Cpu::single());
 
-/// Conjugate gradients take the same number of iterations as on the host, with one wait per iteration and no
+/// Conjugate gradients take the same number of iterations as on the host, with one synchronisation per iteration and no
 /// allocation.
 #[test]
 fn iterations_are_those_of_the_host() {

@@ -119,9 +119,9 @@ fn an_old_structure_takes_new_pairs() {
 }
 
 /// A patch of the rows of old and new pairs, marked on the device, equals an update; a structure chosen again equals a
-/// build. All bit for bit, without a wait and without an allocation.
+/// build. All bit for bit, without a synchronisation or an allocation.
 #[test]
-fn marked_rows_are_patched_without_a_wait() {
+fn marked_rows_are_patched_without_synchronisation() {
     let Some(here) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
     let n = p.matrix.pattern().rows();
@@ -176,9 +176,9 @@ fn marked_rows_are_patched_without_a_wait() {
 }
 
 /// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner follows,
-/// and its order is chosen again twice. Only the solves wait, and their iterations are near those of builds.
+/// and its order is chosen again twice. Only the solves synchronise, and their iterations are near those of builds.
 #[test]
-fn steps_with_contact_wait_only_in_solves() {
+fn steps_with_contact_synchronise_only_in_solves() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:20");
     let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);

@@ -83,7 +83,7 @@ fn numbers_are_the_hosts_in_f32() {
     numbers_are_the_hosts::<f32>(1e-4);
 }
 
-/// An update from a matrix of the backend needs no wait and no allocation, and equals a build, bit for bit. The
+/// An update from a matrix of the backend needs no synchronisation and no allocation, and equals a build, bit for bit. The
 /// same holds for a patch of all rows.
 #[test]
 fn an_update_from_a_device_matrix_needs_no_synchronisation() {

@@ -115,7 +115,7 @@ fn the_structure_of_the_device_equals_plain_loops() {
     }
 }
 
-/// If domains have more connected parts than there is usually room for, a build allocates more. After nodes
+/// If domains have more connected parts than the usual capacity, a build allocates more. After nodes
 /// have moved, `check` returns an error instead.
 #[test]
 fn levels_have_room_or_say_so() {
@@ -150,10 +150,10 @@ fn levels_have_room_or_say_so() {
     }
 }
 
-/// Nodes that have moved are sorted again without a wait or an allocation, and the result equals a build on
+/// Nodes that have moved are sorted again without a synchronisation or an allocation, and the result equals a build on
 /// the device, bit for bit.
 #[test]
-fn nodes_that_moved_are_sorted_without_a_wait() {
+fn nodes_that_moved_are_sorted_without_synchronisation() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:60");
     let moved: Vec<[f64; 3]> = p.positions.iter().map(|&[x, y, z]| [y * y, -x, z]).collect();

@@ -168,7 +168,7 @@ fn operations_agree_with_the_host_in_f32() {
     invariants::<f32>();
 }
 
-/// Arithmetic with scalars does not wait, and seven results are read with one wait.
+/// Arithmetic with scalars does not synchronise, and seven results are read with one synchronisation.
 #[test]
 fn scalars_are_lazy() {
     let Some(on) = common::backend::<f64>() else { return };

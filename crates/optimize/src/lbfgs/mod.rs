@@ -32,7 +32,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// round-off have no curvature and are skipped, so that H stays positive definite. After a failure all pairs
 /// are dropped. *Use* as the first choice for large smooth problems. An iteration needs one gradient and one
 /// application of H₀, but no Hessian. *Cost* of an iteration with m pairs: 1 apply of H₀, 2 m reductions and
-/// 2 m axpby, without a wait. *Memory*: 2 `window` + 1 vectors, allocated before the first step. *Reference*
+/// 2 m axpby, without synchronisation. *Memory*: 2 `window` + 1 vectors, allocated before the first step. *Reference*
 /// Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
 ///
 /// ```
