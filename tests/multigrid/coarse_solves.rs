@@ -189,7 +189,7 @@ fn coarse_solves_follow_their_values() {
                     assert_eq!(parameters.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
                 }
             }
-            assert_eq!(there.bytes() - here.bytes(), 8 * n * n, "the inverse at the remote place");
+            assert_eq!(there.bytes() - here.bytes(), 8 * n * n, "the inverse on the remote backend");
         }
     }
 }

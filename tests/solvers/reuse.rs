@@ -297,9 +297,9 @@ fn values_that_storage_cannot_hold_change_no_bit() {
         // Excluded: domains and factors choose their own precision, and damped Jacobi stores different values, which may
         // fit f32.
         let own = ["cholesky", "overlapping", "mas"];
-        let of_the_place =
+        let of_the_backend =
             |name: &str| !name.ends_with("jacobi") && !own.iter().any(|own| name.starts_with(own));
-        for (name, build) in mixed_preconditioners().into_iter().filter(|r| of_the_place(r.0)) {
+        for (name, build) in mixed_preconditioners().into_iter().filter(|r| of_the_backend(r.0)) {
             let mut m = build(&p.matrix);
             let before = applied(&mut *m, &r);
             let error = m.update_from((&a).into()).expect_err(name);

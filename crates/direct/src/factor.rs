@@ -25,7 +25,7 @@ pub struct Factor {
     factors: Box<dyn Factorization>,
     pivots: Pivots,
     matrix: Bsr<f64>,
-    spare: Bsr<f64>,
+    next_matrix: Bsr<f64>,
     parameters: Direct,
     work: Work,
     pub(crate) merged: Merged,
@@ -42,9 +42,20 @@ impl Factor {
         let n = a.shape().0;
         let mut work = Work::new(n);
         let (pivots, singular) = work.factor(&mut *factors, a, method, parameters.policy(method))?;
-        let (matrix, spare) = (a.clone(), a.clone());
+        let (matrix, next_matrix) = (a.clone(), a.clone());
         let (fallback, merged) = (None, Merged::default());
-        Ok(Self { method, fallback, singular, factors, pivots, matrix, spare, parameters, work, merged })
+        Ok(Self {
+            method,
+            fallback,
+            singular,
+            factors,
+            pivots,
+            matrix,
+            next_matrix,
+            parameters,
+            work,
+            merged,
+        })
     }
 
     /// Records why the first method was rejected.
@@ -91,7 +102,7 @@ impl Factor {
     pub fn stats(&self) -> FactorStats {
         let stats = self.factors.stats();
         let copies =
-            size_of_val(self.matrix.values()) + size_of_val(self.spare.values()) + self.merged.bytes();
+            size_of_val(self.matrix.values()) + size_of_val(self.next_matrix.values()) + self.merged.bytes();
         FactorStats { bytes: stats.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..stats }
     }
 
@@ -192,11 +203,11 @@ impl Factor {
         {
             return Err(error.clone());
         }
-        self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.as_f64());
+        self.next_matrix.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.as_f64());
         let factored = symmetric.and_then(|()| {
             self.work.factor(
                 &mut *self.factors,
-                &self.spare,
+                &self.next_matrix,
                 self.method,
                 self.parameters.policy(self.method),
             )
@@ -204,15 +215,15 @@ impl Factor {
         let error = match factored {
             Ok(examined) => {
                 (self.pivots, self.singular) = examined;
-                std::mem::swap(&mut self.matrix, &mut self.spare);
+                std::mem::swap(&mut self.matrix, &mut self.next_matrix);
                 return Ok(());
             }
             Err(error) => error,
         };
         let last = match self.parameters.after(self.method, &error) {
             Some(next) => {
-                let analysis = Analysis::new(self.parameters, next, &self.spare);
-                match analysis.and_then(|analysis| analysis.finish(&self.spare)) {
+                let analysis = Analysis::new(self.parameters, next, &self.next_matrix);
+                match analysis.and_then(|analysis| analysis.finish(&self.next_matrix)) {
                     Ok(factor) => {
                         *self = factor.instead_of(Some(error));
                         return Ok(());

@@ -27,15 +27,15 @@ use crate::world::{Fixed, fabrics};
 mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
+#[path = "../../../tests/common/energy.rs"]
+mod energy;
 #[path = "../../../tests/common/folder.rs"]
 pub(crate) mod folder;
 mod garments;
-#[path = "../../../tests/common/laws.rs"]
-mod laws;
 mod solids;
 
+use energy::{check_energy, distance};
 use folder::Folder;
-use laws::{check_energy, distance};
 
 impl Folder {
     /// Runs a command line with this folder for its output; row k is that of frame k.

@@ -34,7 +34,7 @@ pub(crate) struct Projective<B: Backend> {
     system: Option<OwnedSystem<f64>>,
     touching: ContactHessian,
     /// Storage for the next set of contacts.
-    spare: Option<Contacts<f64>>,
+    next_contact: Option<Contacts<f64>>,
     global: Option<Global<B>>,
     pattern: Arc<Pattern>,
     /// The gradient and the direction on the backend.
@@ -68,7 +68,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
             stale,
             system: None,
             touching: ContactHessian::default(),
-            spare: None,
+            next_contact: None,
             global: None,
             pattern: f.potential.pattern().clone(),
             vectors: None,
@@ -85,11 +85,11 @@ impl<B: Backend<Real = f64>> Projective<B> {
             let matrix = f.hessian(x).clone();
             let new = || Contacts::new(f.potential.nodes(), 3).map_err(DescentError::linearize);
             let contact = if f.potential.has_contact_hessian() { Some(new()?) } else { None };
-            self.spare.clone_from(&contact);
+            self.next_contact.clone_from(&contact);
             self.system = Some(OwnedSystem { contact, ..OwnedSystem::from(matrix) });
         }
         let Some(system) = &mut self.system else { return Ok(()) };
-        if let (Some(old), Some(new)) = (&mut system.contact, &mut self.spare) {
+        if let (Some(old), Some(new)) = (&mut system.contact, &mut self.next_contact) {
             self.touching.clear();
             f.potential.add_contacts(x, Curvature::Constant, &mut self.touching);
             let (stencils, stiffness) = (self.touching.stencils(), self.touching.stiffness());

@@ -18,7 +18,7 @@ use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 /// [`Schwarz`] computed on the device: the inverses and, with [`StructureSource::Device`], also order, domains and levels.
 ///
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host. *Not* on other
-/// places, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
+/// backends, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
 /// is merged into the matrix, so a new pair changes the pattern and needs a new build. Otherwise contact stays beside
 /// the matrix: pairs come and go by updates and patches, and with [`StructureSource::Device`] the structure is renewed every `renew`
 /// steps. *Precision* that of the parameters: a device with `f64` refuses domains whose elimination in `f64` does not fit its local

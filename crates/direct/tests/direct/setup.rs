@@ -38,7 +38,7 @@ fn factors_solve_in_every_precision_of_the_backend() {
     assert_eq!(
         applied::<f64>(&mut mixed, 20),
         applied::<f64>(&mut double, 20),
-        "f64 whatever a place stores"
+        "f64 whatever a backend stores"
     );
     assert!(left(&a, &applied::<f32>(&mut single, 20)) < 1e-2);
     assert!(left(&a, &applied::<f64>(&mut dense, 20)) < 1e-10);

@@ -56,8 +56,8 @@ impl Default for DistSchwarz {
     }
 }
 
-/// The preconditioner over ranks. On the host, its bits do not depend on the number of ranks and on the layout. At other
-/// places, operators on different ranks agree up to round-off.
+/// The preconditioner over ranks. On the host, its bits do not depend on the number of ranks and on the layout. On other
+/// backends, operators on different ranks agree up to round-off.
 ///
 /// The finest level is on the backend S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.

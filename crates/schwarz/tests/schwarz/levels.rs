@@ -58,14 +58,14 @@ fn nodes_in_no_domain_are_solved_by_their_diagonal() {
     }
 }
 
-/// Sums over domains and their transpose, at both places of the host; nodes in no domain are left out.
+/// Sums over domains and their transpose, on both backends of the host; nodes in no domain are left out.
 #[test]
 fn sums_over_domains_go_to_levels_of_the_caller() {
     let a = matrix();
     let r: Vec<f64> = (0..8).map(|i| f64::from(1 << i)).collect();
-    let of = |place: &mut dyn FnMut(&Vec<f64>, &mut [f64], &mut Vec<f64>)| {
+    let of = |carry: &mut dyn FnMut(&Vec<f64>, &mut [f64], &mut Vec<f64>)| {
         let (mut sums, mut z) = (vec![f64::NAN; 2], vec![0.5; 8]);
-        place(&r, &mut sums, &mut z);
+        carry(&r, &mut sums, &mut z);
         (sums, z)
     };
     let (mut cpu, mut loops) = (
