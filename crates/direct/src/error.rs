@@ -124,8 +124,8 @@ pub enum DirectError {
     Singular {
         /// A scalar row that depends on other rows.
         row: usize,
-        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if a pivot was exactly 0, or if the
-        /// trial solve failed to give a finite vector.
+        /// ‖b − A x‖ / ‖b‖ of a test solve along the near-kernel; infinite if a pivot was exactly 0, or if the
+        /// test solve failed to give a finite vector.
         residual: f64,
     },
     /// Refinement could not reduce the residual enough.

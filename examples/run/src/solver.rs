@@ -39,8 +39,8 @@ pub enum Solver {
 
 examples_scene::fields!(unit Solver);
 
-/// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
-const TRIAL: f64 = 1e-3;
+/// The tolerance of the first solve of `auto`; linear solves in a step need no higher accuracy.
+const FIRST_TOLERANCE: f64 = 1e-3;
 
 /// A function that builds the preconditioner of a system.
 pub type Build<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
@@ -152,7 +152,7 @@ pub fn choose(given: Solver, f: &mut impl SystemAt, x: &[f64]) -> Result<Solver,
     let system = f.system_at(x)?.system();
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
-    let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;
+    let solved = Auto { tolerance: FIRST_TOLERANCE, ..Auto::default() }.solve(system, &b, &mut x)?;
     Ok(match solved.attempts.last().map(|last| (last.method, last.precond)) {
         Some((Method::Direct, _)) => Solver::Direct,
         Some((_, Precond::Skinning)) => Solver::Skinning,

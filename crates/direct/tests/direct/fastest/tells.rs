@@ -73,7 +73,7 @@ fn refinement_goes_on_while_the_residual_falls() {
     assert!(taken > 0 && stopped > 0, "{taken} steps, {stopped} taken back");
 }
 
-/// If the weakest pivot is strong, no trial solve is made. So a matrix of tiny entries is factored, and a
+/// If the weakest pivot is strong, no test solve is made. So a matrix of tiny entries is factored, and a
 /// solution that overflows is an error of the solve.
 #[test]
 fn a_matrix_of_tiny_entries_is_not_singular() {
