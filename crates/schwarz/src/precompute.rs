@@ -54,7 +54,9 @@ pub(crate) struct Next<'a, T> {
 
 compiled!(
     RUN: Run<T> =
-        fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [TaskWorkspace<T>]),
+        fn(
+            &Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [TaskWorkspace<T>]
+        ),
     (|stage, which, packed, repairs, next, workspaces| stage.either(which, packed, repairs, next, workspaces))
 );
 
