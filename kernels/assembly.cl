@@ -1,7 +1,7 @@
 // A matrix from a stream of blocks, in the five steps of P-Cloth (Li et al. 2020, §3.2.2). Entries are sorted
 // by row and column, stably, so that the entries of one block are adjacent in the order of the stream. The
 // first of them represents the block, and each block gathers its entries. Counts stay on the device, and
-// nothing is written to a target without enough room. Build options define
+// nothing is written to a target whose capacity is too small. Build options define
 //   STORED  the type of values of the target
 //   BLOCK   the number of rows and columns of a block
 //   SLICE   the number of rows in a slice of the target, see matrix.cl
@@ -11,7 +11,7 @@
 //   heads[p]     the number of blocks that begin before position p; last the number of all blocks
 //   starts[i]    the number of blocks in the rows before row i; last the number of all blocks
 //   found[0]     the number of blocks; found[1] the largest number in one row
-//   slots[u]     the slot of block u in the target, NONE without room
+//   slots[u]     the slot of block u in the target, NONE beyond the capacity
 //   lacking[0]   whether the target has no slot for some block
 // An entry is block k of the stream at a position (PER = 1), or, with PER = 16, one of the 16 pairs of nodes
 // of a contact. Missing nodes of a contact are NONE.
@@ -83,7 +83,7 @@ void coarsen_assembly_found(const uint nodes, __global const uint *starts, __glo
     }
 }
 
-// Rows and columns of a target with room for `blocks` blocks, and `width` blocks per row; without enough room
+// Rows and columns of a target of up to `blocks` blocks, and `width` blocks per row; if these do not suffice,
 // only the counts are written. Slices of one row store pointers, other slices row lengths.
 // Twin: Targets::fill
 __kernel void coarsen_assembly_place(const uint capacity, const uint nodes, const uint blocks, const uint width,

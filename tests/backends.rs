@@ -38,9 +38,9 @@ fn domains_follow_the_choice() {
     let r = noise(p.matrix.shape().0, 3);
     let mut doubled = p.matrix.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
-    let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    let parameters = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
     let apply = |on: &AnyBackend| {
-        let mut m = recipe.build(p.system(), on).unwrap();
+        let mut m = parameters.build(p.system(), on).unwrap();
         let (b, mut z) = (on.vector(&r).unwrap(), on.vector(&r).unwrap());
         let mut found = [vec![0.0; r.len()], vec![0.0; r.len()]];
         m.apply(&b, &mut z);

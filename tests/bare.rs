@@ -42,7 +42,7 @@ fn residual(a: &Bsr<f64>, b: &Vec<f64>, x: &Vec<f64>) -> f64 {
 fn solves<M>(
     name: &str,
     a: &Bsr<f64>,
-    recipe: &impl Setup<f64, Cpu, Built = M>,
+    parameters: &impl Setup<f64, Cpu, Built = M>,
     most: usize,
 ) -> Result<(), AnyError>
 where
@@ -51,7 +51,7 @@ where
     let mut stiffer = a.clone();
     stiffer.values_mut().iter_mut().for_each(|v| *v *= 3.0);
     let b = right_hand_side(a.shape().0);
-    let mut m = recipe.build(a, &Cpu::new())?;
+    let mut m = parameters.build(a, &Cpu::new())?;
     let mut cg: Cg = Cg::new(Stop::relative(1e-8));
     for a in [a, &stiffer] {
         m.update(a)?;

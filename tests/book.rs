@@ -334,7 +334,7 @@ fn lists_to_extend_exist() {
         assert!(read(&root().join(file)).contains(name), "{file} has no {name}");
         seen += 1;
     }
-    assert!(seen >= 5, "each recipe names its list");
+    assert!(seen >= 5, "each section names its list");
 }
 
 /// Scripts, fonts and images are part of the book.

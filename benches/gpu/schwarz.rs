@@ -133,15 +133,15 @@ fn reading<B: Backend>(on: &B, small: bool) -> Result<f64, Box<dyn std::error::E
     Ok((2 * n * size_of::<B::Real>()) as f64 / seconds)
 }
 
-fn recipe() -> Schwarz {
+fn parameters() -> Schwarz {
     Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() }
 }
 
 /// Measures with inverses computed on the host, for any backend.
 fn on_host<B: SchwarzBackend>(p: &Problem, on: &B, arguments: &Arguments) -> Outcome {
-    let recipe = recipe();
-    let mut m = recipe.build(p.system(), on)?;
-    let build = least(3, || recipe.build(p.system(), on).map(drop))?;
+    let parameters = parameters();
+    let mut m = parameters.build(p.system(), on)?;
+    let build = least(3, || parameters.build(p.system(), on).map(drop))?;
     let update = least(3, || m.update(p.system()).map(drop))?;
     let values = m.plan().values();
     row(p, on, on.name(), [build, update, reading(on, arguments.small)?], values, &mut m)
@@ -158,10 +158,12 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
     for (structure, backend) in
         [(StructureSource::Host, "opencl here"), (StructureSource::Device, "opencl all")]
     {
-        let recipe = DeviceSchwarz { recipe: recipe(), structure, ..DeviceSchwarz::default() };
-        let mut m = recipe.build(p.system(), on)?;
+        let parameters = DeviceSchwarz { schwarz: parameters(), structure, ..DeviceSchwarz::default() };
+        let mut m = parameters.build(p.system(), on)?;
         let build = match structure {
-            StructureSource::Host => least(3, || recipe.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
+            StructureSource::Host => {
+                least(3, || parameters.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?
+            }
             StructureSource::Device => {
                 least(3, || m.restructure_on_device(&a, &positions).and_then(|()| on.sync()))?
             }
@@ -169,7 +171,7 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
         let update = least(3, || m.update_on_device(&a).and_then(|()| on.sync()))?;
         let values = match structure {
             StructureSource::Host => m.values(),
-            StructureSource::Device => values(&m.nodes()?, recipe.recipe.domain, p.matrix.block().0),
+            StructureSource::Device => values(&m.nodes()?, parameters.schwarz.domain, p.matrix.block().0),
         };
         row(p, on, backend, [build, update, read], values, &mut m)?;
     }

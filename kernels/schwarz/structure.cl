@@ -1,6 +1,6 @@
 // The structure of multilevel domains on the device (Wu, Wang, Wang 2022, §5): NODES consecutive nodes on a
 // Morton curve form a domain, and its connected parts are nodes of the next level. Counts stay on the device.
-// Buffers have room for usual sizes; a level that does not fit is left out and reported. Build options
+// Buffers have the usual sizes; a level that does not fit is left out and reported. Build options
 // define, in addition to the options of lists.cl,
 //   NODES  the number of nodes in a domain, at most 32
 //
@@ -9,7 +9,7 @@
 //   begins[s], ends[2 e]  the start of the couplings of node s; the slot of coupling e, NONE for a contact, and its
 //                         other node
 //   position[i]           the position of node i
-//   lacking               a level without room for its nodes, and the number of its nodes; otherwise 0
+//   lacking               a level whose capacity is exceeded, and the number of its nodes; otherwise 0
 //
 // A level has as many positions as nodes, so both begin at number `first`. Nodes without couplings
 // (constraints) come last on the curve, or keep their number if there are no positions; they are in domains,
@@ -249,7 +249,7 @@ __kernel void coarsen_schwarz_tally(LEVEL, __global const uint *order, __global 
     tally[capacity + k] = out;
 }
 
-// Whether there is a next level: it needs several domains, couplings between them, and room for all their
+// Whether there is a next level: it needs several domains, couplings between them, and a capacity for all their
 // parts. A level that is not requested has no capacity, and is not reported as lacking. Twin: Plan::new
 __kernel void coarsen_schwarz_decide(const uint level, const uint capacity, const uint domains, const uint next_capacity,
                                      __global const uint *tally, __global uint *counts,

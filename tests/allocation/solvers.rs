@@ -14,7 +14,7 @@ use coarsen::problems::Scene;
 use coarsen::schwarz::AdditiveSchwarz;
 use coarsen::sparse::{Contacts, OwnedSystem, SparseError, Stencil, SystemAt};
 
-use crate::common::{self, multigrids, noise, recipes};
+use crate::common::{self, multigrids, noise, preconditioners};
 use crate::counting::{bytes, held};
 
 /// A chain of nodes with five unknowns each, a block size without a special kernel.
@@ -50,8 +50,8 @@ fn hierarchies_of_blocks(threads: usize) {
         ("weak couplings left out", cloth, Cycle::V, Smoothing::Fitted),
         ("singular", System::from(&free), Cycle::V, chebyshev),
     ] {
-        let recipe = Multigrid { smoothing, ..common::small_sa(cycle) };
-        let mut m = recipe.build(system, &Cpu::mixed()).unwrap();
+        let parameters = Multigrid { smoothing, ..common::small_sa(cycle) };
+        let mut m = parameters.build(system, &Cpu::mixed()).unwrap();
         assert!(m.levels() > 2, "{m}");
         let mut r = noise(system.matrix.shape().0, 2);
         let mean = r.iter().sum::<f64>() / r.len() as f64;
@@ -185,7 +185,7 @@ pub(crate) fn with_threads(threads: usize) {
     parallel::threads(threads, || {
         what_is_held();
         krylov_methods(&a, &b, threads);
-        let relaxed = systems.iter().flat_map(|a| recipes().into_iter().map(move |r| (a, r)));
+        let relaxed = systems.iter().flat_map(|a| preconditioners().into_iter().map(move |r| (a, r)));
         let all = relaxed.chain(multigrids().into_iter().map(|r| (&a, r)));
         // Allocations of the device driver are not counted here; on a device, `OpenCl::counters` counts
         // the allocations of this library.
@@ -245,7 +245,7 @@ fn is_slow(name: &str, a: &Bsr<f64>) -> bool {
 pub(crate) fn from_outside() {
     what_is_held();
     let a = &grid();
-    for (name, build) in recipes().into_iter().chain(multigrids()) {
+    for (name, build) in preconditioners().into_iter().chain(multigrids()) {
         if name.starts_with("opencl") || is_slow(name, a) {
             continue; // the device driver may allocate
         }
@@ -320,15 +320,15 @@ fn what_is_held() {
     let gauss_seidel = Smoothing::GaussSeidel(GaussSeidel::default());
     for (name, problem, least) in [("body", &body, 0.98), ("sheet", &sheet, 0.96), ("plate", &plate, 0.93)] {
         let system = System { positions: Some(&problem.positions), ..System::from(&problem.matrix) };
-        for recipe in [
+        for parameters in [
             common::small_sa(Cycle::V),
             common::small_sa(Cycle::K),
             Multigrid { smoothing: Smoothing::Fitted, ..common::small_sa(Cycle::V) },
             Multigrid { smoothing: gauss_seidel, ..common::small_sa(Cycle::V) },
         ] {
-            let (m, bytes) = held(|| recipe.build(system, &Cpu::new()).unwrap());
+            let (m, bytes) = held(|| parameters.build(system, &Cpu::new()).unwrap());
             said(name, m.bytes(), bytes, least);
-            let (m, bytes) = held(|| recipe.build(system, &Cpu::mixed()).unwrap());
+            let (m, bytes) = held(|| parameters.build(system, &Cpu::mixed()).unwrap());
             said(name, m.bytes(), bytes, least);
         }
         let (m, bytes) = held(|| common::small_mas().build(system, &Cpu::new()).unwrap());

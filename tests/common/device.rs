@@ -9,7 +9,7 @@ use coarsen::prelude::*;
 use coarsen::relax::{DampedJacobi, Spai0};
 use coarsen::{PreconditionerKind, backend::SetupError};
 
-use super::{Recipe, small_embedding, small_sa, small_skinning};
+use super::{Named, small_embedding, small_sa, small_skinning};
 
 /// Copies vectors to the device and back.
 struct Moved<V: Real> {
@@ -65,16 +65,16 @@ fn single() -> Option<&'static OpenCl<f32>> {
     backend(&BACKEND)
 }
 
-fn build<R, V: Real, S: Real>(recipe: R, a: &Bsr<f64>, on: OpenCl<V, S>) -> Box<dyn Prepared<Vec<V>, f64>>
+fn build<R, V: Real, S: Real>(parameters: R, a: &Bsr<f64>, on: OpenCl<V, S>) -> Box<dyn Prepared<Vec<V>, f64>>
 where
     R: Setup<f64, OpenCl<V, S>>,
     R::Built: 'static,
 {
-    let m = Box::new(recipe.build(a, &on).unwrap_or_else(|e| panic!("{e}")));
+    let m = Box::new(parameters.build(a, &on).unwrap_or_else(|e| panic!("{e}")));
     Box::new(Moved { on: on.plain(), m })
 }
 
-macro_rules! recipes {
+macro_rules! preconditioners {
     ($on:expr) => {
         vec![
             ("opencl jacobi", |a| build(Jacobi::default(), a, $on)),
@@ -88,28 +88,28 @@ macro_rules! recipes {
     };
 }
 
-pub(crate) fn doubles() -> Vec<Recipe<f64>> {
+pub(crate) fn doubles() -> Vec<Named<f64>> {
     if double().is_none() {
         return Vec::new();
     }
-    recipes!(double().expect("asked before").clone())
+    preconditioners!(double().expect("asked before").clone())
 }
 
-pub(crate) fn mixed() -> Vec<Recipe<f64>> {
+pub(crate) fn mixed() -> Vec<Named<f64>> {
     if double().is_none() {
         return Vec::new();
     }
-    recipes!(double().expect("asked before").mixed())
+    preconditioners!(double().expect("asked before").mixed())
 }
 
-pub(crate) fn singles() -> Vec<Recipe<f32>> {
+pub(crate) fn singles() -> Vec<Named<f32>> {
     if single().is_none() {
         return Vec::new();
     }
-    recipes!(single().expect("asked before").clone())
+    preconditioners!(single().expect("asked before").clone())
 }
 
-pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
+pub(crate) fn multigrids() -> Vec<Named<f64>> {
     if double().is_none() {
         return Vec::new();
     }

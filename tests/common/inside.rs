@@ -11,7 +11,7 @@ use coarsen::prelude::*;
 struct Operator<'a> {
     a: &'a Bsr<f64>,
     s: &'a Projector,
-    room: RefCell<Vec<f64>>,
+    workspace: RefCell<Vec<f64>>,
 }
 
 impl LinearOperator<Vec<f64>> for Operator<'_> {
@@ -20,7 +20,7 @@ impl LinearOperator<Vec<f64>> for Operator<'_> {
     }
 
     fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
-        let mut ax = self.room.borrow_mut();
+        let mut ax = self.workspace.borrow_mut();
         self.a.apply(x, &mut ax);
         self.s.apply(&ax, y);
     }
@@ -30,13 +30,13 @@ impl LinearOperator<Vec<f64>> for Operator<'_> {
 struct Filter<'a, M> {
     m: M,
     s: &'a Projector,
-    room: Vec<f64>,
+    workspace: Vec<f64>,
 }
 
 impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) {
-        self.m.apply(r, &mut self.room);
-        self.s.apply(&self.room, z);
+        self.m.apply(r, &mut self.workspace);
+        self.s.apply(&self.workspace, z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -44,7 +44,7 @@ impl<M: Preconditioner<Vec<f64>>> Preconditioner<Vec<f64>> for Filter<'_, M> {
     }
 
     fn size(&self) -> Option<usize> {
-        Some(self.room.len())
+        Some(self.workspace.len())
     }
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn solve(
     let left: Vec<f64> = b.iter().zip(&az).map(|(b, az)| b - az).collect();
     s.apply(&left, &mut c);
     let mut y = zeros();
-    let operator = Operator { a, s: &s, room: RefCell::new(zeros()) };
-    let mut filter = Filter { m, s: &s, room: zeros() };
+    let operator = Operator { a, s: &s, workspace: RefCell::new(zeros()) };
+    let mut filter = Filter { m, s: &s, workspace: zeros() };
     let report = Cg::new(stop).solve(&operator, &mut filter, &c, &mut y)?;
     x.iter_mut().zip(y.iter().zip(&z)).for_each(|(x, (y, z))| *x = y + z);
     Ok(report)

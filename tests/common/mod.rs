@@ -20,10 +20,10 @@ use coarsen::skinning::Skinning;
 use coarsen::smoothed_aggregation::{PlainAggregation, SmoothedAggregation};
 
 /// A named preconditioner, built from any matrix on a backend.
-pub(crate) type Recipe<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
+pub(crate) type Named<V> = (&'static str, fn(&Bsr<f64>) -> Box<dyn Prepared<Vec<V>, f64>>);
 
 fn build<R, B: Backend<Vector = Vec<V>, Real = V>, V: Real>(
-    recipe: R,
+    parameters: R,
     a: &Bsr<f64>,
     on: B,
 ) -> Box<dyn Prepared<Vec<V>, f64>>
@@ -31,10 +31,10 @@ where
     R: Setup<f64, B>,
     R::Built: 'static,
 {
-    Box::new(recipe.build(a, &on).unwrap_or_else(|e| panic!("{e}")))
+    Box::new(parameters.build(a, &on).unwrap_or_else(|e| panic!("{e}")))
 }
 
-macro_rules! recipes {
+macro_rules! preconditioners {
     ($on:expr) => {
         vec![
             ("jacobi", |a| build(Jacobi::default(), a, $on)),
@@ -61,9 +61,9 @@ macro_rules! recipes {
 }
 
 /// Every preconditioner in f64. To test a new preconditioner, add a line to the macro above.
-pub(crate) fn recipes() -> Vec<Recipe<f64>> {
+pub(crate) fn preconditioners() -> Vec<Named<f64>> {
     with_devices(
-        recipes!(Cpu::new()),
+        preconditioners!(Cpu::new()),
         #[cfg(feature = "opencl")]
         device::doubles,
     )
@@ -71,35 +71,35 @@ pub(crate) fn recipes() -> Vec<Recipe<f64>> {
 
 /// Adds the same methods on a device, with the feature `opencl`.
 fn with_devices<V>(
-    all: Vec<Recipe<V>>,
-    #[cfg(feature = "opencl")] devices: fn() -> Vec<Recipe<V>>,
-) -> Vec<Recipe<V>> {
+    all: Vec<Named<V>>,
+    #[cfg(feature = "opencl")] devices: fn() -> Vec<Named<V>>,
+) -> Vec<Named<V>> {
     #[cfg(feature = "opencl")]
     let all = [all, devices()].concat();
     all
 }
 
 /// Every preconditioner with f64 vectors and f32 storage.
-pub(crate) fn mixed_recipes() -> Vec<Recipe<f64>> {
+pub(crate) fn mixed_preconditioners() -> Vec<Named<f64>> {
     with_devices(
-        recipes!(Cpu::mixed()),
+        preconditioners!(Cpu::mixed()),
         #[cfg(feature = "opencl")]
         device::mixed,
     )
 }
 
 /// Every preconditioner in f32.
-pub(crate) fn single_recipes() -> Vec<Recipe<f32>> {
+pub(crate) fn single_preconditioners() -> Vec<Named<f32>> {
     with_devices(
-        recipes!(Cpu::single()),
+        preconditioners!(Cpu::single()),
         #[cfg(feature = "opencl")]
         device::singles,
     )
 }
 
 /// Multigrid cycles with a small coarsest level, so that small systems have several levels.
-pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
-    let all: Vec<Recipe<f64>> = vec![
+pub(crate) fn multigrids() -> Vec<Named<f64>> {
+    let all: Vec<Named<f64>> = vec![
         ("sa", |a| build(small_sa(Cycle::V), a, Cpu::new())),
         ("sa w-cycle", |a| build(small_sa(Cycle::W), a, Cpu::new())),
         ("sa f-cycle", |a| build(small_sa(Cycle::F), a, Cpu::new())),
@@ -117,12 +117,12 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
         }),
         ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
         ("plain aggregation", |a| {
-            let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
-            build(recipe, a, Cpu::new())
+            let parameters = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+            build(parameters, a, Cpu::new())
         }),
         ("plain aggregation mixed", |a| {
-            let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
-            build(recipe, a, Cpu::mixed())
+            let parameters = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+            build(parameters, a, Cpu::mixed())
         }),
         ("skinning", |a| build(small_skinning(a), a, Cpu::new())),
         ("skinning mixed", |a| build(small_skinning(a), a, Cpu::mixed())),
@@ -137,7 +137,7 @@ pub(crate) fn multigrids() -> Vec<Recipe<f64>> {
 }
 
 /// Multigrid in f32.
-pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
+pub(crate) fn single_multigrids() -> Vec<Named<f32>> {
     vec![
         ("sa", |a| build(small_sa(Cycle::V), a, Cpu::single())),
         ("sa fitted", |a| {
@@ -145,8 +145,8 @@ pub(crate) fn single_multigrids() -> Vec<Recipe<f32>> {
             build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::single())
         }),
         ("plain aggregation", |a| {
-            let recipe = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
-            build(recipe, a, Cpu::single())
+            let parameters = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
+            build(parameters, a, Cpu::single())
         }),
         ("skinning", |a| build(small_skinning(a), a, Cpu::single())),
         ("node embedding", |a| build(small_embedding(a), a, Cpu::single())),
@@ -172,8 +172,8 @@ pub(crate) fn small_embedding(a: &Bsr<f64>) -> Multigrid<NodeEmbedding> {
     let nodes = a.pattern().rows() as i32;
     let side = nodes.isqrt().max(1);
     let places = (0..nodes).map(|i| [i / side, i % side, 0]).collect();
-    let recipe = node_embedding_of(NodeEmbedding::new(Nodes::Given(places)));
-    Multigrid { coarsest: Coarsest::Factor, ..recipe }
+    let parameters = node_embedding_of(NodeEmbedding::new(Nodes::Given(places)));
+    Multigrid { coarsest: Coarsest::Factor, ..parameters }
 }
 
 /// Smoothed aggregation with at most 40 unknowns on the coarsest level.

@@ -7,17 +7,17 @@ use coarsen_sparse::{Bsr, NearKernel, assembly};
 
 use crate::common::{grid, problem};
 
-fn coarsened(fine: &Grid<'_, f64>, recipe: SmoothedAggregation) -> Coarse<f64, Spreading> {
-    below(fine, None, recipe)
+fn coarsened(fine: &Grid<'_, f64>, parameters: SmoothedAggregation) -> Coarse<f64, Spreading> {
+    below(fine, None, parameters)
 }
 
 /// Coarsens `fine`, given the step that led to it.
 fn below(
     fine: &Grid<'_, f64>,
     above: Option<&Spreading>,
-    recipe: SmoothedAggregation,
+    parameters: SmoothedAggregation,
 ) -> Coarse<f64, Spreading> {
-    recipe.coarsen(fine, above).unwrap().unwrap()
+    parameters.coarsen(fine, above).unwrap().unwrap()
 }
 
 /// Returns a matrix with ones on the diagonal and the given couplings.
@@ -28,8 +28,8 @@ fn couplings(n: u32, all: &[(u32, u32, f64)]) -> Bsr<f64> {
 }
 
 fn aggregates(n: u32, all: &[(u32, u32, f64)]) -> Vec<u32> {
-    let recipe = SmoothedAggregation { filter: false, ..Default::default() };
-    coarsened(&grid(&couplings(n, all)), recipe).aggregates.unwrap()
+    let parameters = SmoothedAggregation { filter: false, ..Default::default() };
+    coarsened(&grid(&couplings(n, all)), parameters).aggregates.unwrap()
 }
 
 /// Nodes 4 and 5 are left over and are most strongly connected to each other. Yet each joins an aggregate of
@@ -82,7 +82,7 @@ fn aggregates_of_blocks_follow_norms_where_weak_couplings_are_left_out() {
     let a = assembly::from_triplets_blocked(n, n, (2, 2), &entries).unwrap();
     let expected: Vec<u32> = (0..3 * triples).map(|i| i / 3).collect();
     let (fine, filtered) = (Grid { depth: 1, ..grid(&a) }, Spreading::new(a.pattern(), vec![true]));
-    let aggregates = |recipe| below(&fine, Some(&filtered), recipe).aggregates.unwrap();
+    let aggregates = |parameters| below(&fine, Some(&filtered), parameters).aggregates.unwrap();
     assert_eq!(aggregates(SmoothedAggregation::default()), expected);
     let all = SmoothedAggregation { filter: false, ..Default::default() };
     assert_ne!(aggregates(all), expected);
@@ -107,8 +107,8 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
             depth: 0,
             ..grid(&a)
         };
-        let recipe = SmoothedAggregation { rotations_from, ..Default::default() };
-        coarsened(&fine, recipe).prolongation.block().1
+        let parameters = SmoothedAggregation { rotations_from, ..Default::default() };
+        coarsened(&fine, parameters).prolongation.block().1
     };
     let plane = |third: &dyn Fn(usize) -> [f64; 2]| {
         let rows = (0..nodes).flat_map(|i| [1.0, 0.0, third(i)[0], 0.0, 1.0, third(i)[1]]);
@@ -148,15 +148,15 @@ fn small_aggregates_get_translations_of_rigid_modes_alone() {
 fn a_refresh_is_a_coarsening_on_kept_aggregates() {
     for (spec, filtered) in [("anisotropic2d:20", true), ("cloth:15", true), ("poisson2d:15", false)] {
         let a = problem(spec).matrix;
-        let recipe = SmoothedAggregation::default();
-        let mut coarse = coarsened(&grid(&a), recipe);
+        let parameters = SmoothedAggregation::default();
+        let mut coarse = coarsened(&grid(&a), parameters);
         assert_eq!(!coarse.state.couplings().is_empty(), filtered, "{spec}");
         let mut four = a.clone();
         four.values_mut().iter_mut().for_each(|v| *v *= 4.0);
         for a in [&a, &four, &a] {
-            let expected = coarsened(&grid(a), recipe);
+            let expected = coarsened(&grid(a), parameters);
             assert_eq!(expected.aggregates, coarse.aggregates, "{spec}");
-            recipe.refresh(&grid(a), None, &mut coarse).unwrap();
+            parameters.refresh(&grid(a), None, &mut coarse).unwrap();
             let pairs = coarse.prolongation.values().iter().zip(expected.prolongation.values());
             assert!(pairs.clone().all(|(x, y)| (x - y).abs() < 1e-12), "{spec}");
             assert_eq!(coarse.prolongation.pattern(), expected.prolongation.pattern());
@@ -167,7 +167,7 @@ fn a_refresh_is_a_coarsening_on_kept_aggregates() {
             entries.extend((0..a.shape().0).map(|i| (i as u32, i as u32, 1.0)));
             let other =
                 assembly::from_triplets_blocked(a.shape().0, a.shape().0, a.block(), &entries).unwrap();
-            let refused = recipe.refresh(&grid(&other), None, &mut coarse).unwrap_err().to_string();
+            let refused = parameters.refresh(&grid(&other), None, &mut coarse).unwrap_err().to_string();
             assert!(refused.contains("the couplings of an aggregation"), "{refused}");
             assert_eq!(coarse.prolongation.values(), before);
         }

@@ -21,18 +21,18 @@ fn chain(n: u32) -> Bsr<f64> {
     assembly::from_triplets(n as usize, n as usize, &entries).unwrap()
 }
 
-/// Returns the aggregates of a recipe and their number.
-fn aggregated(a: &Bsr<f64>, recipe: SmoothedAggregation) -> (Vec<u32>, usize) {
-    let coarse = recipe.coarsen(&grid(a), None).unwrap().unwrap();
+/// Returns the aggregates and their number.
+fn aggregated(a: &Bsr<f64>, parameters: SmoothedAggregation) -> (Vec<u32>, usize) {
+    let coarse = parameters.coarsen(&grid(a), None).unwrap().unwrap();
     (coarse.aggregates.unwrap(), coarse.prolongation.pattern().columns())
 }
 
-fn recipe(spread: Spread) -> SmoothedAggregation {
+fn parameters(spread: Spread) -> SmoothedAggregation {
     SmoothedAggregation { spread, filter: false, ..Default::default() }
 }
 
 fn run(a: &Bsr<f64>) -> (Vec<u32>, usize) {
-    aggregated(a, recipe(Spread::Neighbours))
+    aggregated(a, parameters(Spread::Neighbours))
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn chunks_change_little_and_threads_nothing() {
 #[test]
 fn second_neighbours_join() {
     let a = chain(25);
-    let (of, count) = aggregated(&a, recipe(Spread::Second));
+    let (of, count) = aggregated(&a, parameters(Spread::Second));
     assert!(of.iter().all(|&g| g != NONE), "every node is in an aggregate: {of:?}");
     assert!(count < run(&a).1, "{of:?}");
 }
@@ -85,13 +85,14 @@ fn lonely_nodes_stay_alone() {
     let mut entries: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 2.0)).collect();
     entries.extend([(0, 1, 1.0), (1, 0, 1.0), (4, 5, 1.0), (5, 4, 1.0)]);
     let a = assembly::from_triplets_blocked(6, 6, (2, 2), &entries).unwrap();
-    let (of, count) = aggregated(&a, SmoothedAggregation { dominance: 0.0, ..recipe(Spread::Neighbours) });
+    let (of, count) =
+        aggregated(&a, SmoothedAggregation { dominance: 0.0, ..parameters(Spread::Neighbours) });
     assert_eq!((of, count), (vec![0, NONE, 1], 2));
 }
 
 /// Whether fitted aggregates are those of second neighbours.
 fn is_wide(a: &Bsr<f64>, thresholds: Thresholds) -> bool {
-    let of = |spread| aggregated(a, SmoothedAggregation { thresholds, ..recipe(spread) });
+    let of = |spread| aggregated(a, SmoothedAggregation { thresholds, ..parameters(spread) });
     let [fitted, near, wide] = [Spread::Fitted, Spread::Neighbours, Spread::Second].map(of);
     assert!(fitted == near || fitted == wide);
     fitted != near
@@ -120,9 +121,9 @@ fn fitted_spreading_coarsens_scalars_faster() {
     for (spec, fewer) in [("poisson3d:24", true), ("poisson2d:40", false), ("elasticity3d:6", false)] {
         let a = problem(spec).matrix;
         let coarse = |spread: Spread| {
-            let mut recipe = tamstorf();
-            recipe.coarsening.spread = spread;
-            recipe.build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().shape().0
+            let mut parameters = tamstorf();
+            parameters.coarsening.spread = spread;
+            parameters.build(&a, &Cpu::new()).unwrap().matrix(1).unwrap().shape().0
         };
         let (near, fitted) = (coarse(Spread::Neighbours), coarse(Spread::Fitted));
         assert!(if fewer { 3 * fitted < 2 * near } else { fitted == near }, "{spec}: {fitted} of {near}");
@@ -164,8 +165,8 @@ fn neighbours_alone_count_and_so_do_their_aggregates() {
         let (alone, tied) = (of(&[], seed), of(&[(0, n - 1), (5, 15)], seed));
         let coarsened = |a: &Bsr<f64>, links: Option<&Pattern>| {
             let fine = Grid { links, ..grid(a) };
-            let recipe = SmoothedAggregation { dominance: 0.0, ..recipe(Spread::Neighbours) };
-            recipe.coarsen(&fine, None).unwrap().unwrap().aggregates.unwrap()
+            let parameters = SmoothedAggregation { dominance: 0.0, ..parameters(Spread::Neighbours) };
+            parameters.coarsen(&fine, None).unwrap().unwrap().aggregates.unwrap()
         };
         let expected = coarsened(&alone, None);
         assert_eq!(coarsened(&tied, Some(alone.pattern())), expected);
@@ -174,7 +175,7 @@ fn neighbours_alone_count_and_so_do_their_aggregates() {
     let chain = chain(4);
     for (sets, rows) in [([0, 0, 1, NONE], [&[0, 1][..], &[0, 1]]), ([0, NONE, 1, 1], [&[0][..], &[1]])] {
         let fine = Grid { links: Some(chain.pattern()), sets: Some(&sets), ..grid(&chain) };
-        let links = recipe(Spread::Fitted).coarsen(&fine, None).unwrap().unwrap().links.unwrap();
+        let links = parameters(Spread::Fitted).coarsen(&fine, None).unwrap().unwrap().links.unwrap();
         assert_eq!([links.row(0), links.row(1)], rows);
     }
 }

@@ -148,7 +148,7 @@ fn least_squares(a: &Bsr<f64>, r: &[f64], x: &Vec<f64>) -> bool {
 /// as after a build, on the host and at a remote backend.
 #[test]
 fn coarse_solves_follow_their_values() {
-    let (n, recipe) = (14, given(vec![], 1));
+    let (n, parameters) = (14, given(vec![], 1));
     let r = noise(n, 3);
     let all = [
         (0.3, 0.0, 1.0),
@@ -160,8 +160,8 @@ fn coarse_solves_follow_their_values() {
     ];
     let matrices = all.map(|(hold, skew, stiffness)| path(n as u32, hold, skew, stiffness));
     for first in 0..all.len() {
-        let mut here = recipe.build(&matrices[first], &Cpu::new()).unwrap();
-        let mut there = recipe.build(&matrices[first], &Far).unwrap();
+        let mut here = parameters.build(&matrices[first], &Cpu::new()).unwrap();
+        let mut there = parameters.build(&matrices[first], &Far).unwrap();
         for at in (first..all.len()).chain([first]) {
             let (a, (hold, skew, _)) = (&matrices[at], all[at]);
             if at > first {
@@ -186,10 +186,10 @@ fn coarse_solves_follow_their_values() {
                 assert_eq!(here.kind(), class);
                 if at == first {
                     let factor = Direct::default().factor(a).unwrap().stats().bytes;
-                    assert_eq!(recipe.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
+                    assert_eq!(parameters.build(a, &Cpu::new()).unwrap().bytes(), factor + solver);
                 }
             }
-            assert_eq!(there.bytes() - here.bytes(), 8 * n * n, "the inverse at the remote place");
+            assert_eq!(there.bytes() - here.bytes(), 8 * n * n, "the inverse on the remote backend");
         }
     }
 }
@@ -197,9 +197,9 @@ fn coarse_solves_follow_their_values() {
 /// The kind of a cycle is the kind of the finest level, whatever the coarser levels are.
 #[test]
 fn the_finest_matrix_decides_the_class() {
-    let recipe = Multigrid { coarse_size: 5, ..tamstorf() };
+    let parameters = Multigrid { coarse_size: 5, ..tamstorf() };
     for (skew, class) in [(0.0, PreconditionerKind::Symmetric), (0.1, PreconditionerKind::Linear)] {
-        let m = recipe.build(&path(60, 0.5, skew, 1.0), &Cpu::new()).unwrap();
+        let m = parameters.build(&path(60, 0.5, skew, 1.0), &Cpu::new()).unwrap();
         assert!(m.levels() > 2);
         assert_eq!(m.kind(), class);
     }
@@ -275,8 +275,8 @@ fn free_motions_get_a_diagonal() {
 #[test]
 fn a_patch_keeps_prolongations() {
     let a = problem("poisson2d:12").matrix;
-    let recipe = Multigrid { coarse_size: 5, ..tamstorf() };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let parameters = Multigrid { coarse_size: 5, ..tamstorf() };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     let (levels, p) = (m.levels(), m.prolongation(0).unwrap().clone());
     let mut entries: Vec<_> =
         (0..144).flat_map(|i| a.row(i).map(move |(j, v)| (i as u32, j as u32, v[0]))).collect();
@@ -307,8 +307,9 @@ fn bytes_are_those_of_the_parts() {
     let system =
         System { positions: Some(&problem.positions), near_kernel: Some(&problem.near_kernel), ..a.into() };
     for (cycle, vectors) in [(Cycle::V, 2), (Cycle::K, 5)] {
-        let recipe = Multigrid { cycle, levels: 2, smoothing: Smoothing::GaussSeidel(SSOR), ..tamstorf() };
-        let mut m = recipe.build(system, &Cpu::mixed()).unwrap();
+        let parameters =
+            Multigrid { cycle, levels: 2, smoothing: Smoothing::GaussSeidel(SSOR), ..tamstorf() };
+        let mut m = parameters.build(system, &Cpu::mixed()).unwrap();
         let (p, coarse, nodes) = (m.prolongation(0).unwrap(), m.matrix(1).unwrap(), 31 * 31);
         let (k, unknowns) = (p.block().1, coarse.shape().0);
         let kept = p.bytes() + 4 * nodes + a.pattern().len() + 8 * unknowns * k + 24 * unknowns / k;

@@ -166,10 +166,10 @@ fn prolongations_are_their_formula() {
                 depth,
                 ..grid(&a)
             };
-            let recipe =
+            let parameters =
                 SmoothedAggregation { omega_of_sets: omega, prune, rotations_from: 0, ..Default::default() };
             let above = (depth > 0).then(|| Spreading::new(a.pattern(), Vec::new()));
-            let coarse = recipe.coarsen(&fine, above.as_ref()).unwrap().unwrap();
+            let coarse = parameters.coarsen(&fine, above.as_ref()).unwrap().unwrap();
             let mut values = rows(&modes);
             if depth == 0 {
                 values[2 * b].fill(0.0);
@@ -209,9 +209,9 @@ fn guessed_modes_are_relaxed() {
         let a = held(&ring(nodes, b, &|i| 6.0 + i as f64 / 7.0, 8), 2 * b);
         let n = nodes * b;
         let kernel_sweeps = if sweeps > 20 { sweeps - 20 } else { sweeps };
-        let recipe =
+        let parameters =
             SmoothedAggregation { modes, kernel_sweeps, dominance: 0.0, omega: 0.0, ..Default::default() };
-        let coarse = recipe.coarsen(&Grid { radius: Some(radius), ..grid(&a) }, None).unwrap().unwrap();
+        let coarse = parameters.coarsen(&Grid { radius: Some(radius), ..grid(&a) }, None).unwrap().unwrap();
         let mut k: Dense = match modes {
             Modes::Found(count) => {
                 let all = start_vector::<f64>(n * count);
@@ -274,8 +274,9 @@ fn modes_follow_the_scale_of_a_matrix_where_that_saves_energy() {
         let sets = vec![0; nodes];
         for (modes, follows) in [(Modes::Known, follows), (Modes::Constants, false)] {
             let fine = Grid { sets: Some(&sets), ..grid(&a) };
-            let recipe = SmoothedAggregation { modes, ..Default::default() };
-            let found = dense(recipe.coarsen(&fine, None).unwrap().unwrap().prolongation.matrix().unwrap());
+            let parameters = SmoothedAggregation { modes, ..Default::default() };
+            let found =
+                dense(parameters.coarsen(&fine, None).unwrap().unwrap().prolongation.matrix().unwrap());
             let v: Vec<f64> = (0..nodes).map(|i| if follows { root(i) } else { 1.0 }).collect();
             let size = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let expected: Dense = (0..n)
@@ -304,9 +305,9 @@ fn weak_couplings_are_lumped() {
             );
             let modes = kernel(nodes * b, k, 30 + seed);
             let fine = Grid { near_kernel: Some(&modes), radius: Some(radius), depth: 1, ..grid(&a) };
-            let recipe = SmoothedAggregation { omega, prune: 0.0, ..Default::default() };
+            let parameters = SmoothedAggregation { omega, prune: 0.0, ..Default::default() };
             let above = Spreading::new(a.pattern(), vec![true]);
-            let coarse = recipe.coarsen(&fine, Some(&above)).unwrap().unwrap();
+            let coarse = parameters.coarsen(&fine, Some(&above)).unwrap().unwrap();
             if coarse.state.couplings().is_empty() {
                 continue; // too many are tied
             }

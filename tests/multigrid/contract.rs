@@ -47,9 +47,9 @@ fn of<C>(coarsening: C) -> Multigrid<C> {
 #[test]
 fn the_form_of_a_prolongation_changes_nothing_but_memory() {
     fn invariant<C: Coarsening<f64> + 'static>(method: C, a: &Bsr<f64>, tolerance: f64) {
-        let recipe = |method| Multigrid { keep: Keep::Aggregates, ..of(method) };
-        let mut thin = recipe(method.clone()).build(a, &Cpu::new()).unwrap();
-        let mut far = recipe(method.clone()).build(a, &Reference).unwrap();
+        let parameters = |method| Multigrid { keep: Keep::Aggregates, ..of(method) };
+        let mut thin = parameters(method.clone()).build(a, &Cpu::new()).unwrap();
+        let mut far = parameters(method.clone()).build(a, &Reference).unwrap();
         let whole = Multigrid { keep: Keep::Aggregates, ..of(Whole(method)) };
         let mut whole = whole.build(a, &Cpu::new()).unwrap();
         assert!(thin.levels() > 2 && (thin.bytes() < whole.bytes() || a.block() == (1, 1)), "{thin}");
@@ -187,10 +187,10 @@ fn a_term_that_is_not_finite_is_refused() {
 fn the_coarsest_level_may_be_solved_by_iterations() {
     let a = problem("poisson2d:60").matrix;
     let iterative = |reduction| Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
-    let recipe = |coarsest| Multigrid { levels: 3, coarse_size: 0, coarsest, ..tamstorf() };
+    let parameters = |coarsest| Multigrid { levels: 3, coarse_size: 0, coarsest, ..tamstorf() };
     let b = vec![1.0; 3600];
     let iterations = |coarsest| {
-        let (mut m, mut x) = (recipe(coarsest).build(&a, &Cpu::new()).unwrap(), vec![0.0; 3600]);
+        let (mut m, mut x) = (parameters(coarsest).build(&a, &Cpu::new()).unwrap(), vec![0.0; 3600]);
         let report = FlexibleCg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
         report.converged().unwrap().iterations
     };
@@ -198,7 +198,7 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     assert!(iterations(iterative(0.5)) <= 2 * exact);
     assert_eq!(iterations(iterative(1e-12)), exact);
 
-    let mut m = recipe(iterative(0.5)).build(&a, &Cpu::new()).unwrap();
+    let mut m = parameters(iterative(0.5)).build(&a, &Cpu::new()).unwrap();
     assert_eq!((m.kind(), m.to_string().contains("a cg")), (PreconditionerKind::Variable, true));
     assert!(Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut vec![0.0; 3600]).is_err());
     let r = noise(3600, 4);
@@ -219,7 +219,7 @@ fn the_coarsest_level_may_be_solved_by_iterations() {
     // Each solve ends at the limit.
     let limited =
         Coarsest::Iterative(JacobiCg { reduction: 1e-12, max_iterations: 5, ..JacobiCg::default() });
-    let mut m = recipe(limited).build(&a, &Cpu::new()).unwrap();
+    let mut m = parameters(limited).build(&a, &Cpu::new()).unwrap();
     let count = |m: &mut Hierarchy, expected: [usize; 3]| {
         let found = expected.map(|_| {
             applied(m, &r);
@@ -243,8 +243,8 @@ fn the_coarsest_solve_may_compare_with_the_whole_right_hand_side() {
         let coarsest = Coarsest::Iterative(JacobiCg { reference, reduction, ..JacobiCg::default() });
         let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
         let sa = smoothed_aggregation();
-        let recipe = Multigrid { levels: 2, coarse_size: 0, coarsest, smoothing, ..sa };
-        let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+        let parameters = Multigrid { levels: 2, coarse_size: 0, coarsest, smoothing, ..sa };
+        let mut m = parameters.build(&a, &Cpu::new()).unwrap();
         (applied(&mut m, &b), m)
     };
     let m = cycle(0.5).1;
@@ -271,8 +271,8 @@ fn other_cycles_compare_with_the_right_hand_side_of_the_coarsest_level() {
     for cycle in [Cycle::V, Cycle::W, Cycle::F, Cycle::K, Cycle::Additive] {
         let with = |reference| {
             let coarsest = Coarsest::Iterative(JacobiCg { reference, ..JacobiCg::default() });
-            let recipe = Multigrid { levels: 4, coarse_size: 0, coarsest, cycle, ..tamstorf() };
-            let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+            let parameters = Multigrid { levels: 4, coarse_size: 0, coarsest, cycle, ..tamstorf() };
+            let mut m = parameters.build(&a, &Cpu::new()).unwrap();
             assert_eq!(m.levels(), 4);
             applied(&mut m, &b)
         };
@@ -287,8 +287,8 @@ fn iterations_end_at_the_reduction_asked_for() {
     let a = problem("poisson2d:30").matrix;
     for reduction in [0.5, 1e-3] {
         let coarsest = Coarsest::Iterative(JacobiCg { reduction, ..JacobiCg::default() });
-        let recipe = Multigrid { levels: 1, coarsest, ..smoothed_aggregation() };
-        let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+        let parameters = Multigrid { levels: 1, coarsest, ..smoothed_aggregation() };
+        let mut m = parameters.build(&a, &Cpu::new()).unwrap();
         let b = noise(900, 5);
         let x = applied(&mut m, &b);
         let ax = common::times(&a, &x);
@@ -340,11 +340,11 @@ fn a_finest_level_may_be_an_operator() {
     let chebyshev = Chebyshev { degree: 2, ratio: 4.0, ..Chebyshev::default() };
     let (p, points) = Geometric::interpolate([n, n, 1], 1).unwrap().unwrap();
     let coarse = GalerkinPlan::new(&a, &p).unwrap().build(&a, &p).unwrap();
-    let recipe =
+    let parameters =
         |points| Multigrid { smoothing: Smoothing::Chebyshev(chebyshev), ..Multigrid::geometric(points) };
     let smoother = || chebyshev.matrix_free(&stencil, &vec![4.0; n * n], &on).unwrap();
-    let mut free = recipe(points).under(&stencil, smoother(), &p, &coarse, &on).unwrap();
-    let mut whole = recipe([n, n, 1]).build(&a, &on).unwrap();
+    let mut free = parameters(points).under(&stencil, smoother(), &p, &coarse, &on).unwrap();
+    let mut whole = parameters([n, n, 1]).build(&a, &on).unwrap();
     let b = noise(n * n, 7);
     let solved = |m: &mut dyn Preconditioner<Vec<f64>>| {
         let mut x = vec![0.0; n * n];
@@ -365,7 +365,7 @@ fn a_finest_level_may_be_an_operator() {
     let refused = free.update(&a).unwrap_err().to_string();
     assert!(refused.contains("3969") && refused.contains("961"), "{refused}");
     assert_eq!(applied(&mut free, &b), before);
-    assert!(recipe(points).under(&stencil, smoother(), &p, &a, &on).is_err());
+    assert!(parameters(points).under(&stencil, smoother(), &p, &a, &on).is_err());
 
     // Sweeps over an unsymmetric operator give a cycle that is only linear.
     let mut lopsided = a.clone();
@@ -373,7 +373,7 @@ fn a_finest_level_may_be_an_operator() {
     lopsided.values_mut()[at] *= 0.5;
     let sweeps = GaussSeidel::default().build(&lopsided, &on).unwrap();
     assert_eq!(
-        recipe(points).under(&lopsided, sweeps, &p, &coarse, &on).unwrap().kind(),
+        parameters(points).under(&lopsided, sweeps, &p, &coarse, &on).unwrap().kind(),
         PreconditionerKind::Linear
     );
 }

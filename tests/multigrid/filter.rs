@@ -15,8 +15,8 @@ const NORMS: Strength = Strength::Symmetric { theta: 0.08 };
 
 /// Returns the couplings that smooth P; none if all do.
 fn spreading(a: &Bsr<f64>) -> Spreading {
-    let recipe = SmoothedAggregation { strength: NORMS, ..Default::default() };
-    recipe.coarsen(&grid(a), None).unwrap().unwrap().state
+    let parameters = SmoothedAggregation { strength: NORMS, ..Default::default() };
+    parameters.coarsen(&grid(a), None).unwrap().unwrap().state
 }
 
 #[test]
@@ -63,9 +63,9 @@ fn a_near_kernel_is_kept_where_nothing_holds_it() {
     }
     let a = Bsr::new(pattern, block, values).unwrap();
     let modes = NearKernel::from_rows(1, (0..n * n).map(|i| 1.0 / scale(i)).collect()).unwrap();
-    let mut recipe = tamstorf();
-    (recipe.coarsening.kernel_sweeps, recipe.coarsening.prune) = (0, 0.0);
-    let m = recipe.build_from(System { near_kernel: Some(&modes), ..(&a).into() }, &Cpu::new()).unwrap();
+    let mut parameters = tamstorf();
+    (parameters.coarsening.kernel_sweeps, parameters.coarsening.prune) = (0, 0.0);
+    let m = parameters.build_from(System { near_kernel: Some(&modes), ..(&a).into() }, &Cpu::new()).unwrap();
     let p = m.prolongation(0).and_then(Prolongation::matrix).unwrap();
     let of = m.aggregates(0).unwrap();
     let mut coarse = vec![0.0_f64; p.shape().1];
@@ -147,9 +147,9 @@ fn leaving_weak_couplings_out_saves_iterations_and_entries() {
         let (a, b) = (&problem.matrix, problem.right_hand_side(1));
         let system = System { near_kernel: Some(&problem.near_kernel), ..a.into() };
         let run = |filter: bool| {
-            let mut recipe = tamstorf();
-            recipe.coarsening.filter = filter;
-            let mut m = recipe.build_from(system, &Cpu::new()).unwrap();
+            let mut parameters = tamstorf();
+            parameters.coarsening.filter = filter;
+            let mut m = parameters.build_from(system, &Cpu::new()).unwrap();
             let mut x = vec![0.0; b.len()];
             let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();
             (report.converged().unwrap().iterations as f64, m.operator_complexity())

@@ -80,9 +80,9 @@ fn cycles_are_their_recursions() {
     for kind in [Cycle::V, Cycle::W, Cycle::F, Cycle::K, Cycle::Additive] {
         for keep in [Keep::Transfers, Keep::Aggregates] {
             let sa = tamstorf();
-            let recipe =
+            let parameters =
                 Multigrid { cycle: kind, smoothing: Smoothing::GaussSeidel(SSOR), coarse_size: 2, ..sa };
-            let found = recipe.build(&a, &Cpu::new()).unwrap();
+            let found = parameters.build(&a, &Cpu::new()).unwrap();
             let all = (0..found.levels() - 1)
                 .map(|l| found.prolongation(l).and_then(Prolongation::matrix).unwrap().clone())
                 .collect();

@@ -50,8 +50,8 @@ fn with_centre(mut couplings: Vec<(u32, u32, f64)>, n: u32, step: u32, w: f64) -
 }
 
 /// Iterations, and the hierarchy.
-fn solved(recipe: Multigrid<SmoothedAggregation>, a: &Bsr<f64>) -> (usize, Hierarchy) {
-    let mut m = recipe.build_from(a.into(), &Cpu::new()).unwrap();
+fn solved(parameters: Multigrid<SmoothedAggregation>, a: &Bsr<f64>) -> (usize, Hierarchy) {
+    let mut m = parameters.build_from(a.into(), &Cpu::new()).unwrap();
     let (b, mut x) = (noise(a.shape().0, 1), vec![0.0; a.shape().0]);
     let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();
     (report.converged().unwrap().iterations, m)
@@ -67,11 +67,11 @@ fn coarsened(a: &Bsr<f64>) -> Coarse<f64, Spreading> {
 fn a_high_degree_node_keeps_iterations_of_a_grid() {
     let mass = 1e-3;
     for (name, n, couplings) in [("square", 8100, mesh(90)), ("cube", 8000, cube(20))] {
-        for recipe in [smoothed_aggregation(), tamstorf()] {
-            let (without, plain) = solved(recipe, &laplacian(n, mass, &couplings));
+        for parameters in [smoothed_aggregation(), tamstorf()] {
+            let (without, plain) = solved(parameters, &laplacian(n, mass, &couplings));
             for (step, w) in [(1, 1e-5), (1, 1e-3), (1, 1.0), (1, 1e2), (10, 1e-3), (10, 1.0), (10, 1e2)] {
                 let a = laplacian(n + 1, mass, &with_centre(couplings.clone(), n, step, w));
-                let (with, centre) = solved(recipe, &a);
+                let (with, centre) = solved(parameters, &a);
                 let [less, more] = [&plain, &centre].map(|m| m.operator_complexity());
                 let what = format!("{name}, every {step}, {w}: {with} iterations, complexity {more:.2}");
                 println!("{what}; without the centre {without}, {less:.2}");
@@ -169,10 +169,10 @@ fn a_clique_has_no_high_degree_node() {
 #[test]
 fn update_with_a_high_degree_node_equals_rebuild() {
     let n = 2500;
-    let recipe = Multigrid { keep: Keep::Aggregates, ..smoothed_aggregation() };
+    let parameters = Multigrid { keep: Keep::Aggregates, ..smoothed_aggregation() };
     for w in [1e-3, 1.0] {
         let of = |mass: f64| laplacian(n + 1, mass, &with_centre(mesh(50), n, 3, w));
-        let mut m = recipe.build_from((&of(1e-3)).into(), &Cpu::new()).unwrap();
+        let mut m = parameters.build_from((&of(1e-3)).into(), &Cpu::new()).unwrap();
         let r = noise(n as usize + 1, 2);
         let built = applied(&mut m, &r);
         m.update(&of(1.0)).unwrap();

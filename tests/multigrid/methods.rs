@@ -16,11 +16,11 @@ use coarsen_sparse::{Bsr, Prolongation, assembly};
 use crate::common::{applied, dot, problem};
 
 fn solved<C: Coarsening<f64> + 'static>(
-    recipe: Multigrid<C>,
+    parameters: Multigrid<C>,
     a: &Bsr<f64>,
     method: &mut dyn Krylov<Vec<f64>>,
 ) -> (usize, Hierarchy) {
-    let mut m = recipe.build(a, &Cpu::new()).unwrap();
+    let mut m = parameters.build(a, &Cpu::new()).unwrap();
     let (b, mut x) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
     let report = method.solve(a, &mut m, &b, &mut x).unwrap();
     (report.converged().unwrap().iterations, m)
@@ -191,9 +191,9 @@ fn weights_act_on_every_unknown_of_a_node() {
         scalar.values().iter().flat_map(|v| (0..9).map(move |e| if e % 4 == 0 { *v } else { 0.0 })).collect();
     let n = scalar.shape().0;
     let blocks = assembly::from_blocks((n, n), (3, 3), &places, &values).unwrap();
-    let recipe = Multigrid { levels: 3, coarse_size: 0, ..Multigrid::geometric([41, 41, 1]) };
+    let parameters = Multigrid { levels: 3, coarse_size: 0, ..Multigrid::geometric([41, 41, 1]) };
     let (mut one, mut three) =
-        (recipe.build(&scalar, &Cpu::new()).unwrap(), recipe.build(&blocks, &Cpu::new()).unwrap());
+        (parameters.build(&scalar, &Cpu::new()).unwrap(), parameters.build(&blocks, &Cpu::new()).unwrap());
     let r = noise(n, 3);
     let copies: Vec<f64> = r.iter().flat_map(|v| [*v, 2.0 * v, -v]).collect();
     let (z, all) = (applied(&mut one, &r), applied(&mut three, &copies));
@@ -206,14 +206,14 @@ fn weights_act_on_every_unknown_of_a_node() {
 fn cycles_are_symmetric_and_positive() {
     /// Checks a cycle in one precision: symmetric, positive, and bitwise equal after an update to unchanged
     /// values.
-    fn holds<T, V, S, C>(recipe: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
+    fn holds<T, V, S, C>(parameters: &Multigrid<C>, a: &Bsr<T>, on: Cpu<V, S>, tolerance: f64)
     where
         T: Real,
         V: Real,
         S: Real,
         C: Coarsening<T> + 'static,
     {
-        let mut m = Multigrid { coarse_size: 30, ..recipe.clone() }.build(a, &on).unwrap();
+        let mut m = Multigrid { coarse_size: 30, ..parameters.clone() }.build(a, &on).unwrap();
         assert!(m.levels() > 2, "{m}");
         let apply = |m: &mut dyn Preconditioner<Vec<V>>, r: &[f64]| -> Vec<f64> {
             let (r, mut z) =
@@ -229,10 +229,10 @@ fn cycles_are_symmetric_and_positive() {
         assert_eq!(m.update(a).unwrap(), Reused::Structure);
         assert_eq!(apply(&mut m, &u), mu, "{m}");
     }
-    fn invariant<C: Coarsening<f64> + Coarsening<f32> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
-        holds(&recipe, a, Cpu::new(), 1e-12);
-        holds(&recipe, a, Cpu::mixed(), 1e-5);
-        holds(&recipe, &a.to::<f32>(), Cpu::single(), 1e-5);
+    fn invariant<C: Coarsening<f64> + Coarsening<f32> + 'static>(parameters: Multigrid<C>, a: &Bsr<f64>) {
+        holds(&parameters, a, Cpu::new(), 1e-12);
+        holds(&parameters, a, Cpu::mixed(), 1e-5);
+        holds(&parameters, &a.to::<f32>(), Cpu::single(), 1e-5);
     }
     let a = problem("poisson2d:31").matrix;
     invariant(Multigrid::geometric([31, 31, 1]), &a);
@@ -280,8 +280,8 @@ impl Coarsening<f64> for Anew {
 #[test]
 fn new_values_are_interpolated_between_the_same_unknowns() {
     let a = problem("jump3d:8").matrix;
-    let recipe = Multigrid { keep: Keep::Aggregates, levels: 2, ..ruge_stueben() };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let parameters = Multigrid { keep: Keep::Aggregates, levels: 2, ..ruge_stueben() };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     let r = noise(a.shape().0, 5);
     let (before, p) = (applied(&mut m, &r), m.prolongation(0).unwrap().clone());
     let mut free = other_values(&a);
@@ -312,9 +312,9 @@ fn new_values_are_interpolated_between_the_same_unknowns() {
 #[test]
 fn a_coarsening_without_a_refresh_is_asked_again() {
     let a = problem("jump3d:16").matrix;
-    let recipe =
+    let parameters =
         Multigrid { keep: Keep::Aggregates, levels: 2, ..Multigrid::of(Anew(RugeStueben::default())) };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     let r = noise(a.shape().0, 5);
     let before = applied(&mut m, &r);
     let mut firmer = a.clone();
@@ -322,7 +322,7 @@ fn a_coarsening_without_a_refresh_is_asked_again() {
         firmer.values_mut()[a.pattern().find(i, i).unwrap()] *= 1.3;
     }
     assert_eq!(m.update(&firmer).unwrap(), Reused::Structure);
-    let mut built = recipe.build(&firmer, &Cpu::new()).unwrap();
+    let mut built = parameters.build(&firmer, &Cpu::new()).unwrap();
     assert_eq!(applied(&mut m, &r), applied(&mut built, &r));
     m.update(&a).unwrap();
     assert_eq!(applied(&mut m, &r), before);
@@ -334,14 +334,14 @@ fn a_coarsening_without_a_refresh_is_asked_again() {
 /// A build and an update report a negative diagonal entry with its row.
 #[test]
 fn negative_diagonals_are_named() {
-    fn invariant<C: Coarsening<f64> + 'static>(recipe: Multigrid<C>, a: &Bsr<f64>) {
+    fn invariant<C: Coarsening<f64> + 'static>(parameters: Multigrid<C>, a: &Bsr<f64>) {
         let mut bad = a.clone();
         bad.values_mut()[a.pattern().find(100, 100).unwrap()] = -4.0;
         let named = |refused: SetupError| {
             assert!(matches!(refused, SetupError::NotPositive { row: 100, .. }), "{refused}")
         };
-        named(recipe.build(&bad, &Cpu::new()).err().unwrap());
-        named(recipe.build(a, &Cpu::new()).unwrap().update(&bad).unwrap_err());
+        named(parameters.build(&bad, &Cpu::new()).err().unwrap());
+        named(parameters.build(a, &Cpu::new()).unwrap().update(&bad).unwrap_err());
     }
     let a = problem("poisson2d:31").matrix;
     invariant(Multigrid::geometric([31, 31, 1]), &a);
@@ -422,10 +422,10 @@ impl Coarsening<f64> for Discretised {
 /// cycles are equally good. An update is bitwise equal to a build.
 #[test]
 fn a_method_may_bring_its_own_coarse_matrices() {
-    let recipe = |n: usize| Multigrid::of(Discretised(Geometric { points: [n, n, 1] }));
+    let parameters = |n: usize| Multigrid::of(Discretised(Geometric { points: [n, n, 1] }));
     let cycles = [63, 127].map(|n| {
         let a = problem(&format!("poisson2d:{n}")).matrix;
-        let (cycles, m) = solved(recipe(n), &a, &mut Richardson::new(Stop::relative(1e-10)));
+        let (cycles, m) = solved(parameters(n), &a, &mut Richardson::new(Stop::relative(1e-10)));
         let coarse = m.matrix(1).unwrap();
         assert!(coarse.nnz() < 5 * coarse.shape().0 && m.operator_complexity() < 1.34, "{m}");
         cycles
@@ -434,10 +434,10 @@ fn a_method_may_bring_its_own_coarse_matrices() {
     let (a, r) = (problem("poisson2d:63").matrix, noise(63 * 63, 8));
     let mut double = a.clone();
     double.values_mut().iter_mut().for_each(|v| *v *= 2.0);
-    let mut m = recipe(63).build(&a, &Cpu::new()).unwrap();
+    let mut m = parameters(63).build(&a, &Cpu::new()).unwrap();
     let before = applied(&mut m, &r);
     m.update(&double).unwrap();
-    assert_eq!(applied(&mut m, &r), applied(&mut recipe(63).build(&double, &Cpu::new()).unwrap(), &r));
+    assert_eq!(applied(&mut m, &r), applied(&mut parameters(63).build(&double, &Cpu::new()).unwrap(), &r));
     m.update(&a).unwrap();
     assert_eq!(applied(&mut m, &r), before);
 }
@@ -461,7 +461,7 @@ fn coarse_matrices_that_do_not_fit_are_refused() {
         }
     }
     let a = problem("poisson2d:40").matrix;
-    let recipe = |n| Multigrid { levels: 2, ..Multigrid::of(Wrong(n)) };
-    let refused = recipe(30).build(&a, &Cpu::new()).err().unwrap();
+    let parameters = |n| Multigrid { levels: 2, ..Multigrid::of(Wrong(n)) };
+    let refused = parameters(30).build(&a, &Cpu::new()).err().unwrap();
     assert!(refused.to_string().contains("found size 900, expected 800"), "{refused}");
 }

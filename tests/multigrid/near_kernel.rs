@@ -17,7 +17,7 @@ fn full(nodes: usize, b: usize) -> Bsr<f64> {
     assembly::from_triplets_blocked(n, n, (b, b), &entries).unwrap()
 }
 
-/// Returns a recipe that uses rotations on aggregates of any size.
+/// Returns parameters that use rotations on aggregates of any size.
 fn rotating() -> SmoothedAggregation {
     SmoothedAggregation { rotations_from: 0, ..Default::default() }
 }
@@ -129,8 +129,8 @@ fn modes_follow_the_scale_of_the_matrix() {
         };
         let found = |a: &Bsr<f64>| {
             let positions = Some(&problem.positions[..]);
-            let recipe = SmoothedAggregation { kernel_sweeps: 0, omega: 0.0, ..rotating() };
-            kernel(&recipe.coarsen(&Grid { positions, ..grid(a) }, None).unwrap().unwrap())
+            let parameters = SmoothedAggregation { kernel_sweeps: 0, omega: 0.0, ..rotating() };
+            kernel(&parameters.coarsen(&Grid { positions, ..grid(a) }, None).unwrap().unwrap())
         };
         let (plain, modes) = (found(a), modes());
         for (i, row) in plain.iter().enumerate().filter(|(_, row)| row.iter().any(|v| *v != 0.0)) {
@@ -219,8 +219,8 @@ fn constraints_are_seen_by_row_and_weak_nodes_by_couplings() {
         (5, 3, -1e-3),
     ];
     let a = assembly::from_triplets_blocked(6, 6, (2, 2), &entries).unwrap();
-    let recipe = SmoothedAggregation { filter: false, ..Default::default() };
-    let coarse = recipe.coarsen(&grid(&a), None).unwrap().unwrap();
+    let parameters = SmoothedAggregation { filter: false, ..Default::default() };
+    let coarse = parameters.coarsen(&grid(&a), None).unwrap().unwrap();
     assert_eq!(coarse.aggregates.unwrap(), [0, 0, u32::MAX]);
     // Given aggregates contain all nodes, and P̂ is zero in the rows of constraints.
     let p = given(&a, &NearKernel::constants(6, 2).unwrap(), &[0, 0, 0]).prolongation;

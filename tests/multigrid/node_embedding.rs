@@ -1,4 +1,4 @@
-//! Node embedding: P, R H P and restraints.
+//! Node embedding: P, R H P and constraints.
 
 use coarsen_node_embedding::{node_embedding, node_embedding_of};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use coarsen_constraints::{Constraints, prefilter};
 use coarsen_core::{Preconditioner, PreconditionerKind, Stop, parallel};
 use coarsen_krylov::{FlexibleCg, Richardson};
 use coarsen_multigrid::{Coarsest, Hierarchy, JacobiCg, Multigrid, Smoothing};
-use coarsen_node_embedding::{Embedded, Kernel, NodeEmbedding, Nodes, Restraint};
+use coarsen_node_embedding::{Constraint, Embedded, Kernel, NodeEmbedding, Nodes};
 use coarsen_problems::{Problem, elasticity3d};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel};
 use coarsen_sparse::{Bsr, Contacts, GalerkinPlan, Pattern, Stencil, System, assembly};
@@ -19,13 +19,13 @@ use crate::particles::{Gradients, ball, composed, gradients, stiffness};
 
 pub(crate) type Built = Hierarchy;
 
-pub(crate) fn recipe(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
+pub(crate) fn parameters(nodes: &[[i32; 3]], kernel: Kernel) -> Multigrid<NodeEmbedding> {
     node_embedding_of(NodeEmbedding { kernel, ..NodeEmbedding::new(Nodes::Given(nodes.into())) })
 }
 
 /// A cycle that is a fixed symmetric operator.
-fn fixed(recipe: Multigrid<NodeEmbedding>) -> Multigrid<NodeEmbedding> {
-    Multigrid { coarsest: Coarsest::Factor, ..recipe }
+fn fixed(parameters: Multigrid<NodeEmbedding>) -> Multigrid<NodeEmbedding> {
+    Multigrid { coarsest: Coarsest::Factor, ..parameters }
 }
 
 pub(crate) fn sparks(cells: i32) -> Vec<Gradients> {
@@ -58,7 +58,7 @@ fn longest(pattern: &Pattern) -> usize {
 fn weights_reproduce_linear_functions() {
     let (nodes, a) = stiffness(&sparks(7), 1.0);
     for kernel in [Kernel::Linear, Kernel::Quadratic] {
-        let m = recipe(&nodes, kernel).build(&a, &Cpu::new()).unwrap();
+        let m = parameters(&nodes, kernel).build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.levels(), 3);
         let mut fine: &[[i32; 3]] = &nodes;
         for level in 0..2 {
@@ -100,7 +100,7 @@ fn coarse_matrices_are_products_and_their_rows_are_bounded() {
         (&plane, &flat, Kernel::Linear, [9, 9]),
         (&plane, &flat, Kernel::Quadratic, [25, 49]),
     ] {
-        let m = recipe(nodes, kernel).build(a, &Cpu::new()).unwrap();
+        let m = parameters(nodes, kernel).build(a, &Cpu::new()).unwrap();
         let mut fine = a;
         for level in 0..2 {
             let (p, coarse) = (m.prolongation(level).unwrap(), m.matrix(level + 1).unwrap());
@@ -112,7 +112,7 @@ fn coarse_matrices_are_products_and_their_rows_are_bounded() {
             fine = coarse;
         }
     }
-    let wide = recipe(&nodes, Kernel::Quadratic).build(&a, &Cpu::new()).unwrap();
+    let wide = parameters(&nodes, Kernel::Quadratic).build(&a, &Cpu::new()).unwrap();
     assert!(longest(wide.matrix(1).unwrap().pattern()) > 125);
 }
 
@@ -136,7 +136,7 @@ fn planes_may_lie_anywhere() {
                     _ => [u, v, c],
                 };
                 let nodes: Vec<[i32; 3]> = places.iter().copied().map(lift).collect();
-                recipe(&nodes, kernel).build(a, &Cpu::new()).unwrap()
+                parameters(&nodes, kernel).build(a, &Cpu::new()).unwrap()
             };
             let expected = at(0, 2);
             for (c, axis) in [(1, 2), (-3, 2), (6, 0), (7, 1)] {
@@ -172,7 +172,7 @@ fn couplings_of_far_nodes_are_kept() {
 fn coarse_matrices_are_those_of_the_particles() {
     let particles = sparks(7);
     let (nodes, a) = stiffness(&particles, 0.0);
-    let m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
+    let m = parameters(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
     let mut level = particles;
     for l in 1..3 {
         level = level.iter().map(composed).collect();
@@ -194,14 +194,15 @@ fn cycles_are_symmetric_and_positive() {
         Smoothing::DampedJacobi(DampedJacobi::default()),
         Smoothing::Chebyshev(Chebyshev::default()),
     ] {
-        let mut m =
-            Multigrid { smoothing, ..fixed(recipe(&nodes, Kernel::Linear)) }.build(&a, &Cpu::new()).unwrap();
+        let mut m = Multigrid { smoothing, ..fixed(parameters(&nodes, Kernel::Linear)) }
+            .build(&a, &Cpu::new())
+            .unwrap();
         let (mu, mv) = (applied(&mut m, &u), applied(&mut m, &v));
         let scale = (dot(&u, &mu) * dot(&v, &mv)).sqrt();
         assert!(m.kind() == PreconditionerKind::Symmetric && dot(&u, &mu) > 0.0, "{smoothing:?}");
         assert!((dot(&u, &mv) - dot(&v, &mu)).abs() < 1e-12 * scale, "{smoothing:?}");
     }
-    let mut m = recipe(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
+    let mut m = parameters(&nodes, Kernel::Linear).build(&a, &Cpu::new()).unwrap();
     assert_eq!(m.kind(), PreconditionerKind::Variable);
     assert!(dot(&u, &applied(&mut m, &u)) > 0.0);
 }
@@ -231,8 +232,8 @@ fn the_contraction_hardly_depends_on_the_spacing() {
 fn an_inexact_coarsest_solve_is_enough() {
     let p = elasticity3d(16, 1.0).unwrap();
     let count = |coarsest| {
-        let recipe = Multigrid { coarsest, ..node_embedding(1.0 / 16.0) };
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let parameters = Multigrid { coarsest, ..node_embedding(1.0 / 16.0) };
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
         let mut cg = FlexibleCg::new(Stop::relative(1e-6));
         cg.solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap().iterations
@@ -244,24 +245,24 @@ fn an_inexact_coarsest_solve_is_enough() {
 /// Held nodes have no weights, and coarse nodes that embed only held nodes do not exist. Corrections keep
 /// sliding nodes in their planes, and the coarse matrix is Pᵀ S A S P.
 #[test]
-fn restraints_hold_on_every_level() {
+fn constraints_hold_on_every_level() {
     let (nodes, free) = stiffness(&sparks(7), 1.0);
     let tilted = [1.0, 2.0, -0.5];
     let mut constraints = Constraints::new(nodes.len(), 3).unwrap();
-    let mut restraints = Vec::new();
+    let mut constraints = Vec::new();
     for (i, x) in nodes.iter().enumerate() {
         if x[2] <= -2 {
             constraints.point(i, &[0.0; 3]).unwrap();
-            restraints.push((i as u32, Restraint::Held));
+            constraints.push((i as u32, Constraint::Held));
         } else if x[0] >= 2 {
             constraints.plane(i, &tilted, 0.0).unwrap();
-            restraints.push((i as u32, Restraint::Slides(tilted)));
+            constraints.push((i as u32, Constraint::Slides(tilted)));
         }
     }
     let filtered = prefilter(&free, &constraints).unwrap();
     let a = filtered.matrix();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(nodes.as_slice().into()));
-    coarsening.restraints = restraints.clone().into();
+    coarsening.constraints = constraints.clone().into();
     let smoothing = Smoothing::Chebyshev(Chebyshev::default());
     let mut m =
         fixed(Multigrid { smoothing, ..node_embedding_of(coarsening) }).build(a, &Cpu::new()).unwrap();
@@ -270,14 +271,14 @@ fn restraints_hold_on_every_level() {
     assert!(coarse.iter().all(|x| x[2] >= -1), "nodes at -2 and below are held");
     let p = m.prolongation(0).unwrap().to_matrix().unwrap().into_owned();
     let e = times(&p, &noise(p.shape().1, 4));
-    for &(i, restraint) in &restraints {
+    for &(i, constraint) in &constraints {
         let x = &e[3 * i as usize..3 * i as usize + 3];
-        match restraint {
-            Restraint::Held => assert_eq!(x, [0.0; 3]),
-            Restraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
+        match constraint {
+            Constraint::Held => assert_eq!(x, [0.0; 3]),
+            Constraint::Slides(n) => assert!(dot(x, &n).abs() < 1e-14),
         }
     }
-    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without restraints. For smoothers, singular diagonal
+    // The coarse matrix is (S P)ᵀ H (S P) for the matrix H without constraints. For smoothers, singular diagonal
     // blocks, of coarse nodes whose nodes all slide, get a stiffness along the normal, on every level.
     let expected = GalerkinPlan::new(&free, &p).unwrap().build(&free, &p).unwrap();
     let found = m.matrix(1).unwrap();
@@ -323,8 +324,8 @@ fn a_plate_that_slides_is_solved() {
     let size = positions.len();
     let a = assembly::from_blocks((size, size), (3, 3), &places, &values).unwrap();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(positions.as_slice().into()));
-    coarsening.restraints =
-        (0..positions.len() as u32).map(|i| (i, Restraint::Slides([0.0, 1.0, 0.0]))).collect();
+    coarsening.constraints =
+        (0..positions.len() as u32).map(|i| (i, Constraint::Slides([0.0, 1.0, 0.0]))).collect();
     let mut m =
         fixed(Multigrid { levels: 4, ..node_embedding_of(coarsening) }).build(&a, &Cpu::new()).unwrap();
     assert!((1..m.levels()).all(|level| m.matrix_with_term(level).is_some()));
@@ -371,33 +372,37 @@ fn bad_input_is_named() {
         matches!(&bare, SetupError::Level { cause, .. } if **cause == expected) || bare == expected,
         "{bare}"
     );
-    let restrained = |restraints: Vec<_>, a: System<'_, f64>| {
-        let coarsening = NodeEmbedding { restraints: restraints.into(), ..NodeEmbedding::new(nodes(0.25)) };
+    let constrained = |constraints: Vec<_>, a: System<'_, f64>| {
+        let coarsening = NodeEmbedding { constraints: constraints.into(), ..NodeEmbedding::new(nodes(0.25)) };
         node_embedding_of(coarsening).build(a, &on).err().unwrap().to_string()
     };
     let line = assembly::from_triplets(5, 5, &[0, 1, 2, 3, 4].map(|i| (i, i, 1.0))).unwrap();
     let positions = [0, 1, 2, 3, 4].map(|i| [0.25 * f64::from(i), 0.0, 0.0]);
     let scalar = System { positions: Some(&positions), ..System::from(&line) };
-    for (restraints, a, expected) in [
-        (vec![(5000, Restraint::Held)], p.system(), "node 5000 of NodeEmbedding::restraints does not exist"),
+    for (constraints, a, expected) in [
         (
-            vec![(3, Restraint::Held), (3, Restraint::Slides([1.0; 3]))],
+            vec![(5000, Constraint::Held)],
             p.system(),
-            "node 3: the number of restraints is 2",
+            "node 5000 of NodeEmbedding::constraints does not exist",
         ),
         (
-            vec![(4, Restraint::Slides([0.0; 3]))],
+            vec![(3, Constraint::Held), (3, Constraint::Slides([1.0; 3]))],
             p.system(),
-            "node 4: the length of the normal of its restraint is 0",
+            "node 3: the number of constraints is 2",
         ),
         (
-            vec![(3, Restraint::Slides([f64::NAN; 3]))],
+            vec![(4, Constraint::Slides([0.0; 3]))],
             p.system(),
-            "node 3: the length of the normal of its restraint is NaN",
+            "node 4: the length of the normal of its constraint is 0",
         ),
-        (vec![(2, Restraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
+        (
+            vec![(3, Constraint::Slides([f64::NAN; 3]))],
+            p.system(),
+            "node 3: the length of the normal of its constraint is NaN",
+        ),
+        (vec![(2, Constraint::Slides([1.0; 3]))], scalar, "node 2: the number of unknowns"),
     ] {
-        let error = restrained(restraints, a);
+        let error = constrained(constraints, a);
         assert!(error.contains(expected), "{error}");
     }
 }

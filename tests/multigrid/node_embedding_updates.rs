@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused};
-use coarsen_node_embedding::{Kernel, NodeEmbedding, Restraint};
+use coarsen_node_embedding::{Constraint, Kernel, NodeEmbedding};
 
 use crate::common::applied;
-use crate::node_embedding::{Built, recipe, sparks, system};
+use crate::node_embedding::{Built, parameters, sparks, system};
 use crate::particles::stiffness;
 
 fn same(a: &Built, b: &Built) -> bool {
@@ -26,14 +26,14 @@ fn an_update_equals_a_build() {
     };
     let ((small, a), (large, b)) = (stiffness(&sparks(6), 1.0), stiffness(&sparks(7), 1.0));
     let (x, y) = (at(&small), at(&large));
-    let (recipe, on) = (node_embedding(0.1), Cpu::new());
-    let mut m = recipe.build(system(&a, &x), &on).unwrap();
+    let (parameters, on) = (node_embedding(0.1), Cpu::new());
+    let mut m = parameters.build(system(&a, &x), &on).unwrap();
     let mut doubled = a.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     assert_eq!(m.update(system(&doubled, &x)).unwrap(), Reused::Structure);
-    assert!(same(&m, &recipe.build(system(&doubled, &x), &on).unwrap()));
+    assert!(same(&m, &parameters.build(system(&doubled, &x), &on).unwrap()));
     assert_eq!(m.update(system(&b, &y)).unwrap(), Reused::Nothing);
-    let mut fresh = recipe.build(system(&b, &y), &on).unwrap();
+    let mut fresh = parameters.build(system(&b, &y), &on).unwrap();
     assert!(same(&m, &fresh));
     let r = noise(b.shape().0, 3);
     let before = applied(&mut fresh, &r);
@@ -47,9 +47,9 @@ fn an_update_equals_a_build() {
 #[test]
 fn nodes_that_are_all_held_have_no_coarse_level() {
     let (nodes, a) = stiffness(&sparks(7), 1.0);
-    let free = recipe(&nodes, Kernel::Linear);
+    let free = parameters(&nodes, Kernel::Linear);
     assert!(free.build(&a, &Cpu::new()).unwrap().levels() > 1);
-    let restraints: Arc<[_]> = (0..nodes.len() as u32).map(|node| (node, Restraint::Held)).collect();
-    let held = node_embedding_of(NodeEmbedding { restraints, ..free.coarsening });
+    let constraints: Arc<[_]> = (0..nodes.len() as u32).map(|node| (node, Constraint::Held)).collect();
+    let held = node_embedding_of(NodeEmbedding { constraints, ..free.coarsening });
     assert_eq!(held.build(&a, &Cpu::new()).unwrap().levels(), 1);
 }

@@ -10,9 +10,9 @@ use coarsen_schwarz::Schwarz;
 use coarsen_smoothed_aggregation::SmoothedAggregation;
 use coarsen_sparse::Prolongation;
 
-fn iterations(p: &Problem, recipe: Multigrid<SmoothedAggregation, OverDomains>) -> usize {
+fn iterations(p: &Problem, parameters: Multigrid<SmoothedAggregation, OverDomains>) -> usize {
     let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
-    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
     let report = Cg::new(Stop::relative(1e-5)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
     report.converged().unwrap().iterations
 }
@@ -65,8 +65,8 @@ fn every_domain_is_a_node_of_the_next_level() {
 fn cycles_are_symmetric_and_positive() {
     let p = cloth(20, 0.01).unwrap();
     let n = p.matrix.shape().0;
-    for recipe in [OverDomains::multiplicative(), OverDomains::hybrid(), OverDomains::additive()] {
-        let mut m = Multigrid { coarse_size: 20, ..recipe }.build(p.system(), &Cpu::new()).unwrap();
+    for parameters in [OverDomains::multiplicative(), OverDomains::hybrid(), OverDomains::additive()] {
+        let mut m = Multigrid { coarse_size: 20, ..parameters }.build(p.system(), &Cpu::new()).unwrap();
         let (u, v) = (p.right_hand_side(2), p.right_hand_side(3));
         let (mut mu, mut mv) = (vec![0.0; n], vec![0.0; n]);
         m.apply(&u, &mut mu);
@@ -83,11 +83,11 @@ fn cycles_are_symmetric_and_positive() {
 fn an_additive_cycle_is_the_sum_of_its_levels() {
     let (p, on) = (cloth(20, 0.01).unwrap(), Cpu::new());
     let r = p.right_hand_side(5);
-    let recipe = Multigrid { levels: 2, ..OverDomains::additive() };
-    let mut m = recipe.build(p.system(), &on).unwrap();
+    let parameters = Multigrid { levels: 2, ..OverDomains::additive() };
+    let mut m = parameters.build(p.system(), &on).unwrap();
     let (mut z, mut sum) = (vec![0.0; r.len()], vec![0.0; r.len()]);
     m.apply(&r, &mut z);
-    recipe.smoothing.domains.build(p.system(), &on).unwrap().apply(&r, &mut sum);
+    parameters.smoothing.domains.build(p.system(), &on).unwrap().apply(&r, &mut sum);
     let transfer = m.prolongation(0).and_then(Prolongation::matrix).unwrap();
     let coarse = m.matrix(1).unwrap();
     let (mut below, mut above) = (vec![0.0; coarse.shape().0], vec![0.0; coarse.shape().0]);

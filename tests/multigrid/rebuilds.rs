@@ -18,7 +18,7 @@ fn spring(p: &Problem) -> Contacts<f64> {
     spring::spring(n, [n as u32 / 2, n as u32 - 1], p.matrix.values()[0].abs())
 }
 
-fn recipe(keep: Keep) -> Multigrid<SmoothedAggregation> {
+fn parameters(keep: Keep) -> Multigrid<SmoothedAggregation> {
     Multigrid { keep, coarse_size: 60, ..tamstorf() }
 }
 
@@ -29,8 +29,9 @@ fn a_rebuild_keeps_positions_and_near_kernel() {
     let p = problem("elasticity3d:7");
     let (contact, r) = (spring(&p), noise(p.matrix.shape().0, 4));
     let touching = Sum { elastic: &p.matrix, contact: &contact };
-    let of =
-        |system: System<'_, f64>| applied(&mut recipe(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r);
+    let of = |system: System<'_, f64>| {
+        applied(&mut parameters(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r)
+    };
     let points = System { near_kernel: None, ..p.system() };
     let vectors = System { positions: None, ..p.system() };
     for (first, said) in [
@@ -38,7 +39,7 @@ fn a_rebuild_keeps_positions_and_near_kernel() {
         (points, "positions of an earlier build"),
         (vectors, "near-kernel of an earlier build"),
     ] {
-        let mut m = recipe(Keep::Nothing).build(first, &Cpu::new()).unwrap();
+        let mut m = parameters(Keep::Nothing).build(first, &Cpu::new()).unwrap();
         assert!(!m.to_string().contains("earlier"), "{m}");
         for (bare, contact) in [(System::from(&p.matrix), None), (System::from(&touching), Some(&contact))] {
             let whole = of(System { contact, ..first });
@@ -59,7 +60,7 @@ fn a_rebuild_keeps_positions_and_near_kernel() {
 fn new_prolongations_keep_the_near_kernel() {
     let p = problem("elasticity3d:7");
     let r = noise(p.matrix.shape().0, 4);
-    let mut m = recipe(Keep::Aggregates).build(p.system(), &Cpu::new()).unwrap();
+    let mut m = parameters(Keep::Aggregates).build(p.system(), &Cpu::new()).unwrap();
     let before = applied(&mut m, &r);
     assert_eq!(m.update(&p.matrix).unwrap(), Reused::Structure);
     assert_eq!(applied(&mut m, &r), before);
@@ -71,9 +72,9 @@ fn parts_of_other_nodes_are_dropped() {
     let (p, smaller) = (problem("elasticity3d:7"), problem("elasticity3d:6"));
     let fresh = |system: System<'_, f64>| {
         let r = noise(system.matrix.shape().0, 4);
-        applied(&mut recipe(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r)
+        applied(&mut parameters(Keep::Nothing).build(system, &Cpu::new()).unwrap(), &r)
     };
-    let mut m = recipe(Keep::Nothing).build(p.system(), &Cpu::new()).unwrap();
+    let mut m = parameters(Keep::Nothing).build(p.system(), &Cpu::new()).unwrap();
     let again =
         |m: &mut dyn coarsen_core::Preconditioner<Vec<f64>>, a: &Bsr<f64>| applied(m, &noise(a.shape().0, 4));
     m.update(&smaller.matrix).unwrap();

@@ -57,8 +57,8 @@ fn handles_by_stiffness_suit_heterogeneous_bodies() {
     let p = softcube(12, 0.3, Material::Linear, &|_, x| if hard(x) { 1e3 } else { 1.0 }).unwrap();
     let [uniform, stiffness] = [Sampling::Uniform, Sampling::Stiffness].map(|sampling| {
         let coarsening = Skinning { sampling, nodes_per_handle: 30, ..Skinning::default() };
-        let recipe = Multigrid { coarsening, ..skinning() };
-        iterations(&p.matrix, &mut recipe.build(system(&p, &p.matrix), &Cpu::new()).unwrap())
+        let parameters = Multigrid { coarsening, ..skinning() };
+        iterations(&p.matrix, &mut parameters.build(system(&p, &p.matrix), &Cpu::new()).unwrap())
     });
     assert!(5 * stiffness <= 4 * uniform, "{uniform} -> {stiffness}");
 }
@@ -84,8 +84,8 @@ fn a_cut_needs_few_new_handles() {
     touched.dedup();
     let cut = assembly::from_blocks((n * n, n * n), (3, 3), &places, &values).unwrap();
     assert!(!Pattern::same(cut.pattern(), p.matrix.pattern()));
-    let (recipe, on) = (skinning(), Cpu::new());
-    let before = recipe.build(system(&p, &p.matrix), &on).unwrap();
+    let (parameters, on) = (skinning(), Cpu::new());
+    let before = parameters.build(system(&p, &p.matrix), &on).unwrap();
     let handles = before.state::<Controlled>(0).unwrap().handles().clone();
     let old = handles.order.len();
     let coarsening = Skinning { cut: Some(Cut { handles, touched }), ..Skinning::default() };
@@ -99,7 +99,7 @@ fn a_cut_needs_few_new_handles() {
     };
     let refused = Multigrid { coarsening, ..skinning() };
     assert!(refused.build(system(&smaller, &smaller.matrix), &on).is_err(), "nodes that are gone");
-    let mut fresh = recipe.build(system(&p, &cut), &on).unwrap();
+    let mut fresh = parameters.build(system(&p, &cut), &on).unwrap();
     let [patched, fresh] = [iterations(&cut, &mut after), iterations(&cut, &mut fresh)];
     assert!(5 * patched <= 6 * fresh, "{patched} of {fresh}");
 
@@ -165,11 +165,11 @@ fn components_are_solved_one_by_one() {
         let mean = (block[0] + block[4] + block[8]) / 3.0;
         (0..9).for_each(|e| block[e] = if e % 4 == 0 { mean } else { 0.0 });
     }
-    let recipe = Multigrid { coarse_size: 0, ..skinning() };
-    let each = Componentwise { scalar: recipe.clone() };
+    let parameters = Multigrid { coarse_size: 0, ..skinning() };
+    let each = Componentwise { scalar: parameters.clone() };
     let (on, rest) = (Cpu::new(), system(&p, &a));
     let mut m = each.build(rest, &on).unwrap();
-    let blocks = iterations(&a, &mut recipe.build(rest, &on).unwrap());
+    let blocks = iterations(&a, &mut parameters.build(rest, &on).unwrap());
     let apart = iterations(&a, &mut m);
     assert!(apart.abs_diff(blocks) <= blocks.div_ceil(3), "{apart} of {blocks}");
     let (r, mut z) = (vec![1.0; a.shape().0], vec![0.0; a.shape().0]);
@@ -206,11 +206,11 @@ fn contact_of_components_stays_apart() {
     contact.assemble(&stencils, &[2.0; 9].repeat(stencils.len())).unwrap();
     let mut means = Contacts::new(nodes, 1).unwrap();
     means.assemble(&stencils, &vec![2.0; stencils.len()]).unwrap();
-    let (recipe, on) = (Multigrid { coarse_size: 0, ..skinning_levels(&[20, 4]) }, Cpu::new());
-    let each = Componentwise { scalar: recipe.clone() };
+    let (parameters, on) = (Multigrid { coarse_size: 0, ..skinning_levels(&[20, 4]) }, Cpu::new());
+    let each = Componentwise { scalar: parameters.clone() };
     let mut m = each.build(System { contact: Some(&contact), ..system(&p, &a) }, &on).unwrap();
-    let mut one = recipe.build(System { contact: Some(&means), ..system(&p, &scalar) }, &on).unwrap();
-    let fresh = recipe.build(system(&p, &scalar), &on).unwrap();
+    let mut one = parameters.build(System { contact: Some(&means), ..system(&p, &scalar) }, &on).unwrap();
+    let fresh = parameters.build(system(&p, &scalar), &on).unwrap();
     assert_eq!(
         one.state::<Controlled>(0).unwrap().handles(),
         fresh.state::<Controlled>(0).unwrap().handles()
@@ -238,8 +238,8 @@ fn a_straight_rope_with_smooth_weights_is_solved() {
     let a = assembly::from_blocks((size, size), (3, 3), &places, &values).unwrap();
     let rest: Vec<[f64; 3]> = (0..n).map(|i| [0.3, 0.4, 0.5].map(|d| d * f64::from(i))).collect();
     let coarsening = Skinning { weights: Weights::Harmonic, handles: vec![20, 5], ..Skinning::default() };
-    let recipe = Multigrid { coarse_size: 0, coarsening, ..skinning() };
-    let mut m = recipe.build(System { positions: Some(&rest), ..System::from(&a) }, &Cpu::new()).unwrap();
+    let parameters = Multigrid { coarse_size: 0, coarsening, ..skinning() };
+    let mut m = parameters.build(System { positions: Some(&rest), ..System::from(&a) }, &Cpu::new()).unwrap();
     let found = iterations(&a, &mut m);
     assert!(found <= 20, "{found}");
 }
@@ -257,11 +257,11 @@ fn a_failed_update_leaves_the_matrices_with_terms() {
         rest: Some(flat.clone()),
         ..Skinning::default()
     };
-    for recipe in [
+    for parameters in [
         Multigrid { smoothing, coarsening: with(&[60, 10]), ..skinning_levels(&[]) },
         Multigrid { smoothing, coarsest, coarsening: with(&[60]), ..skinning_levels(&[]) },
     ] {
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let seen = |m: &Hierarchy| -> Vec<Option<Bsr<f64>>> {
             (0..m.levels()).map(|level| m.matrix_with_term(level).cloned()).collect()
         };
@@ -304,8 +304,8 @@ fn an_update_looks_at_every_value() {
     let last = p.matrix.pattern().len() - 1;
     let first_upper = p.matrix.pattern().row(0).len() - 1;
     fn check(p: &Problem, on: &Cpu<f64, impl Real>, places: [usize; 3]) {
-        let recipe = skinning_levels(&[60, 8]);
-        let mut m = recipe.build(system(p, &p.matrix), on).unwrap();
+        let parameters = skinning_levels(&[60, 8]);
+        let mut m = parameters.build(system(p, &p.matrix), on).unwrap();
         let r = p.right_hand_side(1);
         fn applied(m: &mut impl Preconditioner<Vec<f64>>, r: &Vec<f64>) -> Vec<f64> {
             let mut z = vec![f64::NAN; r.len()];
@@ -316,7 +316,7 @@ fn an_update_looks_at_every_value() {
         stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.7);
         m.update(system(p, &stiffer)).unwrap();
         let z = applied(&mut m, &r);
-        let mut fresh = recipe.build(system(p, &stiffer), on).unwrap();
+        let mut fresh = parameters.build(system(p, &stiffer), on).unwrap();
         assert_eq!(z, applied(&mut fresh, &r), "a build");
         for at in places {
             for bad in [f64::NAN, f64::INFINITY] {

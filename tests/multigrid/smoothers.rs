@@ -17,8 +17,8 @@ fn fitted_spreading_halves_the_blocks() {
         let p = Problem::parse(spec, &Default::default()).unwrap();
         let b = p.right_hand_side(1);
         let run = |smoothing: Smoothing| {
-            let recipe = Multigrid { smoothing, ..tamstorf() };
-            let mut m = recipe.build(p.system(), &Cpu::mixed()).unwrap();
+            let parameters = Multigrid { smoothing, ..tamstorf() };
+            let mut m = parameters.build(p.system(), &Cpu::mixed()).unwrap();
             let mut x = vec![0.0; b.len()];
             let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
             (report.converged().unwrap().iterations, m.bytes())
@@ -62,8 +62,8 @@ fn steps_add_up() {
     two.pre_smooth(&p.matrix, &b, &mut y);
     assert_eq!(x, y);
     let [few, many] = [1, 5].map(|steps| {
-        let recipe = skinning_levels(&[40, 8]).smoothed_by(of(steps));
-        let (mut m, mut x) = (recipe.build(p.system(), &on).unwrap(), vec![0.0; b.len()]);
+        let parameters = skinning_levels(&[40, 8]).smoothed_by(of(steps));
+        let (mut m, mut x) = (parameters.build(p.system(), &on).unwrap(), vec![0.0; b.len()]);
         let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
         report.converged().unwrap().iterations
     });
@@ -98,8 +98,9 @@ impl Smoother for Damped {
 #[test]
 fn a_step_and_a_kind_are_a_smoother() {
     let (p, on) = (Problem::parse("poisson2d:60", &Default::default()).unwrap(), Cpu::new());
-    let recipe = smoothed_aggregation().smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
-    let mut m = recipe.build(&p.matrix, &on).unwrap();
+    let parameters =
+        smoothed_aggregation().smoothed_by(|level: &Grid<f64>, _: &Cpu| Ok(Damped::new(level.a)));
+    let mut m = parameters.build(&p.matrix, &on).unwrap();
     let b = p.right_hand_side(1);
     let applied = |m: &mut Hierarchy| {
         let mut z = vec![0.0; b.len()];
@@ -118,7 +119,7 @@ fn a_step_and_a_kind_are_a_smoother() {
     assert!(m.update(&broken).is_err());
     assert_eq!(applied(&mut m), before);
     assert_eq!(m.update(&changed).unwrap(), Reused::Structure);
-    assert_eq!(applied(&mut m), applied(&mut recipe.build(&changed, &on).unwrap()));
+    assert_eq!(applied(&mut m), applied(&mut parameters.build(&changed, &on).unwrap()));
     m.update(&p.matrix).unwrap();
     assert_eq!(applied(&mut m), before);
 }
@@ -187,8 +188,8 @@ fn cycles_are_positive_definite() {
         let (_, other) = with_contacts(10.0 * stiff, seed);
         let (n, system) = (a.shape().0, System { matrix: &a, ..p.system() });
         for smoothing in [tamstorf().smoothing, jacobi, spai] {
-            let recipe = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
-            let mut m = recipe.build(system, &Cpu::new()).unwrap();
+            let parameters = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
+            let mut m = parameters.build(system, &Cpu::new()).unwrap();
             assert!(m.levels() > 2 && is_positive(&mut m, n), "{stiff:e}, {smoothing:?}");
             assert_eq!(m.update(&other).unwrap(), Reused::Structure);
             assert!(is_positive(&mut m, n), "{stiff:e}, {smoothing:?}, updated");

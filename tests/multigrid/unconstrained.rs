@@ -73,12 +73,12 @@ fn motions_of_several_bodies_are_deflated() {
     let n = 3 * points.len();
     let matrices = [1.0, 5.0].map(|s| truss(&points, |_, _| false, &anchors, s));
     let modes = NearKernel::rigid_body_modes(&points, 3).unwrap();
-    let recipe = given(vec![], 1);
+    let parameters = given(vec![], 1);
     for system in [
         System { near_kernel: Some(&modes), ..System::from(&matrices[0]) },
         System { positions: Some(&points), ..System::from(&matrices[0]) },
     ] {
-        let mut m = recipe.build(system, &Cpu::new()).unwrap();
+        let mut m = parameters.build(system, &Cpu::new()).unwrap();
         assert!(m.to_string().contains(" a deflated factor "), "{m}");
         assert_eq!(m.kind(), PreconditionerKind::Symmetric);
         is_pseudo_inverse(&mut m, &matrices[0], n - 13);

@@ -11,14 +11,14 @@ use coarsen::schwarz::AdditiveSchwarz;
 use crate::common::{noise, problem, small_embedding, small_mas, small_sa, small_skinning};
 
 /// A build and an update are cancelled. Afterwards the earlier preconditioner gives the same bits as before.
-fn stops<R: Setup<f64, Cpu<f64, f64>>>(recipe: &R) {
+fn stops<R: Setup<f64, Cpu<f64, f64>>>(parameters: &R) {
     let p = problem("elasticity3d:5");
     let (cancel, on) = (Cancel::new(), Cpu::new());
     let system = System { cancel: Some(&cancel), ..p.system() };
     cancel.cancel();
-    assert_eq!(recipe.build(system, &on).err(), Some(SetupError::Cancelled));
+    assert_eq!(parameters.build(system, &on).err(), Some(SetupError::Cancelled));
     cancel.reset();
-    let mut m = recipe.build(system, &on).unwrap_or_else(|e| panic!("{e}"));
+    let mut m = parameters.build(system, &on).unwrap_or_else(|e| panic!("{e}"));
     let r = noise(p.matrix.shape().0, 1);
     let applied = |m: &mut R::Built| {
         let mut z = vec![0.0; r.len()];
@@ -74,11 +74,12 @@ impl SmootherRecipe for Raising {
 fn a_build_that_has_begun_ends_at_its_next_step() {
     let p = problem("poisson2d:60");
     let Multigrid { coarsening, cycle, levels, keep, coarsest, .. } = small_sa(Cycle::V);
-    let recipe = Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarsest, coarse_size: 10 };
+    let parameters =
+        Multigrid { coarsening, smoothing: Raising, cycle, levels, keep, coarsest, coarse_size: 10 };
     let system = System { cancel: Some(&RAISED), ..p.system() };
-    assert!(recipe.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // this recipe does not check the flag
+    assert!(parameters.build(p.system(), &Cpu::new()).unwrap().levels() > 3); // this smoother does not check the flag
     RAISED.reset();
     DEEPEST.store(0, Relaxed);
-    assert_eq!(recipe.build(system, &Cpu::new()).err(), Some(SetupError::Cancelled));
+    assert_eq!(parameters.build(system, &Cpu::new()).err(), Some(SetupError::Cancelled));
     assert_eq!(DEEPEST.load(Relaxed), 1);
 }

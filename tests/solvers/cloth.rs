@@ -102,12 +102,12 @@ fn a_cached_preconditioner_is_rebuilt_for_a_new_pattern() {
     };
     let x = vec![0.0, 0.0, 0.0, 1.1, 0.0, 0.0, 1.9, 0.2, 0.0];
     let mut one = rope(&[[0, 1]]);
-    let recipe = |system: System<'_, f64>| Ok(Box::new(Ic0::default().build_from(system, &Cpu::new())?) as _);
-    let mut m: CachedPreconditioner = CachedPreconditioner::build(&mut one, &x, recipe).unwrap();
+    let build = |system: System<'_, f64>| Ok(Box::new(Ic0::default().build_from(system, &Cpu::new())?) as _);
+    let mut m: CachedPreconditioner = CachedPreconditioner::build(&mut one, &x, build).unwrap();
     let mut other = rope(&[[0, 1], [1, 2]]);
     assert!(!m.refresh(&mut one, &x).unwrap()); // the same pattern: not rebuilt
     assert!(m.refresh(&mut other, &x).unwrap());
-    let mut fresh: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, recipe).unwrap();
+    let mut fresh: CachedPreconditioner = CachedPreconditioner::build(&mut other, &x, build).unwrap();
     let (mut z, mut expected) = (vec![0.0; 9], vec![0.0; 9]);
     m.apply(&x, &mut z);
     fresh.apply(&x, &mut expected);

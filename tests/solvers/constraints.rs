@@ -1,7 +1,9 @@
 //! Constraints with every preconditioner: PPCG gives the same solution as elimination, and preconditioners
 //! remain effective.
 
-use crate::common::{mixed_recipes, multigrids, problem, recipes, single_recipes, small_sa};
+use crate::common::{
+    mixed_preconditioners, multigrids, preconditioners, problem, single_preconditioners, small_sa,
+};
 use coarsen::constraints::{Dirichlet, Filtered};
 use coarsen::krylov::{BiCgStab, Richardson};
 use coarsen::prelude::*;
@@ -66,7 +68,7 @@ fn every_preconditioner_solves_the_filtered_system() {
         let mut filtered = prefilter(p.system(), &c).unwrap();
         let b = p.right_hand_side(1);
         let expected = direct(&mut filtered, &b);
-        for (method, build) in recipes().into_iter().chain(multigrids()) {
+        for (method, build) in preconditioners().into_iter().chain(multigrids()) {
             let mut m = build(filtered.matrix());
             let mut x = p.right_hand_side(2);
             let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-11) };
@@ -84,7 +86,7 @@ fn every_preconditioner_does_in_few_digits() {
     let mut filtered = prefilter(p.system(), &constraints(&p, 0.3, 1)).unwrap();
     let b = p.right_hand_side(1);
     let expected = direct(&mut filtered, &b);
-    for (method, build) in mixed_recipes() {
+    for (method, build) in mixed_preconditioners() {
         let (mut m, mut x) = (build(filtered.matrix()), vec![0.0; b.len()]);
         let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-10) };
         let report = filtered.solve(&b, &mut x, |a, c, y| Cg::new(stop).solve(a, &mut m, c, y));
@@ -92,7 +94,7 @@ fn every_preconditioner_does_in_few_digits() {
         assert!(close(&x, &expected, 1e-7), "{method}");
     }
     let b: Vec<f32> = b.iter().map(|v| *v as f32).collect();
-    for (method, build) in single_recipes() {
+    for (method, build) in single_preconditioners() {
         let (mut m, mut c, mut x) = (build(filtered.matrix()), vec![0.0; b.len()], vec![0.0; b.len()]);
         filtered.right_hand_side(&b, &mut c).unwrap();
         filtered.start(&mut x).unwrap();
@@ -194,7 +196,7 @@ fn odd_contacts_and_constraints_are_right_or_refused() {
     c.clear();
     (0..n).for_each(|i| c.point(i, &[i as f64, 0.5, -1.0]).unwrap());
     let mut filtered = prefilter(p.system(), &c).unwrap();
-    for (name, build) in recipes().into_iter().chain(multigrids()) {
+    for (name, build) in preconditioners().into_iter().chain(multigrids()) {
         let (mut m, mut x, mut z) = (build(filtered.matrix()), b.clone(), vec![f64::NAN; b.len()]);
         m.apply(&b, &mut z);
         assert!(b.iter().zip(&z).map(|(b, z)| b * z).sum::<f64>() > 0.0, "{name}");
@@ -236,7 +238,7 @@ fn pairs_join_bodies() {
     let mut expected: Vec<f64> = vec![0.0; 6 * n];
     let _ = Direct::default().factor(&whole).unwrap().solve(&b, &mut expected).unwrap();
     assert!((expected[3 * first] - expected[3 * second]).abs() < 0.05 * expected[3 * first].abs());
-    for (name, build) in recipes().into_iter().chain(multigrids()) {
+    for (name, build) in preconditioners().into_iter().chain(multigrids()) {
         let (mut m, mut x) = (build(&whole), vec![0.0; b.len()]);
         let stop = Stop { max_iterations: 4000, ..Stop::relative(1e-10) };
         let report = Cg::new(stop).solve(&whole, &mut m, &b, &mut x).unwrap();

@@ -2,15 +2,16 @@
 //!
 //! The bounds are measured counts plus ten per cent, so the test fails if a method becomes weaker.
 
-use crate::common::{self, noise, problem, recipes};
+use crate::common::{self, noise, preconditioners, problem};
 use coarsen::prelude::*;
 
 fn iterations(name: &str, precond: &str, tolerance: f64) -> usize {
     let a = problem(name).matrix;
     let b = noise(a.shape().0, 1);
     let mut x = vec![0.0; b.len()];
-    let recipe = recipes().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
-    let report = Cg::new(Stop::relative(tolerance)).solve(&a, &mut *(recipe.1)(&a), &b, &mut x);
+    let method =
+        preconditioners().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
+    let report = Cg::new(Stop::relative(tolerance)).solve(&a, &mut *(method.1)(&a), &b, &mut x);
     report.unwrap().converged().unwrap_or_else(|e| panic!("{precond} on {name}: {e}")).iterations
 }
 
@@ -86,10 +87,10 @@ fn incomplete_factors_are_as_strong_as_those_of_scipy_and_eigen() {
         let a = common::read(&data, name);
         let b = noise(a.shape().0, 7);
         for precond in ["ic0", "ilu0"] {
-            let recipe =
-                recipes().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
+            let method =
+                preconditioners().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
             let mut x = vec![0.0; b.len()];
-            let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut *(recipe.1)(&a), &b, &mut x).unwrap();
+            let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut *(method.1)(&a), &b, &mut x).unwrap();
             let (count, allowed) = (report.converged().unwrap().iterations, scipy.min(eigen) * 11 / 10 + 1);
             println!("{name}: {precond} {count}, SciPy {scipy}, Eigen {eigen}");
             assert!(count <= allowed, "{precond} on {name}: {count} iterations, at most {allowed}");
@@ -104,12 +105,12 @@ fn l1_iterations_converge_unaided() {
         let a = problem(name).matrix;
         let b = noise(a.shape().0, 1);
         for precond in ["l1-jacobi", "l1-block-jacobi"] {
-            let recipe =
-                recipes().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
+            let method =
+                preconditioners().into_iter().find(|r| r.0 == precond).expect("a preconditioner of the list");
             let mut x = vec![0.0; b.len()];
             let stop = Stop { max_iterations: 50_000, ..Stop::relative(1e-4) };
             let report =
-                coarsen::krylov::Richardson::new(stop).solve(&a, &mut *(recipe.1)(&a), &b, &mut x).unwrap();
+                coarsen::krylov::Richardson::new(stop).solve(&a, &mut *(method.1)(&a), &b, &mut x).unwrap();
             assert_eq!(report.outcome, Outcome::Converged, "{precond} on {name}");
         }
     }

@@ -22,9 +22,11 @@ type BoxedDirection = Box<dyn Direction<Vec<f64>, Soft>>;
 
 /// Smoothed aggregation with rigid-body modes of the points.
 fn sa(body: &mut Body, x: &[f64]) -> CachedPreconditioner {
-    let recipe = Multigrid { coarse_size: 100, ..tamstorf() };
-    CachedPreconditioner::build(body, x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))
-        .unwrap()
+    let parameters = Multigrid { coarse_size: 100, ..tamstorf() };
+    CachedPreconditioner::build(body, x, move |system| {
+        Ok(Box::new(parameters.build_from(system, &Cpu::new())?))
+    })
+    .unwrap()
 }
 
 /// A driver: its name, whether it uses the line search of Moré and Thuente, and how it is built.
@@ -196,10 +198,10 @@ fn a_gradient_that_is_not_written_is_not_a_number() {
 fn stiff_parts_cost_few_iterations() {
     let iterations = [1e5, 1e10].map(|middle| {
         let Scene { mut body, start: mut x, .. } = Scene::bar_step(12, [1e5, middle], 1.0 / 30.0).unwrap();
-        let mut recipe = tamstorf();
-        recipe.coarsening.prune = 1e-3;
+        let mut parameters = tamstorf();
+        parameters.coarsening.prune = 1e-3;
         let m = CachedPreconditioner::build(&mut body, &x, move |system| {
-            Ok(Box::new(recipe.build_from(system, &Cpu::new())?))
+            Ok(Box::new(parameters.build_from(system, &Cpu::new())?))
         })
         .unwrap();
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-7));

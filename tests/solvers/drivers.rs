@@ -35,16 +35,16 @@ fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentRep
     let (mut body, grid, mut x) = bar(cells, middle);
     let weights = node_weights(&body.characteristic(), 3).unwrap();
     let (name, weights) = (driver.driver(), Some(&weights[..]));
-    let recipe =
+    let build =
         move |system: System<'_, f64>, grid: &NodeEmbedding| name.precondition(grid, system, &Cpu::new());
     let report = match name.needs() {
         Needs::System => driver.minimize(&mut body, &grid, &mut x, weights, None),
         Needs::Quadrature => {
-            let recipe = move |system: System<'_, f64>| recipe(system, &grid);
-            driver.minimize_with(&mut body, recipe, &mut x, weights, None)
+            let build = move |system: System<'_, f64>| build(system, &grid);
+            driver.minimize_with(&mut body, build, &mut x, weights, None)
         }
         Needs::Products => {
-            let m = CachedPreconditioner::build(&mut body, &x, move |system| recipe(system, &grid)).unwrap();
+            let m = CachedPreconditioner::build(&mut body, &x, move |system| build(system, &grid)).unwrap();
             driver.minimize_free(&mut HostObjective::new(body, m), &mut x, weights, None)
         }
     };
@@ -152,10 +152,10 @@ fn drivers_whose_needs_are_not_met_are_refused() {
         let found = stepper.minimize(&mut body, &grid, &mut x, None, None);
         assert_eq!(refused(found, driver), driver.needs() != Needs::System, "{driver}");
         assert_eq!(x == start, driver.needs() != Needs::System, "{driver}");
-        let recipe = |system: System<'_, f64>| {
+        let build = |system: System<'_, f64>| {
             Ok(Box::new(BlockJacobi::default().build_from(system, &Cpu::new())?) as _)
         };
-        let found = stepper.minimize_with(&mut body, recipe, &mut x, None, None);
+        let found = stepper.minimize_with(&mut body, build, &mut x, None, None);
         assert_eq!(refused(found, driver), driver.needs() == Needs::Products, "{driver}");
         let mut free = HostObjective::bare(bar([2, 1, 1], 1e5).0);
         let found = stepper.minimize_free(&mut free, &mut x, None, None);

@@ -1,7 +1,8 @@
 //! Properties of every preconditioner, tested on every kind of system.
 
 use crate::common::{
-    self, Recipe, mixed_recipes, multigrids, noise, recipes, single_multigrids, single_recipes, systems,
+    self, Named, mixed_preconditioners, multigrids, noise, preconditioners, single_multigrids,
+    single_preconditioners, systems,
 };
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, Sum};
@@ -17,17 +18,17 @@ fn dot<V: Real>(x: &[V], y: &[V]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x.as_f64() * y.as_f64()).sum()
 }
 
-fn for_each<V: Real>(recipes: Vec<Recipe<V>>, mut invariant: impl FnMut(&str, &Bsr<f64>, Recipe<V>)) {
+fn for_each<V: Real>(methods: Vec<Named<V>>, mut invariant: impl FnMut(&str, &Bsr<f64>, Named<V>)) {
     for (system, a) in systems() {
-        for recipe in &recipes {
-            invariant(&format!("{} on {system}", recipe.0), &a, *recipe);
+        for method in &methods {
+            invariant(&format!("{} on {system}", method.0), &a, *method);
         }
     }
 }
 
 /// The assumptions of conjugate gradients: M⁻¹(a r + s) = a M⁻¹r + M⁻¹s, M⁻¹ is symmetric, and r·M⁻¹r > 0.
-fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
-    for_each(recipes, |name, a, (_, build)| {
+fn linear_symmetric_positive<V: Real>(methods: Vec<Named<V>>, tolerance: f64) {
+    for_each(methods, |name, a, (_, build)| {
         let (n, mut m) = (a.shape().0, build(a));
         assert_eq!(m.kind(), PreconditionerKind::Symmetric, "{name}");
         assert_eq!(m.size(), Some(n), "{name}");
@@ -52,17 +53,17 @@ fn linear_symmetric_positive<V: Real>(recipes: Vec<Recipe<V>>, tolerance: f64) {
     });
 }
 
-/// Each list of recipes can be made, with a device and without one.
+/// Each list of preconditioners can be made, with a device and without one.
 #[test]
 fn lists_can_be_made() {
-    let lists = [recipes(), multigrids(), mixed_recipes()].map(|list| list.len());
-    let singles = [single_recipes(), single_multigrids()].map(|list| list.len());
+    let lists = [preconditioners(), multigrids(), mixed_preconditioners()].map(|list| list.len());
+    let singles = [single_preconditioners(), single_multigrids()].map(|list| list.len());
     assert!(lists.iter().chain(&singles).all(|&count| count > 0), "{lists:?} {singles:?}");
 }
 
 #[test]
 fn preconditioners_are_linear_symmetric_positive_in_f64() {
-    linear_symmetric_positive(recipes(), 1e-9);
+    linear_symmetric_positive(preconditioners(), 1e-9);
 }
 
 #[test]
@@ -73,12 +74,12 @@ fn cycles_are_linear_symmetric_positive() {
 
 #[test]
 fn preconditioners_are_linear_symmetric_positive_in_mixed_precision() {
-    linear_symmetric_positive(mixed_recipes(), 1e-4);
+    linear_symmetric_positive(mixed_preconditioners(), 1e-4);
 }
 
 #[test]
 fn preconditioners_are_linear_symmetric_positive_in_f32() {
-    linear_symmetric_positive(single_recipes(), 1e-3);
+    linear_symmetric_positive(single_preconditioners(), 1e-3);
     linear_symmetric_positive(single_multigrids(), 1e-3);
 }
 
@@ -100,7 +101,7 @@ fn block_diagonal_matrices_are_solved_exactly() {
         let x = noise(n as usize * b, 4);
         let mut r = x.clone();
         a.apply(&x, &mut r);
-        for (name, build) in recipes() {
+        for (name, build) in preconditioners() {
             let exact = match name {
                 "gauss-seidel" | "ic0" | "ilu0" | "l1-block-jacobi" | "mas" | "cholesky" => true,
                 "jacobi" => b == 1,
@@ -117,13 +118,13 @@ fn block_diagonal_matrices_are_solved_exactly() {
 /// causes a rebuild.
 #[test]
 fn update_equals_rebuild() {
-    updates_like_a_rebuild(recipes());
-    updates_like_a_rebuild(mixed_recipes());
-    updates_like_a_rebuild(single_recipes());
+    updates_like_a_rebuild(preconditioners());
+    updates_like_a_rebuild(mixed_preconditioners());
+    updates_like_a_rebuild(single_preconditioners());
 }
 
-fn updates_like_a_rebuild<V: Real>(recipes: Vec<Recipe<V>>) {
-    for_each(recipes, |name, a, (_, build)| {
+fn updates_like_a_rebuild<V: Real>(methods: Vec<Named<V>>) {
+    for_each(methods, |name, a, (_, build)| {
         let r: Vec<V> = noise(a.shape().0, 7).into_iter().map(V::from_f64).collect();
         let mut changed = a.clone();
         let shift: Vec<usize> = (0..a.pattern().rows()).map(|i| a.pattern().find(i, i).unwrap()).collect();
@@ -159,7 +160,7 @@ fn contact_is_not_forgotten() {
     contact.replace(&places, &values).unwrap();
     let sum = Sum { elastic: &a, contact: &contact };
     let (merged, r) = (sum.merge().unwrap(), noise(a.shape().0, 2));
-    for (name, build) in recipes() {
+    for (name, build) in preconditioners() {
         let expected = applied(&mut *build(&merged), &r);
         let mut m = build(&a);
         if name.starts_with("mas") {
@@ -177,7 +178,7 @@ fn contact_is_not_forgotten() {
 /// A failed update reports the position of the fault and keeps the old state usable.
 #[test]
 fn failed_update_keeps_the_old_state() {
-    for_each(recipes().into_iter().chain(multigrids()).collect(), |name, a, (_, build)| {
+    for_each(preconditioners().into_iter().chain(multigrids()).collect(), |name, a, (_, build)| {
         let r = noise(a.shape().0, 7);
         let mut m = build(a);
         let before = applied(&mut *m, &r);
@@ -212,8 +213,8 @@ fn bits_are_equal(systems: &[&str], numbers: &[usize]) {
     for &system in systems {
         let a = common::problem(system).matrix;
         let r = noise(a.shape().0, 9);
-        let mixed = if system == "cloth:81" { mixed_recipes() } else { vec![] };
-        for (name, build) in recipes().into_iter().chain(multigrids()).chain(mixed) {
+        let mixed = if system == "cloth:81" { mixed_preconditioners() } else { vec![] };
+        for (name, build) in preconditioners().into_iter().chain(multigrids()).chain(mixed) {
             if name == "cholesky" && system != "cloth:81" {
                 continue; // factors are computed on the calling thread; the other systems would take minutes
             }

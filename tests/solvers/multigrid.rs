@@ -10,11 +10,11 @@ use coarsen::{Error, PreconditionerKind};
 
 type Sa = Multigrid<SmoothedAggregation>;
 
-pub(crate) fn iterations(name: &str, recipe: Sa) -> usize {
+pub(crate) fn iterations(name: &str, parameters: Sa) -> usize {
     let p = problem(name);
     let b = noise(p.matrix.shape().0, 1);
     let mut x = vec![0.0; b.len()];
-    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
     let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x).unwrap();
     report.converged().unwrap_or_else(|e| panic!("{name}: {e}")).iterations
 }
@@ -125,10 +125,10 @@ fn parameters_out_of_range_are_named() {
     }
 }
 
-pub(crate) fn solved(a: &Bsr<f64>, recipe: Sa, what: &str) -> usize {
+pub(crate) fn solved(a: &Bsr<f64>, parameters: Sa, what: &str) -> usize {
     let b = noise(a.shape().0, 5);
     let mut x = vec![0.0; b.len()];
-    let mut m = recipe.build(a, &Cpu::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let mut m = parameters.build(a, &Cpu::new()).unwrap_or_else(|e| panic!("{what}: {e}"));
     let report = Cg::new(Stop::relative(1e-8)).solve(a, &mut m, &b, &mut x).unwrap();
     let report = report.converged().unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(b.is_empty() || residual(a, &b, &x) <= 1e-8 * 1.001, "{what}");
@@ -306,9 +306,9 @@ fn bodies_that_turn_about_a_point_become_points() {
 fn a_near_kernel_can_be_found() {
     let p = problem("elasticity3d:8");
     let count = |modes| {
-        let mut recipe = small_sa(Cycle::V);
-        recipe.coarsening.modes = modes;
-        solved(&p.matrix, recipe, "modes")
+        let mut parameters = small_sa(Cycle::V);
+        parameters.coarsening.modes = modes;
+        solved(&p.matrix, parameters, "modes")
     };
     let [constants, found] = [Modes::Constants, Modes::Found(6)].map(count);
     assert!(found <= constants + 2, "found {found}, constants {constants}");
@@ -326,9 +326,9 @@ fn a_near_kernel_can_be_found() {
 #[test]
 fn a_stall_is_named_before_it_is_factored() {
     let p = problem("poisson3d:30");
-    let mut recipe = tamstorf();
-    recipe.coarsening.modes = Modes::Found(64);
-    let error = recipe.build(p.system(), &Cpu::new()).err().expect("nothing is coarsened");
+    let mut parameters = tamstorf();
+    parameters.coarsening.modes = Modes::Found(64);
+    let error = parameters.build(p.system(), &Cpu::new()).err().expect("nothing is coarsened");
     assert!(matches!(error, SetupError::Stalled { unknowns: 27_000, .. }), "{error}");
     // A single level is a valid choice.
     Multigrid { levels: 1, ..tamstorf() }.build(&problem("poisson2d:30").matrix, &Cpu::new()).unwrap();

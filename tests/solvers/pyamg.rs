@@ -199,11 +199,11 @@ fn unsymmetric_blocks_of_a_reservoir_are_solved() {
     let Some(data) = common::data() else { return };
     let a = coarsen::matrix_market::read(data.join("cases/11-reservoir.mtx")).unwrap();
     let a = a.reblock((3, 3), Zeros::Keep).unwrap();
-    let recipes: [(&str, Multigrid<SmoothedAggregation>); 2] =
+    let settings: [(&str, Multigrid<SmoothedAggregation>); 2] =
         [("default", smoothed_aggregation()), ("tamstorf", tamstorf())];
-    for (name, recipe) in recipes {
+    for (name, parameters) in settings {
         let (b, mut x) = (noise(a.shape().0, 5), vec![0.0; a.shape().0]);
-        let mut m = recipe.build(&a, &Cpu::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mut m = parameters.build(&a, &Cpu::new()).unwrap_or_else(|e| panic!("{name}: {e}"));
         let report = Gmres::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
         let count = report.converged().unwrap_or_else(|e| panic!("{name}: {e}")).iterations;
         assert!(count <= 12, "{name}: {count} iterations");

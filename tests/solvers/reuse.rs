@@ -1,6 +1,6 @@
 //! Properties of updates: the same values give the same bits, and after an error the old state is unchanged.
 
-use crate::common::{mixed_recipes, noise, problem, small_sa};
+use crate::common::{mixed_preconditioners, noise, problem, small_sa};
 use coarsen::backend::{Reference, SetupError};
 use coarsen::krylov::{NullSpace, Projected};
 use coarsen::multigrid::Smoothing;
@@ -32,10 +32,10 @@ fn update_says_so(spec: &str, filtered: bool) {
     values.iter_mut().for_each(|v| *v *= 3.0);
     let system = System { matrix: &stiffer, ..p.system() };
     for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
-        let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let parameters = Multigrid { keep, ..small_sa(Cycle::V) };
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         assert!(m.levels() > 2, "{spec}");
-        let mut unfiltered = recipe;
+        let mut unfiltered = parameters;
         unfiltered.coarsening.filter = false;
         let full = unfiltered.build(p.system(), &Cpu::new()).unwrap();
         assert_eq!(
@@ -52,7 +52,7 @@ fn update_says_so(spec: &str, filtered: bool) {
         assert_triple(coarse, &stiffer, p0, &format!("{spec}, {keep:?}"));
         let after = applied(&mut m, &r);
         if keep != Keep::Transfers {
-            let mut fresh = recipe.build(system, &Cpu::new()).unwrap();
+            let mut fresh = parameters.build(system, &Cpu::new()).unwrap();
             assert_eq!(applied(&mut fresh, &r), after, "{spec}, {keep:?}: the same aggregates as a build");
         }
     }
@@ -83,8 +83,8 @@ fn updates_that_do_not_fit_rebuild_or_fail_safely() {
     let r = noise(p.matrix.shape().0, 3);
     let (mut before, mut after) = (vec![0.0; r.len()], vec![0.0; r.len()]);
 
-    let recipe = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
-    let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
+    let parameters = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
+    let mut m = parameters.build(&p.matrix, &Cpu::new()).unwrap();
     m.apply(&r, &mut before);
     let more_modes = m.update(p.system()); // 3 constants are replaced by 6 rigid-body modes
     assert!(matches!(more_modes, Err(SetupError::Core(Error::Shape { expected: 3, found: 6, .. }))));
@@ -94,13 +94,17 @@ fn updates_that_do_not_fit_rebuild_or_fail_safely() {
     let k = p.matrix.pattern().find(77, 77).unwrap();
     let mut negative = p.matrix.clone();
     negative.values_mut()[9 * k] *= -1.0;
-    for smoothing in [recipe.smoothing, Smoothing::GaussSeidel(GaussSeidel::default()), Smoothing::Fitted] {
-        let recipe = Multigrid { smoothing, ..small_sa(Cycle::V) };
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    for smoothing in [parameters.smoothing, Smoothing::GaussSeidel(GaussSeidel::default()), Smoothing::Fitted]
+    {
+        let parameters = Multigrid { smoothing, ..small_sa(Cycle::V) };
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         m.apply(&r, &mut before);
         let system = System { matrix: &negative, ..p.system() };
         assert!(matches!(m.update(system), Err(SetupError::NotPositive { row: 231, .. })));
-        assert!(matches!(recipe.build(system, &Cpu::new()), Err(SetupError::NotPositive { row: 231, .. })));
+        assert!(matches!(
+            parameters.build(system, &Cpu::new()),
+            Err(SetupError::NotPositive { row: 231, .. })
+        ));
         m.apply(&r, &mut after);
         assert_eq!((&before, m.kind()), (&after, PreconditionerKind::Symmetric));
     }
@@ -128,8 +132,8 @@ fn updates_that_do_not_fit_rebuild_or_fail_safely() {
 fn a_patch_keeps_transfers_while_couplings_come() {
     let mut s = Sequence::parse("cloth-contact:20", 4, &Options::default()).unwrap();
     for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
-        let recipe = Multigrid { keep, ..small_sa(Cycle::V) };
-        let mut m = recipe.build(s.system(), &Cpu::new()).unwrap();
+        let parameters = Multigrid { keep, ..small_sa(Cycle::V) };
+        let mut m = parameters.build(s.system(), &Cpu::new()).unwrap();
         let before = m.prolongation(0).unwrap().clone();
         assert!(s.advance().unwrap() && !s.touched().is_empty());
         let reused = m.patch(s.system(), s.touched()).unwrap();
@@ -196,10 +200,10 @@ fn weak_couplings_stay_weak_where_contact_comes() {
     fn with<'a>(p: &'a Problem, matrix: &'a Bsr<f64>) -> System<'a, f64> {
         System { matrix, ..p.system() }
     }
-    let recipe = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
-    let mut unfiltered = recipe;
+    let parameters = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
+    let mut unfiltered = parameters;
     unfiltered.coarsening.filter = false;
-    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
     let before = m.prolongation(0).unwrap().clone();
     let full = unfiltered.build(p.system(), &Cpu::new()).unwrap();
     assert!(&before != full.prolongation(0).unwrap(), "nothing is weak here");
@@ -218,7 +222,7 @@ fn weak_couplings_stay_weak_where_contact_comes() {
         let report = Cg::new(Stop::relative(1e-8)).solve(&whole, m, &b, &mut x).unwrap();
         report.converged().unwrap().iterations
     };
-    let mut kept = Multigrid { keep: Keep::Transfers, ..recipe }.build(p.system(), &Cpu::new()).unwrap();
+    let mut kept = Multigrid { keep: Keep::Transfers, ..parameters }.build(p.system(), &Cpu::new()).unwrap();
     kept.patch(with(&p, &whole), &all).unwrap();
     let [followed, as_it_was] = [count(&mut m), count(&mut kept)];
     assert!(10 * followed <= 11 * as_it_was, "{followed} iterations, {as_it_was} with the P of before");
@@ -250,10 +254,10 @@ fn a_failure_on_a_coarse_level_changes_no_bit() {
     let (good, bad) = (chain(300, -0.3), chain(300, -1.2));
     let r = noise(900, 3);
     for keep in [Keep::Transfers, Keep::Aggregates] {
-        let mut recipe = Multigrid { keep, ..small_sa(Cycle::V) };
-        (recipe.coarsening.omega, recipe.coarsening.dominance) = (0.0, 0.0);
-        recipe.coarsening.kernel_sweeps = 0;
-        let mut m = recipe.build(&good, &Cpu::new()).unwrap();
+        let mut parameters = Multigrid { keep, ..small_sa(Cycle::V) };
+        (parameters.coarsening.omega, parameters.coarsening.dominance) = (0.0, 0.0);
+        parameters.coarsening.kernel_sweeps = 0;
+        let mut m = parameters.build(&good, &Cpu::new()).unwrap();
         assert!(m.levels() > 2);
         m.update(&good).unwrap();
         let before = applied(&mut m, &r);
@@ -282,8 +286,8 @@ fn values_that_storage_cannot_hold_change_no_bit() {
         let a = scaled(power);
         for smoothing in smoothings {
             for keep in [Keep::Transfers, Keep::Aggregates, Keep::Nothing] {
-                let recipe = Multigrid { smoothing, keep, ..small_sa(Cycle::V) };
-                let mut m = recipe.build(p.system(), &Cpu::mixed()).unwrap();
+                let parameters = Multigrid { smoothing, keep, ..small_sa(Cycle::V) };
+                let mut m = parameters.build(p.system(), &Cpu::mixed()).unwrap();
                 let before = applied(&mut m, &r);
                 let error = m.update(System { matrix: &a, ..p.system() }).unwrap_err();
                 assert!(matches!(error, SetupError::Core(Error::Range { .. })), "{power} {keep:?}: {error}");
@@ -293,9 +297,9 @@ fn values_that_storage_cannot_hold_change_no_bit() {
         // Excluded: domains and factors choose their own precision, and damped Jacobi stores different values, which may
         // fit f32.
         let own = ["cholesky", "overlapping", "mas"];
-        let of_the_place =
+        let of_the_backend =
             |name: &str| !name.ends_with("jacobi") && !own.iter().any(|own| name.starts_with(own));
-        for (name, build) in mixed_recipes().into_iter().filter(|r| of_the_place(r.0)) {
+        for (name, build) in mixed_preconditioners().into_iter().filter(|r| of_the_backend(r.0)) {
             let mut m = build(&p.matrix);
             let before = applied(&mut *m, &r);
             let error = m.update_from((&a).into()).expect_err(name);
@@ -321,14 +325,14 @@ fn coarsest_solve_changes_when_the_matrix_becomes_singular() {
     free.apply(&noise(b.len(), 3), &mut b);
     let bottom_alone = Multigrid { levels: 1, ..small_sa(Cycle::V) };
     let kept_aggregates = Multigrid { keep: Keep::Aggregates, ..small_sa(Cycle::V) };
-    for recipe in [bottom_alone, kept_aggregates] {
-        let mut m = recipe.build(&held, &Cpu::new()).unwrap();
+    for parameters in [bottom_alone, kept_aggregates] {
+        let mut m = parameters.build(&held, &Cpu::new()).unwrap();
         let before = applied(&mut m, &b);
         assert!(m.to_string().contains(" a factor"), "{m}");
         for _ in 0..2 {
             m.update(&free).unwrap_or_else(|e| panic!("{e}"));
             assert!(m.to_string().contains("a deflated factor"), "{m}");
-            let mut fresh = recipe.build(&free, &Cpu::new()).unwrap();
+            let mut fresh = parameters.build(&free, &Cpu::new()).unwrap();
             assert!(fresh.to_string().contains("a deflated factor"));
             let mut cg = Projected::new(Cg::new(Stop::relative(1e-8)), NullSpace::constants(&b).unwrap());
             let [count, as_built] = [&mut m, &mut fresh].map(|m| {
@@ -358,9 +362,9 @@ fn halves_never_stand_for_unsymmetric_blocks() {
     let r = noise(a.shape().0, 1);
     let smoothing = Smoothing::GaussSeidel(GaussSeidel::default());
     for keep in [Keep::Transfers, Keep::Aggregates] {
-        let recipe = Multigrid { smoothing, keep, ..small_sa(Cycle::V) };
-        let mut here = recipe.build(&a, &Cpu::new()).unwrap();
-        let mut plain = recipe.build(&a, &Reference).unwrap();
+        let parameters = Multigrid { smoothing, keep, ..small_sa(Cycle::V) };
+        let mut here = parameters.build(&a, &Cpu::new()).unwrap();
+        let mut plain = parameters.build(&a, &Reference).unwrap();
         assert!(here.levels() >= 3);
         for system in [&a, &wind, &a] {
             here.update(system).unwrap();
@@ -372,7 +376,7 @@ fn halves_never_stand_for_unsymmetric_blocks() {
             let size = expected.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             assert!(z.iter().zip(&expected).all(|(z, e)| (z - e).abs() <= 1e-9 * size), "{keep:?}");
         }
-        let fresh = recipe.build(&wind, &Cpu::new()).map(|m| m.kind());
+        let fresh = parameters.build(&wind, &Cpu::new()).map(|m| m.kind());
         assert_eq!(fresh.unwrap(), PreconditionerKind::Linear);
     }
 }

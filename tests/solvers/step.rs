@@ -61,8 +61,8 @@ fn a_patch_under_a_filter_equals_an_update() {
         }
     };
     let mut filtered = next(&mut c, 0, None);
-    let recipe = Schwarz::multilevel();
-    let build = |f: &Filtered<f64>| recipe.build(f.system(Some(&p.positions)), &Cpu::new()).unwrap();
+    let schwarz = Schwarz::multilevel();
+    let build = |f: &Filtered<f64>| schwarz.build(f.system(Some(&p.positions)), &Cpu::new()).unwrap();
     let [mut patched, mut updated] = [build(&filtered), build(&filtered)];
     let r = noise(p.matrix.shape().0, 3);
     for step in 1..6 {
@@ -79,17 +79,17 @@ fn a_patch_under_a_filter_equals_an_update() {
 /// However the preconditioner follows, x is the solution of the projected system.
 #[test]
 fn every_action_solves_the_constrained_system() {
-    type Recipe = fn(System<'_, f64>) -> Result<Built, SetupError>;
-    let recipes: [Recipe; 2] = [
+    type Build = fn(System<'_, f64>) -> Result<Built, SetupError>;
+    let builds: [Build; 2] = [
         |system| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?)),
         |system| Ok(Box::new(smoothed_aggregation().build(system, &Cpu::new())?)),
     ];
     for (exact, constrained) in [(false, false), (false, true), (true, false), (true, true)] {
-        let recipe = recipes[usize::from(exact)];
+        let build = builds[usize::from(exact)];
         let mut counts = Vec::new();
         for forced in [Some(Action::Build), Some(Action::Update), Some(Action::Patch), None] {
             let mut s = Sequence::parse("cloth-contact:9", 4, &Options::default()).unwrap();
-            let mut step = Step::new(s.system(), recipe).unwrap();
+            let mut step = Step::new(s.system(), build).unwrap();
             let b = s.right_hand_side(1);
             let mut count = 0;
             loop {
@@ -122,9 +122,9 @@ fn every_action_solves_the_constrained_system() {
 fn rows_are_found_and_errors_lead_to_builds() {
     let p = problem("cloth:16");
     let [first, second] = [0, 1].map(|step| springs(&p, step));
-    let recipe =
+    let build =
         |system: System<'_, f64>| Ok(Box::new(BlockJacobi::default().build(system, &Cpu::new())?) as _);
-    let mut step = Step::new(System { contact: Some(&first), ..p.system() }, recipe).unwrap();
+    let mut step = Step::new(System { contact: Some(&first), ..p.system() }, build).unwrap();
     let (b, mut cg, mut x) = (vec![1.0; p.matrix.shape().0], Cg::new(Stop::relative(1e-6)), vec![0.0; 768]);
     let mut touched = Vec::new();
     step.solve(&mut cg, &b, &mut x).unwrap().converged().unwrap();
@@ -206,10 +206,10 @@ fn other_patterns_and_sizes_are_built() {
 #[test]
 fn groups_of_several_nodes_are_patched_or_built() {
     let p = problem("cloth:16");
-    let recipe =
+    let build =
         |system: System<'_, f64>| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?) as _);
     let run = |asked: Action| {
-        let mut step = Step::new(p.system(), recipe).unwrap();
+        let mut step = Step::new(p.system(), build).unwrap();
         let mut counts = Vec::new();
         for k in 0..6 {
             let set = springs(&p, k);

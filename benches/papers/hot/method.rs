@@ -94,7 +94,7 @@ pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) 
 /// Node embedding of the nodes of a step.
 fn embedding(f: &Increment<'_>) -> NodeEmbedding {
     let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
-    NodeEmbedding { restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) }
+    NodeEmbedding { constraints: f.node_constraints().into(), ..NodeEmbedding::new(nodes) }
 }
 
 /// HOT with other parts.

@@ -44,7 +44,7 @@ const ROUND_OFF: f64 = 16.0;
 /// #     fn build_from(&self, s: coarsen_sparse::System<'_, f64>, _: &Cpu) -> Result<Scale, SetupError> { Ok(Scale(s.matrix.get(0, 0))) }
 /// # }
 /// let a = coarsen_sparse::Bsr::<f64>::identity(1, 3)?; // one node: 1 ⊗ I₃
-/// let mut m = Componentwise { scalar: Scaling }.build(&a, &Cpu::new())?; // any recipe for scalars
+/// let mut m = Componentwise { scalar: Scaling }.build(&a, &Cpu::new())?; // any method for scalars
 /// let mut z = vec![0.0; 3];
 /// m.apply(&vec![1.0, 2.0, 3.0], &mut z);
 /// assert_eq!(z, [1.0, 2.0, 3.0]);
@@ -52,7 +52,7 @@ const ROUND_OFF: f64 = 16.0;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Componentwise<R> {
-    /// The recipe for a.
+    /// The parameters for a.
     pub scalar: R,
 }
 
@@ -70,7 +70,7 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
     type Built = Components<R::Built, V>;
 
     /// # Errors
-    /// The errors of the scalar recipe, [`SetupError::Coupled`] if a block of A is not a multiple of I, and
+    /// The errors of `scalar`, [`SetupError::Coupled`] if a block of A is not a multiple of I, and
     /// [`SetupError::NotSquare`].
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError> {
         let (a, contact) = scalar(&system)?;

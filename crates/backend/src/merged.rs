@@ -53,8 +53,8 @@ impl Merged {
         if !self.matrix.as_ref().is_some_and(|matrix| matrix.is::<Option<Bsr<T>>>()) {
             self.matrix = Some(Box::new(None::<Bsr<T>>));
         }
-        let room = self.matrix.as_mut().and_then(|matrix| matrix.downcast_mut()).expect("it has this type");
-        let whole = system.whole_in(room, known)?;
+        let memory = self.matrix.as_mut().and_then(|matrix| matrix.downcast_mut()).expect("it has this type");
+        let whole = system.whole_in(memory, known)?;
         self.bytes = size_of_val(whole.values());
         Ok(whole)
     }

@@ -1,11 +1,11 @@
-//! Recipes, and updates of the objects that they build.
+//! Builds of preconditioners from parameters, and updates.
 
 use coarsen_core::{Identity, Preconditioner, Real, Vector};
 use coarsen_sparse::System;
 
 use crate::{Backend, Reused, SetupError};
 
-/// A recipe: a plain struct of parameters that turns a system into a preconditioner on a backend.
+/// A plain struct of parameters that turns a system into a preconditioner on a backend.
 ///
 /// Setup runs on the host, in the precision of the matrix, and rounds once when it copies its results to
 /// `on`.

@@ -10,7 +10,7 @@ use crate::{Backend, Cpu, DenseBlocks, NumericBackend, Reused, SetupError};
 /// x + Nᵀ (b − A x) after it.
 ///
 /// *Implement* [`smooth`](Self::smooth) and [`kind`](Self::kind). That is a complete smoother: the level stores A, an update
-/// builds the smoother again by its recipe, and N is taken to be its own adjoint. Every other method improves on its
+/// builds the smoother again with its parameters, and N is taken to be its own adjoint. Every other method improves on its
 /// default: it saves a pass over A or the memory of a copy, updates in place, or gives data to the coarsening.
 ///
 /// The cycle is symmetric because Nᵀ is applied after the correction. It is positive definite if N converges

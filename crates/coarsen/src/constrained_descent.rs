@@ -107,7 +107,7 @@ pub struct ConstrainedDescent {
 }
 
 impl ConstrainedDescent {
-    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is that of linear solves, `recipe` builds
+    /// Begins at x, with the tolerance and the limit on iterations of `steps`; `inner` is that of linear solves, `build` builds
     /// their preconditioner, and `thickness` in m is that of what obstacles hold.
     ///
     /// # Errors
@@ -116,14 +116,14 @@ impl ConstrainedDescent {
         steps: &mut ContactStepper<P, D>,
         x: &[f64],
         thickness: f64,
-        recipe: impl FnMut(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> + 'static,
+        build: impl FnMut(System<'_, f64>) -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> + 'static,
         inner: usize,
     ) -> Result<Self, AnyError> {
         let ContactStepper { f, descent, .. } = steps;
         let Stop { absolute: tolerance, max_iterations: iterations, .. } = descent.stop;
         let norm = Norm::weighted(node_weights(&f.characteristic(), 3)?)?;
         f.project(true);
-        let system = Step::new(f.system_at(x)?.system(), recipe)?;
+        let system = Step::new(f.system_at(x)?.system(), build)?;
         let cg = Cg::new(Stop { max_iterations: inner, ..Stop::relative(INNER) });
         let states = SupportStates { supports: Supports::new(x.len() / 3), listed: vec![false; x.len() / 3] };
         Ok(Self { states, system, cg, norm, tolerance, iterations, thickness })

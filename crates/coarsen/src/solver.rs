@@ -207,7 +207,7 @@ impl Following {
             method => method.krylov(stop),
         };
         let mut first = Some(built);
-        let recipe = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
+        let build = move |system: System<'_, f64>| -> Result<Box<dyn Prepared<Vec<f64>, f64>>, SetupError> {
             Ok(match (first.take(), method) {
                 (Some(built), _) => built,
                 (None, Method::Direct) => Box::new(DIRECT.build_from(system, &Cpu::new())?),
@@ -217,7 +217,7 @@ impl Following {
         };
         let negative = negated.then(|| -system.matrix);
         let system = System { matrix: negative.as_ref().unwrap_or(system.matrix), ..system };
-        let mut step = Step::new(system, recipe)?;
+        let mut step = Step::new(system, build)?;
         step.update()?; // takes what is built
         step.policy.learn(last.iterations, Outcome::Converged);
         let (b, x) = (Vec::new(), Vec::new());

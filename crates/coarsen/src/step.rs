@@ -14,7 +14,7 @@ use crate::{Action, AnyError, RebuildPolicy};
 type Built = Box<dyn Prepared<Vec<f64>, f64>>;
 
 /// The function that builds it.
-type Recipe = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
+type Build = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
 
 /// The linear system of a time step, its constraints, and a preconditioner that is updated to them.
 ///
@@ -38,8 +38,8 @@ type Recipe = Box<dyn FnMut(System<'_, f64>) -> Result<Built, SetupError>>;
 /// use coarsen::prelude::*;
 /// use coarsen::problems::{Options, Sequence};
 /// let mut s = Sequence::parse("cloth-contact:8", 4, &Options::default())?;
-/// let recipe = |system: System<'_, f64>| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?) as _);
-/// let mut step = Step::new(s.system(), recipe)?;
+/// let build = |system: System<'_, f64>| Ok(Box::new(Schwarz::multilevel().build(system, &Cpu::new())?) as _);
+/// let mut step = Step::new(s.system(), build)?;
 /// let (b, mut cg) = (s.right_hand_side(1), Cg::new(Stop::relative(1e-6)));
 /// loop {
 ///     step.constraints.clear();
@@ -64,7 +64,7 @@ pub struct Step {
     pub policy: RebuildPolicy,
     /// A flag that cancels builds and updates from another thread; none at first.
     pub cancel: Option<Arc<Cancel>>,
-    recipe: Recipe,
+    build: Build,
     /// The identity until the first build.
     built: Built,
     is_built: bool,
@@ -93,13 +93,13 @@ pub struct StepUpdate {
 }
 
 impl Step {
-    /// Copies the first system. `recipe` builds a preconditioner, now and whenever the policy decides so.
+    /// Copies the first system. `build` builds a preconditioner, now and whenever the policy decides so.
     ///
     /// # Errors
     /// [`AnyError::Core`] if the parts of the system do not fit.
     pub fn new(
         system: System<'_, f64>,
-        recipe: impl FnMut(System<'_, f64>) -> Result<Built, SetupError> + 'static,
+        build: impl FnMut(System<'_, f64>) -> Result<Built, SetupError> + 'static,
     ) -> Result<Self, AnyError> {
         system.check()?;
         let (nodes, b) = (system.matrix.pattern().rows(), system.matrix.block().0);
@@ -115,7 +115,7 @@ impl Step {
             constraints: Constraints::new(nodes, b)?,
             policy: RebuildPolicy::default(),
             cancel: None,
-            recipe: Box::new(recipe),
+            build: Box::new(build),
             built: Box::new(Identity),
             is_built: false,
             pattern: system.matrix.pattern().clone(),
@@ -170,7 +170,7 @@ impl Step {
     /// [`solve`](Self::solve) calls this unless it was called after the last solve.
     ///
     /// # Errors
-    /// The errors of the recipe and of the update; [`AnyError::Constraint`] for contradictory constraints.
+    /// The errors of `build` and of the update; [`AnyError::Constraint`] for contradictory constraints.
     /// After an error, the next action is a build.
     pub fn update(&mut self) -> Result<StepUpdate, AnyError> {
         self.update_as(|decided| decided)
@@ -187,7 +187,7 @@ impl Step {
         self.find_touched()?;
         let decided = self.policy.decide(!self.touched.is_empty());
         let chosen = choose(decided);
-        let Self { system, constraints, recipe, built, elastic, touched, patched, pattern, .. } = self;
+        let Self { system, constraints, build, built, elastic, touched, patched, pattern, .. } = self;
         let cancel = self.cancel.as_deref();
         let positions = Some(&system.positions[..]).filter(|points| !points.is_empty());
         let now = || match &self.filtered {
@@ -217,7 +217,7 @@ impl Step {
             }
             Action::Update => Some(built.update_from(now())?),
             Action::Build => {
-                *built = recipe(now())?;
+                *built = build(now())?;
                 Some(Reused::Nothing)
             }
         };

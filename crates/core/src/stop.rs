@@ -22,7 +22,7 @@ pub struct Stop<T> {
     pub absolute: T,
     /// The largest number of iterations; convergence in the last iteration counts.
     pub max_iterations: usize,
-    /// The number of iterations between two convergence tests, at least 1. A test costs one wait on a device.
+    /// The number of iterations between two convergence tests, at least 1. A test costs one synchronisation on a device.
     /// Between tests neither the stopping rule nor the monitor is evaluated.
     pub check_every: usize,
 }

@@ -27,7 +27,7 @@ kernels! {
 /// *Use* in a product over ranks: [`begin`](Self::begin), the product with the own entries, [`end`](Self::end), messages,
 /// [`receive`](Self::receive), the product with the entries of other ranks, [`add`](Self::add). The transfers of
 /// both directions run on a second queue, at the same time as the first product. A border has memory and event of its read,
-/// so several borders of a backend, also of several threads, have reads under way at once. *Cost* two launches; one wait of
+/// so several borders of a backend, also of several threads, have reads under way at once. *Cost* two launches; one synchronisation of
 /// the host, and one for each `receive`.
 ///
 /// ```
@@ -120,7 +120,7 @@ impl<V: Real> DeviceBorder<V> {
         self.outgoing.n
     }
 
-    /// Begins to read the entries of x that are sent. Does not wait, except for a read of this border that was not ended.
+    /// Begins to read the entries of x that are sent. Does not synchronise, except for a read of this border that was not ended.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend fails. *Panics* if x has another length or backend.

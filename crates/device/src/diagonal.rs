@@ -23,7 +23,7 @@ const MOST: usize = (SOUND / FAULTS) as usize;
 /// z = ω D⁻¹ r, where D is the block diagonal of a matrix of a backend, inverted on the device. The matrix may
 /// have a contact part.
 ///
-/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) does not wait.
+/// *Use* for a matrix that changes on the device: [`update_on_device`](Self::update_on_device) does not synchronise.
 /// A singular block is replaced by the unit matrix until the next update, and [`check`](Self::check) returns
 /// its row. *Cost* b² values of memory per node. An update reads the diagonal blocks and writes their
 /// inverses, by elimination with scaled partial pivoting as on the host, in `f64` if the device has it.
@@ -56,7 +56,7 @@ impl<V: Real, S: Real> DeviceJacobi<V, S> {
         Ok(built)
     }
 
-    /// Computes the inverses for another matrix of the same size. Does not wait.
+    /// Computes the inverses for another matrix of the same size. Does not synchronise.
     ///
     /// *Cost* the kernels for `a` are compiled unless the backend has compiled them before. Other kernels than
     /// before are needed if `a` has another layout than the previous matrix, or only one of them has a
@@ -162,7 +162,7 @@ impl Inversion {
     }
 
     /// Returns the largest Σⱼ |aᵢⱼ dᵢ| over all rows of a matrix of scalars, for the D of the last
-    /// [`run`](Self::run). Waits once.
+    /// [`run`](Self::run). Synchronises once.
     pub(crate) fn row_sum<V: Real, S: Real>(
         &self,
         a: &Operand<'_, V, S>,
@@ -180,7 +180,7 @@ impl Inversion {
         Ok(bounds.into_iter().map(Real::as_f64).fold(0.0, larger))
     }
 
-    /// Returns the first fault of the last run as an error. Waits once.
+    /// Returns the first fault of the last run as an error. Synchronises once.
     pub(crate) fn check<V: Real, S: Real>(
         &self,
         d: &DeviceBlocks<V, S>,

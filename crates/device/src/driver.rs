@@ -34,7 +34,7 @@ pub trait Driver: Send {
     fn read(&mut self, from: &Object, start: usize, host: &mut [u8]) -> Result<(), Error>;
 
     /// Writes runs of bytes, each at the given offset in the buffer, after all commands enqueued so far.
-    /// Waits once for all runs.
+    /// Synchronises once for all runs.
     fn write(&mut self, to: &Object, runs: &[(usize, &[u8])]) -> Result<(), Error>;
 
     /// Returns `bytes` bytes of the host from which [`write`](Self::write) is faster than from other memory, if the API has
@@ -74,7 +74,7 @@ pub trait Driver: Send {
         args: &[Argument<'_>],
     ) -> Result<(), Error>;
 
-    /// Starts what is enqueued, without a wait; some drivers begin with nothing before a wait.
+    /// Starts what is enqueued, without synchronisation; some drivers begin with nothing before a synchronisation.
     fn flush(&mut self) -> Result<(), Error>;
 
     /// Begins a second queue, beside the queue of the other commands: its commands run after all commands that

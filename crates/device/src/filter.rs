@@ -40,7 +40,7 @@ kernels! {
 /// the right-hand side S (b − A z), where z is the shortest vector with C z = d, and add z to S times the solution;
 /// [`project`](Self::project) computes S. *Use* where constraints change more often than A, or A is assembled on the
 /// device. *Not* for constraints that tie nodes together: filter those on the host. *Cost* a pass over A, a search of its
-/// pattern for each constrained node, and three waits for `replace`; no wait otherwise. *Memory* (b² + 1) values and 8 bytes
+/// pattern for each constrained node, and three synchronisations for `replace`; none otherwise. *Memory* (b² + 1) values and 8 bytes
 /// for each node.
 pub struct DeviceFilter<V: Real> {
     on: OnDevice<V>,
@@ -84,7 +84,7 @@ impl<V: Real> DeviceFilter<V> {
         Ok(Self { on, nodes, block, count: 0, groups, list, basis, scales, staging, rows })
     }
 
-    /// Replaces the constraints, and uploads their nodes and directions: one wait for each of three lists.
+    /// Replaces the constraints, and uploads their nodes and directions: one synchronisation for each of three lists.
     ///
     /// # Errors
     /// The old constraints are kept after [`ConstraintError::Tied`] for constraints that tie nodes together and
@@ -117,7 +117,7 @@ impl<V: Real> DeviceFilter<V> {
         self.count
     }
 
-    /// Computes (7) from A, with σ as on the host. Does not wait.
+    /// Computes (7) from A, with σ as on the host. Does not synchronise.
     ///
     /// # Errors
     /// [`ConstraintError::NoDiagonal`] for a constrained node whose diagonal block is not stored, where σ would be. In
@@ -168,11 +168,11 @@ impl<V: Real> DeviceFilter<V> {
         Ok(queue.state()?)
     }
 
-    /// Computes S C S for contact C; `filtered` gets the pairs of C. Does not wait. Blocks of nodes without freedom
+    /// Computes S C S for contact C; `filtered` gets the pairs of C. Does not synchronise. Blocks of nodes without freedom
     /// stay, with zeros.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another number of nodes or unknowns, [`Error::Capacity`] if `filtered` has less room than C;
+    /// [`Error::Shape`] for another number of nodes or unknowns, [`Error::Capacity`] if `filtered` has a smaller capacity than C;
     /// [`Error::Build`] of the driver, [`Error::Device`] if the backend has failed.
     pub fn contact<S: Real>(
         &self,
@@ -200,7 +200,7 @@ impl<V: Real> DeviceFilter<V> {
         queue.state()
     }
 
-    /// x ← S x. Does not wait. *Panics* on a wrong length.
+    /// x ← S x. Does not synchronise. *Panics* on a wrong length.
     ///
     /// # Errors
     /// [`Error::Build`] of the driver, [`Error::Device`] if the backend has failed.

@@ -168,7 +168,7 @@ impl<V: Real> DeviceGalerkin<V> {
         Err(Error::Pattern { what: "a matrix given to a Galerkin product" })
     }
 
-    /// Computes new values of the coarse matrix. Does not wait.
+    /// Computes new values of the coarse matrix. Does not synchronise.
     ///
     /// # Errors
     /// [`Error::Pattern`] for a matrix of another pattern or layout, [`Error::Device`] if the backend has
@@ -198,7 +198,7 @@ impl<V: Real> DeviceGalerkin<V> {
         queue.state()
     }
 
-    /// Computes A_c ← A_c + D. Does not wait.
+    /// Computes A_c ← A_c + D. Does not synchronise.
     ///
     /// # Errors
     /// As [`run`](Self::run).

@@ -46,7 +46,7 @@ impl<V: Real, S: Real> NumericBackend for OnDevice<V, S> {
         from.read_values(to)
     }
 
-    /// Waits once; twice for a matrix of scalars.
+    /// Synchronises once; twice for a matrix of scalars.
     fn invert_diagonal(
         &self,
         a: &DeviceMatrix<V, S>,

@@ -95,13 +95,13 @@ impl<V: Real, S> OnDevice<V, S> {
         self.queue().finish()
     }
 
-    /// Starts all work enqueued so far, without a wait, so that it runs while the host does something else. The backend
+    /// Starts all work enqueued so far, without synchronisation, so that it runs while the host does something else. The backend
     /// keeps a failure.
     pub fn start(&self) {
         let _kept = self.queue().flush();
     }
 
-    /// Returns the numbers of waits, launches and allocations since the backend was made.
+    /// Returns the numbers of synchronisations, launches and allocations since the backend was made.
     pub fn counters(&self) -> Counters {
         self.queue().counters()
     }

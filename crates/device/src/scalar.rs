@@ -12,10 +12,10 @@ use crate::slots::CONSTANTS;
 
 /// A scalar in a slot of device memory.
 ///
-/// Arithmetic writes a new slot, without a wait: operations are collected, together with the totals of reductions, until a
+/// Arithmetic writes a new slot, without synchronisation: operations are collected, together with the totals of reductions, until a
 /// kernel needs one of the slots, and are then one launch. A number from the host takes a slot when an operation first
 /// needs it there. Slots are reused, so a running recurrence allocates no device memory. Reading a scalar waits for the
-/// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with one wait. After a
+/// device; [`Vector::wait_for`](coarsen_core::Vector::wait_for) reads several scalars with one synchronisation. After a
 /// failure of the backend every scalar reads as NaN.
 #[derive(Clone)]
 pub struct DeviceScalar<T: Real>(Arc<Slot<T>>);
@@ -55,7 +55,7 @@ impl<T: Real> DeviceScalar<T> {
         *self.0.number.get_or_init(set)
     }
 
-    /// Returns the numbers; waits once, unless all of them come from the host. They are NaN after a failure.
+    /// Returns the numbers; synchronises once, unless all of them come from the host. They are NaN after a failure.
     pub(crate) fn read_all<const N: usize>(s: [&Self; N]) -> [T; N] {
         let Some(first) = s.first() else { return [T::nan(); N] };
         s.iter().for_each(|s| first.on().assert_same(s.on()));

@@ -62,7 +62,7 @@ impl Dense {
         let beside = scratch(self.engine, n);
         let bytes = n.saturating_mul(n).saturating_mul(32).saturating_add(beside);
         let mut built = PseudoInverse {
-            recipe: *self,
+            parameters: *self,
             rank: 0,
             class: PreconditionerKind::Symmetric,
             symmetric: true,
@@ -91,7 +91,7 @@ fn square(n: usize, bytes: usize) -> Result<Vec<f64>, DirectError> {
 /// A⁺ as a dense matrix, created by [`Dense::invert`]; as a preconditioner it is applied by one dense
 /// product.
 pub struct PseudoInverse {
-    recipe: Dense,
+    parameters: Dense,
     rank: usize,
     class: PreconditionerKind,
     symmetric: bool,
@@ -112,9 +112,9 @@ pub struct PseudoInverse {
 }
 
 impl PseudoInverse {
-    /// The recipe that built the inverse.
-    pub(crate) fn recipe(&self) -> Dense {
-        self.recipe
+    /// The parameters of the inverse.
+    pub(crate) fn parameters(&self) -> Dense {
+        self.parameters
     }
 
     /// The number of singular values that count as nonzero; n if A is regular.
@@ -135,7 +135,7 @@ impl PseudoInverse {
             return Vec::new();
         }
         let largest = self.spectrum.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let is_zero = |k: &usize| self.spectrum[*k].abs() <= self.recipe.tolerance * largest;
+        let is_zero = |k: &usize| self.spectrum[*k].abs() <= self.parameters.tolerance * largest;
         let n = self.spectrum.len();
         (0..n).filter(is_zero).map(|k| &self.left[k * n..(k + 1) * n]).collect()
     }
@@ -180,7 +180,7 @@ impl PseudoInverse {
             self.symmetric = true;
             self.right.copy_from_slice(&self.left);
             let largest = self.combine(n);
-            let negative = self.spectrum.iter().any(|&l| l < -self.recipe.tolerance * largest);
+            let negative = self.spectrum.iter().any(|&l| l < -self.parameters.tolerance * largest);
             self.class = if negative { PreconditionerKind::Linear } else { PreconditionerKind::Symmetric };
         } else {
             self.decompositions.singular(parts)?;
@@ -195,7 +195,7 @@ impl PseudoInverse {
     /// inverse = right · spectrum⁺ · leftᵀ; returns the largest |spectrum|.
     fn combine(&mut self, n: usize) -> f64 {
         let largest = self.spectrum.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let floor = self.recipe.tolerance * largest;
+        let floor = self.parameters.tolerance * largest;
         self.rank = self.spectrum.iter().filter(|s| s.abs() > floor).count();
         for (k, &s) in self.spectrum.iter().enumerate() {
             let scale = if s.abs() > floor { 1.0 / s } else { 0.0 };

@@ -35,8 +35,8 @@ pub struct Direct {
     /// The largest relative residual that a solve accepts, above 0; 1e-6 by default. Infinity accepts every solution,
     /// and a factor of a matrix that is singular to working precision as well ([`Factor::singular`]).
     pub accept: f64,
-    /// The largest relative residual of the trial solve with which A counts as regular, above 0; 1e-3 by default, which
-    /// means three correct digits. With infinity there is no trial, and only a factor that is not finite is refused.
+    /// The largest relative residual of the test solve with which A counts as regular, above 0; 1e-3 by default, which
+    /// means three correct digits. With infinity there is no test, and only a factor that is not finite is refused.
     /// *Use* infinity for a preconditioner, together with `accept`: contact that is 1e14 times as stiff as inertia leaves
     /// a factor no correct digit along the softest directions, but conjugate gradients need none.
     pub trial: f64,
@@ -53,7 +53,7 @@ impl Default for Direct {
 impl Direct {
     /// Factors a square matrix of any square block size, in `f64`.
     ///
-    /// A trial solve along the near-kernel checks the factor, unless the pivots show that A is far from
+    /// A test solve along the near-kernel checks the factor, unless the pivots show that A is far from
     /// singular.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Direct {
     /// What follows from the examination of a factor by `method`.
     pub(crate) fn policy(&self, method: Method) -> Policy {
         let last = self.method != Method::Auto || method == Method::Lu;
-        Policy { trial: self.trial, keep: self.accept == f64::INFINITY, last }
+        Policy { test_tolerance: self.trial, keep: self.accept == f64::INFINITY, last }
     }
 
     /// The method that [`Method::Auto`] tries after `method` failed.

@@ -7,7 +7,7 @@ use crate::spectral::Spectral;
 use crate::{DirectError, Method, own};
 
 /// The code that factors matrices for [`Direct`](crate::Direct) and decomposes them for
-/// [`Dense`](crate::Dense). Both engines have the same recipes and errors, and the same results up to
+/// [`Dense`](crate::Dense). Both engines have the same parameters and errors, and the same results up to
 /// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {

@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirectError {
-    /// A field of a recipe is out of its range.
+    /// A parameter is out of its range.
     #[error("{name} is {value:e}, but must be {range}")]
     Parameter {
         /// The field.
@@ -118,14 +118,14 @@ pub enum DirectError {
     },
     /// The matrix is singular to working precision.
     #[error(
-        "the matrix is singular to working precision, seen at row {row} (residual {residual:.1e}): a part floats or a \
-         constraint is missing; fix an unknown, or give the null space to a Krylov method"
+        "the matrix is singular to working precision, seen at row {row} (residual {residual:.1e}): a component is \
+         unconstrained, or a constraint is missing; fix an unknown, or give the null space to a Krylov method"
     )]
     Singular {
         /// A scalar row that depends on other rows.
         row: usize,
-        /// ‖b − A x‖ / ‖b‖ of a trial solve along the near-kernel; infinite if a pivot was exactly 0, or if the
-        /// trial solve failed to give a finite vector.
+        /// ‖b − A x‖ / ‖b‖ of a test solve along the near-kernel; infinite if a pivot was exactly 0, or if the
+        /// test solve failed to give a finite vector.
         residual: f64,
     },
     /// Refinement could not reduce the residual enough.

@@ -25,8 +25,8 @@ pub struct Factor {
     factors: Box<dyn Factorization>,
     pivots: Pivots,
     matrix: Bsr<f64>,
-    spare: Bsr<f64>,
-    recipe: Direct,
+    next_matrix: Bsr<f64>,
+    parameters: Direct,
     work: Work,
     pub(crate) merged: Merged,
 }
@@ -34,17 +34,28 @@ pub struct Factor {
 impl Factor {
     /// Factors `a` with the planned structure, and examines the factor.
     pub(crate) fn new(
-        recipe: Direct,
+        parameters: Direct,
         method: Method,
         mut factors: Box<dyn Factorization>,
         a: &Bsr<f64>,
     ) -> Result<Self, DirectError> {
         let n = a.shape().0;
         let mut work = Work::new(n);
-        let (pivots, singular) = work.factor(&mut *factors, a, method, recipe.policy(method))?;
-        let (matrix, spare) = (a.clone(), a.clone());
+        let (pivots, singular) = work.factor(&mut *factors, a, method, parameters.policy(method))?;
+        let (matrix, next_matrix) = (a.clone(), a.clone());
         let (fallback, merged) = (None, Merged::default());
-        Ok(Self { method, fallback, singular, factors, pivots, matrix, spare, recipe, work, merged })
+        Ok(Self {
+            method,
+            fallback,
+            singular,
+            factors,
+            pivots,
+            matrix,
+            next_matrix,
+            parameters,
+            work,
+            merged,
+        })
     }
 
     /// Records why the first method was rejected.
@@ -52,9 +63,9 @@ impl Factor {
         Self { fallback: refused, ..self }
     }
 
-    /// The recipe that built the factor.
-    pub fn recipe(&self) -> Direct {
-        self.recipe
+    /// The parameters of the factor.
+    pub fn parameters(&self) -> Direct {
+        self.parameters
     }
 
     /// The pattern of the factored matrix.
@@ -91,7 +102,7 @@ impl Factor {
     pub fn stats(&self) -> FactorStats {
         let stats = self.factors.stats();
         let copies =
-            size_of_val(self.matrix.values()) + size_of_val(self.spare.values()) + self.merged.bytes();
+            size_of_val(self.matrix.values()) + size_of_val(self.next_matrix.values()) + self.merged.bytes();
         FactorStats { bytes: stats.bytes + copies + 4 * size_of_val(&self.work.b[..]), ..stats }
     }
 
@@ -155,21 +166,24 @@ impl Factor {
                 self.work.x.fill(0.0);
             }
         }
-        let solved = self.work.refine(&mut *self.factors, &self.matrix, self.recipe.refinements);
+        let solved = self.work.refine(&mut *self.factors, &self.matrix, self.parameters.refinements);
         if let Some(index) = self.work.x.iter().position(|w| !V::from_f64(w * scale).is_finite()) {
             return Err(DirectError::Overflow { index, storage: V::NAME });
         }
-        if solved.relative_residual <= self.recipe.accept {
+        if solved.relative_residual <= self.parameters.accept {
             x.iter_mut().zip(&self.work.x).for_each(|(x, w)| *x = V::from_f64(w * scale));
             Ok(solved)
         } else {
-            Err(DirectError::Inaccurate { residual: solved.relative_residual, accepted: self.recipe.accept })
+            Err(DirectError::Inaccurate {
+                residual: solved.relative_residual,
+                accepted: self.parameters.accept,
+            })
         }
     }
 
     /// Factors new values on the same pattern, reusing ordering, structure and memory.
     ///
-    /// The method is kept. If it fails and the recipe has [`Method::Auto`], the next method is used, as in
+    /// The method is kept. If it fails and the method was [`Method::Auto`], the next method is used, as in
     /// [`Direct::factor`], and kept for later updates; unsymmetric values fail all methods but LU.
     ///
     /// *Cost* the numeric factorisation; no allocation, unless the method changes or the pivots of LU cause
@@ -185,26 +199,31 @@ impl Factor {
         check_finite(a)?;
         let symmetric = if self.method == Method::Lu { Ok(()) } else { check_symmetric(a) };
         if let Err(error) = &symmetric
-            && self.recipe.after(self.method, error).is_none()
+            && self.parameters.after(self.method, error).is_none()
         {
             return Err(error.clone());
         }
-        self.spare.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.as_f64());
+        self.next_matrix.values_mut().iter_mut().zip(a.values()).for_each(|(s, v)| *s = v.as_f64());
         let factored = symmetric.and_then(|()| {
-            self.work.factor(&mut *self.factors, &self.spare, self.method, self.recipe.policy(self.method))
+            self.work.factor(
+                &mut *self.factors,
+                &self.next_matrix,
+                self.method,
+                self.parameters.policy(self.method),
+            )
         });
         let error = match factored {
             Ok(examined) => {
                 (self.pivots, self.singular) = examined;
-                std::mem::swap(&mut self.matrix, &mut self.spare);
+                std::mem::swap(&mut self.matrix, &mut self.next_matrix);
                 return Ok(());
             }
             Err(error) => error,
         };
-        let last = match self.recipe.after(self.method, &error) {
+        let last = match self.parameters.after(self.method, &error) {
             Some(next) => {
-                let analysis = Analysis::new(self.recipe, next, &self.spare);
-                match analysis.and_then(|analysis| analysis.finish(&self.spare)) {
+                let analysis = Analysis::new(self.parameters, next, &self.next_matrix);
+                match analysis.and_then(|analysis| analysis.finish(&self.next_matrix)) {
                     Ok(factor) => {
                         *self = factor.instead_of(Some(error));
                         return Ok(());

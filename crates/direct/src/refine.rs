@@ -1,4 +1,4 @@
-//! Iterative refinement, and the trial solve that detects singular matrices.
+//! Iterative refinement, and the test solve that detects singular matrices.
 
 use coarsen_core::LinearOperator;
 use coarsen_sparse::Bsr;
@@ -6,11 +6,11 @@ use coarsen_sparse::Bsr;
 use crate::factorization::{Factorization, Pivots};
 use crate::{DirectError, Method, own};
 
-/// If all relative pivots of a Cholesky factorisation exceed this value, no trial solve is needed: the
+/// If all relative pivots of a Cholesky factorisation exceed this value, no test solve is needed: the
 /// condition number of the scaled matrix is far below 1 / ε.
 const STRONG_PIVOT: f64 = 1e-10;
-/// The largest relative residual of a trial solve for which A counts as regular, if nothing else is asked for. With a larger
-/// residual, the trial solution has fewer than three correct digits.
+/// The largest relative residual of a test solve for which A counts as regular, if nothing else is asked for. With a larger
+/// residual, its solution has fewer than three correct digits.
 pub(crate) const SINGULAR: f64 = 1e-3;
 /// The relative residual at which refinement stops.
 const EXACT: f64 = f64::EPSILON;
@@ -29,7 +29,7 @@ pub struct Solved {
 #[derive(Clone, Copy)]
 pub(crate) struct Policy {
     /// [`Direct::trial`](crate::Direct::trial).
-    pub(crate) trial: f64,
+    pub(crate) test_tolerance: f64,
     /// Whether the factor of a singular matrix is kept.
     pub(crate) keep: bool,
     /// Whether no other method follows.
@@ -101,12 +101,12 @@ impl Work {
         method: Method,
         policy: Policy,
     ) -> Result<(Pivots, Option<DirectError>), DirectError> {
-        let Policy { trial, keep, last } = policy;
+        let Policy { test_tolerance, keep, last } = policy;
         let pivots = match factors.factor(a) {
             Err(DirectError::Singular { .. }) if keep && last => return self.factor_neighbour(factors, a),
             factored => factored?,
         };
-        let Some(residual) = self.trial(factors, a, method, pivots, trial) else {
+        let Some(residual) = self.test_solve(factors, a, method, pivots, test_tolerance) else {
             return Ok((pivots, None));
         };
         let (weakest, exact) = (pivots.weakest.map(|(row, _)| row), residual.is_infinite());
@@ -136,19 +136,19 @@ impl Work {
         if row.is_some() { Ok((pivots, Some(error))) } else { Err(error) }
     }
 
-    /// The relative residual of a trial solve, if A is singular to working precision; infinite if the factor is not
-    /// finite or has a pivot that is 0. With `trial` = ∞ there is no trial solve.
+    /// The relative residual of a test solve, if A is singular to working precision; infinite if the factor is not
+    /// finite or has a pivot that is 0. With `tolerance` = ∞ there is no test solve.
     ///
-    /// The right-hand side b of the trial solve is A⁻¹ times a pseudorandom vector. If A is nearly singular,
-    /// b lies mostly in the near-kernel, and the relative residual of the trial solve is large. Overwrites b
+    /// The right-hand side b of the test solve is A⁻¹ times a pseudorandom vector. If A is nearly singular,
+    /// b lies mostly in the near-kernel, and the relative residual of the test solve is large. Overwrites b
     /// and x.
-    fn trial(
+    fn test_solve(
         &mut self,
         factors: &mut dyn Factorization,
         a: &Bsr<f64>,
         method: Method,
         pivots: Pivots,
-        trial: f64,
+        tolerance: f64,
     ) -> Option<f64> {
         let least = pivots.weakest.map(|(_, ratio)| ratio);
         if self.b.is_empty() || method == Method::Cholesky && least.is_some_and(|ratio| ratio > STRONG_PIVOT)
@@ -161,13 +161,13 @@ impl Work {
         if least == Some(0.0) || self.b.iter().any(|v| !v.is_finite()) || size == 0.0 {
             return Some(f64::INFINITY);
         }
-        if trial == f64::INFINITY {
+        if tolerance == f64::INFINITY {
             return None;
         }
         self.b.iter_mut().for_each(|v| *v /= size);
         self.x.fill(0.0);
         let residual = self.refine(factors, a, 1).relative_residual;
-        if residual <= trial { None } else { Some(residual) }
+        if residual <= tolerance { None } else { Some(residual) }
     }
 
     /// Whether the factor solves a system that has a solution. If so, another factorisation of a singular A is not

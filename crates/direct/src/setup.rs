@@ -49,7 +49,7 @@ impl<T: Real> Update<T> for Factor {
                     factor.refactor(a)?;
                     return Ok(Reused::Structure);
                 }
-                *factor = factor.recipe().factor(a)?;
+                *factor = factor.parameters().factor(a)?;
                 Ok(Reused::Nothing)
             },
         )
@@ -81,7 +81,7 @@ impl<T: Real> Update<T> for PseudoInverse {
                     inverse.reinvert(a)?;
                     return Ok(Reused::Structure);
                 }
-                *inverse = inverse.recipe().invert(a)?;
+                *inverse = inverse.parameters().invert(a)?;
                 Ok(Reused::Nothing)
             },
         )

@@ -48,7 +48,7 @@ pub trait RankBackend<C: Communicator>: Clone {
     /// The division of the entries among ranks.
     fn partition(v: &Self::Vector) -> &Arc<Partition<C>>;
 
-    /// Starts what is enqueued on the backend, without a wait.
+    /// Starts what is enqueued on the backend, without synchronisation.
     fn start(&self) {}
 
     /// The entries of this rank.

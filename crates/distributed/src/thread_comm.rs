@@ -12,7 +12,7 @@ use coarsen_core::parallel;
 
 use crate::{Buffers, CommError, Communicator, Reduction, Stage, Tickets};
 
-/// The number of messages for which a mailbox has room at first.
+/// The number of messages that a mailbox can hold at first.
 const QUEUE: usize = 64;
 
 struct Message {

@@ -108,7 +108,7 @@ impl Elements<Fibrous, 4> {
             if gap.is_nan() || gap > SKEW {
                 return Err(BodyError::Axes { index, gap });
             }
-            rest.shape.gradients = rest.shape.gradients.map(|n| axes.map(|axis| dot(&axis, &n)));
+            rest.shape.gradients = rest.shape.gradients.map(|n| axes.map(|axis| dot(axis, n)));
         }
         rest::body(Fibrous { rest }, mesh, held)
     }
@@ -131,8 +131,8 @@ impl Fibers {
     fn energy(self, w: &[[f64; 3]; 3]) -> Energy {
         let mut energy = Energy::default();
         for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-            let length = dot(&w[i], &w[i]).sqrt();
-            let (excess, shear) = (length - 1.0, dot(&w[i], &w[j]));
+            let length = dot(w[i], w[i]).sqrt();
+            let (excess, shear) = (length - 1.0, dot(w[i], w[j]));
             let products: f64 = w[i].iter().zip(&w[j]).map(|(a, b)| (a * b).abs()).sum();
             energy.value += 0.5 * (self.stretch * excess * excess + self.shear * shear * shear); // (1)
             energy.magnitude += self.stretch * excess.abs() * (length + 1.0);
@@ -148,7 +148,7 @@ impl Fibers {
             unit.map(|u| self.stretch * (length - 1.0) * u) // (2)
         });
         for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-            let shear = self.shear * dot(&w[i], &w[j]);
+            let shear = self.shear * dot(w[i], w[j]);
             for p in 0..3 {
                 slopes[i][p] += shear * w[j][p]; // (2)
                 slopes[j][p] += shear * w[i][p];
@@ -169,7 +169,7 @@ impl Fibers {
 
 /// ŵ and ‖w‖; ŵ = 0 for w = 0.
 fn direction(w: &[f64; 3]) -> ([f64; 3], f64) {
-    let length = dot(w, w).sqrt();
+    let length = dot(*w, *w).sqrt();
     (if length > 0.0 { w.map(|w| w / length) } else { [0.0; 3] }, length)
 }
 
@@ -189,7 +189,7 @@ fn add_exact_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffn
     let mut g = [[0.0; 3]; 3];
     (g[i], g[j]) = (w[j], w[i]);
     add_outer(k, &g, c); // (4)
-    let turn = k * dot(&w[i], &w[j]);
+    let turn = k * dot(w[i], w[j]);
     for p in 0..3 {
         c[i][p][j][p] += turn; // (4)
         c[j][p][i][p] += turn;
@@ -198,12 +198,12 @@ fn add_exact_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffn
 
 /// Adds the projected Hessian of the shear between axes i and j to c, by (5) and (6).
 fn add_projected_shear(k: f64, [i, j]: [usize; 2], w: &[[f64; 3]; 3], c: &mut Stiffness<3>) {
-    let (s, squares) = (dot(&w[i], &w[j]), dot(&w[i], &w[i]) + dot(&w[j], &w[j]));
+    let (s, squares) = (dot(w[i], w[j]), dot(w[i], w[i]) + dot(w[j], w[j]));
     let most = 0.5 * (squares + (squares * squares + 12.0 * s * s).sqrt());
     let mut q = [[0.0; 3]; 3];
     q[i] = std::array::from_fn(|p| most * w[j][p] + s * w[i][p]); // (5)
     q[j] = std::array::from_fn(|p| most * w[i][p] + s * w[j][p]);
-    let square = dot(&q[i], &q[i]) + dot(&q[j], &q[j]);
+    let square = dot(q[i], q[i]) + dot(q[j], q[j]);
     if square > 0.0 {
         add_outer(k * most / square, &q, c);
     }
@@ -253,7 +253,7 @@ impl Element<4> for Fibrous {
             let entry = |j: usize, q: usize| (0..3).map(|i| n[i] * c[i][p][j][q]).sum::<f64>();
             let left: [[f64; 3]; 3] = std::array::from_fn(|q| std::array::from_fn(|j| entry(j, q)));
             for (row, n) in h[a][p].iter_mut().zip(&rest.shape.gradients) {
-                (0..3).for_each(|q| row[q] += dot(&left[q], n));
+                (0..3).for_each(|q| row[q] += dot(left[q], *n));
             }
         }
     }

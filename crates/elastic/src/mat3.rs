@@ -1,16 +1,10 @@
 //! Row-major 3x3 matrices, and their signed singular values.
 
+pub(crate) use coarsen_mesh::vector::{cross, dot};
+
 /// A Bᵀ.
 pub(crate) fn mul_transposed(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    std::array::from_fn(|i| std::array::from_fn(|j| dot(&a[i], &b[j])))
-}
-
-pub(crate) fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-pub(crate) fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    std::array::from_fn(|i| std::array::from_fn(|j| dot(a[i], b[j])))
 }
 
 /// Σ |cof(F)_ij F_ij|: the magnitude of the terms of det F, which may cancel.
@@ -20,17 +14,17 @@ pub(crate) fn products(f: &[[f64; 3]; 3]) -> f64 {
 }
 
 pub(crate) fn determinant(a: &[[f64; 3]; 3]) -> f64 {
-    dot(&a[0], &cross(&a[1], &a[2]))
+    dot(a[0], cross(a[1], a[2]))
 }
 
 /// ∂ det A / ∂A.
 pub(crate) fn cofactor(a: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    [cross(&a[1], &a[2]), cross(&a[2], &a[0]), cross(&a[0], &a[1])]
+    [cross(a[1], a[2]), cross(a[2], a[0]), cross(a[0], a[1])]
 }
 
 /// Σ aᵢⱼ².
 pub(crate) fn square(a: &[[f64; 3]; 3]) -> f64 {
-    a.iter().map(|row| dot(row, row)).sum()
+    a.iter().map(|row| dot(*row, *row)).sum()
 }
 
 /// A = U diag(σ) Vᵀ with rotations U and V: σ₀ ≥ σ₁ ≥ |σ₂|, and σ₂ has the sign of det A.
@@ -65,7 +59,7 @@ impl Svd {
         for _ in 0..SWEEPS {
             let mut rotated = false;
             for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-                let (pp, qq, pq) = (dot(&b[p], &b[p]), dot(&b[q], &b[q]), dot(&b[p], &b[q]));
+                let (pp, qq, pq) = (dot(b[p], b[p]), dot(b[q], b[q]), dot(b[p], b[q]));
                 if pq.abs() <= f64::EPSILON * (pp * qq).sqrt() {
                     continue;
                 }
@@ -82,7 +76,7 @@ impl Svd {
             }
         }
         let mut order = [0, 1, 2];
-        let lengths = b.map(|row| dot(&row, &row).sqrt());
+        let lengths = b.map(|row| dot(row, row).sqrt());
         order.sort_unstable_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
         let (b, mut v) = (order.map(|k| b[k]), order.map(|k| v[k]));
         if determinant(&v) < 0.0 {
@@ -91,8 +85,8 @@ impl Svd {
         let sign = if determinant(&order.map(unit)) < 0.0 { -1.0 } else { 1.0 };
         let u0 = direction(&b[0], &[0.0; 3]);
         let u1 = direction(&b[1], &u0);
-        let u2 = cross(&u0, &u1);
-        let sigma = [lengths[order[0]], dot(&b[1], &u1), sign * dot(&b[2], &u2)];
+        let u2 = cross(u0, u1);
+        let sigma = [lengths[order[0]], dot(b[1], u1), sign * dot(b[2], u2)];
         Self { u: transpose(&[u0, u1, u2]), sigma, v: transpose(&v) }
     }
 
@@ -123,15 +117,15 @@ fn rotate(rows: &mut [[f64; 3]; 3], p: usize, q: usize, c: f64, s: f64) {
 /// Returns the direction of the part of b that is orthogonal to `to`, a unit vector or zero. If this part is
 /// zero, returns any orthogonal direction.
 fn direction(b: &[f64; 3], to: &[f64; 3]) -> [f64; 3] {
-    let along = dot(b, to);
+    let along = dot(*b, *to);
     let across: [f64; 3] = std::array::from_fn(|k| b[k] - along * to[k]);
-    let length = dot(&across, &across).sqrt();
-    if length > f64::EPSILON * dot(b, b).sqrt() && length > f64::MIN_POSITIVE {
+    let length = dot(across, across).sqrt();
+    if length > f64::EPSILON * dot(*b, *b).sqrt() && length > f64::MIN_POSITIVE {
         return across.map(|x| x / length);
     }
     let least = (0..3).min_by(|&i, &j| to[i].abs().total_cmp(&to[j].abs())).unwrap_or(0);
-    let across = if dot(to, to) == 0.0 { unit(0) } else { cross(to, &unit(least)) };
-    let length = dot(&across, &across).sqrt();
+    let across = if dot(*to, *to) == 0.0 { unit(0) } else { cross(*to, unit(least)) };
+    let length = dot(across, across).sqrt();
     across.map(|x| x / length)
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn rotation(f: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
 fn newton(f: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let mut x = *f;
     let (mut turned, size) = (cofactor(f), square(f));
-    let mut det = dot(&f[0], &turned[0]);
+    let mut det = dot(f[0], turned[0]);
     if det.is_nan() || det < REGULAR * size * size.sqrt() {
         return None; // also NaN
     }
@@ -48,7 +48,7 @@ fn newton(f: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
             return Some(x);
         }
         turned = cofactor(&x);
-        det = dot(&x[0], &turned[0]);
+        det = dot(x[0], turned[0]);
     }
     None
 }

@@ -63,7 +63,7 @@ impl Shape {
 
     /// V P ∇N_a for each corner a.
     pub(crate) fn forces(&self, p: &[[f64; 3]; 3]) -> [[f64; 3]; 4] {
-        self.gradients.map(|n| p.map(|row| self.volume * dot(&row, &n)))
+        self.gradients.map(|n| p.map(|row| self.volume * dot(row, n)))
     }
 
     /// Adds V Σ_k λ_k (Q_k ∇N_a)(Q_k ∇N_b)ᵀ to the blocks of h, without negative λ_k if `projected`.
@@ -71,7 +71,7 @@ impl Shape {
         for (value, q) in modes.values.iter().zip(&modes.matrices) {
             let weight = self.volume * if projected { value.max(0.0) } else { *value };
             if weight != 0.0 {
-                add_outer(weight, &self.gradients.map(|n| q.map(|row| dot(&row, &n))), h);
+                add_outer(weight, &self.gradients.map(|n| q.map(|row| dot(row, n))), h);
             }
         }
     }
@@ -80,7 +80,7 @@ impl Shape {
     pub(crate) fn add_laplacian(&self, weight: f64, h: &mut Stiffness<4>) {
         for (a, left) in self.gradients.iter().enumerate() {
             for (b, right) in self.gradients.iter().enumerate() {
-                let entry = self.volume * weight * dot(left, right);
+                let entry = self.volume * weight * dot(*left, *right);
                 (0..3).for_each(|k| h[a][k][b][k] += entry);
             }
         }
@@ -99,7 +99,7 @@ pub(crate) fn characteristic<M>(
     let [volume, weighted, area] = around.fold([0.0; 3], |[volume, weighted, area], (e, corner)| {
         let Rest { shape, material } = &rest[e];
         let normal = shape.gradients[corner];
-        let face = 3.0 * shape.volume * dot(&normal, &normal).sqrt(); // opposite to the corner
+        let face = 3.0 * shape.volume * dot(normal, normal).sqrt(); // opposite to the corner
         [volume + shape.volume, weighted + shape.volume * stiffness(material), area + face]
     });
     area * weighted / volume

@@ -60,7 +60,7 @@ impl Elements<Vec<Spring>, 2> {
 /// Returns n and ℓ. If both ends coincide, n = 0.
 fn along([a, b]: &[[f64; 3]; 2]) -> ([f64; 3], f64) {
     let d: [f64; 3] = std::array::from_fn(|k| a[k] - b[k]);
-    let length = dot(&d, &d).sqrt();
+    let length = dot(d, d).sqrt();
     (if length > 0.0 { d.map(|d| d / length) } else { [0.0; 3] }, length)
 }
 

@@ -98,7 +98,7 @@ impl<D: Density> Element<4> for Solid<D> {
     /// "Bijective parameterization with free boundaries", §3.3.
     fn max_step(&self, e: usize, x: &[[f64; 3]; 4], d: &[[f64; 3]; 4]) -> f64 {
         let (f, d) = (self.rest[e].shape.deformation(x), self.rest[e].shape.deformation(d));
-        let along = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| (0..3).map(|i| dot(&a[i], &b[i])).sum();
+        let along = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| (0..3).map(|i| dot(a[i], b[i])).sum();
         let cubic = [determinant(&f), along(&cofactor(&f), &d), along(&f, &cofactor(&d)), determinant(&d)];
         SHARE * first_root(cubic)
     }

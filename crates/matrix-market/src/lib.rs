@@ -9,7 +9,7 @@
 //! | `expand` | symmetric entries, sums of duplicates, zeros of dense matrices |
 //! | `write` | writing: a complete file or none, with exact numbers |
 //! | `dense` | [`Dense`] |
-//! | `same_file` | [`is_same_file`] |
+//! | `same_file` | [`is_same_file`], [`is_standard`] |
 //! | `error` | [`ReadError`], [`WriteError`] |
 //!
 //! Reading: `coordinate` and `array`; `real`, `integer`, `complex` and `pattern` (all values are 1); `general`,
@@ -41,7 +41,7 @@ use coarsen_sparse::Bsr;
 pub use self::dense::Dense;
 pub use self::error::{Problem, ReadError, WriteError};
 pub use self::read::{Piece, Source, read_piece};
-pub use self::same_file::is_same_file;
+pub use self::same_file::{is_same_file, is_standard};
 pub use self::write::{Symmetry, print_dense, replace, write, write_dense, write_vector};
 
 /// Reads a matrix from a plain or gzip file, with 1x1 blocks, or 2x2 blocks if it is complex. Rectangular matrices are allowed.

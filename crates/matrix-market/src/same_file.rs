@@ -4,9 +4,18 @@ use std::path::{Path, PathBuf};
 
 /// Whether two names are those of one file, also by links, so that writing one replaces the other. A file that does not exist
 /// yet is known by its folder and its name, also through links. A device or a pipe is no file: it can be written twice.
+/// Of two names of which one [is standard](is_standard), both must be.
 pub fn is_same_file(a: impl AsRef<Path>, b: impl AsRef<Path>) -> bool {
     let (a, b) = (a.as_ref(), b.as_ref());
+    if is_standard(a) || is_standard(b) {
+        return a == b;
+    }
     resolved(a).is_some_and(|a| Some(a) == resolved(b)) || is_hard_link(a, b)
+}
+
+/// Whether a name is that of the standard input or output: `-`.
+pub fn is_standard(file: &Path) -> bool {
+    file == Path::new("-")
 }
 
 /// The links that are followed to a file that does not exist yet; as many as Linux follows.

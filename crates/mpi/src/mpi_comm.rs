@@ -61,7 +61,7 @@ struct Ranks {
     failure: Mutex<Option<CommError>>,
     /// The messages that MPI has not taken yet.
     sends: Mutex<Vec<Message>>,
-    spare: Buffers,
+    pool: Buffers,
     tickets: Tickets,
     /// The MPI that this crate started, or `None` if the program did.
     session: Option<Arc<Session>>,
@@ -131,9 +131,9 @@ impl MpiComm {
             return Err(MpiError::Tags { largest, needed: FAULTS });
         }
         session.iter().for_each(|session| session.set_rank(group.rank));
-        let (failure, sends, spare) = (Mutex::default(), Mutex::default(), Buffers::default());
+        let (failure, sends, pool) = (Mutex::default(), Mutex::default(), Buffers::default());
         let tickets = Tickets::default();
-        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, spare, tickets, session })))
+        Ok(Self(Arc::new(Ranks { group, deadline, failure, sends, pool, tickets, session })))
     }
 
     /// The time limit of a wait.
@@ -186,7 +186,7 @@ impl Ranks {
         while k < sends.len() {
             match sends[k].test() {
                 Ok(Progress::UnderWay) => k += 1,
-                Ok(_) => self.spare.put(sends.swap_remove(k).into_data()),
+                Ok(_) => self.pool.put(sends.swap_remove(k).into_data()),
                 Err(reason) => {
                     drop(sends.swap_remove(k));
                     return Err(reason);
@@ -271,7 +271,7 @@ impl Communicator for MpiComm {
 
     fn receive(&self, from: usize, stage: Stage, bytes: usize) -> Result<MpiRequest, CommError> {
         self.check(from, stage)?;
-        let mut buffer = self.0.spare.take(bytes);
+        let mut buffer = self.0.pool.take(bytes);
         buffer.resize(bytes, 0);
         let posted = match self.0.group.receive(from, i32::from(stage.tag), buffer) {
             Some(posted) => posted.map_err(|reason| self.0.fault(stage, reason)),
@@ -322,15 +322,15 @@ impl Communicator for MpiComm {
     }
 
     fn buffer(&self, bytes: usize) -> Vec<u8> {
-        self.0.spare.take(bytes)
+        self.0.pool.take(bytes)
     }
 
     fn recycle(&self, buffer: Vec<u8>) {
-        self.0.spare.put(buffer);
+        self.0.pool.put(buffer);
     }
 
     fn reserve(&self, count: usize, bytes: usize) {
-        self.0.spare.reserve(count, bytes);
+        self.0.pool.reserve(count, bytes);
     }
 }
 

@@ -63,15 +63,15 @@ fn measure(n: usize) -> Result<(), Box<dyn std::error::Error>> {
         ),
         ("forward, backward", Smoothing::GaussSeidel(gauss_seidel)),
     ] {
-        let recipe = Multigrid { smoothing, ..node_embedding(1.0 / n as f64) };
-        let mut m = recipe.build(p.system(), &on)?;
+        let parameters = Multigrid { smoothing, ..node_embedding(1.0 / n as f64) };
+        let mut m = parameters.build(p.system(), &on)?;
         z.fill(0.0);
         let solved =
             FlexibleCg::new(Stop::relative(1e-6)).solve(&p.matrix, &mut m, &r, &mut z)?.converged()?;
         println!("{name}: {} iterations to 1e-6", solved.iterations);
         let cycle = shortest(15, || m.apply(&r, &mut z));
         let update = shortest(9, || drop(m.update(p.system())));
-        let mut anew = Multigrid { keep: Keep::Nothing, ..recipe }.build(p.system(), &on)?;
+        let mut anew = Multigrid { keep: Keep::Nothing, ..parameters }.build(p.system(), &on)?;
         let rebuild = shortest(9, || drop(anew.update(p.system())));
         println!("{name}: cycle {cycle:.2} ms, new values {update:.2} ms ({:.2} cycles)", update / cycle);
         let [cycles, its] = [rebuild / cycle, rebuild / iteration];

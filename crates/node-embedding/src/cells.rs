@@ -20,7 +20,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Returns no places, with room for at least about `count`.
+    /// Returns no places, with a capacity of at least about `count`.
     pub(super) fn new(count: usize) -> Self {
         Self { keys: Vec::new(), slots: vec![(EMPTY, 0); (2 * count).next_power_of_two().max(64)] }
     }

@@ -17,7 +17,7 @@
 //! | `nodes` | integers for the nodes of a grid |
 //! | `kernel` | weights of a node at the coarse nodes around it (§4.2) |
 //! | `cells` | the coarse nodes that embed a node, in a hash table; sorted (§6) |
-//! | `restraints` | nodes that are held, and nodes that slide: S |
+//! | `constraints` | nodes that are held, and nodes that slide: S |
 //! | `still` | coarse nodes that move no node along n |
 //! | `lib` | P (eq. 4) |
 //! | `product` | R H P (eq. 6) by stencils |
@@ -29,10 +29,10 @@
 //! Integration for CFL-rate MPM Stepping" (HOT), ACM TOG 39(3):21, §4.
 
 mod cells;
+mod constraints;
 mod kernel;
 mod nodes;
 mod product;
-mod restraints;
 mod still;
 
 use std::sync::Arc;
@@ -46,11 +46,11 @@ use cells::Cells;
 pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Coarsest, Grid, JacobiCg, Multigrid, Smoothing, stiffen};
 use coarsen_relax::GaussSeidel;
+use constraints::NodeConstraints;
+pub use constraints::{Constraint, WrongConstraint};
 pub use kernel::Kernel;
 pub use nodes::{Nodes, OffGrid};
 use product::{Product, Window};
-use restraints::Restraints;
-pub use restraints::{Restraint, WrongRestraint};
 use still::Still;
 
 /// Returns node embedding for nodes at multiples of `spacing`, with the settings of Wang et al. 2020
@@ -68,8 +68,8 @@ use still::Still;
 /// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::{Coarsest, Multigrid};
 /// let p = coarsen_problems::elasticity3d(12, 1.0)?; // nodes at multiples of 1/12
-/// let recipe = Multigrid { coarsest: Coarsest::Factor, ..coarsen_node_embedding::node_embedding(1.0 / 12.0) };
-/// let mut m = recipe.build(p.system(), &Cpu::new())?;
+/// let parameters = Multigrid { coarsest: Coarsest::Factor, ..coarsen_node_embedding::node_embedding(1.0 / 12.0) };
+/// let mut m = parameters.build(p.system(), &Cpu::new())?;
 /// let (b, mut x) = (p.right_hand_side(1), vec![0.0; p.matrix.shape().0]);
 /// let report = Cg::new(Stop::relative(1e-8)).solve(&p.matrix, &mut m, &b, &mut x)?.converged()?;
 /// assert!(report.iterations < 25);
@@ -79,7 +79,7 @@ pub fn node_embedding(spacing: f64) -> Multigrid<NodeEmbedding> {
     node_embedding_of(NodeEmbedding::new(Nodes::OfSystem { spacing, origin: [0.0; 3] }))
 }
 
-/// Returns [`node_embedding()`] for other nodes, with restraints, or with the
+/// Returns [`node_embedding()`] for other nodes, with constraints, or with the
 /// quadratic kernel.
 pub fn node_embedding_of(coarsening: NodeEmbedding) -> Multigrid<NodeEmbedding> {
     let smoothing = Smoothing::SymmetricGaussSeidel(GaussSeidel::default());
@@ -98,7 +98,7 @@ pub fn node_embedding_of(coarsening: NodeEmbedding) -> Multigrid<NodeEmbedding> 
 /// weights per node. Where rows of H have 5^d (3^d) blocks, coarse rows have at most 5^d (3^d) with the linear kernel, and
 /// 7^d (5^d) with the quadratic one.
 ///
-/// A build fails without positions, for a node that does not lie on the grid, for restraints that name no node
+/// A build fails without positions, for a node that does not lie on the grid, for constraints that name no node
 /// or one node twice, and for a node that slides without a normal or with one unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeEmbedding {
@@ -109,13 +109,13 @@ pub struct NodeEmbedding {
     /// Nodes that cannot move freely, each named at most once. H is then S H S + σ (I − S), as
     /// `coarsen_constraints::prefilter` computes it. P becomes S P, and its blocks are stored in full if a
     /// node slides.
-    pub restraints: Arc<[(u32, Restraint)]>,
+    pub constraints: Arc<[(u32, Constraint)]>,
 }
 
 impl NodeEmbedding {
-    /// Returns the linear embedding without restraints.
+    /// Returns the linear embedding without constraints.
     pub fn new(nodes: Nodes) -> Self {
-        Self { nodes, kernel: Kernel::Linear, restraints: Arc::new([]) }
+        Self { nodes, kernel: Kernel::Linear, constraints: Arc::new([]) }
     }
 }
 
@@ -124,7 +124,7 @@ impl NodeEmbedding {
 pub struct Embedded {
     fine: Vec<[i32; 3]>,
     coarse: Vec<[i32; 3]>,
-    restraints: Restraints,
+    constraints: NodeConstraints,
     /// The coarse nodes that move no node along a direction n.
     still: Vec<Still>,
     /// The largest distance along an axis between coupled fine nodes.
@@ -145,7 +145,7 @@ impl Embedded {
     fn bytes(&self) -> usize {
         let places = size_of_val(&self.fine[..]) + size_of_val(&self.coarse[..]);
         let numbers = size_of_val(&self.numbers[..]) + size_of_val(&self.still[..]);
-        places + numbers + self.restraints.bytes()
+        places + numbers + self.constraints.bytes()
     }
 
     /// Takes a distance between coupled fine nodes.
@@ -171,21 +171,21 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         above: Option<&Embedded>,
     ) -> Result<Option<Coarse<T, Embedded>>, SetupError> {
         let (pattern, b) = (fine.a.pattern(), fine.a.block().0);
-        let (restraints, nodes, reach) = match above {
+        let (constraints, nodes, reach) = match above {
             None => {
-                let restraints = Restraints::new(&self.restraints, pattern.rows(), b)?;
+                let constraints = NodeConstraints::new(&self.constraints, pattern.rows(), b)?;
                 let nodes = self.nodes.places(fine.positions, pattern.rows())?;
                 let reach = product::reach(pattern, &nodes);
-                (restraints, nodes, reach)
+                (constraints, nodes, reach)
             }
             Some(above) => {
                 let reach = product::coarse_reach(self.kernel, above.reach);
-                (Restraints::default(), above.coarse.clone(), reach)
+                (NodeConstraints::default(), above.coarse.clone(), reach)
             }
         };
-        let (weights, coarse) = embed(self.kernel, &nodes, &restraints)?;
+        let (weights, coarse) = embed(self.kernel, &nodes, &constraints)?;
         let still = match above {
-            None => still::of::<T>(weights.pattern(), |i| restraints.normal(i)),
+            None => still::of::<T>(weights.pattern(), |i| constraints.normal(i)),
             Some(above) if above.still.is_empty() => Vec::new(),
             Some(above) => {
                 let mut normals = vec![None; nodes.len()];
@@ -197,10 +197,10 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
             return Ok(None); // all nodes are held
         }
         let positions = self.nodes.positions(&coarse, fine.depth + 1);
-        let prolongation = restraints.apply(Prolongation::weights(weights, b)?)?; // S P
+        let prolongation = constraints.apply(Prolongation::weights(weights, b)?)?; // S P
         let (pattern, has_term) = (pattern.clone(), !still.is_empty());
         let (window, numbers) = (None, Vec::new());
-        let mut state = Embedded { fine: nodes, coarse, restraints, still, reach, pattern, window, numbers };
+        let mut state = Embedded { fine: nodes, coarse, constraints, still, reach, pattern, window, numbers };
         state.reach(self.kernel, reach);
         Ok(Some(Coarse {
             positions,
@@ -238,7 +238,7 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
         }
     }
 
-    /// P depends only on the nodes and restraints, so new values do not change it.
+    /// P depends only on the nodes and constraints, so new values do not change it.
     fn refresh(
         &self,
         _: &Grid<'_, T>,
@@ -268,14 +268,14 @@ impl<T: Real> Coarsening<T> for NodeEmbedding {
 fn embed<T: Real>(
     kernel: Kernel,
     nodes: &[[i32; 3]],
-    restraints: &Restraints,
+    constraints: &NodeConstraints,
 ) -> Result<(Bsr<T>, Vec<[i32; 3]>), SetupError> {
     let (absent, mut cells) = (kernel::absent(nodes), Cells::new(nodes.len() / 4));
     let (mut offsets, mut columns, mut values) =
         (Vec::with_capacity(nodes.len() + 1), Vec::new(), Vec::new());
     offsets.push(0);
     for (i, x) in nodes.iter().enumerate() {
-        if restraints.of(i) != Some(Restraint::Held) {
+        if constraints.of(i) != Some(Constraint::Held) {
             kernel.around(*x, absent, |cell, w| {
                 columns.push(cells.insert(cell));
                 values.push(T::from_f64(w));

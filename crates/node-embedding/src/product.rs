@@ -22,8 +22,8 @@ use coarsen_core::{Real, compiled};
 use coarsen_sparse::{Bsr, Pattern, Prolongation, TransposePlan};
 
 use super::Embedded;
+use super::constraints::{Constraint, NodeConstraints};
 use super::kernel::Kernel;
-use super::restraints::{Restraint, Restraints};
 
 /// The largest supported r + s. With it a window fits the level-1 cache: 7³ slots.
 const WIDEST: i32 = 3;
@@ -124,11 +124,11 @@ pub(super) struct Product<'a, T> {
     /// The number of each fine node in a window of width W.
     numbers: &'a [i32],
     coarse: &'a [[i32; 3]],
-    restraints: &'a Restraints,
+    constraints: &'a NodeConstraints,
 }
 
 /// Workspace of a task.
-struct Room<T> {
+struct Workspace<T> {
     fine: [T; SLOTS.0 * AREA],
     coupled: [bool; SLOTS.0],
     coarse: [T; SLOTS.1 * AREA],
@@ -143,9 +143,9 @@ impl<'a, T: Real> Product<'a, T> {
         transpose: &'a TransposePlan,
         state: &'a Embedded,
     ) -> Option<Self> {
-        let (window, restraints) = (state.window.as_ref()?, &state.restraints);
+        let (window, constraints) = (state.window.as_ref()?, &state.constraints);
         let (numbers, coarse) = (&state.numbers[..], &state.coarse[..]);
-        (a.block().0 <= 3).then_some(Self { a, p, transpose, window, numbers, coarse, restraints })
+        (a.block().0 <= 3).then_some(Self { a, p, transpose, window, numbers, coarse, constraints })
     }
 
     /// Returns H¹: the couplings of all rows, the pattern, then the values.
@@ -177,10 +177,10 @@ impl<'a, T: Real> Product<'a, T> {
         for &i in self.transpose.pattern().row(j) {
             let slot = |l: u32| (self.numbers[l as usize] + base) as usize;
             let columns = pattern.row(i as usize).iter();
-            if self.restraints.is_empty() {
+            if self.constraints.is_empty() {
                 columns.for_each(|&l| row |= self.window.reached[slot(l)]);
             } else {
-                let moves = |l: &&u32| self.restraints.of(**l as usize) != Some(Restraint::Held);
+                let moves = |l: &&u32| self.constraints.of(**l as usize) != Some(Constraint::Held);
                 columns.filter(moves).for_each(|&l| row |= self.window.reached[slot(l)]);
             }
         }
@@ -261,11 +261,11 @@ impl<'a, T: Real> Product<'a, T> {
 
     /// Computes coarse row j; `A` is the number of scalars of a block.
     #[inline(always)]
-    fn row<S: Set<T>, const A: usize>(&self, set: S, j: usize, room: &mut Room<T>) {
+    fn row<S: Set<T>, const A: usize>(&self, set: S, j: usize, workspace: &mut Workspace<T>) {
         let Self { a, p, transpose, window, numbers, .. } = *self;
         let (fine, coarse) = window.slots();
-        let ((sums, _), (blocks, _)) = (room.fine.as_chunks_mut::<A>(), a.values().as_chunks::<A>());
-        let (sums, coupled) = (&mut sums[..fine], &mut room.coupled[..fine]);
+        let ((sums, _), (blocks, _)) = (workspace.fine.as_chunks_mut::<A>(), a.values().as_chunks::<A>());
+        let (sums, coupled) = (&mut sums[..fine], &mut workspace.coupled[..fine]);
         sums.fill([T::zero(); A]);
         coupled.fill(false);
         let base = self.base(j);
@@ -276,7 +276,7 @@ impl<'a, T: Real> Product<'a, T> {
         {
             let (transfer, row) = (&weights[at * stride..(at + 1) * stride], a.pattern().range(i as usize));
             let entries = a.pattern().indices()[row.clone()].iter().zip(&blocks[row]);
-            if self.restraints.is_empty() {
+            if self.constraints.is_empty() {
                 let w = transfer[0];
                 for (&l, h) in entries {
                     let slot = (numbers[l as usize] + base) as usize;
@@ -285,18 +285,19 @@ impl<'a, T: Real> Product<'a, T> {
                 }
                 continue;
             }
-            let slides = self.restraints.of(i as usize).is_some();
+            let slides = self.constraints.of(i as usize).is_some();
             for (&l, h) in entries {
                 let slot = (numbers[l as usize] + base) as usize;
-                match (slides, self.restraints.of(l as usize)) {
-                    (_, Some(Restraint::Held)) => continue,
+                match (slides, self.constraints.of(l as usize)) {
+                    (_, Some(Constraint::Held)) => continue,
                     (false, None) => add(set, &mut sums[slot], transfer[0], h),
-                    (_, to) => add_restrained(transfer, h, to, &mut sums[slot]),
+                    (_, to) => add_constrained(transfer, h, to, &mut sums[slot]),
                 }
                 coupled[slot] = true;
             }
         }
-        let (to, hit) = (&mut room.coarse.as_chunks_mut::<A>().0[..coarse], &mut room.hit[..coarse]);
+        let (to, hit) =
+            (&mut workspace.coarse.as_chunks_mut::<A>().0[..coarse], &mut workspace.hit[..coarse]);
         to.fill([T::zero(); A]);
         hit.fill(false);
         for (slot, sum) in sums.iter().enumerate().filter(|(slot, _)| coupled[*slot]) {
@@ -333,7 +334,7 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
 
     #[inline(always)]
     fn run<S: Set<T>>(self, set: S) {
-        let mut room = Room {
+        let mut workspace = Workspace {
             fine: [T::zero(); SLOTS.0 * AREA],
             coupled: [false; SLOTS.0],
             coarse: [T::zero(); SLOTS.1 * AREA],
@@ -341,8 +342,8 @@ impl<T: Real, const A: usize> simd::Kernel<T> for Task<'_, T, A> {
         };
         let slots = self.product.window.slots().1;
         for j in self.rows {
-            self.product.row::<S, A>(set, j, &mut room);
-            (self.done)(j, &room.hit[..slots], &room.coarse[..slots * A]);
+            self.product.row::<S, A>(set, j, &mut workspace);
+            (self.done)(j, &workspace.hit[..slots], &workspace.coarse[..slots * A]);
         }
     }
 }
@@ -365,10 +366,10 @@ fn add<T: Real, S: Set<T>, const A: usize>(set: S, q: &mut [T; A], w: T, h: &[T;
 
 /// Q += w S_i H S_l for blocks of `A` scalars. `transfer` is w S_i, or w if node i is free.
 #[inline(always)]
-fn add_restrained<T: Real, const A: usize>(
+fn add_constrained<T: Real, const A: usize>(
     transfer: &[T],
     h: &[T; A],
-    to: Option<Restraint>,
+    to: Option<Constraint>,
     q: &mut [T; A],
 ) {
     let b = A.isqrt();
@@ -383,7 +384,7 @@ fn add_restrained<T: Real, const A: usize>(
         for (c, row) in row.iter_mut().enumerate() {
             *row = (0..b).map(|m| entry(r, m) * h[m * b + c]).sum();
         }
-        if let Some(Restraint::Slides(n)) = to {
+        if let Some(Constraint::Slides(n)) = to {
             let along = row.iter().zip(n).map(|(&row, n)| row * T::from_f64(n)).sum::<T>();
             row.iter_mut().zip(n).for_each(|(row, n)| *row -= along * T::from_f64(n));
         }

@@ -59,7 +59,7 @@ pub type OpenCl<V, S = V> = coarsen_device::OnDevice<V, S>;
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let mut host = Contacts::<f64>::new(4, 1)?;
 /// host.assemble(&[Stencil::point_point(0, 2)], &[10.0])?;
-/// let mut there = DeviceContacts::new(&on, 4, 1, 8)?; // room for 8 blocks
+/// let mut there = DeviceContacts::new(&on, 4, 1, 8)?; // up to 8 blocks
 /// there.replace(&host)?;
 /// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));
 /// let face = Stencil::vertex_face(0, [1, 2, 3], [0.2, 0.3, 0.5]);
@@ -163,8 +163,8 @@ pub use coarsen_device::DeviceSchwarz;
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let p = coarsen_problems::cloth(20, 0.01)?;
 /// let n = p.matrix.pattern().rows();
-/// let recipe = DeviceSchwarz { structure: StructureSource::Device, contacts: 100, ..DeviceSchwarz::default() };
-/// let mut m = recipe.build(p.system(), &on)?;
+/// let parameters = DeviceSchwarz { structure: StructureSource::Device, contacts: 100, ..DeviceSchwarz::default() };
+/// let mut m = parameters.build(p.system(), &on)?;
 /// let (a, positions) = (on.matrix(&p.matrix)?, on.vector(&p.positions.concat())?);
 /// let (mut contact, mut touched) = (DeviceContacts::new(&on, n, 3, 100)?, DeviceTouched::new(&on, n)?);
 /// let mut host = Contacts::<f64>::new(n, 3)?;
@@ -172,7 +172,7 @@ pub use coarsen_device::DeviceSchwarz;
 ///     host.assemble(&[Stencil::point_point(105, 105 + 40 * step)], &[5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 5.0])?;
 ///     touched.clear()?;
 ///     touched.mark(&contact)?; // the pairs that go
-///     contact.replace(&host)?; // or `assemble`, without a wait
+///     contact.replace(&host)?; // or `assemble`, without synchronisation
 ///     touched.mark(&contact)?; // the pairs that come
 ///     m.patch_or_restructure_on_device(&DeviceSum::new(&a, &contact)?, &positions, Touched::Marked(&touched))?;
 /// }
@@ -187,12 +187,12 @@ pub use coarsen_device::DeviceTouched;
 /// use coarsen_sparse::{Contacts, Stencil};
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
 /// let touching = [Stencil::point_point(0, 2), Stencil::vertex_face(3, [0, 1, 2], [0.2, 0.3, 0.5])];
-/// let mut stream = DeviceStream::of_contacts(&on, 4, 8)?; // room for 8 contacts of 4 nodes
+/// let mut stream = DeviceStream::of_contacts(&on, 4, 8)?; // up to 8 contacts of 4 nodes
 /// stream.write_contacts(&touching)?;
 /// let stiffness = on.vector(&[10.0, 5.0])?; // of device memory, where a program computes it
 /// let mut there = DeviceContacts::new(&on, 4, 1, 16)?;
-/// there.assemble(&stream, &stiffness)?; // nothing travels, nobody waits
-/// there.check()?; // one wait: whether there was room
+/// there.assemble(&stream, &stiffness)?; // nothing travels, nothing synchronises
+/// there.check()?; // one synchronisation: whether the capacity sufficed
 /// let mut host = Contacts::<f64>::new(4, 1)?;
 /// host.assemble(&touching, &[10.0, 5.0])?;
 /// assert_eq!(there.read()?, (host.places().to_vec(), host.values().to_vec()));

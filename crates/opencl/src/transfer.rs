@@ -118,7 +118,7 @@ pub(crate) fn read(queue: &CommandQueue, from: &Mem, start: usize, host: &mut [u
     check("clEnqueueReadBuffer", status)
 }
 
-/// Overwrites ranges of a buffer. Waits once for all ranges.
+/// Overwrites ranges of a buffer. Synchronises once for all ranges.
 pub(crate) fn write(queue: &CommandQueue, to: &Mem, runs: &[(usize, &[u8])]) -> Result<(), Error> {
     if let [(start, host)] = runs {
         return check(

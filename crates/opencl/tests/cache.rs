@@ -1,5 +1,5 @@
 //! Compiled programs are stored on disk: a process loads the programs that an earlier process compiled. Within a process
-//! the places of a device share them.
+//! the backends of a device share them.
 
 mod common;
 
@@ -17,8 +17,8 @@ fn compiled(folder: &Path) -> u64 {
 }
 
 /// Multiplies noise by the matrix of a ring of n blocks of 3 on these backends, one after the other, and compares.
-fn multiply(places: &[(&OpenCl<f64>, usize)]) {
-    let operands = places.iter().map(|&(on, n)| {
+fn multiply(backends: &[(&OpenCl<f64>, usize)]) {
+    let operands = backends.iter().map(|&(on, n)| {
         let (a, x) = (conformance::ring(n, 3), conformance::noise(3 * n, 1));
         (on.matrix(&a).unwrap(), on.vector(&x).unwrap(), a, x)
     });
@@ -29,7 +29,7 @@ fn multiply(places: &[(&OpenCl<f64>, usize)]) {
         y
     });
     let products: Vec<_> = products.collect();
-    for ((&(on, n), y), (.., a, x)) in places.iter().zip(&products).zip(&operands) {
+    for ((&(on, n), y), (.., a, x)) in backends.iter().zip(&products).zip(&operands) {
         let (mut found, mut expected) = (vec![0.0; 3 * n], vec![0.0; 3 * n]);
         on.read(y, &mut found).unwrap();
         a.apply(x, &mut expected);

@@ -98,8 +98,8 @@ fn assembled_there(on: &OpenCl<f64>) {
         found
     };
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * (1.0 + b.abs()));
-    let recipe = Multigrid { coarse_size: 20, ..tamstorf() };
-    let mut m = recipe.build(p.system(), on).unwrap();
+    let parameters = Multigrid { coarse_size: 20, ..tamstorf() };
+    let mut m = parameters.build(p.system(), on).unwrap();
     assert!(m.levels() > 1);
     let mut plan = m.numeric_plan().unwrap();
     let expected = applied(&mut m);
@@ -136,13 +136,14 @@ fn a_simulated_gpu_equals_the_cpu() {
     let p = Problem::parse("cloth:12", &Options::default()).unwrap();
     let b = p.right_hand_side(1);
     let stop = Stop::relative(1e-8);
-    let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    let parameters = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
     let mut x = vec![0.0; b.len()];
-    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
     let here = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
     for structure in [StructureSource::Host, StructureSource::Device] {
-        let mut m =
-            DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() }.build(p.system(), &on).unwrap();
+        let mut m = DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() }
+            .build(p.system(), &on)
+            .unwrap();
         let (a, b, mut y) =
             (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap(), on.zeros(b.len()).unwrap());
         let there = Cg::new(stop).solve(&a, &mut m, &b, &mut y).unwrap().converged().unwrap();

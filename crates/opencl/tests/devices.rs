@@ -73,13 +73,13 @@ fn both_solve_at_once() {
         on.read(&x, &mut found).unwrap();
         found
     };
-    let places = devices.map(|device| OpenCl::<f64>::on(device).unwrap());
-    let alone = solve(&places[0]);
-    let before = places[0].counters();
-    assert_eq!(solve(&places[1]), alone);
-    assert_eq!(places[0].counters(), before);
+    let backends = devices.map(|device| OpenCl::<f64>::on(device).unwrap());
+    let alone = solve(&backends[0]);
+    let before = backends[0].counters();
+    assert_eq!(solve(&backends[1]), alone);
+    assert_eq!(backends[0].counters(), before);
     let both = std::thread::scope(|scope| {
-        let runs = places.each_ref().map(|on| scope.spawn(move || solve(on)));
+        let runs = backends.each_ref().map(|on| scope.spawn(move || solve(on)));
         runs.map(|run| run.join().unwrap())
     });
     assert_eq!(both, [alone.clone(), alone]);

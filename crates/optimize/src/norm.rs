@@ -53,7 +53,7 @@ impl<V: Vector> Norm<V> {
         self.square(g).read().sqrt()
     }
 
-    /// The square of the norm, without a wait.
+    /// The square of the norm, without synchronisation.
     pub(crate) fn square(&mut self, g: &V) -> V::Scalar {
         let Some(Weights { weights, scaled }) = &mut self.0 else { return g.dot(g) };
         let [one, zero] = [1.0, 0.0].map(|v| g.scalar(V::Real::from_f64(v)));

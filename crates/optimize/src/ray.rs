@@ -94,7 +94,7 @@ impl<'a, V: Vector, F: Objective<V> + ?Sized> Along<'a, V, F> {
         self.evaluations[0] += 1;
         let value = self.f.value(self.trial);
         let [value, magnitude] = if first && value.value.known().is_none() {
-            // Most first trials are accepted: one wait for all that the next iteration needs.
+            // Most first trials are accepted: one synchronisation for all that the next iteration needs.
             self.differentiate(alpha);
             let (slope, square) = (self.g.dot(self.d), self.norm.square(self.g));
             let [value, magnitude, slope, square] =

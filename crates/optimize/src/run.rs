@@ -189,8 +189,8 @@ impl<T: Real> DescentState<T> {
             return Ok(Err(refusal));
         }
         let (gd, dd, xx) = (g.dot_magnitude(d), d.dot(d), x.dot(x));
-        // A bound that a device computes is asked for before the slope is known, which saves a wait; a bound that the host
-        // computes, only where the direction descends.
+        // A bound that a device computes is asked for before the slope is known, which saves a synchronisation;
+        // a bound that the host computes, only where the direction descends.
         let early = (self.bound_is_remote && gd.value.known().is_none()).then(|| f.max_step(x, d));
         self.bound_is_remote = early.as_ref().is_some_and(|bound| bound.known().is_none());
         let bound = early.as_ref().unwrap_or(&dd);

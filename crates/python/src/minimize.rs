@@ -20,7 +20,7 @@ use crate::callback::{Failure, Function};
 use crate::error::raise;
 use crate::krylov::Inverse;
 use crate::matrix::Matrix;
-use crate::precond::{Build, Geometry, recipe};
+use crate::precond::{Build, Geometry, builder};
 use crate::run::run;
 
 /// The pairs of L-BFGS (HOT: 8).
@@ -190,7 +190,7 @@ pub(crate) fn minimize<'py>(
         Some(Inverse::Held(m)) => (Some(m.get().shared()), None),
         Some(Inverse::Function(f)) => (None, Some(f.unbind())),
     };
-    let build = preconditioner.map(|(name, options)| recipe(&name, &options)).transpose()?;
+    let build = preconditioner.map(|(name, options)| builder(&name, &options)).transpose()?;
     let geometry = Geometry::read(coordinates, near_kernel)?;
     let newton = match (&call.method[..], &functions.hessian) {
         ("newton", Some(_)) => true,

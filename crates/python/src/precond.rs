@@ -247,12 +247,12 @@ fn cycle<C>(options: &Options<'_, '_>, m: &mut coarsen::multigrid::Multigrid<C>)
 }
 
 /// A preconditioner that is one level, in f64.
-fn plain<S>(recipe: S) -> Build
+fn plain<S>(parameters: S) -> Build
 where
     S: Setup<f64, Cpu> + Send + 'static,
     S::Built: Prepared<Vec<f64>, f64> + Send + 'static,
 {
-    Box::new(move |system| Ok((Box::new(recipe.build_from(system, &Cpu::new())?), None)))
+    Box::new(move |system| Ok((Box::new(parameters.build_from(system, &Cpu::new())?), None)))
 }
 
 /// A hierarchy by `auto`'s parameters, in f32 or f64.
@@ -266,8 +266,8 @@ fn hierarchy(precond: Precond, parameters: Parameters, single: bool) -> Build {
     })
 }
 
-/// The recipe of a preconditioner by name, with its options.
-pub(crate) fn recipe(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build> {
+/// What builds a preconditioner by name, with its options.
+pub(crate) fn builder(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build> {
     let options = &Options(options);
     let mut parameters = Parameters::default();
     let mut single = true;
@@ -368,7 +368,7 @@ fn precondition(
     near_kernel: Option<&Bound<'_, PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<Preconditioner> {
-    let build = recipe(name, options)?;
+    let build = builder(name, options)?;
     let geometry = Geometry::read(coordinates, near_kernel)?;
     let a = &*matrix.bsr;
     let built = run(py, threads, |cancel| -> Result<_, AnyError> {

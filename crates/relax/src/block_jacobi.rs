@@ -63,7 +63,7 @@ impl BlockJacobi {
 
 /// The preconditioner that [`BlockJacobi`] builds: the inverses of the diagonal blocks on the backend.
 pub struct BlockDiagonal<T, B: Backend> {
-    recipe: BlockJacobi,
+    parameters: BlockJacobi,
     on: B,
     pattern: Arc<Pattern>,
     class: PreconditionerKind,
@@ -83,13 +83,13 @@ impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
         let class = self.invert(a, &mut inverses)?;
         let d = on.blocks(&inverses)?;
         let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(BlockDiagonal { recipe: *self, on, pattern, class, inverses, d, merged: Merged::default() })
+        Ok(BlockDiagonal { parameters: *self, on, pattern, class, inverses, d, merged: Merged::default() })
     }
 }
 
 impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
     fn apply(&mut self, r: &B::Vector, z: &mut B::Vector) {
-        B::apply_blocks(&self.d, B::Real::from_f64(self.recipe.omega), r, zero(), z);
+        B::apply_blocks(&self.d, B::Real::from_f64(self.parameters.omega), r, zero(), z);
     }
 
     fn kind(&self) -> PreconditionerKind {
@@ -111,10 +111,10 @@ impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
             &pattern,
             |method, a| {
                 if !checks::same(a, method.inverses.size(), &method.pattern) {
-                    *method = method.recipe.build_from(system, &method.on)?;
+                    *method = method.parameters.build_from(system, &method.on)?;
                     return Ok(Reused::Nothing);
                 }
-                let class = method.recipe.invert(a, &mut method.inverses)?;
+                let class = method.parameters.invert(a, &mut method.inverses)?;
                 B::set_blocks(&mut method.d, &method.inverses)?;
                 method.class = class;
                 Ok(Reused::Structure)

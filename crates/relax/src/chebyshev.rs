@@ -145,7 +145,7 @@ pub(crate) fn check_ratio(name: &'static str, value: f64) -> Result<(), Error> {
 
 /// The preconditioner and smoother that [`Chebyshev`] builds.
 pub struct ChebyshevPolynomial<T: Real, B: Backend> {
-    recipe: Chebyshev,
+    parameters: Chebyshev,
     on: B,
     pattern: Arc<Pattern>,
     host: DenseBlocks<T>,
@@ -176,7 +176,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
         let (radius, class) = checks::radius_and_class(self.symmetric, &mut spectrum, a, &host)?;
         let d = on.vector(&vec![zero(); a.shape().0])?;
         Ok(ChebyshevPolynomial {
-            recipe: *self,
+            parameters: *self,
             on: on.clone(),
             pattern: a.pattern().clone(),
             spectrum,
@@ -234,8 +234,8 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     }
 
     fn pre_smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        let (first, later) = self.recipe.factors(self.radius);
-        if self.recipe.degree == 1 {
+        let (first, later) = self.parameters.factors(self.radius);
+        if self.parameters.degree == 1 {
             // Only x is needed, not d.
             return B::apply_blocks(&self.m, B::Real::from_f64(first), b, zero(), x);
         }
@@ -245,13 +245,13 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     }
 
     fn smooth(&mut self, _: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        let (first, later) = self.recipe.factors(self.radius);
+        let (first, later) = self.parameters.factors(self.radius);
         self.step(first, 0.0, b, x); // 2, 4
         later.for_each(|[omega, beta]| self.step(omega, beta, b, x)); // 7, 4, 5
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
-        if self.recipe.scaling == Scaling::Spai0 {
+        if self.parameters.scaling == Scaling::Spai0 {
             return SmootherFacts::default();
         }
         SmootherFacts { radius: Some(self.next.0), inverses: Some(&self.host), ..SmootherFacts::default() }
@@ -264,12 +264,13 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
     where
         B: NumericBackend,
     {
-        if self.recipe.scaling == Scaling::Spai0 {
+        if self.parameters.scaling == Scaling::Spai0 {
             return Err(SetupError::HostOnly { method: "spai0" });
         }
         fill(&mut self.a)?;
         let there = (&self.on, &self.a, &mut self.m);
-        self.radius = DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, self.recipe.name())?;
+        self.radius =
+            DeviceSpectrum::update(&mut self.on_device, &self.spectrum, there, self.parameters.name())?;
         Ok(())
     }
 
@@ -283,9 +284,9 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
 
     fn prepare(&mut self, a: &Bsr<T>) -> Result<Reused, SetupError> {
         check_storable::<T, B::Stored>("the matrix", a)?;
-        self.recipe.fill(a, &mut self.host)?;
+        self.parameters.fill(a, &mut self.host)?;
         check_blocks::<T, B::Stored>("the block diagonal", &self.host)?;
-        self.next = checks::radius_and_class(self.recipe.symmetric, &mut self.spectrum, a, &self.host)?;
+        self.next = checks::radius_and_class(self.parameters.symmetric, &mut self.spectrum, a, &self.host)?;
         Ok(Reused::Structure)
     }
 
@@ -299,7 +300,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
 impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let (block, pattern) = (self.host.size(), self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
+        let build = |old: &Self, system: System<'_, T>| old.parameters.build_from(system, &old.on);
         checks::update_in_phases(self, |method| &mut method.merged, system, (block, &pattern), build)
     }
 }

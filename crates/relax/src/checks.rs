@@ -1,4 +1,4 @@
-//! Checks that every recipe makes before it reads a matrix.
+//! Checks that every method makes before it reads a matrix.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -100,7 +100,7 @@ impl GaussSeidel {
         on: &B,
     ) -> SymmetricGaussSeidel<T, B> {
         SymmetricGaussSeidel {
-            recipe: *self,
+            parameters: *self,
             on: on.clone(),
             pattern: a.pattern().clone(),
             block: a.block().0,
@@ -127,7 +127,7 @@ impl Symmetry {
 /// The preconditioner and smoother that [`GaussSeidel`] builds: A, the inverses of its diagonal blocks and
 /// the order of its rows, on the backend.
 pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
-    recipe: GaussSeidel,
+    parameters: GaussSeidel,
     on: B,
     pattern: Arc<Pattern>,
     block: usize,
@@ -161,7 +161,7 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for SymmetricGaussSeidel<T, 
         let stored = &StoredBySmoother;
         self.sweeps.pre_smooth(stored, r, z);
         self.sweeps.post_smooth(stored, r, z);
-        for _ in 1..self.recipe.sweeps {
+        for _ in 1..self.parameters.sweeps {
             self.sweeps.smooth(stored, r, z);
             self.sweeps.post_smooth(stored, r, z);
         }
@@ -191,7 +191,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
 
     fn pre_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
         self.sweeps.pre_smooth(a, b, x);
-        (1..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));
+        (1..self.parameters.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));
     }
 
     fn pre_smooth_residual(
@@ -201,7 +201,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         x: &mut B::Vector,
         r: &mut B::Vector,
     ) {
-        if self.recipe.sweeps == 1 {
+        if self.parameters.sweeps == 1 {
             return self.sweeps.pre_smooth_residual(a, b, x, r);
         }
         self.pre_smooth(a, b, x);
@@ -210,12 +210,12 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
 
     /// Runs forward sweeps.
     fn smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.recipe.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));
+        (0..self.parameters.sweeps).for_each(|_| self.sweeps.smooth(a, b, x));
     }
 
     /// Runs backward sweeps.
     fn post_smooth(&mut self, a: &dyn LinearOperator<B::Vector>, b: &B::Vector, x: &mut B::Vector) {
-        (0..self.recipe.sweeps).for_each(|_| self.sweeps.post_smooth(a, b, x));
+        (0..self.parameters.sweeps).for_each(|_| self.sweeps.post_smooth(a, b, x));
     }
 
     fn facts(&self) -> SmootherFacts<'_, T> {
@@ -238,13 +238,13 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         let before = self.symmetry;
         let next = match self.sweeps.facts().largest {
             Some(_) => Symmetry::TO_ROUND_OFF,
-            None => self.recipe.symmetry(a),
+            None => self.parameters.symmetry(a),
         };
         self.next = next;
         if self.own && !next.to_round_off {
-            self.successor = Some(Box::new(RowGaussSeidel::new(a, self.recipe.omega, &self.on)?));
+            self.successor = Some(Box::new(RowGaussSeidel::new(a, self.parameters.omega, &self.on)?));
         } else if next.to_round_off && !before.to_round_off {
-            self.successor = self.on.gauss_seidel(a, self.recipe.omega, self.recipe.symmetric)?;
+            self.successor = self.on.gauss_seidel(a, self.parameters.omega, self.parameters.symmetric)?;
         }
         Ok(Reused::Structure)
     }
@@ -264,7 +264,7 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
 impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let (block, pattern) = (self.block, self.pattern.clone());
-        let build = |old: &Self, system: System<'_, T>| old.recipe.build_from(system, &old.on);
+        let build = |old: &Self, system: System<'_, T>| old.parameters.build_from(system, &old.on);
         checks::update_in_phases(self, |method| &mut method.merged, system, (block, &pattern), build)
     }
 }

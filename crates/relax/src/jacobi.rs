@@ -85,7 +85,7 @@ impl Jacobi {
 
 /// The preconditioner that [`Jacobi`] builds: ω D⁻¹ as a vector of the backend.
 pub struct Diagonal<B: Backend> {
-    recipe: Jacobi,
+    parameters: Jacobi,
     on: B,
     pattern: Arc<Pattern>,
     class: PreconditionerKind,
@@ -104,7 +104,7 @@ impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
         let class = self.invert(a, &mut host)?;
         let d = on.vector(&host)?;
         let (on, pattern) = (on.clone(), a.pattern().clone());
-        Ok(Diagonal { recipe: *self, on, pattern, class, host, d, merged: Merged::default() })
+        Ok(Diagonal { parameters: *self, on, pattern, class, host, d, merged: Merged::default() })
     }
 }
 
@@ -133,10 +133,10 @@ impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
             |method, a| {
                 a.check_finite()?;
                 if a.shape().0 != method.host.len() || !Pattern::same(a.pattern(), &method.pattern) {
-                    *method = method.recipe.build_from(system, &method.on)?;
+                    *method = method.parameters.build_from(system, &method.on)?;
                     return Ok(Reused::Nothing);
                 }
-                method.class = method.recipe.invert(a, &mut method.host)?;
+                method.class = method.parameters.invert(a, &mut method.host)?;
                 method.on.write(&method.host, &mut method.d)?;
                 Ok(Reused::Structure)
             },

@@ -71,7 +71,7 @@ impl<V: Vector> Preconditioner<V> for DiagonalScaling<V> {
 pub struct MatrixFreeChebyshev<'a, V: Vector> {
     a: &'a (dyn LinearOperator<V> + Sync),
     inverse: DiagonalScaling<V>,
-    recipe: Chebyshev,
+    parameters: Chebyshev,
     radius: f64,
     d: V,
     residual: V,
@@ -135,7 +135,7 @@ impl Chebyshev {
             0 => 1.0,
             _ => spectrum.estimate(a, &mut inverse, &start)?.as_f64(),
         };
-        Ok(MatrixFreeChebyshev { a, inverse, recipe: *self, radius, residual: start.like()?, d: start })
+        Ok(MatrixFreeChebyshev { a, inverse, parameters: *self, radius, residual: start.like()?, d: start })
     }
 }
 
@@ -150,7 +150,7 @@ impl<V: Vector> MatrixFreeChebyshev<'_, V> {
     /// Applies the polynomial for A x = b, from x = 0 or from the given x.
     fn iterate(&mut self, a: &dyn LinearOperator<V>, b: &V, x: &mut V, from_zero: bool) {
         let number = |v: f64| b.scalar(V::Real::from_f64(v));
-        let ((first, later), d) = (self.recipe.factors(self.radius), &mut self.d);
+        let ((first, later), d) = (self.parameters.factors(self.radius), &mut self.d);
         if from_zero {
             d.hadamard(&number(first), &self.inverse.inverse, b, &number(0.0)); // 2
             x.copy(d); // 4

@@ -248,8 +248,8 @@ impl<B: NumericBackend> DeviceSpectrum<B> {
         if n == 0 {
             return Ok(1.0);
         }
-        let room = match there {
-            Some(room) => room,
+        let kept = match there {
+            Some(kept) => kept,
             none => {
                 let mut estimate = SpectralRadius::default();
                 (estimate.steps, estimate.safety) = (of.estimate.steps, of.estimate.safety);
@@ -257,8 +257,8 @@ impl<B: NumericBackend> DeviceSpectrum<B> {
                 none.insert(Self { estimate, start: on.vector(&start_vector(n))? })
             }
         };
-        room.estimate.ceiling = usable(row_sum);
-        Ok(room.estimate.estimate(a, &mut Inverses::<B>(d), &room.start)?.as_f64())
+        kept.estimate.ceiling = usable(row_sum);
+        Ok(kept.estimate.estimate(a, &mut Inverses::<B>(d), &kept.start)?.as_f64())
     }
 }
 

@@ -1,4 +1,4 @@
-//! One level of additive Schwarz with overlap: the recipe, and the preconditioner that it builds.
+//! One level of additive Schwarz with overlap: the parameters, and the preconditioner that it builds.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -112,7 +112,7 @@ impl AdditiveSchwarz {
 
 /// The preconditioner that [`AdditiveSchwarz`] builds. `Display` names its size, and positions kept from an earlier build.
 pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
-    recipe: AdditiveSchwarz,
+    parameters: AdditiveSchwarz,
     on: Cpu<V, S>,
     pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
@@ -166,7 +166,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let solver = Solver::new(self.inner, self.storage, a, &cover, &restricted, on)?;
         let places = vec![zero(); cover.nodes.len() * block];
         Ok(OverlappingDomains {
-            recipe: *self,
+            parameters: *self,
             on: *on,
             pattern,
             positions: system.positions.unwrap_or_default().to_vec(),
@@ -196,7 +196,7 @@ impl AdditiveSchwarz {
         if self.inner == Inner::Factors {
             a.check_finite()?;
         } else {
-            // Dense inverses are stored in the precision of the recipe, inverses for sweeps in that of the
+            // Dense inverses are stored in the precision of the parameters, inverses for sweeps in that of the
             // vectors.
             let single = match self.inner {
                 Inner::Inverses => self.storage == Storage::Single,
@@ -264,7 +264,7 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
         };
         each((&cover.nodes[..], Groups(&mut self.residual[..], b)), 2048, worth, &gather);
         self.solver.solve(cover, &self.residual, &mut self.correction);
-        let (correction, own) = (&self.correction, self.recipe.restricted);
+        let (correction, own) = (&self.correction, self.parameters.restricted);
         let combine = |(nodes, z): (Range<usize>, Groups<&mut [V]>)| {
             for (i, z) in nodes.zip(z.0.chunks_exact_mut(b)) {
                 let places = cover.of_node[i]..cover.of_node[i + 1];
@@ -307,11 +307,11 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
         let a = system.matrix;
         if a.block().0 != self.block || !Pattern::same(a.pattern(), &self.pattern) {
             let complete = system.with_kept(&self.positions, None);
-            let built = self.recipe.build_from(complete, &self.on)?;
+            let built = self.parameters.build_from(complete, &self.on)?;
             *self = Self { earlier: system.positions.is_none() && complete.positions.is_some(), ..built };
             return Ok(Reused::Nothing);
         }
-        let class = self.recipe.check::<T, V>(a, &mut self.checked)?;
+        let class = self.parameters.check::<T, V>(a, &mut self.checked)?;
         SetupError::unless_cancelled(&system)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;

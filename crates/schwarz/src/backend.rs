@@ -13,7 +13,7 @@ use coarsen_core::Error;
 use crate::options::Storage;
 use crate::plan::Plan;
 
-/// The values of packed inverses, in the precision of the recipe.
+/// The values of packed inverses, in the precision of the parameters.
 ///
 /// A matrix of m rows is cut into tiles of 8 x 8, padded with zeros. Tiles on and below the diagonal are
 /// stored by block columns, each tile by columns; diagonal tiles are stored whole. *Memory* 4,992 values for
@@ -123,7 +123,7 @@ pub trait SchwarzBackend: Backend {
 
     /// Sums r over the domains of the finest level, domain by domain. The caller has the entries on the host.
     ///
-    /// *Use* for coarser levels that are elsewhere, such as over ranks. *Cost* one pass over r; a device waits once. The
+    /// *Use* for coarser levels that are elsewhere, such as over ranks. *Cost* one pass over r; a device synchronises once. The
     /// sums are NaN if the backend has failed.
     fn restrict(&self, domains: &mut Self::Domains, r: &Self::Vector, sums: &mut [Self::Real]);
 

@@ -166,11 +166,11 @@ impl<V: Real, S: Real, const B: usize> Kernel<V> for Domain<'_, V, S, B> {
         let b = if B == 0 { step.b } else { B };
         // y follows x directly. If x and y were a multiple of a page apart, loads of one would wait for
         // stores of the other.
-        let mut room = [V::zero(); 2 * MOST];
+        let mut buffer = [V::zero(); 2 * MOST];
         for d in self.range {
             let nodes = step.domain_level.domains.nodes(d);
             let m = (nodes.len() * b).next_multiple_of(SIDE);
-            let (x, y) = room[..2 * m].split_at_mut(m);
+            let (x, y) = buffer[..2 * m].split_at_mut(m);
             for (x, &i) in x.chunks_exact_mut(b).zip(nodes) {
                 x.copy_from_slice(&step.r[i as usize * b..(i as usize + 1) * b]);
             }

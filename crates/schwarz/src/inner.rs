@@ -78,11 +78,12 @@ impl<T: Real, V: Real, S: Real> Solver<T, V, S> {
     ) -> Result<Self, SetupError> {
         Ok(match inner {
             Inner::Inverses => {
-                let recipe = Schwarz { storage, levels: 1, coarse: Coarse::Domains, ..Schwarz::multilevel() };
+                let parameters =
+                    Schwarz { storage, levels: 1, coarse: Coarse::Domains, ..Schwarz::multilevel() };
                 let plan = Arc::new(Plan::apart(a.block().0, &cover.starts)?);
                 let system = System::from(restricted);
                 Self::Inverses(Box::new(Subdomains::on_plan(
-                    &recipe,
+                    &parameters,
                     plan,
                     system,
                     Checked::default(),

@@ -121,35 +121,36 @@ impl Schwarz {
         top: Coarse,
         on: &B,
     ) -> Result<Subdomains<T, B>, SetupError> {
-        let recipe = Self { levels, order: Order::Natural, weights: Weights::Ones, refresh: None, ..*self };
+        let parameters =
+            Self { levels, order: Order::Natural, weights: Weights::Ones, refresh: None, ..*self };
         level.check()?;
-        recipe.validate(level.matrix.block().0)?;
+        parameters.validate(level.matrix.block().0)?;
         let system = System::from(level.matrix);
         let nodes = level.matrix.pattern().rows() as u32;
         let left_out: Vec<u32> = (0..nodes).filter(|&i| !level.coupled[i as usize]).collect();
         let mut checked = Checked::default();
-        check_level(&recipe, level, &left_out, &mut checked)?;
-        let (links, _) = Links::of(Source::new(level.matrix), recipe.coupling);
+        check_level(&parameters, level, &left_out, &mut checked)?;
+        let (links, _) = Links::of(Source::new(level.matrix), parameters.coupling);
         let order: Vec<u32> = (0..nodes).collect();
-        let limits = Limits { domain: recipe.domain, levels, top };
+        let limits = Limits { domain: parameters.domain, levels, top };
         let plan = Plan::new(level.matrix.block().0, links, &order, level.coupled, limits)?;
-        Subdomains::on_plan(&recipe, Arc::new(plan), system, checked, level.sizes, on)
+        Subdomains::on_plan(&parameters, Arc::new(plan), system, checked, level.sizes, on)
     }
 }
 
 /// Checks the values of a level, and computes the inverses of nodes in no domain. Other diagonal entries of a coarse
 /// level may be round-off.
 fn check_level<T: Real>(
-    recipe: &Schwarz,
+    parameters: &Schwarz,
     level: &Level<'_, T>,
     left_out: &[u32],
     checked: &mut Checked<T>,
 ) -> Result<(), SetupError> {
     let source = Source::new(level.matrix);
     if level.sizes.is_empty() {
-        return check::check(check::METHOD, source, None, left_out, recipe.storage, checked);
+        return check::check(check::METHOD, source, None, left_out, parameters.storage, checked);
     }
-    check::check_left_out(source, left_out, recipe.storage, checked)
+    check::check_left_out(source, left_out, parameters.storage, checked)
 }
 
 impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
@@ -177,7 +178,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         if expected != found {
             return Err(shape("sizes (those of the build)", expected, found));
         }
-        check_level(&self.recipe, level, self.plan.left_out(), &mut self.numbers.checked)
+        check_level(&self.parameters, level, self.plan.left_out(), &mut self.numbers.checked)
     }
 
     /// Computes the inverses for the level that [`check_level`](Self::check_level) has passed last. *Panics* for a level
@@ -246,7 +247,7 @@ impl<T: Real, V: Real, S: Real> LevelSolver<T, V, S> {
             Solver::Domains(domains) => {
                 match domains.check_level(level).and_then(|()| domains.renew_level(level)) {
                     Err(SetupError::Coarsest { .. }) => {
-                        **domains = domains.recipe.levels_or_domains(level, domains.backend())?;
+                        **domains = domains.parameters.levels_or_domains(level, domains.backend())?;
                         Ok(())
                     }
                     done => done,

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::precompute::{Next, Stage};
 use crate::schwarz::Schwarz;
 use crate::source::Source;
-use crate::tasks::Room;
+use crate::tasks::TaskWorkspace;
 
 /// The host data of the numeric phase.
 pub(crate) struct Numbers<T> {
@@ -29,13 +29,13 @@ pub(crate) struct Numbers<T> {
     pub(crate) touching: Vec<DomainContacts>,
     pub(crate) starts: Vec<u32>,
     pub(crate) checked: Checked<T>,
-    pub(crate) rooms: Vec<Room<T>>,
+    pub(crate) workspaces: Vec<TaskWorkspace<T>>,
 }
 
 impl<T: Real> Numbers<T> {
     pub(crate) fn new(
         plan: &Plan,
-        recipe: &Schwarz,
+        parameters: &Schwarz,
         checked: Checked<T>,
         first: &[T],
     ) -> Result<Self, SetupError> {
@@ -57,14 +57,14 @@ impl<T: Real> Numbers<T> {
             touching: vec![DomainContacts::default(); plan.levels()],
             starts: Vec::new(),
             checked,
-            rooms: Room::of(plan, recipe.arithmetic),
+            workspaces: TaskWorkspace::of(plan, parameters.arithmetic),
         })
     }
 
     /// Computes all levels; with `which`, only these domains of each level.
     pub(crate) fn compute(
         &mut self,
-        recipe: &Schwarz,
+        parameters: &Schwarz,
         plan: &Plan,
         system: &System<'_, T>,
         which: Option<&[Vec<u32>]>,
@@ -89,12 +89,18 @@ impl<T: Real> Numbers<T> {
                 source,
                 sizes: sizes_below.last().unwrap_or(&self.first),
                 contact,
-                arithmetic: recipe.arithmetic,
+                arithmetic: parameters.arithmetic,
             };
             let which = which.map_or(&plan.domain_levels[level].all, |which| &which[level]);
             let next = above.first_mut().zip(sizes_above.first_mut());
             let next = next.map(|(a, sizes)| Next { values: a.values_mut(), sizes });
-            stage.run(which, &mut inverses.packed[level], &mut self.repairs[level], next, &mut self.rooms);
+            stage.run(
+                which,
+                &mut inverses.packed[level],
+                &mut self.repairs[level],
+                next,
+                &mut self.workspaces,
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! The parameters of the recipe that are enumerations, and the repairs of domain matrices.
+//! The parameters that are enumerations, and the repairs of domain matrices.
 
 use std::sync::Arc;
 

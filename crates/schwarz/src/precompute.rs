@@ -21,7 +21,7 @@ use crate::options::{Arithmetic, Repair, Storage};
 use crate::packed::{SIDE, entry, side};
 use crate::plan::Plan;
 use crate::source::Source;
-use crate::tasks::{Room, Targets, Tasks};
+use crate::tasks::{Targets, TaskWorkspace, Tasks};
 
 /// The shifts, as multiples of the smallest trusted pivot; each is a fraction of the diagonal.
 const SHIFTS: [f64; 4] = [10.0, 100.0, 1e3, 1e4];
@@ -54,9 +54,10 @@ pub(crate) struct Next<'a, T> {
 
 compiled!(
     RUN: Run<T> =
-        fn(&Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [Room<T>]),
-    (|stage, which, packed, repairs, next, rooms| stage.either(which, packed, repairs, next, rooms))
-
+        fn(
+            &Stage<'_, T>, &[u32], &mut Packed, &mut [Option<Repair>], Option<Next<'_, T>>, &mut [TaskWorkspace<T>]
+        ),
+    (|stage, which, packed, repairs, next, workspaces| stage.either(which, packed, repairs, next, workspaces))
 );
 
 impl<T: Real> Stage<'_, T> {
@@ -68,9 +69,9 @@ impl<T: Real> Stage<'_, T> {
         packed: &mut Packed,
         repairs: &mut [Option<Repair>],
         next: Option<Next<'_, T>>,
-        rooms: &mut [Room<T>],
+        workspaces: &mut [TaskWorkspace<T>],
     ) {
-        RUN.of::<Run<T>>()(self, which, packed, repairs, next, rooms);
+        RUN.of::<Run<T>>()(self, which, packed, repairs, next, workspaces);
     }
 
     fn either(
@@ -79,12 +80,12 @@ impl<T: Real> Stage<'_, T> {
         packed: &mut Packed,
         repairs: &mut [Option<Repair>],
         next: Option<Next<'_, T>>,
-        rooms: &mut [Room<T>],
+        workspaces: &mut [TaskWorkspace<T>],
     ) {
         let next = next.unwrap_or(Next { values: &mut [], sizes: &mut [] });
         match packed {
-            Packed::Single(packed) => self.all(which, packed, repairs, next, rooms),
-            Packed::Double(packed) => self.all(which, packed, repairs, next, rooms),
+            Packed::Single(packed) => self.all(which, packed, repairs, next, workspaces),
+            Packed::Double(packed) => self.all(which, packed, repairs, next, workspaces),
         }
     }
 
@@ -94,7 +95,7 @@ impl<T: Real> Stage<'_, T> {
         packed: &mut [S],
         repairs: &mut [Option<Repair>],
         next: Next<'_, T>,
-        rooms: &mut [Room<T>],
+        workspaces: &mut [TaskWorkspace<T>],
     ) {
         let (domain_level, block) = (&self.plan.domain_levels[self.level], self.source.block());
         let targets = Targets {
@@ -110,33 +111,33 @@ impl<T: Real> Stage<'_, T> {
         };
         let share = which.len() as f64 / domain_level.domains.count().max(1) as f64;
         let worth = share > 0.01 && self.plan.worth(self.level);
-        each(Tasks { targets, rooms }, 1, worth, &|tasks: Tasks<'_, T, S>| self.leaf(tasks));
+        each(Tasks { targets, workspaces }, 1, worth, &|tasks: Tasks<'_, T, S>| self.leaf(tasks));
     }
 
     fn leaf<S: Real>(&self, tasks: Tasks<'_, T, S>) {
         let Targets { which, base, domain_level, area, block, packed, repairs, coarse, sizes } =
             tasks.targets;
-        let Some(room) = tasks.rooms.first_mut() else { return };
+        let Some(workspace) = tasks.workspaces.first_mut() else { return };
         let (first_value, first_block) = (domain_level.offsets[base], domain_level.coarse.offsets()[base]);
         for &d in which {
             let d = d as usize;
-            self.scales(d, room);
+            self.scales(d, workspace);
             let out =
                 &mut packed[domain_level.offsets[d] - first_value..domain_level.offsets[d + 1] - first_value];
-            repairs[d - base] = self.domain(d, room, out);
+            repairs[d - base] = self.domain(d, workspace, out);
             if !coarse.is_empty() {
                 let row = domain_level.coarse.range(d);
                 let row = (row.start - first_block) * area..(row.end - first_block) * area;
                 self.coarse_row(d, &mut coarse[row]);
                 let sums = &mut sizes[(d - base) * block..(d - base + 1) * block];
-                self.coarse_sizes(d, &mut room.diagonal, sums);
+                self.coarse_sizes(d, &mut workspace.diagonal, sums);
             }
         }
     }
 
     /// Computes 1 / √a_kk for every unknown of domain d, or 0 if its diagonal is round-off.
-    fn scales(&self, d: usize, room: &mut Room<T>) {
-        let Room { scale, diagonal, .. } = room;
+    fn scales(&self, d: usize, workspace: &mut TaskWorkspace<T>) {
+        let TaskWorkspace { scale, diagonal, .. } = workspace;
         let b = self.source.block();
         let domains = &self.plan.domain_levels[self.level].domains;
         scale.fill(0.0);
@@ -162,8 +163,8 @@ impl<T: Real> Stage<'_, T> {
     }
 
     /// Writes the inverse of domain d to `out`.
-    fn domain<S: Real>(&self, d: usize, room: &mut Room<T>, out: &mut [S]) -> Option<Repair> {
-        let Room { single, double, scale, .. } = room;
+    fn domain<S: Real>(&self, d: usize, workspace: &mut TaskWorkspace<T>, out: &mut [S]) -> Option<Repair> {
+        let TaskWorkspace { single, double, scale, .. } = workspace;
         let trust = Storage::of::<S>().least_pivot();
         let n = side(self.plan.domain_levels[self.level].domains.nodes(d).len() * self.source.block());
         if self.arithmetic == Arithmetic::Single && S::NAME == f32::NAME {

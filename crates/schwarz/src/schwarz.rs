@@ -1,4 +1,4 @@
-//! The recipe of multilevel additive Schwarz.
+//! The parameters of multilevel additive Schwarz.
 
 use std::num::NonZeroUsize;
 

@@ -62,7 +62,7 @@ impl Default for DampedDomains {
 
 /// The smoother that [`DampedDomains`] builds.
 pub struct DomainStep<T: Real, B: SchwarzBackend> {
-    recipe: DampedDomains,
+    parameters: DampedDomains,
     now: Damped<T, B>,
     /// The memory in which updates prepare.
     next: Option<Damped<T, B>>,
@@ -110,7 +110,7 @@ impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
         let mut now = Damped { domains, a: on.matrix(&whole)?, radius: 1.0 };
         now.damp(self.factor, &mut spectrum, &start)?;
         Ok(DomainStep {
-            recipe: *self,
+            parameters: *self,
             now,
             next: None,
             sets,
@@ -210,7 +210,7 @@ impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
                 none.insert(Damped { domains, a: on.matrix(a)?, radius: 1.0 })
             }
         };
-        next.damp(self.recipe.factor, &mut self.spectrum, &self.start)?;
+        next.damp(self.parameters.factor, &mut self.spectrum, &self.start)?;
         Ok(Reused::Structure)
     }
 
@@ -251,7 +251,7 @@ impl<T: Real, B: SchwarzBackend> DomainStep<T, B> {
         let domains = &self.now.domains;
         if !domains.serves(&system) {
             let complete = system.with_kept(&domains.positions, None);
-            let mut built = self.recipe.build_from(complete, domains.backend())?;
+            let mut built = self.parameters.build_from(complete, domains.backend())?;
             built.now.domains.earlier = system.positions.is_none() && complete.positions.is_some();
             *self = built;
             return Ok(Reused::Nothing);

@@ -22,7 +22,7 @@ use crate::source::Source;
 /// `Display` prints a table of the levels: nodes, domains, repairs, bytes and weights of the levels, the age
 /// of order and domains, and seconds.
 pub struct Subdomains<T: Real, B: SchwarzBackend> {
-    pub(crate) recipe: Schwarz,
+    pub(crate) parameters: Schwarz,
     pub(crate) on: B,
     pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
@@ -69,10 +69,10 @@ impl<T: Real, B: SchwarzBackend> Setup<T, B> for Schwarz {
 }
 
 impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
-    fn new(recipe: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
+    fn new(parameters: &Schwarz, system: System<'_, T>, on: &B, top: Coarse) -> Result<Self, SetupError> {
         let begun = Instant::now();
-        let (plan, checked) = recipe.structure(system, top)?;
-        let mut built = Self::on_plan(recipe, Arc::new(plan), system, checked, &[], on)?;
+        let (plan, checked) = parameters.structure(system, top)?;
+        let mut built = Self::on_plan(parameters, Arc::new(plan), system, checked, &[], on)?;
         built.seconds.structure = begun.elapsed() - built.seconds.inverses - built.seconds.top;
         built.weigh(system)?;
         Ok(built)
@@ -81,7 +81,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Builds the preconditioner on a given plan, for a system that has been checked. `first` has the sums of
     /// diagonal entries if there are finer levels elsewhere.
     pub(crate) fn on_plan(
-        recipe: &Schwarz,
+        parameters: &Schwarz,
         plan: Arc<Plan>,
         system: System<'_, T>,
         checked: Checked<T>,
@@ -90,21 +90,21 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     ) -> Result<Self, SetupError> {
         let mut seconds = Seconds::default();
         let begun = Instant::now();
-        let mut numbers = Numbers::new(&plan, recipe, checked, first)?;
+        let mut numbers = Numbers::new(&plan, parameters, checked, first)?;
         numbers.checked.accept();
         let mut inverses = Inverses {
             packed: plan
                 .domain_levels
                 .iter()
                 .map(|domain_level| {
-                    Packed::zeros(recipe.storage, domain_level.offsets[domain_level.offsets.len() - 1])
+                    Packed::zeros(parameters.storage, domain_level.offsets[domain_level.offsets.len() - 1])
                 })
                 .collect(),
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
         };
         SetupError::unless_cancelled(&system)?;
-        numbers.compute(recipe, &plan, &system, None, &mut inverses);
+        numbers.compute(parameters, &plan, &system, None, &mut inverses);
         SetupError::unless_cancelled(&system)?;
         seconds.inverses = begun.elapsed();
 
@@ -122,7 +122,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         let weights = vec![1.0; plan.levels() + usize::from(top.is_some())];
         let (domains, pattern) = (on.domains(&plan, inverses)?, system.matrix.pattern().clone());
         Ok(Self {
-            recipe: *recipe,
+            parameters: *parameters,
             on: on.clone(),
             pattern,
             positions: system.positions.unwrap_or_default().into(),
@@ -144,8 +144,8 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     pub(crate) fn again(&self, system: System<'_, T>) -> Result<Self, SetupError> {
         let (mut checked, left_out) = (Checked::default(), self.plan.left_out());
         let source = Source::new(system.matrix);
-        check::check(check::METHOD, source, None, left_out, self.recipe.storage, &mut checked)?;
-        let built = Self::on_plan(&self.recipe, self.plan.clone(), system, checked, &[], &self.on)?;
+        check::check(check::METHOD, source, None, left_out, self.parameters.storage, &mut checked)?;
+        let built = Self::on_plan(&self.parameters, self.plan.clone(), system, checked, &[], &self.on)?;
         Ok(Self { positions: self.positions.clone(), earlier: self.earlier, ..built })
     }
 
@@ -164,9 +164,9 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         &self.on
     }
 
-    /// Returns the recipe.
-    pub fn recipe(&self) -> &Schwarz {
-        &self.recipe
+    /// Returns the parameters.
+    pub fn parameters(&self) -> &Schwarz {
+        &self.parameters
     }
 
     /// Returns the matrix of a coarse level, without contact; `None` if no level uses it.
@@ -201,14 +201,14 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
 
     /// Runs all checks of new values, before anything changes.
     pub(crate) fn check(&mut self, system: &System<'_, T>) -> Result<(), SetupError> {
-        let Self { recipe, plan, numbers, .. } = self;
+        let Self { parameters, plan, numbers, .. } = self;
         let source = Source::of(system, &mut numbers.starts);
         check::check(
             check::METHOD,
             source,
             system.contact,
             plan.left_out(),
-            recipe.storage,
+            parameters.storage,
             &mut numbers.checked,
         )
     }
@@ -223,14 +223,14 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         system: System<'_, T>,
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
-        let Self { recipe, on, plan, numbers, domains, top, seconds, .. } = self;
+        let Self { parameters, on, plan, numbers, domains, top, seconds, .. } = self;
         SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
         self.incomplete = true;
         numbers.checked.accept();
         let begun = Instant::now();
         let inverses = on.inverses(domains);
         inverses.left_out.copy_from_slice(&numbers.checked.left_out);
-        numbers.compute(recipe, plan, &system, which, inverses);
+        numbers.compute(parameters, plan, &system, which, inverses);
         seconds.inverses = begun.elapsed();
         let begun = Instant::now();
         if let Some(top) = top {

@@ -15,7 +15,7 @@ pub(crate) const EARLIER_POSITIONS: &str = "positions of an earlier build, becau
 
 /// What is printed of multilevel domains. It has no type parameters, so that its formatting is compiled once.
 struct Table<'a> {
-    recipe: &'a Schwarz,
+    parameters: &'a Schwarz,
     plan: &'a Plan,
     bytes: usize,
     repairs: Vec<(usize, usize, Repair)>,
@@ -30,7 +30,7 @@ struct Table<'a> {
 impl<T: Real, B: SchwarzBackend> fmt::Display for Subdomains<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let table = Table {
-            recipe: self.recipe(),
+            parameters: self.parameters(),
             plan: self.plan(),
             bytes: self.bytes(),
             repairs: self.repairs().collect(),
@@ -51,7 +51,7 @@ impl fmt::Display for Table<'_> {
         writeln!(
             f,
             "multilevel additive schwarz, domains of {} nodes, {} {}, {} {} left out, {:.1} MiB",
-            self.recipe.domain,
+            self.parameters.domain,
             plan.levels(),
             if plan.levels() == 1 { "level" } else { "levels" },
             plan.left_out().len(),
@@ -85,7 +85,7 @@ impl fmt::Display for Table<'_> {
             writeln!(f, "factors of the levels: {}", weights.join(" "))?;
         }
         let age = self.age;
-        match self.recipe.refresh {
+        match self.parameters.refresh {
             Some(every) => {
                 writeln!(f, "order and domains: chosen {age} updates and patches ago, anew every {every}")?
             }

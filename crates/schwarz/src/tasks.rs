@@ -55,7 +55,7 @@ impl<T: Real, S: Real> Pieces for Targets<'_, T, S> {
 }
 
 /// The workspace for the domains of one task, one domain after the other.
-pub(crate) struct Room<T> {
+pub(crate) struct TaskWorkspace<T> {
     pub(crate) single: Workspace<f32>,
     pub(crate) double: Workspace<f64>,
     pub(crate) scale: Vec<f64>,
@@ -63,43 +63,43 @@ pub(crate) struct Room<T> {
 }
 
 /// The maximal number of tasks of a level.
-const ROOMS: usize = 32;
+const WORKSPACES: usize = 32;
 
 /// The number of domains per workspace.
 const DOMAINS: usize = 16;
 
-impl<T: Real> Room<T> {
+impl<T: Real> TaskWorkspace<T> {
     /// Returns workspaces for the largest domains of a plan.
     pub(crate) fn of(plan: &Plan, arithmetic: Arithmetic) -> Vec<Self> {
         let rows = (0..plan.levels()).map(|level| plan.rows(level)).max().unwrap_or(0);
         let domains =
             plan.domain_levels.iter().map(|domain_level| domain_level.domains.count()).max().unwrap_or(0);
         let single = if arithmetic == Arithmetic::Single { rows } else { 0 };
-        let room = |_| Self {
+        let workspace = |_| Self {
             single: Workspace::new(single),
             double: Workspace::new(rows),
             scale: vec![0.0; rows],
             diagonal: vec![T::zero(); plan.block().pow(2)],
         };
-        (0..domains.div_ceil(DOMAINS).clamp(1, ROOMS)).map(room).collect()
+        (0..domains.div_ceil(DOMAINS).clamp(1, WORKSPACES)).map(workspace).collect()
     }
 }
 
 /// The domains and their workspaces, which are split together.
 pub(crate) struct Tasks<'a, T, S> {
     pub(crate) targets: Targets<'a, T, S>,
-    pub(crate) rooms: &'a mut [Room<T>],
+    pub(crate) workspaces: &'a mut [TaskWorkspace<T>],
 }
 
 impl<T: Real, S: Real> Pieces for Tasks<'_, T, S> {
     fn extent(&self) -> usize {
-        self.rooms.len()
+        self.workspaces.len()
     }
 
     fn cut(self, mid: usize) -> (Self, Self) {
-        let share = self.targets.extent() * mid / self.rooms.len();
+        let share = self.targets.extent() * mid / self.workspaces.len();
         let (targets, rest) = self.targets.cut(share);
-        let (rooms, more) = self.rooms.split_at_mut(mid);
-        (Self { targets, rooms }, Self { targets: rest, rooms: more })
+        let (workspaces, more) = self.workspaces.split_at_mut(mid);
+        (Self { targets, workspaces }, Self { targets: rest, workspaces: more })
     }
 }

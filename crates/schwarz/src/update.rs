@@ -13,7 +13,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
     fn rebuild(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
         let whole = system.with_kept(&self.positions, None);
-        let mut built = self.recipe.build_from(whole, &self.on)?;
+        let mut built = self.parameters.build_from(whole, &self.on)?;
         built.earlier = system.positions.is_none() && whole.positions.is_some();
         *self = built;
         Ok(())
@@ -50,7 +50,7 @@ impl<T: Real, B: SchwarzBackend> Update<T> for Subdomains<T, B> {
             self.rebuild(system)?;
             return Ok(Reused::Nothing);
         }
-        if self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+        if self.parameters.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
             self.rebuild(system)?;
             return Ok(Reused::Rest { redone: 1, of: 1 });
         }
@@ -65,7 +65,7 @@ impl<T: Real, B: SchwarzBackend> Update<T> for Subdomains<T, B> {
     fn patch_from(&mut self, system: System<'_, T>, touched: &[u32]) -> Result<Reused, SetupError> {
         system.check()?;
         let serves = self.serves(&system) && !self.incomplete;
-        if !serves || self.recipe.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
+        if !serves || self.parameters.refresh.is_some_and(|every| self.updates + 1 >= every.get()) {
             return self.update_from(system);
         }
         let mut which = std::mem::take(&mut self.touched);
@@ -85,9 +85,9 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     ) -> Result<Reused, SetupError> {
         self.plan.touched(touched, which)?;
         let redone = which.iter().map(Vec::len).sum();
-        let Self { recipe, plan, numbers, .. } = &mut *self;
+        let Self { parameters, plan, numbers, .. } = &mut *self;
         let source = Source::of(&system, &mut numbers.starts);
-        check::check_rows(source, touched, plan.left_out(), recipe.storage, &mut numbers.checked)?;
+        check::check_rows(source, touched, plan.left_out(), parameters.storage, &mut numbers.checked)?;
         if !self.recompute_or_rebuild(system, Some(which))? {
             return Ok(Reused::Nothing);
         }

@@ -21,9 +21,9 @@ use crate::options::Weights;
 use crate::subdomains::Subdomains;
 
 impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
-    /// Sets the weights of the recipe.
+    /// Sets the weights.
     pub(crate) fn weigh(&mut self, system: System<'_, T>) -> Result<(), SetupError> {
-        if self.recipe().weights == Weights::Ones {
+        if self.parameters().weights == Weights::Ones {
             return Ok(());
         }
         let before = self.weights.clone();

@@ -36,8 +36,8 @@ pub enum SparseError {
     },
     /// A row outside the matrix.
     #[error(
-        "entry {entry} lies in row {row}, but there are {rows} rows; matrix sizes are in scalars, \
-         positions of blocks in blocks"
+        "entry {entry} lies in row {row}, but there are {rows} rows; count sizes and \
+         positions in the same unit, scalars or blocks"
     )]
     Row {
         /// Index of the entry in the stream.

@@ -76,7 +76,7 @@ impl<T: Real> Sum<'_, T> {
         self.merged(Arc::new(self.union()?))
     }
 
-    /// A + C in `room`, the memory of an earlier merge. If its pattern, or else `known`, is exactly the union of both,
+    /// A + C in `memory`, that of an earlier merge. If its pattern, or else `known`, is exactly the union of both,
     /// the result has the same `Arc` of it, so that a [`Pattern::same`] with it costs nothing; otherwise a new one.
     ///
     /// *Use* in every update of an object that needs one matrix. *Cost* as [`merge_into`](Self::merge_into); memory is
@@ -91,30 +91,31 @@ impl<T: Real> Sum<'_, T> {
     /// let elastic = Bsr::<f64>::identity(2, 1)?;
     /// let mut contact = Contacts::new(2, 1)?;
     /// contact.replace(&[(0, 1)], &[10.0])?;
-    /// let (built, mut room) = (Sum { elastic: &elastic, contact: &contact }.merge()?, None);
+    /// let (built, mut memory) = (Sum { elastic: &elastic, contact: &contact }.merge()?, None);
     /// contact.replace(&[(0, 1)], &[20.0])?; // another stiffness
-    /// let next = Sum { elastic: &elastic, contact: &contact }.merge_in(&mut room, built.pattern())?;
+    /// let next = Sum { elastic: &elastic, contact: &contact }.merge_in(&mut memory, built.pattern())?;
     /// assert_eq!(next.get(0, 1), 20.0);
     /// assert!(Arc::ptr_eq(next.pattern(), built.pattern()));
     /// # Ok::<(), coarsen_sparse::SparseError>(())
     /// ```
     pub fn merge_in<'r>(
         &self,
-        room: &'r mut Option<Bsr<T>>,
+        memory: &'r mut Option<Bsr<T>>,
         known: &Arc<Pattern>,
     ) -> Result<&'r mut Bsr<T>, SparseError> {
         self.check()?;
         let block = self.elastic.block();
-        let merged = match room.take().filter(|room| room.block() == block && self.fits(room.pattern(), true))
-        {
-            Some(mut merged) => {
-                self.fill(&mut merged);
-                merged
-            }
-            None if self.fits(known, true) => self.merged(known.clone())?,
-            None => self.merged(Arc::new(self.union()?))?,
-        };
-        Ok(room.insert(merged))
+        let merged =
+            match memory.take().filter(|memory| memory.block() == block && self.fits(memory.pattern(), true))
+            {
+                Some(mut merged) => {
+                    self.fill(&mut merged);
+                    merged
+                }
+                None if self.fits(known, true) => self.merged(known.clone())?,
+                None => self.merged(Arc::new(self.union()?))?,
+            };
+        Ok(memory.insert(merged))
     }
 
     /// A + C on a pattern that contains both.

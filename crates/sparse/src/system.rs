@@ -136,7 +136,7 @@ impl<'a, T: Real> System<'a, T> {
         }
     }
 
-    /// As [`whole`](Self::whole), in the memory `room` of earlier calls; `known` is the pattern that an object in use
+    /// As [`whole`](Self::whole), in `memory`, that of earlier calls; `known` is the pattern that an object in use
     /// has. Both are those of [`Sum::merge_in`].
     ///
     /// *Cost* nothing without contact or with an empty contact set, otherwise a copy of A; nothing is allocated while
@@ -146,7 +146,7 @@ impl<'a, T: Real> System<'a, T> {
     /// As [`Sum::merge`].
     pub fn whole_in<'r>(
         &self,
-        room: &'r mut Option<Bsr<T>>,
+        memory: &'r mut Option<Bsr<T>>,
         known: &Arc<Pattern>,
     ) -> Result<&'r Bsr<T>, SparseError>
     where
@@ -158,7 +158,7 @@ impl<'a, T: Real> System<'a, T> {
             sum.check()?;
             return Ok(self.matrix);
         }
-        Ok(sum.merge_in(room, known)?)
+        Ok(sum.merge_in(memory, known)?)
     }
 }
 

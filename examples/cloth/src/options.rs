@@ -212,7 +212,7 @@ pub(crate) struct Method {
     #[arg(long, default_value_t = 500, value_parser = at_least_one)]
     pub(crate) inner: usize,
     /// Take exactly --inner iterations in each linear solve, without a test of convergence before, and always with the
-    /// positive definite Hessian. On a device, each test costs a wait of the host.
+    /// positive definite Hessian. On a device, each test costs a synchronisation of the host.
     #[arg(long)]
     pub(crate) fixed: bool,
     /// Tolerance: a step ends when the mean residual force of the nodes is this share of their weight.

@@ -63,8 +63,8 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         let inverse = if constrained {
             CachedPreconditioner::constant(Box::new(Identity))
         } else {
-            let recipe = solver.recipe(&method.levels, rest.clone(), on, &clock);
-            CachedPreconditioner::build(&mut f, &state.x, recipe)?
+            let build = solver.builder(&method.levels, rest.clone(), on, &clock);
+            CachedPreconditioner::build(&mut f, &state.x, build)?
         };
 
         let (relative, check_every) = if method.fixed { (0.0, method.inner) } else { (INNER, 1) };
@@ -80,8 +80,8 @@ impl<B: SchwarzBackend<Real = f64>> Stepper<B> {
         // A fixed number of iterations is the same in each step.
         steps.restarts = if method.fixed { 0 } else { MORE };
         let supported = if constrained {
-            let recipe = solver.recipe(&method.levels, rest, &Cpu::new(), &clock);
-            Some(ConstrainedDescent::new(&mut steps, &state.x, fixed.thickness, recipe, method.inner)?)
+            let build = solver.builder(&method.levels, rest, &Cpu::new(), &clock);
+            Some(ConstrainedDescent::new(&mut steps, &state.x, fixed.thickness, build, method.inner)?)
         } else {
             None
         };

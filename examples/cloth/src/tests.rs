@@ -27,15 +27,15 @@ use crate::world::{Fixed, fabrics};
 mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
+#[path = "../../../tests/common/energy.rs"]
+mod energy;
 #[path = "../../../tests/common/folder.rs"]
 pub(crate) mod folder;
 mod garments;
-#[path = "../../../tests/common/laws.rs"]
-mod laws;
 mod solids;
 
+use energy::{check_energy, distance};
 use folder::Folder;
-use laws::{check_energy, distance};
 
 impl Folder {
     /// Runs a command line with this folder for its output; row k is that of frame k.
@@ -520,7 +520,7 @@ fn arguments_out_of_range_are_refused() {
 
 /// In 62 steps positions stay within a thousandth of an edge of those of the CPU: a sheet that droops, and one that
 /// falls for 50 steps and then touches. Later the rounding at impacts grows, but nothing crosses and energy does not.
-/// The host waits less than ten times a step.
+/// The host synchronises less than ten times a step.
 #[test]
 fn a_device_takes_the_steps_of_the_cpu() {
     let Some(on) = opencl() else { return };

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use coarsen::contact::Aabb;
 use coarsen::parallel;
 
 use crate::collider::{Kind, Obstacle};
@@ -117,12 +118,7 @@ impl Constraints {
 /// Sorts nodes into layers along the longest axis. A part of this order is then coupled to the parts beside it only, and
 /// Gauss-Seidel sweeps run on several threads; parts of a Morton order touch nearly all others.
 fn in_layers(free: &mut [u32], positions: &[[f64; 3]]) {
-    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-    for x in free.iter().map(|&node| positions[node as usize]) {
-        for k in 0..3 {
-            (low[k], high[k]) = (low[k].min(x[k]), high[k].max(x[k]));
-        }
-    }
+    let Aabb { low, high } = Aabb::of(free.iter().map(|&node| positions[node as usize]));
     let longest = (1..3).fold(0, |m, k| if high[k] - low[k] > high[m] - low[m] { k } else { m });
     let layer = |node: u32| positions[node as usize][longest];
     free.sort_unstable_by(|&a, &b| layer(a).total_cmp(&layer(b)).then(a.cmp(&b)));

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use coarsen::contact::Aabb;
 use coarsen::elastic::{Density, FixedCoRotated};
 use coarsen::mesh::vector::{dot, sub};
 use examples_render::{Balls, OBSTACLE, Patch, PictureError, Solid, Stage, name};
@@ -192,10 +193,8 @@ pub fn view(setting: &Setting, obstacles: &[Obstacle], particles: &[Particle]) -
     let shown = || obstacles.iter().filter(|obstacle| obstacle.collider.shown);
     shown().filter_map(|obstacle| patch(obstacle, 0.0)).for_each(|patch| points.extend(patch.positions));
     let around = |points: &[[f64; 3]]| {
-        let ends = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
-        points.iter().fold(ends, |[low, high], p| {
-            [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
-        })
+        let Aabb { low, high } = Aabb::of(points.iter().copied());
+        [low, high]
     };
     let ends = around(&points);
     points = ends.to_vec();

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use coarsen::contact::{ClosedSurface, ContactError};
+use coarsen::contact::{Aabb, ClosedSurface, ContactError};
 use coarsen::elastic::Lame;
 use coarsen_core::SplitMix64;
 use examples_scene::closed::{self, MeshFault};
@@ -118,9 +118,8 @@ impl<'a> Seeds<'a> {
             Region::Closed(surface) => surface.mesh().bounds(),
         };
         let corner = |c: usize| pose.apply(std::array::from_fn(|k| [low[k], high[k]][c >> k & 1]));
-        (0..8).map(corner).fold([[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]], |[l, h], p| {
-            [std::array::from_fn(|k| l[k].min(p[k])), std::array::from_fn(|k| h[k].max(p[k]))]
-        })
+        let Aabb { low, high } = Aabb::of((0..8).map(corner));
+        [low, high]
     }
 
     /// Calls `f` with the points of a body at which no later body is.

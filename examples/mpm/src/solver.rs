@@ -190,7 +190,8 @@ impl<B: SchwarzBackend<Real = f64>> Minimizer<B> {
         // τ is the tolerance of the stiffest material in the Euclidean norm (§5.3).
         stepper.floor = tolerance * (z.len() as f64 / 3.0).sqrt() * most;
         let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
-        let embedding = NodeEmbedding { restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
+        let embedding =
+            NodeEmbedding { constraints: f.node_constraints().into(), ..NodeEmbedding::new(nodes) };
         let report = stepper.minimize(f, &embedding, &mut z, Some(&weights), None)?;
         let DescentReport { outcome, iterations: outer, inner, refreshes, gradient: norm, .. } = report;
         let cycles = if driver.is_newton() { inner + outer } else { outer };

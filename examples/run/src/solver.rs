@@ -39,11 +39,11 @@ pub enum Solver {
 
 examples_scene::fields!(unit Solver);
 
-/// The tolerance of the trial solve of `auto`; linear solves in a step need no higher accuracy.
-const TRIAL: f64 = 1e-3;
+/// The tolerance of the first solve of `auto`; linear solves in a step need no higher accuracy.
+const FIRST_TOLERANCE: f64 = 1e-3;
 
 /// A function that builds the preconditioner of a system.
-pub type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+pub type Build<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 /// Levels that the solver does not accept.
 #[derive(Debug, thiserror::Error)]
@@ -92,13 +92,13 @@ impl Solver {
     }
 
     /// Returns the function that builds the preconditioner; `rest` has the rest positions.
-    pub fn recipe<B: SchwarzBackend<Real = f64>>(
+    pub fn builder<B: SchwarzBackend<Real = f64>>(
         self,
         levels: &[usize],
         rest: Arc<[[f64; 3]]>,
         on: &B,
         clock: &Clock,
-    ) -> Recipe<B::Vector> {
+    ) -> Build<B::Vector> {
         let (levels, on, clock) = (levels.to_vec(), on.clone(), clock.clone());
         Box::new(move |system| Ok(Box::new(Timed::build(self, &levels, &rest, system, &on, &clock)?)))
     }
@@ -113,19 +113,19 @@ fn build<B: SchwarzBackend<Real = f64>>(
 ) -> Result<Built<B::Vector>, SetupError> {
     Ok(match solver {
         Solver::Skinning => {
-            let mut recipe = if levels.is_empty() { skinning() } else { skinning_levels(levels) };
-            recipe.coarsening.rest = Some(rest.clone());
-            Box::new(recipe.build_from(system, on)?)
+            let mut multigrid = if levels.is_empty() { skinning() } else { skinning_levels(levels) };
+            multigrid.coarsening.rest = Some(rest.clone());
+            Box::new(multigrid.build_from(system, on)?)
         }
         Solver::Mas => {
-            let recipe = Schwarz::multilevel();
-            let levels = levels.first().copied().unwrap_or(recipe.levels);
-            Box::new(Schwarz { levels, ..recipe }.build_from(system, on)?)
+            let schwarz = Schwarz::multilevel();
+            let levels = levels.first().copied().unwrap_or(schwarz.levels);
+            Box::new(Schwarz { levels, ..schwarz }.build_from(system, on)?)
         }
         Solver::Sa | Solver::Auto => {
-            let recipe = smoothed_aggregation();
-            let levels = levels.first().copied().unwrap_or(recipe.levels);
-            Box::new(Multigrid { levels, ..recipe }.build_from(system, on)?)
+            let multigrid = smoothed_aggregation();
+            let levels = levels.first().copied().unwrap_or(multigrid.levels);
+            Box::new(Multigrid { levels, ..multigrid }.build_from(system, on)?)
         }
         Solver::BlockJacobi => Box::new(BlockJacobi::default().build_from(system, on)?),
         Solver::Gs => Box::new(GaussSeidel::default().build_from(system, on)?),
@@ -152,7 +152,7 @@ pub fn choose(given: Solver, f: &mut impl SystemAt, x: &[f64]) -> Result<Solver,
     let system = f.system_at(x)?.system();
     let n = system.matrix.shape().0;
     let (b, mut x) = (vec![1.0; n], vec![0.0; n]);
-    let solved = Auto { tolerance: TRIAL, ..Auto::default() }.solve(system, &b, &mut x)?;
+    let solved = Auto { tolerance: FIRST_TOLERANCE, ..Auto::default() }.solve(system, &b, &mut x)?;
     Ok(match solved.attempts.last().map(|last| (last.method, last.precond)) {
         Some((Method::Direct, _)) => Solver::Direct,
         Some((_, Precond::Skinning)) => Solver::Skinning,
@@ -164,12 +164,12 @@ pub fn choose(given: Solver, f: &mut impl SystemAt, x: &[f64]) -> Result<Solver,
 }
 
 /// The same preconditioners for vectors on the host, which are copied to the backend and back.
-pub fn copied<B: Backend<Real = f64>>(mut recipe: Recipe<B::Vector>, on: &B) -> Recipe<Vec<f64>> {
+pub fn copied<B: Backend<Real = f64>>(mut build: Build<B::Vector>, on: &B) -> Build<Vec<f64>> {
     let on = on.clone();
     Box::new(move |system| {
         let zeros = vec![0.0; system.matrix.shape().0];
         let (r, z) = (on.vector(&zeros)?, on.vector(&zeros)?);
-        Ok(Box::new(Copied { on: on.clone(), inner: recipe(system)?, r, z }))
+        Ok(Box::new(Copied { on: on.clone(), inner: build(system)?, r, z }))
     })
 }
 

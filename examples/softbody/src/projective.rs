@@ -19,7 +19,7 @@ use coarsen::elastic::{ContactHessian, Curvature, Potential};
 use coarsen::optimize::{Constant, DescentError, Direction, Proposal, Refusal};
 use coarsen::prelude::*;
 use coarsen::sparse::{Contacts, OwnedSystem, Pattern};
-use examples_run::solver::Recipe;
+use examples_run::solver::Build;
 
 use crate::step::Step;
 
@@ -27,14 +27,14 @@ use crate::step::Step;
 /// preconditioner they take one iteration.
 pub(crate) struct Projective<B: Backend> {
     on: B,
-    recipe: Recipe<B::Vector>,
+    build: Build<B::Vector>,
     stop: Stop<f64>,
     /// Whether pins have been added or removed.
     stale: Rc<Cell<bool>>,
     system: Option<OwnedSystem<f64>>,
     touching: ContactHessian,
     /// Storage for the next set of contacts.
-    spare: Option<Contacts<f64>>,
+    next_contact: Option<Contacts<f64>>,
     global: Option<Global<B>>,
     pattern: Arc<Pattern>,
     /// The gradient and the direction on the backend.
@@ -50,25 +50,25 @@ type Global<B> = Constant<
 >;
 
 impl<B: Backend<Real = f64>> Projective<B> {
-    /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `recipe` builds
+    /// Returns the direction on the backend `on`, with A and its preconditioner built for x. `build` builds
     /// the preconditioner, `stop` is the stopping rule of the global step, and `stale` is set when pins are
     /// added or removed.
     pub(crate) fn new(
         on: &B,
         f: &mut Step,
         x: &[f64],
-        recipe: Recipe<B::Vector>,
+        build: Build<B::Vector>,
         stop: Stop<f64>,
         stale: Rc<Cell<bool>>,
     ) -> Result<Self, DescentError> {
         let mut direction = Self {
             on: on.clone(),
-            recipe,
+            build,
             stop,
             stale,
             system: None,
             touching: ContactHessian::default(),
-            spare: None,
+            next_contact: None,
             global: None,
             pattern: f.potential.pattern().clone(),
             vectors: None,
@@ -85,11 +85,11 @@ impl<B: Backend<Real = f64>> Projective<B> {
             let matrix = f.hessian(x).clone();
             let new = || Contacts::new(f.potential.nodes(), 3).map_err(DescentError::linearize);
             let contact = if f.potential.has_contact_hessian() { Some(new()?) } else { None };
-            self.spare.clone_from(&contact);
+            self.next_contact.clone_from(&contact);
             self.system = Some(OwnedSystem { contact, ..OwnedSystem::from(matrix) });
         }
         let Some(system) = &mut self.system else { return Ok(()) };
-        if let (Some(old), Some(new)) = (&mut system.contact, &mut self.spare) {
+        if let (Some(old), Some(new)) = (&mut system.contact, &mut self.next_contact) {
             self.touching.clear();
             f.potential.add_contacts(x, Curvature::Constant, &mut self.touching);
             let (stencils, stiffness) = (self.touching.stencils(), self.touching.stiffness());
@@ -107,7 +107,7 @@ impl<B: Backend<Real = f64>> Projective<B> {
         let view = system.system();
         let whole = view.whole().map_err(DescentError::linearize)?;
         let Some(global) = &mut self.global else {
-            let inverse = (self.recipe)(view).map_err(DescentError::linearize)?;
+            let inverse = (self.build)(view).map_err(DescentError::linearize)?;
             self.pattern = whole.pattern().clone();
             self.global = Some(Constant::new(self.on.matrix(&whole)?, inverse, Cg::new(self.stop)));
             return Ok(());

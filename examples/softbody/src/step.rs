@@ -31,7 +31,7 @@ use coarsen::prelude::*;
 use coarsen::schwarz::SchwarzBackend;
 use examples_run::Failure;
 use examples_run::frames::Failed;
-use examples_run::solver::{Clock, Recipe, choose, copied};
+use examples_run::solver::{Build, Clock, choose, copied};
 
 use crate::options::{Integrator, Method};
 use crate::part::{Depths, Forces, Inside};
@@ -92,8 +92,8 @@ impl Stepper {
         let start = Instant::now();
         let solver = choose(method.solver, &mut f, &state.x)?;
         let choice = start.elapsed();
-        let recipe = solver.recipe(&method.levels, Arc::from(positions), on, &clock);
-        let rule = rule(&mut f, method, recipe, stale.clone(), &state.x, on)?;
+        let build = solver.builder(&method.levels, Arc::from(positions), on, &clock);
+        let rule = rule(&mut f, method, build, stale.clone(), &state.x, on)?;
         let mut steps = ContactStepper::new(f, &masses, method.tolerance, rule, |forces| {
             forces.parts_mut().iter_mut().find_map(|part| part.surface())
         })?;
@@ -171,21 +171,21 @@ fn pins(forces: &mut Forces) -> &mut Attachments {
 fn rule<B: SchwarzBackend<Real = f64>>(
     f: &mut Step,
     method: &Method,
-    recipe: Recipe<B::Vector>,
+    build: Build<B::Vector>,
     stale: Rc<Cell<bool>>,
     x: &[f64],
     on: &B,
 ) -> Result<Rule, Failure> {
     let inner = |relative| Stop { max_iterations: method.inner, ..Stop::relative(relative) };
     Ok(match method.integrator {
-        Integrator::Pd => Box::new(Projective::new(on, f, x, recipe, inner(GLOBAL), stale)?),
+        Integrator::Pd => Box::new(Projective::new(on, f, x, build, inner(GLOBAL), stale)?),
         Integrator::Newton => {
-            let inverse = CachedPreconditioner::build(f, x, recipe)?;
+            let inverse = CachedPreconditioner::build(f, x, build)?;
             let newton = Newton::with(Cg::new(inner(NEWTON)), Forcing::AsGiven);
             Box::new(BackendNewton::new(newton, inverse, on, x.len())?.projecting_on_demand())
         }
         other => {
-            let inverse = CachedPreconditioner::build(f, x, copied(recipe, on))?;
+            let inverse = CachedPreconditioner::build(f, x, copied(build, on))?;
             match other {
                 Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse))),
                 Integrator::Ncg => Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, inverse))),

@@ -24,14 +24,14 @@ mod contact;
 #[path = "../../../tests/common/data.rs"]
 mod data;
 mod depths;
+#[path = "../../../tests/common/energy.rs"]
+mod energy;
 #[path = "../../../tests/common/folder.rs"]
 mod folder;
-#[path = "../../../tests/common/laws.rs"]
-mod laws;
 mod resume;
 
+use energy::{check_energy, distance};
 use folder::Folder;
-use laws::{check_energy, distance};
 
 impl Folder {
     /// Runs a command line with this folder for its output; row k is that of frame k.

@@ -228,18 +228,18 @@ fn singular_systems_are_solved_on_ranks() {
     SHARES.iter().for_each(|weights| assert!(distance(&solve(weights), &alone) < 1e-6, "{weights:?}"));
 }
 
-type Recipe = fn(&Bsr<f64>, &Ranks) -> Box<dyn Prepared<Share, f64>>;
+type Build = fn(&Bsr<f64>, &Ranks) -> Box<dyn Prepared<Share, f64>>;
 
 fn built<R: Setup<f64, Ranks, Built: 'static>>(
-    recipe: R,
+    parameters: R,
     a: &Bsr<f64>,
     on: &Ranks,
 ) -> Box<dyn Prepared<Share, f64>> {
-    Box::new(recipe.build(a, on).unwrap_or_else(|e| panic!("{e}")))
+    Box::new(parameters.build(a, on).unwrap_or_else(|e| panic!("{e}")))
 }
 
-/// Recipes that need no special code for ranks, including V-cycles with each smoother.
-const RECIPES: [(&str, Recipe); 9] = [
+/// Preconditioners that need no special code for ranks, including V-cycles with each smoother.
+const PRECONDITIONERS: [(&str, Build); 9] = [
     ("jacobi", |a, on| built(Jacobi::default(), a, on)),
     ("block-jacobi", |a, on| built(BlockJacobi::default(), a, on)),
     ("chebyshev", |a, on| built(Chebyshev::default(), a, on)),
@@ -254,7 +254,7 @@ const RECIPES: [(&str, Recipe); 9] = [
     ("node embedding", |a, on| built(small_embedding(a), a, on)),
 ];
 
-/// Every recipe gives the same result on several ranks as on one, after a build and after an update.
+/// Every preconditioner gives the same result on several ranks as on one, after a build and after an update.
 /// Conjugate gradients take the same number of iterations.
 #[test]
 fn preconditioners_and_cycles_do_not_know_of_ranks() {
@@ -265,7 +265,7 @@ fn preconditioners_and_cycles_do_not_know_of_ranks() {
         let r = noise(n, 6);
         let mut changed = a.clone();
         changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
-        for (name, build) in RECIPES {
+        for (name, build) in PRECONDITIONERS {
             let run = |weights: &[usize]| {
                 let all = on_ranks(weights, |on| {
                     let (mut m, r) = (build(&a, on), on.vector(&r).unwrap());

@@ -44,7 +44,7 @@ fn on(stage: &Stage, threads: usize) -> Outcome<()> {
         });
         println!("| energy and gradient, the processor | {:.2} | | |", 1e3 * evaluate);
         let nodes = Nodes::OfSystem { spacing: f.spacing(), origin: [0.0; 3] };
-        let method = NodeEmbedding { restraints: f.restraints().into(), ..NodeEmbedding::new(nodes) };
+        let method = NodeEmbedding { constraints: f.node_constraints().into(), ..NodeEmbedding::new(nodes) };
         let known = GaussSeidel { symmetric: true, ..GaussSeidel::default() }; // as the driver `hot`
         let smoothing = Smoothing::SymmetricGaussSeidel(known);
         let recipe = Multigrid { smoothing, ..node_embedding_of(method) };

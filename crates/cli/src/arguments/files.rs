@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use coarsen::matrix_market::is_same_file;
+pub(crate) use coarsen::matrix_market::is_standard;
 
 use super::options::{DUMPED, FILES};
 use super::{Given, NullSpace, Rhs, Source};
@@ -10,11 +11,6 @@ use crate::error::Failure;
 
 /// A file, with the option that names it.
 pub(crate) type Named<'a> = (&'static str, &'a Path);
-
-/// Whether a name is that of the standard input or output.
-pub(crate) fn is_standard(file: &Path) -> bool {
-    file == Path::new("-")
-}
 
 /// The outputs of a command that are given.
 pub(crate) fn outputs<'a, const N: usize>(given: [(&'static str, &'a Option<PathBuf>); N]) -> Vec<Named<'a>> {
@@ -36,7 +32,7 @@ pub(crate) fn check_files(inputs: &[Named<'_>], outputs: &[Named<'_>]) -> Result
             return Err(Failure::File { file: file.into(), kind });
         }
         let inputs = inputs.iter().filter(|(_, file)| !is_standard(file));
-        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| is_same(other, file)) {
+        if let Some(&(first, _)) = inputs.chain(&outputs[..k]).find(|(_, other)| is_same_file(other, file)) {
             return Err(both_are(first, option, file));
         }
     }
@@ -65,11 +61,6 @@ pub(crate) fn check_folder(option: &'static str, folder: &Path) -> Result<(), Fa
         ))),
         false => Ok(()),
     }
-}
-
-/// Whether two names are those of one file, or both of the standard stream.
-fn is_same(a: &Path, b: &Path) -> bool {
-    if is_standard(a) || is_standard(b) { a == b } else { is_same_file(a, b) }
 }
 
 impl Source {

@@ -66,7 +66,7 @@ fn computed_on_device<V: Real, S: Real>(
     system: System<'_, f64>,
     on: &OpenCl<V, S>,
 ) -> Result<Built<<OpenCl<V, S> as Backend>::Vector>, SetupError> {
-    let built = DeviceSchwarz { recipe: *schwarz, ..DeviceSchwarz::default() }.build_from(system, on)?;
+    let built = DeviceSchwarz { schwarz: *schwarz, ..DeviceSchwarz::default() }.build_from(system, on)?;
     let nodes = built.nodes()?;
     let levels = Levels {
         count: nodes.len(),

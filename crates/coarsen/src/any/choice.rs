@@ -99,7 +99,7 @@ impl FromStr for BackendChoice {
 }
 
 impl BackendChoice {
-    /// Returns the place for vectors of `V`.
+    /// Returns the backend for vectors of `V`.
     pub(super) fn open<V: Real>(self, cpu: Cpu<V>) -> Result<AnyBackend<V>, Unavailable> {
         Ok(match self.decided()? {
             Decided::Cpu => AnyBackend::Cpu(cpu),

@@ -25,7 +25,7 @@ pub enum AnyVector<V: Real = f64> {
 pub enum AnyScalar<V: Real = f64> {
     /// On the CPU: the number itself.
     Cpu(V),
-    /// On a device: a place in its memory that is read later.
+    /// On a device: a position in its memory that is read later.
     #[cfg(feature = "opencl")]
     OpenCl(DeviceScalar<V>),
 }
@@ -88,7 +88,7 @@ impl<V: Real> Vector for AnyVector<V> {
     }
 
     fn local_size(&self) -> usize {
-        self.size() // at these places vectors are not distributed
+        self.size() // on these backends vectors are not distributed
     }
 
     fn like(&self) -> Result<Self, Error> {

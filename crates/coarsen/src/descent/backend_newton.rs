@@ -12,8 +12,8 @@ use super::backend_objective::There;
 /// Newton's method for vectors on the host, with linear systems solved on a backend.
 ///
 /// A direction copies the values of the Hessian and the gradient to the backend, and the direction back. These copies
-/// are three waits on a device; the preconditioner and the inner solve have their own waits in addition. Everything
-/// else, such as a line search, runs on the host without a wait. *Use* on devices, if energies are computed on the
+/// are three synchronisations on a device; the preconditioner and the inner solve have their own synchronisations in addition. Everything
+/// else, such as a line search, runs on the host without synchronisation. *Use* on devices, if energies are computed on the
 /// host. *Not* if they are computed on the backend: there [`BackendObjective`](super::BackendObjective) keeps all vectors. *Cost* on the CPU
 /// two copies of a vector for each direction, and a second copy of the matrix.
 ///
@@ -23,8 +23,8 @@ use super::backend_objective::There;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3)?;
 /// let on = AnyBackend::auto()?;
-/// let place = on.clone();
-/// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &place)?)))?;
+/// let backend = on.clone();
+/// let m = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(BlockJacobi::default().build_from(system, &backend)?)))?;
 /// let mut newton = BackendNewton::new(Newton::inexact(), m, &on, x.len())?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.minimize(&mut body, &mut newton, &mut x)?.converged()?;

@@ -20,8 +20,8 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// use coarsen::prelude::*;
 /// use coarsen::problems::Scene;
 /// let Scene { mut body, start: mut x, .. } = Scene::bar_twist(3)?;
-/// let recipe = BlockJacobi::default();
-/// let m: CachedPreconditioner = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(recipe.build_from(system, &Cpu::new())?)))?;
+/// let jacobi = BlockJacobi::default();
+/// let m: CachedPreconditioner = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(jacobi.build_from(system, &Cpu::new())?)))?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.refresh = Refresh::Every(8);
 /// let mut lbfgs = refreshed(Lbfgs::new(8, m));
@@ -30,7 +30,7 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// ```
 pub struct CachedPreconditioner<V: Vector = Vec<f64>> {
     inverse: Built<V>,
-    recipe: Option<Recipe<V>>,
+    build: Option<Build<V>>,
     pattern: Option<Arc<Pattern>>,
     /// The places of the contact of the last update.
     pairs: Vec<(u32, u32)>,
@@ -43,25 +43,25 @@ pub struct CachedPreconditioner<V: Vector = Vec<f64>> {
 }
 
 /// The function that builds the preconditioner.
-type Recipe<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
+type Build<V> = Box<dyn FnMut(System<'_, f64>) -> Result<Built<V>, SetupError>>;
 
 impl<V: Vector> CachedPreconditioner<V> {
-    /// Builds a cached preconditioner from the system of `f` at x. `recipe` receives the matrix, the contact part and the
-    /// positions, from which setups compute rigid-body modes. The recipe is stored, and is called again if
+    /// Builds a cached preconditioner from the system of `f` at x. `build` receives the matrix, the contact part and the
+    /// positions, from which setups compute rigid-body modes. `build` is stored, and is called again if
     /// the pattern changes.
     ///
     /// # Errors
-    /// The errors of the recipe and of the system.
+    /// The errors of `build` and of the system.
     pub fn build<F: SystemAt>(
         f: &mut F,
         x: &[f64],
-        mut recipe: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
+        mut build: impl FnMut(System<'_, f64>) -> Result<Built<V>, SetupError> + 'static,
     ) -> Result<Self, SetupError> {
         let system = f.system_at(x)?.system();
         let start = Instant::now();
-        let mut cached = Self::constant(recipe(system)?);
+        let mut cached = Self::constant(build(system)?);
         cached.setup = start.elapsed();
-        cached.recipe = Some(Box::new(recipe));
+        cached.build = Some(Box::new(build));
         cached.note(system);
         (cached.built_at, cached.is_new) = (x.to_vec(), true);
         Ok(cached)
@@ -70,7 +70,7 @@ impl<V: Vector> CachedPreconditioner<V> {
     /// Returns a preconditioner that never changes.
     pub fn constant(inverse: Built<V>) -> Self {
         let (pairs, rows, built_at, setup) = (Vec::new(), Vec::new(), Vec::new(), Duration::ZERO);
-        Self { inverse, recipe: None, pattern: None, pairs, rows, built_at, is_new: false, setup }
+        Self { inverse, build: None, pattern: None, pairs, rows, built_at, is_new: false, setup }
     }
 
     /// The time of the build and of all updates so far, without assembly.
@@ -96,7 +96,7 @@ impl<V: Vector> CachedPreconditioner<V> {
     /// Whether an update to x is needed: false for a constant preconditioner, and in the first call if the
     /// preconditioner was built at this x.
     pub(super) fn is_due(&mut self, x: &[f64]) -> bool {
-        !(self.recipe.is_none() || std::mem::take(&mut self.is_new) && self.built_at == x)
+        !(self.build.is_none() || std::mem::take(&mut self.is_new) && self.built_at == x)
     }
 
     /// Updates the preconditioner to a system, unless it is constant.
@@ -108,7 +108,7 @@ impl<V: Vector> CachedPreconditioner<V> {
     }
 
     fn adapt(&mut self, system: System<'_, f64>) -> Result<(), DescentError> {
-        let Some(recipe) = &mut self.recipe else { return Ok(()) };
+        let Some(build) = &mut self.build else { return Ok(()) };
         self.is_new = false;
         let pattern = system.matrix.pattern();
         if self.pattern.as_ref().is_some_and(|known| Arc::ptr_eq(known, pattern) || known == pattern) {
@@ -120,7 +120,7 @@ impl<V: Vector> CachedPreconditioner<V> {
             };
             done.map_err(DescentError::linearize)?;
         } else {
-            self.inverse = recipe(system).map_err(DescentError::linearize)?;
+            self.inverse = build(system).map_err(DescentError::linearize)?;
         }
         self.note(system);
         Ok(())

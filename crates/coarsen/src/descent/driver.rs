@@ -137,8 +137,8 @@ impl Driver {
         system: System<'_, f64>,
         on: &B,
     ) -> Result<Built<B::Vector>, SetupError> {
-        if let Some(recipe) = self.hierarchy(method) {
-            return Ok(Box::new(recipe.build_from(system, on)?));
+        if let Some(multigrid) = self.hierarchy(method) {
+            return Ok(Box::new(multigrid.build_from(system, on)?));
         }
         Ok(match self {
             PnSgsPcg => Box::new(GaussSeidel::default().build_from(system, on)?),
@@ -148,7 +148,7 @@ impl Driver {
         })
     }
 
-    /// Returns the recipe of the hierarchy, if the driver uses node embedding; for the drivers that need coarse matrices
+    /// Returns the parameters of the hierarchy, if the driver uses node embedding; for the drivers that need coarse matrices
     /// from particles, that of the matrix alone.
     pub(super) fn hierarchy(self, method: &NodeEmbedding) -> Option<Multigrid<NodeEmbedding>> {
         let method = method.clone();

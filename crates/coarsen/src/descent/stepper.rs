@@ -145,7 +145,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     }
 
     /// Minimises f from x with the [preconditioner of the driver](Driver::precondition). `method` describes the
-    /// nodes of this step and their restraints. `weights` are those of
+    /// nodes of this step and their constraints. `weights` are those of
     /// [`grid_weights`](coarsen_optimize::grid_weights); `None` for the Euclidean norm.
     ///
     /// # Errors
@@ -163,19 +163,19 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         let (driver, method, on) = (self.driver, method.clone(), self.on.clone());
         let coarsest = Rc::new(Cell::new(0));
         let count = coarsest.clone();
-        let recipe = move |system: System<'_, f64>| match driver.hierarchy(&method) {
-            Some(recipe) => {
-                let hierarchy = recipe.build_from(system, &on)?;
+        let build = move |system: System<'_, f64>| match driver.hierarchy(&method) {
+            Some(multigrid) => {
+                let hierarchy = multigrid.build_from(system, &on)?;
                 Ok(Box::new(Counted { hierarchy, coarsest: count.clone() }) as _)
             }
             None => driver.precondition(&method, system, &on),
         };
-        let report = self.minimize_with(f, recipe, x, weights, monitor);
+        let report = self.minimize_with(f, build, x, weights, monitor);
         self.coarsest = coarsest.get();
         report
     }
 
-    /// As [`minimize`](Self::minimize), with the preconditioner that `recipe` builds. *Use* for hierarchies that
+    /// As [`minimize`](Self::minimize), with the preconditioner that `build` builds. *Use* for hierarchies that
     /// need more than the system, such as coarse matrices from particles.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
     pub fn minimize_with<F: Objective<Vec<f64>> + SystemAt>(
         &mut self,
         f: &mut F,
-        recipe: impl FnMut(System<'_, f64>) -> Result<Built<B::Vector>, SetupError> + 'static,
+        build: impl FnMut(System<'_, f64>) -> Result<Built<B::Vector>, SetupError> + 'static,
         x: &mut [f64],
         weights: Option<&[f64]>,
         monitor: Option<&mut DescentMonitor<'_, B::Vector>>,
@@ -192,7 +192,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         self.begin(weights)?;
         f.project(true);
         let Self { on, descent, method, setup, .. } = self;
-        let built = CachedPreconditioner::build(f, x, recipe).map_err(DescentError::linearize)?;
+        let built = CachedPreconditioner::build(f, x, build).map_err(DescentError::linearize)?;
         let mut point = on.vector(x)?;
         let mut none = |_: &Iterate<'_, B::Vector>| ControlFlow::Continue(());
         let monitor = monitor.unwrap_or(&mut none);
@@ -280,7 +280,7 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{driver} needs {}", match driver.needs() {
     Needs::System => "the system at x alone: call `minimize`",
-    Needs::Quadrature => "coarse matrices from particles: call `minimize_with` with a recipe that has them",
+    Needs::Quadrature => "coarse matrices from particles: call `minimize_with` with a function that builds them",
     Needs::Products => "products with the Hessian: call `minimize_free`",
 })]
 pub struct Unfit {

@@ -109,7 +109,7 @@ pub trait Vector: Sized + 'static {
         pairs.map(|(x, y)| x.dot_magnitude(y))
     }
 
-    /// The values of several scalars, with one wait for all of them.
+    /// The values of several scalars, with one synchronisation for all of them.
     fn wait_for<const N: usize>(s: [&Self::Scalar; N]) -> [Self::Real; N];
 
     /// Waits until all work on this vector is done.
@@ -119,7 +119,7 @@ pub trait Vector: Sized + 'static {
     fn sync(&self) -> Result<(), Error>;
 
     /// The index of the first NaN or infinite entry, counted in the whole vector. Methods call it if a norm
-    /// is not finite. It costs 1 pass and a wait.
+    /// is not finite. It costs 1 pass and a synchronisation.
     ///
     /// `None` if all entries are finite, or if the implementation cannot find the index; the default returns
     /// `None`.

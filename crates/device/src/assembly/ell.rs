@@ -17,7 +17,7 @@ use crate::{DeviceVector, OnDevice};
 /// A square matrix in block ELL whose pattern and values are assembled in device memory, for meshes that
 /// change on the device.
 ///
-/// All rows have room for the same number of blocks. Unused room takes memory but no time. *Use*
+/// All rows have the same capacity. Unused capacity takes memory but no time. *Use*
 /// [`DeviceMatrix::assemble`](crate::DeviceMatrix::assemble) instead if the pattern is fixed: preconditioners
 /// can be updated from that matrix. *Memory* (b² s + 4) bytes per block of capacity, where s is the size of
 /// `S` in bytes. *Reference* Li et al. 2020, "P-Cloth", §3.2.2 (block ELL, a value table as wide as the
@@ -38,8 +38,8 @@ pub struct DeviceEll<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceEll<V, S> {
-    /// Returns the zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with room for `longest`
-    /// blocks per row.
+    /// Returns the zero matrix of `nodes` x `nodes` blocks of `block` x `block`, with a
+    /// capacity of `longest` blocks per row.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block size or a longest row of 0, [`Error::TooLarge`] from 2³² blocks on,
@@ -79,7 +79,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
     }
 
     /// Replaces the matrix by the blocks of `stream` with `values`, row-major, block after block. Does not
-    /// transfer data or wait.
+    /// transfer data or synchronise.
     ///
     /// If the new matrix does not fit, the old one is kept, and [`check`](Self::check) returns an error.
     /// Values are not checked.
@@ -102,7 +102,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         stream.assemble_into(&target, values)
     }
 
-    /// Checks that every row had room in the last [`assemble`](Self::assemble). Waits once.
+    /// Checks that the capacity of every row sufficed in the last [`assemble`](Self::assemble). Synchronises once.
     ///
     /// # Errors
     /// [`Error::Capacity`] with the number of blocks that the longest row needs; [`Error::Device`] if the
@@ -117,7 +117,7 @@ impl<V: Real, S: Real> DeviceEll<V, S> {
         Ok(())
     }
 
-    /// Copies the matrix to the host. Waits three times.
+    /// Copies the matrix to the host. Synchronises three times.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.

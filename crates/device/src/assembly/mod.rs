@@ -10,7 +10,7 @@
 //!
 //! Deviation: P-Cloth fills by atomic operations. Their order changes from run to run, and with it the last
 //! bits of sums. It also reads counts on the host to allocate memory. Here each block is written by one item,
-//! and counts stay on the device. A target with too little room is not changed, and its `check` returns an
+//! and counts stay on the device. A target with too small a capacity is not changed, and its `check` returns an
 //! error.
 //!
 //! | file | what |
@@ -94,7 +94,7 @@ pub struct DeviceStream<V: Real> {
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// Returns an empty stream with room for `capacity` blocks at positions (row, column) of `nodes` x
+    /// Returns an empty stream for up to `capacity` blocks at positions (row, column) of `nodes` x
     /// `nodes` blocks.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl<V: Real> DeviceStream<V> {
         Self::new(&on.plain(), nodes, capacity, 1)
     }
 
-    /// Returns an empty stream with room for `capacity` contacts between `nodes` nodes.
+    /// Returns an empty stream for up to `capacity` contacts between `nodes` nodes.
     ///
     /// # Errors
     /// The errors of [`of_blocks`](Self::of_blocks).
@@ -229,7 +229,7 @@ impl<V: Real> DeviceStream<V> {
         self.sort()
     }
 
-    /// Runs steps 1 to 3. Does not wait.
+    /// Runs steps 1 to 3. Does not synchronise.
     fn sort(&mut self) -> Result<(), Error> {
         let [all, count, per, nodes] = [self.entries(), self.count, self.per, self.nodes].map(Arg::Count);
         let entries = Items::Entries(self.entries());
@@ -258,7 +258,7 @@ impl<V: Real> DeviceStream<V> {
     }
 
     /// Returns the number of distinct blocks and the largest number in one row: the capacity that a target
-    /// needs. Waits once.
+    /// needs. Synchronises once.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.

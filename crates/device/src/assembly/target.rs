@@ -27,7 +27,7 @@ pub(super) struct Target<'a> {
 }
 
 impl<V: Real> DeviceStream<V> {
-    /// Writes pattern and values of a target if it has enough room, otherwise only the counts. Does not wait.
+    /// Writes pattern and values of a target if its capacity suffices, otherwise only the counts. Does not synchronise.
     pub(super) fn assemble_into(&self, to: &Target<'_>, values: &DeviceVector<V>) -> Result<(), Error> {
         self.check_fits(to.nodes, to.block, values)?;
         let [order, keys, heads, starts, found, slots] =
@@ -70,7 +70,7 @@ impl<V: Real> DeviceStream<V> {
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
     /// Replaces the set by the blocks of `stream`. `values` contains the values of its blocks, or the
-    /// stiffnesses of its contacts: row-major, block after block. Does not transfer data or wait.
+    /// stiffnesses of its contacts: row-major, block after block. Does not transfer data or synchronise.
     ///
     /// If the new set does not fit, the old one is kept, and [`check`](Self::check) returns an error. Values
     /// are not checked.
@@ -107,7 +107,7 @@ pub(crate) struct LastStream {
 
 impl<V: Real, S: Real> DeviceMatrix<V, S> {
     /// Replaces the values of every block by the sum of its entries in a stream in device memory. Blocks
-    /// without an entry become zero. Does not transfer data or wait.
+    /// without an entry become zero. Does not transfer data or synchronise.
     ///
     /// Preconditioners can then be updated on the device too:
     /// [`Hierarchy::update_on_device`](../coarsen_multigrid/struct.Hierarchy.html#method.update_on_device),
@@ -154,7 +154,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 
     /// Checks that the pattern contains every block of the last stream. If the values do not come from
-    /// [`assemble`](Self::assemble), there is nothing to check. Waits once.
+    /// [`assemble`](Self::assemble), there is nothing to check. Synchronises once.
     ///
     /// # Errors
     /// [`Error::Pattern`] if blocks are missing; they were skipped. [`Error::Device`] if the backend has

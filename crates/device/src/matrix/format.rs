@@ -145,7 +145,7 @@ impl Layout {
         Self { rows, slice, width, offsets, slots: end * slice }
     }
 
-    /// Returns the layout of `rows` rows with room for `width` blocks each, in slices of all the same width.
+    /// Returns the layout of `rows` rows of up to `width` blocks each, in slices of all the same width.
     pub(crate) fn even(rows: usize, width: usize) -> Self {
         let slice = Format::Ell.slice();
         let slots = rows.next_multiple_of(slice) * width;

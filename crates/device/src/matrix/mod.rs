@@ -133,7 +133,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
         Ok((0..self.pattern.rows()).flat_map(row).collect())
     }
 
-    /// Copies the values to a host matrix with the same pattern and block size. Waits once for each range of rows.
+    /// Copies the values to a host matrix with the same pattern and block size. Synchronises once for each range of rows.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the backend has failed.
@@ -149,7 +149,7 @@ impl<V: Real, S: Real> DeviceMatrix<V, S> {
     }
 
     /// Copies the values of another matrix of the backend with the same pattern, block size and layout. Does
-    /// not transfer data or wait.
+    /// not transfer data or synchronise.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Shape`] for another matrix, [`Error::Device`] if the backend has failed.

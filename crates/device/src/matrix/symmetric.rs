@@ -96,7 +96,7 @@ impl<V: Real, S: Real> DeviceSymmetric<V, S> {
         &self.pattern
     }
 
-    /// Replaces the values; the pattern stays the same. Waits once.
+    /// Replaces the values; the pattern stays the same. Synchronises once.
     ///
     /// # Errors
     /// As in [`new`](Self::new), and [`Error::Pattern`], [`Error::Shape`] for another pattern or block size;

@@ -23,7 +23,7 @@ impl<T: Real> Queue<T> {
         })
     }
 
-    /// Starts what is enqueued, without a wait.
+    /// Starts what is enqueued, without synchronisation.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.run(|queue| queue.driver.flush())
     }

@@ -3,7 +3,7 @@
 /// The numbers of commands since a backend was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// The number of waits of the host: reads of scalars, transfers and `sync`.
+    /// The number of synchronisations of the host: reads of scalars, transfers and `sync`.
     pub synchronisations: u64,
     /// The number of kernels enqueued.
     pub launches: u64,
@@ -14,7 +14,7 @@ pub struct Counters {
     pub uploads: u64,
     /// The bytes of these transfers.
     pub sent: u64,
-    /// The number of transfers to the host, each of which waits: reads of buffers and of scalars.
+    /// The number of transfers to the host, each of which synchronises: reads of buffers and of scalars.
     pub downloads: u64,
     /// The bytes of these transfers.
     pub received: u64,

@@ -1,4 +1,4 @@
-//! The queue: slots, waits and the first failure. Launches are in `launch`, operations on slots in `scalars`, transfers in
+//! The queue: slots, synchronisation and the first failure. Launches are in `launch`, operations on slots in `scalars`, transfers in
 //! `transfer`, those beside kernels in `beside`.
 
 mod beside;
@@ -29,7 +29,7 @@ pub(crate) const SUMS: usize = 6;
 ///
 /// Commands run in the order in which they were enqueued, so a slot or buffer may be reused as soon as its
 /// last use is enqueued. Only reads, writes ([`read_slots`](Self::read_slots), [`read`](Self::read),
-/// [`write`](Self::write), ...) and [`finish`](Self::finish) wait.
+/// [`write`](Self::write), ...) and [`finish`](Self::finish) synchronise.
 pub(crate) struct Queue<T> {
     driver: Box<dyn Driver>,
     memory: Memory,
@@ -159,7 +159,7 @@ impl<T: Real> Queue<T> {
         Ok(())
     }
 
-    /// Returns the numbers in some slots. Waits once: all slots from the first to the last of `slots` are
+    /// Returns the numbers in some slots. Synchronises once: all slots from the first to the last of `slots` are
     /// read in one transfer.
     pub(crate) fn read_slots<const N: usize>(&mut self, slots: [u32; N]) -> [T; N] {
         let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else {
@@ -176,7 +176,7 @@ impl<T: Real> Queue<T> {
         if self.failure.is_none() { numbers } else { [T::nan(); N] }
     }
 
-    // ---- waits
+    // ---- synchronisation
 
     /// Waits for everything enqueued so far, unless a blocking transfer has done so.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {

@@ -64,7 +64,7 @@ impl<T: Real> Queue<T> {
     }
 
     /// Copies the entries `runs` of `host` to a buffer; entry k of `host` belongs to entry `first` + k of the
-    /// buffer. Waits once.
+    /// buffer. Synchronises once.
     pub(crate) fn write_runs<S: Real>(
         &mut self,
         to: &Buffer,
@@ -119,7 +119,7 @@ impl<T: Real> Queue<T> {
             .unwrap_or_else(|| Box::new(Pageable(vec![0; bytes.div_ceil(size_of::<u64>())])))
     }
 
-    /// Maps the first `count` entries of a buffer for the host, after all work enqueued so far. Waits once.
+    /// Maps the first `count` entries of a buffer for the host, after all work enqueued so far. Synchronises once.
     fn mapped<S: Real>(
         &mut self,
         buffer: &Buffer,
@@ -165,7 +165,7 @@ impl<T: Real> Queue<T> {
         done
     }
 
-    /// Overwrites runs of bytes of a buffer. Waits once.
+    /// Overwrites runs of bytes of a buffer. Synchronises once.
     fn write_at(&mut self, to: &Buffer, runs: &[(usize, &[u8])]) -> Result<(), Error> {
         runs.iter().try_for_each(|(start, host)| to.check(*start, host.len()))?;
         let bytes = runs.iter().map(|(_, host)| host.len()).sum();

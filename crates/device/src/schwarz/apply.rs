@@ -24,7 +24,7 @@ pub(crate) struct Application<T: Real> {
     /// The weight of every domain, which is the weight of its level.
     pub(crate) weights: Buffer,
     pub(crate) left_out: LeftOut,
-    /// The residual and the correction of all coarse levels. The first has room for an entry of each domain of the finest
+    /// The residual and the correction of all coarse levels. The first has an entry for each domain of the finest
     /// level, also without coarse levels: between applications it holds what `restrict` and `prolong` carry.
     coarse: [Buffer; 2],
     /// The residual and the correction of the level that the host solves as one system.
@@ -104,7 +104,7 @@ impl<T: Real> Application<T> {
         self.on.queue().launch(Apply::Restrict.of(self.module), items, &args);
     }
 
-    /// Sums r over the domains of the finest level. Waits once.
+    /// Sums r over the domains of the finest level. Synchronises once.
     pub(crate) fn restrict(&self, r: &DeviceVector<T>, sums: &mut [T]) {
         self.on.assert_same(&r.on);
         self.sum([0, self.lists.domains[0]], &self.lists.ranges, r);

@@ -17,8 +17,8 @@ use crate::{DeviceVector, OnDevice};
 ///
 /// An application enqueues one kernel per coarse level for the restriction, one for the domains of all coarse
 /// levels, one for the domains of the finest level, and one for nodes in no domain. It does not allocate or
-/// wait, and every run gives the same bits. If the coarsest level is solved as one system, the host solves
-/// it, with two waits per application. So [`Coarse::Auto`](coarsen_schwarz::Coarse::Auto) selects domains on a
+/// synchronise, and every run gives the same bits. If the coarsest level is solved as one system, the host solves
+/// it, with two synchronisations per application. So [`Coarse::Auto`](coarsen_schwarz::Coarse::Auto) selects domains on a
 /// device.
 ///
 /// *Memory* on the device the inverses, the lists of the [`Plan`] and two vectors of the coarse levels, without coarse
@@ -104,7 +104,7 @@ impl<V: Real, S: Real> SchwarzBackend for OnDevice<V, S> {
         &mut domains.host
     }
 
-    /// Waits once for each level with changed inverses, once for changed weights, and once for changed
+    /// Synchronises once for each level with changed inverses, once for changed weights, and once for changed
     /// inverses of nodes in no domain.
     fn upload(&self, domains: &mut DeviceDomains<V>, changed: Changed<'_>) -> Result<(), Error> {
         domains.upload(changed)

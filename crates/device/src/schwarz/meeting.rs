@@ -75,7 +75,7 @@ impl Meeting {
         4 * (ENTRY * capacity * levels + fine + 3 * nodes + 1)
     }
 
-    /// Finds the domain of every node. Does not wait. *Call* after each change of the structure.
+    /// Finds the domain of every node. Does not synchronise. *Call* after each change of the structure.
     pub(crate) fn locate<T: Real>(&self, queue: &mut Queue<T>, lists: &Lists) {
         let [ranges, order, home, position] =
             [&lists.ranges, &lists.order, &self.home, &self.position].map(Arg::Memory);
@@ -84,7 +84,7 @@ impl Meeting {
         self.launch(queue, Contact::Locate, self.domains, &args);
     }
 
-    /// Finds where contact blocks meet, given pointers to the blocks of each row and their columns. Does not wait.
+    /// Finds where contact blocks meet, given pointers to the blocks of each row and their columns. Does not synchronise.
     pub(crate) fn meet<T: Real>(&self, queue: &mut Queue<T>, lists: &Lists, contact: [Arg<'_, T>; 2]) {
         let [touch_starts, touch_places] = contact;
         let entries = self.capacity * self.levels;

@@ -6,7 +6,7 @@ use coarsen_sparse::Bsr;
 
 use crate::schwarz::lists::{SIDE, TILE};
 use crate::schwarz::meeting::Meeting;
-use crate::schwarz::recipe::stored;
+use crate::schwarz::parameters::stored;
 use crate::schwarz::structure::{self, capacities};
 use crate::schwarz::{DeviceSchwarz, StructureSource};
 use crate::{DeviceMatrix, Format, OnDevice};
@@ -46,21 +46,21 @@ impl DeviceSchwarz {
     /// build with more parts needs more memory. Otherwise the result is that of [`OnDevice::domain_bytes`].
     /// *Cost* as [`OnDevice::matrix_bytes`].
     pub fn bytes<T: Real, V: Real, S: Real>(&self, on: &OnDevice<V, S>, a: &Bsr<T>) -> u64 {
-        let Schwarz { domain, levels, .. } = self.recipe;
+        let Schwarz { domain, levels, .. } = self.schwarz;
         if self.structure == StructureSource::Host {
-            return on.domain_bytes(&self.recipe, a);
+            return on.domain_bytes(&self.schwarz, a);
         }
         self.bytes_of(on, a, &capacities(a.pattern().rows(), domain.clamp(2, structure::MOST), levels, &[]))
     }
 
-    /// Returns [`bytes`](Self::bytes) with room for `capacities[k]` nodes on level k.
+    /// Returns [`bytes`](Self::bytes) for up to `capacities[k]` nodes on level k.
     pub(super) fn bytes_of<T: Real, V: Real, S: Real>(
         &self,
         on: &OnDevice<V, S>,
         a: &Bsr<T>,
         capacities: &[usize],
     ) -> u64 {
-        let Schwarz { domain, storage, .. } = self.recipe;
+        let Schwarz { domain, storage, .. } = self.schwarz;
         let (nodes, block, domain) = (capacities[0], a.block().0, domain.clamp(2, structure::MOST));
         let all: usize = capacities.iter().sum();
         let domains: usize = capacities.iter().map(|nodes| nodes.div_ceil(domain)).sum();
@@ -109,9 +109,9 @@ impl<V: Real, S: Real> OnDevice<V, S> {
     /// / 2 tiles of 64 values, with t = ⌈`domain` · b / 8⌉. The sizes of the coarser levels form a geometric
     /// series. A graph with many small components has more, but smaller, domains. *Cost* as
     /// [`matrix_bytes`](Self::matrix_bytes).
-    pub fn domain_bytes<T: Real>(&self, recipe: &Schwarz, a: &Bsr<T>) -> u64 {
-        let (nodes, block, domain) = (a.pattern().rows(), a.block().0, recipe.domain.max(2));
-        let inverse = values(domain * block) * stored(recipe.storage).1 + size_of::<V>();
+    pub fn domain_bytes<T: Real>(&self, schwarz: &Schwarz, a: &Bsr<T>) -> u64 {
+        let (nodes, block, domain) = (a.pattern().rows(), a.block().0, schwarz.domain.max(2));
+        let inverse = values(domain * block) * stored(schwarz.storage).1 + size_of::<V>();
         let node = block * block * size_of::<f64>() + (LISTS + 2 * block) * size_of::<u32>();
         let couplings = a.pattern().len() * size_of::<[u32; 2]>();
         // The coarser levels together have 1 / (domain - 1) times the nodes of the finest level.

@@ -10,7 +10,7 @@
 //! | `couplings`, `numbers` | inverses from a matrix in device memory (§6) |
 //! | `meeting`, [`touched`](DeviceTouched) | contact blocks beside the matrix, and the rows that they touch (§4.2) |
 //! | [`system`](DeviceSystem) | a matrix with or without a contact part |
-//! | [`recipe`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the recipe for a matrix in device memory, and the preconditioner that it builds |
+//! | [`parameters`](DeviceSchwarz), [`subdomains`](DeviceSubdomains) | the parameters for a matrix in device memory, and the preconditioner that it builds |
 //! | `memory_estimate` | estimates of memory before a setup |
 
 mod apply;
@@ -21,14 +21,14 @@ mod lists;
 mod meeting;
 mod memory_estimate;
 mod numbers;
-mod recipe;
+mod parameters;
 mod structure;
 mod subdomains;
 mod system;
 mod touched;
 
 pub use domains::DeviceDomains;
-pub use recipe::{DeviceSchwarz, StructureSource};
+pub use parameters::{DeviceSchwarz, StructureSource};
 pub use subdomains::{DeviceSubdomains, Renewed};
 pub use system::DeviceSystem;
 pub use touched::{DeviceTouched, Touched};

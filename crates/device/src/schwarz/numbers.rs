@@ -153,7 +153,7 @@ impl Numbers {
         queue.state()
     }
 
-    /// Finds nodes that the matrix couples now, but not when the structure was chosen. Does not wait.
+    /// Finds nodes that the matrix couples now, but not when the structure was chosen. Does not synchronise.
     pub(crate) fn find_released<T: Real, S: Real>(
         &self,
         to: &Application<T>,
@@ -184,7 +184,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Returns the repair of every domain, followed by the repair of every node in no domain. Waits once.
+    /// Returns the repair of every domain, followed by the repair of every node in no domain. Synchronises once.
     pub(crate) fn repairs<T: Real>(&self, of: &Application<T>) -> Result<Vec<Option<Repair>>, Error> {
         let mut codes = vec![0; of.lists.domains[0] + of.lists.domains[1] + of.left_out.count];
         of.on.queue().read_list(&self.repairs, &mut codes)?;
@@ -196,7 +196,7 @@ impl Numbers {
         Ok(codes.into_iter().map(repair).collect())
     }
 
-    /// Returns the first node that [`find_released`](Self::find_released) has found. Waits once.
+    /// Returns the first node that [`find_released`](Self::find_released) has found. Synchronises once.
     pub(crate) fn released<T: Real>(&self, of: &Application<T>) -> Result<Option<usize>, Error> {
         let mut queue = of.on.queue();
         let mut first = vec![NONE; queue.groups(of.lists.fine)];
@@ -235,7 +235,7 @@ const SMALLER_OR_SINGLE: &str = "small enough for an elimination in f64 in the m
 /// no run in `f64` follows.
 ///
 /// # Errors
-/// [`Error::Parameter`] for a domain that does not fit, in `f64` if the recipe asks for it.
+/// [`Error::Parameter`] for a domain that does not fit, in `f64` if the parameters ask for it.
 fn work<T: Real>(
     on: &OnDevice<T>,
     form: Form,

@@ -4,7 +4,7 @@
 //! a domain are the nodes of the next level, ordered along the curve too. Each step counts, sums the counts
 //! and gathers. So it needs no atomic operation, and every run gives the same bits. Counts stay on the
 //! device, so buffers have a fixed capacity: eight parts per domain, on average. A level with more nodes is left
-//! out and reported by [`lacking`](Structure::lacking). Only a build, which may wait, then allocates larger
+//! out and reported by [`lacking`](Structure::lacking). Only a build, which may synchronise, then allocates larger
 //! buffers. A contact part beside the matrix couples nodes too, but its blocks are no couplings inside domains: these
 //! are found anew whenever contacts change ([`meeting`](super::meeting)).
 //!
@@ -55,7 +55,7 @@ pub(crate) struct Structure {
     /// The number of nodes of each level.
     counts: Buffer,
     totals: Buffer,
-    /// A level without room for its nodes, and the number of these nodes.
+    /// A level whose capacity is exceeded, and the number of these nodes.
     lacking: Buffer,
     bounds: Buffer,
     /// The Morton codes, and the order along the curve.
@@ -116,8 +116,8 @@ impl Structure {
     }
 
     /// Computes levels, domains and couplings of a matrix along the curve through `positions`, three numbers
-    /// per node, or in the numbering of the nodes if there are no positions. Does not wait. `contact` is given if, and
-    /// only if, there is room for contacts.
+    /// per node, or in the numbering of the nodes if there are no positions. Does not synchronise. `contact` is given if, and
+    /// only if, there is a capacity for contacts.
     pub(crate) fn build<V: Real, S: Real>(
         &self,
         a: &DeviceMatrix<V, S>,
@@ -133,8 +133,8 @@ impl Structure {
         queue.state()
     }
 
-    /// Returns the first level of the last build without room for its nodes, the number of its nodes and the
-    /// capacity. Waits once.
+    /// Returns the first level of the last build whose capacity is exceeded, the number of its nodes and the
+    /// capacity. Synchronises once.
     pub(crate) fn lacking<T: Real>(&self, on: &OnDevice<T>) -> Result<Option<Lacking>, Error> {
         let mut found = [0; 2];
         on.queue().read_list(&self.lacking, &mut found)?;
@@ -142,7 +142,7 @@ impl Structure {
         Ok((level > 0).then(|| Lacking { level, count, capacity: self.capacities[level] }))
     }
 
-    /// Returns the number of nodes of every level; 0 for levels that do not exist. Waits once.
+    /// Returns the number of nodes of every level; 0 for levels that do not exist. Synchronises once.
     pub(crate) fn nodes<T: Real>(&self, on: &OnDevice<T>) -> Result<Vec<usize>, Error> {
         let mut counts = vec![0; self.capacities.len()];
         on.queue().read_list(&self.counts, &mut counts)?;
@@ -150,7 +150,7 @@ impl Structure {
     }
 }
 
-/// A level without room for its nodes.
+/// A level whose capacity is exceeded.
 pub(crate) struct Lacking {
     pub(crate) level: usize,
     pub(crate) count: usize,

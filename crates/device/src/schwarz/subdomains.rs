@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Contacts, Pattern, System};
 use crate::error::same_length;
 use crate::schwarz::apply::Application;
 use crate::schwarz::numbers::Numbers;
-use crate::schwarz::recipe::DeviceSchwarz;
+use crate::schwarz::parameters::DeviceSchwarz;
 use crate::schwarz::structure::{Lacking, Structure};
 use crate::schwarz::{DeviceSystem, Touched};
 use crate::{DeviceContacts, DeviceMatrix, DeviceVector, OnDevice};
@@ -23,7 +23,7 @@ const EARLIER_POSITIONS: &str = "positions of an earlier build, because the last
 /// An update from the host that must build again (another pattern, too many contacts) keeps the positions of the build where the
 /// system has none and the nodes are as many.
 pub struct DeviceSubdomains<V: Real, S: Real = V> {
-    pub(super) recipe: DeviceSchwarz,
+    pub(super) parameters: DeviceSchwarz,
     pub(super) on: OnDevice<V, S>,
     pub(super) pattern: Arc<Pattern>,
     /// The positions of the build; empty if there were none.
@@ -64,7 +64,7 @@ pub(super) enum Levels {
 }
 
 impl<V: Real, S: Real> DeviceSubdomains<V, S> {
-    /// Returns the number of nodes of every level. Waits once if the device chose the levels.
+    /// Returns the number of nodes of every level. Synchronises once if the device chose the levels.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.
@@ -78,13 +78,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Returns the number of values of all inverses, including unused room.
+    /// Returns the number of values of all inverses, including unused capacity.
     pub fn values(&self) -> usize {
         self.application.lists.values
     }
 
     /// Computes new inverses from a matrix of the backend with the pattern and layout of the build, and its contact part,
-    /// if [`DeviceSchwarz::contacts`] is not 0. Does not transfer data or wait.
+    /// if [`DeviceSchwarz::contacts`] is not 0. Does not transfer data or synchronise.
     ///
     /// Values are not checked. A domain matrix that cannot be inverted is replaced by its diagonal blocks and
     /// listed by [`repairs`](Self::repairs). A node that had no couplings when the structure was chosen (a
@@ -93,7 +93,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// inverse of the node, and its couplings are in no domain until then.
     ///
     /// # Errors
-    /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with more room than
+    /// [`Error::Pattern`] for another pattern or layout, [`Error::Capacity`] for a contact set with a capacity above
     /// `contacts`, [`Error::Device`] if the backend has failed.
     pub fn update_on_device<'a>(&mut self, a: impl Into<DeviceSystem<'a, V, S>>) -> Result<(), Error> {
         let a = a.into();
@@ -132,8 +132,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// [`DeviceTouched`](crate::DeviceTouched) marks rows of contact sets only. If other rows have changed, use
     /// [`update_on_device`](Self::update_on_device), and [`restructure_on_device`](Self::restructure_on_device) now and then.
     ///
-    /// After [`Renewed::Structure`], [`check`](Self::check) tells whether all levels had room for their nodes. A level
-    /// without room is left out with all coarser levels, until the next choice or build.
+    /// After [`Renewed::Structure`], [`check`](Self::check) tells whether the capacity of all levels sufficed. A level
+    /// that did not fit is left out with all coarser levels, until the next choice or build.
     ///
     /// # Errors
     /// Those of [`patch_on_device`](Self::patch_on_device) and of
@@ -145,8 +145,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         touched: Touched<'_, V>,
     ) -> Result<Renewed, Error> {
         let a = a.into();
-        let chooses = matches!(self.levels, Levels::Device(_)) && self.recipe.renew > 0;
-        if chooses && self.steps + 1 >= self.recipe.renew {
+        let chooses = matches!(self.levels, Levels::Device(_)) && self.parameters.renew > 0;
+        if chooses && self.steps + 1 >= self.parameters.renew {
             self.restructure_on_device(a, positions)?;
             return Ok(Renewed::Structure);
         }
@@ -156,9 +156,9 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Computes order, domains and levels along the curve through `positions`, three numbers per node, and
-    /// all inverses. Does not transfer data or wait.
+    /// all inverses. Does not transfer data or synchronise.
     ///
-    /// If a level has no room for its nodes, this level and all coarser levels are left out, and
+    /// If the capacity of a level is exceeded, this level and all coarser levels are left out, and
     /// [`check`](Self::check) then returns an error. If the host chose the structure, the structure is kept,
     /// as in [`update_on_device`](Self::update_on_device).
     ///
@@ -180,7 +180,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     }
 
     /// Returns the domains whose matrices were not positive definite up to round-off: (level, domain,
-    /// repair). Waits once.
+    /// repair). Synchronises once.
     ///
     /// Nodes in no domain come last; their `level` is the number of levels.
     ///
@@ -198,13 +198,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         Ok(found)
     }
 
-    /// Checks that the structure is valid for the values and positions of the last update. Waits twice.
+    /// Checks that the structure is valid for the values and positions of the last update. Synchronises twice.
     ///
     /// # Errors
-    /// [`Error::Capacity`] if a level has no room for its nodes after
+    /// [`Error::Capacity`] if the capacity of a level is exceeded after
     /// [`restructure_on_device`](Self::restructure_on_device), or after a call of
     /// [`patch_or_restructure_on_device`](Self::patch_or_restructure_on_device) that chose the structure. This level and all coarser levels are
-    /// left out; a new build allocates enough room. [`SetupError::Released`] with a node that the matrix couples now,
+    /// left out; a new build allocates enough. [`SetupError::Released`] with a node that the matrix couples now,
     /// but not when the structure was chosen. M is then positive definite, but no domain includes these couplings.
     /// Couplings by contact are not looked at. [`Error::Device`] if the backend has failed.
     pub fn check(&self) -> Result<(), SetupError> {
@@ -218,7 +218,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
     }
 
-    /// Returns a level without room for its nodes, if there is one.
+    /// Returns a level whose capacity is exceeded, if there is one.
     pub(super) fn lacking(&self) -> Result<Option<Lacking>, Error> {
         match &self.levels {
             Levels::Host(_) => Ok(None),
@@ -277,8 +277,8 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             return Err(Error::Pattern { what: "device matrix" });
         }
         match a.contact.map_or(0, DeviceContacts::capacity) {
-            count if count > self.recipe.contacts => {
-                let (what, capacity) = ("contact blocks of multilevel domains", self.recipe.contacts);
+            count if count > self.parameters.contacts => {
+                let (what, capacity) = ("contact blocks of multilevel domains", self.parameters.contacts);
                 Err(Error::Capacity { what, count, capacity })
             }
             _ => Ok(()),
@@ -297,11 +297,11 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
     /// Builds again, with the positions of the last build if the system has none and the nodes are as many.
     fn rebuild<T: Real>(
         &mut self,
-        recipe: DeviceSchwarz,
+        parameters: DeviceSchwarz,
         system: System<'_, T>,
     ) -> Result<Reused, SetupError> {
         let complete = system.with_kept(&self.positions, None);
-        let mut built = recipe.build_from(complete, &self.on)?;
+        let mut built = parameters.build_from(complete, &self.on)?;
         built.earlier = system.positions.is_none() && complete.positions.is_some();
         *self = built;
         Ok(Reused::Nothing)
@@ -341,13 +341,13 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
             Levels::Device(_) => (Pattern::same(whole.pattern(), &self.pattern), &[][..]),
         };
         let needed = contact.map_or(0, Contacts::len);
-        if !serves || whole.block() != self.matrix.block() || needed > self.recipe.contacts {
-            // Room for twice the contacts, if there is too little.
-            let contacts = self.recipe.contacts;
+        if !serves || whole.block() != self.matrix.block() || needed > self.parameters.contacts {
+            // The capacity for twice the contacts, if it is too small.
+            let contacts = self.parameters.contacts;
             let contacts = if needed > contacts { 2 * needed } else { contacts };
-            return self.rebuild(DeviceSchwarz { contacts, ..self.recipe }, parted);
+            return self.rebuild(DeviceSchwarz { contacts, ..self.parameters }, parted);
         }
-        self.recipe.recipe.check(left_out, parted)?;
+        self.parameters.schwarz.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
         SetupError::unless_cancelled(&system)?;
         self.matrix.set_values(whole)?;
@@ -355,7 +355,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         // For a structure from the host, `Plan::serves` has already checked this. No inverse has changed yet: a rebuild may
         // fail.
         if matches!(self.levels, Levels::Device(_)) && self.numbers.released(&self.application)?.is_some() {
-            return self.rebuild(self.recipe, parted);
+            return self.rebuild(self.parameters, parted);
         }
         if let Some(beside) = &mut self.beside {
             match contact {

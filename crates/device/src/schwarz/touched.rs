@@ -11,9 +11,9 @@ use crate::{DeviceContacts, OnDevice};
 /// The block rows whose domains a patch recomputes.
 #[derive(Clone, Copy)]
 pub enum Touched<'a, V: Real> {
-    /// Rows that the host knows. Their list is uploaded, with a wait.
+    /// Rows that the host knows. Their list is uploaded, with a synchronisation.
     Rows(&'a [u32]),
-    /// Rows that are marked in device memory. No transfer, no wait.
+    /// Rows that are marked in device memory. No transfer, no synchronisation.
     Marked(&'a DeviceTouched<V>),
 }
 
@@ -46,7 +46,7 @@ impl<V: Real> DeviceTouched<V> {
         Ok(Self { on, rows, marks, module })
     }
 
-    /// Clears all marks. Does not wait.
+    /// Clears all marks. Does not synchronise.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.
@@ -56,7 +56,7 @@ impl<V: Real> DeviceTouched<V> {
         queue.state()
     }
 
-    /// Marks the rows in which a contact set has a block. Does not wait.
+    /// Marks the rows in which a contact set has a block. Does not synchronise.
     ///
     /// # Errors
     /// [`Error::Shape`] for a set of another number of nodes, [`Error::Device`] if the backend has failed.
@@ -69,7 +69,7 @@ impl<V: Real> DeviceTouched<V> {
         queue.state()
     }
 
-    /// Returns the marked rows, in increasing order. Waits once.
+    /// Returns the marked rows, in increasing order. Synchronises once.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.

@@ -41,7 +41,7 @@ pub struct DeviceContacts<V: Real, S: Real = V> {
 }
 
 impl<V: Real, S: Real> DeviceContacts<V, S> {
-    /// Returns the empty set of `nodes` nodes with `block` unknowns each, with room for `capacity` blocks.
+    /// Returns the empty set of `nodes` nodes with `block` unknowns each, for up to `capacity` blocks.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a block size of 0, [`Error::TooLarge`] if there are more nodes or blocks than
@@ -116,7 +116,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         queue.put(&self.values, host.values().len(), |to: &mut [S]| convert(host.values(), to))
     }
 
-    /// Checks that the set had room in the last [`assemble`](Self::assemble). Waits once.
+    /// Checks that the capacity sufficed in the last [`assemble`](Self::assemble). Synchronises once.
     ///
     /// # Errors
     /// [`Error::Capacity`] with the number of blocks found; the previous set is kept. [`Error::Device`] if
@@ -145,7 +145,7 @@ impl<V: Real, S: Real> DeviceContacts<V, S> {
         self.capacity
     }
 
-    /// Returns the (row, column) pairs and the values of all blocks. Waits three times.
+    /// Returns the (row, column) pairs and the values of all blocks. Synchronises three times.
     ///
     /// # Errors
     /// [`Error::Device`] if the backend has failed.

@@ -15,8 +15,8 @@ use faer::sparse::linalg::cholesky::{LltRef, SymbolicCholesky, SymbolicCholeskyR
 use faer::{Conj, MatMut, Par, Side, Spec};
 
 use super::columns::{Columns, Part, analyse};
+use super::memory::reserve;
 use super::products;
-use super::room::room;
 use crate::DirectError;
 use crate::factorization::{FactorStats, Factorization, Inertia, Pivots};
 
@@ -72,7 +72,7 @@ impl Factorization for Cholesky {
             .symbolic
             .factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default())
             .or(self.symbolic.solve_in_place_scratch::<f64>(1, Par::Seq));
-        room(&mut self.l, self.symbolic.len_val(), &mut self.scratch, request)?;
+        reserve(&mut self.l, self.symbolic.len_val(), &mut self.scratch, request)?;
         let stack = MemStack::new(&mut self.scratch);
         let (matrix, settings) = (self.lower.matrix(), Default::default());
         let done = self.symbolic.factorize_numeric_llt(

@@ -20,8 +20,8 @@ use faer::sparse::linalg::qr::{col_etree, column_counts_ata, postorder};
 use faer::{Conj, MatMut, Par, Spec};
 
 use super::columns::{Columns, Part};
+use super::memory::reserve;
 use super::products;
-use super::room::room;
 use crate::DirectError;
 use crate::factorization::{FactorStats, Factorization, Pivots};
 use crate::refine::dependent_row;
@@ -85,7 +85,7 @@ impl Factorization for Lu {
             .symbolic
             .factorize_numeric_lu_scratch::<f64>(Par::Seq, Spec::default())
             .or(self.symbolic.solve_transpose_in_place_scratch::<f64>(1, Par::Seq));
-        room(&mut Vec::new(), 0, &mut self.scratch, request)?;
+        reserve(&mut Vec::new(), 0, &mut self.scratch, request)?;
         let stack = MemStack::new(&mut self.scratch);
         let matrix = self.transpose.matrix();
         match self.symbolic.factorize_numeric_lu(&mut self.numeric, matrix, Par::Seq, stack, Spec::default())

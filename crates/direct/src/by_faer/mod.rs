@@ -8,15 +8,15 @@
 //! | `dense` | eigenvalues and singular values of small matrices |
 //! | `columns` | block matrices as scalar columns, and their ordering |
 //! | `products` | the buffer for dense products, allocated so that a failure is an error |
-//! | `room` | memory for factors and scratch |
+//! | `memory` | memory for factors and scratch |
 
 mod cholesky;
 mod columns;
 mod dense;
 mod ldlt;
 mod lu;
+mod memory;
 mod products;
-mod room;
 
 pub(crate) use cholesky::Cholesky;
 pub(crate) use dense::Decompositions;

@@ -35,9 +35,9 @@ pub(crate) fn reserve() -> Result<(), DirectError> {
         return Ok(());
     }
     let bytes = buffer();
-    let mut room = Vec::<u8>::new();
-    room.try_reserve_exact(bytes).map_err(|_| DirectError::Memory { bytes })?;
-    drop(room);
+    let mut buffer = Vec::<u8>::new();
+    buffer.try_reserve_exact(bytes).map_err(|_| DirectError::Memory { bytes })?;
+    drop(buffer);
     let (ones, mut product) = ([1.0; SIDE * SIDE], [0.0; SIDE * SIDE]);
     let factor = MatRef::from_column_major_slice(&ones, SIDE, SIDE);
     let product = MatMut::from_column_major_slice_mut(&mut product, SIDE, SIDE);
@@ -49,12 +49,12 @@ pub(crate) fn reserve() -> Result<(), DirectError> {
 /// The number of bytes of the buffer, or slightly more.
 pub(crate) fn buffer() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| room_for(last_cache(&caches(), cores(&cpuinfo()))))
+    *BYTES.get_or_init(|| buffer_bytes(last_cache(&caches(), cores(&cpuinfo()))))
 }
 
 /// The number of bytes of the buffer for a last-level cache of `last_cache` bytes: 64 KiB more than faer
 /// uses.
-fn room_for(last_cache: usize) -> usize {
+fn buffer_bytes(last_cache: usize) -> usize {
     2 * last_cache + (1 << 16)
 }
 
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(last_cache(&[cache(1, 16 * KIB, 1), cache(2, 64 * KIB, 1)], 1), LEAST);
         assert_eq!(LEAST, 2048 * KIB);
         assert_eq!(last_cache(&[], 4), UNKNOWN);
-        assert_eq!(room_for(4096 * KIB), 8192 * KIB + 64 * KIB);
+        assert_eq!(buffer_bytes(4096 * KIB), 8192 * KIB + 64 * KIB);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use coarsen_core::simd::{self, Kernel, Set};
 use coarsen_sparse::Bsr;
 
 use super::full_lu::dot;
-use super::room::{fill, zeros};
+use super::memory::{fill, zeros};
 use super::rows::row;
 use crate::DirectError;
 use crate::factorization::{FactorStats, Factorization, Inertia, Pivots};

@@ -2,7 +2,7 @@
 
 use coarsen_sparse::Bsr;
 
-use super::room::{fill, zeros};
+use super::memory::{fill, zeros};
 use super::rows::{row, sizes};
 use crate::DirectError;
 use crate::factorization::{FactorStats, Factorization, Pivots};

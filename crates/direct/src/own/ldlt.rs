@@ -9,7 +9,7 @@
 
 use coarsen_sparse::Bsr;
 
-use super::room::{fill, zeros};
+use super::memory::{fill, zeros};
 use super::rows::sizes;
 use super::structure::Structure;
 use crate::DirectError;

@@ -10,9 +10,9 @@
 
 use coarsen_sparse::{Bsr, Graph};
 
+use super::memory::{more, zeros};
 use super::minimum_degree::minimum_degree;
 use super::reach::Reach;
-use super::room::{more, zeros};
 use super::rows::row;
 use super::structure::NONE;
 use crate::DirectError;

@@ -12,7 +12,7 @@
 //! | `eigen` | A = V Λ Vᵀ by Householder reflections and QL steps |
 //! | `singular` | A = U Σ Vᵀ by plane rotations of columns |
 //! | `rows` | the scalars of a row of blocks |
-//! | `room` | memory whose failed allocation is an error |
+//! | `memory` | memory whose failed allocation is an error |
 //!
 //! *Reference* Davis 2006, "Direct Methods for Sparse Linear Systems"; George and Liu 1981, "Computer
 //! Solution of Large Sparse Positive Definite Systems"; Golub and Van Loan 2013, "Matrix Computations".
@@ -23,9 +23,9 @@ mod full_ldlt;
 mod full_lu;
 mod ldlt;
 mod lu;
+mod memory;
 mod minimum_degree;
 mod reach;
-mod room;
 mod rows;
 mod singular;
 mod structure;
@@ -41,7 +41,7 @@ use full_lu::FullLu;
 use ldlt::Ldlt;
 use lu::Lu;
 #[cfg(feature = "faer")]
-pub(crate) use room::{fill, more, zeros};
+pub(crate) use memory::{fill, more, zeros};
 
 /// The largest number of unknowns for which an indefinite matrix is factored as a full matrix with row exchanges, and
 /// any other matrix with much fill. This takes 8 MB and n³ / 3 = 0.3 Gflop.
@@ -82,7 +82,7 @@ impl Decompositions {
 
     /// Scratch for matrices of size n, or an error with `bytes` if it does not fit in memory.
     pub(crate) fn new(n: usize, bytes: usize) -> Result<Self, DirectError> {
-        room::zeros(2 * n).map(Self).map_err(|_| DirectError::Memory { bytes })
+        memory::zeros(2 * n).map(Self).map_err(|_| DirectError::Memory { bytes })
     }
 }
 

@@ -7,7 +7,7 @@
 //! *Reference* Gilbert and Peierls 1988, "Sparse partial pivoting in time proportional to arithmetic
 //! operations"; Davis 2006, section 3.2.
 
-use super::room::zeros;
+use super::memory::zeros;
 use super::structure::NONE;
 use crate::DirectError;
 

@@ -10,8 +10,8 @@
 
 use coarsen_sparse::{Bsr, Graph};
 
+use super::memory::zeros;
 use super::minimum_degree::minimum_degree;
-use super::room::zeros;
 use super::rows::row;
 use crate::DirectError;
 

@@ -123,16 +123,16 @@ fn an_analysis_becomes_the_factor() {
     let (a, stiffer) = (laplace(20, 0.0), laplace(20, 0.3));
     let rhs: Vec<f64> = (0..400).map(|i| f64::from(i).sin()).collect();
     for method in [Method::Auto, Method::Cholesky, Method::Ldlt, Method::Lu] {
-        let recipe = direct(method);
+        let parameters = direct(method);
         for b in [&a, &stiffer] {
-            let analysis = recipe.analyse(&a).unwrap();
+            let analysis = parameters.analyse(&a).unwrap();
             let (expected, stats) = (analysis.method(), analysis.stats());
-            assert_eq!(recipe.estimate(&a), Ok((expected, stats)));
+            assert_eq!(parameters.estimate(&a), Ok((expected, stats)));
             let mut factor = analysis.factor(b).unwrap();
             assert_eq!((factor.method(), factor.stats().nnz), (expected, stats.nnz));
             let (mut z, mut built) = (vec![0.0; 400], vec![0.0; 400]);
             factor.apply(&rhs, &mut z);
-            recipe.factor(b).unwrap().apply(&rhs, &mut built);
+            parameters.factor(b).unwrap().apply(&rhs, &mut built);
             assert_eq!(z, built, "{method:?}");
         }
     }

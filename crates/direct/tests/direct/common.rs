@@ -35,12 +35,12 @@ pub(crate) fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError>
     direct(method).factor(a)
 }
 
-/// The recipe of a method, with the engine under test.
+/// The parameters of a method, with the engine under test.
 pub(crate) fn direct(method: Method) -> Direct {
     Direct { method, engine: super::ENGINE, ..Direct::default() }
 }
 
-/// The recipe of pseudo-inverses, with the engine under test.
+/// The parameters of pseudo-inverses, with the engine under test.
 pub(crate) fn dense(tolerance: f64) -> Dense {
     Dense { tolerance, engine: super::ENGINE }
 }

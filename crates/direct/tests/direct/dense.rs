@@ -10,7 +10,7 @@ use super::common::dense;
 
 const SEED: u64 = 5;
 
-/// The recipe with the default tolerance.
+/// The parameters with the default tolerance.
 fn usual() -> Dense {
     dense(Dense::default().tolerance)
 }

@@ -238,8 +238,10 @@ fn bad_matrices_are_named() {
 fn an_acceptance_that_is_not_positive_is_refused() {
     let a = laplace(4, 1, 0.0);
     for accept in [f64::NAN, 0.0, -1.0] {
-        let recipe = Direct { accept, ..direct(Method::Auto) };
-        for error in [recipe.factor(&a).err(), recipe.analyse(&a).err(), recipe.estimate(&a).err()] {
+        let parameters = Direct { accept, ..direct(Method::Auto) };
+        for error in
+            [parameters.factor(&a).err(), parameters.analyse(&a).err(), parameters.estimate(&a).err()]
+        {
             let named = matches!(error, Some(DirectError::Parameter { name: "Direct::accept", .. }));
             assert!(named, "{accept}: {error:?}");
         }

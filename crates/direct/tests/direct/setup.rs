@@ -38,7 +38,7 @@ fn factors_solve_in_every_precision_of_the_backend() {
     assert_eq!(
         applied::<f64>(&mut mixed, 20),
         applied::<f64>(&mut double, 20),
-        "f64 whatever a place stores"
+        "f64 whatever a backend stores"
     );
     assert!(left(&a, &applied::<f32>(&mut single, 20)) < 1e-2);
     assert!(left(&a, &applied::<f64>(&mut dense, 20)) < 1e-10);
@@ -119,10 +119,10 @@ fn a_factor_with_few_digits_is_a_preconditioner_where_it_is_asked_for() {
         assembly::from_triplets(30, 30, &entries).unwrap()
     };
     let a = with(1e15);
-    let recipe = Direct { method: Method::Cholesky, ..Direct::default() };
-    let refused = recipe.factor(&a).err();
+    let parameters = Direct { method: Method::Cholesky, ..Direct::default() };
+    let refused = parameters.factor(&a).err();
     assert!(matches!(refused, Some(DirectError::Singular { .. })), "{refused:?}");
-    let any = Direct { accept: f64::INFINITY, trial: f64::INFINITY, ..recipe };
+    let any = Direct { accept: f64::INFINITY, trial: f64::INFINITY, ..parameters };
     let z = applied::<f64>(&mut any.build(&a, &Cpu::new()).unwrap(), 30);
     let along = |f: &dyn Fn(u32) -> f64| (0..30).map(|i| f(i) * w(i)).sum::<f64>();
     let (rw, ww) = (along(&|i| 1.0 + f64::from(i)), along(&w));
@@ -132,7 +132,7 @@ fn a_factor_with_few_digits_is_a_preconditioner_where_it_is_asked_for() {
     }
     assert!(any.factor(&with(f64::MAX)).is_err());
     for trial in [0.0, -1.0, f64::NAN] {
-        let refused = Direct { trial, ..recipe }.factor(&a).err();
+        let refused = Direct { trial, ..parameters }.factor(&a).err();
         assert!(matches!(refused, Some(DirectError::Parameter { name: "Direct::trial", .. })), "{refused:?}");
     }
 }

@@ -247,10 +247,10 @@ fn a_singular_pattern_is_refused() {
 #[test]
 fn a_small_matrix_needs_no_buffer() {
     for method in [Method::Cholesky, Method::Ldlt, Method::Lu] {
-        let recipe = Direct { method, ..Direct::default() };
+        let parameters = Direct { method, ..Direct::default() };
         let mut a = floating(299);
         a.values_mut()[0] += 1.0;
-        assert_eq!(recipe.factor(&a).unwrap().stats().products, 0);
+        assert_eq!(parameters.factor(&a).unwrap().stats().products, 0);
     }
 }
 

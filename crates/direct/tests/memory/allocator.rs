@@ -65,12 +65,12 @@ pub(super) fn the_buffer_is_as_large_as_what_is_asked_for() {
     if !Path::new("/sys/devices/system/cpu/cpu0/cache/index0/size").exists() {
         return println!("skipped: nothing tells the caches");
     }
-    let recipe = Direct { method: Method::Ldlt, ..Direct::default() };
-    let asked = recipe.factor(&grid(18, 1)).unwrap().stats().products;
+    let parameters = Direct { method: Method::Ldlt, ..Direct::default() };
+    let asked = parameters.factor(&grid(18, 1)).unwrap().stats().products;
     let (count, [first, made, ..]) = NOTED.get();
     assert_eq!((count, first), (2, asked));
     assert!(made <= asked && asked - made <= 1 << 17, "{made} made, {asked} asked for");
-    recipe.factor(&grid(18, 1)).unwrap();
+    parameters.factor(&grid(18, 1)).unwrap();
     assert_eq!(NOTED.get().0, 2);
 }
 
@@ -86,13 +86,13 @@ fn refusals_are_named(engine: Engine, parts: usize) {
     for (method, a) in
         [(Method::Cholesky, grid(15, 2)), (Method::Ldlt, grid(20, 3)), (Method::Lu, grid(40, 1))]
     {
-        let recipe = Direct { method, engine, ..Direct::default() };
-        recipe.factor(&a).unwrap(); // the buffer of this thread
+        let parameters = Direct { method, engine, ..Direct::default() };
+        parameters.factor(&a).unwrap(); // the buffer of this thread
         let (mut seen, mut allowed) = (Vec::new(), 1_usize << 22);
         // Copies of A are allocated without a check, so the limit stays above their size.
         while allowed > a.nnz() * 8 + 4096 {
             ALLOWED.set(allowed);
-            let built = recipe.factor(&a).map(drop);
+            let built = parameters.factor(&a).map(drop);
             ALLOWED.set(usize::MAX);
             if let Err(error) = built {
                 let (refused, told) = (REFUSED.get(), error.to_string());

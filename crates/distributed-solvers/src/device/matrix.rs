@@ -32,7 +32,7 @@ use super::{DistDeviceVector, fail, of_device};
 /// If the ranks cannot communicate or a device fails, products are NaN, and `sync` of the vector returns the error.
 /// Products are those of the CPU to round-off; sums of a row begin with the columns of this rank, as in
 /// [`Spmv::Halo`](coarsen_distributed::Spmv::Halo). *Memory* the rows of this rank on host and device. *Cost* of a
-/// product: four launches, one wait, and one more for each neighbour.
+/// product: four launches, one synchronisation, and one more for each neighbour.
 ///
 /// ```
 /// use coarsen_core::{LinearOperator, Vector};

@@ -20,7 +20,7 @@ use super::{DistDeviceVector, of_device, or_fail};
 /// The rows that change their rank between two partitions of the same rows, of vectors on devices: a
 /// [`Redistribution`]. Only these rows leave a device.
 ///
-/// *Cost* of a direction: two launches, one wait, and one more for each rank that sends rows.
+/// *Cost* of a direction: two launches, one synchronisation, and one more for each rank that sends rows.
 pub struct DeviceRedistribution<C: Communicator> {
     between: [Arc<Partition<C>>; 2],
     host: Redistribution<C>,

@@ -1,7 +1,7 @@
 //! Vectors whose entries are divided among ranks, each of which keeps its share on a device.
 //!
 //! Entry-wise operations enqueue kernels and return. A reduction sums on the device, waits for one number per sum, and
-//! adds the numbers of all ranks; several sums share the wait and the messages.
+//! adds the numbers of all ranks; several sums share the synchronisation and the messages.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl<C: Communicator, T: Real> DistDeviceVector<C, T> {
         &mut self.own
     }
 
-    /// The entries of this rank, on the host. Waits once.
+    /// The entries of this rank, on the host. Synchronises once.
     ///
     /// # Errors
     /// The error of the device.
@@ -80,7 +80,7 @@ impl<C: Communicator, T: Real> DistDeviceVector<C, T> {
         self.own.scalar(v)
     }
 
-    /// The sums over all ranks of numbers on the device. Waits once.
+    /// The sums over all ranks of numbers on the device. Synchronises once.
     fn over_ranks<const N: usize>(&self, sums: [&DeviceScalar<T>; N]) -> [T; N] {
         let mut all = DeviceVector::wait_for(sums).map(|sum| sum.as_f64());
         if all.iter().any(|sum| sum.is_nan())

@@ -11,7 +11,7 @@ use super::level::LevelRows;
 
 /// The solver on rank 0; the other ranks only send and receive.
 pub(crate) struct Gathered<C: Communicator> {
-    recipe: Schwarz,
+    parameters: Schwarz,
     on: Arc<Partition<C>>,
     solver: Option<LevelSolver<f64, f64, f64>>,
     /// The matrix on rank 0, for updates.
@@ -26,26 +26,26 @@ pub(crate) struct Gathered<C: Communicator> {
 
 /// Builds the solver of a whole level.
 fn build(
-    recipe: &Schwarz,
+    parameters: &Schwarz,
     a: &Bsr<f64>,
     sizes: &[f64],
     finer: usize,
 ) -> Result<LevelSolver<f64, f64, f64>, SetupError> {
     let coupled = vec![true; a.pattern().rows()];
-    recipe.build_coarse(&Level { matrix: a, coupled: &coupled, sizes }, finer, &Cpu::new())
+    parameters.build_coarse(&Level { matrix: a, coupled: &coupled, sizes }, finer, &Cpu::new())
 }
 
 impl<C: Communicator> Gathered<C> {
     /// `finer` is the number of values of the inverses of finer levels. All ranks call it.
-    pub(crate) fn new(recipe: &Schwarz, level: &LevelRows<C>, finer: usize) -> Result<Self, DistError> {
+    pub(crate) fn new(parameters: &Schwarz, level: &LevelRows<C>, finer: usize) -> Result<Self, DistError> {
         let (on, n) = (&level.on, level.on.layout().unknowns());
         let matrix = level.rows.collect(on, on.layout().rows())?;
         let sizes = collect(on, &level.sizes)?;
-        let built = matrix.as_ref().map(|a| build(recipe, a, &sizes, finer)).transpose();
+        let built = matrix.as_ref().map(|a| build(parameters, a, &sizes, finer)).transpose();
         let solver = agree(on.comm(), built.map_err(DistError::from))?;
         let levels = levels(on.comm(), solver.as_ref())?;
         let (b, x) = (vec![0.0; n], vec![0.0; n]);
-        Ok(Self { recipe: *recipe, on: on.clone(), solver, matrix, finer, b, x, levels })
+        Ok(Self { parameters: *parameters, on: on.clone(), solver, matrix, finer, b, x, levels })
     }
 
     /// New values of the same pattern. A factor that fails is replaced by domains; domains stay, even if a factor were
@@ -59,7 +59,7 @@ impl<C: Communicator> Gathered<C> {
             let coupled = vec![true; a.pattern().rows()];
             match solver.update(&Level { matrix: a, coupled: &coupled, sizes: &sizes }) {
                 Err(SetupError::Coarsest { .. }) => {
-                    *solver = build(&self.recipe, a, &sizes, self.finer)?;
+                    *solver = build(&self.parameters, a, &sizes, self.finer)?;
                     Ok(())
                 }
                 done => done,

@@ -157,7 +157,7 @@ impl<C: Communicator, S: RankBackend<C>> Moved<C, S> {
 impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Level<C, S> {
     /// The domains of a level, and the rows of the next one, if there is one. All ranks call it.
     pub(crate) fn new(
-        recipe: &Schwarz,
+        parameters: &Schwarz,
         chunk: u64,
         fine: &LevelRows<C>,
         backend: &S,
@@ -167,7 +167,7 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> Level<C, S> {
         let on = chunks.unwrap_or_else(|| fine.on.clone());
         let part = Part::new(fine, &on, moved.as_ref().map(|moved| &moved.of_host), chunk)?;
         let (b, first) = (on.layout().block(), on.first() as usize * on.layout().block());
-        let built = recipe.build_level(&part.level(), backend.local());
+        let built = parameters.build_level(&part.level(), backend.local());
         let domains = agree(on.comm(), built.map_err(|error| DistError::of_rows(error, first, b)))?;
         let count = domains.plan().domains(0);
         let mut values = [domains.plan().values() as f64];

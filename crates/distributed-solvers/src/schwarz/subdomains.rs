@@ -1,4 +1,4 @@
-//! The recipe over ranks, and the preconditioner that it builds.
+//! The parameters over ranks, and the preconditioner that it builds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use coarsen_schwarz::{Schwarz, SchwarzBackend};
 use super::gathered::Gathered;
 use super::level::{Level, LevelRows, LevelUpdate};
 
-/// The recipe of multilevel additive Schwarz over ranks.
+/// The parameters of multilevel additive Schwarz over ranks.
 ///
 /// *Use* as [`Schwarz`] on one rank: for systems that change in every step. The nodes should be in an order in which
 /// neighbours are near each other, such as Morton order. *Cost* of an application: one pass over the inverses of this
@@ -56,13 +56,13 @@ impl Default for DistSchwarz {
     }
 }
 
-/// The preconditioner over ranks. On the host, its bits do not depend on the number of ranks and on the layout. At other
-/// places, operators on different ranks agree up to round-off.
+/// The preconditioner over ranks. On the host, its bits do not depend on the number of ranks and on the layout. On other
+/// backends, operators on different ranks agree up to round-off.
 ///
 /// The finest level is on the backend S of each rank. Coarser levels have a thirty-second of the nodes and are on the host.
 /// `Display` prints a table of the levels.
 pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: SchwarzBackend> = Host> {
-    recipe: DistSchwarz,
+    parameters: DistSchwarz,
     backend: S,
     on: Arc<Partition<C>>,
     offsets: Vec<usize>,
@@ -76,13 +76,13 @@ pub struct DistSubdomains<C: Communicator, S: RankBackend<C, Local: SchwarzBacke
 
 impl DistSchwarz {
     /// Builds the preconditioner of a square symmetric positive definite matrix, of which every rank has its own rows.
-    /// All ranks call it, with the same recipe.
+    /// All ranks call it, with the same parameters.
     ///
-    /// *Cost* as on one rank, divided by the ranks, a gather of the recipes, and rows of chunks that begin on another
+    /// *Cost* as on one rank, divided by the ranks, a gather of the parameters, and rows of chunks that begin on another
     /// rank.
     ///
     /// # Errors
-    /// On every rank: [`CommError::Disagree`] if ranks pass different recipes; parameters out of range, rows that do not
+    /// On every rank: [`CommError::Disagree`] if ranks pass different parameters; parameters out of range, rows that do not
     /// fit the partition, values that are not finite, diagonal entries that are not positive; errors of communication.
     pub fn build<C: Communicator>(
         &self,
@@ -102,8 +102,8 @@ impl DistSchwarz {
         rows: &GlobalRows<f64>,
         backend: &S,
     ) -> Result<DistSubdomains<C, S>, DistError> {
-        // The text of a recipe has all its fields, and numbers with all digits.
-        check_equal(on.comm(), "the recipe of multilevel Schwarz", format!("{self:?}").as_bytes())?;
+        // The text has all fields, and numbers with all digits.
+        check_equal(on.comm(), "the parameters of multilevel Schwarz", format!("{self:?}").as_bytes())?;
         agree(on.comm(), self.check(on, rows))?;
         let (limit, chunk) = (self.schwarz.levels, self.chunk as u64);
         let fine = LevelRows { on: on.clone(), rows: rows.clone(), sizes: Vec::new() };
@@ -113,8 +113,8 @@ impl DistSchwarz {
             let zeros = || here.on.vector(vec![0.0; here.on.count() * here.on.layout().block()]);
             below.push([zeros()?, zeros()?]);
             if here.on.layout().unknowns() <= self.gather_below {
-                let recipe = Schwarz { levels: limit - 1 - coarser.len(), ..self.schwarz };
-                let gathered = Gathered::new(&recipe, &here, values);
+                let parameters = Schwarz { levels: limit - 1 - coarser.len(), ..self.schwarz };
+                let gathered = Gathered::new(&parameters, &here, values);
                 bottom = Some(gathered.map_err(|error| error.on_level(below.len()))?);
                 break;
             }
@@ -125,8 +125,8 @@ impl DistSchwarz {
             coarser.push(level);
         }
         let (offsets, columns) = (rows.offsets().to_vec(), rows.columns().to_vec());
-        let (recipe, backend, on) = (*self, backend.clone(), on.clone());
-        Ok(DistSubdomains { recipe, backend, on, offsets, columns, finest, coarser, below, bottom })
+        let (parameters, backend, on) = (*self, backend.clone(), on.clone());
+        Ok(DistSubdomains { parameters, backend, on, offsets, columns, finest, coarser, below, bottom })
     }
 
     fn check<C: Communicator>(&self, on: &Partition<C>, rows: &GlobalRows<f64>) -> Result<(), DistError> {
@@ -155,11 +155,11 @@ impl<C: Communicator, S: RankBackend<C, Local: SchwarzBackend>> DistSubdomains<C
         let same = (rows.offsets(), rows.columns()) == (&self.offsets, &self.columns);
         let mut other = [f64::from(u8::from(!same))];
         on.comm().all_reduce(&mut other)?;
-        agree(on.comm(), self.recipe.check(&on, rows))?;
+        agree(on.comm(), self.parameters.check(&on, rows))?;
         if other[0] == 0.0 && self.update_levels(&on, rows)? {
             return Ok(Reused::Structure);
         }
-        *self = self.recipe.build_at(&on, rows, &self.backend)?;
+        *self = self.parameters.build_at(&on, rows, &self.backend)?;
         Ok(Reused::Nothing)
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct Gathered {
 impl Gathered {
     /// All ranks call it.
     pub(crate) fn new<C: Communicator>(
-        recipe: &Multigrid<SmoothedAggregation>,
+        parameters: &Multigrid<SmoothedAggregation>,
         level: &LevelRows<'_, C>,
         entries: u64,
     ) -> Result<Self, DistError> {
@@ -47,7 +47,7 @@ impl Gathered {
         pack(level.near_kernel.values().iter().copied(), &mut kernel);
         let matrix = level.rows.collect(&level.on, level.on.layout().rows())?;
         let (kernel, vectors) = (comm.gather(ROOT, &kernel)?, level.near_kernel.vectors());
-        let built = matrix.zip(kernel).map(|(a, kernel)| build(recipe, vectors, a, &kernel)).transpose();
+        let built = matrix.zip(kernel).map(|(a, kernel)| build(parameters, vectors, a, &kernel)).transpose();
         let (solver, system) = agree(comm, built)?.unzip();
         let (n, of_rank) = (level.on.layout().unknowns(), level.on.count() * level.on.layout().block());
         let (levels, class) = about(comm, solver.as_ref())?;
@@ -116,7 +116,7 @@ fn about<C: Communicator>(
 
 /// The hierarchy of the whole level on rank 0, and its system.
 fn build(
-    recipe: &Multigrid<SmoothedAggregation>,
+    parameters: &Multigrid<SmoothedAggregation>,
     vectors: usize,
     a: Bsr<f64>,
     kernel: &[Vec<u8>],
@@ -125,6 +125,6 @@ fn build(
     let kernel = NearKernel::from_rows(vectors, kernel);
     let kernel = kernel.map_err(|error| DistError::Setup(error.into()))?;
     let system = System { near_kernel: Some(&kernel), ..System::from(&a) };
-    let solver = recipe.build_from(system, &Cpu::new())?;
+    let solver = parameters.build_from(system, &Cpu::new())?;
     Ok((solver, (a, kernel)))
 }

@@ -19,7 +19,7 @@ use super::gathered::Gathered;
 use super::level::{Level, cycle, inverses};
 use super::step::{LevelRows, coarsen};
 
-/// The recipe of smoothed aggregation over ranks.
+/// The parameters of smoothed aggregation over ranks.
 ///
 /// ```
 /// use coarsen_core::{Stop, Vector};
@@ -39,7 +39,7 @@ use super::step::{LevelRows, coarsen};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DistMultigrid {
-    /// The coarsening, and the recipe of the gathered level. Levels on ranks are smoothed by Chebyshev of degree 2,
+    /// The coarsening, and the parameters of the gathered level. Levels on ranks are smoothed by Chebyshev of degree 2,
     /// which needs no order of the rows, and visited in a V-cycle.
     pub multigrid: Multigrid<SmoothedAggregation>,
     /// A level with at most this number of scalar unknowns is gathered on rank 0. A level at which coarsening ends, since the next
@@ -52,7 +52,7 @@ pub struct DistMultigrid {
 }
 
 impl Default for DistMultigrid {
-    /// The recipe of Tamstorf 2015; levels up to 1000 unknowns are gathered, others have on average 1000 unknowns per rank or more.
+    /// The parameters of Tamstorf 2015; levels up to 1000 unknowns are gathered, others have on average 1000 unknowns per rank or more.
     fn default() -> Self {
         Self { multigrid: tamstorf(), gather_below: 1000, share: 1000 }
     }
@@ -62,7 +62,7 @@ impl Default for DistMultigrid {
 ///
 /// `Display` prints a table of the levels.
 pub struct DistHierarchy<C: Communicator, S: RankBackend<C> = Host> {
-    recipe: DistMultigrid,
+    parameters: DistMultigrid,
     backend: S,
     on: Arc<Partition<C>>,
     near_kernel: NearKernel,
@@ -95,13 +95,13 @@ impl Line {
 impl DistMultigrid {
     /// Builds the hierarchy of a square symmetric positive definite matrix, of which every rank has its own rows. The
     /// near-kernel has the own rows too; without one, it is one constant per unknown of a block. All ranks call it, with the
-    /// same recipe, and either all or none with a near-kernel.
+    /// same parameters, and either all or none with a near-kernel.
     ///
-    /// *Cost* as on one rank, divided by the ranks, plus a gather of the recipes, the rows of A, P and Q of ghosts and the entries of PᵀAP at
+    /// *Cost* as on one rank, divided by the ranks, plus a gather of the parameters, the rows of A, P and Q of ghosts and the entries of PᵀAP at
     /// borders. *Memory* two more copies of the own rows during setup; one and their pattern after.
     ///
     /// # Errors
-    /// On every rank: [`CommError::Disagree`] if ranks pass different recipes, or near-kernels of different numbers of vectors;
+    /// On every rank: [`CommError::Disagree`] if ranks pass different parameters, or near-kernels of different numbers of vectors;
     /// errors of the diagonal blocks, of the near-kernel and of communication.
     pub fn build<C: Communicator>(
         &self,
@@ -124,7 +124,7 @@ impl DistMultigrid {
         near_kernel: Option<&NearKernel>,
         backend: &S,
     ) -> Result<DistHierarchy<C, S>, DistError> {
-        let what = "the recipe of multigrid or the number of vectors of its near-kernel";
+        let what = "the parameters of multigrid or the number of vectors of its near-kernel";
         check_equal(on.comm(), what, &self.bytes(near_kernel))?;
         let near_kernel = agree(on.comm(), kernel(on, near_kernel))?;
         let (given, pattern) = (near_kernel.clone(), (rows.offsets().to_vec(), rows.columns().to_vec()));
@@ -162,11 +162,22 @@ impl DistMultigrid {
             Gathered::new(&self.multigrid, &here, stored).map_err(|error| error.on_level(here.depth))?;
         table.push(Line { ranks: 1, ..Line::of(&here.on, bottom.entries) });
         let class = kind(&bottom, levels.len());
-        let (recipe, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
-        Ok(DistHierarchy { recipe, backend, on, near_kernel, pattern, levels, bottom, class, table, ended })
+        let (parameters, backend, on, near_kernel) = (*self, backend.clone(), on.clone(), given);
+        Ok(DistHierarchy {
+            parameters,
+            backend,
+            on,
+            near_kernel,
+            pattern,
+            levels,
+            bottom,
+            class,
+            table,
+            ended,
+        })
     }
 
-    /// What all ranks pass alike. The text of a recipe has all its fields, and numbers with all digits.
+    /// What all ranks pass alike. The text has all fields, and numbers with all digits.
     fn bytes(&self, near_kernel: Option<&NearKernel>) -> Vec<u8> {
         format!("{self:?} {:?}", near_kernel.map(NearKernel::vectors)).into_bytes()
     }
@@ -222,7 +233,7 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
         }
         let on = self.on.clone();
         agree(on.comm(), rows.check(&on, &on))?;
-        *self = self.recipe.build_at(&on, rows, Some(&self.near_kernel), &self.backend)?;
+        *self = self.parameters.build_at(&on, rows, Some(&self.near_kernel), &self.backend)?;
         Ok(Reused::Nothing)
     }
 
@@ -250,7 +261,7 @@ impl<C: Communicator, S: RankBackend<C>> DistHierarchy<C, S> {
         self.bottom.update(&on, coarse.last().unwrap_or(rows))?;
         let finer = [rows].into_iter().chain(&coarse);
         for ((level, rows), inverses) in self.levels.iter_mut().zip(finer).zip(&diagonals) {
-            level.renew(&self.backend, rows, inverses, self.recipe.estimate())?;
+            level.renew(&self.backend, rows, inverses, self.parameters.estimate())?;
         }
         self.class = kind(&self.bottom, self.levels.len());
         Ok(())

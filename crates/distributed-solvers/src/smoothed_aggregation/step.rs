@@ -48,7 +48,7 @@ pub(crate) type Coarsened<C> = ControlFlow<Option<CoarseningEnd>, Step<C>>;
 /// Coarsens a level with a bound of ρ(D⁻¹A) and D⁻¹ of the own rows, unless that gives no level that is small enough. The coarser
 /// level has on average at least `share` unknowns on each rank that has any. All ranks call it.
 pub(crate) fn coarsen<C: Communicator>(
-    recipe: &SmoothedAggregation,
+    parameters: &SmoothedAggregation,
     fine: &LevelRows<'_, C>,
     (radius, own_inverses): (f64, &DenseBlocks<f64>),
     share: usize,
@@ -75,7 +75,7 @@ pub(crate) fn coarsen<C: Communicator>(
         sum: &|values| keep(on.comm().all_reduce(values)),
         of_owners: &|flags| keep(of_owners(on, &local, flags)),
     };
-    let found = recipe.aggregate_rank(&grid, local.own.clone(), fine.filtered, ranks); // 2 to 7, 11
+    let found = parameters.aggregate_rank(&grid, local.own.clone(), fine.filtered, ranks); // 2 to 7, 11
     lost.into_inner()?;
     // `None` on ranks beside one with an error, which `agree` returns.
     let Some(found) = agree(on.comm(), found.map_err(DistError::from))? else {

@@ -68,7 +68,7 @@ pub(crate) fn equals(
     done.into_iter().for_each(|rank| rank.unwrap());
 }
 
-/// A device that the build has filled has room for every application. A device of one of two ranks without room for the build
+/// A device that the build has filled has the memory for every application. A device of one of two ranks without memory for the build
 /// is an error on both, wherever the build ends.
 pub(crate) fn fits(
     problem: &Problem,
@@ -100,8 +100,8 @@ pub(crate) fn fits(
         on_ranks(&|on, device| {
             let least = device.counters().bytes;
             let built = build(&on, &device).map(|_built| device.counters().bytes - least).unwrap();
-            let room = least + built * part / 8;
-            let memory = if on.rank() == 1 { room } else { device.device().memory };
+            let enough = least + built * part / 8;
+            let memory = if on.rank() == 1 { enough } else { device.device().memory };
             let refused = build(&on, &with_memory(&device, memory)).map(drop);
             assert!(refused.is_err(), "{part} of 8 parts of {built} bytes");
         });

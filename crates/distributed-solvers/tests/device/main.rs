@@ -225,7 +225,7 @@ fn a_solve_has_a_device_in_each_rank() {
     ranks.into_iter().for_each(|rank| rank.unwrap().unwrap());
 }
 
-/// A device of one rank without room is an error on every rank.
+/// A device of one rank without memory is an error on every rank.
 #[test]
 fn a_full_device_is_an_error_of_all_ranks() {
     let problem = cloth(20, 0.01).unwrap();

@@ -12,7 +12,7 @@ use crate::schwarz::chain;
 use crate::{DEADLINE, backend};
 
 /// Several levels on the ranks, on fewer ranks where these would have fewer than 150 unknowns.
-fn recipe() -> DistMultigrid {
+fn parameters() -> DistMultigrid {
     DistMultigrid { gather_below: 100, share: 150, ..DistMultigrid::default() }
 }
 
@@ -33,8 +33,8 @@ fn kernel<C: Communicator>(problem: &Problem, on: &Partition<C>) -> NearKernel {
 fn equals(problem: &Problem, layout: &Layout, gpu: bool) {
     invariants::equals(problem, layout, gpu, 1e-12, &|on, there| {
         let (rows, kernel) = (rows(&problem.matrix, on), kernel(problem, on));
-        let here = recipe().build(on, &rows, Some(&kernel)).unwrap();
-        let found = recipe().build_at(on, &rows, Some(&kernel), there).unwrap();
+        let here = parameters().build(on, &rows, Some(&kernel)).unwrap();
+        let found = parameters().build_at(on, &rows, Some(&kernel), there).unwrap();
         assert!(found.divided() > 1 && found.to_string() == here.to_string(), "{found}");
         (Box::new(here), Box::new(found))
     });
@@ -57,7 +57,7 @@ fn a_gpu_equals_the_cpu() {
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
     invariants::fits(&problem, &layouts(&problem)[1], &|on, there| {
-        Ok(Box::new(recipe().build_at(on, &rows(&problem.matrix, on), None, there)?))
+        Ok(Box::new(parameters().build_at(on, &rows(&problem.matrix, on), None, there)?))
     });
 }
 
@@ -79,7 +79,7 @@ fn an_update_follows_the_values() {
             let there = RankDevice::new(&device);
             let on = Partition::new(comm, layout.clone()).unwrap();
             let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();
-            let build = |a| recipe().build_at(&on, &rows(a, &on), None, &there).unwrap();
+            let build = |a| parameters().build_at(&on, &rows(a, &on), None, &there).unwrap();
             let (mut z, mut m) = (r.like().unwrap(), build(a));
             let mut applied = |m: &mut dyn Preconditioner<_>| {
                 m.apply(&r, &mut z);

@@ -11,7 +11,7 @@ use crate::invariants::{self, rows};
 use crate::{DEADLINE, backend};
 
 /// Small chunks and little gathered, so that there are several levels on the ranks.
-fn recipe() -> DistSchwarz {
+fn parameters() -> DistSchwarz {
     DistSchwarz { chunk: 50, gather_below: 20, ..DistSchwarz::default() }
 }
 
@@ -25,8 +25,8 @@ fn layouts(problem: &Problem) -> Vec<Layout> {
 fn equals(problem: &Problem, layout: &Layout, gpu: bool) {
     invariants::equals(problem, layout, gpu, 1e-13, &|on, there| {
         let rows = rows(&problem.matrix, on);
-        let here = recipe().build(on, &rows).unwrap();
-        let found = recipe().build_at(on, &rows, there).unwrap();
+        let here = parameters().build(on, &rows).unwrap();
+        let found = parameters().build_at(on, &rows, there).unwrap();
         assert!(found.divided() > 1 && found.to_string() == here.to_string(), "{found}");
         (Box::new(here), Box::new(found))
     });
@@ -54,8 +54,8 @@ fn an_application_moves_borders_alone() {
         let Some(device) = backend() else { return };
         let there = RankDevice::new(&device);
         let on = Partition::new(comm, Layout::new(vec![0, 790, 1600], 3).unwrap()).unwrap();
-        let recipe = DistSchwarz { chunk: 400, ..DistSchwarz::default() };
-        let mut m = recipe.build_at(&on, &rows(&problem.matrix, &on), &there).unwrap();
+        let parameters = DistSchwarz { chunk: 400, ..DistSchwarz::default() };
+        let mut m = parameters.build_at(&on, &rows(&problem.matrix, &on), &there).unwrap();
         assert_eq!(m.divided(), 1);
         let r = there.vector(&on, &vec![1.0; 3 * on.count()]).unwrap();
         let mut z = r.like().unwrap();
@@ -76,7 +76,7 @@ fn an_application_moves_borders_alone() {
 fn an_application_fits_where_the_build_fits() {
     let problem = cloth(25, 0.01).unwrap();
     invariants::fits(&problem, &layouts(&problem)[1], &|on, there| {
-        Ok(Box::new(recipe().build_at(on, &rows(&problem.matrix, on), there)?))
+        Ok(Box::new(parameters().build_at(on, &rows(&problem.matrix, on), there)?))
     });
 }
 
@@ -97,7 +97,7 @@ fn an_update_equals_a_build() {
             let on = Partition::new(comm, layout.clone()).unwrap();
             let r = there.vector(&on, on.part_of(&r).unwrap().own()).unwrap();
             let mut z = r.like().unwrap();
-            let mut m = recipe().build_at(&on, &rows(a, &on), &there).unwrap();
+            let mut m = parameters().build_at(&on, &rows(a, &on), &there).unwrap();
             for (a, reused) in [
                 (&scaled, Reused::Structure),
                 (a, Reused::Structure),
@@ -107,7 +107,7 @@ fn an_update_equals_a_build() {
                 assert_eq!(m.update(&rows(a, &on)).unwrap(), reused);
                 m.apply(&r, &mut z);
                 let found = z.read().unwrap();
-                let mut fresh = recipe().build_at(&on, &rows(a, &on), &there).unwrap();
+                let mut fresh = parameters().build_at(&on, &rows(a, &on), &there).unwrap();
                 fresh.apply(&r, &mut z);
                 assert_eq!(found, z.read().unwrap());
                 let error = m.update(&rows(&broken, &on)).unwrap_err();

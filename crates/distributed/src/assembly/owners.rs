@@ -70,18 +70,18 @@ impl<C: Communicator> OwnerFill<C> {
 
     /// The Index Table.
     fn index(&mut self) {
-        let mut room = vec![0; self.on.count() + 1];
-        self.each_row(|k, stencil| room[k + 1] += stencil.len()); // 1
+        let mut starts = vec![0; self.on.count() + 1];
+        self.each_row(|k, stencil| starts[k + 1] += stencil.len()); // 1
         for k in 0..self.on.count() {
-            room[k + 1] += room[k];
+            starts[k + 1] += starts[k];
         }
-        let (mut table, mut next) = (vec![0; room[self.on.count()]], room.clone());
+        let (mut table, mut next) = (vec![0; starts[self.on.count()]], starts.clone());
         self.each_row(|k, stencil| {
             table[next[k]..next[k] + stencil.len()].copy_from_slice(stencil); // 2
             next[k] += stencil.len();
         });
         self.offsets.push(0);
-        for row in room.windows(2) {
+        for row in starts.windows(2) {
             let row = &mut table[row[0]..row[1]];
             row.sort_unstable(); // 3
             let first = self.columns.len();

@@ -41,9 +41,9 @@ fn krylov_methods_run_unchanged() {
     }
 }
 
-type Recipe = fn(&DistMatrix<ThreadComm>) -> Box<dyn Preconditioner<DistVector<ThreadComm>>>;
+type Build = fn(&DistMatrix<ThreadComm>) -> Box<dyn Preconditioner<DistVector<ThreadComm>>>;
 
-const RECIPES: [(&str, Recipe); 2] = [
+const PRECONDITIONERS: [(&str, Build); 2] = [
     ("jacobi", |a| Box::new(DistJacobi::new(a, 1.0).unwrap())),
     ("block jacobi", |a| Box::new(DistJacobi::blocks(a, 1.0).unwrap())),
 ];
@@ -54,7 +54,7 @@ fn conjugate_gradients_equal_one_rank() {
     for (system, a) in systems() {
         let (rows, block) = (a.pattern().rows(), a.block().0);
         let b = noise(rows * block, 5);
-        for (name, build) in RECIPES {
+        for (name, build) in PRECONDITIONERS {
             let run = |ranks: usize, layout: &Layout, mode: &Spmv| {
                 let all = on_ranks(ranks, |comm| {
                     let on = Partition::new(comm, layout.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! Layouts, and vectors as laws of `Vector`: the same numbers as a host vector, one reduction for many sums.
+//! Layouts, and the properties of `Vector`: the same numbers as a host vector, one reduction for many sums.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -133,6 +133,8 @@ fn names_of_one_file_are_the_same() {
     assert!(same(&a, &folder.join("./a.mtx")) && !same(&a, &b) && !same(&a, &new));
     assert!(same(&new, &folder.join(".").join("new.mtx")) && !same(&new, &folder.join("none/new.mtx")));
     assert!(!same(&folder, &folder), "a folder is no file");
+    let [standard, file] = ["-", "./-"].map(Path::new);
+    assert!(same(standard, standard) && !same(standard, file) && same(file, file));
     #[cfg(unix)]
     {
         let [link, hard] = ["link.mtx", "hard.mtx"].map(|name| folder.join(name));

@@ -236,7 +236,7 @@ fn a_step_stays_on_the_device() {
         let b = on.vector(&problem.right_hand_side(1))?;
         let mut x = on.zeros(3 * nodes)?;
         // ANCHOR: step
-        a.assemble(&elements, &computed)?; // a vector of blocks on the device; no wait
+        a.assemble(&elements, &computed)?; // blocks on the device, with no transfer
         touching.write_contacts(&[Stencil::point_point(3, 390)])?;
         contact.assemble(&touching, &normal)?; // one stiffness per contact
         m.update_on_device(&a, &mut plan)?; // all levels, on the device

@@ -180,10 +180,10 @@ fn every_driver_runs_on_the_device() {
     on_device::<f64>();
 }
 
-/// An iteration waits twice if its first trial is accepted: for the direction with its bound, and for the trial with its
-/// gradient. The host takes the same steps.
+/// An iteration synchronises twice if its first trial is accepted: for the direction with its bound, and for the
+/// trial with its gradient. The host takes the same steps.
 #[test]
-fn an_iteration_waits_twice() {
+fn an_iteration_synchronises_twice() {
     let Some(on) = common::backend::<f64>() else { return };
     let n = 1000;
     let a: Vec<f64> = (0..n).map(|i| 0.1 + 0.05 * (i % 7) as f64).collect();
@@ -197,16 +197,16 @@ fn an_iteration_waits_twice() {
         assert_eq!((report.iterations, report.values), (iterations, iterations + 1), "{report}");
         x
     }
-    let waits = |iterations| {
+    let synchronised = |iterations| {
         let before = on.counters().synchronisations;
         let x = descend(&|host: &[f64]| on.vector(host).unwrap(), [&a, &b], iterations);
-        let waits = on.counters().synchronisations - before;
+        let synchronised = on.counters().synchronisations - before;
         let (mut there, here) = (vec![0.0; n], descend(&|host: &[f64]| host.to_vec(), [&a, &b], iterations));
         on.read(&x, &mut there).unwrap();
         assert!(there.iter().zip(&here).all(|(t, h)| (t - h).abs() < 1e-14), "{iterations} iterations");
-        waits
+        synchronised
     };
-    assert_eq!(waits(9) - waits(3), 2 * 6);
+    assert_eq!(synchronised(9) - synchronised(3), 2 * 6);
 }
 
 /// A bound that the host computes is asked for only in directions that descend, after the first.

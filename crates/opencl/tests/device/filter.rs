@@ -167,7 +167,7 @@ fn filters_of_another_size_are_refused() {
     let small = common::problem("cloth:5").matrix;
     let [small, mut same] = [0; 2].map(|_| on.matrix(&small).unwrap());
     assert!(matches!(filter.matrix(&small, &mut same), Err(ConstraintError::Fit(Error::Shape { .. }))));
-    let [from, mut to] = [8, 4].map(|room| DeviceContacts::new(&on, n, 3, room).unwrap());
+    let [from, mut to] = [8, 4].map(|capacity| DeviceContacts::new(&on, n, 3, capacity).unwrap());
     assert!(matches!(filter.contact(&from, &mut to), Err(Error::Capacity { count: 8, capacity: 4, .. })));
     assert!(matches!(DeviceFilter::new(&on, n, 0), Err(Error::Parameter { .. })));
 }

@@ -51,7 +51,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     let dot = LinearOperator::<Vec<f64>>::apply_dot(&oracle, &x, &mut expected);
     let before = on.counters().launches;
     let found = there.apply_dot(&vx, &mut y);
-    // A product and its sums, one after the other. The totals wait.
+    // A product and its sums, one after the other. The totals are added later.
     assert_eq!(on.counters().launches - before, 2);
     close(on, &y, &expected, "A x");
     assert!((found.value.read().as_f64() - dot.value).abs() <= 1e-4 * dot.magnitude, "x·A x");

@@ -95,8 +95,8 @@ fn symmetric<T: Real>(n: usize, block: usize, far: usize) -> Bsr<T> {
 
 /// A product with one stored triangle equals a product with both triangles, bit for bit, on a processor and
 /// on a device treated as a GPU, before and after new values.
-fn one_triangle_is_enough<T: Real, S: Real>(places: [Option<OpenCl<T, S>>; 2]) {
-    for on in places.into_iter().flatten() {
+fn one_triangle_is_enough<T: Real, S: Real>(backends: [Option<OpenCl<T, S>>; 2]) {
+    for on in backends.into_iter().flatten() {
         // Scattered rows, rows of a band, and rows of a mesh, which a GPU stores in slices.
         let scattered = [(0, 1), (1, 3), (33, 1), (100, 3), (40, 6)].map(|(n, b)| symmetric::<T>(n, b, n));
         let meshes = ["elasticity3d:8", "poisson2d:40"].map(|name| common::problem(name).matrix.to::<T>());

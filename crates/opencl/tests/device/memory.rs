@@ -15,8 +15,8 @@ fn problem(name: &str) -> Problem {
 /// An estimate is at least the memory used, and less than twice as much.
 #[test]
 fn estimates_are_close_from_above() {
-    let places = [common::backend::<f64>(), common::posing::<f64>(common::gpu)];
-    for on in places.into_iter().flatten() {
+    let backends = [common::backend::<f64>(), common::posing::<f64>(common::gpu)];
+    for on in backends.into_iter().flatten() {
         for name in ["cloth:60", "elasticity3d:10", "poisson2d:70"] {
             let p = problem(name);
             let before = on.counters().bytes;
@@ -30,10 +30,11 @@ fn estimates_are_close_from_above() {
             drop(a);
             for structure in [StructureSource::Host, StructureSource::Device] {
                 for storage in [Storage::Single, Storage::Double] {
-                    let recipe = Schwarz { storage, ..Schwarz::multilevel() };
-                    let recipe = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() };
-                    let _built = recipe.build(p.system(), &on).unwrap();
-                    check(recipe.bytes(&on, &p.matrix));
+                    let parameters = Schwarz { storage, ..Schwarz::multilevel() };
+                    let parameters =
+                        DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() };
+                    let _built = parameters.build(p.system(), &on).unwrap();
+                    check(parameters.bytes(&on, &p.matrix));
                 }
             }
         }
@@ -61,7 +62,7 @@ fn domains_of_a_full_device_are_refused() {
     }
 }
 
-/// Places on a device share its memory; what one drops, another can take.
+/// Backends on a device share its memory; what one drops, another can take.
 #[test]
 fn backends_of_a_device_share_its_memory() {
     let Some(first) = common::posing::<f64>(|device| device.memory = 8 << 20) else { return };

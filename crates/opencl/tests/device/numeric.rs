@@ -7,7 +7,7 @@ use coarsen_core::{Error, Outcome, Preconditioner, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Coarsening, Coarsest, JacobiCg, Multigrid, Smoothing};
 use coarsen_node_embedding::node_embedding;
-use coarsen_node_embedding::{NodeEmbedding, Restraint};
+use coarsen_node_embedding::{Constraint, NodeEmbedding};
 use coarsen_opencl::OpenCl;
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Spai0};
 use coarsen_skinning::skinning_levels;
@@ -28,18 +28,18 @@ fn skinning_update_on_device_equals_host() {
 /// Node embedding, also with nodes that are held or slide, for which P is stored in full blocks.
 #[test]
 fn node_embedding_update_on_device_equals_host() {
-    let recipe = Multigrid { coarsest: Coarsest::Factor, ..node_embedding(1.0 / 7.0) };
-    agrees("elasticity3d:7", recipe.clone());
-    let slides = |i: u32| (i, Restraint::Slides([1.0, 2.0, f64::from(i)]));
-    let held = (0..40).step_by(10).map(|i| (i, Restraint::Held));
-    let restraints = held.chain((3..40).step_by(5).map(slides)).collect();
-    let coarsening = NodeEmbedding { restraints, ..recipe.coarsening.clone() };
-    agrees("elasticity3d:7", Multigrid { coarsening, ..recipe });
+    let parameters = Multigrid { coarsest: Coarsest::Factor, ..node_embedding(1.0 / 7.0) };
+    agrees("elasticity3d:7", parameters.clone());
+    let slides = |i: u32| (i, Constraint::Slides([1.0, 2.0, f64::from(i)]));
+    let held = (0..40).step_by(10).map(|i| (i, Constraint::Held));
+    let constraints = held.chain((3..40).step_by(5).map(slides)).collect();
+    let coarsening = NodeEmbedding { constraints, ..parameters.coarsening.clone() };
+    agrees("elasticity3d:7", Multigrid { coarsening, ..parameters });
     agrees("elasticity3d:7", node_embedding(1.0 / 7.0)); // CG on the coarsest level
 }
 
 /// A refresh of node embedding from the host uploads the values of all matrices and the inverted diagonal blocks, and of the
-/// coarsest matrix its dense inverse if it has a factor: an upload and a wait for each array. Nothing is read. A GPU pads
+/// coarsest matrix its dense inverse if it has a factor: an upload and a synchronisation for each array. Nothing is read. A GPU pads
 /// the rows of a slice and the blocks of the diagonal.
 #[test]
 fn refreshes_of_embedded_nodes_move_values_only() {
@@ -48,8 +48,8 @@ fn refreshes_of_embedded_nodes_move_values_only() {
     let changed = stiffened(&p.matrix);
     for smoothing in smoothings() {
         for coarsest in [Coarsest::Factor, Coarsest::Iterative(JacobiCg::default())] {
-            let recipe = Multigrid { coarsest, smoothing, ..node_embedding(1.0 / 7.0) };
-            let mut m = recipe.build(p.system(), &on).unwrap();
+            let parameters = Multigrid { coarsest, smoothing, ..node_embedding(1.0 / 7.0) };
+            let mut m = parameters.build(p.system(), &on).unwrap();
             assert_eq!(m.levels(), 3);
             let all: Vec<&Bsr<f64>> =
                 [&p.matrix].into_iter().chain((1..3).filter_map(|l| m.matrix(l))).collect();
@@ -80,15 +80,15 @@ fn refreshes_of_embedded_nodes_move_values_only() {
 }
 
 /// An update with values on the device gives the cycle of an update on the host.
-fn agrees<C: Coarsening<f64> + 'static>(name: &str, recipe: Multigrid<C>) {
+fn agrees<C: Coarsening<f64> + 'static>(name: &str, parameters: Multigrid<C>) {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem(name);
     let (changed, n) = (stiffened(&p.matrix), p.matrix.shape().0);
     let chebyshev = Smoothing::Chebyshev(Chebyshev { degree: 2, ratio: 4.0, ..Default::default() });
-    let recipe = Multigrid { smoothing: chebyshev, ..recipe };
-    let mut host = recipe.build(p.system(), &Cpu::<f64>::new()).unwrap();
+    let parameters = Multigrid { smoothing: chebyshev, ..parameters };
+    let mut host = parameters.build(p.system(), &Cpu::<f64>::new()).unwrap();
     host.update(System { matrix: &changed, ..p.system() }).unwrap();
-    let mut there = recipe.build(p.system(), &on).unwrap();
+    let mut there = parameters.build(p.system(), &on).unwrap();
     let mut plan = there.numeric_plan().unwrap();
     there.update_on_device(&on.matrix(&changed).unwrap(), &mut plan).unwrap();
     let (r, mut z) = (noise(n, 3), vec![0.0; n]);
@@ -97,7 +97,7 @@ fn agrees<C: Coarsening<f64> + 'static>(name: &str, recipe: Multigrid<C>) {
     assert!(gap <= 1e-9, "{name}: {gap:e}");
 }
 
-fn recipe(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
+fn parameters(smoothing: Smoothing) -> Multigrid<SmoothedAggregation> {
     Multigrid { smoothing, coarse_size: 30, ..tamstorf() }
 }
 
@@ -137,9 +137,9 @@ fn equals_a_host_update<V: Real, S: Real>(
     let p = problem(name);
     let (a, changed) = (&p.matrix, stiffened(&p.matrix));
     let n = a.shape().0;
-    let mut host = recipe(smoothing).build(p.system(), &Cpu::<f64>::new()).unwrap();
+    let mut host = parameters(smoothing).build(p.system(), &Cpu::<f64>::new()).unwrap();
     host.update(System { matrix: &changed, ..p.system() }).unwrap();
-    let mut there = recipe(smoothing).build(p.system(), on).unwrap();
+    let mut there = parameters(smoothing).build(p.system(), on).unwrap();
     assert!(there.levels() > 2, "{name}: {} levels", there.levels());
     let mut plan = there.numeric_plan().unwrap();
     let moved = on.matrix(&changed).unwrap();
@@ -172,7 +172,7 @@ fn equals_a_host_update<V: Real, S: Real>(
     assert_eq!(applied(on, &mut there, &r), found);
     // The host can still update the hierarchy.
     there.update(p.system()).unwrap();
-    let mut fresh = recipe(smoothing).build(p.system(), on).unwrap();
+    let mut fresh = parameters(smoothing).build(p.system(), on).unwrap();
     assert!(difference(&applied(on, &mut there, &r), &applied(on, &mut fresh, &r)) <= tolerance);
 }
 
@@ -224,7 +224,7 @@ fn faults_are_named() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("poisson2d:24");
     let [chebyshev, ..] = smoothings();
-    let mut m = recipe(chebyshev).build(p.system(), &on).unwrap();
+    let mut m = parameters(chebyshev).build(p.system(), &on).unwrap();
     let mut plan = m.numeric_plan().unwrap();
     let r = noise(p.matrix.shape().0, 1);
     let expected = applied(&on, &mut m, &r);
@@ -248,7 +248,7 @@ fn faults_are_named() {
     let refused = m.update_on_device(&other, &mut plan).unwrap_err();
     assert!(matches!(refused, SetupError::Core(Error::Pattern { .. })), "{refused}");
     let smoothing = Smoothing::Spai0(Spai0::default());
-    let mut spai0 = recipe(smoothing).build(p.system(), &on).unwrap();
+    let mut spai0 = parameters(smoothing).build(p.system(), &on).unwrap();
     let mut plan = spai0.numeric_plan().unwrap();
     let refused = spai0.update_on_device(&there, &mut plan).unwrap_err();
     assert_eq!(refused, SetupError::HostOnly { method: "spai0" });

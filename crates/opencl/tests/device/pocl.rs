@@ -83,7 +83,7 @@ fn on_the_device<T: Real>(on: &OpenCl<T>, stop: Stop<T>) -> (Report<T>, Vec<T>) 
         let report = solve(&mut cg, &a, &mut m, &b, &mut x);
         let after = on.counters();
         let checks = report.iterations.div_ceil(stop.check_every) as u64;
-        // Each read costs one wait, and the true residuals at the start and at the end cost one wait each.
+        // Each read costs one synchronisation, and the true residuals at the start and at the end cost one synchronisation each.
         assert_eq!(after.synchronisations - before.synchronisations, checks + 2, "{report}");
         let mut found = vec![T::nan(); EDGE * EDGE];
         on.read(&x, &mut found).unwrap();
@@ -140,9 +140,9 @@ fn an_iteration_is_seven_launches() {
     }
 }
 
-/// If the residual is read every tenth iteration, a hundred iterations wait twelve times.
+/// If the residual is read every tenth iteration, a hundred iterations synchronise twelve times.
 #[test]
-fn the_host_rarely_waits() {
+fn the_host_rarely_synchronises() {
     let Some(on) = common::backend::<f64>() else { return };
     let stop = Stop { check_every: 10, max_iterations: 100, ..Stop::relative(0.0) };
     let before = on.counters().synchronisations;

@@ -14,7 +14,7 @@ use coarsen_sparse::{Bsr, assembly};
 
 type Built<B> = Result<Box<dyn Prepared<<B as Backend>::Vector, f64>>, SetupError>;
 
-const RECIPES: [&str; 13] = [
+const PRECONDITIONERS: [&str; 13] = [
     "jacobi",
     "l1-jacobi",
     "block-jacobi",
@@ -48,7 +48,7 @@ fn build<B: Backend>(name: &str, a: &Bsr<f64>, on: &B) -> Built<B> {
         "sa f-cycle" => Box::new(sa(Cycle::F).build(a, on)?),
         "sa k-cycle" => Box::new(sa(Cycle::K).build(a, on)?),
         "sa gauss-seidel" => Box::new(Multigrid { smoothing, ..sa(Cycle::V) }.build(a, on)?),
-        other => panic!("no recipe {other}"),
+        other => panic!("no preconditioner {other}"),
     })
 }
 
@@ -117,7 +117,7 @@ fn device_equals_host<V: Real, S: Real>(on: &OpenCl<V, S>, cpu: &Cpu<V, S>, tole
         ["poisson2d:17", "elasticity3d:5", "cloth:12"].map(|name| (name.to_owned(), problem(name)));
     for (system, a) in generated.chain(problems).chain(real()) {
         let r = noise(a.shape().0, 3);
-        for name in RECIPES.into_iter().filter(|name| ordered_alike(name, on)) {
+        for name in PRECONDITIONERS.into_iter().filter(|name| ordered_alike(name, on)) {
             let (mut here, mut there) = match (build(name, &a, cpu), build(name, &a, on)) {
                 (Ok(here), Ok(there)) => (here, there),
                 (Err(here), Err(there)) => {
@@ -215,7 +215,7 @@ fn iterations_agree<V: Real>(on: &OpenCl<V>, cpu: &Cpu<V>, tolerance: f64) {
     let problems =
         ["poisson2d:60", "elasticity3d:8", "cloth:25"].map(|name| (name.to_owned(), problem(name)));
     for (system, a) in problems.into_iter().chain(real()) {
-        for name in RECIPES.into_iter().chain(["sa k-cycle"]).filter(|name| ordered_alike(name, on)) {
+        for name in PRECONDITIONERS.into_iter().chain(["sa k-cycle"]).filter(|name| ordered_alike(name, on)) {
             let (here, there) = (solve(name, &a, cpu, tolerance), solve(name, &a, on, tolerance));
             assert_eq!(here.outcome, there.outcome, "{name} on {system}");
             let (here, there) = (here.iterations, there.iterations);
@@ -250,7 +250,7 @@ fn update_equals_rebuild() {
         let r = noise(a.shape().0, 7);
         let mut changed = a.clone();
         changed.values_mut().iter_mut().for_each(|v| *v *= 1.5);
-        for name in RECIPES {
+        for name in PRECONDITIONERS {
             let mut m = build(name, &a, &on).unwrap();
             let before = applied(&on, &mut *m, &r);
             assert_eq!(m.update_from((&a).into()).unwrap(), Reused::Structure, "{name} on {system}");
@@ -270,10 +270,10 @@ fn update_equals_rebuild() {
     }
 }
 
-/// Even with a whole hierarchy as the preconditioner, the host waits only once per iteration, or once per ten
+/// Even with a whole hierarchy as the preconditioner, the host synchronises only once per iteration, or once per ten
 /// iterations.
 #[test]
-fn cycles_never_wait() {
+fn cycles_never_synchronise() {
     let Some(on) = common::backend::<f64>() else { return };
     let a = problem("poisson2d:60");
     let (matrix, b) = (on.matrix(&a).unwrap(), on.vector(&noise(a.shape().0, 1)).unwrap());
@@ -291,7 +291,7 @@ fn cycles_never_wait() {
             let after = on.counters();
             assert_eq!((report.outcome, report.iterations), (Outcome::IterationLimit, 10), "{name}");
             println!("{name}: {} launches in {}", after.launches - before.launches, report.iterations);
-            // The true residuals at the start and the end wait once each.
+            // The true residuals at the start and the end synchronise once each.
             assert_eq!(
                 after.synchronisations - before.synchronisations,
                 10 / check_every as u64 + 2,

@@ -171,9 +171,9 @@ fn a_solve_with_several_ranges_equals_one_with_one() {
         let host = problem("elasticity3d:9").matrix;
         let b = noise(host.shape().0, 1);
         for smoothing in [tamstorf().smoothing, Smoothing::GaussSeidel(GaussSeidel::default())] {
-            let recipe = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
+            let parameters = Multigrid { smoothing, coarse_size: 40, ..tamstorf() };
             let [one, several] = both.each_ref().map(|on| {
-                let (mut a, mut m) = (on.matrix(&host).unwrap(), recipe.build(&host, on).unwrap());
+                let (mut a, mut m) = (on.matrix(&host).unwrap(), parameters.build(&host, on).unwrap());
                 let mut new = host.clone();
                 new.values_mut().iter_mut().for_each(|v| *v *= 0.5);
                 [&host, &new].map(|host| {
@@ -220,8 +220,8 @@ fn buffers_beyond_the_device_limit_are_refused() {
     let (n, mut a) = (p.matrix.pattern().rows(), on.matrix(&p.matrix).unwrap());
     let mut refusals = vec![DeviceSymmetric::new(&on, &p.matrix).err().unwrap()];
     for structure in [StructureSource::Host, StructureSource::Device] {
-        let recipe = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
-        refusals.push(recipe.build(p.system(), &on).err().unwrap());
+        let parameters = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+        refusals.push(parameters.build(p.system(), &on).err().unwrap());
     }
     let stream = DeviceStream::of_blocks(&on, n, 1).unwrap();
     refusals.push(a.assemble(&stream, &on.zeros(0).unwrap()).unwrap_err().into());

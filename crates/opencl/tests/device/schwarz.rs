@@ -18,13 +18,13 @@ macro_rules! agrees {
         #[test]
         fn $name() {
             let Some(here) = common::backend::<$real>() else { return };
-            let check = |on: &OpenCl<$real>, recipe: &Schwarz, system: System<'_, f64>| {
-                let mut there = recipe.build(system, on).unwrap();
-                let coarse = match recipe.coarse {
+            let check = |on: &OpenCl<$real>, parameters: &Schwarz, system: System<'_, f64>| {
+                let mut there = parameters.build(system, on).unwrap();
+                let coarse = match parameters.coarse {
                     Coarse::Auto => Coarse::Domains, // on a device
                     asked => asked,
                 };
-                let mut host = Schwarz { coarse, ..*recipe }.build(system, &$host).unwrap();
+                let mut host = Schwarz { coarse, ..*parameters }.build(system, &$host).unwrap();
                 let n = system.matrix.shape().0;
                 let r: Vec<$real> = noise(n, 3).into_iter().map(<$real>::from_f64).collect();
                 let mut z = vec![<$real>::NAN; n];
@@ -36,13 +36,13 @@ macro_rules! agrees {
             };
             for on in [here.clone(), in_step(&here)] {
                 for storage in [Storage::Single, Storage::Double] {
-                    let recipe = Schwarz { storage, ..Schwarz::multilevel() };
+                    let parameters = Schwarz { storage, ..Schwarz::multilevel() };
                     for n in SIZES {
                         let (a, positions) = chain(n);
-                        check(&on, &recipe, System { positions: Some(&positions), ..System::from(&a) });
+                        check(&on, &parameters, System { positions: Some(&positions), ..System::from(&a) });
                     }
                     for name in ["cloth:40", "graph:2000"] {
-                        check(&on, &recipe, problem(name).system());
+                        check(&on, &parameters, problem(name).system());
                     }
                 }
                 for coarse in [Coarse::Auto, Coarse::Exact { unknowns: 200 }] {
@@ -62,19 +62,19 @@ macro_rules! agrees {
 agrees!(device_equals_host_in_f64, f64, Cpu::new());
 agrees!(device_equals_host_in_f32, f32, Cpu::single());
 
-/// Conjugate gradients take the same number of iterations as on the host, with one wait per iteration and no
+/// Conjugate gradients take the same number of iterations as on the host, with one synchronisation per iteration and no
 /// allocation.
 #[test]
 fn iterations_are_those_of_the_host() {
     let Some(on) = common::backend::<f64>() else { return };
     for name in ["cloth:60", "elasticity3d:7", "jump3d:8"] {
         let p = problem(name);
-        let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+        let parameters = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
         let (b, stop) = (p.right_hand_side(1), Stop::relative(1e-8));
         let mut x = vec![0.0; b.len()];
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let host = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
-        let mut m = recipe.build(p.system(), &on).unwrap();
+        let mut m = parameters.build(p.system(), &on).unwrap();
         let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap());
         let (mut x, mut cg) = (b.like().unwrap(), Cg::new(stop));
         let mut solve = || {
@@ -145,8 +145,8 @@ fn a_patch_copies_only_changed_domains() {
             run();
             on.counters().sent - before
         };
-        let recipe = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
-        let mut m = recipe.build(p.system(), &on).unwrap();
+        let parameters = Schwarz { coarse: Coarse::Domains, ..Schwarz::multilevel() };
+        let mut m = parameters.build(p.system(), &on).unwrap();
         let (all, largest) = (4 * m.plan().values() as u64, 4 * 4992);
         let moved = sent(&mut || _ = m.patch(new, &touched).unwrap());
         let most = 2 * largest * m.plan().levels() as u64;
@@ -156,11 +156,11 @@ fn a_patch_copies_only_changed_domains() {
         m.update(new).unwrap();
         assert_eq!(patched, applied(&on, &mut m, &r));
 
-        let recipe = Schwarz { weights: Weights::Energy, ..recipe };
-        let mut m = recipe.build(p.system(), &on).unwrap();
+        let parameters = Schwarz { weights: Weights::Energy, ..parameters };
+        let mut m = parameters.build(p.system(), &on).unwrap();
         let moved = sent(&mut || _ = m.update(new).unwrap());
         assert!(moved >= all && moved < all + all / 4, "{moved} of {all}");
-        let mut host = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let mut host = parameters.build(p.system(), &Cpu::new()).unwrap();
         host.update(new).unwrap();
         let (found, mut z) = (applied(&on, &mut m, &r), vec![0.0; r.len()]);
         host.apply(&r, &mut z);
@@ -174,12 +174,12 @@ fn the_largest_domains_agree() {
     let Some(here) = common::backend::<f32>() else { return };
     let p = problem("poisson2d:33");
     let r: Vec<f32> = noise(p.matrix.shape().0, 3).into_iter().map(f32::from_f64).collect();
-    let recipe = Schwarz { domain: 1024, coarse: Coarse::Domains, ..Schwarz::multilevel() };
-    let mut host = recipe.build(p.system(), &Cpu::single()).unwrap();
+    let parameters = Schwarz { domain: 1024, coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    let mut host = parameters.build(p.system(), &Cpu::single()).unwrap();
     let mut z = vec![0.0; r.len()];
     host.apply(&r, &mut z);
     for on in [in_step(&here), here] {
-        let mut m = recipe.build(p.system(), &on).unwrap();
+        let mut m = parameters.build(p.system(), &on).unwrap();
         let gap = difference(&applied(&on, &mut m, &r), &z);
         assert!(gap < 1e-5, "{gap:.1e}");
     }

@@ -14,11 +14,11 @@ use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz, Storage};
 use coarsen_sparse::{Bsr, Contacts, Sum, System};
 
-/// The room for contact blocks.
-const ROOM: usize = 4000;
+/// The capacity for contact blocks.
+const CAPACITY: usize = 4000;
 
 fn beside(structure: StructureSource) -> DeviceSchwarz {
-    DeviceSchwarz { structure, contacts: ROOM, ..all() }
+    DeviceSchwarz { structure, contacts: CAPACITY, ..all() }
 }
 
 /// Contacts between the nodes of a problem.
@@ -40,7 +40,7 @@ fn with<'a>(p: &'a Problem, set: &'a Contacts<f64>) -> System<'a, f64> {
 
 /// A set of the backend with the blocks of the host.
 fn there(on: &OpenCl<f64>, set: &Contacts<f64>) -> DeviceContacts<f64> {
-    let mut there = DeviceContacts::new(on, set.nodes(), set.block(), ROOM).unwrap();
+    let mut there = DeviceContacts::new(on, set.nodes(), set.block(), CAPACITY).unwrap();
     there.replace(set).unwrap();
     there
 }
@@ -70,13 +70,14 @@ fn contact_beside_the_matrix_counts_as_in_it() {
 fn contact_gives_the_hosts_numbers() {
     let Some(here) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
-    let recipe = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
+    let parameters = Schwarz { coarse: Coarse::Domains, storage: Storage::Double, ..Schwarz::multilevel() };
     let sets = [(70, 1), (0, 2), (110, 3)].map(|(count, seed)| contacts(&p, count, seed));
     let r = noise(p.matrix.shape().0, 4);
     for on in [here.clone(), in_step(&here)] {
-        let mut host = recipe.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
-        let mut m =
-            DeviceSchwarz { recipe, ..beside(StructureSource::Host) }.build(with(&p, &sets[0]), &on).unwrap();
+        let mut host = parameters.build(with(&p, &sets[0]), &Cpu::<f64>::new()).unwrap();
+        let mut m = DeviceSchwarz { schwarz: parameters, ..beside(StructureSource::Host) }
+            .build(with(&p, &sets[0]), &on)
+            .unwrap();
         for set in &sets {
             host.update(with(&p, set)).unwrap();
             assert_eq!(m.update(with(&p, set)).unwrap(), Reused::Structure);
@@ -98,9 +99,9 @@ fn an_old_structure_takes_new_pairs() {
     let r = noise(p.matrix.shape().0, 7);
     for on in [here.clone(), in_step(&here)] {
         for domain in [4, 16] {
-            let mut recipe = beside(StructureSource::Device);
-            recipe.recipe.domain = domain;
-            let mut m = recipe.build(with(&p, &old), &on).unwrap();
+            let mut parameters = beside(StructureSource::Device);
+            parameters.schwarz.domain = domain;
+            let mut m = parameters.build(with(&p, &old), &on).unwrap();
             let (a, set) = (on.matrix(&p.matrix).unwrap(), there(&on, &new));
             m.update_on_device(&DeviceSum::new(&a, &set).unwrap()).unwrap();
             let matrices = [&merged(&p, &old), &merged(&p, &new)];
@@ -118,9 +119,9 @@ fn an_old_structure_takes_new_pairs() {
 }
 
 /// A patch of the rows of old and new pairs, marked on the device, equals an update; a structure chosen again equals a
-/// build. All bit for bit, without a wait and without an allocation.
+/// build. All bit for bit, without a synchronisation or an allocation.
 #[test]
-fn marked_rows_are_patched_without_a_wait() {
+fn marked_rows_are_patched_without_synchronisation() {
     let Some(here) = common::backend::<f64>() else { return };
     let p = problem("cloth:40");
     let n = p.matrix.pattern().rows();
@@ -175,19 +176,19 @@ fn marked_rows_are_patched_without_a_wait() {
 }
 
 /// Twenty steps with contacts that come and go, all on the device: contact is assembled, the preconditioner follows,
-/// and its order is chosen again twice. Only the solves wait, and their iterations are near those of builds.
+/// and its order is chosen again twice. Only the solves synchronise, and their iterations are near those of builds.
 #[test]
-fn steps_with_contact_wait_only_in_solves() {
+fn steps_with_contact_synchronise_only_in_solves() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:20");
     let (n, b) = (p.matrix.pattern().rows(), p.matrix.block().0);
-    let recipe = beside(StructureSource::Device);
+    let parameters = beside(StructureSource::Device);
     let a = on.matrix(&p.matrix).unwrap();
     let points = on.vector(&p.positions.concat()).unwrap();
     let mut stream = DeviceStream::of_contacts(&on, n, 120).unwrap();
-    let mut set = DeviceContacts::new(&on, n, b, ROOM).unwrap();
+    let mut set = DeviceContacts::new(&on, n, b, CAPACITY).unwrap();
     let mut touched = DeviceTouched::new(&on, n).unwrap();
-    let mut m = recipe.build(p.system(), &on).unwrap();
+    let mut m = parameters.build(p.system(), &on).unwrap();
     let right = on.vector(&p.right_hand_side(1)).unwrap();
     let (mut x, mut cg) = (right.like().unwrap(), Cg::new(Stop::relative(1e-6)));
     let (mut followed, mut built, mut renewed) = (0, 0, 0);
@@ -228,13 +229,13 @@ fn steps_with_contact_wait_only_in_solves() {
             host.replace(&places, &values).unwrap();
             host
         };
-        built += solve(&mut recipe.build(with(&p, &host), &on).unwrap());
+        built += solve(&mut parameters.build(with(&p, &host), &on).unwrap());
     }
     assert_eq!(renewed, 2);
     assert!(10 * followed <= 11 * built, "{followed} iterations, {built} with builds");
 }
 
-/// A set with more room than there is in the domains is refused; an update of the host with more contacts builds again.
+/// A set with a larger capacity than that of the domains is refused; an update of the host with more contacts builds again.
 #[test]
 fn too_many_contacts_are_named() {
     let Some(on) = common::backend::<f64>() else { return };
@@ -245,7 +246,7 @@ fn too_many_contacts_are_named() {
     let mut m = few.build(p.system(), &on).unwrap();
     let (a, large) = (on.matrix(&p.matrix).unwrap(), there(&on, &set));
     let refused = m.update_on_device(&DeviceSum::new(&a, &large).unwrap()).unwrap_err();
-    assert!(matches!(refused, Error::Capacity { count: ROOM, .. }), "{refused}");
+    assert!(matches!(refused, Error::Capacity { count: CAPACITY, .. }), "{refused}");
     let r = noise(p.matrix.shape().0, 3);
     assert_eq!(m.update(with(&p, &set)).unwrap(), Reused::Nothing);
     let mut fresh = beside(StructureSource::Device).build(with(&p, &set), &on).unwrap();

@@ -17,7 +17,7 @@ type Build<'a> = Box<dyn Fn(System<'_, f64>, &OpenCl<f64>) -> Result<Built, Setu
 /// The preconditioners of a device, by name.
 fn builds<'a>() -> [(&'static str, Build<'a>); 5] {
     let schwarz = Schwarz { storage: Storage::Double, ..Schwarz::multilevel() };
-    let device = |structure| DeviceSchwarz { recipe: schwarz, structure, ..Default::default() };
+    let device = |structure| DeviceSchwarz { schwarz, structure, ..Default::default() };
     let exact = Schwarz { domain: 16, coarse: Coarse::Exact { unknowns: 100 }, ..schwarz };
     let damped = DampedDomains { schwarz, ..Default::default() };
     let [host, own] = [StructureSource::Host, StructureSource::Device].map(device);
@@ -87,15 +87,15 @@ fn a_level_without_a_factor_and_without_memory_changes_nothing() {
     let (sound, indefinite) = (chain(-1.0, -1.0), chain(-0.5, -100.0));
     let positions: Vec<[f64; 3]> = (0..n).map(|i| [f64::from(i), 0.0, 0.0]).collect();
     let system = |a| System { positions: Some(&positions), ..System::from(a) };
-    let recipe = Schwarz {
+    let parameters = Schwarz {
         storage: Storage::Double,
         domain: 16,
         coarse: Coarse::Exact { unknowns: 300 },
         ..Schwarz::multilevel()
     };
-    let build: Build<'_> = Box::new(|system, on| Ok(Box::new(recipe.build(system, on)?) as Built));
+    let build: Build<'_> = Box::new(|system, on| Ok(Box::new(parameters.build(system, on)?) as Built));
     for on in backends() {
-        let m = recipe.build(system(&sound), &on).unwrap();
+        let m = parameters.build(system(&sound), &on).unwrap();
         assert!(m.plan().top_nodes() > 0);
         fails_and_succeeds(&on, "a factor", &build, [system(&sound), system(&indefinite)]);
     }

@@ -16,31 +16,31 @@ where
     Cpu<f64>: Backend<Real = f64>,
 {
     let Some(here) = common::backend::<T>() else { return };
-    let check = |on: &OpenCl<T>, recipe: &Schwarz, system: System<'_, f64>| {
+    let check = |on: &OpenCl<T>, parameters: &Schwarz, system: System<'_, f64>| {
         let n = system.matrix.shape().0;
         let rounded = system.matrix.to::<T>().to::<f64>();
         let system = System { matrix: &rounded, ..system };
         let mut there =
-            DeviceSchwarz { recipe: *recipe, ..DeviceSchwarz::default() }.build(system, on).unwrap();
-        let mut host = Schwarz { coarse: Coarse::Domains, ..*recipe }.build(system, &Cpu::new()).unwrap();
+            DeviceSchwarz { schwarz: *parameters, ..DeviceSchwarz::default() }.build(system, on).unwrap();
+        let mut host = Schwarz { coarse: Coarse::Domains, ..*parameters }.build(system, &Cpu::new()).unwrap();
         let r = noise(n, 3);
         let mut z = vec![f64::NAN; n];
         host.apply(&r, &mut z);
         let r: Vec<T> = r.into_iter().map(T::from_f64).collect();
         let found: Vec<f64> = applied(on, &mut there, &r).iter().map(|v| v.as_f64()).collect();
         let gap = difference(&found, &z);
-        let close = if recipe.storage == Storage::Double { close } else { close.max(2e-5) };
+        let close = if parameters.storage == Storage::Double { close } else { close.max(2e-5) };
         assert!(gap <= close, "{n} unknowns: {gap:.1e}");
         assert_eq!(there.repairs().unwrap(), host.repairs().collect::<Vec<_>>());
     };
     for on in [here.clone(), in_step(&here)] {
         for storage in [Storage::Single, Storage::Double] {
-            let recipe = Schwarz { storage, ..Schwarz::multilevel() };
+            let parameters = Schwarz { storage, ..Schwarz::multilevel() };
             for n in [0, 1, 2, 31, 32, 33, 1000] {
                 let (a, positions) = chain(n);
-                check(&on, &recipe, System { positions: Some(&positions), ..System::from(&a) });
+                check(&on, &parameters, System { positions: Some(&positions), ..System::from(&a) });
             }
-            check(&on, &recipe, problem("cloth:40").system());
+            check(&on, &parameters, problem("cloth:40").system());
         }
         check(&on, &Schwarz::multilevel(), problem("graph:2000").system());
         check(&on, &Schwarz { domain: 16, ..Schwarz::multilevel() }, problem("elasticity3d:8").system());
@@ -57,16 +57,16 @@ fn numbers_are_the_hosts_in_f64() {
 #[test]
 fn real_matrices_have_the_hosts_numbers() {
     let Some(here) = common::backend::<f64>() else { return };
-    let recipe = Schwarz { storage: Storage::Double, ..Schwarz::multilevel() };
+    let parameters = Schwarz { storage: Storage::Double, ..Schwarz::multilevel() };
     for (name, a) in common::real(&["nos3", "fv3", "hypre_beam_hex_459"]) {
-        let on_the_host = Schwarz { coarse: Coarse::Domains, ..recipe };
+        let on_the_host = Schwarz { coarse: Coarse::Domains, ..parameters };
         let mut host = on_the_host.build(&a, &Cpu::<f64>::new()).unwrap();
         let (r, mut z) = (noise(a.shape().0, 2), vec![0.0; a.shape().0]);
         host.apply(&r, &mut z);
         let mut x = vec![0.0; r.len()];
         let expected = Cg::new(Stop::relative(1e-6)).solve(&a, &mut host, &r, &mut x).unwrap();
         for on in [here.clone(), in_step(&here)] {
-            let mut m = DeviceSchwarz { recipe, ..Default::default() }.build(&a, &on).unwrap();
+            let mut m = DeviceSchwarz { schwarz: parameters, ..Default::default() }.build(&a, &on).unwrap();
             let gap = difference(&applied(&on, &mut m, &r), &z);
             assert!(gap <= 1e-7, "{name}: {gap:.1e}");
             let (there, b) = (on.matrix(&a).unwrap(), on.vector(&r).unwrap());
@@ -83,7 +83,7 @@ fn numbers_are_the_hosts_in_f32() {
     numbers_are_the_hosts::<f32>(1e-4);
 }
 
-/// An update from a matrix of the backend needs no wait and no allocation, and equals a build, bit for bit. The
+/// An update from a matrix of the backend needs no synchronisation and no allocation, and equals a build, bit for bit. The
 /// same holds for a patch of all rows.
 #[test]
 fn an_update_from_a_device_matrix_needs_no_synchronisation() {
@@ -126,13 +126,15 @@ fn iterations_are_those_of_the_host() {
     let Some(here) = common::backend::<f64>() else { return };
     for (name, arithmetic) in [("cloth:50", Arithmetic::Double), ("elasticity3d:7", Arithmetic::Single)] {
         let p = problem(name);
-        let recipe = Schwarz { coarse: Coarse::Domains, arithmetic, ..Schwarz::multilevel() };
+        let parameters = Schwarz { coarse: Coarse::Domains, arithmetic, ..Schwarz::multilevel() };
         let (b, stop) = (p.right_hand_side(1), Stop::relative(1e-8));
         let mut x = vec![0.0; b.len()];
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let host = Cg::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
         for on in [here.clone(), in_step(&here)] {
-            let mut m = DeviceSchwarz { recipe, ..DeviceSchwarz::default() }.build(p.system(), &on).unwrap();
+            let mut m = DeviceSchwarz { schwarz: parameters, ..DeviceSchwarz::default() }
+                .build(p.system(), &on)
+                .unwrap();
             let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&b).unwrap());
             let mut x = b.like().unwrap();
             let found = Cg::new(stop).solve(&a, &mut m, &b, &mut x).unwrap().converged().unwrap();
@@ -159,9 +161,10 @@ fn domains_that_single_precision_loses_are_repeated() {
     let r = noise(10, 1);
     for on in [here.clone(), in_step(&here)] {
         for (storage, close) in [(Storage::Single, 1e-6), (Storage::Double, 1e-10)] {
-            let recipe = Schwarz { storage, arithmetic: Arithmetic::Single, ..Schwarz::multilevel() };
-            let mut host = Schwarz { coarse: Coarse::Domains, ..recipe }.build(&a, &Cpu::new()).unwrap();
-            let mut m = DeviceSchwarz { recipe, ..DeviceSchwarz::default() }.build(&a, &on).unwrap();
+            let parameters = Schwarz { storage, arithmetic: Arithmetic::Single, ..Schwarz::multilevel() };
+            let mut host = Schwarz { coarse: Coarse::Domains, ..parameters }.build(&a, &Cpu::new()).unwrap();
+            let mut m =
+                DeviceSchwarz { schwarz: parameters, ..DeviceSchwarz::default() }.build(&a, &on).unwrap();
             let mut z = vec![0.0; 10];
             host.apply(&r, &mut z);
             let gap = difference(&applied(&on, &mut m, &r), &z);
@@ -240,10 +243,10 @@ fn released_constraints_are_named() {
     let r = noise(n, 4);
     for on in [here.clone(), in_step(&here)] {
         for structure in [StructureSource::Host, StructureSource::Device] {
-            let recipe = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
+            let parameters = DeviceSchwarz { structure, ..DeviceSchwarz::default() };
             let (there, positions) =
                 (on.matrix(&p.matrix).unwrap(), on.vector(&p.positions.concat()).unwrap());
-            let mut m = recipe.build(before, &on).unwrap();
+            let mut m = parameters.build(before, &on).unwrap();
             m.check().unwrap();
             m.update_on_device(&on.matrix(&constrained).unwrap()).unwrap();
             m.check().unwrap();
@@ -253,11 +256,11 @@ fn released_constraints_are_named() {
             if structure == StructureSource::Device {
                 m.restructure_on_device(&there, &positions).unwrap();
                 m.check().unwrap();
-                m = recipe.build(before, &on).unwrap();
+                m = parameters.build(before, &on).unwrap();
             }
             assert_eq!(m.update(p.system()).unwrap(), Reused::Nothing);
             m.check().unwrap();
-            let mut fresh = recipe.build(p.system(), &on).unwrap();
+            let mut fresh = parameters.build(p.system(), &on).unwrap();
             assert_eq!(applied(&on, &mut m, &r), applied(&on, &mut fresh, &r));
         }
     }
@@ -284,9 +287,9 @@ fn updates_from_another_matrix_are_refused() {
 fn factors_of_levels_are_refused() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:9");
-    let recipe = Schwarz { weights: Weights::Energy, ..Schwarz::multilevel() };
+    let parameters = Schwarz { weights: Weights::Energy, ..Schwarz::multilevel() };
     for structure in [StructureSource::Host, StructureSource::Device] {
-        let refused = DeviceSchwarz { recipe, structure, ..DeviceSchwarz::default() }
+        let refused = DeviceSchwarz { schwarz: parameters, structure, ..DeviceSchwarz::default() }
             .build(p.system(), &on)
             .err()
             .unwrap();
@@ -294,11 +297,11 @@ fn factors_of_levels_are_refused() {
             matches!(refused, SetupError::Core(Error::Parameter { name: "Schwarz::weights", .. }));
         assert!(parameter && refused.to_string().contains("Schwarz supports Weights::Energy"), "{refused}");
     }
-    assert!(recipe.build(p.system(), &on).is_ok());
+    assert!(parameters.build(p.system(), &on).is_ok());
 }
 
 /// In 48 KiB of local memory, the elimination of a domain of 96 unknowns fits in `f64` and one of 128 in `f32` alone: where
-/// the recipe asks for `f64`, it is refused, with the cure.
+/// the parameters ask for `f64`, it is refused, with the cure.
 #[test]
 fn domains_that_fit_in_f32_alone_are_refused_in_f64() {
     let pose = |device: &mut Device| {
@@ -308,8 +311,8 @@ fn domains_that_fit_in_f32_alone_are_refused_in_f64() {
     let Some(on) = common::posing::<f64>(pose) else { return };
     let a = problem("poisson2d:32").matrix.reblock((4, 4), Zeros::Keep).unwrap();
     let build = |domain, storage, arithmetic| {
-        let recipe = Schwarz { domain, storage, arithmetic, ..Schwarz::multilevel() };
-        DeviceSchwarz { recipe, structure: StructureSource::Device, ..DeviceSchwarz::default() }
+        let parameters = Schwarz { domain, storage, arithmetic, ..Schwarz::multilevel() };
+        DeviceSchwarz { schwarz: parameters, structure: StructureSource::Device, ..DeviceSchwarz::default() }
             .build(&a, &on)
             .map(drop)
     };

@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Permutation, System, assembly};
 
 pub(crate) fn all() -> DeviceSchwarz {
     DeviceSchwarz {
-        recipe: Schwarz { storage: Storage::Double, ..Schwarz::multilevel() },
+        schwarz: Schwarz { storage: Storage::Double, ..Schwarz::multilevel() },
         structure: StructureSource::Device,
         ..DeviceSchwarz::default()
     }
@@ -102,9 +102,9 @@ fn the_structure_of_the_device_equals_plain_loops() {
     for on in [here.clone(), in_step(&here)] {
         for (name, domain) in [("cloth:9", 32), ("cloth:14", 8), ("poisson2d:17", 4), ("jump3d:8", 16)] {
             let p = problem(name);
-            let mut recipe = all();
-            recipe.recipe.domain = domain;
-            let mut m = recipe.build(p.system(), &on).unwrap();
+            let mut parameters = all();
+            parameters.schwarz.domain = domain;
+            let mut m = parameters.build(p.system(), &on).unwrap();
             let r = noise(p.matrix.shape().0, 7);
             let (expected, counts) = by_plain_loops([&p.matrix; 2], &p.positions, domain, &r);
             let nodes = m.nodes().unwrap();
@@ -115,7 +115,7 @@ fn the_structure_of_the_device_equals_plain_loops() {
     }
 }
 
-/// If domains have more connected parts than there is usually room for, a build allocates more. After nodes
+/// If domains have more connected parts than the usual capacity, a build allocates more. After nodes
 /// have moved, `check` returns an error instead.
 #[test]
 fn levels_have_room_or_say_so() {
@@ -150,10 +150,10 @@ fn levels_have_room_or_say_so() {
     }
 }
 
-/// Nodes that have moved are sorted again without a wait or an allocation, and the result equals a build on
+/// Nodes that have moved are sorted again without a synchronisation or an allocation, and the result equals a build on
 /// the device, bit for bit.
 #[test]
-fn nodes_that_moved_are_sorted_without_a_wait() {
+fn nodes_that_moved_are_sorted_without_synchronisation() {
     let Some(on) = common::backend::<f64>() else { return };
     let p = problem("cloth:60");
     let moved: Vec<[f64; 3]> = p.positions.iter().map(|&[x, y, z]| [y * y, -x, z]).collect();
@@ -183,7 +183,7 @@ fn iterations_stay_near_those_of_the_host() {
     for name in ["cloth:60", "poisson2d:70", "elasticity3d:8"] {
         let p = problem(name);
         let (a, b) = (on.matrix(&p.matrix).unwrap(), on.vector(&p.right_hand_side(1)).unwrap());
-        let recipe = Schwarz {
+        let parameters = Schwarz {
             coarse: Coarse::Domains,
             coupling: Coupling::Adjacency,
             order: Order::Curve,
@@ -195,8 +195,8 @@ fn iterations_stay_near_those_of_the_host() {
             assert_eq!(report.outcome, Outcome::Converged);
             report.iterations
         };
-        let host = count(&mut recipe.build(p.system(), &on).unwrap());
-        let mut m = DeviceSchwarz { recipe, ..all() }.build(p.system(), &on).unwrap();
+        let host = count(&mut parameters.build(p.system(), &on).unwrap());
+        let mut m = DeviceSchwarz { schwarz: parameters, ..all() }.build(p.system(), &on).unwrap();
         let device = count(&mut m);
         println!("{name}: {host} by the host, {device} by the device, levels {:?}", m.nodes().unwrap());
         assert!(device <= host + host / 2, "{name}: {host} by the host, {device} by the device");
@@ -226,7 +226,7 @@ fn structures_of_small_systems_cover_all_nodes() {
     }
     let p = problem("poisson2d:10");
     let mut large = all();
-    large.recipe.domain = 33;
+    large.schwarz.domain = 33;
     assert!(matches!(large.build(p.system(), &on), Err(SetupError::Core(Error::Parameter { .. }))));
 }
 
@@ -284,14 +284,14 @@ fn a_rebuild_keeps_the_positions_of_the_build() {
     let changed = assembly::from_blocks((n as usize, n as usize), (3, 3), &places, &values).unwrap();
     let r = noise(3 * n as usize, 5);
     for structure in [StructureSource::Host, StructureSource::Device] {
-        let recipe = DeviceSchwarz { structure, ..all() };
+        let parameters = DeviceSchwarz { structure, ..all() };
         let with = |a| System { positions: Some(&positions), ..System::from(a) };
-        let mut found = recipe.build(with(&a), &on).unwrap();
+        let mut found = parameters.build(with(&a), &on).unwrap();
         assert!(!found.to_string().contains("earlier"), "{found}");
         assert_eq!(found.update(&changed).unwrap(), Reused::Nothing);
         assert!(found.to_string().contains("positions of an earlier build"), "{found}");
         let [mut kept, mut lost] =
-            [with(&changed), System::from(&changed)].map(|system| recipe.build(system, &on).unwrap());
+            [with(&changed), System::from(&changed)].map(|system| parameters.build(system, &on).unwrap());
         let expected = applied(&on, &mut kept, &r);
         assert!(applied(&on, &mut found, &r) == expected, "{structure:?}");
         assert!(applied(&on, &mut lost, &r) != expected, "{structure:?}: positions change the domains");

@@ -55,11 +55,11 @@ macro_rules! both {
 
 fn invariants<T: Real>() {
     for on in [common::backend::<T>(), common::posing::<T>(common::gpu)].into_iter().flatten() {
-        laws_at(&on);
+        properties_on(&on);
     }
 }
 
-fn laws_at<T: Real>(on: &OpenCl<T>) {
+fn properties_on<T: Real>(on: &OpenCl<T>) {
     let t = T::from_f64;
     both!(on, |v| {
         v[0].fill(t(2.5));
@@ -168,7 +168,7 @@ fn operations_agree_with_the_host_in_f32() {
     invariants::<f32>();
 }
 
-/// Arithmetic with scalars does not wait, and seven results are read with one wait.
+/// Arithmetic with scalars does not synchronise, and seven results are read with one synchronisation.
 #[test]
 fn scalars_are_lazy() {
     let Some(on) = common::backend::<f64>() else { return };

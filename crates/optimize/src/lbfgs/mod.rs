@@ -32,7 +32,7 @@ use crate::{DescentError, Direction, Preconditioned, Proposal};
 /// round-off have no curvature and are skipped, so that H stays positive definite. After a failure all pairs
 /// are dropped. *Use* as the first choice for large smooth problems. An iteration needs one gradient and one
 /// application of H₀, but no Hessian. *Cost* of an iteration with m pairs: 1 apply of H₀, 2 m reductions and
-/// 2 m axpby, without a wait. *Memory*: 2 `window` + 1 vectors, allocated before the first step. *Reference*
+/// 2 m axpby, without synchronisation. *Memory*: 2 `window` + 1 vectors, allocated before the first step. *Reference*
 /// Nocedal & Wright 2006, §7.2, Algorithm 7.4; Wang et al. 2020 (HOT), §5.1.
 ///
 /// ```
@@ -80,7 +80,7 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
     }
 
     /// Allocates pairs of vectors like x; pairs and γ of another layout are dropped, and memory is kept.
-    fn room(&mut self, x: &V) -> Result<(), DescentError> {
+    fn reserve(&mut self, x: &V) -> Result<(), DescentError> {
         let known = self.pairs.len();
         let prepared = self.pairs.prepare(x);
         if self.pairs.len() < known {
@@ -104,13 +104,13 @@ impl<V: Vector, P: Preconditioner<V>> Lbfgs<V, P> {
 impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P> {
     fn prepare(&mut self, x: &V) -> Result<(), DescentError> {
         fits(&self.initial, x)?;
-        self.room(x)?;
+        self.reserve(x)?;
         vectors::<V, 1>(&mut self.r, x)?;
         Ok(())
     }
 
     fn propose(&mut self, _: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
-        self.room(x)?;
+        self.reserve(x)?;
         let [r] = vectors(&mut self.r, x)?;
         d.copy(g); // 1
         if self.gathered {

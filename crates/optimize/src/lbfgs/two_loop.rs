@@ -15,7 +15,7 @@ fn initial<V: Vector>(h0: &mut dyn Preconditioner<V>, gamma: Option<V::Real>, q:
     }
 }
 
-/// Computes r = H q with 2 m separate reductions, without a wait; q is overwritten.
+/// Computes r = H q with 2 m separate reductions, without synchronisation; q is overwritten.
 pub(super) fn in_sequence<V: Vector>(
     pairs: &Pairs<V>,
     h0: &mut dyn Preconditioner<V>,

@@ -40,8 +40,8 @@ impl Factored {
             .collect();
         let n = kept.len();
         let a = coarsen::assembly::from_triplets(n, n, &entries)?;
-        let recipe = Direct { method, accept: f64::INFINITY, ..Direct::default() };
-        let factor = if n == 0 { None } else { Some(recipe.factor(&a)?) };
+        let parameters = Direct { method, accept: f64::INFINITY, ..Direct::default() };
+        let factor = if n == 0 { None } else { Some(parameters.factor(&a)?) };
         Ok(Self { factor, kept, b: vec![0.0; n], x: vec![0.0; n] })
     }
 }

@@ -10,7 +10,7 @@
 //! | `order` | P A Pᵀ in the order of the row sets |
 //! | `eliminate` | the factors, row by row, the chunks of a set in parallel |
 //! | `substitute` | z = U⁻¹ L⁻¹ r, the chunks of a set in parallel |
-//! | `ic0`, `ilu0` | the recipes |
+//! | `ic0`, `ilu0` | the parameters |
 
 mod eliminate;
 mod ic0;
@@ -33,10 +33,10 @@ pub use ilu0::Ilu0;
 
 /// The preconditioner that [`Ic0`] and [`Ilu0`] build: incomplete factors of P A Pᵀ on the host.
 ///
-/// `R` is the recipe, `T` the scalar of the matrix, `B` a backend whose vectors are `Vec`s. *Memory* as much as
+/// `R` has the parameters, `T` the scalar of the matrix, `B` a backend whose vectors are `Vec`s. *Memory* as much as
 /// A, and b² values per node. The first update allocates the same amount again, in `T`, and keeps it.
 pub struct IncompleteFactor<R, T, B: Backend> {
-    recipe: R,
+    parameters: R,
     on: B,
     order: Order,
     /// L below the diagonal and U above the diagonal; the diagonal is not read.
@@ -71,7 +71,7 @@ impl<T: Real> Workspace<T> {
     }
 }
 
-/// The factorisation that a recipe defines.
+/// The factorisation with some parameters.
 trait Factorise: Copy + Send {
     /// The name of the method in messages.
     const NAME: &'static str;
@@ -91,19 +91,19 @@ trait Factorise: Copy + Send {
 
 /// Builds the factors in the order of the backend.
 fn build<R: Factorise, T: Real, B: Backend>(
-    recipe: R,
+    parameters: R,
     system: System<'_, T>,
     on: &B,
 ) -> Result<IncompleteFactor<R, T, B>, SetupError> {
     let a = &*checks::finite(&system)?;
     let order = Order::new(&on.relaxation_order(a.pattern()), a.block().0, R::NAME)?;
     let mut workspace = Workspace::new(&order, a.block().0)?;
-    let (class, shift) = recipe.factorise(a, &order, &mut workspace)?;
+    let (class, shift) = parameters.factorise(a, &order, &mut workspace)?;
     workspace.fits::<B::Stored>()?;
     let scratch = if order.is_natural() { Vec::new() } else { vec![B::Real::default(); a.shape().0] };
     let (factors, pivots) = (workspace.factors.to(), workspace.pivots.to());
     Ok(IncompleteFactor {
-        recipe,
+        parameters,
         on: on.clone(),
         order,
         factors,
@@ -137,7 +137,7 @@ impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> 
                 if checks::same(a, method.factors.block().0, method.order.of()) {
                     return refactor(method, a);
                 }
-                *method = build(method.recipe, system, &method.on)?;
+                *method = build(method.parameters, system, &method.on)?;
                 Ok(Reused::Nothing)
             },
         )
@@ -153,7 +153,7 @@ fn refactor<R: Factorise, T: Real, B: Backend>(
         Some(workspace) => workspace,
         none => none.insert(Workspace::new(&factor.order, a.block().0)?),
     };
-    let (class, shift) = factor.recipe.factorise(a, &factor.order, workspace)?;
+    let (class, shift) = factor.parameters.factorise(a, &factor.order, workspace)?;
     workspace.fits::<B::Stored>()?;
     (factor.class, factor.shift) = (class, shift);
     parallel::map(workspace.factors.values(), factor.factors.values_mut(), |v| v.to());

@@ -25,10 +25,14 @@ fn damping_must_be_positive() {
     }
 }
 
-/// Returns the errors of a recipe in f32 for a bad matrix: the error of a build, and the error of an update.
+/// Returns the errors of a method in f32 for a bad matrix: the error of a build, and the error of an update.
 /// The failed update must leave the old state unchanged.
-fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) -> [Option<SetupError>; 2] {
-    let mut kept = recipe.build(good, &Single::single()).unwrap();
+fn refusals<S: Setup<f64, Single>>(
+    parameters: &S,
+    good: &Bsr<f64>,
+    bad: &Bsr<f64>,
+) -> [Option<SetupError>; 2] {
+    let mut kept = parameters.build(good, &Single::single()).unwrap();
     let applied = |m: &mut S::Built| {
         let n = good.shape().0;
         let mut z = vec![0.0; n];
@@ -36,7 +40,7 @@ fn refusals<S: Setup<f64, Single>>(recipe: &S, good: &Bsr<f64>, bad: &Bsr<f64>) 
         z
     };
     let before = applied(&mut kept);
-    let errors = [recipe.build(bad, &Single::single()).err(), kept.update_from(bad.into()).err()];
+    let errors = [parameters.build(bad, &Single::single()).err(), kept.update_from(bad.into()).err()];
     assert_eq!(applied(&mut kept), before);
     errors
 }
@@ -84,9 +88,9 @@ fn blocks_beyond_the_range_are_refused() {
     let (huge, stiff, soft) =
         ([[4e50, 1e50], [1e50, 4e50]], [[1e50, 0.0], [0.0, 4.0]], [[1e-50, 0.0], [0.0, 4.0]]);
     for (l1, block) in [(false, huge), (false, stiff), (false, soft), (true, huge), (true, stiff)] {
-        let (recipe, a) = (BlockJacobi { omega: 1.0, l1 }, three(block, 0.0));
-        assert!(recipe.build(&a, &Cpu::new()).is_ok(), "{block:?} in f64");
-        let errors = refusals(&recipe, &good, &a);
+        let (parameters, a) = (BlockJacobi { omega: 1.0, l1 }, three(block, 0.0));
+        assert!(parameters.build(&a, &Cpu::new()).is_ok(), "{block:?} in f64");
+        let errors = refusals(&parameters, &good, &a);
         assert!(errors.iter().all(out_of_range), "{block:?}, l1 {l1}: {errors:?}");
     }
     // The inverse of a soft row is too large, the corresponding row of SPAI-0 is too small.

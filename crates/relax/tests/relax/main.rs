@@ -1,4 +1,4 @@
-//! Tests of relaxation: textbook formulas, properties of built objects, places and errors.
+//! Tests of relaxation: textbook formulas, properties of built objects, backends and errors.
 
 mod backends;
 mod bad_input;

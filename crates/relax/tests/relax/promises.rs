@@ -139,11 +139,11 @@ fn updated_sweeps_are_built_sweeps() {
 /// The structure is kept if pattern and block size are unchanged; otherwise everything is built again.
 #[test]
 fn updates_tell_what_they_keep() {
-    fn check<R: Setup<f64, Cpu>>(recipe: &R, name: &str) {
+    fn check<R: Setup<f64, Cpu>>(parameters: &R, name: &str) {
         let on = Cpu::new();
         let start = chain(8, 2, 9.0, 0.0);
         let mut stiffer = chain(8, 2, 9.0, 0.0);
-        let mut m = recipe.build(&start, &on).unwrap();
+        let mut m = parameters.build(&start, &on).unwrap();
         stiffer.values_mut().iter_mut().for_each(|v| *v *= 1.5);
         let shorter = chain(7, 2, 9.0, 0.0);
         // Node i is coupled only to itself.
@@ -161,7 +161,7 @@ fn updates_tell_what_they_keep() {
         ] {
             assert_eq!(m.update(a).unwrap(), expected, "{name}");
             let r = right_hand_side(a.shape().0);
-            assert_eq!(applied(&mut m, &r), applied(&mut recipe.build(a, &on).unwrap(), &r), "{name}");
+            assert_eq!(applied(&mut m, &r), applied(&mut parameters.build(a, &on).unwrap(), &r), "{name}");
         }
     }
     check(&Jacobi::default(), "jacobi");
@@ -179,8 +179,8 @@ fn a_prepared_matrix_has_its_radius() {
     let radii = |m: &coarsen_relax::ChebyshevPolynomial<f64, Cpu>| (m.radius(), m.facts().radius);
     let (old, new) = (chain(12, 2, 9.0, 0.0), chain(12, 2, 4.0, 0.0));
     for scaling in [Scaling::Inverse, Scaling::Spai0] {
-        let recipe = Chebyshev { scaling, ..Chebyshev::default() };
-        let [mut m, fresh] = [&old, &new].map(|a| recipe.build(a, &Cpu::new()).unwrap());
+        let parameters = Chebyshev { scaling, ..Chebyshev::default() };
+        let [mut m, fresh] = [&old, &new].map(|a| parameters.build(a, &Cpu::new()).unwrap());
         let told = |radius: f64| (scaling == Scaling::Inverse).then_some(radius);
         let (before, after) = (m.radius(), fresh.radius());
         assert!((before - after).abs() > 0.01);
@@ -251,8 +251,8 @@ fn spai0_solves_its_equation() {
     // A row 1e-10 as large as the other rows, and almost orthogonal to them: M₀₂ (γ₀ + γ₂) = −1e-17 M₂₂ up to
     // a relative error of 1e-10.
     let a = dense([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-17, 0.0, 1e-10]]);
-    let recipe = Chebyshev { degree: 1, scaling: Scaling::Spai0, ..Chebyshev::default() };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let parameters = Chebyshev { degree: 1, scaling: Scaling::Spai0, ..Chebyshev::default() };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     let theta = 0.5 * (m.radius() + m.radius() / 30.0);
     let z = applied(&mut m, &vec![0.0, 0.0, theta]);
     assert!((z[0] / -1e-7 - 1.0).abs() < 1e-6 && (z[2] / 1e10 - 1.0).abs() < 1e-6, "{z:?}");
@@ -260,7 +260,7 @@ fn spai0_solves_its_equation() {
     let mut zero = chain(5, 3, 9.0, 0.0);
     zero.values_mut()[9 * 5..9 * 8].fill(0.0); // the three blocks of node 2
     let expected = SetupError::ZeroDiagonal { row: 6, method: "spai0" };
-    assert_eq!(recipe.build(&zero, &Cpu::new()).err(), Some(expected));
+    assert_eq!(parameters.build(&zero, &Cpu::new()).err(), Some(expected));
 }
 
 /// If the middle eighth, where Lanczos starts, contains the stiff rows, vectors are allocated only for this

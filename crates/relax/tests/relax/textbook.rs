@@ -56,26 +56,26 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
         Chebyshev::default(),
         Chebyshev { degree: 7, ratio: 10.0, ..Chebyshev::default() },
     ];
-    for recipe in all {
-        let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    for parameters in all {
+        let mut m = parameters.build(&a, &Cpu::new()).unwrap();
         let beta = m.radius();
         assert!((1.95..2.4).contains(&beta), "{beta}");
         assert_eq!(m.facts().radius, Some(beta));
         assert!(m.matrix().is_some());
-        let alpha = beta / recipe.ratio;
+        let alpha = beta / parameters.ratio;
         let (theta, delta) = (0.5 * (beta + alpha), 0.5 * (beta - alpha));
         for k in [1, 4, 15, 29, 30] {
             let angle = f64::from(k) * PI / f64::from(n + 1);
             let lambda = 1.0 - angle.cos();
             let v: Vec<f64> = (1..=n).map(|i| (angle * f64::from(i)).sin()).collect();
-            let left =
-                chebyshev(recipe.degree, (theta - lambda) / delta) / chebyshev(recipe.degree, theta / delta);
+            let left = chebyshev(parameters.degree, (theta - lambda) / delta)
+                / chebyshev(parameters.degree, theta / delta);
             let expected: Vec<f64> = v.iter().map(|v| (1.0 - left) / (2.0 * lambda) * v).collect();
-            assert!(near(&applied(&mut m, &v), &expected), "degree {} of mode {k}", recipe.degree);
+            assert!(near(&applied(&mut m, &v), &expected), "degree {} of mode {k}", parameters.degree);
             let mut x = v.clone();
             m.smooth(&a, &vec![0.0; n as usize], &mut x);
             let expected: Vec<f64> = v.iter().map(|v| left * v).collect();
-            assert!(near(&x, &expected), "relaxing, degree {} of mode {k}", recipe.degree);
+            assert!(near(&x, &expected), "relaxing, degree {} of mode {k}", parameters.degree);
         }
         // If A is scaled, M is scaled inversely: β is unchanged, also in an update.
         let mut four = a.clone();
@@ -91,7 +91,7 @@ fn chebyshev_multiplies_errors_by_its_polynomial() {
 /// from zero and from a guess.
 #[test]
 fn damped_steps_are_chebyshev_of_degree_one() {
-    fn check<R: Setup<f64, Cpu>>(recipe: R, scaling: Scaling)
+    fn check<R: Setup<f64, Cpu>>(parameters: R, scaling: Scaling)
     where
         R::Built: Smoother,
     {
@@ -100,7 +100,8 @@ fn damped_steps_are_chebyshev_of_degree_one() {
             let mut changed = a.clone();
             changed.values_mut().iter_mut().enumerate().for_each(|(k, v)| *v *= 2.0 + (k % 2) as f64 * 1e-3);
             let polynomial = Chebyshev { degree: 1, ratio: 4.0, scaling, ..Chebyshev::default() };
-            let (mut m, mut expected) = (recipe.build(&a, &on).unwrap(), polynomial.build(&a, &on).unwrap());
+            let (mut m, mut expected) =
+                (parameters.build(&a, &on).unwrap(), polynomial.build(&a, &on).unwrap());
             assert_eq!(Smoother::bytes(&m), expected.bytes());
             for a in [&a, &changed] {
                 m.update(a).unwrap();
@@ -268,14 +269,14 @@ fn matrix_free_methods_are_those_of_the_matrix() {
     let free = from_fn(60, |x: &Vec<f64>, y: &mut Vec<f64>| a.apply(x, y));
     let r = right_hand_side(60);
     for degree in [1, 2, 3, 7] {
-        let recipe = Chebyshev { degree, safety: 1.3, ..Default::default() };
-        let mut without = recipe.matrix_free(&free, &diagonal, &on).unwrap();
+        let parameters = Chebyshev { degree, safety: 1.3, ..Default::default() };
+        let mut without = parameters.matrix_free(&free, &diagonal, &on).unwrap();
         assert_eq!(
             (without.size(), Preconditioner::kind(&without)),
             (Some(60), PreconditionerKind::Symmetric)
         );
-        let theta = 0.5 * without.radius() * (1.0 + 1.0 / recipe.ratio);
-        let delta = 0.5 * without.radius() * (1.0 - 1.0 / recipe.ratio);
+        let theta = 0.5 * without.radius() * (1.0 + 1.0 / parameters.ratio);
+        let delta = 0.5 * without.radius() * (1.0 - 1.0 / parameters.ratio);
         // p(D⁻¹A) by its recurrence in f64, with the same interval.
         let scaled = |v: Vec<f64>| -> Vec<f64> { v.iter().zip(&diagonal).map(|(v, d)| v / d).collect() };
         let mut d: Vec<f64> = scaled(r.clone()).iter().map(|v| v / theta).collect();

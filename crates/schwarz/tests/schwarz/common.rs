@@ -13,7 +13,7 @@ pub(crate) fn problems() -> Vec<Problem> {
     ["poisson2d:23", "elasticity3d:6", "cloth:21", "jump3d:8", "graph:500"].map(problem).into()
 }
 
-/// Returns a recipe with `f64` throughout.
+/// Returns parameters with `f64` throughout.
 pub(crate) fn exact() -> Schwarz {
     Schwarz {
         storage: Storage::Double,
@@ -40,7 +40,7 @@ pub(crate) fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt() / size
 }
 
-/// Returns a recipe whose domains grow along all couplings alike.
+/// Returns parameters whose domains grow along all couplings alike.
 pub(crate) fn adjacent(domain: usize, levels: usize, coarse: Coarse) -> Schwarz {
     Schwarz { domain, levels, coarse, coupling: Coupling::Adjacency, ..exact() }
 }

@@ -24,9 +24,9 @@ fn a_step_is_its_formula() {
     let sum = Sum { elastic: &p.matrix, contact: &contact };
     let (whole, on) = (sum.merge().unwrap(), Cpu::new());
     let schwarz = Schwarz { coarse: Coarse::Domains, ..exact() };
-    let recipe = DampedDomains { schwarz, factor: 1.3, ..DampedDomains::default() };
+    let parameters = DampedDomains { schwarz, factor: 1.3, ..DampedDomains::default() };
     let system = System { positions: Some(&p.positions), ..System::from(&sum) };
-    let mut step = recipe.build(system, &on).unwrap();
+    let mut step = parameters.build(system, &on).unwrap();
     let merged = System { positions: Some(&p.positions), ..System::from(&whole) };
     let mut domains = Schwarz { levels: 1, ..schwarz }.build(merged, &on).unwrap();
     let omega = 1.3 / step.radius();
@@ -61,8 +61,8 @@ fn a_step_is_its_formula() {
 fn a_factor_is_taken_where_it_is_small() {
     for (spec, domain) in [("poisson2d:180", 16), ("poisson3d:20", 4), ("poisson2d:40", 16)] {
         let p = problem(spec);
-        let recipe = Schwarz { domain, ..Schwarz::multilevel() };
-        let m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let parameters = Schwarz { domain, ..Schwarz::multilevel() };
+        let m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let (plan, mut values) = (m.plan(), 0);
         assert!(plan.top_nodes() > 0, "{spec}");
         for level in 1..=plan.levels() {
@@ -104,8 +104,8 @@ fn a_patch_refuses_what_is_not_finite() {
 #[test]
 fn an_update_without_an_estimate_changes_nothing() {
     let p = problem("poisson2d:40");
-    let recipe = DampedDomains { schwarz: exact(), ..DampedDomains::default() };
-    let mut step = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let parameters = DampedDomains { schwarz: exact(), ..DampedDomains::default() };
+    let mut step = parameters.build(p.system(), &Cpu::new()).unwrap();
     let r = noise(1600, 3);
     let before = applied(&mut step, &r);
     let mut small = p.matrix.clone();
@@ -127,8 +127,8 @@ fn a_prepared_step_is_in_use_from_the_commit_on() {
         let k = stiff.pattern().find(i, i).unwrap();
         stiff.values_mut()[9 * k..9 * k + 9].iter_mut().for_each(|v| *v *= 3.0);
     }
-    let recipe = DampedDomains::default();
-    let [mut step, mut soft] = [&p.matrix; 2].map(|a| recipe.build(a, &Cpu::new()).unwrap());
+    let parameters = DampedDomains::default();
+    let [mut step, mut soft] = [&p.matrix; 2].map(|a| parameters.build(a, &Cpu::new()).unwrap());
     for (a, fresh) in [(&stiff, None), (&p.matrix, Some(&mut soft)), (&stiff, None)] {
         let (before, radius) = (applied(&mut step, &r), step.radius());
         step.prepare(a).unwrap();

@@ -21,13 +21,13 @@ fn positive(m: usize) -> Vec<f64> {
     (0..m * m).map(|at| dot(at / m, at % m) + if at / m == at % m { 1.0 } else { 0.0 }).collect()
 }
 
-/// Returns a recipe of one level, whose domains have up to `nodes` nodes.
-fn recipe(nodes: usize) -> Schwarz {
+/// Returns parameters of one level, whose domains have up to `nodes` nodes.
+fn parameters(nodes: usize) -> Schwarz {
     Schwarz { order: Order::Natural, ..adjacent(nodes, 1, Coarse::Domains) }
 }
 
-fn built(recipe: Schwarz, a: &Bsr<f64>) -> Subdomains<f64, Cpu> {
-    recipe.build(a, &Cpu::new()).unwrap()
+fn built(parameters: Schwarz, a: &Bsr<f64>) -> Subdomains<f64, Cpu> {
+    parameters.build(a, &Cpu::new()).unwrap()
 }
 
 /// The inverse of a domain of blocks is its inverse. Scaled unknowns scale it without any rounding, since
@@ -40,7 +40,7 @@ fn blocks_find_their_places() {
         let d = |i: usize| 2.0_f64.powi((i * 3 % 7) as i32 - 3);
         let scaled: Vec<f64> = (0..n * n).map(|k| values[k] * d(k / n) * d(k % n)).collect();
         let inverse = |values: &[f64], storage| {
-            let mut m = built(Schwarz { storage, ..recipe(5) }, &full(n, b, values));
+            let mut m = built(Schwarz { storage, ..parameters(5) }, &full(n, b, values));
             assert_eq!((m.plan().domains(0), m.repairs().count()), (1, 0));
             columns(&mut m, n)
         };
@@ -67,7 +67,7 @@ fn diagonal_blocks_stand_for_what_is_indefinite() {
         0.0, 9.0, 1.0, 2.0,
         0.0, 0.0, 2.0, 1.0,
     ]);
-    let mut m = built(recipe(2), &a);
+    let mut m = built(parameters(2), &a);
     assert_eq!(m.repairs().collect::<Vec<_>>(), [(0, 0, Repair::BlockDiagonal)]);
     let m = columns(&mut m, 4);
     assert!((m[0][0] - 4.0 / 3.0).abs() < 1e-15 && (m[0][1] + 2.0 / 3.0).abs() < 1e-15);
@@ -79,7 +79,7 @@ fn diagonal_blocks_stand_for_what_is_indefinite() {
 fn off(m: usize, storage: Storage, arithmetic: Arithmetic) -> f64 {
     let n = if m == 1 { 3 } else { m };
     let values = positive(n);
-    let mut built = built(Schwarz { storage, arithmetic, ..recipe(m.max(2)) }, &full(n, 1, &values));
+    let mut built = built(Schwarz { storage, arithmetic, ..parameters(m.max(2)) }, &full(n, 1, &values));
     assert_eq!(built.repairs().count(), 0);
     let members = (0..built.plan().domains(0)).map(|d| built.plan().members(0, d).to_vec());
     let nodes = members.into_iter().find(|nodes| nodes.len() == m).unwrap();
@@ -132,7 +132,7 @@ fn no_pivot_bounds_the_smallest_eigenvalue() {
             (Storage::Single, Arithmetic::Double),
             (Storage::Double, Arithmetic::Double),
         ] {
-            let mut built = built(Schwarz { storage, arithmetic, ..recipe(m) }, &full(m, 1, &values));
+            let mut built = built(Schwarz { storage, arithmetic, ..parameters(m) }, &full(m, 1, &values));
             assert_eq!(built.plan().domains(0), 1);
             let least = least_pivot(&columns(&mut built, m));
             assert!(least > 0.0, "{m}, {s}, {storage:?}, {arithmetic:?}: {least:.1e}");
@@ -144,14 +144,14 @@ fn no_pivot_bounds_the_smallest_eigenvalue() {
 /// below the limit of the storage.
 #[test]
 fn a_domain_of_two_is_repaired_below_the_pivot_limit() {
-    let mut m = built(recipe(2), &full(2, 1, &[2.0, 1.0, 1.0, 1.0]));
+    let mut m = built(parameters(2), &full(2, 1, &[2.0, 1.0, 1.0, 1.0]));
     let found = columns(&mut m, 2).concat();
     assert!(found.iter().zip([1.0, -1.0, -1.0, 2.0]).all(|(v, e)| (v - e).abs() < 1e-15), "{found:?}");
     for (storage, least) in [(Storage::Single, 1e-6), (Storage::Double, 1e-13)] {
         assert_eq!(storage.least_pivot(), least);
         for (pivot, repair) in [(1.1 * least, None), (0.9 * least, Some((0, 0, Repair::Shifted)))] {
             let c = (1.0_f64 - pivot).sqrt();
-            let m = built(Schwarz { storage, ..recipe(2) }, &full(2, 1, &[1.0, c, c, 1.0]));
+            let m = built(Schwarz { storage, ..parameters(2) }, &full(2, 1, &[1.0, c, c, 1.0]));
             assert_eq!(m.repairs().next(), repair, "{storage:?}: {pivot:.1e}");
         }
     }
@@ -161,8 +161,8 @@ fn a_domain_of_two_is_repaired_below_the_pivot_limit() {
 /// leave the range of numbers contains NaN.
 #[test]
 fn indefinite_domains_are_repaired_and_reported() {
-    let repaired = |recipe: Schwarz, a: &Bsr<f64>| {
-        let mut m = built(recipe, a);
+    let repaired = |parameters: Schwarz, a: &Bsr<f64>| {
+        let mut m = built(parameters, a);
         assert!(columns(&mut m, a.shape().0).concat().iter().all(|v| v.is_finite()));
         m.repairs().collect::<Vec<_>>()
     };
@@ -171,7 +171,7 @@ fn indefinite_domains_are_repaired_and_reported() {
         (2, &[1.0, 1.0, 1.0, 1.0], Repair::Shifted),
         (3, &[1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0], Repair::BlockDiagonal),
     ] {
-        assert_eq!(repaired(recipe(n), &full(n, 1, values)), [(0, 0, repair)], "{values:?}");
+        assert_eq!(repaired(parameters(n), &full(n, 1, values)), [(0, 0, repair)], "{values:?}");
     }
     let (own, across) = (1e308, -1e308);
     #[rustfmt::skip]
@@ -181,7 +181,7 @@ fn indefinite_domains_are_repaired_and_reported() {
         across, 0.0, own, -1e307,
         0.0, across, -1e307, own,
     ]);
-    let two = Schwarz { levels: 2, ..recipe(2) };
+    let two = Schwarz { levels: 2, ..parameters(2) };
     let plan = two.plan(coarsen_sparse::System::from(&a)).unwrap();
     assert_eq!((plan.members(0, 0), plan.domains(0)), (&[0, 1][..], 2));
     assert_eq!(repaired(two, &a), [(1, 0, Repair::BlockDiagonal)]);

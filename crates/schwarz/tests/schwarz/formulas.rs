@@ -86,8 +86,8 @@ fn an_application_is_its_formula_in_blocks_of_any_size() {
         let a = chain(60, b, &|r| 2.5 * b as f64 + (r % 5) as f64, -0.9, 3);
         let r = noise(60 * b, 4);
         for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 12 * b }] {
-            let recipe = Schwarz { coarse, domain: 6, ..exact() };
-            let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+            let parameters = Schwarz { coarse, domain: 6, ..exact() };
+            let mut m = parameters.build(&a, &Cpu::new()).unwrap();
             assert_eq!(m.plan().top_nodes() > 0, coarse != Coarse::Domains);
             let expected = formula(&a, m.plan(), &r, &|_| ());
             let off = difference(&applied(&mut m, &r), &expected);
@@ -107,8 +107,8 @@ fn the_coarsest_level_is_shifted_by_what_is_needed() {
         entries.extend([i.wrapping_sub(1), i + 1].iter().filter(|&&j| j < n).map(|&j| (i, j, -1.0)));
     }
     let a = assembly::from_triplets(96, 96, &entries).unwrap();
-    let recipe = Schwarz { coarse: Coarse::Exact { unknowns: 20 }, domain: 8, ..exact() };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let parameters = Schwarz { coarse: Coarse::Exact { unknowns: 20 }, domain: 8, ..exact() };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     assert!(m.to_string().contains("factor, shifted"), "{m}");
     let r = noise(96, 5);
     let shifted = |a: &mut Vec<Vec<f64>>| (0..a.len()).for_each(|i| a[i][i] *= 1.0 + 1e-7);
@@ -128,8 +128,8 @@ fn an_indefinite_domain_is_solved_block_by_block() {
                 a.values_mut()[(k * b + row) * b + column] = 50.0;
             }
         }
-        let recipe = Schwarz { levels: 1, domain: nodes, ..exact() };
-        let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+        let parameters = Schwarz { levels: 1, domain: nodes, ..exact() };
+        let mut m = parameters.build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.repairs().collect::<Vec<_>>(), [(0, 0, Repair::BlockDiagonal)]);
         let (r, mut expected) = (noise(nodes * b, 7), Vec::new());
         for i in 0..nodes {
@@ -152,9 +152,9 @@ fn an_indefinite_domain_is_solved_block_by_block() {
 #[test]
 fn pockets_are_joined() {
     let sizes = |nodes: usize| {
-        let recipe =
+        let parameters =
             Schwarz { domain: 4, order: Order::Natural, coupling: Coupling::Adjacency, levels: 1, ..exact() };
-        let m = recipe.build(&chain(nodes, 1, &|_| 4.0, -1.0, 3), &Cpu::new()).unwrap();
+        let m = parameters.build(&chain(nodes, 1, &|_| 4.0, -1.0, 3), &Cpu::new()).unwrap();
         let mut sizes: Vec<usize> = (0..m.plan().domains(0)).map(|d| m.plan().members(0, d).len()).collect();
         sizes.sort_unstable();
         sizes
@@ -216,15 +216,15 @@ fn a_body_that_became_a_node_is_left_alone() {
         same.for_each(|&j| entries.extend([(i, i, 1.0), (i, j, -1.0)]));
     }
     let a = assembly::from_triplets(n as usize, n as usize, &entries).unwrap();
-    let recipe = Schwarz { domain: 8, ..exact() };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let parameters = Schwarz { domain: 8, ..exact() };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     let (level, plan) = (m.plan().levels() - 1, m.plan());
     let node = plan.map(level, 250).unwrap();
     assert!(level > 1 && plan.nodes(level) > 2 && m.matrix(level).unwrap().get(node, node) == 0.0);
     // r is zero except on the smaller body: the result is the sum of all levels except the last.
     let r: Vec<f64> =
         noise(n as usize, 4).iter().enumerate().map(|(i, v)| if i < 200 { 0.0 } else { *v }).collect();
-    let mut below = Schwarz { levels: level, ..recipe }.build(&a, &Cpu::new()).unwrap();
+    let mut below = Schwarz { levels: level, ..parameters }.build(&a, &Cpu::new()).unwrap();
     assert_eq!(below.plan().levels(), level);
     let z = applied(&mut m, &r);
     assert!(z.iter().all(|v| v.is_finite()) && difference(&z, &applied(&mut below, &r)) < 1e-12);
@@ -286,13 +286,13 @@ fn bytes_are_those_of_the_parts() {
     // One domain of all nodes, for which the overlap is empty.
     let blocks = a.pattern().len();
     for inner in [Inner::Inverses, Inner::Sweeps { pairs: 2 }, Inner::Factors] {
-        let recipe = AdditiveSchwarz {
+        let parameters = AdditiveSchwarz {
             domain: nodes,
             inner,
             storage: Storage::Double,
             ..AdditiveSchwarz::overlapping()
         };
-        let m = recipe.build(&a, &Cpu::new()).unwrap();
+        let m = parameters.build(&a, &Cpu::new()).unwrap();
         assert_eq!(m.domains(), 1);
         let cover = 4 * (nodes + 2 + nodes + nodes) + 8 * (nodes + 1);
         let solver = match inner {

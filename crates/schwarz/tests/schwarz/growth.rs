@@ -13,8 +13,8 @@ fn is_coupled(a: &Bsr<f64>, i: usize) -> bool {
 }
 
 /// Returns the nodes of all domains of the finest level, in the order of the domains.
-fn listed(recipe: Schwarz, system: System<'_, f64>) -> Vec<u32> {
-    let plan = Schwarz { levels: 1, ..recipe }.plan(system).unwrap();
+fn listed(parameters: Schwarz, system: System<'_, f64>) -> Vec<u32> {
+    let plan = Schwarz { levels: 1, ..parameters }.plan(system).unwrap();
     (0..plan.domains(0)).flat_map(|d| plan.members(0, d).to_vec()).collect()
 }
 
@@ -50,8 +50,9 @@ fn strong_parts_stand_together() {
     let a =
         graph_of(6, &[(0, 2, -1.0), (2, 4, -1.0), (1, 3, -1.0), (3, 5, -1.0), (0, 1, -1e-3), (4, 5, -1e-3)]);
     let together = |order: Order| {
-        let recipe = Schwarz { order, domain: 2, coupling: Coupling::Strength { theta: 0.25 }, ..exact() };
-        let nodes = listed(recipe, System::from(&a));
+        let parameters =
+            Schwarz { order, domain: 2, coupling: Coupling::Strength { theta: 0.25 }, ..exact() };
+        let nodes = listed(parameters, System::from(&a));
         nodes[..3].iter().all(|i| i % 2 == nodes[0] % 2)
     };
     assert!(together(Order::Strong) && !together(Order::Natural));
@@ -62,7 +63,7 @@ fn strong_parts_stand_together() {
 #[test]
 fn contact_is_part_of_the_graph() {
     let a = graph_of(8, &[(0, 1, -1.0), (2, 3, -1.0), (4, 5, -1.0), (6, 7, -1.0)]);
-    let recipe = Schwarz {
+    let parameters = Schwarz {
         order: Order::Graph,
         domain: 2,
         levels: 1,
@@ -70,7 +71,7 @@ fn contact_is_part_of_the_graph() {
         ..exact()
     };
     let apart = |system: System<'_, f64>| {
-        let plan = recipe.plan(system).unwrap();
+        let plan = parameters.plan(system).unwrap();
         let [first, last] = [0, 6].map(|i| plan.domain_of(0, i).unwrap());
         assert_eq!([0, 6].map(|i| plan.domain_of(0, i + 1).unwrap()), [first, last]);
         first.abs_diff(last)
@@ -150,7 +151,7 @@ fn maps_are_compositions() {
 #[test]
 fn levels_end_where_they_are_told_to() {
     let p = poisson2d(50).unwrap();
-    let levels = |recipe: Schwarz| recipe.plan(p.system()).unwrap();
+    let levels = |parameters: Schwarz| parameters.plan(p.system()).unwrap();
     assert_eq!(levels(adjacent(32, 1, Coarse::Domains)).levels(), 1);
     let exact = levels(adjacent(16, 9, Coarse::Exact { unknowns: 200 }));
     assert_eq!((exact.levels(), exact.top_nodes()), (1, exact.domains(0)));

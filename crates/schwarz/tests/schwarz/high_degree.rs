@@ -37,8 +37,8 @@ fn leaves_of_large_stars_fill_domains() {
     let n = 200_000;
     for (centre, order) in [(0, Order::Natural), (n - 1, Order::Graph)] {
         let a = star(n, centre);
-        let recipe = Schwarz { order, coarse: Coarse::Domains, ..Schwarz::multilevel() };
-        let plan = recipe.plan(System::from(&a)).unwrap();
+        let parameters = Schwarz { order, coarse: Coarse::Domains, ..Schwarz::multilevel() };
+        let plan = parameters.plan(System::from(&a)).unwrap();
         let sizes = sizes(&plan, 0);
         assert_eq!(sizes.iter().sum::<usize>(), n as usize);
         assert!(sizes.iter().all(|&size| size <= 32) && sizes.len() < n as usize / 16, "{}", sizes.len());
@@ -54,8 +54,8 @@ fn leaves_of_one_high_degree_node_share_domains() {
     let mut couplings: Vec<(u32, u32)> = (centres..centres * leaves).map(|i| (centre(i), i)).collect();
     couplings.extend([(0, 1), (1, 2)]);
     let a = laplacian(centres * leaves, &couplings);
-    let recipe = adjacent(16, 8, Coarse::Domains);
-    let plan = recipe.plan(System::from(&a)).unwrap();
+    let parameters = adjacent(16, 8, Coarse::Domains);
+    let plan = parameters.plan(System::from(&a)).unwrap();
     for d in 0..plan.domains(0) {
         let nodes = plan.members(0, d);
         let with_centre = nodes.iter().any(|&i| i < centres);
@@ -79,9 +79,9 @@ fn pockets_of_a_grid_join_the_grid() {
     let across = (0..m).flat_map(|y| (1..m).map(move |x| (at(x - 1, y), at(x, y))));
     let mut couplings: Vec<(u32, u32)> = across.collect();
     couplings.extend((1..m).flat_map(|y| (0..m).map(move |x| (at(x, y - 1), at(x, y)))));
-    let recipe = Schwarz { order: Order::Natural, ..adjacent(16, 1, Coarse::Domains) };
+    let parameters = Schwarz { order: Order::Natural, ..adjacent(16, 1, Coarse::Domains) };
     let count = |couplings: &[(u32, u32)]| {
-        let plan = recipe.plan(System::from(&laplacian(m * m + 1, couplings))).unwrap();
+        let plan = parameters.plan(System::from(&laplacian(m * m + 1, couplings))).unwrap();
         plan.domains(0)
     };
     let without = count(&couplings);

@@ -93,16 +93,16 @@ fn one_application_is_the_sum_of_exact_solves() {
 #[test]
 fn backends_agree() {
     for p in problems() {
-        for recipe in
+        for parameters in
             [Schwarz::multilevel(), exact(), Schwarz { coarse: Coarse::Exact { unknowns: 150 }, ..exact() }]
         {
             let r = noise(p.matrix.shape().0, 3);
-            let plain = applied(&mut recipe.build(p.system(), &Reference).unwrap(), &r);
-            let cpu = applied(&mut recipe.build(p.system(), &Cpu::new()).unwrap(), &r);
-            let mixed = applied(&mut recipe.build(p.system(), &Cpu::mixed()).unwrap(), &r);
+            let plain = applied(&mut parameters.build(p.system(), &Reference).unwrap(), &r);
+            let cpu = applied(&mut parameters.build(p.system(), &Cpu::new()).unwrap(), &r);
+            let mixed = applied(&mut parameters.build(p.system(), &Cpu::mixed()).unwrap(), &r);
             assert!(difference(&cpu, &plain) < 1e-12, "{}: {:.1e}", p.name, difference(&cpu, &plain));
             assert_eq!(cpu, mixed);
-            let mut single = recipe.build(p.system(), &Cpu::single()).unwrap();
+            let mut single = parameters.build(p.system(), &Cpu::single()).unwrap();
             let (narrow, mut z) = (r.iter().map(|&v| v as f32).collect::<Vec<_>>(), vec![0.0_f32; r.len()]);
             single.apply(&narrow, &mut z);
             let wide: Vec<f64> = z.iter().map(|&v| f64::from(v)).collect();
@@ -157,8 +157,8 @@ fn disjoint_bodies_do_not_couple() {
 #[test]
 fn order_and_domains_are_refreshed_as_asked() {
     let p = problem("cloth:21");
-    let recipe = Schwarz { refresh: std::num::NonZeroUsize::new(3), ..Schwarz::multilevel() };
-    let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+    let parameters = Schwarz { refresh: std::num::NonZeroUsize::new(3), ..Schwarz::multilevel() };
+    let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
     let ages: Vec<usize> = (0..7).map(|_| (m.update(p.system()).unwrap(), m.age()).1).collect();
     assert_eq!(ages, [1, 2, 0, 1, 2, 0, 1]);
     assert!(m.to_string().contains("chosen 1 updates and patches ago, anew every 3"), "{m}");
@@ -175,15 +175,16 @@ fn an_unconstrained_body_is_repaired_and_reported() {
         entries.extend(neighbours.iter().map(|&j| (i, j, -1.0)));
     }
     let a = assembly::from_triplets(200, 200, &entries).unwrap();
-    let recipe = Schwarz { domain: 8, coarse: Coarse::Domains, ..Schwarz::multilevel() };
-    let mut m = recipe.build(&a, &Cpu::new()).unwrap();
+    let parameters = Schwarz { domain: 8, coarse: Coarse::Domains, ..Schwarz::multilevel() };
+    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
     let repairs: Vec<_> = m.repairs().collect();
     assert_eq!(repairs.len(), 1, "{m}");
     assert_eq!(repairs[0].0, m.plan().levels() - 1);
     let r = noise(200, 3);
     let z = applied(&mut m, &r);
     assert!(r.iter().zip(&z).map(|(r, z)| r * z).sum::<f64>() > 0.0);
-    let exact = Schwarz { coarse: Coarse::Exact { unknowns: 40 }, ..recipe }.build(&a, &Cpu::new()).unwrap();
+    let exact =
+        Schwarz { coarse: Coarse::Exact { unknowns: 40 }, ..parameters }.build(&a, &Cpu::new()).unwrap();
     assert!(exact.to_string().contains("factor, shifted"), "{exact}");
 }
 
@@ -221,8 +222,8 @@ fn threads_do_not_change_bits() {
 #[test]
 fn bad_parameters_are_named() {
     let p = problem("elasticity3d:3");
-    let fails = |recipe: Schwarz| {
-        recipe.build(&p.matrix, &Cpu::new()).err().map(|e| e.to_string()).unwrap_or_default()
+    let fails = |parameters: Schwarz| {
+        parameters.build(&p.matrix, &Cpu::new()).err().map(|e| e.to_string()).unwrap_or_default()
     };
     assert!(fails(Schwarz { domain: 1, ..Schwarz::multilevel() }).contains("Schwarz::domain"));
     assert!(fails(Schwarz { domain: 400, ..Schwarz::multilevel() }).contains("1024"));

@@ -14,7 +14,7 @@ fn matrix() -> Bsr<f64> {
 
 const COUPLED: [bool; 8] = [true, true, true, true, true, true, true, false];
 
-fn recipe() -> Schwarz {
+fn parameters() -> Schwarz {
     Schwarz { domain: 4, storage: Storage::Double, ..Schwarz::multilevel() }
 }
 
@@ -34,7 +34,7 @@ fn nodes_in_no_domain_are_solved_by_their_diagonal() {
     let mut doubled = a.clone();
     doubled.values_mut().iter_mut().for_each(|v| *v *= 2.0);
     for sizes in [vec![], vec![20.0; 8]] {
-        let mut m = recipe().build_level(&level(&a, &sizes), &Cpu::new()).unwrap();
+        let mut m = parameters().build_level(&level(&a, &sizes), &Cpu::new()).unwrap();
         for (matrix, scale) in [(&a, 1.0), (&doubled, 2.0), (&a, 1.0)] {
             update(&mut m, &level(matrix, &sizes)).unwrap();
             let mut z = vec![f64::NAN; 8];
@@ -50,7 +50,7 @@ fn nodes_in_no_domain_are_solved_by_their_diagonal() {
             let mut broken = a.clone();
             broken.values_mut()[at] = value;
             assert_eq!(
-                recipe().build_level(&level(&broken, &sizes), &Cpu::new()).map(drop),
+                parameters().build_level(&level(&broken, &sizes), &Cpu::new()).map(drop),
                 Err(error.clone())
             );
             assert_eq!(update(&mut m, &level(&broken, &sizes)), Err(error));
@@ -58,19 +58,19 @@ fn nodes_in_no_domain_are_solved_by_their_diagonal() {
     }
 }
 
-/// Sums over domains and their transpose, at both places of the host; nodes in no domain are left out.
+/// Sums over domains and their transpose, on both backends of the host; nodes in no domain are left out.
 #[test]
 fn sums_over_domains_go_to_levels_of_the_caller() {
     let a = matrix();
     let r: Vec<f64> = (0..8).map(|i| f64::from(1 << i)).collect();
-    let of = |place: &mut dyn FnMut(&Vec<f64>, &mut [f64], &mut Vec<f64>)| {
+    let of = |carry: &mut dyn FnMut(&Vec<f64>, &mut [f64], &mut Vec<f64>)| {
         let (mut sums, mut z) = (vec![f64::NAN; 2], vec![0.5; 8]);
-        place(&r, &mut sums, &mut z);
+        carry(&r, &mut sums, &mut z);
         (sums, z)
     };
     let (mut cpu, mut loops) = (
-        recipe().build_level(&level(&a, &[]), &Cpu::new()).unwrap(),
-        recipe().build_level(&level(&a, &[]), &Reference).unwrap(),
+        parameters().build_level(&level(&a, &[]), &Cpu::new()).unwrap(),
+        parameters().build_level(&level(&a, &[]), &Reference).unwrap(),
     );
     let plan = cpu.plan().clone();
     assert_eq!(plan.domains(0), 2);
@@ -103,10 +103,10 @@ fn slices_of_other_lengths_are_refused() {
         (&COUPLED[..], &sizes[..3], shape(unknowns, 8, 3)),
     ] {
         let level = Level { matrix: &a, coupled, sizes };
-        assert_eq!(recipe().build_level(&level, &on).map(drop), Err(error.clone()));
-        assert_eq!(recipe().build_coarse(&level, 0, &on).map(drop), Err(error));
+        assert_eq!(parameters().build_level(&level, &on).map(drop), Err(error.clone()));
+        assert_eq!(parameters().build_coarse(&level, 0, &on).map(drop), Err(error));
     }
-    let mut m = recipe().build_level(&level(&a, &sizes[..8]), &on).unwrap();
+    let mut m = parameters().build_level(&level(&a, &sizes[..8]), &on).unwrap();
     assert_eq!(update(&mut m, &level(&a, &[])), Err(shape("sizes (those of the build)", 8, 0)));
 }
 
@@ -114,7 +114,7 @@ fn slices_of_other_lengths_are_refused() {
 #[test]
 fn a_factor_needs_no_sizes() {
     let (a, on) = (matrix(), Cpu::<f64, f64>::new());
-    let exact = Schwarz { coarse: Coarse::Exact { unknowns: 8 }, ..recipe() };
+    let exact = Schwarz { coarse: Coarse::Exact { unknowns: 8 }, ..parameters() };
     let mut m = exact.build_coarse(&Level { matrix: &a, coupled: &COUPLED, sizes: &[] }, 0, &on).unwrap();
     assert_eq!(m.levels(), 0);
     let (mut r, mut z) = (vec![0.0; 8], vec![0.0; 8]);
@@ -140,15 +140,15 @@ fn levels_without_a_factor_are_built_again() {
     let (sound, indefinite) = (chain(-1.0, -1.0), chain(-0.5, -100.0));
     let coupled = vec![true; n as usize];
     let level = |matrix| Level { matrix, coupled: &coupled, sizes: &[] };
-    let recipe = Schwarz { domain: 16, coarse: Coarse::Exact { unknowns: 100 }, ..recipe() };
+    let parameters = Schwarz { domain: 16, coarse: Coarse::Exact { unknowns: 100 }, ..parameters() };
     let r: Vec<f64> = (0..n).map(|i| f64::from(i % 7) - 3.0).collect();
     let applied = |m: &mut coarsen_schwarz::LevelSolver<f64, f64, f64>| {
         let mut z = vec![f64::NAN; r.len()];
         m.apply(&r, &mut z);
         z
     };
-    let mut m = recipe.build_coarse(&level(&sound), 0, &Cpu::new()).unwrap();
-    let mut fresh = recipe.build_coarse(&level(&indefinite), 0, &Cpu::new()).unwrap();
+    let mut m = parameters.build_coarse(&level(&sound), 0, &Cpu::new()).unwrap();
+    let mut fresh = parameters.build_coarse(&level(&indefinite), 0, &Cpu::new()).unwrap();
     m.update(&level(&indefinite)).unwrap();
     assert_eq!(applied(&mut m), applied(&mut fresh));
 }

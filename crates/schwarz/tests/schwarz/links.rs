@@ -34,8 +34,8 @@ fn domains(plan: &Plan) -> Vec<Vec<u32>> {
 
 /// Returns the node that joins node 0 in a domain of two.
 fn partner(coupling: Coupling, system: System<'_, f64>) -> u32 {
-    let recipe = Schwarz { domain: 2, levels: 1, order: Order::Natural, coupling, ..exact() };
-    let found = domains(&recipe.plan(system).unwrap());
+    let parameters = Schwarz { domain: 2, levels: 1, order: Order::Natural, coupling, ..exact() };
+    let found = domains(&parameters.plan(system).unwrap());
     let pair = found.iter().find(|nodes| nodes.contains(&0)).unwrap();
     assert_eq!(pair.len(), 2, "{found:?}");
     pair[1]
@@ -75,9 +75,9 @@ fn contact_between_neighbours_is_no_second_link() {
         let sum = Sum { elastic: a, contact };
         let merged = sum.merge().unwrap();
         for domain in 2..8 {
-            let recipe = Schwarz { order: Order::Natural, ..adjacent(domain, 9, Coarse::Domains) };
-            let parts = recipe.plan(System::from(&sum)).unwrap();
-            let whole = recipe.plan(System::from(&merged)).unwrap();
+            let parameters = Schwarz { order: Order::Natural, ..adjacent(domain, 9, Coarse::Domains) };
+            let parts = parameters.plan(System::from(&sum)).unwrap();
+            let whole = parameters.plan(System::from(&merged)).unwrap();
             assert_eq!((parts.levels(), parts.left_out()), (whole.levels(), whole.left_out()));
             for level in 0..parts.levels() {
                 assert_eq!(parts.domains(level), whole.domains(level));
@@ -111,8 +111,8 @@ fn contact_between_neighbours_is_no_second_link() {
 fn weak_couplings_do_not_count() {
     let a = chain();
     let plan = |theta: f64| {
-        let recipe = Schwarz { domain: 8, levels: 1, coupling: Coupling::Strength { theta }, ..exact() };
-        recipe.plan(System::from(&a)).unwrap()
+        let parameters = Schwarz { domain: 8, levels: 1, coupling: Coupling::Strength { theta }, ..exact() };
+        parameters.plan(System::from(&a)).unwrap()
     };
     let (weak, all) = (plan(0.1), plan(0.0));
     assert_eq!((weak.left_out(), domains(&weak)), (&[4][..], vec![vec![0, 1], vec![2, 3]]));
@@ -128,8 +128,8 @@ fn weak_couplings_do_not_count() {
         }
     }
     for theta in [0.0, 0.25] {
-        let recipe = Schwarz { levels: 1, coupling: Coupling::Strength { theta }, ..exact() };
-        let [before, after] = [&sheet, &scaled].map(|a| domains(&recipe.plan(System::from(a)).unwrap()));
+        let parameters = Schwarz { levels: 1, coupling: Coupling::Strength { theta }, ..exact() };
+        let [before, after] = [&sheet, &scaled].map(|a| domains(&parameters.plan(System::from(a)).unwrap()));
         assert_eq!(before, after, "{theta}");
     }
 }

@@ -11,7 +11,7 @@ fn plans() -> [(Plan, Problem); 2] {
     let (sheet, square) = (cloth(30, 0.01).unwrap(), poisson2d(30).unwrap());
     let all = adjacent(8, 9, Coarse::Domains);
     let exact = adjacent(4, 9, Coarse::Exact { unknowns: 20 });
-    let of = |p: Problem, recipe: Schwarz| (recipe.plan(p.system()).unwrap(), p);
+    let of = |p: Problem, parameters: Schwarz| (parameters.plan(p.system()).unwrap(), p);
     let plans = [of(sheet, all), of(square, exact)];
     assert!(plans.iter().all(|(plan, _)| plan.levels() >= 3) && plans[1].0.top_nodes() > 0);
     plans

@@ -12,7 +12,7 @@ use crate::common::{applied, difference, dot, problem, problems};
 
 const INNER: [Inner; 3] = [Inner::Inverses, Inner::Sweeps { pairs: 4 }, Inner::Factors];
 
-fn recipe(inner: Inner, overlap: usize) -> AdditiveSchwarz {
+fn parameters(inner: Inner, overlap: usize) -> AdditiveSchwarz {
     let domain = if inner == Inner::Inverses { 16 } else { 60 };
     AdditiveSchwarz { inner, overlap, domain, storage: Storage::Double, ..AdditiveSchwarz::overlapping() }
 }
@@ -21,7 +21,7 @@ fn recipe(inner: Inner, overlap: usize) -> AdditiveSchwarz {
 fn the_operator_is_symmetric_and_positive() {
     for p in problems() {
         for (inner, overlap) in INNER.into_iter().flat_map(|inner| [0, 1, 2].map(|k| (inner, k))) {
-            let mut m = recipe(inner, overlap).build(p.system(), &Cpu::new()).unwrap();
+            let mut m = parameters(inner, overlap).build(p.system(), &Cpu::new()).unwrap();
             assert_eq!(m.kind(), PreconditionerKind::Symmetric);
             assert!(if overlap == 0 { m.redundancy() == 1.0 } else { m.redundancy() > 1.0 });
             let (u, v) = (noise(p.matrix.shape().0, 2), noise(p.matrix.shape().0, 3));
@@ -42,7 +42,7 @@ fn one_domain_is_solved_exactly() {
     let mut x = vec![0.0; 49];
     exact.solve(&r, &mut x).unwrap();
     for (inner, restricted) in INNER.into_iter().flat_map(|inner| [(inner, false), (inner, true)]) {
-        let whole = AdditiveSchwarz { domain: 49, restricted, ..recipe(inner, 1) };
+        let whole = AdditiveSchwarz { domain: 49, restricted, ..parameters(inner, 1) };
         let mut m = whole.build(p.system(), &Cpu::new()).unwrap();
         assert_eq!(m.domains(), 1);
         let off = difference(&applied(&mut m, &r), &x);
@@ -58,8 +58,8 @@ fn inverses_and_factors_agree() {
         let r = noise(p.matrix.shape().0, 5);
         for restricted in [false, true] {
             let [one, other] = [Inner::Inverses, Inner::Factors].map(|inner| {
-                let recipe = AdditiveSchwarz { inner, restricted, ..recipe(Inner::Inverses, 1) };
-                applied(&mut recipe.build(p.system(), &Cpu::new()).unwrap(), &r)
+                let parameters = AdditiveSchwarz { inner, restricted, ..parameters(Inner::Inverses, 1) };
+                applied(&mut parameters.build(p.system(), &Cpu::new()).unwrap(), &r)
             });
             assert!(difference(&one, &other) < 1e-9, "{}: {:.1e}", p.name, difference(&one, &other));
         }
@@ -71,7 +71,7 @@ fn without_overlap_restriction_changes_nothing() {
     for p in problems() {
         let r = noise(p.matrix.shape().0, 6);
         for inner in INNER {
-            let plain = recipe(inner, 0);
+            let plain = parameters(inner, 0);
             let mut m = plain.build(p.system(), &Cpu::new()).unwrap();
             let restricted = AdditiveSchwarz { restricted: true, ..plain };
             let mut n = restricted.build(p.system(), &Cpu::new()).unwrap();
@@ -79,7 +79,7 @@ fn without_overlap_restriction_changes_nothing() {
             assert_eq!(n.kind(), PreconditionerKind::Symmetric);
         }
         // If every node has couplings, the result also equals one level of multilevel Schwarz.
-        let (one, coupling) = (recipe(Inner::Inverses, 0), Coupling::Adjacency);
+        let (one, coupling) = (parameters(Inner::Inverses, 0), Coupling::Adjacency);
         let mut m = AdditiveSchwarz { coupling, ..one }.build(p.system(), &Cpu::new()).unwrap();
         let levels = Schwarz { levels: 1, coarse: Coarse::Domains, coupling, ..Schwarz::multilevel() };
         let levels = Schwarz { domain: 16, storage: Storage::Double, ..levels };
@@ -94,8 +94,8 @@ fn overlap_saves_iterations() {
     let p = problem("poisson2d:60");
     let b = p.right_hand_side(1);
     let iterations = |overlap: usize, restricted: bool| {
-        let recipe = AdditiveSchwarz { restricted, ..recipe(Inner::Factors, overlap) };
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let parameters = AdditiveSchwarz { restricted, ..parameters(Inner::Factors, overlap) };
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         let (mut x, stop) = (vec![0.0; b.len()], Stop::relative(1e-8));
         let report = Gmres::new(stop).solve(&p.matrix, &mut m, &b, &mut x).unwrap().converged().unwrap();
         if restricted && overlap > 0 {
@@ -113,8 +113,8 @@ fn threads_do_not_change_bits() {
     let p = problem("cloth:60");
     let r = noise(p.matrix.shape().0, 9);
     for (inner, restricted) in INNER.into_iter().flat_map(|inner| [(inner, false), (inner, true)]) {
-        let recipe = AdditiveSchwarz { restricted, ..recipe(inner, 1) };
-        let run = || applied(&mut recipe.build(p.system(), &Cpu::new()).unwrap(), &r);
+        let parameters = AdditiveSchwarz { restricted, ..parameters(inner, 1) };
+        let run = || applied(&mut parameters.build(p.system(), &Cpu::new()).unwrap(), &r);
         let one = coarsen_core::parallel::threads(1, run).unwrap();
         assert_eq!(one, coarsen_core::parallel::threads(2, run).unwrap(), "{inner:?}");
         assert_eq!(one, coarsen_core::parallel::threads(7, run).unwrap(), "{inner:?}");
@@ -126,10 +126,10 @@ fn an_update_is_a_build() {
     let (p, stiffer) = (problem("cloth:21"), coarsen_problems::cloth(21, 0.02).unwrap());
     let r = noise(p.matrix.shape().0, 10);
     for inner in INNER {
-        let recipe = AdditiveSchwarz { coupling: Coupling::Adjacency, ..recipe(inner, 1) };
-        let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+        let parameters = AdditiveSchwarz { coupling: Coupling::Adjacency, ..parameters(inner, 1) };
+        let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
         assert_eq!(m.update(stiffer.system()).unwrap(), Reused::Structure);
-        let fresh = applied(&mut recipe.build(stiffer.system(), &Cpu::new()).unwrap(), &r);
+        let fresh = applied(&mut parameters.build(stiffer.system(), &Cpu::new()).unwrap(), &r);
         assert_eq!(applied(&mut m, &r), fresh, "{inner:?}");
         assert_eq!(m.update(&problem("poisson2d:9").matrix).unwrap(), Reused::Nothing);
     }
@@ -155,8 +155,8 @@ fn restricted_domains_converge_on_real_matrices() {
 
 #[test]
 fn impossible_options_are_named() {
-    let text = |recipe: AdditiveSchwarz, a: &Bsr<f64>| {
-        recipe.build(a, &Cpu::new()).err().map(|e| e.to_string()).unwrap_or_default()
+    let text = |parameters: AdditiveSchwarz, a: &Bsr<f64>| {
+        parameters.build(a, &Cpu::new()).err().map(|e| e.to_string()).unwrap_or_default()
     };
     let p = problem("elasticity3d:8");
     let large = AdditiveSchwarz { domain: 300, ..AdditiveSchwarz::overlapping() };
@@ -219,8 +219,11 @@ fn saddle_points_have_domains() {
 
 #[test]
 fn swept_domains_have_eight_sweeps_and_no_layer() {
-    let recipe = AdditiveSchwarz::swept(256);
-    assert_eq!((recipe.domain, recipe.overlap, recipe.inner), (256, 0, Inner::Sweeps { pairs: 4 }));
+    let parameters = AdditiveSchwarz::swept(256);
+    assert_eq!(
+        (parameters.domain, parameters.overlap, parameters.inner),
+        (256, 0, Inner::Sweeps { pairs: 4 })
+    );
 }
 
 /// If every node is in a domain, only the pattern is compared.
@@ -243,13 +246,13 @@ fn factors_of_indefinite_domains_are_not_symmetric_preconditioners() {
         let at = shifted.pattern().find(i, i).unwrap();
         shifted.values_mut()[at] -= 1.0; // above the smallest eigenvalues of a domain
     }
-    let recipe =
+    let parameters =
         AdditiveSchwarz { inner: Inner::Factors, domain: 72, overlap: 0, ..AdditiveSchwarz::overlapping() };
-    let mut m = recipe.build(&p.matrix, &Cpu::new()).unwrap();
+    let mut m = parameters.build(&p.matrix, &Cpu::new()).unwrap();
     assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Symmetric);
     m.update(&shifted).unwrap();
     assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Linear);
-    let built = recipe.build(&shifted, &Cpu::new()).unwrap();
+    let built = parameters.build(&shifted, &Cpu::new()).unwrap();
     assert_eq!(Preconditioner::<Vec<f64>>::kind(&built), PreconditionerKind::Linear);
     m.update(&p.matrix).unwrap();
     assert_eq!(Preconditioner::<Vec<f64>>::kind(&m), PreconditionerKind::Symmetric);

@@ -36,7 +36,7 @@ fn layers_are_neighbours_and_restrictions_are_parts_of_a() {
         }
         for inner in [Inner::Inverses, Inner::Factors, Inner::Sweeps { pairs: 200 }] {
             for (restricted, expected) in [(false, &whole), (true, &own)] {
-                let recipe = AdditiveSchwarz {
+                let parameters = AdditiveSchwarz {
                     domain: 16,
                     overlap: layers,
                     restricted,
@@ -45,7 +45,7 @@ fn layers_are_neighbours_and_restrictions_are_parts_of_a() {
                     storage: Storage::Double,
                     ..AdditiveSchwarz::overlapping()
                 };
-                let mut m = recipe.build(p.system(), &Cpu::new()).unwrap();
+                let mut m = parameters.build(p.system(), &Cpu::new()).unwrap();
                 assert_eq!(m.domains(), plan.domains(0));
                 let doubled = m.redundancy();
                 assert!(if layers == 0 { doubled == 1.0 } else { doubled > 1.5 }, "{layers}: {doubled}");

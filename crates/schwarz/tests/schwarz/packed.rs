@@ -19,8 +19,8 @@ fn chains(sizes: &[u32], most: usize) -> Arc<Plan> {
         couplings.extend((first..first + size - 1).map(|i| (i, i + 1, -0.5)));
         first += size;
     }
-    let recipe = Schwarz { order: Order::Natural, ..adjacent(most, 1, Coarse::Domains) };
-    Arc::new(recipe.plan(System::from(&graph_of(first, &couplings))).unwrap())
+    let parameters = Schwarz { order: Order::Natural, ..adjacent(most, 1, Coarse::Domains) };
+    Arc::new(parameters.plan(System::from(&graph_of(first, &couplings))).unwrap())
 }
 
 /// Returns the application of packed values to r.

@@ -35,11 +35,11 @@ fn contact_takes_part_on_every_level() {
     let sum = Sum { elastic: &p.matrix, contact: &contact };
     let merged = sum.merge().unwrap();
     for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 200 }] {
-        let recipe = Schwarz { coarse, ..exact() };
+        let parameters = Schwarz { coarse, ..exact() };
         let parts = System { positions: Some(&p.positions), ..System::from(&sum) };
         let whole = System { positions: Some(&p.positions), ..System::from(&merged) };
         let (mut m, mut w) =
-            (recipe.build(parts, &Cpu::new()).unwrap(), recipe.build(whole, &Cpu::new()).unwrap());
+            (parameters.build(parts, &Cpu::new()).unwrap(), parameters.build(whole, &Cpu::new()).unwrap());
         assert_eq!(m.plan().domains(0), w.plan().domains(0));
         let r = noise(1875, 6);
         for level in 0..m.plan().levels() {
@@ -62,9 +62,9 @@ fn contact_takes_part_on_every_level() {
 fn patch_equals_update_on_the_same_maps() {
     let p = problem("cloth:45");
     let n = p.matrix.pattern().rows();
-    let build = |recipe: Schwarz, contact: &Contacts<f64>| {
+    let build = |parameters: Schwarz, contact: &Contacts<f64>| {
         let sum = Sum { elastic: &p.matrix, contact };
-        recipe.build(System { positions: Some(&p.positions), ..System::from(&sum) }, &Cpu::new()).unwrap()
+        parameters.build(System { positions: Some(&p.positions), ..System::from(&sum) }, &Cpu::new()).unwrap()
     };
     let mut contact = Contacts::new(n, 3).unwrap();
     let (places, values) = springs(&p, 6, 5, 10.0);
@@ -74,8 +74,8 @@ fn patch_equals_update_on_the_same_maps() {
     touched.sort_unstable();
     touched.dedup();
     for coarse in [Coarse::Domains, Coarse::Exact { unknowns: 300 }] {
-        let recipe = Schwarz { coarse, ..Schwarz::multilevel() };
-        let (mut patched, mut updated) = (build(recipe, &contact), build(recipe, &contact));
+        let parameters = Schwarz { coarse, ..Schwarz::multilevel() };
+        let (mut patched, mut updated) = (build(parameters, &contact), build(parameters, &contact));
         let mut next = contact.clone();
         next.replace(&new_places, &new_values).unwrap();
         let sum = Sum { elastic: &p.matrix, contact: &next };
@@ -153,11 +153,11 @@ fn a_coarsest_level_without_a_factor_is_built_anew() {
     let (sound, indefinite) = (chain(-1.0, -1.0), chain(-0.5, -100.0));
     let positions: Vec<[f64; 3]> = (0..n).map(|i| [i as f64, 0.0, 0.0]).collect();
     let system = |a| System { positions: Some(&positions), ..System::from(a) };
-    let recipe = Schwarz { coarse: Coarse::Exact { unknowns: 100 }, ..exact() };
-    let mut m = recipe.build(system(&sound), &Cpu::new()).unwrap();
+    let parameters = Schwarz { coarse: Coarse::Exact { unknowns: 100 }, ..exact() };
+    let mut m = parameters.build(system(&sound), &Cpu::new()).unwrap();
     assert!(m.plan().top_nodes() > 0);
     assert_eq!(m.update(system(&indefinite)).unwrap(), Reused::Nothing);
-    let mut fresh = recipe.build(system(&indefinite), &Cpu::new()).unwrap();
+    let mut fresh = parameters.build(system(&indefinite), &Cpu::new()).unwrap();
     let r = noise(n, 3);
     assert_eq!(applied(&mut m, &r), applied(&mut fresh, &r));
 }

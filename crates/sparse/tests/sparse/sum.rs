@@ -57,7 +57,7 @@ fn merging_in_place_needs_every_block() {
     assert_eq!(Sum { contact: &none, ..sum }.merge().unwrap(), elastic);
 }
 
-/// In kept memory, the pattern is that of the room, or else the known one, or else a new one; the values are the same.
+/// In kept memory, the pattern is that of the memory, or else the known one, or else a new one; the values are the same.
 #[test]
 fn merging_in_kept_memory_keeps_the_pattern() {
     let (elastic, contact) = parts(40, 3, 5);
@@ -67,23 +67,23 @@ fn merging_in_kept_memory_keeps_the_pattern() {
     let sum = Sum { elastic: &elastic, contact: &contact };
     let (built, own) = (sum.merge().unwrap(), elastic.pattern());
     let same = |a: &Bsr<f64>, b: &Arc<Pattern>| Arc::ptr_eq(a.pattern(), b);
-    let mut room = None;
-    let first = sum.merge_in(&mut room, own).unwrap();
+    let mut memory = None;
+    let first = sum.merge_in(&mut memory, own).unwrap();
     assert_eq!(*first, built);
     let kept = first.pattern().clone();
     assert!(!same(first, built.pattern()));
-    assert!(same(sum.merge_in(&mut room, built.pattern()).unwrap(), &kept));
-    room = None;
-    let second = sum.merge_in(&mut room, built.pattern()).unwrap();
+    assert!(same(sum.merge_in(&mut memory, built.pattern()).unwrap(), &kept));
+    memory = None;
+    let second = sum.merge_in(&mut memory, built.pattern()).unwrap();
     assert!(*second == built && same(second, built.pattern()));
     let with = Sum { contact: &others, ..sum };
-    assert_eq!(*with.merge_in(&mut room, built.pattern()).unwrap(), with.merge().unwrap());
-    assert!(same(Sum { contact: &none, ..sum }.merge_in(&mut room, own).unwrap(), own));
-    assert_eq!(*sum.merge_in(&mut room, own).unwrap(), built);
+    assert_eq!(*with.merge_in(&mut memory, built.pattern()).unwrap(), with.merge().unwrap());
+    assert!(same(Sum { contact: &none, ..sum }.merge_in(&mut memory, own).unwrap(), own));
+    assert_eq!(*sum.merge_in(&mut memory, own).unwrap(), built);
     let (small, touching) = parts(9, 3, 6);
     let sum = Sum { elastic: &small, contact: &touching };
-    assert_eq!(*sum.merge_in(&mut room, own).unwrap(), sum.merge().unwrap());
-    assert!(Sum { contact: &none, ..sum }.merge_in(&mut room, own).is_err());
+    assert_eq!(*sum.merge_in(&mut memory, own).unwrap(), sum.merge().unwrap());
+    assert!(Sum { contact: &none, ..sum }.merge_in(&mut memory, own).is_err());
 }
 
 #[test]

@@ -82,14 +82,14 @@ impl<C: Communicator> Inverse<C> {
         let method = match solver {
             Solver::Mas => {
                 let chunk = (nodes / CHUNKS).next_power_of_two().clamp(CHUNK[0], CHUNK[1]);
-                let mut recipe = DistSchwarz { chunk, ..DistSchwarz::default() };
-                recipe.schwarz.levels = most.unwrap_or(recipe.schwarz.levels);
-                Method::Domains(recipe, None)
+                let mut parameters = DistSchwarz { chunk, ..DistSchwarz::default() };
+                parameters.schwarz.levels = most.unwrap_or(parameters.schwarz.levels);
+                Method::Domains(parameters, None)
             }
             Solver::Sa => {
-                let mut recipe = DistMultigrid::default();
-                recipe.multigrid.levels = most.unwrap_or(recipe.multigrid.levels);
-                Method::Levels(Box::new(recipe), None)
+                let mut parameters = DistMultigrid::default();
+                parameters.multigrid.levels = most.unwrap_or(parameters.multigrid.levels);
+                Method::Levels(Box::new(parameters), None)
             }
             _ => Method::Blocks(None),
         };
@@ -125,8 +125,8 @@ impl<C: Communicator> Inverse<C> {
         match &mut self.method {
             Method::Blocks(kept) => *kept = Some(Box::new(DistJacobi::blocks(system.a, 1.0)?)),
             Method::Domains(_, Some(domains)) => drop(domains.update(system.rows)?),
-            Method::Domains(recipe, kept) => *kept = Some(Box::new(recipe.build(on, system.rows)?)),
-            Method::Levels(recipe, kept) => {
+            Method::Domains(parameters, kept) => *kept = Some(Box::new(parameters.build(on, system.rows)?)),
+            Method::Levels(parameters, kept) => {
                 match kept {
                     Some(levels) if levels.has_pattern(system.rows)? => {
                         if !self.worn {
@@ -139,7 +139,7 @@ impl<C: Communicator> Inverse<C> {
                         let (size, range) = (3 * modes.vectors(), on.layout().range(on.rank()));
                         let own = &modes.values()[size * range.start as usize..size * range.end as usize];
                         let own = NearKernel::from_rows(modes.vectors(), own.to_vec())?;
-                        *kept = Some(Box::new(recipe.build(on, system.rows, Some(&own))?));
+                        *kept = Some(Box::new(parameters.build(on, system.rows, Some(&own))?));
                     }
                 }
                 self.first = None;

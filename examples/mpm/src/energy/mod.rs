@@ -28,7 +28,7 @@ use std::ops::Range;
 
 use coarsen::elastic::{Density, Energy, FixedCoRotated};
 use coarsen::mesh::vector::{dot, sub};
-use coarsen::node_embedding::Restraint;
+use coarsen::node_embedding::Constraint;
 use coarsen::optimize::grid_weights;
 use coarsen::sparse::SparseError;
 use coarsen::sparse::union_find::{join, root};
@@ -163,16 +163,16 @@ impl<'a> Increment<'a> {
 
     /// The free nodes that slip, for hierarchies. A node with one free direction counts as held: its motion is
     /// left to the smoother.
-    pub fn restraints(&self) -> Vec<(u32, Restraint)> {
+    pub fn node_constraints(&self) -> Vec<(u32, Constraint)> {
         let constraints = self.given.constraints;
-        let restraint = |(slot, &node): (usize, &u32)| {
+        let constraint = |(slot, &node): (usize, &u32)| {
             let NodeConstraint::Slip { free, .. } = &constraints.by_node[node as usize] else { return None };
             let held: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| IDENTITY[i][j] - free[i][j]));
             let trace = held[0][0] + held[1][1] + held[2][2];
             let most = (1..3).fold(0, |m, k| if held[k][k] > held[m][m] { k } else { m });
-            Some((slot as u32, if trace < 1.5 { Restraint::Slides(held[most]) } else { Restraint::Held }))
+            Some((slot as u32, if trace < 1.5 { Constraint::Slides(held[most]) } else { Constraint::Held }))
         };
-        constraints.free.iter().enumerate().filter_map(restraint).collect()
+        constraints.free.iter().enumerate().filter_map(constraint).collect()
     }
 
     /// The velocities of all nodes, v = vⁿ + Δv. *Panics* on a wrong length.

@@ -54,9 +54,9 @@ fn a_jelly_falls_on_a_wire() -> Result<(), Box<dyn Error + Send + Sync>> {
         let mut f = Increment::new(given)?;
         let mut z = f.start();
         let (weights, _) = f.weights()?;
-        let restraints = f.restraints().into();
+        let constraints = f.node_constraints().into();
         let places = Nodes::OfSystem { spacing: dx, origin: [0.0; 3] };
-        let method = NodeEmbedding { restraints, ..NodeEmbedding::new(places) };
+        let method = NodeEmbedding { constraints, ..NodeEmbedding::new(places) };
         let report = driver.minimize(&mut f, &method, &mut z, Some(&weights), None)?;
         report.converged()?;
         // ANCHOR_END: solve

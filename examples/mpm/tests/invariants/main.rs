@@ -18,8 +18,8 @@ mod flow;
 #[path = "../../../../tests/common/folder.rs"]
 mod folder;
 mod jelly;
-#[path = "../../../../tests/common/laws.rs"]
-mod laws;
+#[path = "../../../../tests/common/energy.rs"]
+mod kept_energy;
 mod program;
 mod runs;
 mod scenes;

@@ -6,7 +6,7 @@ use mpm::rows::Row;
 use mpm::state::State;
 
 use super::Folder;
-use super::laws::check_energy;
+use super::kept_energy::check_energy;
 
 /// A soft ball and a box of another material, in the scene file of all runs here.
 const BALL: &str = r#"

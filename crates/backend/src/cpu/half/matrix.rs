@@ -21,7 +21,7 @@ pub(super) struct HalfMatrix<V, S> {
     pub(super) outer: Vec<S>,
     pub(super) diagonal: Vec<S>,
     pub(super) inverses: Vec<S>,
-    pub(super) room: Vec<V>,
+    pub(super) workspace: Vec<V>,
     pub(super) unknowns: usize,
 }
 
@@ -43,7 +43,7 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
             outer: zeros(layout.outer_columns.len()),
             diagonal: zeros(nodes),
             inverses: zeros(nodes),
-            room: vec![V::zero(); unknowns],
+            workspace: vec![V::zero(); unknowns],
             layout,
             block,
             unknowns,
@@ -77,6 +77,6 @@ impl<V: Real, S: Real> HalfMatrix<V, S> {
     pub(super) fn bytes(&self) -> usize {
         let values = [&self.inner, &self.outer, &self.diagonal, &self.inverses];
         let values: usize = values.iter().map(|list| size_of_val(&list[..])).sum();
-        values + size_of_val(&self.room[..]) + self.layout.bytes()
+        values + size_of_val(&self.workspace[..]) + self.layout.bytes()
     }
 }

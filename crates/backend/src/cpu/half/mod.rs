@@ -10,7 +10,7 @@
 //! | D, D⁻¹ | `diagonal`, `inverses` |
 //! | ω | `omega` |
 //! | r, the residual | `r` |
-//! | t, b minus the contributions of finished rows | `room` |
+//! | t, b minus the contributions of finished rows | `workspace` |
 //!
 //! | file | |
 //! |---|---|

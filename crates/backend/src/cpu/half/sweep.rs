@@ -15,29 +15,29 @@ use crate::SweepDirection;
 impl<V: Real, S: Real> HalfMatrix<V, S> {
     /// Runs one sweep x_i ← x_i + ω D_i⁻¹ (b − A x)_i from the given x.
     pub(super) fn sweep(&mut self, direction: SweepDirection, omega: V, b: &[V], x: &mut [V]) {
-        let mut room = mem::take(&mut self.room);
+        let mut workspace = mem::take(&mut self.workspace);
         let pass = match direction {
             SweepDirection::Forward => {
-                self.pass(direction, Pass::Upper, omega, b, x, &mut room);
+                self.pass(direction, Pass::Upper, omega, b, x, &mut workspace);
                 Pass::Forward
             }
             SweepDirection::Backward => {
                 if self.layout.once {
                     // The second set, which is swept first, gives to rows of the first.
-                    parallel::map(b, &mut room, |&b| b);
+                    parallel::map(b, &mut workspace, |&b| b);
                 }
                 Pass::Backward
             }
         };
-        self.pass(direction, pass, omega, b, x, &mut room);
-        self.room = room;
+        self.pass(direction, pass, omega, b, x, &mut workspace);
+        self.workspace = workspace;
     }
 
     /// Runs one forward sweep from x = 0. The old x is not read.
     pub(super) fn sweep_from_zero(&mut self, omega: V, b: &[V], x: &mut [V]) {
-        let mut room = mem::take(&mut self.room);
-        self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut room);
-        self.room = room;
+        let mut workspace = mem::take(&mut self.workspace);
+        self.pass(SweepDirection::Forward, Pass::Alone, omega, b, x, &mut workspace);
+        self.workspace = workspace;
     }
 
     /// Runs one forward sweep from x = 0, and computes r = b − A x.

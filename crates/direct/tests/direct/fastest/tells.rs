@@ -44,9 +44,9 @@ fn refinement_goes_on_while_the_residual_falls() {
             let b: Vec<f64> =
                 (0..N as usize).map(|i| ((i * 13 + seed * 7) % 17) as f64 / 16.0 - 0.45).collect();
             let limited = |refinements: usize| -> (Vec<f64>, Solved) {
-                let recipe = Direct { method, refinements, accept: f64::INFINITY, ..Direct::default() };
+                let parameters = Direct { method, refinements, accept: f64::INFINITY, ..Direct::default() };
                 let mut x = vec![0.0; N as usize];
-                let solved = recipe.factor(&a).unwrap().solve(&b, &mut x).unwrap();
+                let solved = parameters.factor(&a).unwrap().solve(&b, &mut x).unwrap();
                 (x, solved)
             };
             let (best, last) = limited(MOST);
@@ -73,7 +73,7 @@ fn refinement_goes_on_while_the_residual_falls() {
     assert!(taken > 0 && stopped > 0, "{taken} steps, {stopped} taken back");
 }
 
-/// If the weakest pivot is strong, no trial solve is made. So a matrix of tiny entries is factored, and a
+/// If the weakest pivot is strong, no test solve is made. So a matrix of tiny entries is factored, and a
 /// solution that overflows is an error of the solve.
 #[test]
 fn a_matrix_of_tiny_entries_is_not_singular() {

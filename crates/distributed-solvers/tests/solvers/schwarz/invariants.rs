@@ -14,7 +14,7 @@ use coarsen_sparse::{Bsr, SparseError};
 use crate::common::{RANKS, bits, noise, on_ranks};
 
 /// Small chunks and little gathered, so that tests have several chunks and levels on the ranks.
-pub(crate) fn recipe() -> DistSchwarz {
+pub(crate) fn parameters() -> DistSchwarz {
     DistSchwarz { chunk: 50, gather_below: 20, ..DistSchwarz::default() }
 }
 
@@ -34,25 +34,25 @@ pub(crate) fn layouts(a: &Bsr<f64>, ranks: usize) -> Vec<Layout> {
 }
 
 pub(crate) fn build<C: Communicator>(
-    recipe: &DistSchwarz,
+    parameters: &DistSchwarz,
     a: &Bsr<f64>,
     comm: C,
     layout: &Layout,
 ) -> (DistMatrix<C>, DistSubdomains<C>) {
     let on = Partition::new(comm, layout.clone()).unwrap();
     let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
-    let m = recipe.build(&on, &rows).unwrap();
+    let m = parameters.build(&on, &rows).unwrap();
     (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), m)
 }
 
 /// M r, and the number of divided levels.
 fn applied<C: Communicator>(
-    recipe: &DistSchwarz,
+    parameters: &DistSchwarz,
     a: &Bsr<f64>,
     comm: C,
     layout: &Layout,
 ) -> (Vec<u64>, usize) {
-    let (here, mut m) = build(recipe, a, comm, layout);
+    let (here, mut m) = build(parameters, a, comm, layout);
     let r = here.rows().part_of(&noise(a.shape().0, 4)).unwrap();
     let mut z = r.like().unwrap();
     m.apply(&r, &mut z);
@@ -65,11 +65,11 @@ fn applied<C: Communicator>(
 fn the_operator_has_the_same_bits_on_any_ranks() {
     for problem in problems() {
         let a = &problem.matrix;
-        let one = applied(&recipe(), a, SelfComm, &layouts(a, 1)[0]);
+        let one = applied(&parameters(), a, SelfComm, &layouts(a, 1)[0]);
         assert!(one.1 >= 2, "{}: {} levels on ranks", problem.name, one.1);
         for ranks in RANKS {
             for layout in layouts(a, ranks) {
-                let all = on_ranks(ranks, |comm| applied(&recipe(), a, comm, &layout));
+                let all = on_ranks(ranks, |comm| applied(&parameters(), a, comm, &layout));
                 assert!(all.iter().all(|found| *found == one), "{} on {layout:?}", problem.name);
             }
         }
@@ -85,10 +85,10 @@ fn one_chunk_is_the_method_without_ranks() {
         for (coarse, levels) in [(Coarse::Auto, 8), (Coarse::Exact { unknowns: n }, 8), (Coarse::Domains, 1)]
         {
             let schwarz = Schwarz { order: Order::Natural, coarse, levels, ..Schwarz::multilevel() };
-            let recipe = DistSchwarz { schwarz, chunk: n, gather_below: n };
+            let parameters = DistSchwarz { schwarz, chunk: n, gather_below: n };
             let (r, mut z) = (noise(n, 4), vec![0.0; n]);
             schwarz.build(a, &Cpu::new()).unwrap().apply(&r, &mut z);
-            let found = applied(&recipe, a, SelfComm, &layouts(a, 1)[0]).0;
+            let found = applied(&parameters, a, SelfComm, &layouts(a, 1)[0]).0;
             let largest = z.iter().fold(0.0_f64, |m, z| m.max(z.abs()));
             let off = found.iter().zip(&z).fold(0.0_f64, |m, (f, z)| m.max((f64::from_bits(*f) - z).abs()));
             assert!(off < 1e-12 * largest, "{}, {coarse:?}, {levels}: {off} of {largest}", problem.name);
@@ -103,7 +103,7 @@ fn the_preconditioner_is_symmetric_and_positive() {
         let a = &problem.matrix;
         for layout in layouts(a, 3) {
             on_ranks(3, |comm| {
-                let (here, mut m) = build(&recipe(), a, comm, &layout);
+                let (here, mut m) = build(&parameters(), a, comm, &layout);
                 let [r, s] = [5, 6].map(|seed| here.rows().part_of(&noise(a.shape().0, seed)).unwrap());
                 let (mut mr, mut ms) = (r.like().unwrap(), r.like().unwrap());
                 m.apply(&r, &mut mr);
@@ -118,7 +118,7 @@ fn the_preconditioner_is_symmetric_and_positive() {
 
 /// Iterations and x of conjugate gradients in reproducible mode.
 fn solved<C: Communicator>(a: &Bsr<f64>, comm: C, layout: &Layout, mode: Spmv) -> (usize, Vec<u64>) {
-    let (_, mut m) = build(&recipe(), a, comm.clone(), layout);
+    let (_, mut m) = build(&parameters(), a, comm.clone(), layout);
     let on = Partition::new(comm, layout.clone()).unwrap();
     let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
     let here = DistMatrix::new(&on, &on, &rows, mode).unwrap();
@@ -166,7 +166,7 @@ fn faults_are_errors_on_every_rank() {
         on_ranks(3, |comm| {
             let on = Partition::new(comm, layout.clone()).unwrap();
             let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
-            recipe().build(&on, &rows).map(drop).unwrap_err()
+            parameters().build(&on, &rows).map(drop).unwrap_err()
         })
     };
     for (row, value) in [(100, -1.0), (100, 0.0), (70, f64::NAN)] {
@@ -183,47 +183,47 @@ fn faults_are_errors_on_every_rank() {
     }
     let on = Partition::new(SelfComm, Layout::even(144, 1, 1).unwrap()).unwrap();
     let rows = GlobalRows::of(&a, 0..144).unwrap();
-    let refused = DistSchwarz { chunk: 0, ..recipe() }.build(&on, &rows).map(drop).unwrap_err();
+    let refused = DistSchwarz { chunk: 0, ..parameters() }.build(&on, &rows).map(drop).unwrap_err();
     let parameter = Error::Parameter { name: "DistSchwarz::chunk", value: 0.0, range: "1 or more" };
     assert_eq!(refused, DistError::Setup(parameter.into()));
     for (schwarz, name, value, range) in [
         (Schwarz { levels: 0, ..Schwarz::multilevel() }, "Schwarz::levels", 0.0, "1 or more"),
         (Schwarz { domain: 1, ..Schwarz::multilevel() }, "Schwarz::domain", 1.0, "2 or more"),
     ] {
-        let refused = DistSchwarz { schwarz, ..recipe() }.build(&on, &rows).map(drop).unwrap_err();
+        let refused = DistSchwarz { schwarz, ..parameters() }.build(&on, &rows).map(drop).unwrap_err();
         assert_eq!(refused, DistError::Setup(Error::Parameter { name, value, range }.into()));
     }
     let short = GlobalRows::of(&a, 0..143).unwrap();
-    let refused = recipe().build(&on, &short).map(drop).unwrap_err();
+    let refused = parameters().build(&on, &short).map(drop).unwrap_err();
     assert_eq!(refused, DistError::Row { row: 143, rank: 0, first: 0, end: 144 });
 }
 
-/// One rank has another recipe: every rank returns the same error, and none waits.
+/// One rank has other parameters: every rank returns the same error, and none waits.
 #[test]
-fn recipes_that_differ_are_an_error_on_every_rank() {
+fn parameters_that_differ_are_an_error_on_every_rank() {
     let a = poisson2d(31).unwrap().matrix;
     let layout = &layouts(&a, 3)[0];
-    let of = |schwarz| DistSchwarz { schwarz, ..recipe() };
-    let schwarz = recipe().schwarz;
+    let of = |schwarz| DistSchwarz { schwarz, ..parameters() };
+    let schwarz = parameters().schwarz;
     let others = [
-        DistSchwarz { chunk: 64, ..recipe() },
-        DistSchwarz { chunk: 0, ..recipe() },
-        DistSchwarz { gather_below: 2000, ..recipe() },
+        DistSchwarz { chunk: 64, ..parameters() },
+        DistSchwarz { chunk: 0, ..parameters() },
+        DistSchwarz { gather_below: 2000, ..parameters() },
         of(Schwarz { levels: 1, ..schwarz }),
         of(Schwarz { domain: 16, ..schwarz }),
         of(Schwarz { coarse: Coarse::Exact { unknowns: 1 }, ..schwarz }),
     ];
-    for other_recipe in others {
+    for other_parameters in others {
         for odd in [0, 2] {
             let errors = on_ranks(3, |comm| {
                 let on = Partition::new(comm, layout.clone()).unwrap();
                 let rows = GlobalRows::of(&a, layout.range(on.rank())).unwrap();
-                let recipe = if on.rank() == odd { other_recipe } else { recipe() };
-                recipe.build(&on, &rows).map(drop).unwrap_err()
+                let parameters = if on.rank() == odd { other_parameters } else { parameters() };
+                parameters.build(&on, &rows).map(drop).unwrap_err()
             });
-            let (other, stage) = (if odd == 0 { 1 } else { odd }, "the recipe of multilevel Schwarz");
+            let (other, stage) = (if odd == 0 { 1 } else { odd }, "the parameters of multilevel Schwarz");
             let expected = DistError::Comm(CommError::Disagree { rank: 0, other, stage });
-            assert!(errors.iter().all(|error| *error == expected), "{other_recipe:?}: {errors:?}");
+            assert!(errors.iter().all(|error| *error == expected), "{other_parameters:?}: {errors:?}");
         }
     }
 }

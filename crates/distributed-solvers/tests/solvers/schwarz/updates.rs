@@ -10,7 +10,7 @@ use coarsen_krylov::{Cg, NullSpace, Projected};
 use coarsen_problems::{cloth, poisson2d};
 use coarsen_sparse::{Bsr, Pattern, assembly};
 
-use super::invariants::{build, layouts, recipe};
+use super::invariants::{build, layouts, parameters};
 use crate::common::{bits, noise, on_ranks};
 
 /// The Laplacian of a grid with natural borders: constants are in its kernel.
@@ -88,7 +88,7 @@ fn an_update_equals_a_build() {
     for ranks in [1, 2, 3, 7] {
         for layout in layouts(&first, ranks) {
             on_ranks(ranks, |comm| {
-                let (_, mut m) = build(&recipe(), &first, comm.clone(), &layout);
+                let (_, mut m) = build(&parameters(), &first, comm.clone(), &layout);
                 for (a, reused, same) in [
                     (&fourth, kept, true),
                     (&second, kept, false),
@@ -97,7 +97,7 @@ fn an_update_equals_a_build() {
                     (&fifth, Reused::Nothing, true),
                     (&first, Reused::Nothing, true),
                 ] {
-                    let (here, mut fresh) = build(&recipe(), a, comm.clone(), &layout);
+                    let (here, mut fresh) = build(&parameters(), a, comm.clone(), &layout);
                     let on = here.rows();
                     let rows = GlobalRows::of(a, on.layout().range(on.rank())).unwrap();
                     assert_eq!(m.update(&rows).unwrap(), reused);
@@ -132,7 +132,7 @@ fn refused_values_change_nothing() {
         for (value, layout) in [-1.0, f64::NAN].into_iter().zip(layouts(&first, ranks)) {
             broken.values_mut()[at] = value;
             on_ranks(ranks, |comm| {
-                let (here, mut m) = build(&recipe(), &first, comm, &layout);
+                let (here, mut m) = build(&parameters(), &first, comm, &layout);
                 let on = here.rows();
                 let r = on.part_of(&noise(first.shape().0, 4)).unwrap();
                 let (mut z, mut after) = (r.like().unwrap(), r.like().unwrap());
@@ -153,11 +153,11 @@ fn a_factor_that_fails_becomes_domains() {
     let first = poisson2d(31).unwrap().matrix;
     let mut second = first.clone();
     second.values_mut().iter_mut().filter(|v| **v < 0.0).for_each(|v| *v *= 20.0);
-    let recipe = DistSchwarz { gather_below: 200, ..recipe() };
+    let parameters = DistSchwarz { gather_below: 200, ..parameters() };
     for ranks in [1, 3] {
         let layout = &layouts(&first, ranks)[0];
         on_ranks(ranks, |comm| {
-            let (here, mut m) = build(&recipe, &first, comm, layout);
+            let (here, mut m) = build(&parameters, &first, comm, layout);
             assert!(m.to_string().contains("a factor"), "{m}");
             let own = here.rows().layout().range(here.rows().rank());
             let (rows, before) = (GlobalRows::of(&second, own.clone()).unwrap(), m.levels());
@@ -182,7 +182,7 @@ fn unconstrained_bodies_are_solved() {
     for ranks in [1, 2, 4] {
         let layout = &layouts(&a, ranks)[0];
         let all = on_ranks(ranks, |comm| {
-            let (_, mut m) = build(&recipe(), &a, comm.clone(), layout);
+            let (_, mut m) = build(&parameters(), &a, comm.clone(), layout);
             let on = Partition::new(comm, layout.clone()).unwrap();
             let rows = GlobalRows::of(&a, on.layout().range(on.rank())).unwrap();
             let here = DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap();

@@ -10,7 +10,7 @@ use super::invariants::{build, iterations, layout, limit};
 use crate::common::{noise, on_ranks};
 
 /// A coarse level has at least 250 unknowns on a rank; levels of more than 100 are not gathered.
-fn recipe() -> DistMultigrid {
+fn parameters() -> DistMultigrid {
     DistMultigrid { gather_below: 100, share: 250, ..DistMultigrid::default() }
 }
 
@@ -18,12 +18,12 @@ fn recipe() -> DistMultigrid {
 #[test]
 fn levels_move_to_fewer_ranks() {
     for problem in [cloth(41, 0.01).unwrap(), poisson3d(24).unwrap()] {
-        let (one, ..) = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
+        let (one, ..) = iterations(&parameters(), &problem, SelfComm, layout(&problem, 1));
         for ranks in [2, 3, 4, 7] {
             let layout = layout(&problem, ranks);
             let all = on_ranks(ranks, |comm| {
-                let (_, m) = build(&recipe(), &problem, comm.clone(), layout.clone());
-                let (found, divided, _) = iterations(&recipe(), &problem, comm, layout.clone());
+                let (_, m) = build(&parameters(), &problem, comm.clone(), layout.clone());
+                let (found, divided, _) = iterations(&parameters(), &problem, comm, layout.clone());
                 (found, divided, m.ranks(), m.to_string())
             });
             let (found, divided, of_level, table) = &all[0];
@@ -53,7 +53,7 @@ fn fewer_ranks_keep_the_properties() {
         let layout = layout(&problem, ranks);
         on_ranks(ranks, |comm| {
             let rank = comm.rank();
-            let (a, mut m) = build(&recipe(), &problem, comm, layout.clone());
+            let (a, mut m) = build(&parameters(), &problem, comm, layout.clone());
             let [r, s] = [5, 6].map(|seed| a.rows().part_of(&noise(layout.unknowns(), seed)).unwrap());
             let (mut mr, mut ms) = (r.like().unwrap(), r.like().unwrap());
             m.apply(&r, &mut mr);
@@ -77,8 +77,8 @@ fn patterns_are_compared_once() {
     on_ranks(2, |comm| {
         let comm = Counted::new(comm);
         let ((a, mut one), (_, mut other)) = (
-            build(&recipe(), &problem, comm.clone(), layout.clone()),
-            build(&recipe(), &problem, comm.clone(), layout.clone()),
+            build(&parameters(), &problem, comm.clone(), layout.clone()),
+            build(&parameters(), &problem, comm.clone(), layout.clone()),
         );
         let mut scaled = problem.matrix.clone();
         scaled.values_mut().iter_mut().for_each(|v| *v *= 3.0);
@@ -106,8 +106,12 @@ fn a_renewal_with_another_pattern_is_refused_on_all_ranks() {
     let layout = layout(&problem, 2);
     for gather_below in [100, usize::MAX] {
         on_ranks(2, |comm| {
-            let (_, mut m) =
-                build(&DistMultigrid { gather_below, ..recipe() }, &problem, comm.clone(), layout.clone());
+            let (_, mut m) = build(
+                &DistMultigrid { gather_below, ..parameters() },
+                &problem,
+                comm.clone(),
+                layout.clone(),
+            );
             let own = layout.range(comm.rank());
             let rows = GlobalRows::of(&problem.matrix, own.clone()).unwrap();
             // The first row of rank 1 has one more column.

@@ -14,44 +14,44 @@ use coarsen_sparse::NearKernel;
 use super::invariants::layout;
 use crate::common::on_ranks;
 
-/// One rank has another recipe, no near-kernel where others have one, or one of another number of vectors. Every rank
+/// One rank has other parameters, no near-kernel where others have one, or one of another number of vectors. Every rank
 /// returns the same error, with no more messages than those of one comparison, and none waits.
 #[test]
 fn arguments_that_differ_are_an_error_on_every_rank() {
     let problem = cloth(25, 0.01).unwrap();
     let layout = layout(&problem, 3);
-    let recipe = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
-    let of = |multigrid| DistMultigrid { multigrid, ..recipe };
+    let parameters = DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() };
+    let of = |multigrid| DistMultigrid { multigrid, ..parameters };
     let tamstorf = tamstorf();
     let safer = SmoothedAggregation { safety: tamstorf.coarsening.safety * 1.01, ..tamstorf.coarsening };
     let others = [
-        (DistMultigrid { gather_below: 10_000, ..recipe }, Some(3)),
-        (DistMultigrid { share: 1000, ..recipe }, Some(3)),
+        (DistMultigrid { gather_below: 10_000, ..parameters }, Some(3)),
+        (DistMultigrid { share: 1000, ..parameters }, Some(3)),
         (of(Multigrid { levels: 1, ..tamstorf }), Some(3)),
         (of(Multigrid { coarsening: safer, ..tamstorf }), Some(3)),
-        (recipe, None),
-        (recipe, Some(1)),
+        (parameters, None),
+        (parameters, Some(1)),
     ];
-    let stage = "the recipe of multigrid or the number of vectors of its near-kernel";
+    let stage = "the parameters of multigrid or the number of vectors of its near-kernel";
     let agreed = compared(3);
-    for (recipe_of_other, vectors) in others {
+    for (parameters_of_other, vectors) in others {
         for odd in [0, 2] {
             let found = on_ranks(3, |comm| {
                 let comm = Counted::new(comm);
                 let on = Partition::new(comm.clone(), layout.clone()).unwrap();
                 let own = layout.range(comm.rank());
                 let rows = GlobalRows::of(&problem.matrix, own).unwrap();
-                let (recipe, vectors) =
-                    if comm.rank() == odd { (recipe_of_other, vectors) } else { (recipe, Some(3)) };
+                let (parameters, vectors) =
+                    if comm.rank() == odd { (parameters_of_other, vectors) } else { (parameters, Some(3)) };
                 let kernel = vectors.map(|k| NearKernel::constants(3 * on.count(), k).unwrap());
                 comm.restart();
-                let error = recipe.build(&on, &rows, kernel.as_ref()).map(drop).unwrap_err();
+                let error = parameters.build(&on, &rows, kernel.as_ref()).map(drop).unwrap_err();
                 (error, messages(&comm))
             });
             let other = if odd == 0 { 1 } else { odd };
             let expected = DistError::Comm(CommError::Disagree { rank: 0, other, stage });
             for ((error, sent), agreed) in found.iter().zip(&agreed) {
-                assert_eq!(error, &expected, "rank {odd}: {recipe_of_other:?} {vectors:?}");
+                assert_eq!(error, &expected, "rank {odd}: {parameters_of_other:?} {vectors:?}");
                 // A rank that hears of the fault sends no more, so it may have sent less.
                 assert!(sent <= agreed, "rank {odd}: {sent} messages, {agreed} of a comparison");
             }
@@ -77,7 +77,7 @@ fn messages<C: Communicator>(comm: &Counted<C>) -> u64 {
 #[test]
 fn an_error_of_one_rank_ends_the_aggregation_of_all() {
     let a = poisson2d(20).unwrap().matrix;
-    let recipe = tamstorf().coarsening;
+    let parameters = tamstorf().coarsening;
     let inverses = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
     let negative = DenseBlocks::new(1, inverses.values().iter().map(|v| -v).collect()).unwrap();
     let mut infinite = a.clone();
@@ -98,7 +98,7 @@ fn an_error_of_one_rank_ends_the_aggregation_of_all() {
                     inverses: Some(inverses),
                     ..Grid::new(a)
                 };
-                let recipe = SmoothedAggregation { modes: Modes::Found(1), ..recipe };
+                let parameters = SmoothedAggregation { modes: Modes::Found(1), ..parameters };
                 let lost = RefCell::new(None); // the error of the first sum that a rank has left
                 let sum = |values: &mut [f64]| {
                     if let Err(error) = comm.all_reduce(values) {
@@ -106,7 +106,7 @@ fn an_error_of_one_rank_ends_the_aggregation_of_all() {
                     }
                 };
                 let ranks = Exchange { sum: &sum, of_owners: &|_| {} }; // without ghosts
-                let found = recipe.aggregate_rank(&grid, 0..400, true, ranks).map(drop);
+                let found = parameters.aggregate_rank(&grid, 0..400, true, ranks).map(drop);
                 (found, lost.take())
             });
             for (rank, (found, lost)) in found.iter().enumerate() {

@@ -13,7 +13,7 @@ use coarsen_sparse::{NearKernel, System, assembly};
 use crate::common::{RANKS, noise, on_ranks};
 
 /// Levels of more than 300 unknowns stay on all ranks, so that the tests have several.
-fn recipe() -> DistMultigrid {
+fn parameters() -> DistMultigrid {
     DistMultigrid { gather_below: 300, share: 0, ..DistMultigrid::default() }
 }
 
@@ -30,25 +30,25 @@ fn kernel<C: Communicator>(problem: &Problem, on: &Partition<C>) -> NearKernel {
 }
 
 pub(crate) fn build<C: Communicator>(
-    recipe: &DistMultigrid,
+    parameters: &DistMultigrid,
     problem: &Problem,
     comm: C,
     layout: Layout,
 ) -> (DistMatrix<C>, DistHierarchy<C>) {
     let on = Partition::new(comm, layout).unwrap();
     let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-    let m = recipe.build(&on, &rows, Some(&kernel(problem, &on))).unwrap();
+    let m = parameters.build(&on, &rows, Some(&kernel(problem, &on))).unwrap();
     (DistMatrix::new(&on, &on, &rows, Spmv::Halo).unwrap(), m)
 }
 
 /// Iterations of conjugate gradients, and levels on ranks and in all.
 pub(crate) fn iterations<C: Communicator>(
-    recipe: &DistMultigrid,
+    parameters: &DistMultigrid,
     problem: &Problem,
     comm: C,
     layout: Layout,
 ) -> (usize, usize, usize) {
-    let (a, mut m) = build(recipe, problem, comm, layout);
+    let (a, mut m) = build(parameters, problem, comm, layout);
     let b = a.rows().part_of(&noise(problem.matrix.shape().0, 3)).unwrap();
     let mut x = b.like().unwrap();
     let report = Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x).unwrap();
@@ -94,16 +94,17 @@ pub(crate) fn limit(of: usize) -> usize {
 fn iterations_do_not_depend_on_ranks() {
     for problem in problems() {
         let system = System { near_kernel: Some(&problem.near_kernel), ..System::from(&problem.matrix) };
-        let mut serial = recipe().multigrid.build_from(system, &Cpu::new()).unwrap();
+        let mut serial = parameters().multigrid.build_from(system, &Cpu::new()).unwrap();
         let (b, mut x) = (noise(problem.matrix.shape().0, 3), vec![0.0; problem.matrix.shape().0]);
         let serial =
             Cg::new(Stop::relative(1e-8)).solve(&problem.matrix, &mut serial, &b, &mut x).unwrap().iterations;
-        let one = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
+        let one = iterations(&parameters(), &problem, SelfComm, layout(&problem, 1));
         assert!(one.1 >= 1 && one.2 >= 2, "{}: {one:?}", problem.name);
         println!("{}: serial {serial}, one rank {one:?}", problem.name);
         assert!(one.0 <= limit(serial), "{}: {} on one rank, {serial} without", problem.name, one.0);
         for ranks in RANKS {
-            let all = on_ranks(ranks, |comm| iterations(&recipe(), &problem, comm, layout(&problem, ranks)));
+            let all =
+                on_ranks(ranks, |comm| iterations(&parameters(), &problem, comm, layout(&problem, ranks)));
             println!("  {ranks} ranks: {:?}", all[0]);
             assert!(all.iter().all(|found| *found == all[0]));
             assert!(all[0].0 <= limit(one.0), "{} on {ranks}: {} against {}", problem.name, all[0].0, one.0);
@@ -117,7 +118,7 @@ fn iterations_do_not_depend_on_ranks() {
 fn iterations_do_not_depend_on_empty_ranks() {
     for problem in [poisson2d(60).unwrap(), cloth(41, 0.01).unwrap()] {
         let n = problem.matrix.pattern().rows() as u64;
-        let one = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
+        let one = iterations(&parameters(), &problem, SelfComm, layout(&problem, 1));
         for starts in [
             vec![0, n, n, n],
             vec![0, 0, 0, n],
@@ -128,7 +129,7 @@ fn iterations_do_not_depend_on_empty_ranks() {
             full.dedup();
             let [few, all] = [full, starts.clone()].map(|starts| {
                 let layout = Layout::new(starts, problem.matrix.block().0).unwrap();
-                on_ranks(layout.ranks(), |comm| iterations(&recipe(), &problem, comm, layout.clone()))
+                on_ranks(layout.ranks(), |comm| iterations(&parameters(), &problem, comm, layout.clone()))
             });
             println!("{}, {starts:?}: {:?}, one rank {one:?}", problem.name, all[0]);
             assert!(all.iter().all(|found| *found == few[0]), "{}: {all:?} {few:?}", problem.name);
@@ -143,7 +144,7 @@ fn iterations_do_not_depend_on_empty_ranks() {
 fn iterations_do_not_depend_on_uneven_cuts() {
     for problem in [poisson2d(60).unwrap(), cloth(41, 0.01).unwrap()] {
         let n = problem.matrix.pattern().rows() as u64;
-        let one = iterations(&recipe(), &problem, SelfComm, layout(&problem, 1));
+        let one = iterations(&parameters(), &problem, SelfComm, layout(&problem, 1));
         let growing = |ranks: u64| (0..=ranks).map(|k| n * k * k / (ranks * ranks)).collect::<Vec<_>>();
         for starts in [
             vec![0, 1, n],
@@ -155,7 +156,8 @@ fn iterations_do_not_depend_on_uneven_cuts() {
             growing(7),
         ] {
             let layout = Layout::new(starts.clone(), problem.matrix.block().0).unwrap();
-            let all = on_ranks(layout.ranks(), |comm| iterations(&recipe(), &problem, comm, layout.clone()));
+            let all =
+                on_ranks(layout.ranks(), |comm| iterations(&parameters(), &problem, comm, layout.clone()));
             println!("{}, {starts:?}: {:?}, one rank {one:?}", problem.name, all[0]);
             assert!(all.iter().all(|found| *found == all[0]));
             assert!(all[0].0 <= limit(one.0), "{}, {starts:?}: {:?}, {one:?}", problem.name, all[0]);
@@ -172,7 +174,7 @@ fn the_cycle_is_symmetric_and_positive() {
         let layout = Layout::new(starts.clone(), 3).unwrap();
         assert_eq!(layout.rows(), rows);
         on_ranks(layout.ranks(), |comm| {
-            let (a, mut m) = build(&recipe(), &problem, comm, layout.clone());
+            let (a, mut m) = build(&parameters(), &problem, comm, layout.clone());
             let [r, s] = [5, 6].map(|seed| a.rows().part_of(&noise(n, seed)).unwrap());
             let (mut mr, mut ms) = (r.like().unwrap(), r.like().unwrap());
             m.apply(&r, &mut mr);
@@ -193,10 +195,10 @@ fn a_near_kernel_is_checked() {
     let errors = on_ranks(2, |comm| {
         let on = Partition::new(comm, layout(&problem, 2)).unwrap();
         let rows = GlobalRows::of(&problem.matrix, on.layout().range(on.rank())).unwrap();
-        let m = recipe().build(&on, &rows, None).unwrap();
+        let m = parameters().build(&on, &rows, None).unwrap();
         assert!(m.operator_complexity() < 2.0 && m.to_string().lines().count() == m.divided() + 2);
         let short = NearKernel::constants(449 + on.rank(), 1).unwrap();
-        recipe().build(&on, &rows, Some(&short)).map(drop)
+        parameters().build(&on, &rows, Some(&short)).map(drop)
     });
     let short = DistError::Length { what: "the rows of the near-kernel", expected: 450, found: 449 };
     let told = DistError::Elsewhere { rank: 0, reason: short.to_string() };
@@ -211,7 +213,7 @@ fn an_indefinite_block_is_an_error_on_every_rank() {
         let sign = if on.rank() == 1 { -1.0 } else { 1.0 };
         let own = on.layout().range(on.rank());
         let rows = GlobalRows::new(own.start, (1, 1), (0..=200).collect(), own.collect(), vec![sign; 200]);
-        recipe().build(&on, &rows.unwrap(), None).map(drop)
+        parameters().build(&on, &rows.unwrap(), None).map(drop)
     });
     assert!(errors.iter().all(Result::is_err), "{errors:?}");
 }
@@ -246,12 +248,12 @@ fn coarsening_ends_at_its_bounds() {
     ] {
         let layout = layout(&problem, ranks);
         let tables = on_ranks(ranks, |comm| {
-            let (_, m) = build(&recipe(), &problem, comm, layout.clone());
+            let (_, m) = build(&parameters(), &problem, comm, layout.clone());
             assert_eq!((m.divided(), m.ranks(), m.operator_complexity()), (0, vec![1], 1.0), "{m}");
             m.to_string()
         });
         assert!(tables.iter().all(|table| *table == tables[0]), "{tables:?}");
         assert!(tables[0].contains(said), "{}", tables[0]);
-        on_ranks(ranks, |comm| iterations(&recipe(), &problem, comm, layout.clone()));
+        on_ranks(ranks, |comm| iterations(&parameters(), &problem, comm, layout.clone()));
     }
 }

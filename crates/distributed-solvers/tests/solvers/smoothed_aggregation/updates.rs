@@ -21,7 +21,7 @@ fn own<C: Communicator>(a: &Bsr<f64>, on: &Partition<C>) -> GlobalRows<f64> {
     GlobalRows::of(a, on.layout().range(on.rank())).unwrap()
 }
 
-fn recipe(gather_below: usize) -> DistMultigrid {
+fn parameters(gather_below: usize) -> DistMultigrid {
     DistMultigrid { gather_below, share: 0, ..DistMultigrid::default() }
 }
 
@@ -47,13 +47,13 @@ fn an_update_follows_the_values() {
     for ranks in [1, 2, 3] {
         on_ranks(ranks, |comm| {
             let on = even(&first, comm);
-            let mut m = recipe(300).build(&on, &own(&first, &on), None).unwrap();
+            let mut m = parameters(300).build(&on, &own(&first, &on), None).unwrap();
             assert!(m.divided() > 0);
             let before = applied(&mut m, &on);
             assert_eq!(m.update(&own(&scaled, &on)).unwrap(), Reused::Structure);
             assert!(applied(&mut m, &on).iter().zip(&before).all(|(z, b)| 4.0 * z == *b));
             assert_eq!(m.update(&own(&second, &on)).unwrap(), Reused::Structure);
-            let mut fresh = recipe(300).build(&on, &own(&second, &on), None).unwrap();
+            let mut fresh = parameters(300).build(&on, &own(&second, &on), None).unwrap();
             let a = DistMatrix::new(&on, &on, &own(&second, &on), Spmv::Halo).unwrap();
             let b = on.part_of(&noise(3 * 33 * 33, 3)).unwrap();
             let iterations = [&mut m, &mut fresh].map(|m| {
@@ -66,7 +66,7 @@ fn an_update_follows_the_values() {
             m.update(&own(&first, &on)).unwrap();
             assert_eq!(applied(&mut m, &on), before);
             assert_eq!(m.update(&own(&other, &on)).unwrap(), Reused::Nothing);
-            let mut fresh = recipe(300).build(&on, &own(&other, &on), None).unwrap();
+            let mut fresh = parameters(300).build(&on, &own(&other, &on), None).unwrap();
             assert_eq!(applied(&mut m, &on), applied(&mut fresh, &on));
         });
     }
@@ -92,7 +92,7 @@ fn refused_values_change_nothing() {
     for ranks in [1, 2, 3] {
         on_ranks(ranks, |comm| {
             let on = even(&first, comm);
-            let mut m = recipe(300).build(&on, &own(&first, &on), None).unwrap();
+            let mut m = parameters(300).build(&on, &own(&first, &on), None).unwrap();
             let before = applied(&mut m, &on);
             for (k, refused) in all.iter().enumerate() {
                 assert!(m.update(&own(refused, &on)).is_err(), "{k}");
@@ -140,7 +140,7 @@ fn unconstrained_bodies_are_solved() {
         for ranks in [1, 2, 3, 4] {
             let iterations = on_ranks(ranks, |comm| {
                 let on = even(&a, comm);
-                let mut m = recipe(gather_below).build(&on, &own(&a, &on), None).unwrap();
+                let mut m = parameters(gather_below).build(&on, &own(&a, &on), None).unwrap();
                 assert!(m.divided() > 0, "{m}");
                 let here = DistMatrix::new(&on, &on, &own(&a, &on), Spmv::Halo).unwrap();
                 let kernel = kernel.iter().map(|ones| on.part_of(ones).unwrap()).collect();
@@ -194,7 +194,7 @@ fn chain(groups: u32, tied: u32) -> Bsr<f64> {
 fn ties_behind_the_border_count() {
     let a = chain(300, 150);
     let apply = |one: &Arc<Partition<_>>, rows: &GlobalRows<f64>| {
-        let mut m = recipe(1000).build(one, rows, None).unwrap();
+        let mut m = parameters(1000).build(one, rows, None).unwrap();
         assert_eq!(m.divided(), 1, "{m}");
         applied(&mut m, one)
     };
@@ -202,7 +202,7 @@ fn ties_behind_the_border_count() {
     let expected = apply(&whole, &own(&a, &whole));
     let found = on_ranks(2, |comm| {
         let on = even(&a, comm);
-        let mut m = recipe(1000).build(&on, &own(&a, &on), None).unwrap();
+        let mut m = parameters(1000).build(&on, &own(&a, &on), None).unwrap();
         applied(&mut m, &on)
     });
     let largest = expected.iter().fold(0.0_f64, |m, z| m.max(z.abs()));

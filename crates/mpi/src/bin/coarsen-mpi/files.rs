@@ -4,14 +4,10 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use coarsen_matrix_market::is_same_file;
+pub(crate) use coarsen_matrix_market::is_standard;
 
 use crate::arguments::Solve;
 use crate::failure::Failure;
-
-/// Whether a name is that of the standard output.
-pub(crate) fn is_standard(file: &Path) -> bool {
-    file == Path::new("-")
-}
 
 /// Prints to the standard output. A closed pipe is not an error.
 pub(crate) fn say(text: &str) -> Result<(), Failure> {
@@ -35,7 +31,7 @@ pub(crate) fn check(options: &Solve) -> Result<(), Failure> {
     }
     for (option, file) in [("--out", &options.out), ("--report", &options.report)] {
         let Some(file) = file.as_deref() else { continue };
-        if let Some(&(first, _)) = named.iter().find(|(_, other)| is_same(other, file)) {
+        if let Some(&(first, _)) = named.iter().find(|(_, other)| is_same_file(other, file)) {
             let what = match is_standard(file) {
                 true => "the standard output `-`".to_owned(),
                 false => format!("the same file, {}", file.display()),
@@ -77,9 +73,4 @@ fn inputs(options: &Solve) -> Vec<(&'static str, &Path)> {
         all.extend(names.map(Path::new).filter(|file| file.is_file()).map(|file| ("--problem", file)));
     }
     all
-}
-
-/// Whether two names are those of one file, or both of the standard output.
-fn is_same(a: &Path, b: &Path) -> bool {
-    if is_standard(a) || is_standard(b) { a == b } else { is_same_file(a, b) }
 }

@@ -1,4 +1,4 @@
-//! The recipe for domains whose inverses are computed on the device, and its build.
+//! The parameters of domains whose inverses are computed on the device, and the build.
 
 use coarsen_backend::{Backend, Merged, Setup, SetupError};
 use coarsen_core::{Error, Real};
@@ -18,11 +18,11 @@ use crate::{DeviceContacts, DeviceMatrix, OnDevice};
 /// [`Schwarz`] computed on the device: the inverses and, with [`StructureSource::Device`], also order, domains and levels.
 ///
 /// *Use* if the matrix is assembled on the device, or if the device is faster than the host. *Not* on other
-/// places, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
+/// backends, where [`Schwarz`] works. The coarsest level is always divided into domains. With `contacts` of 0, contact
 /// is merged into the matrix, so a new pair changes the pattern and needs a new build. Otherwise contact stays beside
 /// the matrix: pairs come and go by updates and patches, and with [`StructureSource::Device`] the structure is renewed every `renew`
-/// steps. *Precision* that of the recipe: a device with `f64` refuses domains whose elimination in `f64` does not fit its local
-/// memory with [`Error::Parameter`], unless the recipe stores and eliminates in `f32`; no domain is then computed again in
+/// steps. *Precision* that of the parameters: a device with `f64` refuses domains whose elimination in `f64` does not fit its local
+/// memory with [`Error::Parameter`], unless they store and eliminate in `f32`; no domain is then computed again in
 /// `f64`. At 48 KiB domains of 96 unknowns fit in `f64`, and of 144 in `f32`. A device without `f64` computes in `f32`.
 /// *Reference* Wu, Wang, Wang 2022, §4.2, §5 and §6.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct DeviceSchwarz {
     /// Domains, levels and precisions. `coarse` and `refresh` are ignored; `order` and `coupling` are used
     /// only with [`StructureSource::Host`]. `weights` other than [`Weights::Ones`] give [`Error::Parameter`], because the
     /// elimination writes unweighted inverses.
-    pub recipe: Schwarz,
+    pub schwarz: Schwarz,
     /// Whether the host or the device chooses order, domains and levels.
     pub structure: StructureSource,
     /// The largest number of contact blocks beside the matrix; 0 to merge contact into the matrix.
@@ -38,8 +38,8 @@ pub struct DeviceSchwarz {
     /// A block couples an ordered pair of nodes, or a node with itself: a contact of two nodes has 4 blocks, one of
     /// four nodes 16; blocks at the same place count once. *Memory* b² s + 4 bytes per block for b unknowns per node
     /// and values of s bytes, 16 more if the device chooses the structure, and 36 bytes per block and level. A build
-    /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with more room.
-    /// An update from the host with more blocks builds again, with room for twice these blocks.
+    /// from more blocks fails with [`Error::Capacity`], and so does an update on the device from a set with a larger capacity.
+    /// An update from the host with more blocks builds again, for up to twice these blocks.
     pub contacts: usize,
     /// The number of steps after which [`DeviceSubdomains::patch_or_restructure_on_device`] chooses the structure again, with
     /// [`StructureSource::Device`]: 10 by default (§5.3); 0 for never.
@@ -54,13 +54,13 @@ pub enum StructureSource {
     Host,
     /// The device, as in Wu, Wang, Wang 2022 (§5): consecutive nodes along a Morton curve form domains of at
     /// most 32 nodes, which are split into connected parts. This can be repeated in every time step without a
-    /// wait ([`DeviceSubdomains::restructure_on_device`]).
+    /// synchronisation ([`DeviceSubdomains::restructure_on_device`]).
     Device,
 }
 
 impl Default for DeviceSchwarz {
     fn default() -> Self {
-        Self { recipe: Schwarz::multilevel(), structure: StructureSource::Host, contacts: 0, renew: 10 }
+        Self { schwarz: Schwarz::multilevel(), structure: StructureSource::Host, contacts: 0, renew: 10 }
     }
 }
 
@@ -73,7 +73,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
         on: &OnDevice<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         system.check()?;
-        if self.recipe.weights != Weights::Ones {
+        if self.schwarz.weights != Weights::Ones {
             let range = "Weights::Ones (0) if a device computes inverses; Schwarz supports Weights::Energy (1) on every backend";
             return Err(Error::Parameter { name: "Schwarz::weights", value: 1.0, range }.into());
         }
@@ -106,7 +106,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Returns the contact part of a system in device memory, if there is room for one.
+    /// Returns the contact part of a system in device memory, if it has a capacity.
     fn contact<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
@@ -128,9 +128,9 @@ impl DeviceSchwarz {
         system: System<'_, T>,
         on: &OnDevice<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        let recipe = Schwarz { coarse: Coarse::Domains, ..self.recipe };
-        let plan = recipe.plan(system)?;
-        let inverses = plan.values() * stored(self.recipe.storage).1;
+        let schwarz = Schwarz { coarse: Coarse::Domains, ..self.schwarz };
+        let plan = schwarz.plan(system)?;
+        let inverses = plan.values() * stored(self.schwarz.storage).1;
         let nodes: usize = (0..plan.levels()).map(|level| plan.nodes(level)).sum();
         let bytes = system.matrix.block().0.pow(2) * size_of::<S>();
         let beside = self.beside(bytes, [plan.levels(), plan.nodes(0), nodes]);
@@ -151,12 +151,12 @@ impl DeviceSchwarz {
         system: System<'_, T>,
         on: &OnDevice<V, S>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        let Schwarz { domain, levels, .. } = self.recipe;
+        let Schwarz { domain, levels, .. } = self.schwarz;
         if domain > MOST {
             let (name, range) = ("Schwarz::domain", "at most 32 if a device chooses the domains");
             return Err(Error::Parameter { name, value: domain as f64, range }.into());
         }
-        self.recipe.check(&[], system)?;
+        self.schwarz.check(&[], system)?;
         let nodes = system.matrix.pattern().rows();
         let mut needed = Vec::new();
         loop {
@@ -173,7 +173,7 @@ impl DeviceSchwarz {
         }
     }
 
-    /// Builds domains that the device chooses, with room for `capacities[k]` nodes on level k.
+    /// Builds domains that the device chooses, of up to `capacities[k]` nodes on level k.
     fn with_capacities<T: Real, V: Real, S: Real>(
         &self,
         system: System<'_, T>,
@@ -181,7 +181,7 @@ impl DeviceSchwarz {
         capacities: Vec<usize>,
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
         on.check_memory(self.bytes_of(on, system.matrix, &capacities))?;
-        let (block, domain) = (system.matrix.block().0, self.recipe.domain);
+        let (block, domain) = (system.matrix.block().0, self.schwarz.domain);
         let nodes = capacities[0];
         let (matrix, backend) = (on.matrix(system.matrix)?, on.plain());
         let lists = Lists::with_capacity(&backend, &capacities, domain, block)?;
@@ -211,9 +211,9 @@ impl DeviceSchwarz {
         gathered: Gathered,
         (left_out, levels): (&[u32], Levels),
     ) -> Result<DeviceSubdomains<V, S>, SetupError> {
-        let stored = stored(self.recipe.storage);
+        let stored = stored(self.schwarz.storage);
         let application = Application::new(&on.plain(), lists, stored, system.matrix.block().0, left_out)?;
-        let (arithmetic, slice) = (self.recipe.arithmetic, matrix.slice());
+        let (arithmetic, slice) = (self.schwarz.arithmetic, matrix.slice());
         let beside = self.contact(system, on)?;
         let lists = |_| Meeting::new(&on.plain(), &application.lists, self.contacts);
         let meeting = beside.as_ref().map(lists).transpose()?;
@@ -221,7 +221,7 @@ impl DeviceSchwarz {
         let (pattern, steps) = (system.matrix.pattern().clone(), 0);
         let positions = system.positions.unwrap_or_default().into();
         Ok(DeviceSubdomains {
-            recipe: *self,
+            parameters: *self,
             on: on.clone(),
             pattern,
             positions,

@@ -5,7 +5,7 @@ use faer::dyn_stack::{MemBuffer, StackReq};
 use crate::DirectError;
 
 /// Allocates `length` values and the scratch of `request`, on the first call.
-pub(crate) fn room(
+pub(crate) fn reserve(
     values: &mut Vec<f64>,
     length: usize,
     scratch: &mut MemBuffer,
