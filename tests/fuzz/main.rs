@@ -32,11 +32,12 @@ use corpus::{MATRICES, MESHES, PAIR};
 /// Runs all fuzz tests, or the tests whose name contains a word of the command line. Each runs in a
 /// process without a harness, whose threads would allocate. A word that starts with `=` is the start of a name.
 fn main() {
-    let attacks: [(&str, fn()); 10] = [
+    let attacks: [(&str, fn()); 11] = [
         ("large", large_files_stay_within_their_memory),
         ("obj", || meshes("obj", "obj", Format::Obj)),
         ("texture", textures),
         ("ply", || meshes("ply", "ply", Format::Ply)),
+        ("stl", || meshes("stl", "stl", Format::Stl)),
         ("msh", || meshes("msh", "msh", Format::Msh)),
         ("medit", || meshes("medit", "mesh", Format::Medit)),
         ("vtk", || meshes("vtk", "vtk", Format::Vtk)),
