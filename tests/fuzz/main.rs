@@ -67,7 +67,13 @@ fn main() {
 /// The result of a damaged file must be a consistent mesh or an error with a text.
 fn judge(read: Result<Mesh, ReadError>) {
     match read {
-        Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
+        Ok(mesh) => {
+            assert_eq!(mesh.check(), Ok(()));
+            for group in &mesh.groups {
+                let all = if group.dimension == 2 { mesh.triangles.len() } else { mesh.tetrahedra.len() };
+                assert!(group.elements.iter().all(|&element| (element as usize) < all), "{}", group.name);
+            }
+        }
         Err(error) => assert!(error.to_string().len() > 20, "{error}"),
     }
 }
