@@ -101,7 +101,7 @@ impl Body<Sheet> {
         let mut f = ImplicitEuler::new(Plus::new(springs, pins)?, &masses, STEP)?;
         f.curvature = Curvature::Constant;
         let x = positions.as_flattened().to_vec();
-        let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra: Vec::new() };
+        let mesh = Mesh { positions, ..Mesh::default() };
         Ok(Self { mesh, f, v: vec![0.0; x.len()], x, elements, up: 1 })
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn meshes() -> Vec<(Format, Vec<u8>)> {
         (Format::Obj, (same("v 0 0 0\n") + &same("f 1 2 3\n")).into_bytes()),
         (Format::Obj, format!("{}f {}\n", same("v 0 0 0\n"), lines(|k| format!("{} ", k + 1))).into_bytes()),
         (Format::Ply, ply),
-        (Format::Msh, msh(&same("1 4 0 1 2 3 4\n")).into_bytes()),
+        (Format::Msh, msh(&same("1 4 1 7 1 2 3 4\n")).into_bytes()),
         (Format::Medit, medit.into_bytes()),
         // Cells without corners, and cells with three corners.
         (

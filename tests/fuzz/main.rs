@@ -32,11 +32,12 @@ use corpus::{MATRICES, MESHES, PAIR};
 /// Runs all fuzz tests, or the tests whose name contains a word of the command line. Each runs in a
 /// process without a harness, whose threads would allocate. A word that starts with `=` is the start of a name.
 fn main() {
-    let attacks: [(&str, fn()); 10] = [
+    let attacks: [(&str, fn()); 11] = [
         ("large", large_files_stay_within_their_memory),
         ("obj", || meshes("obj", "obj", Format::Obj)),
         ("texture", textures),
         ("ply", || meshes("ply", "ply", Format::Ply)),
+        ("stl", || meshes("stl", "stl", Format::Stl)),
         ("msh", || meshes("msh", "msh", Format::Msh)),
         ("medit", || meshes("medit", "mesh", Format::Medit)),
         ("vtk", || meshes("vtk", "vtk", Format::Vtk)),
@@ -66,7 +67,13 @@ fn main() {
 /// The result of a damaged file must be a consistent mesh or an error with a text.
 fn judge(read: Result<Mesh, ReadError>) {
     match read {
-        Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
+        Ok(mesh) => {
+            assert_eq!(mesh.check(), Ok(()));
+            for group in &mesh.groups {
+                let all = if group.dimension == 2 { mesh.triangles.len() } else { mesh.tetrahedra.len() };
+                assert!(group.elements.iter().all(|&element| (element as usize) < all), "{}", group.name);
+            }
+        }
         Err(error) => assert!(error.to_string().len() > 20, "{error}"),
     }
 }

@@ -26,7 +26,8 @@ pub enum Format {
     Ply,
     /// STL, ascii and binary: equal corners are merged, normals and attributes are skipped.
     Stl,
-    /// Gmsh MSH 2.x and 4.1, ascii and binary.
+    /// Gmsh MSH 2.x and 4.1, ascii and binary, with physical groups. Version 2 lists an element again for each further
+    /// group; [`Mesh::welded`] merges these.
     Msh,
     /// Medit MESH, ascii, in two and three dimensions: elements of order 1 and 2.
     Medit,
@@ -73,13 +74,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
     parse_as(format, path, &bytes(path)?)
 }
 
-/// Reads only the triangles of a file, of which there must be at least one, and removes unused vertices.
+/// Reads only the triangles of a file and their groups, and removes unused vertices; the others keep their
+/// [numbers](Mesh::numbers). There must be a triangle.
 ///
 /// # Errors
 /// As [`read`], and [`Problem::Missing`] for a file without triangles.
 pub fn read_triangles(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
-    let mesh = read(&path)?;
+    let mut mesh = read(&path)?;
     mesh.check_triangles().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
+    mesh.groups.retain(|group| group.dimension == 2);
     Ok(Mesh { tetrahedra: Vec::new(), ..mesh }.without_unused())
 }
 
@@ -100,14 +103,15 @@ pub fn read_texture(path: impl AsRef<Path>) -> Result<Vec<[[f64; 2]; 3]>, ReadEr
     texture_of(path, &bytes(path)?)
 }
 
-/// Reads only the tetrahedra of a file and removes unused vertices. There must be a tetrahedron, and none may
-/// be flat.
+/// Reads only the tetrahedra of a file and their groups, and removes unused vertices; the others keep their
+/// [numbers](Mesh::numbers). There must be a tetrahedron, and none may be flat.
 ///
 /// # Errors
 /// As [`read`], and the errors of [`Mesh::check_tetrahedra`].
 pub fn read_tetrahedra(path: impl AsRef<Path>) -> Result<Mesh, ReadError> {
-    let mesh = read(&path)?;
+    let mut mesh = read(&path)?;
     mesh.check_tetrahedra().map_err(|problem| ReadError::of_whole(path.as_ref(), problem))?;
+    mesh.groups.retain(|group| group.dimension == 3);
     Ok(Mesh { triangles: Vec::new(), ..mesh }.without_unused())
 }
 

@@ -66,6 +66,35 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
     /// The corners of each tetrahedron.
     pub tetrahedra: Vec<[u32; 4]>,
+    /// The materials and marked surfaces of a Gmsh file, by dimension and number, without those of points and curves; what
+    /// other formats have like them is skipped.
+    pub groups: Vec<Group>,
+    /// The number of each vertex in its file, also after others are removed. Empty if the vertices come from an STL file, or
+    /// from no file.
+    pub numbers: Vec<i64>,
+}
+
+/// A named set of elements, such as a material or a surface with a support: a physical group of Gmsh. An element may belong
+/// to several groups, or to none.
+///
+/// ```
+/// use coarsen_mesh::{Format, parse};
+/// let text = b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n2 7 \"wall\"\n$EndPhysicalNames\n\
+///     $Nodes\n3\n10 0 0 0\n20 1 0 0\n30 0 1 0\n$EndNodes\n$Elements\n1\n1 2 2 7 1 10 20 30\n$EndElements\n";
+/// let mesh = parse(Format::Msh, text)?;
+/// let wall = &mesh.groups[0];
+/// assert_eq!((&wall.name[..], wall.dimension, &wall.elements[..]), ("wall", 2, &[0][..]));
+/// assert_eq!(mesh.numbers, [10, 20, 30]);
+/// # Ok::<(), coarsen_mesh::ReadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The name, or the number if the file does not name the group.
+    pub name: String,
+    /// 2: the elements are triangles; 3: tetrahedra.
+    pub dimension: u8,
+    /// The indices of the elements among all of their dimension, in ascending order.
+    pub elements: Vec<u32>,
 }
 
 impl Mesh {
@@ -99,6 +128,12 @@ impl Mesh {
     pub fn check_tetrahedra(&self) -> Result<(), Problem> {
         self.check_holds("tetrahedra", self.tetrahedra.len())?;
         Ok(self.check_volumes()?)
+    }
+
+    /// Numbers the vertices in the order of the file.
+    fn numbered(mut self, first: i64) -> Self {
+        self.numbers = (0..self.positions.len() as i64).map(|k| first + k).collect();
+        self
     }
 
     fn check_holds(&self, needed: &'static str, count: usize) -> Result<(), Problem> {

@@ -100,7 +100,7 @@ fn mesh(fields: &mut Fields<'_>) -> Result<Mesh, Fault> {
             _ => return Err(fields.fault(Problem::Word { expected: "a keyword", found: quote(word) })),
         }
     }
-    Ok(mesh)
+    Ok(mesh.numbered(1))
 }
 
 /// The corners of an element. Skips its `middles` mid-side nodes and its reference number.

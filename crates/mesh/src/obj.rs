@@ -124,5 +124,5 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     let listed = Listed::read(bytes, b"v", 0, "a coordinate")?;
     let mut triangles = Vec::new();
     listed.each_face(|polygon| polygon::add(polygon, &listed.points, &mut triangles))?;
-    Ok(Mesh { positions: listed.points, triangles, ..Mesh::default() })
+    Ok(Mesh { positions: listed.points, triangles, ..Mesh::default() }.numbered(1))
 }

@@ -139,7 +139,7 @@ fn mesh(fields: &mut Fields<'_>) -> Result<Mesh, Fault> {
         polygon::add(&corners[begin..end], &mesh.positions, &mut mesh.triangles);
         begin = end;
     }
-    Ok(mesh)
+    Ok(mesh.numbered(0))
 }
 
 /// Parses the header up to `end_header`.

@@ -44,7 +44,7 @@ impl Mesh {
                 tetrahedra.push(if even { [a, b, c, d] } else { [a, c, b, d] });
             }
         }
-        Self { positions, triangles: Vec::new(), tetrahedra }
+        Self { positions, tetrahedra, ..Self::default() }
     }
 
     /// Orients every tetrahedron to positive volume by swapping corners 2 and 3 if necessary.
@@ -66,7 +66,7 @@ impl Mesh {
         self
     }
 
-    /// Divides every triangle into four triangles at the midpoints of its edges. Tetrahedra are dropped.
+    /// Divides every triangle into four triangles at the midpoints of its edges. Tetrahedra, groups and numbers are dropped.
     pub fn divided(mut self) -> Self {
         let mut middles: HashMap<[u32; 2], u32> = HashMap::new();
         let mut finer = Vec::with_capacity(4 * self.triangles.len());
@@ -81,6 +81,6 @@ impl Mesh {
             let [d, e, f] = [middle(a, b), middle(b, c), middle(c, a)];
             finer.extend([[a, d, f], [d, b, e], [f, e, c], [d, e, f]]);
         }
-        Self { positions: self.positions, triangles: finer, tetrahedra: Vec::new() }
+        Self { positions: self.positions, triangles: finer, ..Self::default() }
     }
 }

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::Mesh;
 use super::vector::{cross, dot, sub};
+use super::{Group, Mesh};
 
 /// The face opposite to each corner of a positively oriented tetrahedron, counter-clockwise if seen from
 /// outside.
@@ -56,14 +56,16 @@ impl Mesh {
         }
         let mut keep = used.iter();
         self.positions.retain(|_| keep.next() == Some(&true));
+        let mut keep = used.iter();
+        self.numbers.retain(|_| keep.next() == Some(&true));
         self.triangles.iter_mut().flatten().for_each(|v| *v = new[*v as usize]);
         self.tetrahedra.iter_mut().flatten().for_each(|v| *v = new[*v as usize]);
         self
     }
 
     /// Merges vertices with the same coordinates. Elements that have lost a corner by it are removed, and so are elements
-    /// with the corners of an earlier one, in any order, and vertices that no element uses. Returns also the number that
-    /// each triangle had before.
+    /// with the corners of an earlier one, in any order, and vertices that no element uses. An element that stays is in
+    /// the groups of its doubles. Returns also the number that each triangle had before.
     ///
     /// *Use* for files that split vertices where texture coordinates or normals differ on both sides of a seam, and
     /// for files with double faces: contact would take the sides of a seam for parts that touch. *Do not use* where
@@ -90,8 +92,15 @@ impl Mesh {
         for same in sorted.chunk_by(|a, b| key(*a) == key(*b)) {
             same.iter().for_each(|v| new[*v as usize] = same[0]);
         }
-        let kept = weld(&mut self.triangles, &new);
-        weld(&mut self.tetrahedra, &new);
+        let [kept, first] = weld(&mut self.triangles, &new);
+        let [kept_solid, first_solid] = weld(&mut self.tetrahedra, &new);
+        for Group { dimension, elements, .. } in &mut self.groups {
+            let (kept, first) = if *dimension == 2 { (&kept, &first) } else { (&kept_solid, &first_solid) };
+            let found = elements.iter().filter_map(|&old| kept.binary_search(first.get(old as usize)?).ok());
+            *elements = found.map(|new| new as u32).collect();
+            elements.sort_unstable();
+            elements.dedup();
+        }
         (self.without_unused(), kept)
     }
 
@@ -106,8 +115,8 @@ impl Mesh {
 }
 
 /// Gives corners their new numbers, and keeps the elements with distinct corners that no element before has. Returns their
-/// old numbers.
-fn weld<const N: usize>(elements: &mut Vec<[u32; N]>, new: &[u32]) -> Vec<u32> {
+/// old numbers, and for each old element the first with its corners.
+fn weld<const N: usize>(elements: &mut Vec<[u32; N]>, new: &[u32]) -> [Vec<u32>; 2] {
     elements.iter_mut().flatten().for_each(|v| *v = new[*v as usize]);
     let corners = |index: &u32| {
         let mut corners = elements[*index as usize];
@@ -115,10 +124,14 @@ fn weld<const N: usize>(elements: &mut Vec<[u32; N]>, new: &[u32]) -> Vec<u32> {
         corners
     };
     let mut kept: Vec<u32> = (0..elements.len() as u32).collect();
+    let mut first = kept.clone();
     kept.retain(|index| corners(index).windows(2).all(|pair| pair[0] != pair[1]));
     kept.sort_by_key(corners);
+    for same in kept.chunk_by(|a, b| corners(a) == corners(b)) {
+        same.iter().for_each(|&index| first[index as usize] = same[0]);
+    }
     kept.dedup_by_key(|index| corners(index));
     kept.sort_unstable();
     *elements = kept.iter().map(|index| elements[*index as usize]).collect();
-    kept
+    [kept, first]
 }

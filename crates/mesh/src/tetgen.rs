@@ -70,7 +70,7 @@ fn elements(fields: &mut Fields<'_>, vertices: Vertices) -> Result<Mesh, Fault> 
         _ => return Err(fields.fault(Problem::Count { what: "corners", expected: 4, found: nodes })),
     };
     let attributes: usize = fields.text("the number of attributes")?;
-    let mut mesh = Mesh { positions, ..Mesh::default() };
+    let mut mesh = Mesh { positions, ..Mesh::default() }.numbered(base);
     for _ in 0..count {
         let element = fields.entry(|fields| {
             fields.text::<i64>("the number of an element")?;

@@ -106,7 +106,7 @@ pub(crate) fn cube(
         tetrahedra.extend(five.map(|t| t.map(at)));
     }
     let positions = nodes.positions(|[x, y, z]| [x, y, z].map(|c| c as f64 / n as f64));
-    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
+    let mesh = Mesh { positions, tetrahedra, ..Mesh::default() };
     system(format!("softbody:{n} dt={dt}"), mesh, dt, material, young)
 }
 
@@ -204,7 +204,7 @@ impl Piece {
         }
         let tetrahedra = corners().map(|t| t.map(|i| numbers[i as usize])).collect();
         let positions = kept.iter().map(|&i| mesh.positions[i as usize]).collect();
-        Self { mesh: Mesh { positions, triangles: Vec::new(), tetrahedra }, nodes: kept, elements }
+        Self { mesh: Mesh { positions, tetrahedra, ..Mesh::default() }, nodes: kept, elements }
     }
 
     /// An error of the piece, with the numbers of the whole mesh.

@@ -334,7 +334,7 @@ impl Sheet {
     }
 
     pub(crate) fn without_unused(self) -> Self {
-        let mesh = Mesh { positions: self.rest, triangles: self.triangles, tetrahedra: Vec::new() };
+        let mesh = Mesh { positions: self.rest, triangles: self.triangles, ..Mesh::default() };
         let Mesh { positions: rest, triangles, .. } = mesh.without_unused();
         Self { rest, triangles, ..self }
     }

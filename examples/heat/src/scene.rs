@@ -111,7 +111,7 @@ pub(crate) fn square(cells: usize) -> Mesh {
         let [b, c, d] = [a + 1, a + n as u32 + 1, a + n as u32];
         triangles.extend([[a, b, c], [a, c, d]]);
     }
-    Mesh { positions, triangles, tetrahedra: Vec::new() }
+    Mesh { positions, triangles, ..Mesh::default() }
 }
 
 /// The conductivity: steel with two discs of insulation and a bar of copper between them.

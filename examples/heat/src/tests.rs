@@ -55,7 +55,7 @@ fn cube(n: usize) -> Mesh {
             tetrahedra.push(path.map(|p| (first + p) as u32));
         }
     }
-    Mesh { positions, triangles: Vec::new(), tetrahedra }
+    Mesh { positions, tetrahedra, ..Mesh::default() }
 }
 
 /// u = sin πx cos πy solves −∇·((1 + x) ∇u) = f with the f below; halving h reduces the L² error by a factor

@@ -30,7 +30,7 @@ pub fn surface(file: &Path, size: Option<f64>) -> Result<Mesh, ReadError> {
     let mesh = mesh::read_triangles(file).or_else(|error| {
         let Ok(solid) = mesh::read_tetrahedra(file) else { return Err(error) };
         let triangles = solid.surface();
-        Ok(Mesh { triangles, tetrahedra: Vec::new(), ..solid }.without_unused())
+        Ok(Mesh { positions: solid.positions, triangles, ..Mesh::default() }.without_unused())
     })?;
     Ok(if let Some(size) = size { mesh.scaled(size) } else { mesh })
 }

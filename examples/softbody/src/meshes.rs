@@ -155,7 +155,7 @@ fn sheet(n: usize) -> Mesh {
     let at = |k: usize| k as f64 / (n - 1) as f64;
     let positions = (0..n * n).map(|v| [at(v % n), 0.0, at(v / n)]).collect();
     let triangles = cells([n - 1; 2], |i, j| (j * n + i) as u32);
-    Mesh { positions, triangles, tetrahedra: Vec::new() }
+    Mesh { positions, triangles, ..Mesh::default() }
 }
 
 impl FromStr for MeshChoice {

@@ -3,70 +3,57 @@
 //! `cargo run -p coarsen-book --bin solids -- book/src/tutorials/beam.msh`
 
 // ANCHOR: head
-use std::collections::HashMap;
 use std::error::Error;
 
 use coarsen::constraints::Dirichlet;
 use coarsen::elastic::{Curvature, Lame, Potential};
 use coarsen::elastic::{StVenantKirchhoff, Tetrahedra};
 use coarsen::mesh::vector::{cross, dot, sub};
-use coarsen::mesh::{Format, Mesh, parse};
+use coarsen::mesh::{Mesh, read};
 use coarsen::prelude::*;
 use coarsen::sparse::Bsr;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("expected a mesh of Gmsh")?;
-    let (result, vtu) = run(&std::fs::read_to_string(file)?)?;
+    let (result, vtu) = run(&read(file)?.without_unused())?;
     println!("{result}");
     Ok(std::fs::write("beam.vtu", vtu)?)
 }
 // ANCHOR_END: head
 
-// ANCHOR: groups
-/// The groups of all elements of a type: its dimension, and its number in
-/// files of Gmsh. `None`: not a text of version 2.2 with named groups.
-fn groups<'a>(msh: &'a str, of: [&str; 2]) -> Option<Vec<&'a str>> {
-    msh.lines().nth(1)?.strip_prefix("2.2 0")?;
-    let rows = |section: &str| {
-        let rows = msh.split(section).nth(1)?.split('$').next()?.lines();
-        let words = |row: &'a str| row.split_whitespace().collect::<Vec<_>>();
-        Some(rows.skip(2).map(words)) // behind the name and the count
-    };
-    let name = |r: Vec<&'a str>| ([r[0], r[1]], r[2].trim_matches('"'));
-    let names: HashMap<_, _> = rows("$PhysicalNames")?.map(name).collect();
-    let elements = rows("$Elements")?.filter(|r| r[1] == of[1]);
-    let name = |r: Vec<&str>| names.get(&[of[0], r[3]]).copied();
-    Some(elements.map(|r| name(r).unwrap_or_default()).collect())
-}
-// ANCHOR_END: groups
-
 // ANCHOR: mesh
 /// Returns a line of results and the file for ParaView.
-fn run(msh: &str) -> Result<(String, String), Box<dyn Error>> {
-    let mesh = parse(Format::Msh, msh.as_bytes())?.without_unused();
-    let none = "expected a text of version 2.2 with named groups";
-    let surfaces = groups(msh, ["2", "2"]).ok_or(none)?; // of triangles
-    let volumes = groups(msh, ["3", "4"]).ok_or(none)?; // of tetrahedra
+fn run(mesh: &Mesh) -> Result<(String, String), Box<dyn Error>> {
     let (n, rest) = (mesh.positions.len(), mesh.positions.as_flattened());
     // ANCHOR_END: mesh
 
     // ANCHOR: stiffness
-    let material = |element: usize| match volumes[element] {
-        "steel" => Lame::new(210e9, 0.3), // Pa
-        "aluminium" => Lame::new(70e9, 0.33),
-        _ => Lame::new(f64::NAN, 0.0), // `Tetrahedra::new` refuses it
-    };
+    let none = Lame::new(f64::NAN, 0.0); // `Tetrahedra::new` refuses it
+    let mut materials = vec![none; mesh.tetrahedra.len()];
+    for group in &mesh.groups {
+        let material = match (group.dimension, group.name.as_str()) {
+            (3, "steel") => Lame::new(210e9, 0.3), // Pa
+            (3, "aluminium") => Lame::new(70e9, 0.33),
+            _ => continue,
+        };
+        for &element in &group.elements {
+            materials[element as usize] = material;
+        }
+    }
     let free = vec![false; n]; // the matrix has the rows of all nodes
-    let mut body = Tetrahedra::new(StVenantKirchhoff, &mesh, &free, material)?;
+    let mut body =
+        Tetrahedra::new(StVenantKirchhoff, mesh, &free, |e| materials[e])?;
     let mut k = Bsr::zeros(body.pattern().clone(), (3, 3))?;
     body.add_hessian(rest, Curvature::Exact, k.values_mut());
     // ANCHOR_END: stiffness
 
     // ANCHOR: supports
     let mut given = Vec::new();
-    for (triangle, name) in mesh.triangles.iter().zip(surfaces) {
-        for x in triangle.map(|v| 3 * v as usize) {
-            match name {
+    for group in mesh.groups.iter().filter(|group| group.dimension == 2) {
+        let triangles = group.elements.iter().map(|&t| t as usize);
+        let corners = triangles.flat_map(|t| mesh.triangles[t]);
+        for x in corners.map(|v| 3 * v as usize) {
+            match group.name.as_str() {
                 "wall" => given.extend([x, x + 1, x + 2].map(|i| (i, 0.0))),
                 "end" => given.push((x + 1, -0.002)), // y, in m
                 _ => {}
@@ -107,10 +94,10 @@ fn run(msh: &str) -> Result<(String, String), Box<dyn Error>> {
             2.0 * (slope(i, i) - slope(j, j)).powi(2) + 3.0 * shear.powi(2)
         };
         let squares = [[0, 1], [1, 2], [2, 0]].map(pair);
-        material(element).mu * squares.iter().sum::<f64>().sqrt() // Pa
+        materials[element].mu * squares.iter().sum::<f64>().sqrt() // Pa
     };
     let stress = mesh.tetrahedra.iter().enumerate().map(von_mises);
-    let vtu = vtu(&mesh, &u, &stress.collect::<Vec<f64>>());
+    let vtu = vtu(mesh, &u, &stress.collect::<Vec<f64>>());
     let count = report.iterations;
     Ok((format!("{} unknowns, {count} iterations, {force:.0} N", 3 * n), vtu))
 }
@@ -150,10 +137,16 @@ fn vtu(mesh: &Mesh, u: &[f64], stress: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use coarsen::mesh::{Format, parse};
+
     use super::*;
 
     const PAGE: &str = include_str!("../../../../book/src/tutorials/solids.md");
     const MESH: &str = include_str!("../../../../book/src/tutorials/beam.msh");
+
+    fn mesh() -> Mesh {
+        parse(Format::Msh, MESH.as_bytes()).unwrap().without_unused()
+    }
 
     fn numbers(line: &str) -> Vec<f64> {
         let words = line.split([' ', '|', '%']);
@@ -163,7 +156,7 @@ mod tests {
     /// Round-off may add an iteration, and change the last digit of the force.
     #[test]
     fn results_are_those_of_the_page() {
-        let (said, _) = run(MESH).unwrap();
+        let (said, _) = run(&mesh()).unwrap();
         let line = |start: &str| {
             let line = PAGE.lines().find(|line| line.starts_with(start));
             numbers(line.expect("a line of results"))
@@ -198,7 +191,7 @@ mod tests {
     /// Away from the wall the stress is M y / I, and small in shear.
     #[test]
     fn stress_is_that_of_bending() {
-        let (said, vtu) = run(MESH).unwrap();
+        let (said, vtu) = run(&mesh()).unwrap();
         let moment = -numbers(&said)[2] / (0.1_f64.powi(4) / 12.0);
         let [points, corners, u, stress] =
             ["points", "connectivity", "displacement", "von_mises"]
@@ -246,15 +239,17 @@ mod tests {
 
     #[test]
     fn groups_are_those_of_the_file() {
-        let volumes = groups(MESH, ["3", "4"]).unwrap();
-        let surfaces = groups(MESH, ["2", "2"]).unwrap();
-        let mesh = parse(Format::Msh, MESH.as_bytes()).unwrap();
-        assert_eq!(volumes.len(), mesh.tetrahedra.len());
-        assert_eq!(surfaces.len(), mesh.triangles.len());
-        for (corners, name) in mesh.triangles.iter().zip(surfaces) {
-            let at = if name == "wall" { 0.0 } else { 0.8 };
-            for v in corners {
-                assert!((mesh.positions[*v as usize][2] - at).abs() < 1e-9);
+        let mesh = mesh();
+        let names = mesh.groups.iter().map(|group| group.name.as_str());
+        let names = names.collect::<Vec<_>>();
+        assert_eq!(names, ["wall", "end", "steel", "aluminium"]);
+        let count = |k: usize| mesh.groups[k].elements.len();
+        assert_eq!(count(0) + count(1), mesh.triangles.len());
+        assert_eq!(count(2) + count(3), mesh.tetrahedra.len());
+        for (group, at) in mesh.groups.iter().zip([0.0, 0.8]) {
+            let triangles = group.elements.iter().map(|&t| t as usize);
+            for v in triangles.flat_map(|t| mesh.triangles[t]) {
+                assert!((mesh.positions[v as usize][2] - at).abs() < 1e-9);
             }
         }
     }

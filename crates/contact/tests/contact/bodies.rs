@@ -79,7 +79,7 @@ fn open_gaps_do_not_pull() {
 fn needle(tip: [f64; 3], length: f64) -> Mesh {
     let far = |by: [f64; 3]| [0, 1, 2].map(|k| tip[k] + length + 0.1 * k as f64 + by[k]);
     let positions = vec![tip, far([0.0; 3]), far([0.01, 0.0, 0.0]), far([0.0, 0.0, 0.01])];
-    Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] }.oriented()
+    Mesh { positions, tetrahedra: vec![[0, 1, 2, 3]], ..Mesh::default() }.oriented()
 }
 
 /// The contacts of the tip of a needle with a body that is held.
@@ -111,7 +111,7 @@ fn gap(body: &Mesh, contact: &Contact, x: [f64; 3]) -> f64 {
 #[test]
 fn a_tip_is_inside_where_no_coordinate_is_negative() {
     let positions = vec![[1.0, 0.0, 0.0], [3.0, 0.0, 0.5], [1.0, 2.0, 0.0], [1.0, 0.5, 1.0]];
-    let body = Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] };
+    let body = Mesh { positions, tetrahedra: vec![[0, 1, 2, 3]], ..Mesh::default() };
     let mut found = of_tips(&body, 5.0);
     let at = |beta: [f64; 4]| -> [f64; 3] {
         std::array::from_fn(|k| (0..4).map(|a| beta[a] * body.positions[a][k]).sum())
@@ -212,7 +212,7 @@ fn tetrahedra_that_share_a_node_are_one_body() {
         place([9, 8, 4, 6], corner([0.3, 0.4, 0.5])),
         place([3, 10, 11, 12], [a, b, c, d]),
     ];
-    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra }.oriented();
+    let mesh = Mesh { positions, tetrahedra, ..Mesh::default() }.oriented();
     let held: Vec<bool> = (0..13).map(|v| v == 0 || v == 5).collect();
     let mut contact = BodyContact::new(&mesh, &held, 10.0).unwrap();
     let x: Vec<f64> = (0..13).filter(|v| !held[*v]).flat_map(|v| mesh.positions[v]).collect();

@@ -12,7 +12,7 @@ use coarsen_mesh::Mesh;
 fn the_characteristic_force_of_a_corner_by_hand() {
     let positions = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-2.0, 0.0, 0.0]].to_vec();
     let tetrahedra = vec![[0, 1, 2, 3], [0, 4, 3, 2]];
-    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra };
+    let mesh = Mesh { positions, tetrahedra, ..Mesh::default() };
     // The norm of the stiffness at rest is √3 k.
     let fibers = |e| Fibers { stretch: [1.0, 4.0][e] / 3.0_f64.sqrt(), shear: 1.0 };
     let body = BaraffWitkin::new(&mesh, &[false; 5], fibers).unwrap();

@@ -13,7 +13,7 @@ type Matrix = [[f64; 9]; 9];
 /// The corner of a unit cube, with the volume 1/6, held at its corner: its free nodes are at w₁, w₂, w₃.
 fn corner(fibers: Fibers) -> BaraffWitkin {
     let positions = [&[[0.0; 3]][..], &AXES].concat();
-    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] };
+    let mesh = Mesh { positions, tetrahedra: vec![[0, 1, 2, 3]], ..Mesh::default() };
     BaraffWitkin::new(&mesh, &[true, false, false, false], |_| fibers).unwrap()
 }
 

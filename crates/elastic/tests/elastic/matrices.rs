@@ -167,7 +167,7 @@ fn a_rotation_by_hand() {
 /// The first root of det(F + α D) for the corner of a cube that is deformed by F and moves by D.
 fn first_root(f: Matrix, d: Matrix) -> f64 {
     let positions = [&[[0.0; 3]][..], &ONE].concat();
-    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] };
+    let mesh = Mesh { positions, tetrahedra: vec![[0, 1, 2, 3]], ..Mesh::default() };
     let mut corner = Tetrahedra::new(NeoHookean, &mesh, &[false; 4], |_| Lame::new(1.0, 0.3)).unwrap();
     let moved = |m: &Matrix| [&[[0.0; 3]][..], &transpose(m)].concat();
     corner.max_step(moved(&f).as_flattened(), moved(&d).as_flattened()) / 0.9

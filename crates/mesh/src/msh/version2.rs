@@ -1,7 +1,7 @@
 //! `$Nodes`, `$ParametricNodes` and `$Elements` of version 2.
 
 use super::super::fields::{Encoding, Fault, Fields};
-use super::{Mesh, Nodes, Problem, element, shape};
+use super::{Elements, Nodes, Problem, begin, element, shape};
 
 /// Reads the nodes up to `end`. Parametric nodes name their geometric entity and have a parameter for each of its
 /// dimensions, except in volumes.
@@ -27,19 +27,24 @@ pub(super) fn nodes(fields: &mut Fields<'_>, end: &'static str, nodes: &mut Node
     fields.keyword(end)
 }
 
-pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, mesh: &mut Mesh) -> Result<(), Fault> {
+pub(super) fn elements(fields: &mut Fields<'_>, nodes: &Nodes, elements: &mut Elements) -> Result<(), Fault> {
     let count: usize = fields.text("the number of elements")?;
     begin(fields)?;
     let mut read = 0;
     while read < count {
-        read += fields.entry(|fields| block(fields, count - read, nodes, mesh))?;
+        read += fields.entry(|fields| block(fields, count - read, nodes, elements))?;
     }
     fields.keyword("$EndElements")
 }
 
 /// Reads up to `most` elements of one type and returns their number. A binary file has blocks: type, count, tags. A
 /// text file repeats type and tags for each element.
-fn block(fields: &mut Fields<'_>, most: usize, nodes: &Nodes, mesh: &mut Mesh) -> Result<usize, Fault> {
+fn block(
+    fields: &mut Fields<'_>,
+    most: usize,
+    nodes: &Nodes,
+    elements: &mut Elements,
+) -> Result<usize, Fault> {
     let (kind, block, tags) = if fields.encoding == Encoding::Text {
         fields.signed(4, "the number of an element")?;
         (fields.signed(4, "the type of an element")?, 1, fields.signed(4, "the number of tags")?)
@@ -57,15 +62,12 @@ fn block(fields: &mut Fields<'_>, most: usize, nodes: &Nodes, mesh: &mut Mesh) -
         if fields.encoding != Encoding::Text {
             fields.signed(4, "the number of an element")?;
         }
-        for _ in 0..tags {
-            fields.signed(4, "a tag")?;
+        let mut group = 0; // the first tag
+        for k in 0..tags {
+            let tag = fields.signed(4, "a tag")?;
+            group = if k == 0 { tag.unsigned_abs() } else { group };
         }
-        element(fields, shape, 4, nodes, mesh)?;
+        element(fields, shape, 4, nodes, &[group], elements)?;
     }
     Ok(block)
-}
-
-/// Skips the line end before binary data.
-fn begin(fields: &mut Fields<'_>) -> Result<(), Fault> {
-    if fields.encoding == Encoding::Text { Ok(()) } else { fields.end_line() }
 }

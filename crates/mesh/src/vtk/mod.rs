@@ -83,7 +83,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Mesh, Fault> {
     if !cells.ends.is_empty() {
         return Err(fields.fault(Problem::End { what: "CELL_TYPES" }));
     }
-    Ok(mesh)
+    Ok(mesh.numbered(0))
 }
 
 /// Adds a triangle strip. Every other triangle is reversed, so that all have the same orientation.

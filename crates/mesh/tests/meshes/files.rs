@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use coarsen_mesh::{Format, Location, Mesh, Problem, ReadError, parse, parse_tetgen, read};
+use coarsen_mesh::{
+    Format, Location, Mesh, Problem, ReadError, parse, parse_tetgen, read, read_tetrahedra, read_triangles,
+};
 use proptest::prelude::*;
 
 /// Name, vertices, triangles, tetrahedra. `None` if the index of the data folder does not give the number of
@@ -40,6 +42,27 @@ fn real_meshes_have_the_counts_of_their_index() {
     }
 }
 
+/// The name, the dimension and the size of each group.
+fn groups(mesh: &Mesh) -> Vec<(&str, u8, usize)> {
+    mesh.groups.iter().map(|group| (&group.name[..], group.dimension, group.elements.len())).collect()
+}
+
+#[test]
+fn real_groups_have_the_names_of_their_file() {
+    let Some(folder) = folder() else { return };
+    let mesh = read(folder.join("polyfem_bimetal.msh.gz")).unwrap();
+    assert_eq!(groups(&mesh), [("bottom_material", 3, 8071), ("top_material", 3, 8204)]);
+}
+
+#[test]
+fn elements_of_one_kind_keep_their_groups_and_numbers() {
+    let file = corpus().join("text2.msh");
+    let solid = read_tetrahedra(&file).unwrap();
+    assert_eq!((&solid.numbers[..], groups(&solid)), (&[10, 20, 30, 40][..], vec![("body", 3, 1)]));
+    let surface = read_triangles(&file).unwrap();
+    assert_eq!((&surface.numbers[..], groups(&surface)), (&[10, 20, 30, 50][..], vec![("1", 2, 2)]));
+}
+
 #[test]
 fn either_file_of_tetgen_may_be_named() {
     let Some(folder) = folder() else { return };
@@ -52,10 +75,13 @@ const PLY: &[u8] =
     b"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
     element face 1\nproperty list uchar int vertex_index\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
 const MSH2: &[u8] =
-    b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n\
+    b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 1 \"a b\"\n$EndPhysicalNames\n\
+    $Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n\
     $Elements\n2\n1 2 2 1 1 1 2 3\n2 4 2 1 1 1 2 3 4\n$EndElements\n";
 const MSH4: &[u8] =
-    b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n\
+    b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n1\n3 5 \"a b\"\n$EndPhysicalNames\n\
+    $Entities\n0 0 0 1\n1 0 0 0 1 1 1 2 5 6 1 1\n$EndEntities\n\
+    $Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n0 1 0\n\
     0 0 1\n$EndNodes\n$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n";
 const MSH4_BYTES: &[u8] = b"$MeshFormat\n4.1 1 8\n\x01\0\0\0\n$EndMeshFormat\n$Nodes\n\
     \x01\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\
@@ -64,6 +90,9 @@ const MSH4_BYTES: &[u8] = b"$MeshFormat\n4.1 1 8\n\x01\0\0\0\n$EndMeshFormat\n$N
     \0\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0\n$EndNodes\n$Elements\n\
     \x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0\0\0\0\0\
     \x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\n$EndElements\n";
+const STL: &[u8] =
+    b"solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\n\
+    endfacet\nendsolid a\n";
 const MEDIT: &[u8] = b"MeshVersionFormatted 2\nDimension 3\nVertices 4\n0 0 0 1\n1 0 0 1\n0 1 0 1\n0 0 1 1\n\
     Triangles 1\n1 2 3 0\nTetrahedra 1\n1 2 3 4 0\nEnd\n";
 const VTK: &[u8] =
@@ -75,9 +104,10 @@ const VTK5: &[u8] =
 const NODE: &[u8] = b"4 3 1 1 # header\n1 0 0 0 9 1\n2 1 0 0 9 1\n3 0 1 0 9 1\n4 0 0 1 9 1\n";
 const ELE: &[u8] = b"1 4 1\n1 1 2 3 4 7\n";
 
-const SAMPLES: [(Format, &[u8]); 8] = [
+const SAMPLES: [(Format, &[u8]); 9] = [
     (Format::Obj, OBJ),
     (Format::Ply, PLY),
+    (Format::Stl, STL),
     (Format::Msh, MSH2),
     (Format::Msh, MSH4),
     (Format::Msh, MSH4_BYTES),
@@ -86,12 +116,15 @@ const SAMPLES: [(Format, &[u8]); 8] = [
     (Format::Vtk, VTK5),
 ];
 
+fn corpus() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
+}
+
 /// The corpus, from which `tests/fuzz` starts, has a file of each format and encoding.
 #[test]
 fn every_file_of_the_corpus_is_good() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut seen = 0;
-    for file in std::fs::read_dir(folder).unwrap() {
+    for file in std::fs::read_dir(corpus()).unwrap() {
         let mesh = read(file.unwrap().path()).unwrap_or_else(|error| panic!("{error}"));
         assert!(mesh.triangles.len() + mesh.tetrahedra.len() > 0);
         seen += 1;
@@ -102,7 +135,13 @@ fn every_file_of_the_corpus_is_good() {
 /// Checks that a damaged file gives a consistent mesh or an error with a text.
 fn harmless(result: Result<Mesh, ReadError>) {
     match result {
-        Ok(mesh) => assert_eq!(mesh.check(), Ok(())),
+        Ok(mesh) => {
+            assert_eq!(mesh.check(), Ok(()));
+            for group in &mesh.groups {
+                let all = if group.dimension == 2 { mesh.triangles.len() } else { mesh.tetrahedra.len() };
+                assert!(group.elements.iter().all(|&element| (element as usize) < all), "{}", group.name);
+            }
+        }
         Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
@@ -112,9 +151,16 @@ fn samples_are_good_and_every_cut_is_harmless() {
     for (format, bytes) in SAMPLES {
         let mesh = parse(format, bytes).unwrap_or_else(|error| panic!("{format:?}: {error}"));
         assert!(!mesh.triangles.is_empty() || !mesh.tetrahedra.is_empty());
+        let numbers = match format {
+            Format::Stl => Vec::new(),
+            Format::Ply | Format::Vtk => (0..mesh.positions.len() as i64).collect(),
+            _ => (1..=mesh.positions.len() as i64).collect(),
+        };
+        assert_eq!(mesh.numbers, numbers, "{format:?}");
         (0..bytes.len()).for_each(|end| harmless(parse(format, &bytes[..end])));
     }
-    assert_eq!(parse_tetgen(NODE, ELE).unwrap().tetrahedra, [[0, 1, 2, 3]]);
+    let mesh = parse_tetgen(NODE, ELE).unwrap();
+    assert_eq!((mesh.tetrahedra, mesh.numbers), (vec![[0, 1, 2, 3]], vec![1, 2, 3, 4]));
     (0..NODE.len()).for_each(|end| harmless(parse_tetgen(&NODE[..end], ELE)));
 }
 

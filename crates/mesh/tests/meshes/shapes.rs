@@ -1,11 +1,11 @@
 //! Checks of meshes, their surfaces, and meshes made of others.
 
 use coarsen_mesh::vector::{cross, dot, sub};
-use coarsen_mesh::{Mesh, MeshError, read_tetrahedra, read_triangles};
+use coarsen_mesh::{Group, Mesh, MeshError, read_tetrahedra, read_triangles};
 
 #[test]
 fn bad_meshes_are_named() {
-    let good = Mesh { positions: vec![[0.0; 3]; 3], triangles: vec![[0, 1, 2]], tetrahedra: Vec::new() };
+    let good = Mesh { positions: vec![[0.0; 3]; 3], triangles: vec![[0, 1, 2]], ..Mesh::default() };
     assert_eq!(good.check(), Ok(()));
     let mut infinite = good.clone();
     infinite.positions[1][2] = f64::INFINITY;
@@ -28,8 +28,7 @@ fn flat_tetrahedra_are_named_at_any_scale() {
             at([0.1, 0.1, 0.1001]),
             at([0.3, 0.3, 0.1]),
         ];
-        let mut mesh =
-            Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3], [1, 0, 2, 3]] };
+        let mut mesh = Mesh { positions, tetrahedra: vec![[0, 1, 2, 3], [1, 0, 2, 3]], ..Mesh::default() };
         assert_eq!(mesh.check_volumes(), Ok(()), "{scale}");
         mesh.tetrahedra.push([0, 1, 2, 4]);
         let flat = mesh.check_volumes().unwrap_err();
@@ -45,7 +44,7 @@ fn flat_tetrahedra_are_named_at_any_scale() {
 fn pair() -> Mesh {
     let positions =
         vec![[9.0; 3], [0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]];
-    Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[1, 2, 3, 4], [2, 3, 4, 5]] }
+    Mesh { positions, tetrahedra: vec![[1, 2, 3, 4], [2, 3, 4, 5]], ..Mesh::default() }
 }
 
 /// The volume enclosed by the boundary (by the divergence theorem) equals the volume of the tetrahedra,
@@ -68,7 +67,15 @@ fn welded_meshes_have_no_double_parts() {
     tetrahedra[1][2] = 6;
     tetrahedra.extend([[4, 3, 2, 7], [1, 2, 3, 7]]);
     let triangles = vec![[4, 6, 1], [2, 3, 4], [6, 2, 3], [2, 3, 5]];
-    let (mesh, kept) = Mesh { positions, triangles, tetrahedra }.welded();
+    let group = |dimension, elements: &[u32]| {
+        let name = "part".to_owned();
+        Group { name, dimension, elements: elements.to_vec() }
+    };
+    let groups = vec![group(2, &[0, 2, 3]), group(3, &[1, 2])];
+    let numbers = (10..18).collect();
+    let (mesh, kept) = Mesh { positions, triangles, tetrahedra, groups, numbers }.welded();
+    assert_eq!(mesh.groups, [group(2, &[0, 1]), group(3, &[0, 1])]);
+    assert_eq!(mesh.numbers, [11, 12, 13, 14, 15]);
     assert_eq!(mesh.positions, pair().without_unused().positions);
     assert_eq!(mesh.tetrahedra, pair().without_unused().tetrahedra);
     assert_eq!((mesh.triangles, kept), (vec![[1, 2, 3], [1, 2, 4]], vec![1, 3]));
@@ -101,7 +108,7 @@ fn a_bar_is_filled_once() {
 #[test]
 fn unused_nodes_are_removed_and_triangles_divided() {
     let positions = vec![[0.0; 3], [2.0, 0.0, 0.0], [9.0; 3], [2.0, 2.0, 0.0], [0.0, 2.0, 0.0]];
-    let mesh = Mesh { positions, triangles: vec![[0, 1, 3], [0, 3, 4]], tetrahedra: Vec::new() };
+    let mesh = Mesh { positions, triangles: vec![[0, 1, 3], [0, 3, 4]], ..Mesh::default() };
     let mesh = mesh.without_unused().scaled(1.0);
     assert_eq!((mesh.positions.len(), mesh.positions[2]), (4, [1.0, 1.0, 0.0]));
     assert_eq!((mesh.clone().divided().triangles.len(), mesh.divided().positions.len()), (8, 9));
@@ -140,6 +147,6 @@ fn a_bar_is_filled() {
 
 #[test]
 fn a_surface_has_no_inside() {
-    let mesh = Mesh { positions: vec![[0.0; 3]; 3], triangles: vec![[0, 1, 2]], tetrahedra: vec![] };
+    let mesh = Mesh { positions: vec![[0.0; 3]; 3], triangles: vec![[0, 1, 2]], ..Mesh::default() };
     assert!(mesh.voxels(4).is_err());
 }

@@ -16,8 +16,8 @@ pub(crate) fn draw(vtu: &str) -> Result<Picture, Box<dyn Error>> {
     let corners: Vec<u32> = array(vtu, "connectivity")?.iter().map(|&v| v as u32).collect();
     let mesh = Mesh {
         positions: positions.as_chunks().0.to_vec(),
-        triangles: Vec::new(),
         tetrahedra: corners.as_chunks().0.to_vec(),
+        ..Mesh::default()
     };
     let mut stress = vec![[0.0, 0.0]; mesh.positions.len()]; // sum, count
     for (corners, s) in mesh.tetrahedra.iter().zip(array(vtu, "von_mises")?) {

@@ -80,7 +80,7 @@ fn check_potential(name: &str, potential: impl Potential, states: &[Vec<f64>]) {
 /// Its Hessian is ∂²ψ/∂F² times the volume.
 fn check_density(name: &str, density: impl Density, states: &[Vec<f64>]) {
     let positions = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let mesh = Mesh { positions, triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] };
+    let mesh = Mesh { positions, tetrahedra: vec![[0, 1, 2, 3]], ..Mesh::default() };
     let held = [true, false, false, false];
     let body = Tetrahedra::new(density, &mesh, &held, |_| Lame::new(1.0, 0.3)).unwrap();
     check_potential(name, body, states);

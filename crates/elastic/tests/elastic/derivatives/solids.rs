@@ -131,7 +131,7 @@ fn body(density: impl Fn(&M) -> (D, M), x: &[D], g: &mut [D]) -> D {
 }
 
 fn mesh() -> Mesh {
-    Mesh { positions: REST.to_vec(), triangles: Vec::new(), tetrahedra: vec![[0, 1, 2, 3]] }
+    Mesh { positions: REST.to_vec(), tetrahedra: vec![[0, 1, 2, 3]], ..Mesh::default() }
 }
 
 #[test]
