@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Reads, builds and solves; returns the iterations.
-pub fn run(folder: &Path) -> Result<usize, Box<dyn Error>> {
+pub(crate) fn run(folder: &Path) -> Result<usize, Box<dyn Error>> {
     // ANCHOR: start
     let comm = MpiComm::world(Duration::from_secs(60))?; // the longest wait
     let (rank, ranks) = (comm.rank(), comm.size());
