@@ -173,6 +173,32 @@ fn listings_are_those_of_the_programs() {
     });
 }
 
+/// The listings of a tutorial, one after the other, are its program.
+#[test]
+fn tutorials_have_their_whole_programs() {
+    let lines = |text: &str| {
+        let other = |line: &&str| line.is_empty() || line.starts_with("//!") || line.contains("ANCHOR");
+        let lines = text.lines().map(str::trim).filter(|line| !other(line));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (page, file) in [
+        ("first.md", "crates/book-tests/src/bin/first.rs"),
+        ("program.md", "crates/book-tests/src/bin/program.rs"),
+        ("solids.md", "crates/book-tests/src/bin/solids.rs"),
+        ("simulation.md", "crates/book-tests/src/bin/simulation.rs"),
+        ("cloth.md", "examples/cloth/src/bin/drape.rs"),
+        ("ranks.md", "crates/mpi/examples/first.rs"),
+    ] {
+        let page = read(&source().join("tutorials").join(page));
+        let mark = format!("<!-- {file}:");
+        let listings = page.split(&mark).skip(1);
+        let code = listings.filter_map(|tail| tail.split("```").nth(1)?.strip_prefix("rust,ignore\n"));
+        let program = read(&root().join(file));
+        let program = program.split("#[cfg(test)]").next().unwrap_or(&program);
+        assert_eq!(lines(&code.collect::<String>()), lines(program), "listings, and lines of {file}");
+    }
+}
+
 #[test]
 fn listings_are_found_and_faults_named() {
     // ANCHOR: here
