@@ -19,6 +19,8 @@ mod jobs;
 #[path = "../../../../tests/common/flags.rs"]
 mod listed;
 mod matrices;
+#[path = "../../../../tests/common/outputs.rs"]
+mod outputs;
 mod parameters;
 mod reports;
 
