@@ -37,12 +37,25 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
 
 /// The lines outside fenced code.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
+    lines(text, false)
+}
+
+/// The lines of fenced code, or the other ones.
+fn lines(text: &str, of_code: bool) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
         let fence = line.trim_start().starts_with("```");
         fenced ^= fence;
-        !fenced && !fence
+        fenced == of_code && !fence
     })
+}
+
+/// Panics where a line of a listing has more than 80 columns.
+fn check_widths(page: &str, text: &str) {
+    for line in lines(text, true) {
+        let width = line.chars().count();
+        assert!(width <= 80, "{page}: a line of a listing has {width} columns: {line}");
+    }
 }
 
 /// The text in single backquotes, outside fenced code.
@@ -134,13 +147,11 @@ fn code_says_what_it_is_and_is_run() {
                     "{chapter}: code that is not run: name the file that is, as <!-- FILE:ANCHOR -->"
                 );
                 fence = Some(language);
-            } else if fence.is_some() {
-                let width = line.chars().count();
-                assert!(width <= 80, "{chapter}: a line of a listing has {width} columns: {line}");
             }
             before = line;
         }
         assert!(fence.is_none(), "{chapter}: the last listing never ends");
+        check_widths(chapter, text);
     });
 }
 
@@ -160,6 +171,32 @@ fn listings_are_those_of_the_programs() {
             );
         }
     });
+}
+
+/// The listings of a tutorial, one after the other, are its program.
+#[test]
+fn tutorials_have_their_whole_programs() {
+    let lines = |text: &str| {
+        let other = |line: &&str| line.is_empty() || line.starts_with("//!") || line.contains("ANCHOR");
+        let lines = text.lines().map(str::trim).filter(|line| !other(line));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (page, file) in [
+        ("first.md", "crates/book-tests/src/bin/first.rs"),
+        ("program.md", "crates/book-tests/src/bin/program.rs"),
+        ("solids.md", "crates/book-tests/src/bin/solids.rs"),
+        ("simulation.md", "crates/book-tests/src/bin/simulation.rs"),
+        ("cloth.md", "examples/cloth/src/bin/drape.rs"),
+        ("ranks.md", "crates/mpi/examples/first.rs"),
+    ] {
+        let page = read(&source().join("tutorials").join(page));
+        let mark = format!("<!-- {file}:");
+        let listings = page.split(&mark).skip(1);
+        let code = listings.filter_map(|tail| tail.split("```").nth(1)?.strip_prefix("rust,ignore\n"));
+        let program = read(&root().join(file));
+        let program = program.split("#[cfg(test)]").next().unwrap_or(&program);
+        assert_eq!(lines(&code.collect::<String>()), lines(program), "listings, and lines of {file}");
+    }
 }
 
 #[test]
@@ -207,14 +244,16 @@ fn links_lead_somewhere() {
     });
 }
 
-/// The pages beside the book: README and its companions, benchmarks and papers.
+/// The pages beside the book: README and its companions, packages, benchmarks and papers.
 #[test]
-fn links_of_other_pages_lead_to_files() {
+fn other_pages_have_links_to_files_and_narrow_listings() {
     let mut pages = [
         "README.md",
         "CONTRIBUTING.md",
         "SECURITY.md",
         "CHANGELOG.md",
+        "crates/mpi/README.md",
+        "crates/python/README.md",
         "benches/README.md",
         "benches/peers/README.md",
     ]
@@ -226,10 +265,11 @@ fn links_of_other_pages_lead_to_files() {
             .map(|e| e.expect("a file").path())
             .filter(|path| path.extension().is_some_and(|e| e == "md")),
     );
-    assert!(pages.len() >= 11, "the five papers have a page each");
+    assert!(pages.len() >= 13, "the five papers have a page each");
     for page in pages {
-        let folder = page.parent().expect("a folder");
-        for link in links(&read(&page)).filter(|link| !link.starts_with("https://")) {
+        let (folder, text) = (page.parent().expect("a folder"), read(&page));
+        check_widths(&page.display().to_string(), &text);
+        for link in links(&text).filter(|link| !link.starts_with("https://")) {
             assert!(folder.join(link).exists(), "{}: the link to {link} leads nowhere", page.display());
         }
     }

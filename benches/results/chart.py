@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws book/src/totals.svg and the table of book/src/performance.md from the files of this folder: seconds of setup and solve
-beside other packages.
+"""Draws book/src/totals.svg, the table of book/src/performance.md and its list of slower systems from the files of this folder:
+seconds of setup and solve beside other packages.
 
 Each panel has one machine and date: our configuration, and the fastest one of each other package. The picture is light or dark
 as its reader wants it. After a new measurement, change the date of its panel and run this script; with --check it only
@@ -66,25 +66,49 @@ def totals(tables, ours, date):
     return found, machine
 
 
+def compared(bars):
+    """Our seconds divided by those of the fastest other package, and its name; None where one of both has no answer."""
+    ours, others = bars.get("coarsen"), {name: bar for name, bar in bars.items() if name != "coarsen" and bar}
+    peer = min(others, key=lambda name: others[name][0], default=None)
+    return (ours[0] / others[peer][0], peer) if ours and peer else None
+
+
 def table(panels):
-    """The rows of the page: `auto` beside the fastest other package, and the ratio of the second panel."""
+    """The rows of the page: `auto` beside the fastest configuration of the measured packages, and the ratio of the second panel."""
     first, second = panels[0][2], panels[1][2]
-    lines = ["| system | `auto` | fastest other package | its seconds | ratio | beside AMGCL called directly |"]
+    measured = sorted({name for bars in first.values() for name in bars} - {"coarsen"})
+    head = f"{' or '.join(measured)}, fastest configuration"
+    lines = [f"| system | `auto` | {head} | its seconds | ratio | beside AMGCL called directly |"]
     lines.append("|---|---:|---|---:|---:|---:|")
     for system, label in SYSTEMS.items():
-        ours, others = first[system]["coarsen"], {k: v for k, v in first[system].items() if k != "coarsen" and v}
+        ours, found, direct = first[system]["coarsen"], compared(first[system]), compared(second[system])
         row = [label, f"{ours[0]:.2f}" if ours else "no answer"]
-        if others and ours:
-            peer = min(others, key=lambda name: others[name][0])
-            settings = others[peer][1]
-            row += [f"{peer}, {SETTINGS.get(settings, settings)}", f"{others[peer][0]:.2f}", f"{ours[0] / others[peer][0]:.2f}"]
+        if found:
+            ratio, peer = found
+            seconds, settings = first[system][peer]
+            package = f"{peer}, " if len(measured) > 1 else ""
+            row += [package + SETTINGS.get(settings, settings), f"{seconds:.2f}", f"{ratio:.2f}"]
         else:
             row += ["none has an answer within the limit", "", ""]
-        direct = second[system]
-        both = direct.get("coarsen") and direct.get("AMGCL")
-        row.append(f"{direct['coarsen'][0] / direct['AMGCL'][0]:.2f}" if both else "")
+        row.append(f"{direct[0]:.2f}" if direct else "")
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def slower(panels):
+    """A line for each panel: the systems with a ratio of 1 or more."""
+    lines = []
+    for title, _, found, _ in panels:
+        ratios = {label: compared(found[system]) for system, label in SYSTEMS.items()}
+        names = [label for label, ratio in ratios.items() if ratio and ratio[0] >= 1.0]
+        lines.append(f"- *{title[0].upper()}{title[1:]}*: {'; '.join(names) or 'none'}")
+    return "\n".join(lines)
+
+
+def written(page, name, text):
+    """A page with a text from the comment with its name to the next empty line."""
+    before, rest = page.split(f"<!-- {name} -->\n")
+    return f"{before}<!-- {name} -->\n{text}\n\n" + rest.partition("\n\n")[2]
 
 
 def main():
@@ -111,9 +135,8 @@ def main():
                 out.append(f'<rect class="{kinds[name]}" x="{x}" y="{at}" width="{end:.1f}" height="{BAR}"/>')
                 out.append(f'<text class="s" x="{x + end + 4:.1f}" y="{at + BAR - 1}">{said}</text>')
             y += height
-    before, rest = (BOOK / "performance.md").read_text(encoding="utf-8").split("<!-- table -->\n")
-    after = rest.partition("\n\n")[2]
-    page = f"{before}<!-- table -->\n{table(panels)}\n\n{after}"
+    page = (BOOK / "performance.md").read_text(encoding="utf-8")
+    page = written(written(page, "table", table(panels)), "slower", slower(panels))
     for name, text in (("totals.svg", "\n".join([*out, "</svg>\n"])), ("performance.md", page)):
         if sys.argv[1:] != ["--check"]:
             (BOOK / name).write_text(text, encoding="utf-8")

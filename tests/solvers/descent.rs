@@ -116,7 +116,7 @@ fn every_driver_finds_the_twisted_bar() {
 
 #[test]
 fn every_driver_takes_the_same_time_steps() {
-    trajectories_are_equal(4);
+    trajectories_are_equal(2);
 }
 
 #[test]

@@ -240,6 +240,10 @@ fn check_picture(frame: usize, file: PathBuf, expected: (usize, usize)) -> Resul
 }
 
 #[cfg(test)]
+#[path = "../../../tests/common/outputs.rs"]
+mod outputs;
+
+#[cfg(test)]
 mod tests {
     use std::error::Error;
 
@@ -271,5 +275,9 @@ mod tests {
             assert!(text.starts_with("frame 2, step 7: ") && text.contains(named), "{text}");
             assert!(text.matches("--dt").count() == 1 && !text.contains("time step"), "{text}");
         }
+        let page = include_str!("../../../book/src/tutorials/simulation.md");
+        let pair = Pair::VertexFace { vertex: 5, face: [40, 41, 57] };
+        let failed = Failed { frame: 16, step: 16, fault: StepFault::Blocked(pair) }.to_string();
+        assert!(outputs::words(page).contains(&failed), "{failed}");
     }
 }

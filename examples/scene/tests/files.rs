@@ -4,6 +4,9 @@ use clap::Parser;
 use examples_scene::options::{Choice, Options, parse};
 use examples_scene::{Pick, Scene, SceneError, Side};
 
+#[path = "../../../tests/common/outputs.rs"]
+mod outputs;
+
 const BODY: &str = "[[body]]\nmesh = \"a.obj\"\n";
 
 fn scene(text: &str) -> Result<Scene, SceneError> {
@@ -192,4 +195,11 @@ fn unknown_keys_come_with_the_nearest_one() {
         let error = of(text);
         assert!(error.contains(expected), "{text}\n{error}");
     }
+    // The page has this message for another key.
+    let page = outputs::words(include_str!("../../../book/src/guides/scenes.md"));
+    let (_, said) = page.split_once("line 19: ").expect("a message");
+    let (said, _) = said.split_once(" ..").expect("its end");
+    let said = said.replace("iteratons", "levles").replace("iterations", "levels");
+    let error = of("[solver]\nlevles = [3]\n");
+    assert!(error.contains(&said), "{said}\n{error}");
 }

@@ -28,10 +28,14 @@ mod depths;
 mod energy;
 #[path = "../../../tests/common/folder.rs"]
 mod folder;
+#[path = "../../../tests/common/outputs.rs"]
+mod outputs;
 mod resume;
 
 use energy::{check_energy, distance};
 use folder::Folder;
+
+const PAGE: &str = include_str!("../../../book/src/tutorials/softbody.md");
 
 impl Folder {
     /// Runs a command line with this folder for its output; row k is that of frame k.
@@ -324,16 +328,33 @@ fn faults_of_scene_files_are_named() {
     assert!(error.to_string().contains("nowhere.toml"), "{error}");
 }
 
-/// The scene of the book runs.
+/// The scenes of the book run.
 #[test]
-fn the_scene_of_the_page_runs() {
-    let page = include_str!("../../../book/src/guides/scenes.md");
-    let text =
-        page.split("```").find_map(|block| block.strip_prefix("toml\n# softbody\n")).expect("a listing");
-    let folder = Folder::new("page");
-    let scene = folder.write("scene.toml", text);
-    let rows = folder.run(&format!("{scene} --frames 2 --width 32")).unwrap();
-    assert!(rows.len() == 3 && rows[2].outcome == "converged");
+fn the_scenes_of_the_pages_run() {
+    for page in [PAGE, include_str!("../../../book/src/guides/scenes.md")] {
+        let text = page.split("```").find_map(|block| block.strip_prefix("toml\n# softbody\n"));
+        let folder = Folder::new("page");
+        let scene = folder.write("scene.toml", text.expect("a listing"));
+        let rows = folder.run(&format!("{scene} --frames 2 --width 32")).unwrap();
+        assert!(rows.len() == 3 && rows[2].outcome == "converged");
+    }
+}
+
+/// The summary of the page, except its first line and the rows of times.
+#[test]
+fn the_summary_of_the_page_is_that_of_a_run() {
+    let folder = Folder::new("summary");
+    folder.run("--scene swing --frames 60").unwrap();
+    let untimed = |text: &str| {
+        let timed = ["setup, s", "solve, s", "frames per second"];
+        let lines = text.lines().filter(|line| !timed.iter().any(|name| line.starts_with(name)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let page = outputs::on_page(PAGE);
+    let (_, page) = page.split_once('\n').expect("lines");
+    let said = folder.text("summary.txt");
+    let other = outputs::difference(&untimed(page), &untimed(&said));
+    assert!(other.is_none(), "the page says {other:?}:\n{said}");
 }
 
 /// A sheet of a user's own: a file of triangles that keeps its place and size, or is placed and scaled on request, with an

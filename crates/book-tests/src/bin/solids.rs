@@ -217,26 +217,6 @@ mod tests {
         text.split(' ').map(|word| word.parse().unwrap()).collect()
     }
 
-    /// The listings, one after the other, are the program.
-    #[test]
-    fn page_has_the_whole_program() {
-        let lines = |text: &str| {
-            let lines = text.lines().map(str::trim).filter(|line| {
-                !(line.is_empty()
-                    || line.starts_with("//!")
-                    || line.contains("ANCHOR"))
-            });
-            lines.map(str::to_owned).collect::<Vec<_>>()
-        };
-        let program = include_str!("solids.rs").split("#[cfg(test)]").next();
-        let listings = PAGE.split("```rust,ignore\n").skip(1);
-        let code = listings.filter_map(|tail| tail.split("```").next());
-        assert_eq!(
-            lines(&code.collect::<String>()),
-            lines(program.unwrap_or_default())
-        );
-    }
-
     #[test]
     fn groups_are_those_of_the_file() {
         let mesh = mesh();

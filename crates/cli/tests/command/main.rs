@@ -27,6 +27,8 @@ mod numpy;
 mod options;
 mod outcomes;
 mod output;
+#[path = "../../../../tests/common/outputs.rs"]
+mod outputs;
 mod pages;
 mod scramble;
 mod sequence;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use coarsen_matrix_market as matrix_market;
 use coarsen_opencl::{DeviceError, OpenClError, default_device};
 
-use crate::{common, files, flags, listed, matrices, parameters, reports};
+use crate::{common, files, flags, listed, matrices, outputs, parameters, reports};
 
 /// The variable that tells a process what to do as a rank.
 pub(crate) const ROLE: &str = "COARSEN_MPI_ROLE";
@@ -16,6 +16,9 @@ const LIMIT: Duration = Duration::from_secs(240);
 
 /// A fault must end a job within this time; deadlines of ranks are one second.
 const SOON: Duration = Duration::from_secs(30);
+
+/// The tutorial "More than one machine".
+const PAGE: &str = include_str!("../../../../book/src/tutorials/ranks.md");
 
 /// Output and duration of a job.
 pub(crate) struct Ended {
@@ -82,6 +85,15 @@ fn fault(ranks: usize, options: &[&str], role: &str, named: &[&str]) {
     let failed = !ended.output.status.success() || options.contains(&"--enable-recovery");
     assert!(failed && ended.seconds < SOON, "{:?}: {text}", ended.seconds);
     named.iter().for_each(|name| assert!(text.contains(name), "no `{name}` in: {text}"));
+}
+
+/// The message of the page, with a shorter deadline and another stage.
+fn hanging_rank() {
+    let page = outputs::words(PAGE);
+    let (_, tail) = page.split_once("waited 60 s for rank 1 in a halo exchange; ").expect("the message");
+    let (advice, _) = tail.split_once(" ```").expect("the end of a block");
+    let message = format!("waited 1 s for rank 1 in a stage of this test; {advice}");
+    fault(3, &[], "hang", &[message.as_str(), " aborts all ranks: rank "]);
 }
 
 /// Runs the command; returns its exit code and what it prints.
@@ -171,7 +183,7 @@ fn options() {
     assert!(code == Some(4) && text.contains("iteration_limit"), "{text}");
 }
 
-/// The program of the tutorial "More than one machine" finds the same solution on any number of ranks.
+/// The program of the page finds the same solution on any number of ranks, and the command prints the report of the page.
 fn tutorial() {
     let folder = listed::Folder::new();
     let folder = &folder.0;
@@ -187,6 +199,17 @@ fn tutorial() {
         solutions.push(matrix_market::read_vector(folder.join("x.mtx")).unwrap());
     }
     assert!(solutions.iter().all(|x| common::distance(x, &solutions[0]) < 1e-6));
+
+    matrices::write_near_kernel(&problem, &folder.join("near_kernel.mtx"));
+    let blocks = outputs::blocks(PAGE);
+    let at = blocks.iter().position(|(language, _)| *language == "text").expect("a report");
+    let lines = blocks[at - 1].1.replace("\\\n", " ");
+    let (_, words) = lines.split_once("coarsen-mpi ").expect("a command");
+    let here = format!("{}/", folder.display());
+    let (code, text) = command(2, &format!("{} --threads 1", words.replace("cube/", &here)));
+    assert_eq!(code, Some(0), "{text}");
+    let other = outputs::difference(blocks[at].1, &text.replace(&here, "cube/"));
+    assert!(other.is_none(), "the page says {other:?}:\n{text}");
 }
 
 /// Smoothed aggregation, every partition, and a file that is read by pieces: the same iterations as on one rank.
@@ -197,10 +220,7 @@ fn partitions() {
     let (matrix, points) = (folder.join("A.mtx"), folder.join("x.mtx"));
     let (kernel, out) = (folder.join("kernel.mtx"), folder.join("solution.mtx"));
     matrices::write(&problem, &matrix, &points);
-    let modes = &problem.near_kernel;
-    let columns = (0..modes.vectors()).flat_map(|j| modes.column(j)).collect();
-    let columns = matrix_market::Dense::new(modes.size(), modes.vectors(), columns).unwrap();
-    matrix_market::write_dense(&kernel, &columns).unwrap();
+    matrices::write_near_kernel(&problem, &kernel);
     let given = [("--coordinates", &points), ("--near-kernel", &kernel), ("--out", &out)];
     let given: String = given.iter().map(|(option, file)| format!(" {option} {}", file.display())).collect();
     let file = format!("solve {} --block-size 3 --precond sa{given}", matrix.display());
@@ -285,9 +305,7 @@ const JOBS: [Job; 31] = [
     ("invariants on 4 ranks", || invariants(4)),
     ("invariants on 7 ranks", || invariants(7)),
     ("a communicator of the program", || own_communicator(5)),
-    ("a hanging rank", || {
-        fault(3, &[], "hang", &["waited 1 s for rank 1 in a stage of this test", "aborts"])
-    }),
+    ("a hanging rank", hanging_rank),
     ("a killed rank", || fault(3, &[], "kill", &["rank 1", "signal 9"])),
     ("a killed rank whose death MPI ignores", || {
         fault(3, &["--enable-recovery"], "kill", &["waited 1 s for rank 1 in a halo exchange", "aborts"])

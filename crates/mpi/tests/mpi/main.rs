@@ -19,6 +19,8 @@ mod jobs;
 #[path = "../../../../tests/common/flags.rs"]
 mod listed;
 mod matrices;
+#[path = "../../../../tests/common/outputs.rs"]
+mod outputs;
 mod parameters;
 mod reports;
 
@@ -28,7 +30,7 @@ fn main() -> ExitCode {
     match std::env::var(jobs::ROLE) {
         Ok(role) if role == "first" => {
             let folder = std::env::args().nth(1).expect("a folder");
-            first::run(std::path::Path::new(&folder)).map_or(ExitCode::FAILURE, |_| ExitCode::SUCCESS)
+            first::run(std::path::Path::new(&folder)).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
         Ok(role) if role == "devices" => {
             matrices::list_devices();

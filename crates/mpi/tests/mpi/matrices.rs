@@ -18,6 +18,14 @@ pub(crate) fn write(problem: &Problem, matrix: &Path, points: &Path) {
     matrix_market::write_dense(points, &matrix_market::Dense::new(n, 3, values).unwrap()).unwrap();
 }
 
+/// Writes the near-kernel of a problem.
+pub(crate) fn write_near_kernel(problem: &Problem, file: &Path) {
+    let modes = &problem.near_kernel;
+    let columns = (0..modes.vectors()).flat_map(|j| modes.column(j)).collect();
+    let columns = matrix_market::Dense::new(modes.size(), modes.vectors(), columns).unwrap();
+    matrix_market::write_dense(file, &columns).unwrap();
+}
+
 /// A file with these entries, of which rows and columns begin with 0.
 fn written(folder: &Folder, n: usize, entries: &[(usize, usize, f64)]) -> PathBuf {
     let mut text = format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n", entries.len());

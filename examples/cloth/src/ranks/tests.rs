@@ -265,7 +265,8 @@ fn places(scene: &Scene, x: &[u64]) -> Vec<[f64; 3]> {
 
 /// Two sheets that hang are pushed by the ball, which comes from one side.
 #[test]
-fn sheets_that_are_pushed_have_the_bits_of_one_rank() {
+#[ignore = "10 s: run by .ci/full"]
+fn long_sheets_that_are_pushed_have_the_bits_of_one_rank() {
     let of = of("--scene pushed --sheets 2 --vertices 200 --dt 0.01");
     let (x, done, _) = check_bits(&[2, 4], 80, &of);
     let places = places(&of.0, &x);
@@ -275,7 +276,8 @@ fn sheets_that_are_pushed_have_the_bits_of_one_rank() {
 
 /// The pieces of a T-shirt are sewn, and rest on the figure; also with a coarse state on divided pieces.
 #[test]
-fn pieces_that_are_sewn_have_the_bits_of_one_rank() {
+#[ignore = "15 s: run by .ci/full"]
+fn long_pieces_that_are_sewn_have_the_bits_of_one_rank() {
     let of = of("--scene stitching --vertices 400 --dt 0.005");
     let (x, ..) = check_bits(&[2, 4], 70, &of);
     let (places, thickness) = (places(&of.0, &x), Fixed::new(&of.0, &of.1, &of.2).unwrap().thickness);

@@ -331,7 +331,8 @@ fn friction_slows_what_slides() {
 /// Steps in contact with friction take few iterations: nodes that stop sliding do not shorten the steps of the others. `auto`
 /// takes Newton's method there, whose linear solves are inner iterations.
 #[test]
-fn friction_costs_few_iterations() {
+#[ignore = "8 s: run by .ci/full"]
+fn long_friction_costs_few_iterations() {
     let folder = Folder::new("wire");
     for (solver, most) in [("auto", 20), ("hot", 100)] {
         let arguments = ["--scene", "scenes/jelly.toml", "--dx", "0.04", "--frames", "5", "--solver", solver];

@@ -18,7 +18,8 @@ use super::{Folder, cloud};
 /// Not for `boards`: with the authors' shapes and flow it begins with 212,000 particles and ends with about 490,000, and
 /// the paper's 188,000 are neither. `armacat` needs its mesh.
 #[test]
-fn scenes_have_the_size_of_the_paper() {
+#[ignore = "10 s: run by .ci/full"]
+fn long_scenes_have_the_size_of_the_paper() {
     let data = crate::data::data();
     for (name, thousands, share) in [
         ("twist", 230.0, 0.05),

@@ -4,7 +4,7 @@ use coarsen::{StepFault, mesh};
 use coarsen_contact::Crossings;
 use examples_run::frames::Failed;
 
-use super::{Folder, check_balance, distance};
+use super::{Folder, check_balance, distance, outputs};
 use crate::rows::Row;
 use crate::scene::SceneError;
 
@@ -110,6 +110,9 @@ fn a_body_at_rest_does_not_touch_itself() {
 /// Bodies whose surfaces cross, that are one inside the other, that nearly touch, or that are inside an obstacle.
 #[test]
 fn starts_that_intersect_are_refused() {
+    let page = include_str!("../../../../book/src/tutorials/simulation.md");
+    let message = SceneError::Intersect { first: 0, second: 1, node: 5 }.to_string();
+    assert!(outputs::words(page).contains(&message), "{message}");
     let folder = Folder::new("intersect");
     let message = |second: &str| {
         let text = format!("[[body]]\nmesh = \"bar:1\"\ncentre = [0.0, 1.0, 0.0]\n\n{second}");
