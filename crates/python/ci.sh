@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The stage `python` of `.ci/full`, which sources this file: types, a wheel and a source distribution, tests of the wheel from a clean
-# environment, the pages about Python, and the notebooks. It needs Python 3.11 or newer with `venv`, and a package index.
+# environment, the pages about Python, the notebooks, PyAMG's tests, and Ctrl-C at a million unknowns. It needs Python 3.11 or newer with
+# `venv`, and a package index. With COARSEN_WRITE=1 the notebooks are written with their outputs.
 #
 #     source crates/python/ci.sh
 #     stage "python" python_package
@@ -42,7 +43,10 @@ python_package() {
         for notebook in *.ipynb; do
             echo "-- $notebook"
             "$clean/jupyter-execute" --inplace --timeout=600 "$notebook"
+            [ -z "${COARSEN_WRITE-}" ] || cp "$notebook" "$root/crates/python/notebooks"
         done
+        "$root/crates/python/pyamg_tests.sh" "$clean/python"
+        RAYON_NUM_THREADS=1 "$clean/python" "$root/crates/python/interrupts.py" --times 2 --limit 2
         # The source distribution is whole: it builds, and solves a system.
         python3 -m venv source
         source/bin/pip install -q wheels/*.tar.gz

@@ -57,13 +57,19 @@ pub trait Backend: Clone + Send + 'static {
     /// Copies host entries to a new vector.
     ///
     /// # Errors
-    /// [`Error::Device`] if memory is not available; the other methods that copy return it too.
+    /// [`Error::Device`] if memory is not available.
     fn vector(&self, host: &[Self::Real]) -> Result<Self::Vector, Error>;
 
     /// Copies a host matrix, rounded to `Stored`.
+    ///
+    /// # Errors
+    /// As [`vector`](Self::vector).
     fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Self::Matrix, Error>;
 
     /// Copies host blocks, rounded to `Stored`.
+    ///
+    /// # Errors
+    /// As [`vector`](Self::vector).
     fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Self::Blocks, Error>;
 
     /// Computes z_k = a D_k r_k + b z_k for every block k; if b = 0, the old z is not read.
@@ -76,6 +82,9 @@ pub trait Backend: Clone + Send + 'static {
     fn set_blocks<T: Real>(d: &mut Self::Blocks, host: &DenseBlocks<T>) -> Result<(), Error>;
 
     /// Copies row sets.
+    ///
+    /// # Errors
+    /// As [`vector`](Self::vector).
     fn rows(&self, sets: &RowSets) -> Result<Self::Rows, Error>;
 
     /// Copies P and Pᵀ, rounded to `Stored`; `transpose` is the transpose plan of P's pattern. The default

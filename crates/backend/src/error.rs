@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use coarsen_core::{Cancel, Error};
-use coarsen_sparse::{SparseError, System};
+use coarsen_sparse::SparseError;
 
 /// The reason why a preconditioner cannot be built or updated. After a failed update the old preconditioner
 /// can still be used.
@@ -292,16 +292,17 @@ impl SetupError {
     /// changes that cannot be undone.
     ///
     /// # Errors
-    /// [`SetupError::Cancelled`] if the caller has cancelled through [`System::cancel`].
-    pub fn unless_cancelled<T>(system: &System<'_, T>) -> Result<(), Self> {
-        if system.cancel.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
+    /// [`SetupError::Cancelled`] if the flag of the system is set: `System::cancel`.
+    pub fn unless_cancelled(flag: Option<&Cancel>) -> Result<(), Self> {
+        if flag.is_some_and(Cancel::is_cancelled) { Err(Self::Cancelled) } else { Ok(()) }
     }
 
-    /// Adds the level of the hierarchy on which the error occurred. Level 0, the given matrix, is not added.
+    /// Adds the level of the hierarchy on which the error occurred. Level 0, the given matrix, is not added, and no level
+    /// is added to [`Cancelled`](Self::Cancelled).
     pub fn on_level(self, level: usize) -> Self {
-        match level {
-            0 => self,
-            _ => Self::Level { level, cause: Box::new(self) },
+        match level == 0 || matches!(self, Self::Cancelled) {
+            true => self,
+            false => Self::Level { level, cause: Box::new(self) },
         }
     }
 }

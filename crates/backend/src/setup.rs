@@ -9,16 +9,20 @@ use crate::{Backend, Reused, SetupError};
 ///
 /// Setup runs on the host, in the precision of the matrix, and rounds once when it copies its results to
 /// `on`.
-///
-/// *Errors* contain the row or node; see [`SetupError`].
 pub trait Setup<T: Real, B: Backend> {
     /// The preconditioner that is built.
     type Built: Preconditioner<B::Vector> + Update<T>;
 
     /// Builds the preconditioner of a system.
+    ///
+    /// # Errors
+    /// [`SetupError`], with the row or node at fault.
     fn build_from(&self, system: System<'_, T>, on: &B) -> Result<Self::Built, SetupError>;
 
     /// Builds the preconditioner of a matrix, or of anything else that converts into a [`System`].
+    ///
+    /// # Errors
+    /// As [`build_from`](Self::build_from).
     fn build<'a>(&self, system: impl Into<System<'a, T>>, on: &B) -> Result<Self::Built, SetupError>
     where
         Self: Sized,

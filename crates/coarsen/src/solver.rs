@@ -95,7 +95,16 @@ impl Solver {
     pub fn new<'a>(system: impl Into<System<'a, f64>>) -> Result<Self, AnyError> {
         let system = system.into();
         system.check()?;
-        Ok(Self { auto: Auto::default(), cancel: None, system: owned(system), kept: None })
+        Self::from_owned(owned(system))
+    }
+
+    /// Takes the first system, as [`new`](Self::new) copies it.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_owned(system: OwnedSystem<f64>) -> Result<Self, AnyError> {
+        system.system().check()?;
+        Ok(Self { auto: Auto::default(), cancel: None, system, kept: None })
     }
 
     /// Copies the next system, with the same or another pattern. With as many nodes and unknowns, positions and near-kernel

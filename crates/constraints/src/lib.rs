@@ -31,9 +31,6 @@ mod filtered;
 mod groups;
 mod numeric;
 mod project;
-#[cfg(test)]
-#[path = "../../sparse/tests/sparse/random.rs"]
-mod random;
 mod supports;
 mod symbolic;
 mod touched;

@@ -246,8 +246,9 @@ impl<V: Real> LinearOperator<Vec<V>> for Projector {
 
 #[cfg(test)]
 mod tests {
+    use coarsen_core::SplitMix64;
+
     use super::*;
-    use crate::random;
 
     /// Constraints of every kind on a few of `nodes` nodes.
     fn all_kinds(nodes: usize) -> Constraints {
@@ -266,7 +267,7 @@ mod tests {
         let c = all_kinds(13);
         let s = Projector::new(&c, 64).unwrap();
         assert_eq!((s.filtered(), s.groups(), s.largest(), s.rank()), (10, 4, 7, 9));
-        let (x, w) = (random::vector(39, 1), random::vector(39, 2));
+        let (x, w) = (SplitMix64::new(1).numbers(39), SplitMix64::new(2).numbers(39));
         let apply = |x: &Vec<f64>| {
             let mut y = vec![f64::NAN; 39];
             s.apply(x, &mut y);
@@ -289,7 +290,7 @@ mod tests {
     fn a_refused_update_changes_nothing() {
         let mut c = all_kinds(13);
         let mut s = Projector::new(&c, 64).unwrap();
-        let x = random::vector(39, 1);
+        let x = SplitMix64::new(1).numbers(39);
         let (mut before, mut after) = (vec![0.0; 39], vec![0.0; 39]);
         s.apply(&x, &mut before);
         c.point(1, &[9.0; 3]).unwrap();

@@ -22,6 +22,7 @@ pub type Open = dyn Fn(&Device) -> Result<Box<dyn Driver>, Error> + Send + Sync;
 /// Lengths and types are checked before a driver is called. Buffers are long enough, and arguments have the
 /// types that [`compile`](Self::compile) returned. A driver receives only objects that it created. Every method returns
 /// [`Error::Device`] if a call of the API fails.
+#[allow(clippy::missing_errors_doc)] // said once, above
 pub trait Driver: Send {
     /// Allocates a buffer of `bytes` bytes, at least 8. If `host` is given, it has the same length and is
     /// copied into the buffer before the call returns.

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Reads, builds and solves.
-pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     // ANCHOR_END: head
     // ANCHOR: start
     let comm = MpiComm::world(Duration::from_secs(60))?; // the longest wait

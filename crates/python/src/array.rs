@@ -1,4 +1,4 @@
-//! NumPy arrays, through the buffer protocol: one copy in, one copy out.
+//! NumPy arrays, through the buffer protocol: one copy in, one copy out. Patterns are compared where they lie.
 
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::PyValueError;
@@ -6,15 +6,34 @@ use pyo3::prelude::*;
 
 /// A copy of an array of `float64` of any shape, in C order.
 pub(crate) fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    copy::<f64>(array)
+    PyBuffer::<f64>::get(array)?.to_vec(array.py())
 }
 
-/// A copy of an array of `int32` or `int64` as indices; `what` names it in errors.
+/// A copy of a guess of n numbers; zeros without one.
+pub(crate) fn guess(array: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<f64>> {
+    array.map_or_else(|| Ok(vec![0.0; n]), numbers)
+}
+
+/// A copy of a contiguous array of `int32` or `int64` as indices; `what` names it in errors.
 pub(crate) fn indices<I: TryFrom<i64>>(array: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<I>> {
-    match copy::<i32>(array) {
-        Ok(short) => converted(short, what),
-        Err(_) => converted(copy::<i64>(array)?, what),
+    let py = array.py();
+    match PyBuffer::<i32>::get(array) {
+        Ok(short) => converted(contiguous(&short, py, what)?, what),
+        Err(_) => converted(contiguous(&PyBuffer::<i64>::get(array)?, py, what)?, what),
     }
+}
+
+/// Whether a contiguous array of `int32` or `int64` has these indices; `what` names it in errors.
+pub(crate) fn equals<I: Copy + TryInto<i64>>(
+    array: &Bound<'_, PyAny>,
+    known: &[I],
+    what: &str,
+) -> PyResult<bool> {
+    let py = array.py();
+    Ok(match PyBuffer::<i32>::get(array) {
+        Ok(short) => same(contiguous(&short, py, what)?, known),
+        Err(_) => same(contiguous(&PyBuffer::<i64>::get(array)?, py, what)?, known),
+    })
 }
 
 /// A new array of `float64`.
@@ -34,8 +53,11 @@ pub(crate) fn to_indices<'py>(
     }
 }
 
-fn copy<T: Element>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    PyBuffer::<T>::get(array)?.to_vec(array.py())
+fn contiguous<'a, T: Element>(buffer: &'a PyBuffer<T>, _: Python<'a>, what: &str) -> PyResult<&'a [T]> {
+    let gaps = || PyValueError::new_err(format!("{what}: the array is not contiguous"));
+    let all = buffer.as_slice_ptr().ok_or_else(gaps)?;
+    // SAFETY: the buffer keeps the memory, and this thread holds the GIL: Python code of other threads does not write meanwhile.
+    Ok(unsafe { all.as_ref() })
 }
 
 fn new<'py, T: Element>(py: Python<'py>, values: &[T], dtype: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -44,10 +66,18 @@ fn new<'py, T: Element>(py: Python<'py>, values: &[T], dtype: &str) -> PyResult<
     Ok(array)
 }
 
-fn converted<T: Copy + Into<i64>, I: TryFrom<i64>>(from: Vec<T>, what: &str) -> PyResult<Vec<I>> {
-    let convert = |v: T| {
-        let v: i64 = v.into();
+fn converted<T: Copy + Into<i64>, I: TryFrom<i64>>(from: &[T], what: &str) -> PyResult<Vec<I>> {
+    let convert = |v: &T| {
+        let v: i64 = (*v).into();
         I::try_from(v).map_err(|_| PyValueError::new_err(format!("{what}: the index {v} is out of range")))
     };
-    from.into_iter().map(convert).collect()
+    from.iter().map(convert).collect()
+}
+
+fn same<T: Copy + Into<i64>, I: Copy + TryInto<i64>>(found: &[T], known: &[I]) -> bool {
+    let equal = |(found, known): (&T, &I)| {
+        let found: i64 = (*found).into();
+        (*known).try_into().is_ok_and(|known| known == found)
+    };
+    found.len() == known.len() && found.iter().zip(known).all(equal)
 }

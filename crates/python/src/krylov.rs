@@ -11,7 +11,7 @@ use coarsen::{
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::array::{numbers, to_array};
+use crate::array::{guess, numbers, to_array};
 use crate::callback::{Failure, Function};
 use crate::error::raise;
 use crate::matrix::Matrix;
@@ -115,7 +115,7 @@ fn method(call: &Call, kind: PreconditionerKind) -> PyResult<Box<dyn Krylov<Vec<
     })
 }
 
-/// Solves A x = b from the guess x. Returns x and how the solve ended.
+/// Solves A x = b from the guess x, zeros without one. Returns x and how the solve ended.
 #[pyfunction]
 #[pyo3(signature = (call, a, m, b, x, null_space=None, callback=None, threads=None))]
 #[allow(clippy::too_many_arguments)] // the arguments of SciPy
@@ -125,15 +125,16 @@ fn solve_krylov<'py>(
     a: Operator<'py>,
     m: Option<Inverse<'py>>,
     b: &Bound<'py, PyAny>,
-    x: &Bound<'py, PyAny>,
+    x: Option<&Bound<'py, PyAny>>,
     null_space: Option<Vec<Bound<'py, PyAny>>>,
     callback: Option<Py<PyAny>>,
     threads: Option<usize>,
 ) -> PyResult<(Bound<'py, PyAny>, Ended)> {
-    let (b, mut x) = (numbers(b)?, numbers(x)?);
+    let b = numbers(b)?;
+    let mut x = guess(x, b.len())?;
     let failure = Failure::default();
     let (matrix, function) = match a {
-        Operator::Matrix(matrix) => (Some(matrix.get().bsr.clone()), None),
+        Operator::Matrix(matrix) => (Some(matrix.borrow().bsr.clone()), None),
         Operator::Function(f) => (None, Some(f.unbind())),
     };
     let (held, apply) = match m {

@@ -599,7 +599,7 @@ fn iterate<'py>(
     };
     let options = (method, stop, restart);
     match a.cast::<Matrix>() {
-        Ok(a) => krylov(py, options, &*a.get().bsr.clone(), m, b, x, &failure, callback),
+        Ok(a) => krylov(py, options, &*a.borrow().bsr.clone(), m, b, x, &failure, callback),
         Err(_) => {
             let f = a.clone().unbind();
             let a = Function { f: &f, n, kind, failure: &failure };

@@ -5,7 +5,7 @@
 //!
 //! | convention | |
 //! |---|---|
-//! | arrays in | C-contiguous NumPy arrays of `float64`, `int32` or `int64`, read through the buffer protocol ([`array`]). The Python part converts everything else (`_arrays.py`: `vector`, `columns`) and refuses complex numbers with `TypeError` |
+//! | arrays in | NumPy arrays of `float64`, C-contiguous ones of `int32` or `int64`, read through the buffer protocol ([`array`]). The Python part converts everything else (`_arrays.py`: `vector`, `columns`) and refuses complex numbers with `TypeError` |
 //! | arrays out | new NumPy arrays ([`array::to_array`]); nothing here writes into an array of the user |
 //! | matrices | `_arrays.py`: `matrix(A, block_size)` turns any SciPy sparse or dense matrix into a [`matrix::Matrix`], which copies once: CSR as 1x1 blocks, BSR as its blocks, other formats by SciPy's conversion to CSR, unsorted rows and duplicates by SciPy on a copy |
 //! | preconditioners | [`precond::Preconditioner`] holds any `Prepared<Vec<f64>, f64> + Send`; in Python it is a `LinearOperator` (`_preconditioners.py`: `Preconditioner`), and a Krylov method of this package applies it without Python |

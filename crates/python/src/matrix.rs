@@ -1,20 +1,28 @@
 //! Matrices of SciPy, copied once.
 
+use std::mem;
 use std::sync::Arc;
 
 use coarsen::LinearOperator;
-use coarsen::sparse::{Bsr, Pattern, SparseError, Zeros, detect_block_size};
+use coarsen::sparse::{Bsr, Pattern, Zeros, detect_block_size};
 use pyo3::prelude::*;
 
-use crate::array::{indices, numbers, to_array, to_indices};
+use crate::array::{equals, indices, numbers, to_array, to_indices};
 use crate::error::raise;
 use crate::run::run;
 
 /// A sparse matrix of dense blocks, whose values do not change.
-#[pyclass(frozen, module = "pycoarsen._core")]
-#[derive(Clone)]
+#[pyclass(module = "pycoarsen._core")]
 pub(crate) struct Matrix {
     pub(crate) bsr: Arc<Bsr<f64>>,
+}
+
+impl Matrix {
+    /// Returns the matrix and leaves an empty one, so that the only owner need not copy it.
+    pub(crate) fn take(&mut self) -> PyResult<Arc<Bsr<f64>>> {
+        let empty = Bsr::identity(0, 1).map_err(raise)?;
+        Ok(mem::replace(&mut self.bsr, Arc::new(empty)))
+    }
 }
 
 /// The pattern of a matrix, for another one that may have it too.
@@ -41,22 +49,22 @@ impl Matrix {
         like: Option<&Structure>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
-        let offsets: Vec<usize> = self::indices(indptr, "indptr")?;
-        let columns: Vec<u32> = self::indices(indices, "indices")?;
-        let values = numbers(data)?;
-        let like = like.map(|like| like.0.clone());
-        let build = |_: &_| -> Result<Bsr<f64>, SparseError> {
-            let width = shape.1 / block.1.max(1);
-            let known = like.filter(|known| {
-                (known.columns(), known.offsets(), known.indices()) == (width, &offsets[..], &columns[..])
-            });
-            let pattern = match known {
-                Some(known) => known,
-                None => Arc::new(Pattern::new(width, offsets, columns)?),
-            };
-            Bsr::new(pattern, block, values)
+        let width = shape.1 / block.1.max(1);
+        let pattern = match like {
+            Some(Structure(known))
+                if known.columns() == width
+                    && equals(indptr, known.offsets(), "indptr")?
+                    && equals(indices, known.indices(), "indices")? =>
+            {
+                known.clone()
+            }
+            _ => {
+                let offsets: Vec<usize> = self::indices(indptr, "indptr")?;
+                let columns: Vec<u32> = self::indices(indices, "indices")?;
+                Arc::new(run(py, threads, |_| Pattern::new(width, offsets, columns))?.map_err(raise)?)
+            }
         };
-        Ok(run(py, threads, build)?.map_err(raise)?.into())
+        Ok(Bsr::new(pattern, block, numbers(data)?).map_err(raise)?.into())
     }
 
     /// The pattern.

@@ -47,7 +47,7 @@ impl Energy<'_> {
         let called = self.call(|py| {
             let hessian = self.hessian.expect("Newton's method has a Hessian").bind(py);
             let a = hessian.call1((to_array(py, x)?,))?;
-            let bsr = a.cast::<Matrix>()?.get().bsr.clone();
+            let bsr = a.cast::<Matrix>()?.borrow().bsr.clone();
             if bsr.shape() != (x.len(), x.len()) {
                 let (rows, columns) = bsr.shape();
                 let text = format!("the Hessian is {rows} x {columns}, but x has {} numbers", x.len());

@@ -11,7 +11,7 @@ use coarsen::ruge_stueben::{RugeStueben, ruge_stueben};
 use coarsen::schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen::skinning::{Skinning, skinning};
 use coarsen::smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
-use coarsen::sparse::{Bsr, NearKernel, Strength, System};
+use coarsen::sparse::{Bsr, NearKernel, OwnedSystem, Strength, System};
 use coarsen::{AnyError, Cancel, Preconditioner as _, PreconditionerKind, Vector};
 use pyo3::buffer::PyBuffer;
 use pyo3::conversion::FromPyObjectOwned;
@@ -184,6 +184,12 @@ impl Geometry {
         let positions = self.positions().filter(|points| points.len() == a.pattern().rows());
         let near_kernel = self.near_kernel.as_ref().filter(|vectors| vectors.size() == a.shape().0);
         System { positions, near_kernel, cancel, ..System::from(a) }
+    }
+
+    /// The system of a matrix that it owns, with copies of all that is known.
+    pub(crate) fn owned(&self, a: Bsr<f64>) -> OwnedSystem<f64> {
+        let (positions, near_kernel) = (self.positions.clone().unwrap_or_default(), self.near_kernel.clone());
+        OwnedSystem { positions, near_kernel, ..OwnedSystem::from(a) }
     }
 }
 

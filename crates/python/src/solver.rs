@@ -11,12 +11,13 @@ use std::thread::{self, ThreadId};
 
 use coarsen::auto::{Attempt, Auto, Method, Solved};
 use coarsen::constraints::{Constraints as Rows, Filtered, prefilter};
+use coarsen::sparse::Bsr;
 use coarsen::{AnyError, Cancel};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::array::{numbers, to_array};
+use crate::array::{guess, numbers, to_array};
 use crate::constraints::Constraints;
 use crate::error::raise;
 use crate::matrix::Matrix;
@@ -59,18 +60,17 @@ type Done = (Vec<f64>, Solved, Vec<f64>);
 
 impl State {
     fn new(
-        a: &Matrix,
+        a: Arc<Bsr<f64>>,
         geometry: Geometry,
         constraints: Option<Rows>,
         auto: Auto,
         cancel: Arc<Cancel>,
     ) -> Result<Self, AnyError> {
-        a.bsr.check_finite()?;
-        let system = geometry.system(&a.bsr, None);
+        a.check_finite()?;
         let (solver, filtered) = match constraints {
-            None => (coarsen::Solver::new(system)?, None),
+            None => (coarsen::Solver::from_owned(geometry.owned(Arc::unwrap_or_clone(a)))?, None),
             Some(rows) => {
-                let filtered = prefilter(system, &rows)?;
+                let filtered = prefilter(geometry.system(&a, None), &rows)?;
                 let solver = coarsen::Solver::new(filtered.system(geometry.positions()))?;
                 (solver, Some((rows, filtered)))
             }
@@ -80,10 +80,10 @@ impl State {
         Ok(state)
     }
 
-    fn update(&mut self, a: &Matrix, constraints: Option<Rows>) -> Result<(), AnyError> {
+    fn update(&mut self, a: &Bsr<f64>, constraints: Option<Rows>) -> Result<(), AnyError> {
         let Self { solver, geometry, filtered, .. } = self;
-        a.bsr.check_finite()?;
-        let system = geometry.system(&a.bsr, None);
+        a.check_finite()?;
+        let system = geometry.system(a, None);
         let positions = system.positions;
         match filtered {
             None => solver.update(system)?,
@@ -96,7 +96,7 @@ impl State {
                 solver.update(filtered.system(positions))?;
             }
         }
-        geometry.keep_for(&a.bsr);
+        geometry.keep_for(a);
         Ok(())
     }
 
@@ -214,13 +214,13 @@ fn method(name: &str) -> PyResult<Option<Method>> {
 
 #[pymethods]
 impl Solver {
-    /// Copies the first system.
+    /// Takes the matrix of the first system away.
     #[new]
     #[pyo3(signature = (matrix, method="auto", rtol=1e-8, maxiter=5000, memory=None, single=true, coordinates=None, near_kernel=None, constraints=None, threads=None))]
     #[allow(clippy::too_many_arguments)] // the options of Python
     fn new(
         py: Python<'_>,
-        matrix: &Bound<'_, Matrix>,
+        matrix: &mut Matrix,
         method: &str,
         rtol: f64,
         maxiter: usize,
@@ -236,7 +236,7 @@ impl Solver {
         let auto =
             Auto { tolerance: rtol, max_iterations: maxiter, memory, method, single, ..Auto::default() };
         let geometry = Geometry::read(coordinates, near_kernel)?;
-        let (rows, a) = (constraints.map(Constraints::rows), matrix.get().clone());
+        let (rows, a) = (constraints.map(Constraints::rows), matrix.take()?);
 
         let n = threads.unwrap_or(0);
         let named = |i| format!("pycoarsen-solver-{i}");
@@ -252,7 +252,7 @@ impl Solver {
         let solver =
             Self { jobs, cancel: cancel.clone(), turn, caller, kept, process: process::id(), _pool: pool };
         let start = move |state: &mut Option<State>| -> Result<(), AnyError> {
-            *state = Some(State::new(&a, geometry, rows, auto, cancel)?);
+            *state = Some(State::new(a, geometry, rows, auto, cancel)?);
             Ok(())
         };
         solver.call(py, start)?.map_err(raise)?;
@@ -261,25 +261,22 @@ impl Solver {
 
     /// Copies the next system.
     #[pyo3(signature = (matrix, constraints=None))]
-    fn update(
-        &self,
-        py: Python<'_>,
-        matrix: &Bound<'_, Matrix>,
-        constraints: Option<&Constraints>,
-    ) -> PyResult<()> {
-        let (rows, a) = (constraints.map(Constraints::rows), matrix.get().clone());
+    fn update(&self, py: Python<'_>, matrix: &Matrix, constraints: Option<&Constraints>) -> PyResult<()> {
+        let (rows, a) = (constraints.map(Constraints::rows), matrix.bsr.clone());
         self.call(py, move |state| state.as_mut().expect("there is a system").update(&a, rows))?
             .map_err(raise)
     }
 
-    /// Solves A x = b from the guess x. Returns x and the report.
+    /// Solves A x = b from the guess x, zeros without one. Returns x and the report.
+    #[pyo3(signature = (b, x=None))]
     fn solve<'py>(
         &self,
         py: Python<'py>,
         b: &Bound<'py, PyAny>,
-        x: &Bound<'py, PyAny>,
+        x: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyAny>, Told)> {
-        let (b, x) = (numbers(b)?, numbers(x)?);
+        let b = numbers(b)?;
+        let x = guess(x, b.len())?;
         let solve = move |state: &mut Option<State>| state.as_mut().expect("there is a system").solve(&b, x);
         let (x, solved, history) = self.call(py, solve)?.map_err(raise)?;
         Ok((to_array(py, &x)?, Told::new(&solved, history)))

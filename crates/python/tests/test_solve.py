@@ -8,6 +8,7 @@ import pycoarsen
 import pytest
 import scipy.sparse as sp
 from conftest import poisson, residual, springs
+from pycoarsen import _arrays
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 
@@ -35,6 +36,25 @@ def test_dense_matrices_are_solved(rng):
     b = rng.standard_normal(30)
     np.testing.assert_allclose(pycoarsen.solve(A, b), np.linalg.solve(A, b), rtol=1e-6)
     np.testing.assert_allclose(pycoarsen.solve(A.tolist(), b.tolist()), np.linalg.solve(A, b), rtol=1e-6)
+
+
+@pytest.mark.parametrize("width", [np.int32, np.int64])
+def test_another_pattern_of_the_same_size_is_seen(width, rng):
+    A, b = poisson(20), rng.standard_normal((400, 2))
+    order = rng.permutation(400)
+    solver = pycoarsen.Solver(A)
+    for B in (A, sp.csr_array(A[order][:, order]), A):
+        B.indptr, B.indices = B.indptr.astype(width), B.indices.astype(width)
+        solver.update(B)
+        x = solver.solve(b)
+        assert max(residual(B, b[:, j], x[:, j]) for j in range(2)) <= 1e-8
+
+
+def test_a_matrix_with_two_owners_is_not_taken():
+    A = _arrays.rows(poisson(20))
+    first, second = pycoarsen.Solver(A), pycoarsen.Solver(A)
+    np.testing.assert_array_equal(first.solve(np.ones(400)), second.solve(np.ones(400)))
+    assert A.shape == (400, 400)
 
 
 def test_int64_indices_are_taken(rng):

@@ -80,7 +80,9 @@ impl<T: Real> Coarsening<T> for RugeStueben {
             return Err(Error::Parameter { name, value: self.theta, range }.into());
         }
         let strong = self.strong(a);
+        SetupError::unless_cancelled(fine.cancel)?;
         let coarse = splitting(&strong, false)?;
+        SetupError::unless_cancelled(fine.cancel)?;
         if !coarse.contains(&true) {
             return Ok(None);
         }

@@ -148,7 +148,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         let mut checked = Checked::default();
         let class = self.check::<T, V>(a, &mut checked)?;
         let (links, coupled) = Links::of(Source::new(a), self.coupling);
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         let order = self.order.of(&System { contact: None, matrix: a, ..system }, &links)?;
         let mut cover = Cover::grow(&links, &coupled, &pattern, &order, [self.domain, self.overlap])?;
         if self.inner == Inner::Inverses && cover.largest().saturating_mul(block) > MOST {
@@ -159,7 +159,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
         if matches!(self.inner, Inner::Sweeps { .. }) {
             cover.colour(&pattern)?;
         }
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         let (parts, from) = cover.restrict(&pattern)?;
         let mut restricted = Bsr::zeros(Arc::new(parts), (block, block))?;
         copy(a, &from, &mut restricted);
@@ -312,7 +312,7 @@ impl<T: Real, V: Real, S: Real> OverlappingDomains<T, V, S> {
             return Ok(Reused::Nothing);
         }
         let class = self.parameters.check::<T, V>(a, &mut self.checked)?;
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         copy(a, &self.from, &mut self.restricted);
         self.solver.update(a, &self.cover, &self.restricted)?;
         self.class = class.max(self.solver.kind());

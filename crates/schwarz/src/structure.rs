@@ -52,7 +52,7 @@ impl Schwarz {
         } else {
             (0..coupled.len() as u32).collect()
         };
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         let limits = Limits { domain: self.domain, levels: self.levels, top };
         Ok((Plan::new(source.block(), links, &order, &coupled, limits)?, checked))
     }

@@ -103,9 +103,9 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
             left_out: numbers.checked.left_out.clone(),
             weights: vec![1.0; plan.levels()],
         };
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         numbers.compute(parameters, &plan, &system, None, &mut inverses);
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         seconds.inverses = begun.elapsed();
 
         let begun = Instant::now();
@@ -224,7 +224,7 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
         which: Option<&[Vec<u32>]>,
     ) -> Result<(), SetupError> {
         let Self { parameters, on, plan, numbers, domains, top, seconds, .. } = self;
-        SetupError::unless_cancelled(&system)?; // from here on domains are overwritten
+        SetupError::unless_cancelled(system.cancel)?; // from here on domains are overwritten
         self.incomplete = true;
         numbers.checked.accept();
         let begun = Instant::now();

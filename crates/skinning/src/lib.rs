@@ -278,6 +278,7 @@ impl Skinning {
         if handles.order.is_empty() {
             return Ok(None); // every node is alone
         }
+        SetupError::unless_cancelled(fine.cancel)?;
         let (pattern, weights) = weights::weights(self.weights, &graph.view(), &handles)?;
         let axes = if b == 2 { 2 } else { 3 };
         let spanned = if self.coordinates == Coordinates::Affine { axes } else { 0 };

@@ -174,6 +174,7 @@ impl SmoothedAggregation {
             Some(sets) => Aggregates::given(a, sets)?,
             None => Aggregates::find(self, fine, filtered, &high_degree, &share)?, // 5, 6
         };
+        SetupError::unless_cancelled(fine.cancel)?;
         let Aggregates { decoupled, of: aggregates, count, mut spreading } = found;
         let parts = Parts::new(self, fine, !spreading.is_empty())?; // 2, 3
         let small = self.small(&aggregates, count, &share);
@@ -184,6 +185,7 @@ impl SmoothedAggregation {
         let filter = self.filter(&spreading, modes, a.block().0);
         let tentative =
             Tentative { basis: &basis, aggregates: &aggregates, count, high_degree: &high_degree };
+        SetupError::unless_cancelled(fine.cancel)?;
         let (prolongation, plain) = smooth(a, &parts, tentative, reach, filter.as_ref())?; // 8, 9
         plain.iter().for_each(|&i| spreading[a.pattern().range(i as usize)].fill(true));
         Ok(Some(Coarse {

@@ -85,6 +85,9 @@ impl Pattern {
     }
 
     /// The pattern of an n x n block diagonal matrix.
+    ///
+    /// # Errors
+    /// [`SparseError::TooLarge`] if n does not fit `u32`.
     pub fn diagonal(n: usize) -> Result<Self, SparseError> {
         let limit = u32::MAX as usize;
         if n > limit {

@@ -9,6 +9,8 @@
 //! | [`scales`] | whether the numbers of a scene can be resolved |
 //! | [`device`] | a device for tests |
 
+#![allow(clippy::missing_errors_doc)] // the errors of examples are read by people alone
+
 pub mod arguments;
 pub mod device;
 pub mod files;

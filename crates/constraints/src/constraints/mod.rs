@@ -113,7 +113,7 @@ impl Constraints {
     /// Fixes a node: x of `node` is `value`. This adds one constraint per unknown.
     ///
     /// # Errors
-    /// As [`equation`](Self::equation). This also holds for the methods below.
+    /// As [`equation`](Self::equation).
     pub fn point(&mut self, node: usize, value: &[f64]) -> Result<(), ConstraintError> {
         self.check_block("value of a fixed point", value.len())?;
         self.check(node, value)?;
@@ -126,6 +126,9 @@ impl Constraints {
 
     /// Keeps a node on a line: x of `node` lies on the line through `value` along `direction`. This adds b −
     /// 1 constraints.
+    ///
+    /// # Errors
+    /// As [`equation`](Self::equation).
     pub fn line(&mut self, node: usize, direction: &[f64], value: &[f64]) -> Result<(), ConstraintError> {
         self.check_block("direction of a line", direction.len())?;
         self.check_block("value on a line", value.len())?;
@@ -151,12 +154,18 @@ impl Constraints {
     }
 
     /// Keeps a node on a plane: `normal` · x of `node` = `offset`.
+    ///
+    /// # Errors
+    /// As [`equation`](Self::equation).
     pub fn plane(&mut self, node: usize, normal: &[f64], offset: f64) -> Result<(), ConstraintError> {
         self.equation(&[(node, normal)], offset)
     }
 
     /// Adds a contact of a vertex with a face: `normal` · (x of `vertex` − Σ w_k x of `face[k]`) = `gap`,
     /// with the barycentric coordinates w of the contact point.
+    ///
+    /// # Errors
+    /// As [`equation`](Self::equation).
     pub fn vertex_face(
         &mut self,
         vertex: usize,
@@ -171,6 +180,9 @@ impl Constraints {
 
     /// Adds a contact of two edges: `normal` · (p − q) = `gap`. Here p is the point at s on the first edge
     /// and q the point at t on the second edge, with `at` = [s, t] in 0..1.
+    ///
+    /// # Errors
+    /// As [`equation`](Self::equation).
     pub fn edge_edge(
         &mut self,
         first: [usize; 2],

@@ -85,7 +85,7 @@ fn long_chains_are_refused() {
 #[test]
 fn threads_do_not_change_bits() {
     let mut c = Constraints::new(60_000, 3).unwrap();
-    let numbers = crate::random::vector(60_000, 1);
+    let numbers = coarsen_core::SplitMix64::new(1).numbers(60_000);
     for i in 0..9_000 {
         let n = &numbers[3 * i..3 * i + 3];
         c.vertex_face(6 * i, [6 * i + 1, 6 * i + 2, 6 * i + 3], [0.2, 0.3, 0.5], n, n[0]).unwrap();

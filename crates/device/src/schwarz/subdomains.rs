@@ -349,7 +349,7 @@ impl<V: Real, S: Real> DeviceSubdomains<V, S> {
         }
         self.parameters.schwarz.check(left_out, parted)?;
         touched.map_or(Ok(()), |rows| self.check_rows(rows))?;
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         self.matrix.set_values(whole)?;
         self.numbers.find_released(&self.application, &self.matrix)?;
         // For a structure from the host, `Plan::serves` has already checked this. No inverse has changed yet: a rebuild may

@@ -281,17 +281,16 @@ impl Factorization for Lu {
 }
 
 #[cfg(test)]
-#[path = "../../../../tests/common/data.rs"]
-mod data;
-
-#[cfg(test)]
 mod tests {
     use super::*;
 
     /// The bound is 1 to 2 times the number of entries for systems of flow and reservoirs, 1 to 3 times for circuits.
     #[test]
     fn the_bound_is_near_the_number_of_entries() {
-        let Some(folder) = data::data() else { return };
+        let Some(folder) = std::env::var_os("COARSEN_DATA").map(std::path::PathBuf::from) else {
+            assert!(std::env::var_os("COARSEN_REQUIRE_DATA").is_none(), "COARSEN_DATA names no folder");
+            return;
+        };
         for name in [
             "cases/clients/fipy-cahnhilliard-coupled-20808.mtx.gz",
             "cases/clients/fipy-convtri-40000.mtx.gz",

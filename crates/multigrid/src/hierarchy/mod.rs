@@ -185,7 +185,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         let mut seconds = Seconds::default();
         let (mut all, mut ended) = (finest.nnz(), None);
         loop {
-            SetupError::unless_cancelled(&system)?;
+            SetupError::unless_cancelled(system.cancel)?;
             let depth = levels.len();
             let last = levels.last().map(|level| &level.host);
             let grid = match last {
@@ -210,7 +210,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             }
             levels.push(level);
         }
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         if levels.is_empty() {
             finest.check_finite()?; // otherwise the smoother checks it
         }
@@ -343,10 +343,12 @@ impl<T: Real, B: Backend> Level<T, B> {
             term::see(method, &grid, above, &mut seen)?;
             LevelSmoother::new(method, &Grid { a: seen.as_ref().unwrap_or(a), ..grid }, on)
         })?;
+        SetupError::unless_cancelled(grid.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = smoother.facts();
         let known = Grid { radius, sets, inverses, largest, ..grid };
         let coarse = coarsen(&known, above.map(|above| &above.state), seconds)?;
         let Some(coarse) = coarse else { return Ok(None) };
+        SetupError::unless_cancelled(grid.cancel)?;
         if let Some(inverses) = inverses {
             inverses.check_positive(a, method.name())?;
         }

@@ -30,7 +30,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         let mut seconds = Seconds::default();
         let mut levels: Vec<Level<T, B>> = Vec::with_capacity(self.levels.len());
         for (depth, old) in self.levels.iter().enumerate() {
-            SetupError::unless_cancelled(&system)?;
+            SetupError::unless_cancelled(system.cancel)?;
             let grid = match levels.last().map(|level| &level.host) {
                 Some(host) => host.grid(depth),
                 None => Grid::finest(&system, finest),
@@ -48,7 +48,7 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
             let level = Level::build((&*recipe, method), grid, on, &mut seconds, coarsen);
             levels.extend(level.map_err(|cause| cause.on_level(depth))?);
         }
-        SetupError::unless_cancelled(&system)?;
+        SetupError::unless_cancelled(system.cancel)?;
         let (bottom, seen) =
             timed(&mut seconds.bottom, || solver((recipe, method), &levels, (&system, finest), on))
                 .map_err(|cause| cause.on_level(levels.len()))?;

@@ -140,13 +140,13 @@ impl<T: Real, B: Backend> Hierarchy<T, B> {
         let system = self.given.complete(system);
         let (mut grid, mut above) = (Grid::finest(&system, finest), None);
         for (l, level) in self.levels.iter_mut().enumerate() {
-            SetupError::unless_cancelled(&system)?;
+            SetupError::unless_cancelled(system.cancel)?;
             let here = |cause: SetupError| cause.on_level(l);
             let method = (&*self.method, self.recipe.keep, &self.on);
             let (next, coarse) = level.prepare(method, (&grid, above), &mut seconds).map_err(here)?;
             (grid, above) = (next, Some(coarse));
         }
-        SetupError::unless_cancelled(&system)?; // later steps cannot be undone
+        SetupError::unless_cancelled(system.cancel)?; // later steps cannot be undone
         timed(&mut seconds.bottom, || {
             term::see(&*self.method, &grid, above, &mut self.seen.next)?;
             self.bottom.update(&Grid { a: self.seen.next.as_ref().unwrap_or(grid.a), ..grid })
@@ -180,6 +180,7 @@ impl<T: Real, B: Backend> Level<T, B> {
             let grid = Grid { a: self.seen.next.as_ref().unwrap_or(fine.a), ..*fine };
             self.smoother.prepare(method, &grid, on)
         })?;
+        SetupError::unless_cancelled(fine.cancel)?;
         let SmootherFacts { radius, inverses, sets, largest } = self.smoother.facts();
         let fine = &Grid { radius, sets, inverses, largest, ..*fine };
         let seen = self.seen.next.as_ref().unwrap_or(fine.a);

@@ -101,7 +101,7 @@ class Solver:
         threads: int | None = None,
     ) -> Solver: ...
     def update(self, matrix: Matrix, constraints: Constraints | None = None) -> None: ...
-    def solve(self, b: Vector, x: Vector) -> tuple[Vector, dict[str, Any]]: ...
+    def solve(self, b: Vector, x: Vector | None = None) -> tuple[Vector, dict[str, Any]]: ...
     def kept(self) -> tuple[str, str] | None: ...
 
 def precondition(
@@ -117,7 +117,7 @@ def solve_krylov(
     a: Matrix | Callable[[Vector], Vector],
     m: Preconditioner | Callable[[Vector], Vector] | None,
     b: Vector,
-    x: Vector,
+    x: Vector | None,
     null_space: list[Vector] | None = None,
     callback: Callable[..., object] | None = None,
     threads: int | None = None,

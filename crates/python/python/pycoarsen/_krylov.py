@@ -251,7 +251,7 @@ def _solve(
             raise ValueError(f"x0 is {x0!r}, but must be an array or 'Mb'")
         guess = right if M is None else np.asarray(M @ right)
     else:
-        guess = np.zeros(n) if x0 is None else x0
+        guess = x0
     space = _arrays.near_kernel(null_space, n)
     most = times * n if maxiter is None else maxiter
     call = {
@@ -268,7 +268,7 @@ def _solve(
         a,
         inverse(M, n),
         right,
-        _arrays.vector(guess, n, "x0"),
+        None if guess is None else _arrays.vector(guess, n, "x0"),
         None if space is None else [np.ascontiguousarray(v) for v in space.T],
         callback,
         threads,

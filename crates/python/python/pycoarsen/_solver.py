@@ -169,20 +169,21 @@ class Solver:
         _arrays.real(right, "b")
         if right.ndim not in (1, 2) or right.shape[0] != self._n:
             raise ValueError(f"b has the shape {right.shape}, but ({self._n},) or ({self._n}, k) is needed")
-        guess = np.zeros(right.shape) if x0 is None else np.asarray(x0)
-        _arrays.real(guess, "x0")
-        if guess.shape != right.shape:
-            raise ValueError(f"x0 has the shape {guess.shape}, but that of b is {right.shape}")
+        guess = None if x0 is None else np.asarray(x0)
+        if guess is not None:
+            _arrays.real(guess, "x0")
+            if guess.shape != right.shape:
+                raise ValueError(f"x0 has the shape {guess.shape}, but that of b is {right.shape}")
         if right.ndim == 1:
             return self._one(right, guess)
         x = np.empty(right.shape)
         for j in range(right.shape[1]):
-            x[:, j] = self._one(right[:, j], guess[:, j])
+            x[:, j] = self._one(right[:, j], None if guess is None else guess[:, j])
         return x
 
-    def _one(self, b: NDArray[Any], x0: NDArray[Any]) -> NDArray[np.float64]:
+    def _one(self, b: NDArray[Any], x0: NDArray[Any] | None) -> NDArray[np.float64]:
         x, told = self._core.solve(
-            np.ascontiguousarray(b, dtype=np.float64), np.ascontiguousarray(x0, dtype=np.float64)
+            np.asarray(b, dtype=np.float64), None if x0 is None else np.asarray(x0, dtype=np.float64)
         )
         self._report = report(told)
         for attempt in self._report.attempts:
