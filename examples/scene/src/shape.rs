@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use coarsen_contact::{self as contact, Capsule, ContactError, Plane, Sphere};
+use coarsen_contact::{self as contact, Capsule, ContactError, Cuboid, Plane, Sphere};
 use coarsen_mesh::vector::{dot, sub};
 use serde::Deserialize;
 
@@ -100,15 +100,7 @@ impl Shape {
             Self::Plane { point, normal } => Arc::new(Plane::through(point, normal)?),
             Self::Sphere { centre, radius } => Arc::new(Sphere::new(centre, radius)?),
             Self::Capsule { from, to, radius } => Arc::new(Capsule::new(from, to, radius)?),
-            Self::Box { low, high } => {
-                let distance = move |x: [f64; 3]| {
-                    let out = [0, 1, 2].map(|k| (low[k] - x[k]).max(x[k] - high[k]));
-                    let inside = out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0);
-                    length(out.map(|d| d.max(0.0))) + inside
-                };
-                let (size, magnitude) = (length(sub(high, low)), length(low) + length(high));
-                Arc::new(Signed { distance, size, magnitude })
-            }
+            Self::Box { low, high } => Arc::new(Cuboid::new([low, high], 0.0)?),
             Self::Torus { centre, axis, radii } => {
                 let distance = move |x: [f64; 3]| {
                     let (along, across) = split(sub(x, centre), axis);
@@ -282,8 +274,8 @@ impl Pose {
 /// The step of differences of the distance, in units of the size of a shape.
 const STEP: f64 = 1e-6;
 
-/// A shape by its signed distance. The normal is found by differences, and the curvature is given as 0, which is that of
-/// flat faces alone: colliders and seeds use distances and normals only.
+/// A shape by its signed distance. The normal is found by differences, and the curvature is given as 0: colliders and seeds
+/// use distances and normals only.
 struct Signed<D> {
     distance: D,
     /// The step of differences is a share of it.
