@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use coarsen_contact::{self as contact, Capsule, ContactError, Cuboid, Plane, Sphere};
-use coarsen_mesh::vector::{dot, sub};
+use coarsen_mesh::vector::{dot, norm, sub};
 use serde::Deserialize;
 
 /// A solid by its signed distance.
@@ -106,17 +106,17 @@ impl Shape {
                     let (along, across) = split(sub(x, centre), axis);
                     (across - radii[0]).hypot(along) - radii[1]
                 };
-                let magnitude = length(centre) + radii[0] + radii[1];
+                let magnitude = norm(centre) + radii[0] + radii[1];
                 Arc::new(Signed { distance, size: radii[0], magnitude })
             }
             Self::Cylinder { from, to, radius } => {
                 let (axis, middle) = (sub(to, from), self.centre());
                 let distance = move |x: [f64; 3]| {
                     let (along, across) = split(sub(x, middle), axis);
-                    let out = [along.abs() - 0.5 * length(axis), across - radius];
+                    let out = [along.abs() - 0.5 * norm(axis), across - radius];
                     out[0].max(0.0).hypot(out[1].max(0.0)) + out[0].max(out[1]).min(0.0)
                 };
-                let magnitude = length(from) + length(to) + radius;
+                let magnitude = norm(from) + norm(to) + radius;
                 Arc::new(Signed { distance, size: radius, magnitude })
             }
         })
@@ -237,7 +237,7 @@ pub struct Pose {
 impl Pose {
     /// Turns by an angle in radians around an axis through c, then moves by t.
     pub fn new(axis: [f64; 3], angle: f64, about: [f64; 3], shift: [f64; 3]) -> Self {
-        let size = length(axis);
+        let size = norm(axis);
         let turn = if angle == 0.0 || size == 0.0 {
             IDENTITY
         } else {
@@ -292,20 +292,20 @@ impl<D: Fn([f64; 3]) -> f64 + Send + Sync> contact::Shape for Signed<D> {
             let at = |h: f64| self.distance(std::array::from_fn(|j| x[j] + if j == k { h } else { 0.0 }));
             at(STEP * self.size) - at(-STEP * self.size)
         });
-        let steep = length(slope);
+        let steep = norm(slope);
         if steep > 0.0 { slope.map(|s| s / steep) } else { [0.0, 1.0, 0.0] }
     }
     fn curvature(&self, _: [f64; 3]) -> [[f64; 3]; 3] {
         [[0.0; 3]; 3]
     }
     fn magnitude(&self, x: [f64; 3]) -> f64 {
-        length(x) + self.magnitude
+        norm(x) + self.magnitude
     }
 }
 
 /// v / ‖v‖.
 pub fn unit(v: [f64; 3]) -> [f64; 3] {
-    let length = dot(v, v).sqrt();
+    let length = norm(v);
     v.map(|v| v / length)
 }
 
@@ -314,13 +314,8 @@ fn apply(a: &Matrix, x: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i][0] * x[0] + a[i][1] * x[1] + a[i][2] * x[2])
 }
 
-/// ‖x‖.
-pub fn length(x: [f64; 3]) -> f64 {
-    dot(x, x).sqrt()
-}
-
 /// The part of d along an axis, and the length of the part across.
 fn split(d: [f64; 3], axis: [f64; 3]) -> (f64, f64) {
-    let along = dot(d, axis) / length(axis);
+    let along = dot(d, axis) / norm(axis);
     (along, (dot(d, d) - along * along).max(0.0).sqrt())
 }
