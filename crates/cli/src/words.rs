@@ -9,8 +9,9 @@ use coarsen::sparse::SparseError;
 use coarsen::{AnyError, Error};
 
 /// Names in the library, and what the command calls them. A name that contains another one comes first.
-const OPTIONS: [(&str, &str); 9] = [
+const OPTIONS: [(&str, &str); 10] = [
     ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
+    ("for Ruge-Stueben coarsening", "for --precond rs (give --block-size 1)"),
     ("Skinning::handles", "--skinning-handles"),
     ("AdditiveSchwarz::domain", "--as-domain"),
     ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
