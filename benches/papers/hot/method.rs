@@ -151,7 +151,7 @@ impl Hot {
         f.project(true);
         let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
         let built = CachedPreconditioner::build(f, &z, build)?;
-        let mut direction = refreshed(Lbfgs::new(self.window, built));
+        let mut direction = refreshed(Lbfgs::new(self.window, built), |d| &mut d.initial);
         let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
         let mut descent = Descent::new(Backtracking::default(), stop);
         (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);
