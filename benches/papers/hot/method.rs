@@ -82,6 +82,7 @@ pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) 
             let mut products = Products::new(&mut f, step.given)?;
             stepper.minimize_free(&mut products, &mut z, weights, Some(&mut monitor))?
         }
+        needs => return Err(format!("{driver} needs {needs:?}").into()),
     };
     row.seconds = start.elapsed().as_secs_f64();
     row.converged = matches!(report.outcome, DescentOutcome::Converged(_));

@@ -66,6 +66,8 @@ pub struct Components<M, V> {
     z: Vec<V>,
 }
 
+crate::inherent_build!(Componentwise<R>);
+
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> for Componentwise<R> {
     type Built = Components<R::Built, V>;
 
@@ -80,6 +82,8 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
         Ok(Components { each, block, r: zeros.clone(), z: zeros })
     }
 }
+
+crate::inherent_update!(Components<M, V>);
 
 impl<M: Update<T>, T: Real, V> Update<T> for Components<M, V> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

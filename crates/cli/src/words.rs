@@ -62,11 +62,7 @@ impl Rows for Sample {
 
 impl Rows for Witness {
     fn number(&mut self, of: &dyn Fn(usize) -> usize) {
-        match self {
-            Self::Diagonal { positive, negative } => number([positive, negative], of),
-            Self::Pair { rows: (i, j), .. } => number([i, j], of),
-            Self::Triple { rows: (i, j, k) } => number([i, j, k], of),
-        }
+        self.renumber(of);
     }
 }
 

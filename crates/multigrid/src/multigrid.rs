@@ -101,6 +101,7 @@ pub enum Cycle {
 
 /// The data that an update keeps of the old hierarchy if the pattern of A is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Keep {
     /// The prolongations. Galerkin products, smoothers and the coarse factor are recomputed. This is the
     /// cheapest choice.
@@ -129,6 +130,7 @@ pub enum Coarsest {
 
 /// With what [`JacobiCg`] compares its residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResidualReference {
     /// With the right-hand side of the coarsest level.
     #[default]

@@ -140,8 +140,8 @@ impl Preconditioner {
         };
         Ok(match run(py, threads, update)?.map_err(raise)? {
             Reused::Structure => "structure",
-            Reused::Rest { .. } => "rest",
             Reused::Nothing => "nothing",
+            _ => "rest",
         })
     }
 }

@@ -72,6 +72,8 @@ pub struct BlockDiagonal<T, B: Backend> {
     merged: Merged,
 }
 
+coarsen_backend::inherent_build!(BlockJacobi);
+
 impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
     type Built = BlockDiagonal<T, B>;
 
@@ -100,6 +102,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
         Some(self.inverses.count() * self.inverses.size())
     }
 }
+
+coarsen_backend::inherent_update!(BlockDiagonal<T, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

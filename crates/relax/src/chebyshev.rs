@@ -162,6 +162,8 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     merged: Merged,
 }
 
+coarsen_backend::inherent_build!(Chebyshev);
+
 impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
     type Built = ChebyshevPolynomial<T, B>;
 
@@ -296,6 +298,8 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         Ok(B::set_blocks(&mut self.m, &self.host)?)
     }
 }
+
+coarsen_backend::inherent_update!(ChebyshevPolynomial<T: Real, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -49,6 +49,8 @@ impl Default for DampedJacobi {
     }
 }
 
+coarsen_backend::inherent_build!(DampedJacobi);
+
 impl<T: Real, B: Backend> Setup<T, B> for DampedJacobi {
     /// The step is the Chebyshev polynomial of degree 1.
     type Built = ChebyshevPolynomial<T, B>;

@@ -142,6 +142,8 @@ pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     merged: Merged,
 }
 
+coarsen_backend::inherent_build!(GaussSeidel);
+
 impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
     type Built = SymmetricGaussSeidel<T, B>;
 
@@ -260,6 +262,8 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         self.sweeps.bytes()
     }
 }
+
+coarsen_backend::inherent_update!(SymmetricGaussSeidel<T: Real, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

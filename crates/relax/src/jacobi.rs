@@ -94,6 +94,8 @@ pub struct Diagonal<B: Backend> {
     merged: Merged,
 }
 
+coarsen_backend::inherent_build!(Jacobi);
+
 impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
     type Built = Diagonal<B>;
 
@@ -121,6 +123,8 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
         Some(self.host.len())
     }
 }
+
+coarsen_backend::inherent_update!(Diagonal<B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -44,6 +44,8 @@ pub struct Spai0 {
     pub symmetric: bool,
 }
 
+coarsen_backend::inherent_build!(Spai0);
+
 impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
     /// The step is the Chebyshev polynomial of degree 1.
     type Built = ChebyshevPolynomial<T, B>;

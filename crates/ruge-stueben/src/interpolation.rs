@@ -14,6 +14,7 @@ use crate::{Side, numbers, split};
 /// *Reference* direct: Stüben 2001, §A.7.2. Classical: Ruge & Stüben 1987, (4.9); De Sterck, Falgout, Nolting & Yang 2008,
 /// "Distance-two interpolation for parallel algebraic multigrid", Numer. Linear Algebra Appl. 15, (8) and (9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Interpolation {
     /// Couplings to other unknowns are distributed over Cᵢ as a whole.
     Direct,

@@ -83,6 +83,8 @@ struct Damped<T: Real, B: SchwarzBackend> {
     radius: f64,
 }
 
+coarsen_backend::inherent_build!(DampedDomains);
+
 impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
     type Built = DomainStep<T, B>;
 
@@ -231,6 +233,8 @@ impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
             + self.merged.bytes()
     }
 }
+
+coarsen_backend::inherent_update!(DomainStep<T: Real, B: SchwarzBackend>);
 
 impl<T: Real, B: SchwarzBackend> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -79,6 +79,8 @@ impl Factorise for Ic0 {
     }
 }
 
+coarsen_backend::inherent_build!(Ic0);
+
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ic0 {
     type Built = IncompleteFactor<Self, T, B>;
 

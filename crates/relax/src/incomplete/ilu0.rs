@@ -51,6 +51,8 @@ impl Factorise for Ilu0 {
     }
 }
 
+coarsen_backend::inherent_build!(Ilu0);
+
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ilu0 {
     type Built = IncompleteFactor<Self, T, B>;
 

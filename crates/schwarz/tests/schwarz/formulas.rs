@@ -307,6 +307,7 @@ fn bytes_are_those_of_the_parts() {
                 let factor = Direct::default().factor(&a).unwrap().stats().bytes;
                 factor + a.bytes() + 8 * a.values().len() + 2 * 8 * nodes * b
             }
+            other => panic!("no formula for {other:?}"),
         };
         assert_eq!(m.bytes(), cover + 4 * blocks + a.bytes() + solver + 2 * 8 * nodes * b, "{inner:?}");
     }
