@@ -17,7 +17,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use coarsen_backend::{Backend, Cpu, Setup, Update};
+use coarsen_backend::{Backend, Cpu};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource, default_device};

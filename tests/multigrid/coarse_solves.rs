@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, NumericBackend, Reference, Reused, RowSets};
-use coarsen_backend::{ReferenceBlocks, ReferenceMatrix, Setup, SetupError, Smoother, SweepDirection};
+use coarsen_backend::{ReferenceBlocks, ReferenceMatrix, SetupError, Smoother, SweepDirection};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};

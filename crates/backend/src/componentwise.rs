@@ -26,9 +26,9 @@ const ROUND_OFF: f64 = 16.0;
 /// Projective Dynamics.
 ///
 /// ```
-/// use coarsen_backend::{Componentwise, Cpu, Setup};
+/// use coarsen_backend::{Componentwise, Cpu};
 /// use coarsen_core::Preconditioner;
-/// # use coarsen_backend::{Reused, SetupError, Update};
+/// # use coarsen_backend::{Reused, Setup, SetupError, Update};
 /// # struct Scale(f64);
 /// # impl Preconditioner<Vec<f64>> for Scale {
 /// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) { z.iter_mut().zip(r).for_each(|(z, r)| *z = r / self.0) }

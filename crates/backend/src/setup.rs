@@ -159,7 +159,7 @@ macro_rules! inherent_build {
             where
                 Self: $crate::Setup<T, B>,
             {
-                $crate::Setup::build_from(self, system.into(), on)
+                <Self as $crate::Setup<T, B>>::build_from(self, system.into(), on)
             }
         }
     };
@@ -183,7 +183,7 @@ macro_rules! inherent_update {
             where
                 Self: $crate::Update<N>,
             {
-                $crate::Update::update_from(self, system.into())
+                <Self as $crate::Update<N>>::update_from(self, system.into())
             }
 
             /// Updates to new values of the block rows `touched`, in increasing order: [`Update::patch_from`] without an
@@ -199,7 +199,7 @@ macro_rules! inherent_update {
             where
                 Self: $crate::Update<N>,
             {
-                $crate::Update::patch_from(self, system.into(), touched)
+                <Self as $crate::Update<N>>::patch_from(self, system.into(), touched)
             }
         }
     };

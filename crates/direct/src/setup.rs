@@ -12,7 +12,7 @@ coarsen_backend::inherent_build!(Direct);
 /// on the host for every backend: see [`Hosted`].
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup, Update};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// use coarsen_direct::Direct;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;

@@ -1,6 +1,6 @@
 //! The recipe of a hierarchy.
 
-use coarsen_backend::{Backend, Cpu, Setup, SetupError, Smoother};
+use coarsen_backend::{Backend, Cpu, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
@@ -18,7 +18,7 @@ use crate::{Geometric, Grid};
 /// *Reference* Tamstorf, Jones, McCormick 2015, §4.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::Multigrid;

@@ -18,7 +18,7 @@ use crate::checks;
 /// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// use coarsen_sparse::assembly::from_blocks;
 /// let a = from_blocks((1, 1), (2, 2), &[(0, 0)], &[2.0, 1.0, 1.0, 1.0])?;

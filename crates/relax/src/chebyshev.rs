@@ -57,7 +57,7 @@ pub enum Scaling {
 /// Phys. 188.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Chebyshev { degree: 12, ..Default::default() }.build(&a, &Cpu::new())?;

@@ -29,7 +29,7 @@ use crate::checks;
 /// (10.10).
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let entries = [(0, 0, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 2.0)];
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &entries)?;

@@ -24,7 +24,7 @@ use crate::checks;
 /// 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Jacobi::default().build(&a, &Cpu::new())?;

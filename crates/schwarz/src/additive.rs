@@ -44,7 +44,7 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// SIAM J. Sci. Comput. 21(2), 792–797.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Gmres;
 /// let p = coarsen_problems::poisson2d(40)?;

@@ -34,7 +34,7 @@ use crate::subdomains::Subdomains;
 /// "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_schwarz::DampedDomains;
 /// let a = coarsen_problems::poisson2d(30)?.matrix;
 /// let step = DampedDomains::default().build(&a, &Cpu::new())?;

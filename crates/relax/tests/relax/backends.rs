@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::{
-    Backend, DenseBlocks, Matrix, NumericBackend, Reused, RowSets, Setup, SetupError, Smoother,
-    SweepDirection, Update,
+    Backend, DenseBlocks, Matrix, NumericBackend, Reused, RowSets, SetupError, Smoother, SweepDirection,
 };
 use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_backend::{Cpu, SetupError};
 use coarsen_direct::Direct;
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Inverses, Order, Packed, SchwarzBackend};
 use coarsen_schwarz::{Plan, Repair, Schwarz, Storage};
