@@ -14,7 +14,7 @@
 
 use std::time::Instant;
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Preconditioner, Stop, parallel};
 use coarsen_krylov::{Cg, Krylov, SingleReductionCg};
 use coarsen_problems::{Options, Problem};

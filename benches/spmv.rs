@@ -18,7 +18,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, Setup, SweepDirection};
+use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, SweepDirection};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Vector, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::Ic0;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use coarsen::auto::{Costs, Method, Precond};
-use coarsen::backend::{Cpu, Setup};
+use coarsen::backend::Cpu;
 use coarsen::direct::Direct;
 use coarsen::krylov::Cg;
 use coarsen::problems::{Options, Problem, random_vector};

@@ -128,3 +128,33 @@ fn auto_chooses() -> Result<(), AnyError> {
     }
     Ok(())
 }
+
+/// `build`, `update`, `patch` and `solve` are inherent: no trait is in scope here.
+mod without_traits {
+    use coarsen::backend::Componentwise;
+    use coarsen::direct::{Dense, Direct};
+    use coarsen::relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Ic0, Ilu0, Jacobi, Spai0};
+    use coarsen::schwarz::{AdditiveSchwarz, Schwarz};
+    use coarsen::{AnyError, Cg, Cpu, Stop, smoothed_aggregation};
+
+    #[test]
+    fn every_method_solves() -> Result<(), AnyError> {
+        let (a, cpu) = (super::poisson3d(6, 1), Cpu::new());
+        let b = super::right_hand_side(216);
+        macro_rules! solve {
+            ($($parameters:expr),+) => {$({
+                let mut m = $parameters.build(&a, &cpu)?;
+                m.update(&a)?;
+                m.patch(&a, &[0])?;
+                let mut x = vec![0.0; b.len()];
+                Cg::new(Stop::relative(1e-8)).solve(&a, &mut m, &b, &mut x)?.converged()?;
+                assert!(super::residual(&a, &b, &x) <= 1e-8, "{}", stringify!($parameters));
+            })+};
+        }
+        solve!(Jacobi::default(), BlockJacobi::default(), DampedJacobi::default(), Spai0::default());
+        solve!(Chebyshev::default(), GaussSeidel::default(), Ic0::default(), Ilu0);
+        solve!(Componentwise { scalar: Ic0::default() }, Direct::default(), Dense::default());
+        solve!(Schwarz::multilevel(), AdditiveSchwarz::overlapping(), smoothed_aggregation());
+        Ok(())
+    }
+}

@@ -29,10 +29,30 @@ fn text(v: &Value) -> &str {
     v.as_str().expect("a string")
 }
 
-/// The layer of each package, from `workspace.metadata.layers`.
+/// The layer of each package: the number of the last comment above it in `members` of the root manifest. The numbers
+/// increase.
 fn layers(metadata: &Value) -> HashMap<String, u64> {
-    let table = metadata["metadata"]["layers"].as_object().expect("workspace.metadata.layers");
-    table.iter().map(|(name, layer)| (name.clone(), layer.as_u64().expect("a layer number"))).collect()
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("the root manifest");
+    let members = manifest.split("default-members").next().expect("a members list");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let (mut layers, mut layer) = (HashMap::new(), None::<u64>);
+    for line in members.lines().map(str::trim) {
+        let comment = line.strip_prefix("# ").and_then(|comment| comment.split_once(':'));
+        if let Some((Ok(number), about)) = comment.map(|(number, about)| (number.parse::<u64>(), about)) {
+            assert!(layer.is_none_or(|last| last < number), "layer {number} is listed after a higher layer");
+            layer = Some(number);
+            if about.contains("the root package") {
+                layers.insert("coarsen".to_owned(), number);
+            }
+        } else if let Some(folder) = line.strip_prefix('"') {
+            let folder = folder.trim_end_matches(['"', ',']);
+            let path = root().join(folder).join("Cargo.toml");
+            let package = packages.iter().find(|package| Path::new(text(&package["manifest_path"])) == path);
+            let name = text(&package.unwrap_or_else(|| panic!("{folder} is no member"))["name"]);
+            layers.insert(name.to_owned(), layer.expect("a comment with the number of a layer"));
+        }
+    }
+    layers
 }
 
 #[test]
@@ -42,8 +62,7 @@ fn dependencies_point_to_lower_layers() {
     let packages = metadata["packages"].as_array().expect("packages");
     for package in packages {
         let name = text(&package["name"]);
-        let own =
-            layers.get(name).unwrap_or_else(|| panic!("{name} has no layer in workspace.metadata.layers"));
+        let own = layers.get(name).unwrap_or_else(|| panic!("{name} has no layer in `members`"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = text(&dependency["name"]);
             // The tests of the facade may use the whole workspace.
@@ -52,27 +71,6 @@ fn dependencies_point_to_lower_layers() {
                 assert!(layer < own, "{name} (layer {own}) depends on {on} (layer {layer})");
             }
         }
-    }
-    assert_eq!(packages.len(), layers.len(), "workspace.metadata.layers names packages that are gone");
-}
-
-#[test]
-fn members_are_listed_in_layer_order() {
-    let metadata = metadata();
-    let layers = layers(&metadata);
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("the root manifest");
-    let members = manifest.split("default-members").next().expect("a members list");
-    let mut last = 0;
-    for line in members.lines().map(str::trim).filter(|l| l.starts_with('"')) {
-        let folder = line.trim_matches(|c| c == '"' || c == ',');
-        let package = metadata["packages"]
-            .as_array()
-            .expect("packages")
-            .iter()
-            .find(|p| Path::new(text(&p["manifest_path"])) == root().join(folder).join("Cargo.toml"));
-        let name = text(&package.unwrap_or_else(|| panic!("{folder} is no member"))["name"]);
-        assert!(layers[name] >= last, "{folder} is listed after a higher layer");
-        last = layers[name];
     }
 }
 

@@ -61,11 +61,14 @@ pub(crate) fn method(
         return (if name == "newton-on-demand" { f.projecting_on_demand() } else { f }, newton, armijo);
     }
     let (direction, search): (BoxedDirection, _) = match name {
-        "gradient" => (Box::new(refreshed(Gradient::scaled(m))), armijo),
-        "agd" => (Box::new(refreshed(AcceleratedGradient::new(0.99, m))), armijo),
-        "lbfgs" | "lbfgs-constant" => (Box::new(refreshed(Lbfgs::new(8, m))), armijo),
-        "ncg" => (Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, m))), tight),
-        "ncg+" => (Box::new(refreshed(NonlinearCg::new(Beta::PolakRibierePlus, m))), tight),
+        "gradient" => (Box::new(refreshed(Gradient::scaled(m), |d| &mut d.inverse)), armijo),
+        "agd" => (Box::new(refreshed(AcceleratedGradient::new(0.99, m), |d| &mut d.inverse)), armijo),
+        "lbfgs" | "lbfgs-constant" => (Box::new(refreshed(Lbfgs::new(8, m), |d| &mut d.initial)), armijo),
+        "ncg" => (Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, m), NonlinearCg::inverse_mut)), tight),
+        "ncg+" => (
+            Box::new(refreshed(NonlinearCg::new(Beta::PolakRibierePlus, m), NonlinearCg::inverse_mut)),
+            tight,
+        ),
         "constant" => {
             let a = body.last_hessian().clone();
             (Box::new(Constant::new(a, m, Cg::new(Stop::relative(INNER)))), armijo)

@@ -17,7 +17,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use coarsen_backend::{Backend, Cpu, Setup, Update};
+use coarsen_backend::{Backend, Cpu};
 use coarsen_core::{LinearOperator, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource, default_device};
@@ -161,17 +161,15 @@ fn on_device<T: Real>(p: &Problem, on: &OpenCl<T>, arguments: &Arguments) -> Out
         let parameters = DeviceSchwarz { schwarz: parameters(), structure, ..DeviceSchwarz::default() };
         let mut m = parameters.build(p.system(), on)?;
         let build = match structure {
-            StructureSource::Host => {
-                least(3, || parameters.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?
-            }
             StructureSource::Device => {
                 least(3, || m.restructure_on_device(&a, &positions).and_then(|()| on.sync()))?
             }
+            _ => least(3, || parameters.build(p.system(), on).and_then(|_| Ok(on.sync()?)))?,
         };
         let update = least(3, || m.update_on_device(&a).and_then(|()| on.sync()))?;
         let values = match structure {
-            StructureSource::Host => m.values(),
             StructureSource::Device => values(&m.nodes()?, parameters.schwarz.domain, p.matrix.block().0),
+            _ => m.values(),
         };
         row(p, on, backend, [build, update, read], values, &mut m)?;
     }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use coarsen_backend::{Cpu, Setup, Update};
+use coarsen_backend::Cpu;
 use coarsen_core::parallel::{self, Groups};
 use coarsen_core::simd::{self, Kernel, Pack, Set};
 use coarsen_core::{LinearOperator, Preconditioner, Stop, Vector};

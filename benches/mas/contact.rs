@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use coarsen_backend::{Cpu, Reused, Setup, Update};
+use coarsen_backend::{Cpu, Reused};
 use coarsen_core::{Stop, parallel};
 use coarsen_krylov::Cg;
 use coarsen_problems::{NumpyRandom, Problem, cloth};

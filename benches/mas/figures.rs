@@ -1,6 +1,6 @@
 //! The figures of §8 on the CPU.
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Preconditioner, Stop, parallel};
 use coarsen_krylov::Cg;
 use coarsen_problems::{Material, NumpyRandom, Problem, cloth, softcube};

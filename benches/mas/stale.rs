@@ -1,6 +1,6 @@
 //! Iterations with node orders computed several steps ago (Fig. 9, §5.3).
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::parallel;
 use coarsen_problems::{Options, Sequence};
 use coarsen_schwarz::{Coarse, Order, Schwarz};

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Stop, parallel};
 use coarsen_direct::{Direct, Method};
 use coarsen_krylov::Cg;

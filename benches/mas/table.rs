@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use coarsen_backend::{Cpu, Setup, Update};
+use coarsen_backend::{Cpu, Setup};
 use coarsen_core::{Identity, Preconditioner, Stop, parallel};
 use coarsen_krylov::Cg;
 use coarsen_problems::garment;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Stop, parallel};
 use coarsen_krylov::Cg;
 use coarsen_problems::{Problem, cloth, garment};

@@ -4,7 +4,7 @@ use coarsen::smoothed_aggregation::tamstorf;
 use std::fmt::Write;
 use std::time::Instant;
 
-use coarsen::backend::{Backend, Cpu, Setup, SetupError};
+use coarsen::backend::{Backend, Cpu, SetupError};
 use coarsen::krylov::Cg;
 use coarsen::opencl::OpenCl;
 use coarsen::relax::{BlockJacobi, Chebyshev};

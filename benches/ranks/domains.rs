@@ -1,6 +1,6 @@
 //! Iterations of multilevel additive Schwarz over ranks, by the length of chunks and the size of the gathered level.
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Stop, Vector};
 use coarsen_distributed::SelfComm;
 use coarsen_distributed_solvers::DistSchwarz;

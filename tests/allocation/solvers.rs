@@ -280,8 +280,8 @@ fn bodies(threads: usize) {
     let mut around = scene();
     let preconditioned = Newton::with(Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
     let ways: Vec<(&str, Box<dyn Direction<Vec<f64>, Soft>>)> = vec![
-        ("l-bfgs", Box::new(refreshed(Lbfgs::new(4, jacobi(&mut around))))),
-        ("gradient", Box::new(refreshed(Gradient::scaled(jacobi(&mut around))))),
+        ("l-bfgs", Box::new(refreshed(Lbfgs::new(4, jacobi(&mut around)), |d| &mut d.initial))),
+        ("gradient", Box::new(refreshed(Gradient::scaled(jacobi(&mut around)), |d| &mut d.inverse))),
         ("newton", Box::new(Newton::inexact())),
         ("newton, preconditioned forcing", Box::new(preconditioned)),
     ];

@@ -97,10 +97,23 @@ pub(crate) fn single_preconditioners() -> Vec<Named<f32>> {
     )
 }
 
-/// Multigrid cycles with a small coarsest level, so that small systems have several levels.
+macro_rules! coarsenings {
+    ($on:expr, $suffix:literal) => {
+        vec![
+            (concat!("sa", $suffix), |a| build(small_sa(Cycle::V), a, $on)),
+            (concat!("plain aggregation", $suffix), |a| build(small_plain(), a, $on)),
+            (concat!("skinning", $suffix), |a| build(small_skinning(a), a, $on)),
+            (concat!("node embedding", $suffix), |a| build(small_embedding(a), a, $on)),
+        ]
+    };
+}
+
+/// Multigrid cycles with a small coarsest level, so that small systems have several levels. To test a new coarsening, add a
+/// line to the macro above.
 pub(crate) fn multigrids() -> Vec<Named<f64>> {
-    let all: Vec<Named<f64>> = vec![
-        ("sa", |a| build(small_sa(Cycle::V), a, Cpu::new())),
+    let mut all: Vec<Named<f64>> = coarsenings!(Cpu::new(), "");
+    let mixed: Vec<Named<f64>> = coarsenings!(Cpu::mixed(), " mixed");
+    let cycles: Vec<Named<f64>> = vec![
         ("sa w-cycle", |a| build(small_sa(Cycle::W), a, Cpu::new())),
         ("sa f-cycle", |a| build(small_sa(Cycle::F), a, Cpu::new())),
         ("sa gauss-seidel", |a| {
@@ -115,20 +128,8 @@ pub(crate) fn multigrids() -> Vec<Named<f64>> {
             let smoothing = Smoothing::Fitted;
             build(Multigrid { smoothing, ..small_sa(Cycle::W) }, a, Cpu::mixed())
         }),
-        ("sa mixed", |a| build(small_sa(Cycle::V), a, Cpu::mixed())),
-        ("plain aggregation", |a| {
-            let parameters = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
-            build(parameters, a, Cpu::new())
-        }),
-        ("plain aggregation mixed", |a| {
-            let parameters = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
-            build(parameters, a, Cpu::mixed())
-        }),
-        ("skinning", |a| build(small_skinning(a), a, Cpu::new())),
-        ("skinning mixed", |a| build(small_skinning(a), a, Cpu::mixed())),
-        ("node embedding", |a| build(small_embedding(a), a, Cpu::new())),
-        ("node embedding mixed", |a| build(small_embedding(a), a, Cpu::mixed())),
     ];
+    all.extend(mixed.into_iter().chain(cycles));
     with_devices(
         all,
         #[cfg(feature = "opencl")]
@@ -138,19 +139,17 @@ pub(crate) fn multigrids() -> Vec<Named<f64>> {
 
 /// Multigrid in f32.
 pub(crate) fn single_multigrids() -> Vec<Named<f32>> {
-    vec![
-        ("sa", |a| build(small_sa(Cycle::V), a, Cpu::single())),
-        ("sa fitted", |a| {
-            let smoothing = Smoothing::Fitted;
-            build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::single())
-        }),
-        ("plain aggregation", |a| {
-            let parameters = Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) };
-            build(parameters, a, Cpu::single())
-        }),
-        ("skinning", |a| build(small_skinning(a), a, Cpu::single())),
-        ("node embedding", |a| build(small_embedding(a), a, Cpu::single())),
-    ]
+    let mut all: Vec<Named<f32>> = coarsenings!(Cpu::single(), "");
+    all.push(("sa fitted", |a| {
+        let smoothing = Smoothing::Fitted;
+        build(Multigrid { smoothing, ..small_sa(Cycle::V) }, a, Cpu::single())
+    }));
+    all
+}
+
+/// Plain aggregation with at most 40 unknowns on the coarsest level.
+fn small_plain() -> Multigrid<PlainAggregation> {
+    Multigrid { coarse_size: 40, ..Multigrid::of(PlainAggregation::default()) }
 }
 
 /// Skinning with several levels of handles. The rest positions are invented points of a lattice, because the

@@ -1,7 +1,7 @@
 //! The coarsest level on the host and at a remote backend, free motions, patches, and reported sizes.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Reference, Reused, Setup, SetupError, Smoother};
+use coarsen_backend::{Backend, Cpu, Reference, Reused, SetupError, Smoother};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};

@@ -2,7 +2,7 @@
 
 use crate::common;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reference, Setup, SetupError, Smoother, Update};
+use coarsen_backend::{Cpu, Reference, SetupError, Smoother};
 use coarsen_core::{Error, Preconditioner, PreconditionerKind, Stop, from_fn};
 use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{

@@ -3,7 +3,7 @@
 
 use coarsen::OverDomains;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, SetupError, Smoother};
+use coarsen_backend::{Cpu, Reused, SetupError, Smoother};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Hierarchy, Keep, Multigrid, Smoothing};
 use coarsen_smoothed_aggregation::tamstorf;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
 use coarsen_backend::{Cpu, Reused, SetupError};
-use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Stop};
+use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Stop, parallel};
 use coarsen_krylov::{Cg, FlexibleCg, Krylov, Richardson};
 use coarsen_multigrid::{Coarse, Coarsening, Geometric, Grid, Hierarchy, Keep, Multigrid};
 use coarsen_ruge_stueben::{Interpolation, RugeStueben, interpolation, splitting};
 use coarsen_smoothed_aggregation::PlainAggregation;
-use coarsen_sparse::{Bsr, Prolongation, assembly};
+use coarsen_sparse::{Bsr, Pattern, Prolongation, assembly};
 
 use crate::common::{applied, dot, problem};
 
@@ -63,6 +63,64 @@ fn ruge_stueben_takes_no_more_iterations_than_pyamg() {
     }
 }
 
+const INTERPOLATIONS: [Interpolation; 3] =
+    [Interpolation::Direct, Interpolation::Classical, Interpolation::Modified];
+
+fn interpolated(interpolation: Interpolation) -> Multigrid<RugeStueben> {
+    Multigrid::of(RugeStueben { interpolation, ..RugeStueben::default() })
+}
+
+/// Compares with PyAMG 5.4.1 as above, with `interpolation=('classical', {'modified': modified})`, and with the second pass
+/// unless modified.
+#[test]
+fn classical_interpolation_takes_as_few_iterations_as_in_pyamg() {
+    for (spec, interpolation, pyamg) in [
+        ("poisson2d:150", Interpolation::Classical, 8),
+        ("poisson2d:150", Interpolation::Modified, 8),
+        ("anisotropic2d:150", Interpolation::Classical, 16),
+        ("anisotropic2d:150", Interpolation::Modified, 16),
+    ] {
+        let a = problem(spec).matrix;
+        let (found, m) = solved(interpolated(interpolation), &a, &mut Cg::new(Stop::relative(1e-8)));
+        assert!(found <= pyamg + 1, "{spec} {interpolation:?}: {found} of {pyamg}\n{m}");
+        assert!(m.operator_complexity() < 2.8, "{spec} {interpolation:?}\n{m}");
+    }
+}
+
+/// P and the splitting have the same bits with one thread and with two; the system is large enough for two.
+#[test]
+fn threads_do_not_change_a_coarsening() {
+    let a = problem("jump3d:32").matrix;
+    let step = |interpolation: Interpolation| {
+        let method = RugeStueben { interpolation, ..RugeStueben::default() };
+        let step = method.coarsen(&Grid::new(&a), None).unwrap().unwrap();
+        (step.prolongation.matrix().cloned(), step.state)
+    };
+    for interpolation in INTERPOLATIONS {
+        let [one, two] = [1, 2].map(|n| parallel::threads(n, || step(interpolation)).unwrap());
+        assert_eq!(one, two, "{interpolation:?}");
+    }
+    let plain = || PlainAggregation::default().coarsen(&Grid::new(&a), None).unwrap().unwrap().aggregates;
+    let [one, two] = [1, 2].map(|n| parallel::threads(n, plain).unwrap());
+    assert_eq!(one, two);
+}
+
+/// A coarse unknown is its own interpolation: a row of P with a one.
+#[test]
+fn coarse_unknowns_are_injected() {
+    let a = problem("graph:1000").matrix;
+    for interpolation in INTERPOLATIONS {
+        let method = RugeStueben { interpolation, ..RugeStueben::default() };
+        let step = method.coarsen(&Grid::new(&a), None).unwrap().unwrap();
+        let (p, numbers) = (step.prolongation.matrix().unwrap(), &step.state.0);
+        let coarse = (0..numbers.len()).filter(|&i| numbers[i] != u32::MAX);
+        assert!(coarse.clone().count() == p.shape().1 && coarse.clone().count() > 100);
+        for i in coarse {
+            assert_eq!((p.pattern().row(i), p.get(i, numbers[i] as usize)), (&numbers[i..=i], 1.0));
+        }
+    }
+}
+
 /// The Laplacian of a path of n unknowns.
 fn path(n: u32) -> Bsr<f64> {
     let pairs = (1..n).flat_map(|i| [(i - 1, i, -1.0), (i, i - 1, -1.0)]);
@@ -71,30 +129,33 @@ fn path(n: u32) -> Bsr<f64> {
 }
 
 /// The unknowns on which each unknown depends strongly, for θ = 1/4.
-fn strong_of(a: &Bsr<f64>) -> Vec<Vec<u32>> {
+fn strong_of(a: &Bsr<f64>) -> Pattern {
     let others = |i: usize| a.row(i).filter(move |(j, _)| *j != i);
     let row = |i: usize| {
         let largest = others(i).fold(0.0, |m: f64, (_, v)| m.max(v[0].abs()));
-        others(i).filter(|(_, v)| v[0].abs() >= 0.25 * largest).map(|(j, _)| j as u32).collect()
+        others(i).filter(move |(_, v)| v[0].abs() >= 0.25 * largest).map(|(j, _)| j as u32)
     };
-    (0..a.pattern().rows()).map(row).collect()
+    Pattern::from_rows(a.shape().0, a.shape().1, 0, row).unwrap()
 }
 
 #[test]
 fn interpolation_from_a_splitting_is_that_of_the_hierarchy() {
     let a = problem("anisotropic2d:20").matrix;
     let strong = strong_of(&a);
-    let coarse = splitting(&strong, false).unwrap();
-    let p = interpolation(&a, &strong, &coarse, Interpolation::Direct).unwrap();
-    let step = RugeStueben::default().coarsen(&Grid::new(&a), None).unwrap().unwrap();
-    assert_eq!(step.prolongation.matrix(), Some(&p));
+    for by in INTERPOLATIONS {
+        let coarse = splitting(&strong, by == Interpolation::Classical).unwrap();
+        let p = interpolation(&a, &strong, &coarse, by).unwrap();
+        let method = RugeStueben { interpolation: by, ..RugeStueben::default() };
+        let step = method.coarsen(&Grid::new(&a), None).unwrap().unwrap();
+        assert_eq!(step.prolongation.matrix(), Some(&p), "{by:?}");
+    }
 }
 
 #[test]
 fn fine_unknowns_that_depend_on_each_other_share_a_coarse_one_after_the_second_pass() {
-    let share = |strong: &[Vec<u32>], coarse: &[bool]| {
-        let of = |i: usize| strong[i].iter().filter(|&&j| coarse[j as usize]);
-        let pairs = (0..strong.len()).flat_map(|i| strong[i].iter().map(move |&j| (i, j as usize)));
+    let share = |strong: &Pattern, coarse: &[bool]| {
+        let of = |i: usize| strong.row(i).iter().filter(|&&j| coarse[j as usize]);
+        let pairs = (0..strong.rows()).flat_map(|i| strong.row(i).iter().map(move |&j| (i, j as usize)));
         let mut fine = pairs.filter(|&(i, j)| !coarse[i] && !coarse[j]);
         fine.all(|(i, j)| of(i).any(|k| of(j).any(|l| k == l)))
     };
@@ -109,10 +170,9 @@ fn fine_unknowns_that_depend_on_each_other_share_a_coarse_one_after_the_second_p
 /// one half; a row with a strong fine neighbour by hand: a₀₁ = a₀₂ = −1, and 1 depends on 2 and 3 alike.
 #[test]
 fn interpolation_reproduces_constants() {
-    use Interpolation::{Classical, Direct, Modified};
     let path = path(9);
     let coarse: Vec<bool> = (0..9).map(|i| i % 2 == 1).collect();
-    for by in [Direct, Classical, Modified] {
+    for by in INTERPOLATIONS {
         let p = interpolation(&path, &strong_of(&path), &coarse, by).unwrap();
         assert!((1..4).all(|j| p.get(2 * j, j - 1) == 0.5 && p.get(2 * j, j) == 0.5), "{by:?}");
     }
@@ -121,7 +181,7 @@ fn interpolation_reproduces_constants() {
     let coarse = splitting(&strong, true).unwrap();
     let (mut sums, constant) = (vec![0.0_f64; 144], vec![1.0; 144]);
     a.apply(&constant, &mut sums);
-    for by in [Direct, Classical, Modified] {
+    for by in INTERPOLATIONS {
         let p = interpolation(&a, &strong, &coarse, by).unwrap();
         let (mut ones, constant) = (vec![0.0_f64; 144], vec![1.0; p.shape().1]);
         p.apply(&constant, &mut ones);
@@ -135,7 +195,7 @@ fn interpolation_reproduces_constants() {
         [(0, 0, 2.0), (0, 1, -1.0), (0, 2, -1.0), (1, 0, -1.0), (1, 1, 3.0), (1, 2, -1.0), (1, 3, -1.0)];
     let rest = [(2, 0, -1.0), (2, 1, -1.0), (2, 2, 2.0), (3, 1, -1.0), (3, 3, 1.0)];
     let a = assembly::from_triplets(4, 4, &[&entries[..], &rest].concat()).unwrap();
-    let p = interpolation(&a, &strong_of(&a), &[false, false, true, true], Classical).unwrap();
+    let p = interpolation(&a, &strong_of(&a), &[false, false, true, true], Interpolation::Classical).unwrap();
     // 0: a₀₁ goes to 2, the only coarse unknown of 0. 1: a₁₀ goes to 2 as well, since 0 does not depend on 3.
     assert_eq!((p.get(0, 0), p.get(1, 0), p.get(1, 1)), (1.0, 2.0 / 3.0, 1.0 / 3.0));
 }
@@ -144,9 +204,12 @@ fn interpolation_reproduces_constants() {
 fn interpolation_refuses_what_does_not_fit() {
     let a = path(4);
     let strong = strong_of(&a);
-    assert!(splitting(&[vec![7]], false).is_err());
+    let wide = Pattern::from_rows(4, 5, 0, |i| std::iter::once(i as u32 + 1)).unwrap();
+    assert!(splitting(&wide, false).is_err());
     assert!(interpolation(&a, &strong, &[true; 3], Interpolation::Direct).is_err());
-    assert!(interpolation(&a, &strong[..3], &[true; 4], Interpolation::Direct).is_err());
+    for strong in [&wide, &strong_of(&path(3))] {
+        assert!(interpolation(&a, strong, &[true; 4], Interpolation::Direct).is_err());
+    }
 }
 
 #[test]
@@ -158,6 +221,59 @@ fn a_k_cycle_over_plain_aggregates_hardly_grows() {
         its
     });
     assert!(iterations.iter().all(|&its| its <= 14), "{iterations:?}");
+}
+
+/// Algorithm 3 of Notay 2010 in plain loops over dense strengths: the pair of each node, and the number of pairs.
+fn paired(w: &[Vec<f64>], alone: &[bool]) -> (Vec<u32>, u32) {
+    let largest: Vec<f64> = w.iter().map(|row| row.iter().copied().fold(0.0, f64::max)).collect();
+    let (mut pair, mut count) = (vec![u32::MAX; w.len()], 0);
+    for i in 0..w.len() {
+        if alone[i] || pair[i] != u32::MAX {
+            continue;
+        }
+        let mut best = i;
+        for j in 0..w.len() {
+            let is_strong = w[i][j] > 0.0 && w[i][j] >= 0.25 * largest[i].max(largest[j]);
+            if is_strong && !alone[j] && pair[j] == u32::MAX && (best == i || w[i][j] > w[i][best]) {
+                best = j;
+            }
+        }
+        (pair[i], pair[best]) = (count, count);
+        count += 1;
+    }
+    (pair, count)
+}
+
+#[test]
+fn plain_aggregates_are_those_of_dense_strengths() {
+    for spec in ["elasticity3d:5", "graph:300", "jump3d:8"] {
+        let a = problem(spec).matrix;
+        let (n, b) = (a.pattern().rows(), a.block().0);
+        let trace = |block: &[f64]| block.iter().step_by(b + 1).sum::<f64>();
+        let (mut w, mut alone) = (vec![vec![0.0; n]; n], vec![false; n]);
+        for i in 0..n {
+            let (mut own, mut others) = (0.0, 0.0);
+            for (j, block) in a.row(i) {
+                *(if j == i { &mut own } else { &mut others }) += trace(block).abs();
+                if j != i {
+                    w[i][j] = (-trace(block)).max(0.0);
+                }
+            }
+            alone[i] = own > 5.0 * others;
+        }
+        let (pairs, count) = paired(&w, &alone);
+        let mut sums = vec![vec![0.0; count as usize]; count as usize];
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            if pairs[i].max(pairs[j]) != u32::MAX && pairs[i] != pairs[j] {
+                sums[pairs[i] as usize][pairs[j] as usize] += w[i][j];
+            }
+        }
+        let (quads, _) = paired(&sums, &vec![false; count as usize]);
+        let expected: Vec<u32> =
+            pairs.iter().map(|&pair| quads.get(pair as usize).copied().unwrap_or(u32::MAX)).collect();
+        let found = PlainAggregation::default().coarsen(&Grid::new(&a), None).unwrap().unwrap();
+        assert_eq!(found.aggregates, Some(expected), "{spec}");
+    }
 }
 
 /// Aggregates have at most four nodes, all coupled, and every node is in an aggregate.
@@ -236,7 +352,9 @@ fn cycles_are_symmetric_and_positive() {
     }
     let a = problem("poisson2d:31").matrix;
     invariant(Multigrid::geometric([31, 31, 1]), &a);
-    invariant(ruge_stueben(), &a);
+    for interpolation in INTERPOLATIONS {
+        invariant(interpolated(interpolation), &a);
+    }
     invariant(Multigrid::of(PlainAggregation::default()), &a);
 }
 
@@ -262,12 +380,12 @@ fn other_values(a: &Bsr<f64>) -> Bsr<f64> {
 struct Anew(RugeStueben);
 
 impl Coarsening<f64> for Anew {
-    type State = Vec<u32>;
+    type State = <RugeStueben as Coarsening<f64>>::State;
     fn coarsen(
         &self,
         fine: &Grid<'_, f64>,
-        above: Option<&Vec<u32>>,
-    ) -> Result<Option<Coarse<f64, Vec<u32>>>, SetupError> {
+        above: Option<&Self::State>,
+    ) -> Result<Option<Coarse<f64, Self::State>>, SetupError> {
         self.0.coarsen(fine, above)
     }
     fn name(&self) -> &'static str {
@@ -275,33 +393,35 @@ impl Coarsening<f64> for Anew {
     }
 }
 
-/// An update computes new weights for the old coarse unknowns. Direct interpolation reproduces constants if
-/// rows sum to zero. The problem is small, because a singular coarsest level gets a dense inverse.
+/// An update computes new weights for the old coarse unknowns. All interpolations reproduce constants if rows sum
+/// to zero. The problem is small, because a singular coarsest level gets a dense inverse.
 #[test]
 fn new_values_are_interpolated_between_the_same_unknowns() {
     let a = problem("jump3d:8").matrix;
-    let parameters = Multigrid { keep: Keep::Aggregates, levels: 2, ..ruge_stueben() };
-    let mut m = parameters.build(&a, &Cpu::new()).unwrap();
-    let r = noise(a.shape().0, 5);
-    let (before, p) = (applied(&mut m, &r), m.prolongation(0).unwrap().clone());
     let mut free = other_values(&a);
     for i in 0..a.shape().0 {
         let sum: f64 = free.row(i).filter(|(j, _)| *j != i).map(|(_, v)| v[0]).sum();
         let k = a.pattern().find(i, i).unwrap();
         free.values_mut()[k] = -sum;
     }
-    assert_eq!(m.update(&free).unwrap(), Reused::Structure);
-    let new = m.prolongation(0).and_then(Prolongation::matrix).unwrap();
-    assert!(Arc::ptr_eq(new.pattern(), p.pattern()));
-    let mut reproduced = 0;
-    for i in (0..new.pattern().rows()).filter(|&i| !new.pattern().row(i).is_empty()) {
-        let sum: f64 = new.row(i).map(|(_, v)| v[0]).sum();
-        assert!((sum - 1.0).abs() < 1e-12, "row {i}: {sum}");
-        reproduced += 1;
+    for interpolation in INTERPOLATIONS {
+        let parameters = Multigrid { keep: Keep::Aggregates, levels: 2, ..interpolated(interpolation) };
+        let mut m = parameters.build(&a, &Cpu::new()).unwrap();
+        let r = noise(a.shape().0, 5);
+        let (before, p) = (applied(&mut m, &r), m.prolongation(0).unwrap().clone());
+        assert_eq!(m.update(&free).unwrap(), Reused::Structure);
+        let new = m.prolongation(0).and_then(Prolongation::matrix).unwrap();
+        assert!(Arc::ptr_eq(new.pattern(), p.pattern()));
+        let mut reproduced = 0;
+        for i in (0..new.pattern().rows()).filter(|&i| !new.pattern().row(i).is_empty()) {
+            let sum: f64 = new.row(i).map(|(_, v)| v[0]).sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{interpolation:?}, row {i}: {sum}");
+            reproduced += 1;
+        }
+        assert!(2 * reproduced > new.pattern().rows());
+        m.update(&a).unwrap();
+        assert_eq!(applied(&mut m, &r), before);
     }
-    assert!(2 * reproduced > new.pattern().rows());
-    m.update(&a).unwrap();
-    assert_eq!(applied(&mut m, &r), before);
     let plain = Multigrid { keep: Keep::Aggregates, ..plain_aggregation() };
     let mut plain = plain.build(&a, &Cpu::new()).unwrap();
     assert_eq!(plain.update(&free).unwrap(), Reused::Structure);
@@ -387,7 +507,10 @@ fn coarsenings_of_another_shape_are_refused() {
     shape(Multigrid::geometric([30, 31, 1]).build(&grid, &Cpu::new()).err(), 930, 900);
     shape(ruge_stueben().build(&blocks, &Cpu::new()).err(), 1, 3);
     for theta in [f64::NAN, -0.1, 1.1] {
-        let refused = Multigrid::of(RugeStueben { theta }).build(&grid, &Cpu::new()).err().unwrap();
+        let refused = Multigrid::of(RugeStueben { theta, ..RugeStueben::default() })
+            .build(&grid, &Cpu::new())
+            .err()
+            .unwrap();
         assert!(refused.to_string().contains("theta"), "{refused}");
         let refused = Multigrid::of(PlainAggregation { theta }).build(&grid, &Cpu::new()).err().unwrap();
         assert!(refused.to_string().contains("theta"), "{refused}");

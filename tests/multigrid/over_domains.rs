@@ -1,7 +1,7 @@
 //! Domains as smoothers: iterations, cancellation, coarse nodes, symmetry, sums of levels, updates.
 
 use coarsen::OverDomains;
-use coarsen_backend::{Cpu, Reused, Setup, SetupError};
+use coarsen_backend::{Cpu, Reused, SetupError};
 use coarsen_core::{Cancel, LinearOperator, Preconditioner, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Grid, Multigrid, SmootherRecipe};

@@ -3,7 +3,7 @@
 use coarsen_skinning::{skinning, skinning_levels};
 use std::sync::Arc;
 
-use coarsen_backend::{Componentwise, Cpu, Setup, SetupError, Update};
+use coarsen_backend::{Componentwise, Cpu, SetupError};
 use coarsen_core::{Preconditioner, PreconditionerKind, Real, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::Smoothing;

@@ -1,7 +1,7 @@
 //! Smoothers of levels: fitted to the matrix, and in a number of steps for each level.
 
 use coarsen::OverDomains;
-use coarsen_backend::{Cpu, Reused, Setup, Smoother};
+use coarsen_backend::{Cpu, Reused, Smoother};
 use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::{Grid, Hierarchy, Multigrid, PerLevel, SmootherRecipe, Smoothing};

@@ -6,11 +6,10 @@ use std::rc::Rc;
 use coarsen::PreconditionerKind;
 use coarsen::backend::{SetupError, Update};
 use coarsen::descent::{BackendObjective, CachedPreconditioner, HostObjective, refreshed};
-use coarsen::elastic::{
-    Bending, Fabric, HalfSpace, ImplicitEuler, Membrane, Penalty, Plus, Potential, Spring, Springs,
-};
+use coarsen::elastic::{Bending, Fabric, ImplicitEuler, Membrane, Plus, Potential, Spring, Springs};
 use coarsen::prelude::*;
 use coarsen::sparse::SystemAt;
+use coarsen_contact::{Obstacle, Plane};
 
 /// The number of vertices per side.
 const SIDE: usize = 7;
@@ -34,7 +33,8 @@ fn sheet() -> (ImplicitEuler<impl Potential + use<>>, Vec<f64>) {
     let membrane = Membrane::in_space(Fabric::isotropic(200.0, 0.3), &triangles, &free, &positions).unwrap();
     let masses = membrane.masses(0.2);
     let bending = Bending::new(3.0 * 1e-4, &triangles, &positions, &free, &positions).unwrap();
-    let floor = HalfSpace::new(SIDE * SIDE, [0.0, 0.0, 1.0], 0.0, Penalty { stiffness: 50.0 }).unwrap();
+    let plane = Plane::through([0.0; 3], [0.0, 0.0, 1.0]).unwrap();
+    let floor = Obstacle::new(SIDE * SIDE, plane, 50.0).unwrap();
     let all = Plus::new(Plus::new(bending, membrane).unwrap(), floor).unwrap();
     (ImplicitEuler::new(all, &masses, STEP).unwrap(), positions.into_flattened())
 }
@@ -63,18 +63,16 @@ fn every_driver_takes_the_same_steps_onto_the_ground() {
             descent.refresh = Refresh::Every(2);
             let report = match way {
                 "newton" => {
-                    let mut f = HostObjective::new(body, m).projecting_on_demand();
-                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x);
-                    body = f.objective;
-                    report
+                    let mut f = HostObjective::new(&mut body, m).projecting_on_demand();
+                    descent.minimize(&mut f, &mut Newton::inexact(), &mut x)
                 }
                 "placed" => {
-                    let mut f = BackendObjective::new(body, &x, m, &Cpu::new()).projecting_on_demand();
-                    let report = descent.minimize(&mut f, &mut Newton::inexact(), &mut x);
-                    body = f.objective;
-                    report
+                    let mut f = BackendObjective::new(&mut body, &x, m, &Cpu::new()).projecting_on_demand();
+                    descent.minimize(&mut f, &mut Newton::inexact(), &mut x)
                 }
-                _ => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x),
+                _ => {
+                    descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m), |d| &mut d.initial), &mut x)
+                }
             };
             let report = report.unwrap();
             println!("{way}, step {step}: {report}");

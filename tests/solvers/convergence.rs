@@ -15,24 +15,27 @@ fn iterations(name: &str, precond: &str, tolerance: f64) -> usize {
     report.unwrap().converged().unwrap_or_else(|e| panic!("{precond} on {name}: {e}")).iterations
 }
 
-/// For each problem, bounds for jacobi, block-jacobi, gauss-seidel, ssor, chebyshev, ic0 and ilu0 at 1e-8.
-const TABLE: [(&str, [usize; 7]); 6] = [
-    ("poisson2d:60", [199, 199, 80, 43, 57, 69, 69]),
-    ("poisson3d:20", [86, 86, 33, 18, 25, 30, 30]),
-    ("anisotropic2d:50", [308, 308, 104, 56, 87, 18, 18]),
-    ("jump3d:16", [84, 84, 31, 17, 25, 28, 28]),
-    ("elasticity3d:10", [152, 147, 59, 40, 41, 39, 39]),
-    ("cloth:31", [216, 165, 62, 36, 47, 29, 29]),
+const SYSTEMS: [&str; 6] =
+    ["poisson2d:60", "poisson3d:20", "anisotropic2d:50", "jump3d:16", "elasticity3d:10", "cloth:31"];
+
+/// For each preconditioner, bounds for the systems above at 1e-8.
+const TABLE: &[(&str, [usize; SYSTEMS.len()])] = &[
+    ("jacobi", [199, 86, 308, 84, 152, 216]),
+    ("block-jacobi", [199, 86, 308, 84, 147, 165]),
+    ("gauss-seidel", [80, 33, 104, 31, 59, 62]),
+    ("ssor", [43, 18, 56, 17, 40, 36]),
+    ("chebyshev", [57, 25, 87, 25, 41, 47]),
+    ("ic0", [69, 30, 18, 28, 39, 29]),
+    ("ilu0", [69, 30, 18, 28, 39, 29]),
 ];
 
 #[test]
 fn iterations_stay_within_the_table() {
-    let names = ["jacobi", "block-jacobi", "gauss-seidel", "ssor", "chebyshev", "ic0", "ilu0"];
     let mut over = Vec::new();
-    for (system, bounds) in TABLE {
-        let counts = names.map(|precond| iterations(system, precond, 1e-8));
-        println!("(\"{system}\", {counts:?}),");
-        for ((name, count), bound) in names.iter().zip(counts).zip(bounds) {
+    for (name, bounds) in TABLE {
+        let counts = SYSTEMS.map(|system| iterations(system, name, 1e-8));
+        println!("(\"{name}\", {counts:?}),");
+        for ((system, count), &bound) in SYSTEMS.iter().zip(counts).zip(bounds) {
             if count > bound {
                 over.push(format!("{name} on {system}: {count} iterations, at most {bound}"));
             }

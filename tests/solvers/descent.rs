@@ -35,12 +35,20 @@ type Driver = (&'static str, bool, fn(&mut Body, &[f64]) -> BoxedDirection);
 const DRIVERS: [Driver; 9] = [
     ("newton", false, |_, _| Box::new(Newton::inexact())),
     ("newton, 32 inner iterations", false, |_, _| Box::new(Newton::fixed(32))),
-    ("l-bfgs", false, |b, x| Box::new(refreshed(Lbfgs::new(8, sa(b, x))))),
-    ("ncg+", true, |b, x| Box::new(refreshed(NonlinearCg::new(Beta::PolakRibierePlus, sa(b, x))))),
-    ("ncg", true, |b, x| Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, sa(b, x))))),
-    ("accelerated", false, |b, x| Box::new(refreshed(AcceleratedGradient::new(0.9, sa(b, x))))),
-    ("gradient", false, |b, x| Box::new(refreshed(Gradient::scaled(sa(b, x))))),
-    ("chain", false, |b, x| Box::new(OrElse::new(Newton::inexact(), refreshed(Lbfgs::new(4, sa(b, x)))))),
+    ("l-bfgs", false, |b, x| Box::new(refreshed(Lbfgs::new(8, sa(b, x)), |d| &mut d.initial))),
+    ("ncg+", true, |b, x| {
+        Box::new(refreshed(NonlinearCg::new(Beta::PolakRibierePlus, sa(b, x)), NonlinearCg::inverse_mut))
+    }),
+    ("ncg", true, |b, x| {
+        Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, sa(b, x)), NonlinearCg::inverse_mut))
+    }),
+    ("accelerated", false, |b, x| {
+        Box::new(refreshed(AcceleratedGradient::new(0.9, sa(b, x)), |d| &mut d.inverse))
+    }),
+    ("gradient", false, |b, x| Box::new(refreshed(Gradient::scaled(sa(b, x)), |d| &mut d.inverse))),
+    ("chain", false, |b, x| {
+        Box::new(OrElse::new(Newton::inexact(), refreshed(Lbfgs::new(4, sa(b, x)), |d| &mut d.initial)))
+    }),
     ("constant matrix", false, constant),
 ];
 
@@ -165,10 +173,12 @@ fn a_placed_body_is_the_same_body() {
             (here, descent.minimize(&mut f, &mut Newton::inexact(), &mut y).unwrap())
         } else {
             let mut f = on_demand(body, idle());
-            let here = descent.minimize(&mut f, &mut refreshed(Lbfgs::new(8, m)), &mut x).unwrap();
+            let here = descent
+                .minimize(&mut f, &mut refreshed(Lbfgs::new(8, m), |d| &mut d.initial), &mut x)
+                .unwrap();
             let m = sa(&mut again, &start);
             let mut f = BackendObjective::new(again, &start, idle(), &Cpu::new());
-            let mut lbfgs = BackendObjective::<_, Cpu>::refreshed(Lbfgs::new(8, m));
+            let mut lbfgs = BackendObjective::<_, Cpu>::refreshed(Lbfgs::new(8, m), |d| &mut d.initial);
             (here, descent.minimize(&mut f, &mut lbfgs, &mut y).unwrap())
         };
         assert_eq!((here.iterations, here.refreshes), (there.iterations, there.refreshes));
@@ -207,7 +217,7 @@ fn stiff_parts_cost_few_iterations() {
         let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-7));
         descent.norm = Norm::weighted(node_weights(&body.characteristic(), 3).unwrap()).unwrap();
         descent.refresh = Refresh::WhenSlower(1);
-        let mut lbfgs = refreshed(Lbfgs::new(8, m));
+        let mut lbfgs = refreshed(Lbfgs::new(8, m), |d| &mut d.initial);
         let report = descent.minimize(&mut body, &mut lbfgs, &mut x).unwrap();
         println!("{middle:e} Pa: {report}");
         report.converged().unwrap().iterations
@@ -311,9 +321,11 @@ fn every_energy_is_minimised() {
                     let mut f = HostObjective::new(body, m).projecting_on_demand();
                     descent.minimize(&mut f, &mut Newton::inexact(), &mut x)
                 }
-                "l-bfgs" => descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m)), &mut x),
+                "l-bfgs" => {
+                    descent.minimize(&mut body, &mut refreshed(Lbfgs::new(8, m), |d| &mut d.initial), &mut x)
+                }
                 _ => {
-                    let mut ncg = refreshed(NonlinearCg::new(Beta::DaiKou, m));
+                    let mut ncg = refreshed(NonlinearCg::new(Beta::DaiKou, m), NonlinearCg::inverse_mut);
                     descent.minimize(&mut body, &mut ncg, &mut x)
                 }
             };

@@ -47,6 +47,7 @@ fn step(driver: &mut TimeStepper, cells: [usize; 3], middle: f64) -> (DescentRep
             let m = CachedPreconditioner::build(&mut body, &x, move |system| build(system, &grid)).unwrap();
             driver.minimize_free(&mut HostObjective::new(body, m), &mut x, weights, None)
         }
+        needs => panic!("{name:?} needs {needs:?}"),
     };
     (*report.unwrap().converged().unwrap(), x)
 }

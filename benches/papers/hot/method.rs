@@ -82,6 +82,7 @@ pub(crate) fn solve<'a>(driver: Driver, step: Step<'a>, most: Option<Duration>) 
             let mut products = Products::new(&mut f, step.given)?;
             stepper.minimize_free(&mut products, &mut z, weights, Some(&mut monitor))?
         }
+        needs => return Err(format!("{driver} needs {needs:?}").into()),
     };
     row.seconds = start.elapsed().as_secs_f64();
     row.converged = matches!(report.outcome, DescentOutcome::Converged(_));
@@ -151,7 +152,7 @@ impl Hot {
         f.project(true);
         let build = move |system: System<'_, f64>| Ok(Box::new(recipe.build_from(system, &Cpu::new())?) as _);
         let built = CachedPreconditioner::build(f, &z, build)?;
-        let mut direction = refreshed(Lbfgs::new(self.window, built));
+        let mut direction = refreshed(Lbfgs::new(self.window, built), |d| &mut d.initial);
         let stop = Stop { max_iterations: LIMIT, ..Stop::absolute(1e-7) };
         let mut descent = Descent::new(Backtracking::default(), stop);
         (descent.norm, descent.refresh) = (Norm::weighted(weights)?, Refresh::AtStart);

@@ -4,6 +4,7 @@ use coarsen_backend::{Backend, Cpu, Prepared, Setup, SetupError};
 use coarsen_core::{Error, Identity, LinearOperator, Real, Vector};
 use coarsen_multigrid::{F32Hierarchy, Hierarchy, LevelSize, Multigrid, SetupStep};
 use coarsen_relax::{BlockJacobi, Chebyshev, GaussSeidel, Ic0, Ilu0, Jacobi};
+use coarsen_ruge_stueben::{RugeStueben, ruge_stueben};
 use coarsen_schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen_skinning::{Skinning, skinning};
 use coarsen_smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
@@ -49,6 +50,8 @@ pub struct Levels {
 pub struct Parameters {
     /// [`Precond::SmoothedAggregation`].
     pub aggregation: Multigrid<SmoothedAggregation>,
+    /// [`Precond::RugeStueben`].
+    pub ruge_stueben: Multigrid<RugeStueben>,
     /// [`Precond::Skinning`].
     pub skinning: Multigrid<Skinning>,
     /// [`Precond::Schwarz`].
@@ -63,6 +66,7 @@ impl Default for Parameters {
     fn default() -> Self {
         Self {
             aggregation: smoothed_aggregation(),
+            ruge_stueben: ruge_stueben(),
             skinning: skinning(),
             schwarz: Schwarz::multilevel(),
             overlapping: AdditiveSchwarz::overlapping(),
@@ -100,6 +104,7 @@ impl Parameters {
             Precond::SmoothedAggregation if V::NAME != S::NAME => {
                 self.aggregation.build_f32(system).map(in_f32)
             }
+            Precond::RugeStueben if V::NAME != S::NAME => self.ruge_stueben.build_f32(system).map(in_f32),
             Precond::Skinning if V::NAME != S::NAME => self.skinning.build_f32(system).map(in_f32),
             Precond::Schwarz => one_level(self.schwarz.build_from(system, on)?),
             Precond::OverlappingSchwarz => one_level(self.overlapping.build_from(system, on)?),
@@ -126,6 +131,7 @@ impl Parameters {
         };
         match precond {
             Precond::SmoothedAggregation => self.aggregation.build_from(system, on).map(hierarchy),
+            Precond::RugeStueben => self.ruge_stueben.build_from(system, on).map(hierarchy),
             Precond::Skinning => self.skinning.build_from(system, on).map(hierarchy),
             Precond::Jacobi => one_level(Jacobi::default().build_from(system, on)?),
             Precond::L1Jacobi => one_level(Jacobi { l1: true, ..Jacobi::default() }.build_from(system, on)?),

@@ -97,7 +97,8 @@ impl Costs {
             Precond::RestrictedSchwarz | Precond::OverlappingSchwarz => 3000.0,
             Precond::Skinning => 200.0,
             Precond::SmoothedAggregation if self.block > 1 => 185.0,
-            Precond::SmoothedAggregation => 300.0,
+            // Ruge-Stueben is not measured, and never chosen.
+            Precond::SmoothedAggregation | Precond::RugeStueben => 300.0,
         };
         START[usize::from(precond.is_hierarchy())] + multiple * self.read_and_written()
     }
@@ -111,7 +112,7 @@ impl Costs {
             Precond::Ic0 | Precond::Ilu0 | Precond::GaussSeidel | Precond::Ssor | Precond::Chebyshev => 3.3,
             Precond::Schwarz => 1.7,
             Precond::RestrictedSchwarz | Precond::OverlappingSchwarz => 40.0,
-            Precond::SmoothedAggregation | Precond::Skinning => 1.0 + 2.6 * complexity,
+            Precond::SmoothedAggregation | Precond::RugeStueben | Precond::Skinning => 1.0 + 2.6 * complexity,
         };
         let (with, vectors) = (products * ITERATION * self.read_and_written(), ITERATION * self.unknowns);
         START[0]
@@ -133,7 +134,7 @@ impl Costs {
         // The numbers are for eight digits.
         let digits = -self.tolerance.clamp(1e-16, 0.1).log10() / 8.0;
         match (method, precond) {
-            (Method::Cg | Method::FlexibleCg, Precond::SmoothedAggregation) => {
+            (Method::Cg | Method::FlexibleCg, Precond::SmoothedAggregation | Precond::RugeStueben) => {
                 let smooth = digits
                     * match (self.block > 1, self.near_kernel) {
                         (true, true) => 30.0,
@@ -156,7 +157,9 @@ impl Costs {
                 };
                 of_jacobi * self.jacobi_iterations()
             }
-            (_, Precond::SmoothedAggregation) => digits * (45.0 + 400.0 * self.roughness()),
+            (_, Precond::SmoothedAggregation | Precond::RugeStueben) => {
+                digits * (45.0 + 400.0 * self.roughness())
+            }
             // The pivots of skew blocks are small beside the entries that ILU(0) drops.
             (_, Precond::Ilu0) => digits * 100.0 * (self.couplings / 4.0).clamp(1.0, 5.0),
             (_, Precond::RestrictedSchwarz) => digits * 40.0,

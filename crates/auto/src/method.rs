@@ -81,13 +81,15 @@ pub enum Precond {
     RestrictedSchwarz,
     /// A hierarchy by smoothed aggregation.
     SmoothedAggregation,
+    /// A hierarchy by the method of Ruge and Stüben, for scalars.
+    RugeStueben,
     /// A hierarchy in skinning space, for elastic bodies with positions.
     Skinning,
 }
 
 impl Precond {
     /// All preconditioners.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::None,
         Self::Jacobi,
         Self::L1Jacobi,
@@ -101,12 +103,13 @@ impl Precond {
         Self::OverlappingSchwarz,
         Self::RestrictedSchwarz,
         Self::SmoothedAggregation,
+        Self::RugeStueben,
         Self::Skinning,
     ];
 
     /// Whether it is a hierarchy.
     pub(crate) fn is_hierarchy(self) -> bool {
-        matches!(self, Self::SmoothedAggregation | Self::Skinning)
+        matches!(self, Self::SmoothedAggregation | Self::RugeStueben | Self::Skinning)
     }
 }
 
@@ -126,6 +129,7 @@ impl fmt::Display for Precond {
             Self::OverlappingSchwarz => "as",
             Self::RestrictedSchwarz => "ras",
             Self::SmoothedAggregation => "sa",
+            Self::RugeStueben => "rs",
             Self::Skinning => "skinning",
         })
     }

@@ -26,9 +26,9 @@ const ROUND_OFF: f64 = 16.0;
 /// Projective Dynamics.
 ///
 /// ```
-/// use coarsen_backend::{Componentwise, Cpu, Setup};
+/// use coarsen_backend::{Componentwise, Cpu};
 /// use coarsen_core::Preconditioner;
-/// # use coarsen_backend::{Reused, SetupError, Update};
+/// # use coarsen_backend::{Reused, Setup, SetupError, Update};
 /// # struct Scale(f64);
 /// # impl Preconditioner<Vec<f64>> for Scale {
 /// #     fn apply(&mut self, r: &Vec<f64>, z: &mut Vec<f64>) { z.iter_mut().zip(r).for_each(|(z, r)| *z = r / self.0) }
@@ -66,6 +66,8 @@ pub struct Components<M, V> {
     z: Vec<V>,
 }
 
+crate::inherent_build!(Componentwise<R>);
+
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> for Componentwise<R> {
     type Built = Components<R::Built, V>;
 
@@ -80,6 +82,8 @@ impl<T: Real, V: Real, B: Backend<Vector = Vec<V>>, R: Setup<T, B>> Setup<T, B> 
         Ok(Components { each, block, r: zeros.clone(), z: zeros })
     }
 }
+
+crate::inherent_update!(Components<M, V>);
 
 impl<M: Update<T>, T: Real, V> Update<T> for Components<M, V> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

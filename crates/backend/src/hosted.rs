@@ -84,6 +84,8 @@ impl<B: Backend, M: Preconditioner<Vec<B::Real>>> Preconditioner<B::Vector> for 
     }
 }
 
+crate::inherent_update!(Hosted<B: Backend, M>);
+
 /// Updates the method, and the length of its vectors if the size of the system has changed.
 impl<T: Real, B: Backend, M: Update<T>> Update<T> for Hosted<B, M> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

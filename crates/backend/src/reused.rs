@@ -2,6 +2,7 @@
 
 /// The part of a setup that an update has kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reused {
     /// The structure: only numbers were computed.
     Structure,

@@ -9,6 +9,9 @@ use crate::{Backend, Reused, SetupError};
 ///
 /// Setup runs on the host, in the precision of the matrix, and rounds once when it copies its results to
 /// `on`.
+///
+/// The parameters of this library also have an inherent `build`, and what they build an inherent `update` and `patch`: only
+/// code that is generic over the method imports this trait and [`Update`].
 pub trait Setup<T: Real, B: Backend> {
     /// The preconditioner that is built.
     type Built: Preconditioner<B::Vector> + Update<T>;
@@ -136,3 +139,68 @@ impl<T: Real> Update<T> for Identity {
 pub trait Prepared<V: Vector, T: Real>: Preconditioner<V> + Update<T> {}
 
 impl<V: Vector, T: Real, P: Preconditioner<V> + Update<T>> Prepared<V, T> for P {}
+
+/// `build` of a type with [`Setup`], so that a program imports no trait.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! inherent_build {
+    ($method:ident $(<$($p:ident),+>)?) => {
+        impl$(<$($p),+>)? $method$(<$($p),+>)? {
+            /// Builds the preconditioner of a matrix, or of anything else that converts into a [`System`], on a backend:
+            /// [`Setup::build_from`] without an import of the trait.
+            ///
+            /// # Errors
+            /// As [`Setup::build_from`].
+            pub fn build<'a, T: coarsen_core::Real + 'a, B: $crate::Backend>(
+                &self,
+                system: impl Into<coarsen_sparse::System<'a, T>>,
+                on: &B,
+            ) -> Result<<Self as $crate::Setup<T, B>>::Built, $crate::SetupError>
+            where
+                Self: $crate::Setup<T, B>,
+            {
+                <Self as $crate::Setup<T, B>>::build_from(self, system.into(), on)
+            }
+        }
+    };
+}
+
+/// `update` and `patch` of a type with [`Update`], so that a program imports no trait.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! inherent_update {
+    ($built:ident $(<$($life:lifetime,)? $($p:ident $(: $bound:path)?),+>)?) => {
+        impl$(<$($life,)? $($p $(: $bound)?),+>)? $built$(<$($life,)? $($p),+>)? {
+            /// Updates to new values of a matrix, or of anything else that converts into a [`System`]:
+            /// [`Update::update_from`] without an import of the trait.
+            ///
+            /// # Errors
+            /// As [`Update::update_from`].
+            pub fn update<'s, N: coarsen_core::Real + 's>(
+                &mut self,
+                system: impl Into<coarsen_sparse::System<'s, N>>,
+            ) -> Result<$crate::Reused, $crate::SetupError>
+            where
+                Self: $crate::Update<N>,
+            {
+                <Self as $crate::Update<N>>::update_from(self, system.into())
+            }
+
+            /// Updates to new values of the block rows `touched`, in increasing order: [`Update::patch_from`] without an
+            /// import of the trait.
+            ///
+            /// # Errors
+            /// As [`Update::patch_from`].
+            pub fn patch<'s, N: coarsen_core::Real + 's>(
+                &mut self,
+                system: impl Into<coarsen_sparse::System<'s, N>>,
+                touched: &[u32],
+            ) -> Result<$crate::Reused, $crate::SetupError>
+            where
+                Self: $crate::Update<N>,
+            {
+                <Self as $crate::Update<N>>::patch_from(self, system.into(), touched)
+            }
+        }
+    };
+}

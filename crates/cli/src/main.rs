@@ -4,7 +4,7 @@
 //!
 //! | folder | contents |
 //! |---|---|
-//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `options` reads them from a file; `files` checks the files that they name; `aggregation` has the options of `--precond sa`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning`, `families` those that are given |
+//! | `arguments` | the command line: `command` has the options, `names` and `value` their values; `options` reads them from a file; `files` checks the files that they name; `aggregation` has the options of `--precond sa`, `classical` those of `rs`, `domains` those of `mas`, `overlap` those of `as` and `ras`, `skinning` those of `skinning`, `families` those that are given |
 //! | `input` | `system`: matrix or problem, right-hand sides and additional data; `numpy`: files of NumPy and SciPy; `ready`: the system in blocks, with its diagnosis; `renumber`: reordering of the nodes |
 //! | `decision` | `choose` and `decide`: method and preconditioner, as requested or chosen by `coarsen::auto`; `candidates` for a comparison; `backends` that solve |
 //! | `run` | `solve`, one system by a plan, and its `solution`; `refuse`, what excludes a method; `sequence_solver`, the steps of a sequence; `elastic`, the preconditioner of a soft body; `backend` and `device` build preconditioners; `progress`, what is printed meanwhile |

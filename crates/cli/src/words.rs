@@ -9,8 +9,9 @@ use coarsen::sparse::SparseError;
 use coarsen::{AnyError, Error};
 
 /// Names in the library, and what the command calls them. A name that contains another one comes first.
-const OPTIONS: [(&str, &str); 9] = [
+const OPTIONS: [(&str, &str); 10] = [
     ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
+    ("for Ruge-Stueben coarsening", "for --precond rs (give --block-size 1)"),
     ("Skinning::handles", "--skinning-handles"),
     ("AdditiveSchwarz::domain", "--as-domain"),
     ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
@@ -61,11 +62,7 @@ impl Rows for Sample {
 
 impl Rows for Witness {
     fn number(&mut self, of: &dyn Fn(usize) -> usize) {
-        match self {
-            Self::Diagonal { positive, negative } => number([positive, negative], of),
-            Self::Pair { rows: (i, j), .. } => number([i, j], of),
-            Self::Triple { rows: (i, j, k) } => number([i, j, k], of),
-        }
+        self.renumber(of);
     }
 }
 

@@ -19,6 +19,8 @@
 //! # Ok::<(), AnyError>(())
 //! ```
 //!
+//! `build`, `update`, `patch` and `solve` are inherent methods of all methods and preconditioners, so a program imports no trait.
+//!
 //! A block should contain the unknowns of one node: with 1x1 blocks, smoothed aggregation of an elastic body takes
 //! 3.5 to 4.7 times the iterations. Examples on the pages of other crates import from these crates: `coarsen_krylov::Cg` is
 //! `coarsen::krylov::Cg`. The [`prelude`] has the names that most programs need.

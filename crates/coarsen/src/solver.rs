@@ -8,9 +8,7 @@ use coarsen_auto::{
     Attempt, Auto, DIRECT, Ending, Method, Observer, Parameters, Precond, Solved, relative_residual,
 };
 use coarsen_backend::{Cpu, Prepared, Setup, SetupError};
-use coarsen_core::{
-    Cancel, Error, Iteration, LinearOperator, Monitor, Outcome, Preconditioner, Report, Stop,
-};
+use coarsen_core::{Cancel, Iteration, Outcome, Stop};
 use coarsen_krylov::{Krylov, Richardson};
 use coarsen_sparse::{Bsr, OwnedSystem, System};
 
@@ -275,9 +273,13 @@ impl Following {
         let updated = self.step.update_as(|decided| if is_new { decided } else { Action::Keep });
         attempt.setup_seconds = begun.elapsed().as_secs_f64();
         let begun = Instant::now();
-        let mut watched = Watched { method: &mut *self.krylov, observer, is_ended: false };
-        let report = updated.and_then(|_| self.step.solve(&mut watched, &self.b, &mut self.x));
-        let is_ended = watched.is_ended;
+        let mut is_ended = false;
+        let mut monitor = |it: &Iteration<'_, Vec<f64>>| {
+            is_ended |= observer(it.number, it.relative).is_break();
+            if is_ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let (step, krylov) = (&mut self.step, &mut *self.krylov);
+        let report = updated.and_then(|_| step.solve_with(krylov, &self.b, &mut self.x, &mut monitor));
         attempt.solve_seconds = begun.elapsed().as_secs_f64();
         let mut solved =
             Solved { tolerance: auto.tolerance, true_residual: f64::INFINITY, ..Solved::default() };
@@ -305,36 +307,6 @@ impl Following {
         (solved.ending, solved.negated) = (attempt.ending.clone(), self.negated);
         (solved.iterations, solved.attempts) = (attempt.iterations, vec![attempt]);
         Ok(solved)
-    }
-}
-
-/// A method whose iterations an observer sees.
-struct Watched<'a, 'o> {
-    method: &'a mut dyn Krylov<Vec<f64>>,
-    observer: &'a mut Observer<'o>,
-    is_ended: bool,
-}
-
-impl Krylov<Vec<f64>> for Watched<'_, '_> {
-    fn solve_with(
-        &mut self,
-        a: &dyn LinearOperator<Vec<f64>>,
-        m: &mut dyn Preconditioner<Vec<f64>>,
-        b: &Vec<f64>,
-        x: &mut Vec<f64>,
-        monitor: &mut Monitor<'_, Vec<f64>>,
-    ) -> Result<Report<f64>, Error> {
-        let Self { method, observer, is_ended } = self;
-        let mut both = |it: &Iteration<'_, Vec<f64>>| {
-            let seen = monitor(it);
-            *is_ended |= observer(it.number, it.relative).is_break();
-            if *is_ended { ControlFlow::Break(()) } else { seen }
-        };
-        method.solve_with(a, m, b, x, &mut both)
-    }
-
-    fn stop_mut(&mut self) -> &mut Stop<f64> {
-        self.method.stop_mut()
     }
 }
 

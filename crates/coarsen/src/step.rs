@@ -1,10 +1,11 @@
 //! A linear system that changes from step to step, with a preconditioner that is updated to it.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use coarsen_backend::{Prepared, Reused, SetupError};
 use coarsen_constraints::{Constraints, Filtered, prefilter};
-use coarsen_core::{Cancel, Identity, Report};
+use coarsen_core::{Cancel, Identity, Monitor, Report};
 use coarsen_krylov::Krylov;
 use coarsen_sparse::{Bsr, Contacts, OwnedSystem, Pattern, System};
 
@@ -241,14 +242,25 @@ impl Step {
         b: &Vec<f64>,
         x: &mut Vec<f64>,
     ) -> Result<Report<f64>, AnyError> {
+        self.solve_with(method, b, x, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// [`solve`](Self::solve) with a monitor.
+    pub(crate) fn solve_with(
+        &mut self,
+        method: &mut dyn Krylov<Vec<f64>>,
+        b: &Vec<f64>,
+        x: &mut Vec<f64>,
+        monitor: &mut Monitor<'_, Vec<f64>>,
+    ) -> Result<Report<f64>, AnyError> {
         if !self.is_current {
             self.update()?;
         }
         self.is_current = false;
         let m = &mut self.built;
         let report = match &mut self.filtered {
-            Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve(a, m, c, y))??,
-            None => method.solve(&self.system, m, b, x)?,
+            Some(filtered) => filtered.solve(b, x, |a, c, y| method.solve_with(a, m, c, y, monitor))??,
+            None => method.solve_with(&self.system, m, b, x, monitor)?,
         };
         self.policy.learn(report.iterations, report.outcome);
         Ok(report)

@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Curvature, Energy, Penalty, Potential};
+use coarsen_elastic::{BodyError, ContactHessian, Curvature, Energy, Potential};
 use coarsen_mesh::vector::{cross, dot, sub};
 use coarsen_sparse::Pattern;
 
@@ -74,8 +74,8 @@ struct Grip {
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Friction<S, L = Penalty> {
-    obstacle: Obstacle<S, L>,
+pub struct Friction<S> {
+    obstacle: Obstacle<S>,
     spin: Spin,
     coefficient: f64,
     h: f64,
@@ -84,13 +84,13 @@ pub struct Friction<S, L = Penalty> {
     grips: Vec<Grip>,
 }
 
-impl<S: Shape, L: ContactPotential + Sync> Friction<S, L> {
+impl<S: Shape> Friction<S> {
     /// Returns the friction with an obstacle that turns, with the coefficient μ, for steps of `h` seconds. Nothing touches
     /// before the first step.
     ///
     /// # Errors
     /// [`ContactError::Value`] for an h that is not positive, a negative μ, and for numbers that are not finite.
-    pub fn new(obstacle: Obstacle<S, L>, spin: Spin, coefficient: f64, h: f64) -> Result<Self, ContactError> {
+    pub fn new(obstacle: Obstacle<S>, spin: Spin, coefficient: f64, h: f64) -> Result<Self, ContactError> {
         finite("a point of the axis of a solid", spin.through)?;
         finite("the rate of a solid", spin.rate)?;
         finite("the velocity of a solid", spin.drift)?;
@@ -197,7 +197,7 @@ pub(crate) fn coefficient(found: f64) -> Result<f64, ContactError> {
     Err(ContactError::Value { what, found, range })
 }
 
-impl<S: Shape, L: ContactPotential + Sync> Potential for Friction<S, L> {
+impl<S: Shape> Potential for Friction<S> {
     fn nodes(&self) -> usize {
         self.obstacle.nodes()
     }

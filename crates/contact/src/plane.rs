@@ -9,8 +9,6 @@ use crate::{ContactError, Shape};
 
 /// The half-space behind a plane: a floor or a wall.
 ///
-/// [`HalfSpace`](coarsen_elastic::HalfSpace) is contact with a plane by any energy of the distance.
-///
 /// ```
 /// use coarsen_contact::{Plane, Shape};
 /// let floor = Plane::through([0.0, 2.0, 0.0], [0.0, 5.0, 0.0])?;

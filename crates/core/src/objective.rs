@@ -44,3 +44,16 @@ pub trait Objective<V: Vector> {
         x.scalar(V::Real::infinity())
     }
 }
+
+/// A borrowed objective.
+impl<V: Vector, F: Objective<V> + ?Sized> Objective<V> for &mut F {
+    fn value(&mut self, x: &V) -> Dot<V::Scalar> {
+        (**self).value(x)
+    }
+    fn gradient(&mut self, x: &V, g: &mut V) {
+        (**self).gradient(x, g);
+    }
+    fn max_step(&mut self, x: &V, d: &V) -> V::Scalar {
+        (**self).max_step(x, d)
+    }
+}

@@ -5,6 +5,7 @@ use std::fmt;
 /// The signs of the eigenvalues of a symmetric matrix, as far as they are known without computing
 /// eigenvalues.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Definiteness {
     /// All eigenvalues are positive. Up to round-off, the diagonal is positive and dominant in every row, and
     /// strictly dominant in a row of each connected component (Gershgorin; Varga 2000, Theorem 1.21).
@@ -25,6 +26,7 @@ pub enum Definiteness {
 
 /// A proof that a symmetric matrix is indefinite. Rows are scalar.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Witness {
     /// Diagonal entries of both signs.
     Diagonal {
@@ -46,6 +48,18 @@ pub enum Witness {
         /// The rows i, j and k.
         rows: (usize, usize, usize),
     },
+}
+
+impl Witness {
+    /// Replaces each row i by `of(i)`, such as a permuted row.
+    pub fn renumber(&mut self, of: impl Fn(usize) -> usize) {
+        let rows: &mut [&mut usize] = match self {
+            Self::Diagonal { positive, negative } => &mut [positive, negative],
+            Self::Pair { rows: (i, j), .. } => &mut [i, j],
+            Self::Triple { rows: (i, j, k) } => &mut [i, j, k],
+        };
+        rows.iter_mut().for_each(|row| **row = of(**row));
+    }
 }
 
 impl fmt::Display for Definiteness {

@@ -10,6 +10,7 @@ use crate::{DirectError, Method, own};
 /// [`Dense`](crate::Dense). Both engines have the same parameters and errors, and the same results up to
 /// round-off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Engine {
     /// faer if this crate is built with its feature `faer` and for 300 unknowns or more, otherwise [`Own`](Self::Own):
     /// faer multiplies in a buffer of twice the last-level cache, 1 GB on a server.

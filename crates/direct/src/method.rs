@@ -2,6 +2,7 @@
 
 /// A factorisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Method {
     /// The cheapest suitable factorisation: Cholesky for symmetric matrices whose diagonal is positive, or negative;
     /// LDLᵀ for other symmetric matrices, or if Cholesky fails or is not accurate; LU for unsymmetric matrices, or

@@ -6,11 +6,13 @@ use coarsen_sparse::{SparseError, System};
 
 use crate::{Dense, Direct, DirectError, Factor, PseudoInverse};
 
+coarsen_backend::inherent_build!(Direct);
+
 /// The factor of A, or of A + C with contact, as one pair of triangular solves without refinement. It stays
 /// on the host for every backend: see [`Hosted`].
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup, Update};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// use coarsen_direct::Direct;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (0, 1, 1.0), (1, 0, 1.0), (1, 1, 2.0)])?;
@@ -30,6 +32,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Direct {
         Ok(Hosted::new(self.factor(a)?, a.shape().0, on))
     }
 }
+
+coarsen_backend::inherent_update!(Factor);
 
 /// New values on the same pattern are factored in the memory of the old factor ([`Factor::refactor`]); a new
 /// pattern is factored from the beginning.
@@ -56,6 +60,8 @@ impl<T: Real> Update<T> for Factor {
     }
 }
 
+coarsen_backend::inherent_build!(Dense);
+
 /// A⁺ on the host, for every backend: see [`Hosted`].
 impl<T: Real, B: Backend> Setup<T, B> for Dense {
     type Built = Hosted<B, PseudoInverse>;
@@ -66,6 +72,8 @@ impl<T: Real, B: Backend> Setup<T, B> for Dense {
         Ok(Hosted::new(self.invert(a)?, a.shape().0, on))
     }
 }
+
+coarsen_backend::inherent_update!(PseudoInverse);
 
 /// A dense inverse has no sparsity pattern: the result is [`Reused::Structure`] for every system of its size.
 impl<T: Real> Update<T> for PseudoInverse {

@@ -4,9 +4,6 @@
 //!
 //! φ is infinite for d ≤ 0, and twice continuously differentiable at r.
 
-use crate::BodyError;
-use crate::half_space::{ContactPotential, positive};
-
 /// Steps are limited to this fraction of the step to the obstacle.
 const SHARE: f64 = 0.9;
 
@@ -21,8 +18,9 @@ pub struct Barrier {
     pub reach: f64,
 }
 
-impl ContactPotential for Barrier {
-    fn at(&self, distance: f64) -> [f64; 3] {
+impl Barrier {
+    /// φ, φ' and φ'' at a distance.
+    pub fn at(&self, distance: f64) -> [f64; 3] {
         let (k, r, d) = (self.stiffness, self.reach, distance / self.reach);
         if d >= 1.0 {
             return [0.0; 3];
@@ -36,12 +34,7 @@ impl ContactPotential for Barrier {
         [-k * gap * gap * log, k * slope / r, k * bend / (r * r)]
     }
 
-    fn check(&self) -> Result<(), BodyError> {
-        positive("the stiffness of a barrier", self.stiffness)?;
-        positive("the reach of a barrier", self.reach)
-    }
-
-    fn max_step(&self, distance: f64, rate: f64) -> f64 {
+    pub(crate) fn max_step(&self, distance: f64, rate: f64) -> f64 {
         if rate < 0.0 { SHARE * distance / -rate } else { f64::INFINITY }
     }
 }

@@ -25,7 +25,7 @@
 //! | [`directional`](ByDirection) | a number that depends on direction, such as a bending stiffness |
 //! | [`springs`](Springs) | masses and springs |
 //! | [`attachments`](Attachments) | pins that can be added and removed |
-//! | [`half_space`](HalfSpace), [`penalty`](Penalty), [`barrier`](Barrier) | contact with a plane, and its energies |
+//! | [`contact_potential`](ContactPotential), [`penalty`](Penalty), [`barrier`](Barrier) | energies of the distance to an obstacle |
 //! | [`plus`](Plus), [`total`](Total) | the sum of two energies, and of a list of energies |
 //! | `union` | the union of their sparsity patterns |
 //! | [`implicit_euler`](ImplicitEuler) | inertia and an energy: one time step as an objective |
@@ -39,6 +39,7 @@ mod attachments;
 mod baraff_witkin;
 mod barrier;
 mod bending;
+mod contact_potential;
 mod corotational;
 mod corotational_membrane;
 mod cubic;
@@ -47,7 +48,6 @@ mod directional;
 mod elements;
 mod error;
 mod fixed_corotated;
-mod half_space;
 mod implicit_euler;
 mod loops;
 mod mat3;
@@ -74,6 +74,7 @@ pub use attachments::Attachments;
 pub use baraff_witkin::{BaraffWitkin, Fibers, Fibrous};
 pub use barrier::Barrier;
 pub use bending::{Bending, Hinge};
+pub use contact_potential::ContactPotential;
 pub use corotational::CoRotational;
 pub use corotational_membrane::{CoRotationalMembrane, Rotated};
 pub use density::{Density, Lame, Modes};
@@ -81,7 +82,6 @@ pub use directional::ByDirection;
 pub use elements::{Element, Elements, Stiffness};
 pub use error::BodyError;
 pub use fixed_corotated::FixedCoRotated;
-pub use half_space::{ContactPotential, HalfSpace};
 pub use implicit_euler::ImplicitEuler;
 pub use loops::Loops;
 pub use mat3::Svd;

@@ -2,9 +2,6 @@
 //!
 //! > φ(d) = k/2 min(d, 0)²
 
-use crate::BodyError;
-use crate::half_space::{ContactPotential, positive};
-
 /// The energy k/2 times the square of the penetration depth. Nodes penetrate by about load / k.
 ///
 /// *Reference* Xian, Tong & Liu 2019, §5: its Hessian is k n nᵀ.
@@ -14,16 +11,13 @@ pub struct Penalty {
     pub stiffness: f64,
 }
 
-impl ContactPotential for Penalty {
-    fn at(&self, distance: f64) -> [f64; 3] {
+impl Penalty {
+    /// φ, φ' and φ'' at a distance.
+    pub fn at(&self, distance: f64) -> [f64; 3] {
         if distance >= 0.0 {
             return [0.0; 3];
         }
         let k = self.stiffness;
         [0.5 * k * distance * distance, k * distance, k]
-    }
-
-    fn check(&self) -> Result<(), BodyError> {
-        positive("the stiffness of a penalty", self.stiffness)
     }
 }

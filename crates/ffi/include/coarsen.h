@@ -143,8 +143,9 @@ coarsen_status coarsen_matrix_set_near_kernel(coarsen_matrix *matrix,
 // Frees a matrix.
 void coarsen_matrix_free(coarsen_matrix *matrix);
 
-// Builds a preconditioner, in `*preconditioner`: "sa" (smoothed aggregation), "skinning", "mas" (multilevel additive Schwarz), "as",
-// "ras", "ic0", "ilu0", "gs", "ssor", "chebyshev", "jacobi", "l1-jacobi", "block-jacobi" or "none". Hierarchies are stored in single
+// Builds a preconditioner, in `*preconditioner`: "sa" (smoothed aggregation), "rs" (Ruge-Stueben), "skinning", "mas"
+// (multilevel additive Schwarz), "as", "ras", "ic0", "ilu0", "gs", "ssor", "chebyshev", "jacobi", "l1-jacobi",
+// "block-jacobi" or "none". Hierarchies are stored in single
 // precision.
 coarsen_status coarsen_preconditioner_new(const coarsen_matrix *matrix,
                                           const char *name,

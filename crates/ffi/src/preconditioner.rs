@@ -46,8 +46,9 @@ pub(crate) unsafe fn precond(pointer: *const c_char) -> Result<Option<Precond>, 
     Ok(found)
 }
 
-/// Builds a preconditioner, in `*preconditioner`: "sa" (smoothed aggregation), "skinning", "mas" (multilevel additive Schwarz), "as",
-/// "ras", "ic0", "ilu0", "gs", "ssor", "chebyshev", "jacobi", "l1-jacobi", "block-jacobi" or "none". Hierarchies are stored in single
+/// Builds a preconditioner, in `*preconditioner`: "sa" (smoothed aggregation), "rs" (Ruge-Stueben), "skinning", "mas"
+/// (multilevel additive Schwarz), "as", "ras", "ic0", "ilu0", "gs", "ssor", "chebyshev", "jacobi", "l1-jacobi",
+/// "block-jacobi" or "none". Hierarchies are stored in single
 /// precision.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn coarsen_preconditioner_new(
@@ -61,7 +62,8 @@ pub unsafe extern "C" fn coarsen_preconditioner_new(
         let precond =
             precond.ok_or_else(|| Failure::argument("a preconditioner needs a name, such as sa"))?;
         let (system, parameters) = (matrix.system.system(), Parameters::default());
-        let is_hierarchy = matches!(precond, Precond::SmoothedAggregation | Precond::Skinning);
+        let is_hierarchy =
+            matches!(precond, Precond::SmoothedAggregation | Precond::RugeStueben | Precond::Skinning);
         let build = || -> Result<_, AnyError> {
             system.check()?;
             Ok(match is_hierarchy {

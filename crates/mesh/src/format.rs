@@ -18,6 +18,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Formats with one file per mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Wavefront OBJ: vertices and faces; normals, groups and materials are skipped, and so are texture coordinates,
     /// which [`read_texture`] reads.

@@ -76,6 +76,8 @@ impl<V: Real> Preconditioner<Vec<V>> for F32Hierarchy {
     }
 }
 
+coarsen_backend::inherent_update!(F32Hierarchy);
+
 impl Update<f64> for F32Hierarchy {
     fn update_from(&mut self, system: System<'_, f64>) -> Result<Reused, SetupError> {
         let known = self.matrix.pattern().clone();

@@ -22,7 +22,7 @@ use crate::{Coarse, Coarsening, Grid};
 /// if one axis is much stiffer: algebraic methods adapt to both.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::{Geometric, Multigrid};

@@ -125,6 +125,8 @@ impl<T: Real, B: Backend, M: Smoother<B, T>> Preconditioner<B::Vector> for Matri
     }
 }
 
+coarsen_backend::inherent_update!(MatrixFree<'a, T: Real, B: Backend, M>);
+
 /// Updates the coarse system; the caller updates the smoother of the finest level.
 impl<T: Real, B: Backend, M> Update<T> for MatrixFree<'_, T, B, M> {
     fn update_from(&mut self, coarse: System<'_, T>) -> Result<Reused, SetupError> {

@@ -1,6 +1,6 @@
 //! The recipe of a hierarchy.
 
-use coarsen_backend::{Backend, Cpu, Setup, SetupError, Smoother};
+use coarsen_backend::{Backend, Cpu, SetupError, Smoother};
 use coarsen_core::{Error, Real};
 use coarsen_relax::{Chebyshev, DampedJacobi, GaussSeidel, Scaling, Spai0};
 
@@ -18,7 +18,7 @@ use crate::{Geometric, Grid};
 /// *Reference* Tamstorf, Jones, McCormick 2015, §4.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::Multigrid;
@@ -101,6 +101,7 @@ pub enum Cycle {
 
 /// The data that an update keeps of the old hierarchy if the pattern of A is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Keep {
     /// The prolongations. Galerkin products, smoothers and the coarse factor are recomputed. This is the
     /// cheapest choice.
@@ -129,6 +130,7 @@ pub enum Coarsest {
 
 /// With what [`JacobiCg`] compares its residual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResidualReference {
     /// With the right-hand side of the coarsest level.
     #[default]

@@ -15,7 +15,7 @@ use crate::{Grid, SmootherRecipe, Smoothing};
 /// of the level.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// use coarsen_multigrid::{Multigrid, PerLevel, Smoothing};
 /// let p = coarsen_problems::Problem::parse("poisson2d:20", &Default::default())?;

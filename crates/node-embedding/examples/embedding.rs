@@ -4,7 +4,7 @@
 use coarsen_node_embedding::node_embedding;
 use std::time::Instant;
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Preconditioner, Stop, parallel};
 use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{Coarsening, Grid, Keep, Multigrid, Smoothing};

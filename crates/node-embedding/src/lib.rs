@@ -63,7 +63,7 @@ use still::Still;
 /// `Lbfgs`, or with `FlexibleCg`. [`Coarsest::Factor`] makes it a fixed symmetric operator for `Cg`.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Cg;
 /// use coarsen_multigrid::{Coarsest, Multigrid};

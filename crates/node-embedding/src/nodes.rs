@@ -16,6 +16,7 @@ const TOLERANCE: f64 = 1e-3;
 /// Even places are places of the next coarser grid, so the coarse grids stay where they are when the set of
 /// nodes changes.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Nodes {
     /// Node i lies at `origin` + `spacing` k for integers k, read from the positions of the system at a build.
     /// An update with the same pattern does not read them.

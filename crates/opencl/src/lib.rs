@@ -139,7 +139,7 @@ pub use coarsen_device::DeviceJacobi;
 pub use coarsen_device::DeviceMatrix;
 
 /// ```
-/// use coarsen_backend::{Backend, Setup};
+/// use coarsen_backend::Backend;
 /// use coarsen_core::{Preconditioner, Vector};
 /// use coarsen_opencl::{DeviceSchwarz, default_device};
 /// let Ok(on) = default_device::<f64>() else { return Ok(()) }; // no OpenCL here
@@ -156,7 +156,7 @@ pub use coarsen_device::DeviceMatrix;
 pub use coarsen_device::DeviceSchwarz;
 
 /// ```
-/// use coarsen_backend::{Backend, Setup};
+/// use coarsen_backend::Backend;
 /// use coarsen_opencl::{DeviceContacts, DeviceSchwarz, DeviceSum, DeviceTouched, default_device};
 /// use coarsen_opencl::{StructureSource, Touched};
 /// use coarsen_sparse::{Contacts, Stencil};

@@ -5,7 +5,7 @@ use coarsen_smoothed_aggregation::tamstorf;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use coarsen_backend::{Backend, Cpu, Setup, conformance};
+use coarsen_backend::{Backend, Cpu, conformance};
 use coarsen_core::{Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_multigrid::Multigrid;

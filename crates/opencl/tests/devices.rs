@@ -8,7 +8,7 @@ mod common;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
-use coarsen_backend::{Backend, Setup, conformance};
+use coarsen_backend::{Backend, conformance};
 use coarsen_core::{Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{Device, OpenCl, devices};

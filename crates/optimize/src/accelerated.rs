@@ -16,7 +16,7 @@ use num_traits::Float;
 
 use crate::direction::{fits, vectors};
 use crate::line_search::within;
-use crate::{DescentError, Direction, Preconditioned, Proposal};
+use crate::{DescentError, Direction, Proposal};
 
 /// Accelerated gradient descent: a preconditioned gradient step plus a multiple of the last step.
 ///
@@ -142,13 +142,5 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Accelerated
         let accelerated = matches!(self.omega, Omega::After(omega) if omega != V::Real::from_f64(1.0));
         self.omega = Omega::First;
         accelerated
-    }
-}
-
-impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for AcceleratedGradient<V, P> {
-    type Inverse = P;
-
-    fn inverse_mut(&mut self) -> &mut P {
-        &mut self.inverse
     }
 }

@@ -18,7 +18,7 @@ use coarsen_core::{Error, Preconditioner, PreconditionerKind, Real, Vector};
 use num_traits::Float;
 
 use crate::direction::{fits, minus, vectors};
-use crate::{DescentError, Direction, Preconditioned, Proposal};
+use crate::{DescentError, Direction, Proposal};
 
 /// The formula for β, the weight of the last direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,8 +57,7 @@ pub enum Beta {
 pub struct NonlinearCg<V: Vector, P> {
     /// The formula for β.
     pub beta: Beta,
-    /// The preconditioner, applied as M⁻¹.
-    pub inverse: P,
+    inverse: P,
     kept: Vec<V>,
     last: Option<Last<V::Real>>,
 }
@@ -87,6 +86,12 @@ impl<V: Vector, P: Preconditioner<V>> NonlinearCg<V, P> {
     /// Restarts: the next direction is −M⁻¹ g. Call this function when the objective changes.
     pub fn forget(&mut self) {
         self.last = None;
+    }
+
+    /// The preconditioner, applied as M⁻¹, to change it: the method restarts.
+    pub fn inverse_mut(&mut self) -> &mut P {
+        self.forget(); // rho and slope refer to the old preconditioner
+        &mut self.inverse
     }
 }
 
@@ -145,14 +150,5 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for NonlinearCg
     fn fall_back(&mut self) -> bool {
         // `last` belongs to the refused proposal.
         self.last.take().is_some_and(|last| !last.restarted)
-    }
-}
-
-impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for NonlinearCg<V, P> {
-    type Inverse = P;
-
-    fn inverse_mut(&mut self) -> &mut P {
-        self.last = None; // rho and slope refer to the old preconditioner
-        &mut self.inverse
     }
 }

@@ -5,7 +5,7 @@ use coarsen_krylov::Krylov;
 
 use crate::direction::{fits, minus, vectors};
 use crate::line_search::within;
-use crate::{DescentError, Direction, Preconditioned, Proposal, Refusal};
+use crate::{DescentError, Direction, Proposal, Refusal};
 
 /// The direction d = −A⁻¹ ∇f(x) for a constant matrix A, solved by a Krylov method: the global step of
 /// Projective Dynamics.
@@ -75,13 +75,5 @@ where
 
     fn inner_iterations(&self) -> usize {
         self.iterations
-    }
-}
-
-impl<V: Vector, A, M: Preconditioner<V>, K> Preconditioned<V> for Constant<V, A, M, K> {
-    type Inverse = M;
-
-    fn inverse_mut(&mut self) -> &mut M {
-        &mut self.inverse
     }
 }

@@ -7,6 +7,7 @@ use crate::{DescentError, Refusal};
 
 /// The result of a proposal of d.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Proposal<T> {
     /// The natural step along d is 1, because d comes from a model of f.
     Unit,

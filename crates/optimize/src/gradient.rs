@@ -3,7 +3,7 @@
 use coarsen_core::{Identity, Preconditioner, Vector};
 
 use crate::direction::{cautious, fits, minus, vectors};
-use crate::{DescentError, Direction, Preconditioned, Proposal};
+use crate::{DescentError, Direction, Proposal};
 
 /// The direction d = −M⁻¹ ∇f(x).
 ///
@@ -72,13 +72,5 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Gradient<V,
             First::Scaled => Proposal::Scaled(num_traits::one()),
             First::Unit => Proposal::Unit,
         })
-    }
-}
-
-impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for Gradient<V, P> {
-    type Inverse = P;
-
-    fn inverse_mut(&mut self) -> &mut P {
-        &mut self.inverse
     }
 }

@@ -75,6 +75,6 @@ pub use more_thuente::MoreThuente;
 pub use newton::{Forcing, Newton};
 pub use norm::{Norm, grid_weights, node_weights};
 pub use or_else::OrElse;
-pub use refresh::{Preconditioned, Refresh, Refreshed};
+pub use refresh::{Refresh, Refreshed};
 pub use report::{Criterion, DescentOutcome, DescentReport, Minimized, NotMinimized, Refusal};
 pub use rosenbrock::Rosenbrock;

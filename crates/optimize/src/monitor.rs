@@ -26,6 +26,7 @@ pub struct Iterate<'a, V: Vector> {
 
 /// The reason why a monitor ends the descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// The criterion of the monitor is met.
     Converged,

@@ -1,6 +1,6 @@
 //! Policies for rebuilding the preconditioner of a descent.
 
-use coarsen_core::{Preconditioner, Real, Vector};
+use coarsen_core::{Real, Vector};
 
 use crate::{DescentError, Direction, Proposal};
 
@@ -82,18 +82,8 @@ impl Pace {
     }
 }
 
-/// A direction that owns a preconditioner.
-pub trait Preconditioned<V: Vector> {
-    /// The type of the preconditioner.
-    type Inverse;
-
-    /// Gives access to the preconditioner to change it, and drops all data that depend on the old
-    /// preconditioner.
-    fn inverse_mut(&mut self) -> &mut Self::Inverse;
-}
-
-/// A direction whose preconditioner is rebuilt: `update(f, x, m)` rebuilds m from the curvature of f at x and
-/// returns whether m changed.
+/// A direction whose preconditioner is rebuilt: `update(f, x, direction)` rebuilds it from the curvature of f at x
+/// and returns whether it changed.
 ///
 /// [`Descent::refresh`](crate::Descent::refresh) determines when `update` is called. Newton's method does not
 /// need this wrapper, since [`Linearize`](crate::Linearize) rebuilds its preconditioner.
@@ -102,8 +92,8 @@ pub trait Preconditioned<V: Vector> {
 /// use coarsen_core::{Identity, Stop};
 /// use coarsen_optimize::{Backtracking, Descent, Lbfgs, Refresh, Refreshed, Rosenbrock};
 /// let mut built = 0;
-/// let mut lbfgs = Refreshed::new(Lbfgs::new(8, Identity), |_: &mut Rosenbrock, _: &Vec<f64>, _: &mut Identity| {
-///     built += 1; // assemble the Hessian of the first, update the third from it
+/// let mut lbfgs = Refreshed::new(Lbfgs::new(8, Identity), |_: &mut Rosenbrock, _: &Vec<f64>, _| {
+///     built += 1; // assemble the Hessian of the first, update the preconditioner of the third from it
 ///     Ok(true)
 /// });
 /// let mut descent = Descent::new(Backtracking::default(), Stop::absolute(1e-8));
@@ -123,9 +113,7 @@ impl<D, U> Refreshed<D, U> {
     /// Returns `direction` with its preconditioner rebuilt by `update`.
     pub fn new<V, F: ?Sized>(direction: D, update: U) -> Self
     where
-        V: Vector,
-        D: Preconditioned<V>,
-        U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<bool, DescentError>,
+        U: FnMut(&mut F, &V, &mut D) -> Result<bool, DescentError>,
     {
         Self { direction, update }
     }
@@ -135,9 +123,8 @@ impl<V, F, D, U> Direction<V, F> for Refreshed<D, U>
 where
     V: Vector,
     F: ?Sized,
-    D: Direction<V, F> + Preconditioned<V>,
-    D::Inverse: Preconditioner<V>,
-    U: FnMut(&mut F, &V, &mut D::Inverse) -> Result<bool, DescentError>,
+    D: Direction<V, F>,
+    U: FnMut(&mut F, &V, &mut D) -> Result<bool, DescentError>,
 {
     fn propose(&mut self, f: &mut F, x: &V, g: &V, d: &mut V) -> Result<Proposal<V::Real>, DescentError> {
         self.direction.propose(f, x, g, d)
@@ -161,6 +148,6 @@ where
         self.direction.inner_iterations()
     }
     fn refresh(&mut self, f: &mut F, x: &V) -> Result<bool, DescentError> {
-        (self.update)(f, x, self.direction.inverse_mut())
+        (self.update)(f, x, &mut self.direction)
     }
 }

@@ -28,6 +28,7 @@ const BEND: f64 = 0.15;
 
 /// The material of a soft body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Material {
     /// Linear elasticity at rest.
     Linear,

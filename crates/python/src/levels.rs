@@ -34,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use coarsen::backend::SetupError;
 use coarsen::direct::{DirectError, Method};
 use coarsen::ruge_stueben::{Interpolation, interpolation, splitting};
-use coarsen::sparse::SparseError;
+use coarsen::sparse::{Pattern, SparseError};
 use coarsen::{
     AnyError, Cancel, Error, Identity, Iteration, LinearOperator, Preconditioner, PreconditionerKind, Stop,
 };
@@ -272,15 +272,15 @@ fn triple(py: Python<'_>, r: &Matrix, a: &Matrix, p: &Matrix) -> PyResult<Matrix
 }
 
 /// The neighbours of each node in C.
-fn lists(c: &Sparse) -> Vec<Vec<u32>> {
-    let row = |i: usize| c.row(i).filter(|(j, v)| *j != i && v[0] != 0.0).map(|(j, _)| j as u32).collect();
-    (0..c.pattern().rows()).map(row).collect()
+fn strong(c: &Sparse) -> Result<Pattern, SparseError> {
+    let row = |i: usize| c.row(i).filter(move |(j, v)| *j != i && v[0] != 0.0).map(|(j, _)| j as u32);
+    Pattern::from_rows(c.pattern().rows(), c.pattern().columns(), c.nnz(), row)
 }
 
 /// 1 for coarse unknowns, 0 for the others.
 #[pyfunction]
 fn split<'py>(py: Python<'py>, c: &Matrix, second_pass: bool) -> PyResult<Bound<'py, PyAny>> {
-    let work = |_: &Arc<Cancel>| splitting(&lists(&c.bsr), second_pass);
+    let work = |_: &Arc<Cancel>| -> Result<_, SetupError> { Ok(splitting(&strong(&c.bsr)?, second_pass)?) };
     let coarse = run(py, None, work)?.map_err(raise)?;
     to_indices(py, coarse.into_iter().map(usize::from))
 }
@@ -300,7 +300,7 @@ fn interpolate(
         "classical" => Interpolation::Classical,
         _ => Interpolation::Modified,
     };
-    matrix(py, || Ok(interpolation(&a.bsr, &lists(&c.bsr), &coarse, by)?))
+    matrix(py, || Ok(interpolation(&a.bsr, &strong(&c.bsr)?, &coarse, by)?))
 }
 
 /// A method that improves x in A x = b.

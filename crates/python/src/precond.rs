@@ -7,7 +7,7 @@ use coarsen::backend::{Cpu, Prepared, Reused, Setup};
 use coarsen::direct::{Direct, Method};
 use coarsen::multigrid::{Cycle, Smoothing};
 use coarsen::relax::{BlockJacobi, Chebyshev, DampedJacobi, GaussSeidel, Ic0, Ilu0, Jacobi, Spai0};
-use coarsen::ruge_stueben::{RugeStueben, ruge_stueben};
+use coarsen::ruge_stueben::{Interpolation, RugeStueben, ruge_stueben};
 use coarsen::schwarz::{AdditiveSchwarz, Schwarz};
 use coarsen::skinning::{Skinning, skinning};
 use coarsen::smoothed_aggregation::{SmoothedAggregation, smoothed_aggregation};
@@ -140,8 +140,8 @@ impl Preconditioner {
         };
         Ok(match run(py, threads, update)?.map_err(raise)? {
             Reused::Structure => "structure",
-            Reused::Rest { .. } => "rest",
             Reused::Nothing => "nothing",
+            _ => "rest",
         })
     }
 }
@@ -221,6 +221,12 @@ fn one_of<T: Copy>(what: &str, word: &str, all: &[(&str, T)]) -> PyResult<T> {
 
 const CYCLES: [(&str, Cycle); 5] =
     [("V", Cycle::V), ("W", Cycle::W), ("F", Cycle::F), ("K", Cycle::K), ("additive", Cycle::Additive)];
+
+const INTERPOLATIONS: [(&str, Interpolation); 3] = [
+    ("direct", Interpolation::Direct),
+    ("classical", Interpolation::Classical),
+    ("modified", Interpolation::Modified),
+];
 
 /// The smoothers of a hierarchy by name.
 fn smoothers() -> [(&'static str, Smoothing); 6] {
@@ -307,13 +313,13 @@ pub(crate) fn builder(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build
         "ruge_stueben" => {
             let mut m = ruge_stueben();
             cycle(options, &mut m)?;
-            let RugeStueben { theta } = &mut m.coarsening;
+            let RugeStueben { theta, interpolation } = &mut m.coarsening;
             options.set("theta", theta)?;
-            Box::new(move |system| {
-                let built = m.build_from(system, &Cpu::new())?;
-                let levels = Levels::of(&built);
-                Ok((Box::new(built), Some(levels)))
-            })
+            if let Some(word) = options.word("interpolation")? {
+                *interpolation = one_of("interpolation", &word, &INTERPOLATIONS)?;
+            }
+            parameters.ruge_stueben = m;
+            hierarchy(Precond::RugeStueben, parameters, false)
         }
         "schwarz" => {
             let mut m = Schwarz::multilevel();

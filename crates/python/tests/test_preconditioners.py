@@ -109,6 +109,7 @@ def test_wrong_options_are_named():
         (lambda: pycoarsen.smoothed_aggregation(A, smoother="ilu"), "smoother is 'ilu'"),
         (lambda: pycoarsen.smoothed_aggregation(A, theta=2.0), "theta"),
         (lambda: pycoarsen.smoothed_aggregation(A, near_kernel=np.ones(7)), "near_kernel has the shape"),
+        (lambda: pycoarsen.ruge_stueben(A, interpolation="linear"), "interpolation is 'linear'"),
         (lambda: pycoarsen.schwarz(A, form="other"), "form is 'other'"),
         (lambda: pycoarsen.schwarz(A, overlap=1), "overlap"),
         (lambda: pycoarsen.schwarz(A, domain=1), "Schwarz::domain"),

@@ -18,7 +18,7 @@ use crate::checks;
 /// *Reference* Saad 2003, §4.1.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// use coarsen_sparse::assembly::from_blocks;
 /// let a = from_blocks((1, 1), (2, 2), &[(0, 0)], &[2.0, 1.0, 1.0, 1.0])?;
@@ -72,6 +72,8 @@ pub struct BlockDiagonal<T, B: Backend> {
     merged: Merged,
 }
 
+coarsen_backend::inherent_build!(BlockJacobi);
+
 impl<T: Real, B: Backend> Setup<T, B> for BlockJacobi {
     type Built = BlockDiagonal<T, B>;
 
@@ -100,6 +102,8 @@ impl<T: Real, B: Backend> Preconditioner<B::Vector> for BlockDiagonal<T, B> {
         Some(self.inverses.count() * self.inverses.size())
     }
 }
+
+coarsen_backend::inherent_update!(BlockDiagonal<T, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for BlockDiagonal<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -57,7 +57,7 @@ pub enum Scaling {
 /// Phys. 188.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Chebyshev { degree: 12, ..Default::default() }.build(&a, &Cpu::new())?;
@@ -161,6 +161,8 @@ pub struct ChebyshevPolynomial<T: Real, B: Backend> {
     ahead: B::Vector,
     merged: Merged,
 }
+
+coarsen_backend::inherent_build!(Chebyshev);
 
 impl<T: Real, B: Backend> Setup<T, B> for Chebyshev {
     type Built = ChebyshevPolynomial<T, B>;
@@ -296,6 +298,8 @@ impl<T: Real, B: Backend> Smoother<B, T> for ChebyshevPolynomial<T, B> {
         Ok(B::set_blocks(&mut self.m, &self.host)?)
     }
 }
+
+coarsen_backend::inherent_update!(ChebyshevPolynomial<T: Real, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for ChebyshevPolynomial<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

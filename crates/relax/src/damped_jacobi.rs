@@ -20,7 +20,7 @@ use crate::{Chebyshev, ChebyshevPolynomial};
 /// §7, for β.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup, Smoother};
+/// use coarsen_backend::{Cpu, Smoother};
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::DampedJacobi::default().build(&a, &Cpu::new())?;
 /// let (b, mut x) = (vec![2.0, 4.0], vec![0.0; 2]);
@@ -48,6 +48,8 @@ impl Default for DampedJacobi {
         Self { ratio: 4.0, lanczos_steps: 6, safety: 1.1, symmetric: false }
     }
 }
+
+coarsen_backend::inherent_build!(DampedJacobi);
 
 impl<T: Real, B: Backend> Setup<T, B> for DampedJacobi {
     /// The step is the Chebyshev polynomial of degree 1.

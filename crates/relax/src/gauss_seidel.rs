@@ -29,7 +29,7 @@ use crate::checks;
 /// (10.10).
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let entries = [(0, 0, 2.0), (0, 1, -1.0), (1, 0, -1.0), (1, 1, 2.0)];
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &entries)?;
@@ -141,6 +141,8 @@ pub struct SymmetricGaussSeidel<T: Real, B: Backend> {
     next: Symmetry,
     merged: Merged,
 }
+
+coarsen_backend::inherent_build!(GaussSeidel);
 
 impl<T: Real, B: Backend> Setup<T, B> for GaussSeidel {
     type Built = SymmetricGaussSeidel<T, B>;
@@ -260,6 +262,8 @@ impl<T: Real, B: Backend> Smoother<B, T> for SymmetricGaussSeidel<T, B> {
         self.sweeps.bytes()
     }
 }
+
+coarsen_backend::inherent_update!(SymmetricGaussSeidel<T: Real, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for SymmetricGaussSeidel<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

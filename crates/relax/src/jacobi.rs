@@ -24,7 +24,7 @@ use crate::checks;
 /// 2003, §4.1; l1: Baker, Falgout, Kolev, Yang 2011, SIAM J. Sci. Comput. 33, §5.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Jacobi::default().build(&a, &Cpu::new())?;
@@ -94,6 +94,8 @@ pub struct Diagonal<B: Backend> {
     merged: Merged,
 }
 
+coarsen_backend::inherent_build!(Jacobi);
+
 impl<T: Real, B: Backend> Setup<T, B> for Jacobi {
     type Built = Diagonal<B>;
 
@@ -121,6 +123,8 @@ impl<B: Backend> Preconditioner<B::Vector> for Diagonal<B> {
         Some(self.host.len())
     }
 }
+
+coarsen_backend::inherent_update!(Diagonal<B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for Diagonal<B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

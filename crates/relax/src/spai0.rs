@@ -30,7 +30,7 @@ use crate::{Chebyshev, ChebyshevPolynomial, Scaling};
 /// Appl. Numer. Math. 41, §3 (scalars).
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup, Smoother};
+/// use coarsen_backend::{Cpu, Smoother};
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Spai0::default().build(&a, &Cpu::new())?;
 /// let mut x = vec![0.0; 2];
@@ -43,6 +43,8 @@ pub struct Spai0 {
     /// Whether A is known to be symmetric, which saves the pass over A that checks it.
     pub symmetric: bool,
 }
+
+coarsen_backend::inherent_build!(Spai0);
 
 impl<T: Real, B: Backend> Setup<T, B> for Spai0 {
     /// The step is the Chebyshev polynomial of degree 1.

@@ -16,40 +16,44 @@ mod interpolation;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use coarsen_backend::SetupError;
 use coarsen_core::{Error, Real};
-use coarsen_sparse::Bsr;
+use coarsen_sparse::{Bsr, Buckets, Pattern, SparseError};
 
 /// What a program on this crate alone needs.
 pub use coarsen_multigrid as multigrid;
 use coarsen_multigrid::{Coarse, Coarsening, Grid, Multigrid};
 
+use interpolation::weights;
 pub use interpolation::{Interpolation, interpolation, splitting};
 
-/// Returns classical algebraic multigrid with θ = 1/4 and Gauss-Seidel, forward before and backward after
-/// the coarse correction.
+/// Returns classical algebraic multigrid with θ = 1/4, direct interpolation and Gauss-Seidel, forward before and
+/// backward after the coarse correction.
 pub fn ruge_stueben() -> Multigrid<RugeStueben> {
     Multigrid::of(RugeStueben::default())
 }
 
-/// Classical algebraic multigrid: the first pass of Ruge and Stüben, and direct interpolation.
+/// Classical algebraic multigrid: the splitting of Ruge and Stüben, and interpolation from it.
 ///
 /// *Use* for scalar problems whose matrix is close to an M-matrix: diffusion with jumps, anisotropy, graphs.
 /// *Not* for elasticity, because this method interpolates each unknown without regard to the nodes, and *not*
 /// if constraints couple nodes. For both use smoothed aggregation. *Cost* of a
-/// level: four passes over A, and O(nnz log n) to order unknowns by λ. Coarse matrices are larger than with
-/// aggregation; the operator complexity is 2 to 3 on grids.
+/// level: a few passes over A in parallel, and O(nnz log n) on one thread to order unknowns by λ. Coarse matrices are
+/// larger than with aggregation; the operator complexity is 2 to 3 on grids.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RugeStueben {
     /// Unknown i depends strongly on j if |aᵢⱼ| is at least this fraction of the largest |aᵢₖ| of its row.
     pub theta: f64,
+    /// The weights of P. `Classical` adds the second pass of the splitting, so that coarse grids are larger.
+    pub interpolation: Interpolation,
 }
 
 impl Default for RugeStueben {
-    /// Returns θ = 1/4.
+    /// Returns θ = 1/4 and direct interpolation.
     fn default() -> Self {
-        Self { theta: 0.25 }
+        Self { theta: 0.25, interpolation: Interpolation::Direct }
     }
 }
 
@@ -62,14 +66,15 @@ enum Side {
 }
 
 impl<T: Real> Coarsening<T> for RugeStueben {
-    /// The coarse number of each unknown of C; `u32::MAX` for unknowns of F.
-    type State = Vec<u32>;
+    /// The coarse number of each unknown of C, `u32::MAX` for unknowns of F; and S, empty for direct interpolation, whose
+    /// updates do not use it.
+    type State = (Vec<u32>, Arc<Pattern>);
 
     fn coarsen(
         &self,
         fine: &Grid<'_, T>,
-        _: Option<&Vec<u32>>,
-    ) -> Result<Option<Coarse<T, Vec<u32>>>, SetupError> {
+        _: Option<&Self::State>,
+    ) -> Result<Option<Coarse<T, Self::State>>, SetupError> {
         let (a, n) = (fine.a, fine.a.pattern().rows());
         if a.block() != (1, 1) {
             let (what, found) = ("unknowns of a node, for Ruge-Stueben coarsening", a.block().0);
@@ -79,41 +84,30 @@ impl<T: Real> Coarsening<T> for RugeStueben {
             let (name, range) = ("RugeStueben::theta", "0 to 1");
             return Err(Error::Parameter { name, value: self.theta, range }.into());
         }
-        let strong = self.strong(a);
+        let strong = self.strong(a)?;
         SetupError::unless_cancelled(fine.cancel)?;
-        let coarse = splitting(&strong, false)?;
+        let coarse = splitting(&strong, self.interpolation == Interpolation::Classical)?;
         SetupError::unless_cancelled(fine.cancel)?;
         if !coarse.contains(&true) {
             return Ok(None);
         }
-        let p = interpolation(a, &strong, &coarse, Interpolation::Direct)?;
+        let p = interpolation(a, &strong, &coarse, self.interpolation)?;
         let positions = fine.positions.map(|x| (0..n).filter(|&i| coarse[i]).map(|i| x[i]).collect());
-        Ok(Some(Coarse { positions, ..Coarse::new(p, numbers(&coarse)) }))
+        let kept = if self.interpolation == Interpolation::Direct { Pattern::diagonal(0)? } else { strong };
+        let state_bytes = 4 * (n + kept.len()) + size_of_val(kept.offsets());
+        Ok(Some(Coarse { positions, state_bytes, ..Coarse::new(p, (numbers(&coarse), Arc::new(kept))) }))
     }
 
-    /// Computes new weights on the pattern of P.
+    /// Computes new weights on the pattern of P, for the old splitting and the old strong couplings.
     fn refresh(
         &self,
         fine: &Grid<'_, T>,
-        _: Option<&Vec<u32>>,
-        coarse: &mut Coarse<T, Vec<u32>>,
+        _: Option<&Self::State>,
+        coarse: &mut Coarse<T, Self::State>,
     ) -> Result<(), SetupError> {
-        let (numbers, mut p) = (&coarse.state, coarse.prolongation.clone());
-        for i in (0..numbers.len()).filter(|&i| numbers[i] == u32::MAX) {
-            let range = p.pattern().range(i);
-            let pattern = p.pattern().clone();
-            let columns = &pattern.indices()[range.clone()];
-            let at = |j: usize| columns.binary_search(&numbers[j]).ok();
-            interpolate(
-                fine.a,
-                i,
-                |j| at(j).is_some(),
-                |j, weight| {
-                    at(j).into_iter().for_each(|k| p.values_mut()[range.start + k] = weight);
-                },
-            )?;
-        }
-        coarse.prolongation = p;
+        let ((numbers, strong), p) = (&coarse.state, &mut coarse.prolongation);
+        let values = weights(fine.a, strong, numbers, p.pattern(), self.interpolation)?;
+        p.values_mut().copy_from_slice(&values);
         Ok(())
     }
 
@@ -123,15 +117,15 @@ impl<T: Real> Coarsening<T> for RugeStueben {
 }
 
 impl RugeStueben {
-    /// Returns Sᵢ of every unknown.
-    fn strong<T: Real>(&self, a: &Bsr<T>) -> Vec<Vec<u32>> {
+    /// Returns the pattern whose rows are Sᵢ.
+    fn strong<T: Real>(&self, a: &Bsr<T>) -> Result<Pattern, SparseError> {
         let row = |i: usize| {
             let others = || a.row(i).filter(move |(j, _)| *j != i).map(|(j, v)| (j as u32, v[0].abs()));
             let largest = others().fold(T::zero(), |m, (_, v)| m.max(v));
             let enough = T::from_f64(self.theta) * largest;
-            others().filter(|&(_, v)| v > T::zero() && v >= enough).map(|(j, _)| j).collect()
+            others().filter(move |&(_, v)| v > T::zero() && v >= enough).map(|(j, _)| j)
         };
-        (0..a.pattern().rows()).map(row).collect()
+        Pattern::from_rows(a.pattern().rows(), a.pattern().columns(), 2 * a.nnz(), row)
     }
 }
 
@@ -144,11 +138,17 @@ fn numbers(coarse: &[bool]) -> Vec<u32> {
 
 /// Splits unknowns into C and F by the first pass: the unknown of largest λ joins C, the unknowns that depend
 /// on it join F, and λ grows for the unknowns on which the new F unknowns depend.
-fn split(strong: &[Vec<u32>]) -> Vec<Side> {
-    let n = strong.len();
-    let mut influences = vec![Vec::new(); n];
-    strong.iter().zip(0..).for_each(|(list, i)| list.iter().for_each(|&j| influences[j as usize].push(i)));
-    let mut lambda: Vec<usize> = influences.iter().map(Vec::len).collect();
+fn split(strong: &Pattern) -> Vec<Side> {
+    let n = strong.rows();
+    let mut buckets = Buckets::new(n);
+    strong.indices().iter().for_each(|&j| buckets.count(j as usize));
+    let mut influences = vec![0; buckets.sum_up()];
+    for i in 0..n {
+        strong.row(i).iter().for_each(|&j| influences[buckets.place(j as usize)] = i as u32);
+    }
+    let starts = buckets.into_starts();
+    let influences = |i: u32| &influences[starts[i as usize]..starts[i as usize + 1]];
+    let mut lambda: Vec<usize> = starts.windows(2).map(|ends| ends[1] - ends[0]).collect();
     let mut sides = vec![Side::Undecided; n];
     // The largest λ first, then the smallest number. An entry with another λ than that of its unknown is out of date.
     let mut queue: BinaryHeap<(usize, Reverse<u32>)> =
@@ -169,47 +169,13 @@ fn split(strong: &[Vec<u32>]) -> Vec<Side> {
                 queue.push((*lambda, Reverse(j)));
             }
         };
-        for &j in &influences[i as usize] {
+        for &j in influences(i) {
             if sides[j as usize] == Side::Undecided {
                 sides[j as usize] = Side::Fine;
-                strong[j as usize].iter().for_each(|&k| change(k, 1, &sides));
+                strong.row(j as usize).iter().for_each(|&k| change(k, 1, &sides));
             }
         }
-        strong[i as usize].iter().for_each(|&j| change(j, -1, &sides));
+        strong.row(i as usize).iter().for_each(|&j| change(j, -1, &sides));
     }
     sides
-}
-
-/// Computes row i of P from the couplings that `used` selects, and passes it to `add`. The weights are −α aᵢⱼ
-/// / aᵢᵢ for negative couplings and −β aᵢⱼ / aᵢᵢ for positive couplings.
-fn interpolate<T: Real>(
-    a: &Bsr<T>,
-    i: usize,
-    used: impl Fn(usize) -> bool,
-    mut add: impl FnMut(usize, T),
-) -> Result<(), SetupError> {
-    let (mut diagonal, mut all, mut some) = (T::zero(), [T::zero(); 2], [T::zero(); 2]);
-    for (j, v) in a.row(i) {
-        let (v, sign) = (v[0], usize::from(v[0] > T::zero()));
-        if j == i {
-            diagonal = v;
-            continue;
-        }
-        all[sign] += v;
-        if used(j) {
-            some[sign] += v;
-        }
-    }
-    if !(diagonal > T::zero() && diagonal.is_finite()) {
-        let (method, diagonal) = ("ruge-stueben", diagonal.as_f64());
-        return Err(SetupError::NotPositive { method, row: i, diagonal });
-    }
-    if some[1].is_zero() {
-        diagonal += all[1]; // no positive coupling is used: all are added to aᵢᵢ
-    }
-    let ratio = [0, 1].map(|s| if some[s].is_zero() { T::zero() } else { all[s] / some[s] });
-    for (j, v) in a.row(i).filter(|(j, _)| *j != i && used(*j)) {
-        add(j, -ratio[usize::from(v[0] > T::zero())] * (v[0] / diagonal));
-    }
-    Ok(())
 }

@@ -44,7 +44,7 @@ pub(crate) const METHOD: &str = "additive schwarz";
 /// SIAM J. Sci. Comput. 21(2), 792–797.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Gmres;
 /// let p = coarsen_problems::poisson2d(40)?;
@@ -132,6 +132,8 @@ pub struct OverlappingDomains<T: Real, V: Real, S: Real> {
     checked: Checked<T>,
     merged: Merged,
 }
+
+coarsen_backend::inherent_build!(AdditiveSchwarz);
 
 impl<T: Real, V: Real, S: Real> Setup<T, Cpu<V, S>> for AdditiveSchwarz {
     type Built = OverlappingDomains<T, V, S>;
@@ -287,6 +289,8 @@ impl<T: Real, V: Real, S: Real> Preconditioner<Vec<V>> for OverlappingDomains<T,
         Some(self.pattern.rows() * self.block)
     }
 }
+
+coarsen_backend::inherent_update!(OverlappingDomains<T: Real, V: Real, S: Real>);
 
 impl<T: Real, V: Real, S: Real> Update<T> for OverlappingDomains<T, V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

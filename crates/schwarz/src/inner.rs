@@ -21,6 +21,7 @@ use crate::sweep::{DomainSweep, Stretches};
 
 /// The solver of the domains of [`AdditiveSchwarz`](crate::AdditiveSchwarz).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Inner {
     /// Exact solves by dense inverses, for symmetric positive definite matrices and up to 1024 unknowns per
     /// domain. *Cost* m² / 2 values per domain of m unknowns.

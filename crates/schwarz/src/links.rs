@@ -10,6 +10,7 @@ use crate::source::Source;
 
 /// The definition of a coupling for the growth of domains.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Coupling {
     /// Every stored block that is not zero, all with the same weight (§5.2: topological proximity or
     /// contact).

@@ -8,6 +8,7 @@ use coarsen_sparse::{Bsr, Pattern};
 
 /// The solver of the coarsest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Coarse {
     /// By one sparse factor, on the first level whose factor is small compared with the inverses of the
     /// domains of finer levels. Applying and computing the factor then cost less than the domains do. By domains on a device.
@@ -37,6 +38,7 @@ impl Coarse {
 /// The precision of the stored inverses, independent of the precision of matrices: `f32` halves the memory
 /// traffic of an approximate inverse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Storage {
     /// `f32`.
     Single,
@@ -65,6 +67,7 @@ impl Storage {
 
 /// The arithmetic of an elimination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Arithmetic {
     /// `f32`: slightly faster. A domain with a pivot below 10⁻³ of its diagonal, or an inverse whose trace is above 10⁴ for
     /// a unit diagonal, is computed again in `f64`. The diagonals of inverses are raised by round-off of `f32`, which grows
@@ -83,6 +86,7 @@ impl Arithmetic {
 
 /// The weights of the levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Weights {
     /// 1 for each level (§4.1).
     #[default]
@@ -97,6 +101,7 @@ pub enum Weights {
 
 /// The repair of a domain matrix that is not positive definite to round-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repair {
     /// A fraction of the diagonal was added to the matrix, which is semidefinite or nearly semidefinite.
     Shifted,

@@ -9,6 +9,7 @@ use crate::links::Links;
 /// The order of the nodes. A domain starts at the first free node, and the first of several equally coupled
 /// nodes is added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Order {
     /// `Curve` if the system has positions, otherwise `Graph`.
     #[default]

@@ -25,7 +25,7 @@ use crate::packed::MOST;
 /// preconditioner for cloth and deformable body simulation", ACM Trans. Graph. 41(4), 63: §5 to §7.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Stop;
 /// use coarsen_krylov::Cg;
 /// let p = coarsen_problems::cloth(30, 0.01)?;

@@ -34,7 +34,7 @@ use crate::subdomains::Subdomains;
 /// "Domain Decomposition", §3.2, for the damping.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_schwarz::DampedDomains;
 /// let a = coarsen_problems::poisson2d(30)?.matrix;
 /// let step = DampedDomains::default().build(&a, &Cpu::new())?;
@@ -82,6 +82,8 @@ struct Damped<T: Real, B: SchwarzBackend> {
     a: B::Matrix,
     radius: f64,
 }
+
+coarsen_backend::inherent_build!(DampedDomains);
 
 impl<T: Real, B: SchwarzBackend> Setup<T, B> for DampedDomains {
     type Built = DomainStep<T, B>;
@@ -231,6 +233,8 @@ impl<T: Real, B: SchwarzBackend> Smoother<B, T> for DomainStep<T, B> {
             + self.merged.bytes()
     }
 }
+
+coarsen_backend::inherent_update!(DomainStep<T: Real, B: SchwarzBackend>);
 
 impl<T: Real, B: SchwarzBackend> Update<T> for DomainStep<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -52,6 +52,8 @@ pub(crate) struct Seconds {
     pub(crate) top: Duration,
 }
 
+coarsen_backend::inherent_build!(Schwarz);
+
 impl<T: Real, B: SchwarzBackend> Setup<T, B> for Schwarz {
     type Built = Subdomains<T, B>;
 

@@ -43,6 +43,8 @@ impl<T: Real, B: SchwarzBackend> Subdomains<T, B> {
     }
 }
 
+coarsen_backend::inherent_update!(Subdomains<T: Real, B: SchwarzBackend>);
+
 impl<T: Real, B: SchwarzBackend> Update<T> for Subdomains<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         system.check()?;

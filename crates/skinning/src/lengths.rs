@@ -7,6 +7,7 @@ use super::handles::Lengths;
 
 /// The metric in which farthest points are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sampling {
     /// The lengths of edges in the rest position, for bodies of one material (§4.1).
     Uniform,

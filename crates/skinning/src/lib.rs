@@ -106,6 +106,7 @@ pub struct Skinning {
 
 /// The kind of unknowns of a handle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Coordinates {
     /// The coefficients of an affine map: 12 unknowns for blocks of 3.
     #[default]

@@ -14,6 +14,7 @@ use super::handles::{Handles, Lengths};
 
 /// The weights with which handles move nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Weights {
     /// The weight is 1 for the nearest handle and 0 for all other handles. Coarse matrices stay sparse, and
     /// an update multiplies each block of A once.

@@ -77,6 +77,7 @@ impl Default for SmoothedAggregation {
 
 /// The distance that an aggregate reaches from its root node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Spread {
     /// The strong neighbours of the root (Tamstorf 2015, Algorithm 1).
     Neighbours,
@@ -92,6 +93,7 @@ pub enum Spread {
 
 /// The source of the near-kernel of the finest level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Modes {
     /// The near-kernel of the system, if given. Otherwise rigid-body modes if positions are known and blocks
     /// are 2x2 or 3x3, or else one constant per unknown of a block. These guessed modes are divided by the

@@ -100,3 +100,13 @@ pub trait SystemAt {
         false
     }
 }
+
+/// A borrowed objective.
+impl<F: SystemAt + ?Sized> SystemAt for &mut F {
+    fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
+        (**self).system_at(x)
+    }
+    fn project(&mut self, stand_in: bool) -> bool {
+        (**self).project(stand_in)
+    }
+}

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use coarsen_core::parallel::{self, tree};
+use coarsen_core::parallel::{self, each, tree};
 
 use crate::SparseError;
+use crate::rows::{self, BlockRows};
 
 /// The sparsity pattern of a block matrix: for each block row, its block columns in increasing order.
 ///
@@ -82,6 +83,40 @@ impl Pattern {
             return Err(SparseError::Offsets { row: offsets.len() - 1 });
         }
         Ok(Self { columns, offsets, indices })
+    }
+
+    /// The pattern whose row i has the columns `row(i)`, strictly increasing. `row` is called twice for each i, in
+    /// parallel if `work`, the total number of scalar operations of one pass, is large enough.
+    ///
+    /// *Memory* only that of the pattern. *Panics* if the second call gives fewer columns than the first one.
+    ///
+    /// ```
+    /// use coarsen_sparse::Pattern;
+    /// let lower = Pattern::from_rows(3, 3, 6, |i| 0..i as u32)?;
+    /// assert_eq!((lower.row(0), lower.row(2)), (&[][..], &[0, 1][..]));
+    /// # Ok::<(), coarsen_sparse::SparseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_rows<I: Iterator<Item = u32>>(
+        rows: usize,
+        columns: usize,
+        work: usize,
+        row: impl Fn(usize) -> I + Sync,
+    ) -> Result<Self, SparseError> {
+        let mut offsets = vec![0; rows + 1];
+        let count = |(rows, counts): (Range<usize>, &mut [usize])| {
+            rows.zip(counts).for_each(|(i, count)| *count = row(i).count());
+        };
+        each((0..rows, &mut offsets[1..]), rows::LEAF, parallel::worth(work), &count);
+        (0..rows).for_each(|i| offsets[i + 1] += offsets[i]);
+        let mut indices = vec![0; offsets[rows]];
+        BlockRows::new(&offsets, 1, &mut indices).for_each(work, |i, to| {
+            let mut columns = row(i);
+            to.fill_with(|| columns.next().expect("row(i) gives the same columns again"));
+        });
+        Self::new(columns, offsets, indices)
     }
 
     /// The pattern of an n x n block diagonal matrix.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use coarsen::elastic::Total;
+use coarsen::elastic::{ContactPotential, Total};
 use coarsen::schwarz;
 use coarsen_contact::Crossing;
 use examples_run::Failure;
@@ -19,7 +19,7 @@ use crate::motion::{Motion, RATE};
 use crate::options::{Obstacles, Options};
 use crate::scene::{Scene, sheet};
 use crate::sheet::Sheet;
-use crate::solids::{Pressed, Pressing};
+use crate::solids::Pressed;
 use crate::state::{Row, State};
 use crate::step::Stepper;
 use crate::subdivide::{Finer, refined, subdivided};
@@ -124,7 +124,7 @@ fn scenes(coarse: &Sheet, finer: &[Finer], options: &Options) -> Result<Vec<Scen
 
 /// The edges that solids do not keep out, as a note: those with an end that is held there.
 fn bare_edges(fixed: &Fixed) -> Result<Vec<String>, SceneError> {
-    if !matches!(fixed.potential, Pressing::Barrier(_)) {
+    if !matches!(fixed.potential, ContactPotential::Barrier(_)) {
         return Ok(Vec::new());
     }
     let (shapes, whole) = (fixed.shapes(0.0, true)?, fixed.edges_outside(&[]).len());

@@ -3,7 +3,7 @@
 //! A solid moves in a step along a straight way: its centre, or the ends of its axis. Vertices and edges that it would meet
 //! go along with it, until it meets none.
 
-use coarsen::elastic::{Barrier, BodyError, ContactPotential, Penalty};
+use coarsen::elastic::{Barrier, ContactPotential};
 use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{ContactError, Friction, Obstacle, Shape};
 use examples_scene::Shape as Solid;
@@ -11,43 +11,11 @@ use examples_scene::Shape as Solid;
 /// How often vertices that a solid would meet are looked for.
 const ROUNDS: usize = 20;
 
-/// How a solid presses.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Pressing {
-    /// Vertices and edges stay outside.
-    Barrier(Barrier),
-    /// Vertices enter: below constraints, and over ranks, where a step is one linear solve.
-    Penalty(Penalty),
-}
-
-impl ContactPotential for Pressing {
-    fn at(&self, distance: f64) -> [f64; 3] {
-        match self {
-            Self::Barrier(potential) => potential.at(distance),
-            Self::Penalty(potential) => potential.at(distance),
-        }
-    }
-
-    fn check(&self) -> Result<(), BodyError> {
-        match self {
-            Self::Barrier(potential) => potential.check(),
-            Self::Penalty(potential) => potential.check(),
-        }
-    }
-
-    fn max_step(&self, distance: f64, rate: f64) -> f64 {
-        match self {
-            Self::Barrier(potential) => potential.max_step(distance, rate),
-            Self::Penalty(potential) => potential.max_step(distance, rate),
-        }
-    }
-}
-
 /// Contact with a solid.
-pub(crate) type Pressed = Obstacle<Box<dyn Shape>, Pressing>;
+pub(crate) type Pressed = Obstacle<Box<dyn Shape>>;
 
 /// Friction with a solid.
-pub(crate) type Rubbed = Friction<Box<dyn Shape>, Pressing>;
+pub(crate) type Rubbed = Friction<Box<dyn Shape>>;
 
 /// A vertex that a solid would meet wherever it goes.
 #[derive(Debug, thiserror::Error)]
@@ -82,8 +50,8 @@ impl Met {
 }
 
 /// The potential of barriers that begin at `reach`, with the stiffness k of contact.
-pub(crate) fn barrier(reach: f64, stiffness: f64) -> Pressing {
-    Pressing::Barrier(Barrier { stiffness: stiffness * reach * reach, reach })
+pub(crate) fn barrier(reach: f64, stiffness: f64) -> ContactPotential {
+    Barrier { stiffness: stiffness * reach * reach, reach }.into()
 }
 
 /// By how much a ball or a bar is grown so that edges whose ends are on it stay outside.
@@ -144,10 +112,10 @@ pub(crate) fn make_way(
 pub(crate) fn first_met(
     ends: &[Solid; 2],
     skin: f64,
-    potential: Pressing,
+    potential: &ContactPotential,
     [x, d]: [&[f64]; 2],
 ) -> Result<Option<usize>, ContactError> {
-    let obstacle = Obstacle::with_potential(x.len() / 3, along(ends, skin, 0.0), potential)?;
+    let obstacle = Obstacle::with_potential(x.len() / 3, along(ends, skin, 0.0), potential.clone())?;
     let met = obstacle.impacts(x, d, &[], |t| along(ends, skin, t), drift(&ends[0], &ends[1]));
     Ok(met.first().map(|(_, point, _)| point.nodes()[0] as usize))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coarsen::ObstacleConstraint;
-use coarsen::elastic::{Fabric, Nodes, Penalty, Plus, Potential, Springs, Total};
+use coarsen::elastic::{ContactPotential, Fabric, Nodes, Penalty, Plus, Potential, Springs, Total};
 use coarsen::mesh::vector::sub;
 use coarsen_contact::{
     ClothContact, ClothFriction, ContactError, Crossing, Cuboid, Friction, Obstacle, Shape, Spin,
@@ -19,7 +19,7 @@ use crate::options::{Obstacles, Options};
 use crate::scene::Scene;
 use crate::seams::Seams;
 use crate::sheet::Sheet;
-use crate::solids::{Met, Pressed, Pressing, Rubbed, barrier, first_met, make_way, sag};
+use crate::solids::{Met, Pressed, Rubbed, barrier, first_met, make_way, sag};
 use crate::state::{Row, State};
 use crate::statue::Statue;
 use crate::thickness::{FLOOR, thickness};
@@ -82,8 +82,9 @@ pub(crate) struct Fixed {
     /// The solid with a signed distance, and by how much its contact is grown.
     pub(crate) statue: Option<Arc<Statue>>,
     pub(crate) skin: f64,
-    /// How solids press.
-    pub(crate) potential: Pressing,
+    /// How solids press: by barriers, so that vertices and edges stay outside; or by penalties, which vertices enter, below
+    /// constraints, and over ranks, where a step is one linear solve.
+    pub(crate) potential: ContactPotential,
     /// By how much constraints are above the penalties of solids; 0 without constraints.
     pub(crate) lift: f64,
     /// The boxes among the obstacles, grown by the thickness, and their friction; only for constraints.
@@ -154,7 +155,7 @@ pub(crate) fn solids(
 ) -> Result<(Vec<Pressed>, Vec<Rubbed>), SceneError> {
     let (mu, h) = (options.cloth.friction, options.method.dt);
     let (mut obstacles, mut frictions) = (Vec::new(), Vec::new());
-    let barrier = matches!(fixed.potential, Pressing::Barrier(_));
+    let barrier = matches!(fixed.potential, ContactPotential::Barrier(_));
     let rest = fixed.nodes.gather(&fixed.positions);
     // The statue has no motion, and comes after those that have one.
     let spins = fixed.spins(0.0).into_iter().chain([Spin::default()]);
@@ -165,7 +166,7 @@ pub(crate) fn solids(
         let make = |shape: Box<dyn Shape>| {
             let edges =
                 if barrier && round { fixed.edges_outside(std::slice::from_ref(&shape)) } else { Vec::new() };
-            let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential)?;
+            let obstacle = Obstacle::with_potential(nodes, shape, fixed.potential.clone())?;
             match edges.is_empty() {
                 true => Ok(obstacle),
                 false => obstacle.edges(&edges, &fixed.held, &fixed.positions),
@@ -203,7 +204,7 @@ impl Fixed {
         let lift = if constrained { LIFT * thickness } else { 0.0 };
         let skin = if constrained { thickness - lift } else { FLOOR * thickness };
         let potential = match constrained {
-            true => Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) }),
+            true => ContactPotential::Penalty(Penalty { stiffness: contact_stiffness(options) }),
             false => barrier(thickness - skin, contact_stiffness(options)),
         };
         let (mut skins, mut bare) = (Vec::new(), Vec::new());
@@ -271,7 +272,7 @@ impl Fixed {
         let [_, (longest, _)] = sheet.edges();
         let skin = self.thickness;
         self.skins = self.solids.iter().map(|solid| skin + sag(solid, longest)).collect();
-        let potential = Pressing::Penalty(Penalty { stiffness: contact_stiffness(options) });
+        let potential = ContactPotential::Penalty(Penalty { stiffness: contact_stiffness(options) });
         Self { skin, potential, ..self }
     }
 
@@ -334,7 +335,7 @@ impl Fixed {
         nodes.retain(|node| self.held[*node as usize]);
         let x: Vec<f64> = nodes.iter().flat_map(|v| start[*v as usize]).collect();
         let d: Vec<f64> = nodes.iter().flat_map(|v| sub(end[*v as usize], start[*v as usize])).collect();
-        first_met(ends, *skin, self.potential, [&x, &d]).ok()?.map(|k| nodes[k])
+        first_met(ends, *skin, &self.potential, [&x, &d]).ok()?.map(|k| nodes[k])
     }
 
     /// How the solids move at a time.
@@ -433,8 +434,10 @@ impl Fixed {
             obstacles.iter().any(|part| part.shape().distance(**p) < below) || self.blocks.iter().any(on)
         };
         let touching = match self.potential {
-            Pressing::Barrier(_) => obstacles.iter().map(|part| part.penetration(&state.x).contacts).sum(),
-            Pressing::Penalty(_) => points.iter().filter(touches).count(),
+            ContactPotential::Barrier(_) => {
+                obstacles.iter().map(|part| part.penetration(&state.x).contacts).sum()
+            }
+            _ => points.iter().filter(touches).count(),
         };
         let contacts = forces.first.second.detect(&state.x)?.len() + touching;
         let penetrations = self.crossings.count(&all(&self.nodes, &state.x));

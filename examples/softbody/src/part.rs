@@ -1,6 +1,6 @@
 //! The potentials of a scene: bodies, pins, obstacles and contact between bodies.
 
-use coarsen::elastic::{Attachments, ContactPotential, Energy, Plus, Potential, Total};
+use coarsen::elastic::{Attachments, Energy, Plus, Potential, Total};
 use coarsen_contact::{
     BodyContact, ClothContact, ClothFriction, Contact, ContactError, Friction, Obstacle, Penetration, Shape,
 };
@@ -45,7 +45,7 @@ impl Part for Attachments {
     }
 }
 
-impl<L: ContactPotential + Sync> Part for Obstacle<Box<dyn Shape>, L> {
+impl Part for Obstacle<Box<dyn Shape>> {
     fn add_depths(&mut self, x: &[f64], depths: &mut Depths) -> Result<(), ContactError> {
         let found = self.penetration(x);
         depths.contacts += found.contacts;
@@ -54,7 +54,7 @@ impl<L: ContactPotential + Sync> Part for Obstacle<Box<dyn Shape>, L> {
     }
 }
 
-impl<L: ContactPotential + Sync> Part for Friction<Box<dyn Shape>, L> {
+impl Part for Friction<Box<dyn Shape>> {
     fn stored(&mut self, _: &[f64]) -> Energy {
         Energy::default()
     }

@@ -187,9 +187,11 @@ fn rule<B: SchwarzBackend<Real = f64>>(
         other => {
             let inverse = CachedPreconditioner::build(f, x, copied(build, on))?;
             match other {
-                Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse))),
-                Integrator::Ncg => Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, inverse))),
-                _ => Box::new(refreshed(AcceleratedGradient::new(RADIUS, inverse))),
+                Integrator::Lbfgs => Box::new(refreshed(Lbfgs::new(WINDOW, inverse), |d| &mut d.initial)),
+                Integrator::Ncg => {
+                    Box::new(refreshed(NonlinearCg::new(Beta::DaiKou, inverse), NonlinearCg::inverse_mut))
+                }
+                _ => Box::new(refreshed(AcceleratedGradient::new(RADIUS, inverse), |d| &mut d.inverse)),
             }
         }
     })

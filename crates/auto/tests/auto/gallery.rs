@@ -1,7 +1,7 @@
 //! The work of `Auto` on scrambled problems, compared with the best method. Work is computed, not timed.
 
 use coarsen_auto::{Attempt, Auto, Costs, Method, Precond};
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Preconditioner, Stop};
 use coarsen_direct::Direct;
 use coarsen_krylov::Cg;

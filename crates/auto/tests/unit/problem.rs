@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use coarsen_backend::{Cpu, Setup};
+use coarsen_backend::Cpu;
 use coarsen_core::{Preconditioner, PreconditionerKind};
 use coarsen_diagnose::diagnose;
 use coarsen_problems::{poisson2d, random_vector};

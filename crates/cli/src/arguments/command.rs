@@ -8,6 +8,7 @@ use coarsen::auto::MEMORY;
 use serde::Serialize;
 
 use super::aggregation::Aggregation;
+use super::classical::Classical;
 use super::domains::Domains;
 use super::families::OfPreconds;
 use super::minimize::Minimize;
@@ -163,6 +164,9 @@ pub(crate) struct Given {
     #[command(flatten)]
     #[serde(skip)]
     pub(crate) aggregation: Aggregation,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub(crate) classical: Classical,
     #[command(flatten)]
     #[serde(skip)]
     pub(crate) domains: Domains,

@@ -17,11 +17,12 @@ pub(crate) struct Family {
 }
 
 /// All families.
-pub(crate) const FAMILIES: [Family; 4] = [
+pub(crate) const FAMILIES: [Family; 5] = [
     Family { prefix: "mas_", name: "mas", preconds: &[Precond::Mas] },
     Family { prefix: "as_", name: "as and ras", preconds: &[Precond::As, Precond::Ras] },
     Family { prefix: "skinning_", name: "skinning", preconds: &[Precond::Skinning] },
     Family { prefix: "sa_", name: "sa", preconds: &[Precond::Sa] },
+    Family { prefix: "rs_", name: "rs", preconds: &[Precond::Rs] },
 ];
 
 /// The options of families with their values, as on the command line; the value of a flag is empty.

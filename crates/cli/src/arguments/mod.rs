@@ -1,6 +1,7 @@
 //! The command line: the first layer.
 
 pub(crate) mod aggregation;
+pub(crate) mod classical;
 mod command;
 pub(crate) mod domains;
 pub(crate) mod families;

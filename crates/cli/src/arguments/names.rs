@@ -47,6 +47,8 @@ pub(crate) enum Precond {
     Chebyshev,
     /// Multigrid by smoothed aggregation
     Sa,
+    /// Classical multigrid (Ruge, Stueben), for scalar matrices close to an M-matrix
+    Rs,
     /// Multigrid in skinning space, for elastic bodies whose rest positions are known
     Skinning,
     /// Multilevel additive Schwarz

@@ -139,14 +139,18 @@ fn direction(
         DirectionOption::Lbfgs if precond == Inverse::None => {
             (Box::new(Lbfgs::scaled(WINDOW)), Box::new(MoreThuente::default()))
         }
-        DirectionOption::Lbfgs => (Box::new(Soft::refreshed(Lbfgs::new(WINDOW, inverse))), armijo),
+        DirectionOption::Lbfgs => {
+            (Box::new(Soft::refreshed(Lbfgs::new(WINDOW, inverse), |d| &mut d.initial)), armijo)
+        }
         DirectionOption::Ncg => (
-            Box::new(Soft::refreshed(NonlinearCg::new(Beta::DaiKou, inverse))),
+            Box::new(Soft::refreshed(NonlinearCg::new(Beta::DaiKou, inverse), NonlinearCg::inverse_mut)),
             Box::new(MoreThuente::tight()),
         ),
         DirectionOption::Agd => {
-            (Box::new(Soft::refreshed(AcceleratedGradient::new(RADIUS, inverse))), armijo)
+            (Box::new(Soft::refreshed(AcceleratedGradient::new(RADIUS, inverse), |d| &mut d.inverse)), armijo)
         }
-        DirectionOption::Gradient => (Box::new(Soft::refreshed(Gradient::scaled(inverse))), armijo),
+        DirectionOption::Gradient => {
+            (Box::new(Soft::refreshed(Gradient::scaled(inverse), |d| &mut d.inverse)), armijo)
+        }
     }
 }

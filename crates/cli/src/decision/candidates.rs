@@ -39,7 +39,7 @@ pub(crate) fn candidates(ready: &Ready<'_>, options: &Compare) -> Vec<(Method, P
         ];
         with(Method::Cg, &one_level);
         let method = if given.aggregation.varies() { Method::Fcg } else { Method::Cg };
-        with(method, &[(Precond::Sa, true)]);
+        with(method, &[(Precond::Sa, true), (Precond::Rs, !blocks)]);
     } else {
         if symmetric {
             let diagonals = [(Precond::None, true), (Precond::Jacobi, positive), (Precond::L1Jacobi, true)];
@@ -71,6 +71,7 @@ pub(crate) fn check_words(
     for family in &FAMILIES {
         let why = match (family.prefix, ready.adapted_diagnosis().is_symmetric()) {
             ("skinning_", _) => "it needs positions, blocks of 2 or 3, and a positive definite matrix",
+            ("rs_", _) => "it needs one unknown for each node, and a positive definite matrix",
             ("as_", _) => "it works on the CPU only",
             (_, true) => "the matrix is not positive definite",
             (_, false) => "the matrix is not symmetric",

@@ -24,6 +24,7 @@ const BELOW: f64 = 1e-2;
 fn colour(row: &Row) -> RGBColor {
     match row.numbers.precond {
         Precond::Sa => RGBColor(213, 94, 0),
+        Precond::Rs => RGBColor(110, 140, 0),
         Precond::Skinning => RGBColor(100, 60, 160),
         Precond::Mas => RGBColor(170, 0, 60),
         Precond::As | Precond::Ras => RGBColor(120, 90, 20),

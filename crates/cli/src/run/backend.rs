@@ -23,6 +23,7 @@ impl Parameters {
         let double = precision == Precision::F64;
         let named = auto::Parameters {
             aggregation: given.aggregation.parameters(),
+            ruge_stueben: given.classical.parameters(),
             skinning: given.skinning.parameters(),
             overlapping: given.overlap.parameters(false, double),
             restricted: given.overlap.parameters(true, double),

@@ -48,7 +48,7 @@ fn needed<V: Real, S: Real>(on: &OpenCl<V, S>, a: &Bsr<f64>, precond: Precond, f
     let inner = on.matrix_bytes(a);
     let domains = |schwarz: &Schwarz| on.domain_bytes(schwarz, a);
     let preconditioner = match (precond, form) {
-        (Precond::SmoothedAggregation | Precond::Skinning, _) => HIERARCHY * inner,
+        (Precond::SmoothedAggregation | Precond::RugeStueben | Precond::Skinning, _) => HIERARCHY * inner,
         (Precond::Schwarz, Form::Additive(schwarz)) => domains(schwarz),
         (Precond::Schwarz, Form::Multiplicative(over)) => {
             HIERARCHY * inner + domains(&over.smoothing.domains.schwarz)

@@ -216,6 +216,7 @@ impl SequenceSolver {
             Some(Reused::Structure) => "structure".to_owned(),
             Some(Reused::Rest { redone, of }) => format!("{} of {of} parts", of - redone),
             Some(Reused::Nothing) => "nothing".to_owned(),
+            Some(_) => "some parts".to_owned(),
         };
         (solved.precond, solved.action, solved.reused) = (self.kind.get(), action, reused);
         let failed = self.failed.take();

@@ -1,4 +1,4 @@
-//! `--precond sa` and its options.
+//! `--precond sa`, `--precond rs` and their options.
 
 use crate::common::{Folder, coarsen, solve};
 
@@ -68,4 +68,22 @@ fn options_that_would_be_ignored_are_refused() {
         let done = coarsen(&format!("solve --problem poisson2d:10 --method cg {words}"));
         assert!(done.code == 2 && done.err.contains("--sa-"), "{words}: {} {}", done.code, done.err);
     }
+}
+
+#[test]
+fn ruge_stueben_solves_with_each_interpolation() {
+    let folder = Folder::new();
+    let solved = |words: &str| {
+        let (done, report) = solve(&folder, &format!("--problem anisotropic2d:60 --precond rs {words}"));
+        assert_eq!((done.code, report["outcome"].as_str()), (0, Some("converged")), "{words}: {}", done.err);
+        assert!(report["levels"].as_u64().unwrap() > 1, "{words}: {}", done.out);
+        report["history"].clone()
+    };
+    let [direct, classical, modified] =
+        ["direct", "classical", "modified"].map(|name| solved(&format!("--rs-interpolation {name}")));
+    assert_eq!(solved(""), direct);
+    assert!(classical != direct && modified != direct && modified != classical);
+    let done = coarsen("solve --problem elasticity3d:8 --precond rs");
+    let told = done.out + &done.err;
+    assert!(done.code != 0 && told.contains("--block-size 1"), "{} {told}", done.code);
 }

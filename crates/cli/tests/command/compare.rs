@@ -110,12 +110,17 @@ fn options_of_methods_that_do_not_run_are_refused() {
         let done = coarsen(&format!("compare {file} --block-size 1 --as-overlap 2"));
         assert!(done.code == 0 && done.out.contains("+ ras"), "{}{}", done.out, done.err);
     }
-    for (words, row) in
-        [("--as-domain 8", "cg + as"), ("--mas-domain 8", "cg + mas"), ("--sa-cycle k", "fcg + sa")]
-    {
+    for (words, row) in [
+        ("--as-domain 8", "cg + as"),
+        ("--mas-domain 8", "cg + mas"),
+        ("--sa-cycle k", "fcg + sa"),
+        ("--rs-theta 0.5", "cg + rs"),
+    ] {
         let done = coarsen(&format!("compare --problem poisson2d:12 {words}"));
         assert!(done.code == 0 && done.out.contains(row), "{words}: {}{}", done.out, done.err);
     }
+    let done = coarsen("compare --problem elasticity3d:4 --rs-theta 0.5");
+    assert!(done.code == 2 && done.err.contains("one unknown for each node"), "{}{}", done.out, done.err);
     // The option has an effect.
     let iterations = |words: &str| {
         let report = folder.path("r.json");

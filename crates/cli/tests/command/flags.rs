@@ -104,7 +104,7 @@ fn files(folder: &Folder) {
 }
 
 /// For each option: a run, and words that change it. `@` is the command with the words that all its runs have.
-const SYSTEM: [Case; 32] = [
+const SYSTEM: [Case; 34] = [
     ("problem", "@ --problem poisson2d:12", "@ --problem poisson2d:13"),
     ("dt", "@ --problem cloth:8", "--dt 0.05"),
     ("jump", "@ --problem elasticity3d:5", "--jump 1000"),
@@ -123,6 +123,8 @@ const SYSTEM: [Case; 32] = [
     ("sa-levels", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-levels 1"),
     ("sa-coarse-size", "@ --problem elasticity3d:6 --precond sa", "--sa-coarse-size 30"),
     ("sa-modes", "@ --problem elasticity3d:6 --precond sa --sa-coarse-size 30", "--sa-modes constants"),
+    ("rs-theta", "@ --problem anisotropic2d:40 --precond rs", "--rs-theta 0"),
+    ("rs-interpolation", "@ --problem anisotropic2d:40 --precond rs", "--rs-interpolation classical"),
     ("mas-domain", "@ --problem elasticity3d:6 --precond mas", "--mas-domain 4"),
     ("mas-levels", "@ --problem elasticity3d:6 --precond mas --mas-coarse domains", "--mas-levels 1"),
     ("mas-exact", "@ --problem elasticity3d:6 --precond mas", "--mas-exact 0"),
@@ -253,6 +255,8 @@ fn options_of_sequences_have_an_effect() {
         ("contact", "--contact contact.mtx"),
         ("coordinates", "--coordinates xyz.mtx"),
         ("x0", "--x0 v.mtx"),
+        ("rs-theta", "--rs-theta 0.5"),
+        ("rs-interpolation", "--rs-interpolation modified"),
         ("block-size", "--block-size 3"),
         ("near-kernel", "--near-kernel v.mtx"),
         ("null-space", "--null-space constants"),
@@ -282,7 +286,7 @@ fn options_of_sequences_have_an_effect() {
 fn options_of_preconditioners_are_refused_beside_others() {
     for (option, run, change) in SYSTEM.iter().chain(&SOLVE) {
         let Some((family, _)) = option.split_once('-') else { continue };
-        if !["sa", "mas", "as", "skinning"].contains(&family) {
+        if !["sa", "rs", "mas", "as", "skinning"].contains(&family) {
             continue;
         }
         let other = run

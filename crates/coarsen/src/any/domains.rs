@@ -13,6 +13,7 @@ use super::vector::AnyVector;
 
 /// Multilevel domains of an [`AnyBackend`].
 #[allow(clippy::large_enum_variant)] // one for each preconditioner
+#[non_exhaustive]
 pub enum AnyDomains<V: Real> {
     /// On the CPU.
     Cpu(CpuDomains<V>),

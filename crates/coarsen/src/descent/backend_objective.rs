@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use coarsen_backend::{Backend, Matrix, Merged};
 use coarsen_core::{Dot, Identity, LinearOperator, Objective, Preconditioner, Vector};
-use coarsen_optimize::{DescentError, Direction, Linearize, Preconditioned, Refreshed};
+use coarsen_optimize::{DescentError, Direction, Linearize, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
 use super::CachedPreconditioner;
@@ -31,7 +31,7 @@ use super::CachedPreconditioner;
 /// let mut f = BackendObjective::new(body, &start, CachedPreconditioner::constant(Box::new(Identity)), &on);
 /// let mut x = on.vector(&start)?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
-/// let mut lbfgs = BackendObjective::<_, AnyBackend>::refreshed(Lbfgs::new(8, m));
+/// let mut lbfgs = BackendObjective::<_, AnyBackend>::refreshed(Lbfgs::new(8, m), |lbfgs| &mut lbfgs.initial);
 /// descent.minimize(&mut f, &mut lbfgs, &mut x)?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -80,11 +80,11 @@ impl<F: Objective<Vec<f64>> + SystemAt, B: Backend<Real = f64>> BackendObjective
     }
 
     /// [`refreshed`](super::refreshed) for vectors of the backend.
-    pub fn refreshed<D>(direction: D) -> impl Direction<B::Vector, Self>
-    where
-        D: Direction<B::Vector, Self> + Preconditioned<B::Vector, Inverse = CachedPreconditioner<B::Vector>>,
-    {
-        Refreshed::new(direction, Self::refresh)
+    pub fn refreshed<D: Direction<B::Vector, Self>>(
+        direction: D,
+        inverse: fn(&mut D) -> &mut CachedPreconditioner<B::Vector>,
+    ) -> impl Direction<B::Vector, Self> {
+        Refreshed::new(direction, move |f: &mut Self, x: &B::Vector, d: &mut D| f.refresh(x, inverse(d)))
     }
 
     /// Updates the preconditioner of a direction to the system at x and returns whether it changed.

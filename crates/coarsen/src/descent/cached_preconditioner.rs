@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coarsen_backend::{Prepared, SetupError};
 use coarsen_core::{Dot, Objective, Preconditioner, PreconditionerKind, Vector};
-use coarsen_optimize::{DescentError, Direction, Preconditioned, Refreshed};
+use coarsen_optimize::{DescentError, Direction, Refreshed};
 use coarsen_sparse::{Pattern, System, SystemAt};
 
 /// A preconditioner built from a Hessian, for vectors of type V.
@@ -24,7 +24,7 @@ pub type Built<V = Vec<f64>> = Box<dyn Prepared<V, f64>>;
 /// let m: CachedPreconditioner = CachedPreconditioner::build(&mut body, &x, move |system| Ok(Box::new(jacobi.build_from(system, &Cpu::new())?)))?;
 /// let mut descent = Descent::new(Backtracking::default(), Stop::relative(1e-6));
 /// descent.refresh = Refresh::Every(8);
-/// let mut lbfgs = refreshed(Lbfgs::new(8, m));
+/// let mut lbfgs = refreshed(Lbfgs::new(8, m), |lbfgs| &mut lbfgs.initial);
 /// descent.minimize(&mut body, &mut lbfgs, &mut x)?.converged()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -160,12 +160,15 @@ impl<V: Vector> Preconditioner<V> for CachedPreconditioner<V> {
 }
 
 /// A direction whose preconditioner is updated to the Hessian of the objective, as often as
-/// [`Descent::refresh`](coarsen_optimize::Descent::refresh) decides. With vectors of a backend:
-/// [`BackendObjective::refreshed`](super::BackendObjective::refreshed).
-pub fn refreshed<F, D>(direction: D) -> impl Direction<Vec<f64>, F>
+/// [`Descent::refresh`](coarsen_optimize::Descent::refresh) decides. `inverse` is where the direction keeps it. With
+/// vectors of a backend: [`BackendObjective::refreshed`](super::BackendObjective::refreshed).
+pub fn refreshed<F, D>(
+    direction: D,
+    inverse: fn(&mut D) -> &mut CachedPreconditioner,
+) -> impl Direction<Vec<f64>, F>
 where
     F: Objective<Vec<f64>> + SystemAt,
-    D: Direction<Vec<f64>, F> + Preconditioned<Vec<f64>, Inverse = CachedPreconditioner>,
+    D: Direction<Vec<f64>, F>,
 {
-    Refreshed::new(direction, |f: &mut F, x: &Vec<f64>, m: &mut CachedPreconditioner| m.refresh(f, x))
+    Refreshed::new(direction, move |f: &mut F, x: &Vec<f64>, d: &mut D| inverse(d).refresh(f, x))
 }

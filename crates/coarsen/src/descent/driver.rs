@@ -79,6 +79,7 @@ const NAMES: [(Driver, &str); 14] = [
 
 /// What a driver needs of the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Needs {
     /// The system at x: [`TimeStepper::minimize`](super::TimeStepper::minimize).
     System,

@@ -15,10 +15,10 @@ use coarsen_multigrid::Hierarchy;
 use coarsen_node_embedding::NodeEmbedding;
 use coarsen_optimize::{
     Backtracking, Descent, DescentError, DescentMonitor, DescentReport, Forcing, Iterate, Lbfgs, Linearize,
-    Newton, Norm, Preconditioned, Refresh, Refreshed,
+    Newton, Norm, Refresh, Refreshed,
 };
 use coarsen_schwarz::SchwarzBackend;
-use coarsen_sparse::{OwnedSystem, SparseError, System, SystemAt};
+use coarsen_sparse::{System, SystemAt};
 
 use super::{BackendObjective, Built, CachedPreconditioner, Driver, Needs};
 
@@ -198,19 +198,22 @@ impl<B: SchwarzBackend<Real = f64>> TimeStepper<B> {
         let monitor = monitor.unwrap_or(&mut none);
         let (report, inverse) = match method {
             Method::Newton(newton) => {
-                let mut f = BackendObjective::new(Lent(f), x, built, on);
+                let mut f = BackendObjective::new(f, x, built, on);
                 let report = descent.minimize_with(&mut f, newton, &mut point, monitor);
                 (report, f.into_inverse())
             }
             Method::QuasiNewton(lbfgs) => {
                 let mut own = lbfgs.take().unwrap_or_else(|| Lbfgs::new(WINDOW, nothing::<B>()));
-                *own.inverse_mut() = built;
+                own.initial = built;
                 own.forget(); // pairs of the last step
-                let mut f = BackendObjective::bare(Lent(f), x, on);
-                let mut direction = Refreshed::new(own, BackendObjective::<Lent<'_, F>, B>::refresh);
+                let mut f = BackendObjective::bare(f, x, on);
+                let mut direction =
+                    Refreshed::new::<B::Vector, BackendObjective<&mut F, B>>(own, |f, x, own| {
+                        f.refresh(x, &mut own.initial)
+                    });
                 let report = descent.minimize_with(&mut f, &mut direction, &mut point, monitor);
                 let mut own = direction.direction;
-                let inverse = std::mem::replace(own.inverse_mut(), nothing::<B>());
+                let inverse = std::mem::replace(&mut own.initial, nothing::<B>());
                 *lbfgs = Some(own);
                 (report, inverse)
             }
@@ -322,26 +325,5 @@ impl<B: SchwarzBackend<Real = f64>> Update<f64> for Counted<B> {
 
     fn patch_from(&mut self, system: System<'_, f64>, touched: &[u32]) -> Result<Reused, SetupError> {
         self.hierarchy.patch_from(system, touched)
-    }
-}
-
-/// A borrowed objective.
-struct Lent<'a, F>(&'a mut F);
-
-impl<F: Objective<Vec<f64>>> Objective<Vec<f64>> for Lent<'_, F> {
-    fn value(&mut self, x: &Vec<f64>) -> Dot<f64> {
-        self.0.value(x)
-    }
-    fn gradient(&mut self, x: &Vec<f64>, g: &mut Vec<f64>) {
-        self.0.gradient(x, g);
-    }
-    fn max_step(&mut self, x: &Vec<f64>, d: &Vec<f64>) -> f64 {
-        self.0.max_step(x, d)
-    }
-}
-
-impl<F: SystemAt> SystemAt for Lent<'_, F> {
-    fn system_at(&mut self, x: &[f64]) -> Result<&OwnedSystem<f64>, SparseError> {
-        self.0.system_at(x)
     }
 }

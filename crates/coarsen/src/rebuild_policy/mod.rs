@@ -6,6 +6,7 @@ use coarsen_core::Outcome;
 
 /// The treatment of a preconditioner before a solve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Action {
     /// Build the structure and the values again.
     Build,

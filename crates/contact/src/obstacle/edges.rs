@@ -22,7 +22,7 @@
 use std::ops::Range;
 
 use coarsen_core::parallel;
-use coarsen_elastic::{BodyError, ContactHessian, ContactPotential, Energy, Nodes};
+use coarsen_elastic::{BodyError, ContactHessian, Energy, Nodes};
 use coarsen_mesh::vector::{dot, sub};
 
 use super::motion::LONG;
@@ -64,7 +64,7 @@ struct Dip {
     turning: [[f64; 3]; 2],
 }
 
-impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
+impl<S: Shape> Obstacle<S> {
     /// Adds contact of edges with a free end; those between held nodes are left out. `held` and `positions` have all nodes, at
     /// rest, and edges have their numbers. So an edge whose ends are outside of a ball does not dip into it; a plane needs none.
     /// *Cost*: a distance for each edge, and a search along those that are near.

@@ -68,9 +68,9 @@ const WORK: usize = 24;
 /// # Ok::<(), coarsen_contact::ContactError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Obstacle<S, L = Penalty> {
+pub struct Obstacle<S> {
     shape: S,
-    potential: L,
+    potential: ContactPotential,
     /// For each free node, whether it can touch the shape.
     active: Vec<bool>,
     edges: Vec<Edge>,
@@ -176,15 +176,18 @@ impl<S: Shape> Obstacle<S> {
         let stiffness = positive("the stiffness of an obstacle", stiffness)?;
         Self::with_potential(nodes, shape, Penalty { stiffness })
     }
-}
 
-impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
     /// Returns the contact of `nodes` free nodes with a shape by a potential φ of the gap.
     ///
     /// # Errors
     /// [`ContactError::Body`] for a potential whose parameters are out of range, [`ContactError::Sparse`] for more nodes
     /// than the rows that a matrix may have.
-    pub fn with_potential(nodes: usize, shape: S, potential: L) -> Result<Self, ContactError> {
+    pub fn with_potential(
+        nodes: usize,
+        shape: S,
+        potential: impl Into<ContactPotential>,
+    ) -> Result<Self, ContactError> {
+        let potential = potential.into();
         potential.check()?;
         let pattern = Arc::new(Pattern::diagonal(nodes)?);
         Ok(Self { shape, potential, active: vec![true; nodes], edges: Vec::new(), pattern })
@@ -273,7 +276,7 @@ fn at(i: usize, x: &[f64]) -> [f64; 3] {
     [x[3 * i], x[3 * i + 1], x[3 * i + 2]]
 }
 
-impl<S: Shape, L: ContactPotential + Sync> Potential for Obstacle<S, L> {
+impl<S: Shape> Potential for Obstacle<S> {
     fn nodes(&self) -> usize {
         self.active.len()
     }

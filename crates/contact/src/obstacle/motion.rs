@@ -7,7 +7,7 @@
 //!
 //! Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", ACM TOG 40(4), Algorithm 1.
 
-use coarsen_elastic::{ContactPotential, Potential};
+use coarsen_elastic::Potential;
 use coarsen_sparse::Stencil;
 
 use super::edges::{Edge, nearest};
@@ -15,7 +15,7 @@ use super::{End, Obstacle, on_edge};
 use crate::Shape;
 use crate::shape::norm;
 
-/// s: that of [`ContactPotential::max_step`] of a barrier.
+/// s: that of the steps of a [`Barrier`](coarsen_elastic::Barrier).
 const KEPT: f64 = 0.1;
 
 /// A displacement ends where this share of the first gap is left.
@@ -27,7 +27,7 @@ const MOST: usize = 200;
 /// The longest step that is looked for.
 pub(super) const LONG: f64 = 16.0;
 
-impl<S: Shape, L: ContactPotential + Sync> Obstacle<S, L> {
+impl<S: Shape> Obstacle<S> {
     /// A time until which a gap stays open, by (4), that is not before `end` if it stays open until then.
     pub(super) fn advance(&self, gap: impl Fn(f64) -> f64, rate: f64, end: f64) -> f64 {
         let first = gap(0.0);

@@ -75,7 +75,7 @@ fn derivatives_of_edges() {
 }
 
 /// The largest change of a component of the forces of an edge between `count` + 1 places on a way.
-fn jump<S: Shape>(edge: &mut Obstacle<S, Barrier>, way: &dyn Fn(f64) -> [f64; 6], count: u32) -> f64 {
+fn jump<S: Shape>(edge: &mut Obstacle<S>, way: &dyn Fn(f64) -> [f64; 6], count: u32) -> f64 {
     let mut forces = (0..=count).map(|k| gradient(edge, &way(f64::from(k) / f64::from(count))));
     let mut before = forces.next().unwrap();
     let mut most = 0.0_f64;

@@ -60,12 +60,7 @@ fn a_parabola_lies_above_friction() {
 }
 
 /// The velocity down a slope of a node of 2 kg after half a second. It begins at a height.
-fn slides(
-    potential: impl ContactPotential + Copy + Sync,
-    height: f64,
-    tangent: f64,
-    coefficient: f64,
-) -> f64 {
+fn slides(potential: impl Into<ContactPotential>, height: f64, tangent: f64, coefficient: f64) -> f64 {
     let (cosine, h) = ((1.0 + tangent * tangent).sqrt().recip(), 0.01);
     let gravity = [10.0 * tangent * cosine, -10.0 * cosine, 0.0];
     let slope = Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap();

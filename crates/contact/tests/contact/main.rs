@@ -1,4 +1,4 @@
-//! Contact: pairs of a hash, derivatives and forces, meshes at rest, and bodies that are pushed apart.
+//! Contact: pairs of a hash, derivatives and forces, meshes at rest, bodies that are pushed apart, and sums of energies.
 
 mod bodies;
 mod cloth;
@@ -18,5 +18,6 @@ mod obstacles;
 mod searches;
 mod smooth_sdf;
 mod steps;
+mod sums;
 mod surfaces;
 mod turning;

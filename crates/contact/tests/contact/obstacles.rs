@@ -1,5 +1,7 @@
 //! Planes, spheres, capsules and sampled surfaces, and contact of nodes with them.
 
+use std::sync::Arc;
+
 use coarsen_contact::{Capsule, ContactError, Cuboid, Obstacle, Penetration, Plane, SdfGrid, Shape, Sphere};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{Barrier, ContactPotential, Curvature, ImplicitEuler, Potential};
@@ -303,6 +305,40 @@ fn steps_end_before_the_corners_of_sampled_surfaces() {
     let potential = Barrier { stiffness: 3.0, reach: 0.3 };
     let step = Obstacle::with_potential(1, &solid, potential).unwrap().max_step(&before, &[1.0; 3]);
     assert!(step > 0.003 && step < 0.005, "{step}");
+}
+
+/// Functions of the distance and its rate that are those of a barrier make a barrier.
+#[test]
+fn a_potential_of_functions_is_that_of_its_functions() {
+    let barrier = Barrier { stiffness: 3.0, reach: 0.3 };
+    let known = ContactPotential::from(barrier);
+    let other = ContactPotential::Other {
+        at: Arc::new(move |distance| barrier.at(distance)),
+        max_step: Arc::new(move |distance, rate| known.max_step(distance, rate)),
+    };
+    for (name, shape) in shapes() {
+        let x = outside(&shape, 17);
+        let (nodes, d) = (x.len() / 3, noise(x.len(), 18));
+        let [mut one, mut same] = [barrier.into(), other.clone()]
+            .map(|potential: ContactPotential| Obstacle::with_potential(nodes, &*shape, potential).unwrap());
+        assert_eq!(one.energy(&x), same.energy(&x), "{name}");
+        assert_eq!(gradient(&mut one, &x), gradient(&mut same, &x), "{name}");
+        assert_eq!(one.max_step(&x, &d), same.max_step(&x, &d), "{name}");
+    }
+}
+
+/// A position that is not a number has no energy of 0.
+#[test]
+fn nan_is_not_hidden() {
+    let mut floor = Obstacle::new(1, Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap(), 2.0).unwrap();
+    assert!(floor.energy(&[0.0, f64::NAN, 0.0]).value.is_nan());
+    assert!(gradient(&mut floor, &[0.0, f64::NAN, 0.0])[1].is_nan());
+}
+
+#[test]
+#[should_panic(expected = "energy: wrong length")]
+fn positions_of_other_nodes_have_no_contact() {
+    Obstacle::new(2, Sphere::new([0.0; 3], 1.0).unwrap(), 2.0).unwrap().energy(&[0.0; 3]);
 }
 
 #[test]

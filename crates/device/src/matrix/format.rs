@@ -39,6 +39,7 @@ const UNEVEN: f64 = 1.0;
 
 /// A layout of block rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// Row after row: block CSR. No padding.
     Rows,

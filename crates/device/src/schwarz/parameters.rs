@@ -48,6 +48,7 @@ pub struct DeviceSchwarz {
 
 /// Chooses whether the host or the device computes order, domains and levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StructureSource {
     /// The host, as [`Schwarz`] does: full domains whose nodes are strongly coupled.
     #[default]
@@ -63,6 +64,8 @@ impl Default for DeviceSchwarz {
         Self { schwarz: Schwarz::multilevel(), structure: StructureSource::Host, contacts: 0, renew: 10 }
     }
 }
+
+coarsen_backend::inherent_build!(DeviceSchwarz);
 
 impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
     type Built = DeviceSubdomains<V, S>;
@@ -89,7 +92,7 @@ impl<T: Real, V: Real, S: Real> Setup<T, OnDevice<V, S>> for DeviceSchwarz {
 pub(super) fn stored(storage: Storage) -> (Type, usize) {
     match storage {
         Storage::Single => (Type::Single, size_of::<f32>()),
-        Storage::Double => (Type::Double, size_of::<f64>()),
+        _ => (Type::Double, size_of::<f64>()),
     }
 }
 

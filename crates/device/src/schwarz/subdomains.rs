@@ -50,6 +50,7 @@ pub(super) struct Beside<V: Real, S: Real> {
 
 /// What [`DeviceSubdomains::patch_or_restructure_on_device`] has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Renewed {
     /// The inverses of the domains of touched rows.
     Inverses,
@@ -392,6 +393,8 @@ impl<V: Real, S: Real> Preconditioner<DeviceVector<V>> for DeviceSubdomains<V, S
         Some(self.application.size())
     }
 }
+
+coarsen_backend::inherent_update!(DeviceSubdomains<V: Real, S: Real>);
 
 impl<T: Real, V: Real, S: Real> Update<T> for DeviceSubdomains<V, S> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -1,6 +1,6 @@
 //! Direct methods as preconditioners that are built and updated like any other.
 
-use coarsen_backend::{Cpu, Hosted, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Cpu, Hosted, Reused, SetupError};
 use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Method};
 use coarsen_sparse::{Bsr, Contacts, SparseError, System, assembly};

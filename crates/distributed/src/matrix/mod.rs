@@ -58,6 +58,7 @@ pub use rows::GlobalRows;
 
 /// How a distributed matrix is multiplied with a vector.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Spmv {
     /// Every rank waits for all sub-vectors and then multiplies: the baseline of eq. 6.
     Blocking(Schedule),

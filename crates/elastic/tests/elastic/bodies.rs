@@ -1,8 +1,8 @@
-//! Springs, pins, planes, steps and characteristic forces by hand, and the numbers that they refuse.
+//! Springs, pins, contact potentials, steps and characteristic forces by hand, and the numbers that they refuse.
 
 use coarsen_elastic::{
-    Attachments, BaraffWitkin, Barrier, BodyError, ContactPotential, Fibers, HalfSpace, ImplicitEuler,
-    Penalty, Potential, Spring, Springs,
+    Attachments, BaraffWitkin, Barrier, BodyError, ContactPotential, Fibers, ImplicitEuler, Penalty,
+    Potential, Spring, Springs,
 };
 use coarsen_mesh::Mesh;
 
@@ -91,36 +91,18 @@ fn positions_of_other_nodes_have_no_pins() {
     Attachments::new(2).unwrap().energy(&[0.0; 9]);
 }
 
-const UP: [f64; 3] = [0.0, 1.0, 0.0];
-
 #[test]
 fn contact_potentials_out_of_range_are_refused() {
-    let good = Penalty { stiffness: 2.0 };
-    assert_eq!(*HalfSpace::new(1, UP, 0.0, good).unwrap().potential(), good);
+    let check = |potential: ContactPotential| potential.check();
+    assert_eq!(check(Penalty { stiffness: 2.0 }.into()), Ok(()));
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = HalfSpace::new(1, UP, 0.0, Penalty { stiffness: bad }).err();
-        assert!(matches!(refused, Some(BodyError::Value { .. })), "{bad}: {refused:?}");
+        let refused = check(Penalty { stiffness: bad }.into());
+        assert!(matches!(refused, Err(BodyError::Value { .. })), "{bad}: {refused:?}");
         for (stiffness, reach) in [(bad, 1.0), (1.0, bad)] {
-            let refused = HalfSpace::new(1, UP, 0.0, Barrier { stiffness, reach }).err();
-            assert!(matches!(refused, Some(BodyError::Value { .. })), "{bad}: {refused:?}");
+            let refused = check(Barrier { stiffness, reach }.into());
+            assert!(matches!(refused, Err(BodyError::Value { .. })), "{bad}: {refused:?}");
         }
     }
-}
-
-/// A position that is not a number has no energy of 0.
-#[test]
-fn nan_is_not_hidden() {
-    let mut floor = HalfSpace::new(1, UP, 0.0, Penalty { stiffness: 2.0 }).unwrap();
-    assert!(floor.energy(&[0.0, f64::NAN, 0.0]).value.is_nan());
-    let mut g = [0.0; 3];
-    floor.add_gradient(&[0.0, f64::NAN, 0.0], &mut g);
-    assert!(g[1].is_nan());
-}
-
-#[test]
-#[should_panic(expected = "energy: wrong length")]
-fn positions_of_other_nodes_have_no_contact() {
-    HalfSpace::new(2, UP, 0.0, Penalty { stiffness: 2.0 }).unwrap().energy(&[0.0; 3]);
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Energies: densities and elements by hand, derivatives compared with differences, sums of potentials, and steps of
-//! Projective Dynamics.
+//! Energies: densities and elements by hand, derivatives compared with differences, and steps of Projective Dynamics.
 
 mod bending;
 mod bodies;
@@ -9,4 +8,3 @@ mod fibers;
 mod matrices;
 mod membranes;
 mod projective;
-mod sums;

@@ -21,6 +21,7 @@ const DENSEST: f64 = 10.0;
 /// assert_eq!(CoarseningEnd::dense(999, 100), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum CoarseningEnd {
     /// The unknowns of the last level, and those that the next one would have.
     Slow(usize, usize),

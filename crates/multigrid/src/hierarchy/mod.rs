@@ -103,23 +103,7 @@ struct Host<T: Real> {
     decoupled: usize,
 }
 
-impl<C, S> Multigrid<C, S> {
-    /// Builds the hierarchy of a matrix, or of anything else that converts into a [`System`]: [`Setup::build_from`]
-    /// without an import of the trait.
-    ///
-    /// # Errors
-    /// As [`Setup::build_from`].
-    pub fn build<'a, T: Real + 'a, B: Backend>(
-        &self,
-        system: impl Into<System<'a, T>>,
-        on: &B,
-    ) -> Result<Hierarchy<T, B>, SetupError>
-    where
-        Self: Setup<T, B, Built = Hierarchy<T, B>>,
-    {
-        self.build_from(system.into(), on)
-    }
-}
+coarsen_backend::inherent_build!(Multigrid<C, S>);
 
 impl<T: Real, B: Backend, C: Coarsening<T>, S: SmootherRecipe<B, T>> Setup<T, B> for Multigrid<C, S> {
     type Built = Hierarchy<T, B>;

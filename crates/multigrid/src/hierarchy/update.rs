@@ -32,34 +32,7 @@ pub(super) struct PreparedLevel<T: Real> {
     inverses: Option<DenseBlocks<T>>,
 }
 
-impl<T: Real, B: Backend> Hierarchy<T, B> {
-    /// Updates to new values of a matrix, or of anything else that converts into a [`System`]: [`Update::update_from`]
-    /// without an import of the trait.
-    ///
-    /// # Errors
-    /// As [`Update::update_from`].
-    pub fn update<'a>(&mut self, system: impl Into<System<'a, T>>) -> Result<Reused, SetupError>
-    where
-        T: 'a,
-    {
-        self.update_from(system.into())
-    }
-
-    /// Updates to new values of some block rows: [`Update::patch_from`] without an import of the trait.
-    ///
-    /// # Errors
-    /// As [`Update::patch_from`].
-    pub fn patch<'a>(
-        &mut self,
-        system: impl Into<System<'a, T>>,
-        touched: &[u32],
-    ) -> Result<Reused, SetupError>
-    where
-        T: 'a,
-    {
-        self.patch_from(system.into(), touched)
-    }
-}
+coarsen_backend::inherent_update!(Hierarchy<T: Real, B: Backend>);
 
 impl<T: Real, B: Backend> Update<T> for Hierarchy<T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {

@@ -2,7 +2,7 @@
 //! small is refused before any allocation.
 
 use crate::common;
-use coarsen_backend::{Backend, Setup, SetupError};
+use coarsen_backend::{Backend, SetupError};
 use coarsen_core::{Error, Vector};
 use coarsen_opencl::{DeviceSchwarz, OpenCl, StructureSource};
 use coarsen_problems::{Options, Problem};

@@ -4,7 +4,7 @@
 //! effect.
 
 use crate::common;
-use coarsen_backend::{Backend, Setup};
+use coarsen_backend::Backend;
 use coarsen_core::{LinearOperator, Outcome, Preconditioner, PreconditionerKind, Real, Report, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::OpenCl;

@@ -2,7 +2,7 @@
 //! the preconditioner of the CPU.
 
 use crate::common;
-use coarsen_backend::{Backend, Cpu, Prepared, Reused, Setup, SetupError, conformance::noise};
+use coarsen_backend::{Backend, Cpu, Prepared, Reused, SetupError, conformance::noise};
 use coarsen_core::{Outcome, Preconditioner, Real, Report, Stop, Vector};
 use coarsen_krylov::{Cg, FlexibleCg};
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};

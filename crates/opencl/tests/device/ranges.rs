@@ -2,7 +2,7 @@
 //! equals the operation with one range; the order of sums is another one only in inner products and in a trace.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, DenseBlocks, Matrix, RowSets, Setup, SetupError, SweepDirection};
+use coarsen_backend::{Backend, DenseBlocks, Matrix, RowSets, SetupError, SweepDirection};
 use coarsen_constraints::{Constraints, Projector};
 use coarsen_core::{Error, LinearOperator, Preconditioner, Real, Scalar, Stop};
 use coarsen_krylov::Cg;

@@ -2,7 +2,7 @@
 
 use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Setup, Update};
+use coarsen_backend::{Backend, Cpu};
 use coarsen_core::{Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::OpenCl;

@@ -3,7 +3,7 @@
 use crate::common::{self, applied, difference, in_step, problem};
 use crate::schwarz_structure::{all, by_plain_loops};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Reused, Setup, Update};
+use coarsen_backend::{Backend, Cpu, Reused};
 use coarsen_core::{Error, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::{self, applied, chain_of, in_step, problem};
 use crate::spring::spring;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Prepared, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Prepared, Reused, SetupError, Update};
 use coarsen_core::{Cancel, Error};
 use coarsen_opencl::{Device, DeviceSchwarz, DeviceVector, OpenCl, StructureSource};
 use coarsen_schwarz::{Coarse, DampedDomains, Schwarz, Storage};

@@ -2,7 +2,7 @@
 
 use crate::common::{self, applied, chain, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Cpu, Reused, SetupError};
 use coarsen_core::{Error, Preconditioner, Real, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{Device, DeviceSchwarz, OpenCl, StructureSource, Touched};

@@ -2,7 +2,7 @@
 
 use crate::common::{self, applied, difference, in_step, problem};
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Backend, Reused, SetupError};
 use coarsen_core::{Error, Outcome, Preconditioner, Stop, Vector};
 use coarsen_krylov::Cg;
 use coarsen_opencl::{DeviceSchwarz, DeviceVector, StructureSource, Touched};

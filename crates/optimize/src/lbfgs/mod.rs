@@ -22,7 +22,7 @@ use num_traits::Float;
 
 use self::pairs::Pairs;
 use crate::direction::{cautious, fits, minus, vectors};
-use crate::{DescentError, Direction, Preconditioned, Proposal};
+use crate::{DescentError, Direction, Proposal};
 
 /// Limited-memory BFGS: d = −H ∇f, where H is computed from H₀ and the last `window` steps.
 ///
@@ -150,13 +150,5 @@ impl<V: Vector, F: ?Sized, P: Preconditioner<V>> Direction<V, F> for Lbfgs<V, P>
         let had = self.pairs.len() > 0;
         self.forget();
         had
-    }
-}
-
-impl<V: Vector, P: Preconditioner<V>> Preconditioned<V> for Lbfgs<V, P> {
-    type Inverse = P;
-
-    fn inverse_mut(&mut self) -> &mut P {
-        &mut self.initial
     }
 }

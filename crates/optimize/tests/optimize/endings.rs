@@ -200,8 +200,8 @@ fn preconditioners_that_turn_nan_end_a_descent() {
 /// After a refresh has repaired a preconditioner that gave NaN, conjugate gradients continue.
 #[test]
 fn a_mended_preconditioner_leaves_no_nan() {
-    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Broken| {
-        m.0 = 0; // three good applications again
+    let update = |_: &mut Quadratic, _: &Vec<f64>, ncg: &mut NonlinearCg<Vec<f64>, Broken>| {
+        ncg.inverse_mut().0 = 0; // three good applications again
         Ok(true)
     };
     for beta in [Beta::DaiKou, Beta::PolakRibierePlus] {

@@ -102,8 +102,8 @@ impl Preconditioner<Vec<f64>> for Wrong {
 #[test]
 fn a_failure_at_the_start_asks_for_a_refresh() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
-    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Wrong| {
-        m.0 = 1.0;
+    let update = |_: &mut Quadratic, _: &Vec<f64>, d: &mut Gradient<Vec<f64>, Wrong>| {
+        d.inverse.0 = 1.0;
         Ok(true)
     };
     let mut gradient = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
@@ -119,8 +119,8 @@ fn a_failure_at_the_start_asks_for_a_refresh() {
 #[test]
 fn a_refreshed_link_is_tried_again() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
-    let update = |_: &mut Quadratic, _: &Vec<f64>, m: &mut Wrong| {
-        m.0 = 1.0;
+    let update = |_: &mut Quadratic, _: &Vec<f64>, d: &mut Gradient<Vec<f64>, Wrong>| {
+        d.inverse.0 = 1.0;
         Ok(true)
     };
     let first = Refreshed::new(Gradient::fixed(Wrong(-1.0)), update);
@@ -163,7 +163,7 @@ fn constant_preconditioners_are_not_refreshed() {
 fn an_unchanged_direction_is_not_tried_again() {
     let (mut f, _) = Quadratic::spread(N, 10.0);
     let mut asked = 0;
-    let update = |_: &mut Quadratic, _: &Vec<f64>, _: &mut Wrong| {
+    let update = |_: &mut Quadratic, _: &Vec<f64>, _: &mut Gradient<Vec<f64>, Wrong>| {
         asked += 1;
         Ok(false)
     };

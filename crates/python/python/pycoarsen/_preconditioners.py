@@ -190,6 +190,7 @@ def ruge_stueben(
     A: Any,
     *,
     theta: float = 0.25,
+    interpolation: Literal["direct", "classical", "modified"] = "direct",
     cycle: Cycle = "V",
     smoother: Smoother = "gauss_seidel",
     max_levels: int = 20,
@@ -203,6 +204,8 @@ def ruge_stueben(
     A : sparse or dense matrix, shape (n, n)
     theta : float
         Unknown i depends strongly on j if |a_ij| is at least this fraction of the largest |a_ik|.
+    interpolation : {"direct", "classical", "modified"}
+        How fine unknowns are interpolated. "classical" adds the second pass of the splitting.
     cycle, smoother, max_levels, max_coarse, threads
         As in `smoothed_aggregation`.
 
@@ -212,10 +215,11 @@ def ruge_stueben(
 
     References
     ----------
-    Ruge & Stüben 1987; Stüben 2001 (direct interpolation).
+    Ruge & Stüben 1987; Stüben 2001 (direct interpolation); De Sterck, Falgout, Nolting & Yang 2008 (modified).
     """
     options = {
         "theta": theta,
+        "interpolation": interpolation,
         "cycle": cycle,
         "smoother": smoother,
         "max_levels": max_levels,

@@ -19,7 +19,7 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 /// 1977; Manteuffel 1980, Math. Comp. 34; Saad 2003, §10.3.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let entries = [(0, 0, 4.0), (0, 1, 2.0), (1, 0, 2.0), (1, 1, 3.0)];
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &entries)?;
@@ -78,6 +78,8 @@ impl Factorise for Ic0 {
         }
     }
 }
+
+coarsen_backend::inherent_build!(Ic0);
 
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ic0 {
     type Built = IncompleteFactor<Self, T, B>;

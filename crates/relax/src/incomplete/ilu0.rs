@@ -16,7 +16,7 @@ use super::{Factorise, Fault, IncompleteFactor, Order, Workspace, build, elimina
 /// factors per application. *Reference* Saad 2003, §10.3.2.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// use coarsen_core::Preconditioner;
 /// let a = coarsen_sparse::assembly::from_triplets(2, 2, &[(0, 0, 2.0), (1, 0, 1.0), (1, 1, 4.0)])?;
 /// let mut m = coarsen_relax::Ilu0.build(&a, &Cpu::new())?;
@@ -50,6 +50,8 @@ impl Factorise for Ilu0 {
         Ok((PreconditionerKind::Linear, 0.0))
     }
 }
+
+coarsen_backend::inherent_build!(Ilu0);
 
 impl<T: Real, V: Real, B: Backend<Vector = Vec<V>, Real = V>> Setup<T, B> for Ilu0 {
     type Built = IncompleteFactor<Self, T, B>;

@@ -124,6 +124,8 @@ impl<R, T, B: Backend> IncompleteFactor<R, T, B> {
     }
 }
 
+coarsen_backend::inherent_update!(IncompleteFactor<R, T, B: Backend>);
+
 impl<R: Factorise, T: Real, B: Backend> Update<T> for IncompleteFactor<R, T, B> {
     fn update_from(&mut self, system: System<'_, T>) -> Result<Reused, SetupError> {
         let pattern = self.order.of().clone();

@@ -1,9 +1,7 @@
 //! Tests on a backend that divides small systems into chunks and changes matrices itself: sweeps and factors in
 //! the order of the chunks, and spectral radii.
 
-use coarsen_backend::{
-    Matrix, Reference, ReferenceMatrix, Reused, RowSets, Setup, SetupError, Smoother, Update,
-};
+use coarsen_backend::{Matrix, Reference, ReferenceMatrix, Reused, RowSets, SetupError, Smoother};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
 use coarsen_sparse::{Bsr, assembly};
 

@@ -1,6 +1,6 @@
 //! IC(0) and ILU(0): M is A on the pattern, its factors have no fill, and bits do not depend on threads.
 
-use coarsen_backend::{Backend, Cpu, Reused, RowSets, Setup, Update};
+use coarsen_backend::{Backend, Cpu, Reused, RowSets};
 use coarsen_core::{Preconditioner, PreconditionerKind, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::{Ic0, Ilu0};

@@ -1,7 +1,7 @@
 //! The blocks of SPAI-0, read from steps of the smoother on unit vectors: formulas and optimality.
 
 use coarsen_backend::conformance::{noise, ring};
-use coarsen_backend::{Cpu, Setup, Smoother};
+use coarsen_backend::{Cpu, Smoother};
 use coarsen_relax::Spai0;
 use coarsen_sparse::Bsr;
 

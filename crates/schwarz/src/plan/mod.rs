@@ -21,7 +21,7 @@ pub use numbering::{Couplings, Numbering};
 /// have `block` unknowns per node, in the numbering of their level.
 ///
 /// ```
-/// use coarsen_backend::{Cpu, Setup};
+/// use coarsen_backend::Cpu;
 /// let p = coarsen_problems::poisson2d(20)?;
 /// let m = coarsen_schwarz::Schwarz::multilevel().build(p.system(), &Cpu::new())?;
 /// let plan = m.plan();

@@ -2,7 +2,7 @@
 //! that are refused.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup, SetupError, Smoother, Update};
+use coarsen_backend::{Cpu, SetupError, Smoother};
 use coarsen_core::{Error, LinearOperator, Preconditioner};
 use coarsen_direct::{Direct, Method};
 use coarsen_schwarz::{Coarse, DampedDomains, Schwarz};

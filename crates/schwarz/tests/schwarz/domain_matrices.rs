@@ -1,8 +1,8 @@
 //! The inverses of domain matrices: places and scales of blocks, elimination, and what is not positive
 //! definite.
 
+use coarsen_backend::Cpu;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup};
 use coarsen_schwarz::{Arithmetic, Coarse, Order, Repair, Schwarz, Storage, Subdomains};
 use coarsen_sparse::{Bsr, assembly};
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_backend::{Cpu, SetupError};
 use coarsen_direct::Direct;
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Inverses, Order, Packed, SchwarzBackend};
 use coarsen_schwarz::{Plan, Repair, Schwarz, Storage};
@@ -307,6 +307,7 @@ fn bytes_are_those_of_the_parts() {
                 let factor = Direct::default().factor(&a).unwrap().stats().bytes;
                 factor + a.bytes() + 8 * a.values().len() + 2 * 8 * nodes * b
             }
+            other => panic!("no formula for {other:?}"),
         };
         assert_eq!(m.bytes(), cover + 4 * blocks + a.bytes() + solver + 2 * 8 * nodes * b, "{inner:?}");
     }

@@ -1,7 +1,7 @@
 //! Domains around nodes of high degree: nodes that are coupled to very many others.
 
+use coarsen_backend::Cpu;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup};
 use coarsen_core::Stop;
 use coarsen_krylov::Cg;
 use coarsen_schwarz::{Coarse, Coupling, Order, Plan, Schwarz};

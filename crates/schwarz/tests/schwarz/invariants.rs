@@ -1,7 +1,7 @@
 //! Invariants of multilevel domains: explicit triple products, plain loops, patch and update, disjoint bodies.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reference, Setup, Update};
+use coarsen_backend::{Cpu, Reference};
 use coarsen_core::{LinearOperator, Preconditioner};
 use coarsen_problems::{Options, Sequence};
 use coarsen_schwarz::{Coarse, Coupling, DampedDomains, Order, Plan, Schwarz, Storage, Weights};

@@ -1,7 +1,7 @@
 //! Invariants of one level of overlapping domains: symmetry, exactness, restriction, threads, real matrices.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, Update};
+use coarsen_backend::{Cpu, Reused};
 use coarsen_core::{Preconditioner, PreconditionerKind, Stop};
 use coarsen_krylov::{Cg, Gmres};
 use coarsen_matrix_market as matrix_market;

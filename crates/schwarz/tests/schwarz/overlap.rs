@@ -1,7 +1,7 @@
 //! Overlapping domains compared with their formula: layers of neighbours, restrictions of A, own nodes.
 
+use coarsen_backend::Cpu;
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Setup};
 use coarsen_problems::poisson2d;
 use coarsen_schwarz::{AdditiveSchwarz, Coarse, Coupling, Inner, Storage};
 

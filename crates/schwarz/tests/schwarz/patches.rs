@@ -1,7 +1,7 @@
 //! Invariants of contact and patches.
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Reused, Setup, SetupError, Update};
+use coarsen_backend::{Cpu, Reused, SetupError};
 use coarsen_core::Cancel;
 use coarsen_problems::Problem;
 use coarsen_schwarz::{Coarse, Schwarz};

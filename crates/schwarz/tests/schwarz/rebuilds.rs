@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Cpu, Prepared, Reused, Setup, Update};
+use coarsen_backend::{Cpu, Prepared, Reused, Update};
 use coarsen_schwarz::{AdditiveSchwarz, DampedDomains, Schwarz};
 use coarsen_sparse::{Bsr, Sum, System};
 

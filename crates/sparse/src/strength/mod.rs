@@ -27,6 +27,7 @@ use radii::radii;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Strength {
     /// Absolute: ‖A_ij‖ > θ (‖A_ii‖ ‖A_jj‖)^½ in the Frobenius norm, with θ around 0.08 on the finest level.
     ///

@@ -1,6 +1,6 @@
 //! The energies of contact of a scene: penalties, which nodes enter, or barriers, which nothing crosses.
 
-use coarsen::elastic::{Barrier, ContactPotential, Plus};
+use coarsen::elastic::{Barrier, Plus};
 use coarsen::mesh::Mesh;
 use coarsen::mesh::vector::{dot, sub};
 use coarsen_contact::{
@@ -143,10 +143,10 @@ impl ContactInputs<'_> {
     }
 
     /// Friction with an obstacle.
-    fn friction<L: ContactPotential + Sync>(
+    fn friction(
         &self,
-        obstacle: Obstacle<Box<dyn coarsen_contact::Shape>, L>,
-    ) -> Result<Friction<Box<dyn coarsen_contact::Shape>, L>, ContactError> {
+        obstacle: Obstacle<Box<dyn coarsen_contact::Shape>>,
+    ) -> Result<Friction<Box<dyn coarsen_contact::Shape>>, ContactError> {
         Friction::new(obstacle, Spin::default(), self.method.friction, self.method.dt)
     }
 

@@ -1,6 +1,6 @@
 //! How the energy of a pair depends on its distance.
 
-use coarsen_elastic::{Barrier, ContactPotential};
+use coarsen_elastic::Barrier;
 
 use super::MIN_DISTANCE;
 

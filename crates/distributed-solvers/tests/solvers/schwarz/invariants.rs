@@ -1,6 +1,6 @@
 //! The operator of n ranks is that of one rank, to the bit; one chunk gives the method without ranks.
 
-use coarsen_backend::{Cpu, Setup, SetupError};
+use coarsen_backend::{Cpu, SetupError};
 use coarsen_core::{Error, Outcome, Preconditioner, PreconditionerKind, Scalar, Stop, Vector};
 use coarsen_distributed::{
     CommError, Communicator, DistError, DistMatrix, GlobalRows, Layout, Partition, SelfComm, Spmv,

@@ -1,7 +1,7 @@
 //! Facts about the matrix that the command needs before the setup, as `coarsen` finds them: the unknowns of a node, and
 //! properties that exclude a method.
 
-use coarsen_diagnose::{Definiteness, Witness, diagnose};
+use coarsen_diagnose::{Definiteness, diagnose};
 use coarsen_distributed::{CommError, Communicator, GlobalRows, Partition, pack, unpack};
 use coarsen_matrix_market::Piece;
 use coarsen_sparse::{Bsr, NearKernel, Pattern, SparseError, assembly, detect_block_size};
@@ -86,17 +86,8 @@ pub(crate) fn check<C: Communicator>(
         }
         match &values.definiteness {
             Definiteness::Indefinite(witness) if options.method != Method::Minres => {
-                let why = match *witness {
-                    Witness::Diagonal { positive, negative } => {
-                        Witness::Diagonal { positive: given(positive), negative: given(negative) }
-                    }
-                    Witness::Pair { rows: (i, j), ratio } => {
-                        Witness::Pair { rows: (given(i), given(j)), ratio }
-                    }
-                    Witness::Triple { rows: (i, j, k) } => {
-                        Witness::Triple { rows: (given(i), given(j), given(k)) }
-                    }
-                };
+                let mut why = witness.clone();
+                why.renumber(given);
                 Err(Failure::Unsuitable(format!(
                     "--method {method} needs a positive definite matrix, but {why} (rows are counted from 1); use --method \
                      minres or gmres, or correct the assembly"

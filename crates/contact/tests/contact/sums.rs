@@ -2,16 +2,23 @@
 
 use std::sync::Arc;
 
+use coarsen_contact::{Obstacle, Plane};
 use coarsen_core::{LinearOperator, Objective};
 use coarsen_elastic::{
-    Attachments, Barrier, BodyError, Curvature, Energy, HalfSpace, ImplicitEuler, Penalty, Plus, Potential,
-    Spring, Springs, Total,
+    Attachments, Barrier, BodyError, Curvature, Energy, ImplicitEuler, Plus, Potential, Spring, Springs,
+    Total,
 };
 use coarsen_sparse::{Pattern, SystemAt};
 
 fn springs(pairs: &[[u32; 2]]) -> Springs {
     let spring = |&ends: &[u32; 2]| Spring { ends, stiffness: 10.0, length: 1.0 };
     Springs::new(pairs.iter().map(spring).collect(), &[false; 4], &[[0.0; 3]; 4]).unwrap()
+}
+
+/// A barrier at x = −0.3.
+fn wall() -> Obstacle<Plane> {
+    let plane = Plane::through([-0.3, 0.0, 0.0], [1.0, 0.0, 0.0]).unwrap();
+    Obstacle::with_potential(4, plane, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap()
 }
 
 const X: [f64; 12] = [0.0, -0.1, 0.0, 1.2, 0.05, 0.0, 1.9, 0.5, 0.3, 3.0, 0.2, 0.1];
@@ -51,9 +58,8 @@ fn a_sum_has_the_derivatives_of_its_parts() {
     assert_eq!(ropes.pattern().len(), 4 + 8); // the union
     let mut pins = Attachments::new(4).unwrap();
     pins.attach(3, [3.0, 0.0, 0.0], 7.0).unwrap();
-    let floor = HalfSpace::new(4, [0.0, 1.0, 0.0], 0.0, Penalty { stiffness: 100.0 }).unwrap();
-    let wall = HalfSpace::new(4, [1.0, 0.0, 0.0], -0.3, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap();
-    let all = Plus::new(Plus::new(ropes, pins).unwrap(), Plus::new(floor, wall).unwrap()).unwrap();
+    let floor = Obstacle::new(4, Plane::through([0.0; 3], [0.0, 1.0, 0.0]).unwrap(), 100.0).unwrap();
+    let all = Plus::new(Plus::new(ropes, pins).unwrap(), Plus::new(floor, wall()).unwrap()).unwrap();
     let mut f = ImplicitEuler::new(all, &[1.0; 4], 0.1).unwrap();
     f.begin(&X, &[0.0; 12], [0.0, -9.81, 0.0]).unwrap();
     check(&mut f);
@@ -77,7 +83,6 @@ fn a_sum_has_the_derivatives_of_its_parts() {
 fn parts_of_other_sizes_are_refused() {
     let refused = Plus::new(springs(&[[0, 1]]), Attachments::new(3).unwrap()).err();
     assert!(matches!(refused, Some(BodyError::Length { expected: 4, found: 3, .. })), "{refused:?}");
-    assert!(HalfSpace::new(4, [0.0; 3], 0.0, Penalty { stiffness: 1.0 }).is_err());
 }
 
 /// A spring between the two nodes that are closest to each other at the start of a step.
@@ -204,7 +209,6 @@ fn a_failed_begin_keeps_pattern_and_matrix_together() {
 #[test]
 fn a_list_of_boxed_parts_is_a_sum() {
     let rope = || springs(&[[0, 1], [1, 2]]);
-    let wall = || HalfSpace::new(4, [1.0, 0.0, 0.0], -0.3, Barrier { stiffness: 2.0, reach: 0.5 }).unwrap();
     let parts: Vec<Box<dyn Potential>> =
         vec![Box::new(rope()), Box::new(Nearest::new([0, 3])), Box::new(wall())];
     let mut f = ImplicitEuler::new(Total::new(parts).unwrap(), &[1.0; 4], 0.1).unwrap();

@@ -1,0 +1,55 @@
+//! The options of `--precond rs`, and the parameters made from them.
+
+use clap::Args;
+use coarsen::multigrid::Multigrid;
+use coarsen::ruge_stueben::{Interpolation, RugeStueben, ruge_stueben};
+
+use super::value::{named, share};
+
+/// Options of classical multigrid; `None` means the default of the library.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Classical multigrid")]
+pub(crate) struct Classical {
+    /// Couplings below this share of the largest of their row are weak [default: 0.25]
+    #[arg(long, value_name = "F", value_parser = share, allow_negative_numbers = true)]
+    pub(crate) rs_theta: Option<f64>,
+    /// How a fine unknown is interpolated from its strong coarse neighbours [default: direct]
+    #[arg(long, value_parser = named([
+        ("direct", "All its couplings are distributed over them", Interpolation::Direct),
+        (
+            "classical",
+            "Strong couplings to fine unknowns are distributed by the couplings of those; more coarse unknowns",
+            Interpolation::Classical,
+        ),
+        (
+            "modified",
+            "As classical, but only if those have a coarse neighbour in common; no more coarse unknowns",
+            Interpolation::Modified,
+        ),
+    ]))]
+    pub(crate) rs_interpolation: Option<Interpolation>,
+}
+
+impl Classical {
+    /// The parameters.
+    pub(crate) fn parameters(&self) -> Multigrid<RugeStueben> {
+        let mut parameters = ruge_stueben();
+        let RugeStueben { theta, interpolation } = &mut parameters.coarsening;
+        *theta = self.rs_theta.unwrap_or(*theta);
+        *interpolation = self.rs_interpolation.unwrap_or(*interpolation);
+        parameters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_change_the_defaults_of_the_library() {
+        assert_eq!(Classical::default().parameters(), ruge_stueben());
+        let given = Classical { rs_theta: Some(0.5), rs_interpolation: Some(Interpolation::Modified) };
+        let expected = RugeStueben { theta: 0.5, interpolation: Interpolation::Modified };
+        assert_eq!(given.parameters().coarsening, expected);
+    }
+}
