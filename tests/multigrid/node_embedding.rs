@@ -249,20 +249,20 @@ fn constraints_hold_on_every_level() {
     let (nodes, free) = stiffness(&sparks(7), 1.0);
     let tilted = [1.0, 2.0, -0.5];
     let mut constraints = Constraints::new(nodes.len(), 3).unwrap();
-    let mut constraints = Vec::new();
+    let mut of_nodes = Vec::new();
     for (i, x) in nodes.iter().enumerate() {
         if x[2] <= -2 {
             constraints.point(i, &[0.0; 3]).unwrap();
-            constraints.push((i as u32, Constraint::Held));
+            of_nodes.push((i as u32, Constraint::Held));
         } else if x[0] >= 2 {
             constraints.plane(i, &tilted, 0.0).unwrap();
-            constraints.push((i as u32, Constraint::Slides(tilted)));
+            of_nodes.push((i as u32, Constraint::Slides(tilted)));
         }
     }
     let filtered = prefilter(&free, &constraints).unwrap();
     let a = filtered.matrix();
     let mut coarsening = NodeEmbedding::new(Nodes::Given(nodes.as_slice().into()));
-    coarsening.constraints = constraints.clone().into();
+    coarsening.constraints = of_nodes.clone().into();
     let smoothing = Smoothing::Chebyshev(Chebyshev::default());
     let mut m =
         fixed(Multigrid { smoothing, ..node_embedding_of(coarsening) }).build(a, &Cpu::new()).unwrap();
@@ -271,7 +271,7 @@ fn constraints_hold_on_every_level() {
     assert!(coarse.iter().all(|x| x[2] >= -1), "nodes at -2 and below are held");
     let p = m.prolongation(0).unwrap().to_matrix().unwrap().into_owned();
     let e = times(&p, &noise(p.shape().1, 4));
-    for &(i, constraint) in &constraints {
+    for &(i, constraint) in &of_nodes {
         let x = &e[3 * i as usize..3 * i as usize + 3];
         match constraint {
             Constraint::Held => assert_eq!(x, [0.0; 3]),

@@ -289,7 +289,10 @@ pub(crate) fn builder(name: &str, options: &Bound<'_, PyDict>) -> PyResult<Build
             let mut m = smoothed_aggregation();
             cycle(options, &mut m)?;
             let SmoothedAggregation { strength, omega, kernel_sweeps, .. } = &mut m.coarsening;
-            let (Strength::Symmetric { mut theta } | Strength::SpectralRadius { mut theta }) = *strength;
+            let mut theta = match *strength {
+                Strength::Symmetric { theta } | Strength::SpectralRadius { theta } => theta,
+                _ => 0.0,
+            };
             options.set("theta", &mut theta)?;
             options.set("omega", omega)?;
             options.set("kernel_sweeps", kernel_sweeps)?;

@@ -227,6 +227,7 @@ fn described(last: &auto::Attempt, ready: &Ready<'_>) -> Vec<String> {
         Factorisation::Auto | Factorisation::Cholesky => "Cholesky, L L^T",
         Factorisation::Ldlt => "L B L^T with pivots of order 1 and 2",
         Factorisation::Lu => "LU with row exchanges",
+        _ => "another factorisation",
     };
     let failed = failed.iter().map(|error| {
         let mut ending = Ending::Factor(error.clone());
