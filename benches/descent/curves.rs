@@ -8,7 +8,7 @@ use coarsen::prelude::*;
 use coarsen::problems::Scene;
 
 use crate::body::method;
-use crate::plot;
+use crate::lines::{self, Line};
 
 pub(crate) const METHODS: [&str; 6] = ["gradient", "agd", "lbfgs", "ncg", "newton-32", "newton-inexact"];
 const INVERSES: [&str; 4] = ["jacobi", "block-jacobi", "tamstorf", "mas"];
@@ -31,11 +31,8 @@ const END: f64 = 1e-6;
 /// The time limit of a run in seconds.
 const LIMIT: f64 = 45.0;
 
-/// The times in seconds and the relative errors of one run.
-pub(crate) struct Curve {
-    pub(crate) name: &'static str,
-    pub(crate) points: Vec<(f64, f64)>,
-}
+/// The colours of the preconditioners.
+const COLOURS: [u32; 4] = [0x0072b2, 0x56b4e9, 0xd55e00, 0x009e73];
 
 pub(crate) fn run(names: &[&str]) {
     let scene = || Scene::bar_step(CELLS, [YOUNG; 2], STEP).expect("a bar");
@@ -53,7 +50,7 @@ pub(crate) fn run(names: &[&str]) {
         "\n| method | preconditioner | iterations | s to {ASKED:.0e} | s to {END:.0e} |\n|---|---|---:|---:|---:|"
     );
     for name in METHODS.into_iter().filter(|m| names.is_empty() || names.contains(m)) {
-        let curves: Vec<Curve> = INVERSES
+        let curves: Vec<Line> = INVERSES
             .into_iter()
             .map(|precond| {
                 let Scene { body, start: mut x, .. } = scene();
@@ -88,10 +85,12 @@ pub(crate) fn run(names: &[&str]) {
                     until(ASKED),
                     until(END)
                 );
-                Curve { name: precond, points }
+                (precond.to_owned(), points)
             })
             .collect();
-        plot::write(&format!("book/src/methods/descent_{}.svg", name.replace('-', "_")), name, END, &curves)
-            .expect("a picture");
+        let last = curves.iter().flat_map(|(_, points)| points.iter().map(|p| p.0)).fold(0.1, f64::max);
+        let file = format!("book/src/methods/descent_{}.svg", name.replace('-', "_"));
+        let titles = [name, "seconds, assembly and setup included", "relative error of the energy"];
+        lines::write(&file, titles, [last, END], &curves, &COLOURS).expect("a picture");
     }
 }

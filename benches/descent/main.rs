@@ -23,8 +23,9 @@
 
 mod body;
 mod curves;
+#[path = "../lines.rs"]
+mod lines;
 mod materials;
-mod plot;
 mod steps;
 
 use std::process::ExitCode;

@@ -20,7 +20,11 @@ use coarsen_core::Objective;
 
 use crate::Outcome;
 use crate::body::{Body, armadillo};
-use crate::plot::{self, Curve};
+use crate::lines::{self, Line};
+
+/// The colours of the methods: greys for ours.
+const COLOURS: [u32; 9] =
+    [0x000000, 0x5a5a5a, 0xa0a0a0, 0xd55e00, 0xe69f00, 0x009e73, 0x0072b2, 0x56b4e9, 0xcc79a7];
 
 /// The frames before the step that is measured.
 const FRAMES: usize = 10;
@@ -71,7 +75,7 @@ fn picture<P: Potential + 'static>(
     let unit = first[first.len() - 1].0 / (first.len() - 1) as f64;
     println!("one of our iterations takes {:.1} ms\n", 1e3 * unit);
     let last = MARKS[4] * unit * 1.02;
-    let mut curves: Vec<Curve> = Vec::new();
+    let mut curves: Vec<Line> = Vec::new();
     let mut add = |name: &str, solve: Solve, acceleration| -> Outcome<f64> {
         let points = iterate(&make, &moment, solve, acceleration, last)?;
         let error = at(&points, last);
@@ -108,7 +112,10 @@ fn picture<P: Potential + 'static>(
         let errors = MARKS.map(|m| format!("{:.2e}", at(points, 1.02 * m * unit)));
         println!("| {name} | {} |", errors.join(" | "));
     }
-    plot::write(&format!("book/src/methods/{file}.svg"), title, last, &curves)
+    let lowest = curves.iter().flat_map(|c| &c.1).filter(|p| p.0 <= last).fold(1.0, |m: f64, p| m.min(p.1));
+    let floor = 10_f64.powf(lowest.log10().floor()).max(1e-6);
+    let titles = [title, "seconds", "relative error of the objective, (9)"];
+    lines::write(&format!("book/src/methods/{file}.svg"), titles, [last, floor], &curves, &COLOURS)
 }
 
 /// Fig. 8: sheets of n x n vertices by a factor of a in A = a ⊗ I₃, by skinning of a and of A, and by Newton's

@@ -31,7 +31,8 @@ mod curves;
 mod cut;
 mod errors;
 mod growth;
-mod plot;
+#[path = "../lines.rs"]
+mod lines;
 mod setups;
 mod stiffness;
 mod update;

@@ -1,130 +1,17 @@
 //! The coarsest level on the host and at a remote backend, free motions, patches, and reported sizes.
 
-use coarsen_smoothed_aggregation::tamstorf;
-use std::sync::Arc;
-
 use coarsen_backend::conformance::noise;
-use coarsen_backend::{Backend, Cpu, DenseBlocks, Matrix, NumericBackend, Reference, Reused, RowSets};
-use coarsen_backend::{ReferenceBlocks, ReferenceMatrix, SetupError, Smoother, SweepDirection};
-use coarsen_core::{Error, LinearOperator, Preconditioner, PreconditionerKind, Real};
+use coarsen_backend::{Backend, Cpu, Reference, Reused, SetupError, Smoother};
+use coarsen_core::{Error, Preconditioner, PreconditionerKind};
 use coarsen_direct::Direct;
 use coarsen_multigrid::{Cycle, Multigrid, Smoothing};
-use coarsen_sparse::{Bsr, GalerkinPlan, Pattern, System, assembly};
+use coarsen_smoothed_aggregation::tamstorf;
+use coarsen_sparse::{Bsr, GalerkinPlan, System, assembly};
 
 use crate::common::{SSOR, applied, back, dot, given, near, problem, solved, times};
 
 /// The reference backend, which reports to be a remote backend.
-#[derive(Clone)]
-struct Far;
-struct FarMatrix(ReferenceMatrix);
-
-impl Backend for Far {
-    type Real = f64;
-    type Stored = f64;
-    type Vector = Vec<f64>;
-    type Matrix = FarMatrix;
-    type Blocks = ReferenceBlocks;
-    type Rows = RowSets;
-    fn name(&self) -> &'static str {
-        "far"
-    }
-    fn is_remote(&self) -> bool {
-        true
-    }
-    fn vector(&self, host: &[f64]) -> Result<Vec<f64>, Error> {
-        Reference.vector(host)
-    }
-    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<FarMatrix, Error> {
-        Reference.matrix(host).map(FarMatrix)
-    }
-    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<ReferenceBlocks, Error> {
-        Reference.blocks(host)
-    }
-    fn apply_blocks(d: &ReferenceBlocks, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
-        Reference::apply_blocks(d, a, r, b, z);
-    }
-    fn set_blocks<T: Real>(d: &mut ReferenceBlocks, host: &DenseBlocks<T>) -> Result<(), Error> {
-        Reference::set_blocks(d, host)
-    }
-    fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
-        Reference.rows(sets)
-    }
-    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        Reference.relaxation_order(pattern)
-    }
-    fn read(&self, v: &Vec<f64>, host: &mut [f64]) -> Result<(), Error> {
-        Reference.read(v, host)
-    }
-    fn write(&self, host: &[f64], v: &mut Vec<f64>) -> Result<(), Error> {
-        Reference.write(host, v)
-    }
-}
-
-impl LinearOperator<Vec<f64>> for FarMatrix {
-    fn shape(&self) -> (usize, usize) {
-        self.0.shape()
-    }
-    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
-        self.0.apply(x, y);
-    }
-}
-
-impl Matrix<Far> for FarMatrix {
-    fn apply_add(&self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) {
-        self.0.apply_add(a, x, b, y);
-    }
-    fn relax(
-        &self,
-        rows: &RowSets,
-        s: SweepDirection,
-        d: &ReferenceBlocks,
-        omega: f64,
-        b: &Vec<f64>,
-        x: &mut Vec<f64>,
-    ) {
-        self.0.relax(rows, s, d, omega, b, x);
-    }
-    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
-        self.0.set_values(host)
-    }
-}
-
-/// Galerkin products are not needed, because the hierarchies here have one level.
-impl NumericBackend for Far {
-    type Galerkin = ();
-    fn galerkin(&self, _: [&FarMatrix; 3], _: &[u32]) -> Result<(), Error> {
-        Ok(())
-    }
-    fn product(&self, _: &(), _: &FarMatrix, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
-        unreachable!("a product")
-    }
-    fn add(&self, _: &(), _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
-        unreachable!("a product")
-    }
-    fn copy_values(&self, _: &FarMatrix, _: &mut FarMatrix) -> Result<(), Error> {
-        unreachable!("a level that relaxes")
-    }
-    fn read_values<T: Real>(&self, from: &FarMatrix, to: &mut Bsr<T>) -> Result<(), Error> {
-        let (n, pattern) = (to.shape().0, to.pattern().clone());
-        for j in 0..n {
-            let (mut unit, mut column) = (vec![0.0; n], vec![0.0; n]);
-            unit[j] = 1.0;
-            from.apply(&unit, &mut column);
-            for i in 0..n {
-                pattern.find(i, j).into_iter().for_each(|k| to.values_mut()[k] = T::from_f64(column[i]));
-            }
-        }
-        Ok(())
-    }
-    fn invert_diagonal(
-        &self,
-        _: &FarMatrix,
-        _: &mut ReferenceBlocks,
-        _: &'static str,
-    ) -> Result<Option<f64>, SetupError> {
-        unreachable!("a level that relaxes")
-    }
-}
+const FAR: Reference = Reference { chunk: None, remote: true };
 
 /// Returns the matrix of a chain of springs of different stiffness. Only `hold` fixes the chain; `skew` makes
 /// the matrix unsymmetric.
@@ -161,7 +48,7 @@ fn coarse_solves_follow_their_values() {
     let matrices = all.map(|(hold, skew, stiffness)| path(n as u32, hold, skew, stiffness));
     for first in 0..all.len() {
         let mut here = parameters.build(&matrices[first], &Cpu::new()).unwrap();
-        let mut there = parameters.build(&matrices[first], &Far).unwrap();
+        let mut there = parameters.build(&matrices[first], &FAR).unwrap();
         for at in (first..all.len()).chain([first]) {
             let (a, (hold, skew, _)) = (&matrices[at], all[at]);
             if at > first {
@@ -205,18 +92,23 @@ fn the_finest_matrix_decides_the_class() {
     }
 }
 
-/// A matrix on the backend updates only the hierarchy that made the plan.
+/// A matrix on the backend updates only the hierarchy that made the plan, to that of a build.
 #[test]
 fn one_level_is_updated_only_by_its_own_plan() {
     let (n, r) = (14, noise(14, 4));
     let [a, other] = [path(n, 0.3, 0.0, 1.0), path(n, 0.4, 0.2, 3.0)];
-    let mut m = given(vec![], 1).build(&a, &Far).unwrap();
+    let mut m = given(vec![], 1).build(&a, &FAR).unwrap();
     let mut plan = m.numeric_plan().unwrap();
-    m.update_on_device(&Far.matrix(&other).unwrap(), &mut plan).unwrap();
+    m.update_on_device(&FAR.matrix(&other).unwrap(), &mut plan).unwrap();
     assert!(near(&applied(&mut m, &r), &solved(&other, &r)));
     let two = assembly::from_triplets(14, 2, &(0..14).map(|i| (i, i / 7, 1.0)).collect::<Vec<_>>()).unwrap();
-    let mut plan = given(vec![two], 2).build(&a, &Far).unwrap().numeric_plan().unwrap();
-    let refused = m.update_on_device(&Far.matrix(&a).unwrap(), &mut plan).unwrap_err();
+    let (parameters, softer) = (given(vec![two], 2), path(n, 0.4, 0.0, 3.0));
+    let (mut two, mut built) =
+        (parameters.build(&a, &FAR).unwrap(), parameters.build(&softer, &FAR).unwrap());
+    let mut plan = two.numeric_plan().unwrap();
+    two.update_on_device(&FAR.matrix(&softer).unwrap(), &mut plan).unwrap();
+    assert!(near(&applied(&mut two, &r), &applied(&mut built, &r)));
+    let refused = m.update_on_device(&FAR.matrix(&a).unwrap(), &mut plan).unwrap_err();
     assert!(refused.to_string().contains("the numeric plan of another hierarchy"), "{refused}");
 }
 

@@ -49,7 +49,7 @@ fn the_form_of_a_prolongation_changes_nothing_but_memory() {
     fn invariant<C: Coarsening<f64> + 'static>(method: C, a: &Bsr<f64>, tolerance: f64) {
         let parameters = |method| Multigrid { keep: Keep::Aggregates, ..of(method) };
         let mut thin = parameters(method.clone()).build(a, &Cpu::new()).unwrap();
-        let mut far = parameters(method.clone()).build(a, &Reference).unwrap();
+        let mut far = parameters(method.clone()).build(a, &Reference::default()).unwrap();
         let whole = Multigrid { keep: Keep::Aggregates, ..of(Whole(method)) };
         let mut whole = whole.build(a, &Cpu::new()).unwrap();
         assert!(thin.levels() > 2 && (thin.bytes() < whole.bytes() || a.block() == (1, 1)), "{thin}");

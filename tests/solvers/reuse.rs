@@ -364,7 +364,7 @@ fn halves_never_stand_for_unsymmetric_blocks() {
     for keep in [Keep::Transfers, Keep::Aggregates] {
         let parameters = Multigrid { smoothing, keep, ..small_sa(Cycle::V) };
         let mut here = parameters.build(&a, &Cpu::new()).unwrap();
-        let mut plain = parameters.build(&a, &Reference).unwrap();
+        let mut plain = parameters.build(&a, &Reference::default()).unwrap();
         assert!(here.levels() >= 3);
         for system in [&a, &wind, &a] {
             here.update(system).unwrap();

@@ -157,7 +157,7 @@ pub fn products<B: Backend>(on: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let a = ring(n, b);
         let [x, y] = [1, 2].map(|seed| noise(n * b, seed));
-        let oracle = Reference.matrix(&a).expect("the reference takes any matrix");
+        let oracle = Reference::default().matrix(&a).expect("the reference takes any matrix");
         let matrix = on.matrix(&a).expect("memory for a matrix");
         let [vx, vy] = [&x, &y].map(|v| on.vector(&real(v)).expect("memory for a vector"));
         let (mut expected, scale) = (vec![0.0; n * b], 32.0 * b as f64);
@@ -200,7 +200,7 @@ pub fn blocks<B: Backend>(on: &B, tolerance: f64) {
     for (n, b) in NODES.into_iter().flat_map(|n| BLOCKS.map(|b| (n, b))) {
         let host = DenseBlocks::new(b, noise(n * b * b, 7)).expect("whole blocks");
         let [r, z] = [1, 2].map(|seed| noise(n * b, seed));
-        let oracle = Reference.blocks(&host).expect("the reference takes any blocks");
+        let oracle = Reference::default().blocks(&host).expect("the reference takes any blocks");
         let mut blocks =
             on.blocks(&DenseBlocks::new(b, vec![0.0; n * b * b]).expect("whole blocks")).expect("memory");
         B::set_blocks(&mut blocks, &host).expect("the same size");
@@ -227,7 +227,10 @@ pub fn relaxation<B: Backend>(on: &B, tolerance: f64) {
             let rows = on.rows(&sets).expect("memory");
             let vb = on.vector(&real(&rhs)).expect("memory");
             let (mut found, mut expected) = (on.vector(&real(&start)).expect("memory"), start.clone());
-            let oracle = (Reference.matrix(&a).expect("any"), Reference.blocks(&d).expect("any"));
+            let oracle = (
+                Reference::default().matrix(&a).expect("any"),
+                Reference::default().blocks(&d).expect("any"),
+            );
             for (sweep, omega) in [(SweepDirection::Forward, 1.0), (SweepDirection::Backward, 0.5)] {
                 matrix.relax(&rows, sweep, &blocks, B::Real::from_f64(omega), &vb, &mut found);
                 Matrix::<Reference>::relax(&oracle.0, &sets, sweep, &oracle.1, omega, &rhs, &mut expected);

@@ -8,13 +8,18 @@ use coarsen_core::{Error, LinearOperator, Real};
 use coarsen_sparse::{Bsr, Pattern};
 
 use crate::range::same_length;
-use crate::{Backend, DenseBlocks, Matrix, RowSets, SweepDirection};
+use crate::{Backend, DenseBlocks, Matrix, NumericBackend, RowSets, SetupError, SweepDirection};
 
 /// The reference backend: `Vec<f64>`, matrices as lists of scalar entries, serial loops.
 ///
 /// *Use* in tests only.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reference;
+pub struct Reference {
+    /// The number of block rows of a chunk of [`relaxation_order`](Backend::relaxation_order); `None` is the natural order.
+    pub chunk: Option<usize>,
+    /// What [`is_remote`](Backend::is_remote) returns.
+    pub remote: bool,
+}
 
 /// A matrix as scalar entries in row order.
 #[derive(Clone, Debug)]
@@ -39,6 +44,9 @@ impl Backend for Reference {
 
     fn name(&self) -> &'static str {
         "reference"
+    }
+    fn is_remote(&self) -> bool {
+        self.remote
     }
     fn vector(&self, host: &[f64]) -> Result<Vec<f64>, Error> {
         Ok(host.to_vec())
@@ -74,7 +82,7 @@ impl Backend for Reference {
         Ok(sets.clone())
     }
     fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        RowSets::natural(pattern)
+        RowSets::chunked(pattern, self.chunk.unwrap_or(pattern.rows()))
     }
     fn read(&self, v: &Vec<f64>, host: &mut [f64]) -> Result<(), Error> {
         same_length("host slice", v.len(), host.len())?;
@@ -85,6 +93,84 @@ impl Backend for Reference {
         same_length("host slice", v.len(), host.len())?;
         v.copy_from_slice(host);
         Ok(())
+    }
+}
+
+impl NumericBackend for Reference {
+    /// The unknowns without a basis function.
+    type Galerkin = Vec<u32>;
+
+    fn galerkin(&self, _: [&ReferenceMatrix; 3], without_basis: &[u32]) -> Result<Vec<u32>, Error> {
+        Ok(without_basis.to_vec())
+    }
+    fn product(
+        &self,
+        without_basis: &Vec<u32>,
+        a: &ReferenceMatrix,
+        p: &ReferenceMatrix,
+        coarse: &mut ReferenceMatrix,
+    ) -> Result<(), Error> {
+        coarse.entries.iter_mut().for_each(|entry| entry.2 = 0.0);
+        for &(i, j, v) in &a.entries {
+            for &(_, row, left) in p.row(i) {
+                p.row(j).for_each(|&(_, column, right)| *coarse.entry(row, column) += left * v * right);
+            }
+        }
+        let k = coarse.block;
+        for at in without_basis.iter().map(|&unknown| unknown as usize) {
+            let first = at / k * k;
+            let largest = (first..first + k).map(|i| *coarse.entry(i, i)).fold(0.0, f64::max);
+            *coarse.entry(at, at) = if largest > 0.0 { largest } else { 1.0 };
+        }
+        Ok(())
+    }
+    fn add(&self, _: &Vec<u32>, d: &ReferenceMatrix, coarse: &mut ReferenceMatrix) -> Result<(), Error> {
+        d.check("the matrix of a sum", &coarse.pattern)?;
+        coarse.entries.iter_mut().zip(&d.entries).for_each(|(c, d)| c.2 += d.2);
+        Ok(())
+    }
+    fn copy_values(&self, from: &ReferenceMatrix, to: &mut ReferenceMatrix) -> Result<(), Error> {
+        from.check("the matrix to copy", &to.pattern)?;
+        to.entries.clone_from(&from.entries);
+        Ok(())
+    }
+    fn read_values<T: Real>(&self, from: &ReferenceMatrix, to: &mut Bsr<T>) -> Result<(), Error> {
+        from.check("the matrix to read", to.pattern())?;
+        let (r, c) = to.block();
+        for &(i, j, v) in &from.entries {
+            let block = from.pattern.find(i / r, j / c).expect("entries are of the pattern");
+            to.values_mut()[block * r * c + i % r * c + j % c] = T::from_f64(v);
+        }
+        Ok(())
+    }
+    fn invert_diagonal(
+        &self,
+        a: &ReferenceMatrix,
+        d: &mut ReferenceBlocks,
+        method: &'static str,
+    ) -> Result<Option<f64>, SetupError> {
+        let mut host = Bsr::<f64>::zeros(a.pattern.clone(), (a.block, a.block))?;
+        self.read_values(a, &mut host)?;
+        d.0.invert_diagonal(&host, method)?;
+        d.0.check_positive(&host, method)?;
+        let sum = |i: usize| a.row(i).map(|entry| entry.2.abs()).sum::<f64>() / host.get(i, i).abs();
+        Ok((a.block == 1).then(|| (0..a.shape.0).map(sum).fold(0.0, f64::max)))
+    }
+}
+
+impl ReferenceMatrix {
+    fn row(&self, i: usize) -> impl Iterator<Item = &(usize, usize, f64)> {
+        let first = self.entries.partition_point(|entry| entry.0 < i);
+        self.entries[first..].iter().take_while(move |entry| entry.0 == i)
+    }
+
+    fn entry(&mut self, i: usize, j: usize) -> &mut f64 {
+        let at = self.entries.binary_search_by_key(&(i, j), |entry| (entry.0, entry.1));
+        &mut self.entries[at.expect("an entry of the pattern")].2
+    }
+
+    fn check(&self, what: &'static str, pattern: &Arc<Pattern>) -> Result<(), Error> {
+        if Pattern::same(&self.pattern, pattern) { Ok(()) } else { Err(Error::Pattern { what }) }
     }
 }
 
@@ -154,9 +240,7 @@ impl Matrix<Reference> for ReferenceMatrix {
     }
 
     fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
-        if !Pattern::same(&self.pattern, host.pattern()) {
-            return Err(Error::Pattern { what: "the matrix given to set_values" });
-        }
+        self.check("the matrix given to set_values", host.pattern())?;
         same_length("matrix values", self.entries.len(), host.nnz())?;
         self.entries = entries(host);
         Ok(())

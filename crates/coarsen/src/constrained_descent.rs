@@ -23,7 +23,7 @@ use coarsen_contact::{Shape, Spin};
 use coarsen_core::{Dot, Error, LinearOperator, Objective, Outcome, Report, Stop, Vector};
 use coarsen_elastic::{ImplicitEuler, Potential};
 use coarsen_krylov::Cg;
-use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_mesh::vector::{cross, dot, norm, sub};
 use coarsen_optimize::{Criterion, DescentOutcome, LineSearchFailure, Norm, node_weights};
 use coarsen_sparse::{System, SystemAt};
 
@@ -358,10 +358,6 @@ fn depth(obstacles: &[ObstacleConstraint], x: &[f64]) -> Depth {
 
 fn point(x: &[f64], node: usize) -> [f64; 3] {
     [x[3 * node], x[3 * node + 1], x[3 * node + 2]]
-}
-
-fn norm(v: [f64; 3]) -> f64 {
-    dot(v, v).sqrt()
 }
 
 /// How far a vertex that sticks is from its place sᵢ.

@@ -29,38 +29,9 @@
 //! (test problems) and `optimize` (energies and descent) are on by default; `contact`, `opencl`, and `sprs` and `nalgebra-sparse`
 //! (conversions) are not. Solvers are slow without compiler optimisation, so set `opt-level = 1` in `[profile.dev]`.
 //!
-//! Each layer is a crate, re-exported here under a short name:
-//!
-//! | module | contents |
-//! |---|---|
-//! | this crate | basic traits and types: [`Vector`], [`LinearOperator`], [`Preconditioner`], [`Stop`], [`Report`] |
-//! | [`sparse`] | host matrices, assembly, products, graphs, near-kernels |
-//! | [`matrix_market`] | Matrix Market files |
-//! | [`constraints`] | linear constraints on x by projection, and prescribed values |
-//! | [`diagnose`](mod@diagnose) | checks of a system before it is solved |
-//! | [`krylov`] | `Cg`, `FlexibleCg`, `BlockCg`, `SingleReductionCg`, `PipelinedCg`, `Minres`, `Gmres`, `BiCgStab`, `Richardson` |
-//! | [`backend`] | backends, on which a solve runs; [`AnyBackend`] is chosen at run time |
-//! | [`relax`] | Jacobi, block Jacobi, Chebyshev, Gauss-Seidel, SSOR, IC(0), ILU(0) |
-//! | [`schwarz`] | multilevel additive Schwarz |
-//! | [`multigrid`] | hierarchies and cycles; the trait of a coarsening |
-//! | [`smoothed_aggregation`](mod@smoothed_aggregation), [`skinning`](mod@skinning), [`node_embedding`](mod@node_embedding), [`ruge_stueben`](mod@ruge_stueben) | methods of multigrid |
-//! | [`OverDomains`] | domains of multilevel Schwarz as the smoother of a hierarchy |
-//! | [`direct`] | sparse and dense factorisations |
-//! | [`auto`] | automatic choice of a method for a matrix, with a bound on the cost |
-//! | [`parallel`] | threads: pools and the number of threads |
-//! | [`mesh`] | triangles and tetrahedra from files |
-//! | [`elastic`] | elastic energies, and a time step as an objective |
-//! | `contact` | contact of bodies with obstacles and with each other, behind the feature `contact` |
-//! | [`problems`] | the gallery of test problems |
-//! | [`optimize`] | Newton, L-BFGS and other descent methods around any preconditioner |
-//! | [`solve`], [`Solver`] | a solve whose method is chosen automatically, and kept for the next system |
-//! | [`Step`] | the linear system of a time step, with a preconditioner that is updated to it |
-//! | [`RebuildPolicy`] | when to rebuild, update, patch or keep a preconditioner |
-//! | `ContactStepper` | time steps whose surfaces do not cross, behind the feature `contact` |
-//! | `ConstrainedDescent` | the descent of such a step with obstacles as constraints |
-//! | [`descent`] | objectives with a preconditioner that is updated to the Hessian; drivers of a time step by name |
-//! | `interop` | sprs, nalgebra-sparse, faer, each behind the feature of its name |
-//! | `opencl` | OpenCL devices, behind the feature `opencl` |
+//! Each layer is a crate, re-exported here as the module with the name of its folder: `crates/matrix-market` is [`matrix_market`].
+//! The table of folders in `README.md` says what each contains; `crates/core` is this page. `contact` and `opencl` need the features
+//! of their names, and `interop` that of one of its libraries.
 
 mod any;
 #[cfg(feature = "contact")]

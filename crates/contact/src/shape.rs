@@ -3,6 +3,8 @@
 use crate::ContactError;
 use crate::error::{finite, positive};
 
+pub(crate) use coarsen_mesh::vector::norm;
+
 /// The least ‖∇d‖ of [`Shape::displacement_to`].
 const LEAST_SLOPE: f64 = 0.25;
 
@@ -92,12 +94,6 @@ pub(crate) fn unit(what: &'static str, v: [f64; 3]) -> Result<([f64; 3], f64), C
     let scaled = v.map(|x| x / size);
     let length = norm(scaled);
     Ok((scaled.map(|x| x / length), size * length))
-}
-
-/// ‖v‖.
-#[inline]
-pub(crate) fn norm(v: [f64; 3]) -> f64 {
-    coarsen_mesh::vector::dot(v, v).sqrt()
 }
 
 /// The sum of the magnitudes of the coordinates.

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::shape::{Shape, length};
+use coarsen_mesh::vector::norm;
+
+use crate::shape::Shape;
 use crate::{Attachment, Body, Emitter, Kind, Material, Motion, Obstacle, Pick, Scene, SceneError};
 
 type Key = Cow<'static, str>;
@@ -241,7 +243,7 @@ fn of_shape(shape: Shape) -> Fault {
     let of = |key: &str| format!("shape.{name}.{key}");
     match shape {
         Shape::Plane { point, normal } => {
-            finite(of("point"), &point).or_else(|| positive(of("normal, its length"), length(normal)))
+            finite(of("point"), &point).or_else(|| positive(of("normal, its length"), norm(normal)))
         }
         Shape::Sphere { centre, radius } => {
             finite(of("centre"), &centre).or_else(|| positive(of("radius"), radius))
@@ -250,13 +252,13 @@ fn of_shape(shape: Shape) -> Fault {
             .or_else(|| finite(of("high"), &high))
             .or_else(|| (0..3).find_map(|k| positive(of("high less shape.box.low"), high[k] - low[k]))),
         Shape::Torus { centre, axis, radii } => finite(of("centre"), &centre)
-            .or_else(|| positive(of("axis, its length"), length(axis)))
+            .or_else(|| positive(of("axis, its length"), norm(axis)))
             .or_else(|| radii.iter().find_map(|r| positive(of("radii"), *r))),
         Shape::Capsule { from, to, radius } | Shape::Cylinder { from, to, radius } => {
             let along = [0, 1, 2].map(|k| to[k] - from[k]);
             finite(of("from"), &from)
                 .or_else(|| finite(of("to"), &to))
-                .or_else(|| positive(of(&format!("to less {name}.from, its length")), length(along)))
+                .or_else(|| positive(of(&format!("to less {name}.from, its length")), norm(along)))
                 .or_else(|| positive(of("radius"), radius))
         }
     }

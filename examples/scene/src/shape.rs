@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use coarsen_contact::{self as contact, Capsule, ContactError, Plane, Sphere};
-use coarsen_mesh::vector::{dot, sub};
+use coarsen_contact::{self as contact, Capsule, ContactError, Cuboid, Plane, Sphere};
+use coarsen_mesh::vector::{dot, norm, sub};
 use serde::Deserialize;
 
 /// A solid by its signed distance.
@@ -100,31 +100,23 @@ impl Shape {
             Self::Plane { point, normal } => Arc::new(Plane::through(point, normal)?),
             Self::Sphere { centre, radius } => Arc::new(Sphere::new(centre, radius)?),
             Self::Capsule { from, to, radius } => Arc::new(Capsule::new(from, to, radius)?),
-            Self::Box { low, high } => {
-                let distance = move |x: [f64; 3]| {
-                    let out = [0, 1, 2].map(|k| (low[k] - x[k]).max(x[k] - high[k]));
-                    let inside = out.iter().fold(f64::NEG_INFINITY, |m, d| m.max(*d)).min(0.0);
-                    length(out.map(|d| d.max(0.0))) + inside
-                };
-                let (size, magnitude) = (length(sub(high, low)), length(low) + length(high));
-                Arc::new(Signed { distance, size, magnitude })
-            }
+            Self::Box { low, high } => Arc::new(Cuboid::new([low, high], 0.0)?),
             Self::Torus { centre, axis, radii } => {
                 let distance = move |x: [f64; 3]| {
                     let (along, across) = split(sub(x, centre), axis);
                     (across - radii[0]).hypot(along) - radii[1]
                 };
-                let magnitude = length(centre) + radii[0] + radii[1];
+                let magnitude = norm(centre) + radii[0] + radii[1];
                 Arc::new(Signed { distance, size: radii[0], magnitude })
             }
             Self::Cylinder { from, to, radius } => {
                 let (axis, middle) = (sub(to, from), self.centre());
                 let distance = move |x: [f64; 3]| {
                     let (along, across) = split(sub(x, middle), axis);
-                    let out = [along.abs() - 0.5 * length(axis), across - radius];
+                    let out = [along.abs() - 0.5 * norm(axis), across - radius];
                     out[0].max(0.0).hypot(out[1].max(0.0)) + out[0].max(out[1]).min(0.0)
                 };
-                let magnitude = length(from) + length(to) + radius;
+                let magnitude = norm(from) + norm(to) + radius;
                 Arc::new(Signed { distance, size: radius, magnitude })
             }
         })
@@ -245,7 +237,7 @@ pub struct Pose {
 impl Pose {
     /// Turns by an angle in radians around an axis through c, then moves by t.
     pub fn new(axis: [f64; 3], angle: f64, about: [f64; 3], shift: [f64; 3]) -> Self {
-        let size = length(axis);
+        let size = norm(axis);
         let turn = if angle == 0.0 || size == 0.0 {
             IDENTITY
         } else {
@@ -282,8 +274,8 @@ impl Pose {
 /// The step of differences of the distance, in units of the size of a shape.
 const STEP: f64 = 1e-6;
 
-/// A shape by its signed distance. The normal is found by differences, and the curvature is given as 0, which is that of
-/// flat faces alone: colliders and seeds use distances and normals only.
+/// A shape by its signed distance. The normal is found by differences, and the curvature is given as 0: colliders and seeds
+/// use distances and normals only.
 struct Signed<D> {
     distance: D,
     /// The step of differences is a share of it.
@@ -300,20 +292,20 @@ impl<D: Fn([f64; 3]) -> f64 + Send + Sync> contact::Shape for Signed<D> {
             let at = |h: f64| self.distance(std::array::from_fn(|j| x[j] + if j == k { h } else { 0.0 }));
             at(STEP * self.size) - at(-STEP * self.size)
         });
-        let steep = length(slope);
+        let steep = norm(slope);
         if steep > 0.0 { slope.map(|s| s / steep) } else { [0.0, 1.0, 0.0] }
     }
     fn curvature(&self, _: [f64; 3]) -> [[f64; 3]; 3] {
         [[0.0; 3]; 3]
     }
     fn magnitude(&self, x: [f64; 3]) -> f64 {
-        length(x) + self.magnitude
+        norm(x) + self.magnitude
     }
 }
 
 /// v / ‖v‖.
 pub fn unit(v: [f64; 3]) -> [f64; 3] {
-    let length = dot(v, v).sqrt();
+    let length = norm(v);
     v.map(|v| v / length)
 }
 
@@ -322,13 +314,8 @@ fn apply(a: &Matrix, x: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|i| a[i][0] * x[0] + a[i][1] * x[1] + a[i][2] * x[2])
 }
 
-/// ‖x‖.
-pub fn length(x: [f64; 3]) -> f64 {
-    dot(x, x).sqrt()
-}
-
 /// The part of d along an axis, and the length of the part across.
 fn split(d: [f64; 3], axis: [f64; 3]) -> (f64, f64) {
-    let along = dot(d, axis) / length(axis);
+    let along = dot(d, axis) / norm(axis);
     (along, (dot(d, d) - along * along).max(0.0).sqrt())
 }

@@ -10,7 +10,7 @@ mod single {
     coarsen_backend::conformance!(coarsen_backend::Cpu::single(), 1e-6);
 }
 mod reference {
-    coarsen_backend::conformance!(coarsen_backend::Reference, 1e-14);
+    coarsen_backend::conformance!(coarsen_backend::Reference::default(), 1e-14);
 }
 
 /// A large sweep over several chunks gives the same bits with 1, 2 and 7 threads, and is close to the natural

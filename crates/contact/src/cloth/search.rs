@@ -8,28 +8,16 @@ use crate::{Aabb, BroadPhase, ContactError, Impact, Pair, Topology, Touch};
 ///
 /// Touches and impacts are functions of all pairs, to the last bit, whoever shares the work.
 pub trait Search {
-    /// Replaces `found` by the pairs whose boxes overlap and that `keep` accepts, sorted: all pairs, or those of a
-    /// share. The box of a part contains those of its nodes, which `of` returns.
+    /// Replaces `found` by the pairs whose boxes overlap and that `keep` accepts, sorted: all pairs, those with a `fresh`
+    /// node alone, or those of a share, which may be another with fresh nodes. The box of a part contains those of its nodes,
+    /// which `of` returns.
     ///
     /// # Errors
     /// [`ContactError::Box`] for a box that is not finite, [`ContactError::TooMany`], [`ContactError::Ranks`].
     fn pairs(
         &mut self,
         parts: &Topology,
-        of: &(impl Fn(u32) -> Aabb + Sync),
-        keep: &(impl Fn(&Pair) -> bool + Sync),
-        found: &mut Vec<Pair>,
-    ) -> Result<(), ContactError>;
-
-    /// As [`pairs`](Self::pairs), for the pairs with a fresh node alone. The share of a rank may be
-    /// another than that of the last search for all pairs.
-    ///
-    /// # Errors
-    /// As for [`pairs`](Self::pairs).
-    fn pairs_of(
-        &mut self,
-        parts: &Topology,
-        fresh: &[bool],
+        fresh: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
@@ -70,22 +58,15 @@ impl Search for BroadPhase {
     fn pairs(
         &mut self,
         parts: &Topology,
+        fresh: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        self.find(parts, of, keep, found)
-    }
-
-    fn pairs_of(
-        &mut self,
-        parts: &Topology,
-        fresh: &[bool],
-        of: &(impl Fn(u32) -> Aabb + Sync),
-        keep: &(impl Fn(&Pair) -> bool + Sync),
-        found: &mut Vec<Pair>,
-    ) -> Result<(), ContactError> {
-        self.fresh.find(parts, fresh, [0, 1], of, keep, found)
+        match fresh {
+            None => self.find(parts, of, keep, found),
+            Some(fresh) => self.fresh.find(parts, fresh, [0, 1], of, keep, found),
+        }
     }
 
     fn touches(

@@ -4,7 +4,7 @@
 use coarsen_contact::{ClothContact, ContactError, Pair, clearance, time_of_impact};
 use coarsen_core::parallel::threads;
 use coarsen_elastic::{BodyError, ContactHessian, Curvature, Potential};
-use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_mesh::vector::{cross, dot, norm, sub};
 
 use crate::common::{check_gradient, gradient, moved, noise};
 
@@ -40,15 +40,11 @@ fn sheet(n: u32, thickness: f64) -> ClothContact {
     ClothContact::new(&grid(n), &vec![false; (n * n) as usize], &flat(n), thickness, 40.0).unwrap()
 }
 
-fn length(v: [f64; 3]) -> f64 {
-    dot(v, v).sqrt()
-}
-
 /// The distance of a point from a segment.
 fn to_segment(p: [f64; 3], a: [f64; 3], b: [f64; 3]) -> f64 {
     let (e, d) = (sub(b, a), sub(p, a));
     let t = (dot(d, e) / dot(e, e)).clamp(0.0, 1.0);
-    length([0, 1, 2].map(|k| d[k] - t * e[k]))
+    norm([0, 1, 2].map(|k| d[k] - t * e[k]))
 }
 
 /// The distance of a pair by cases: inside both parts, or from an end or a corner.
@@ -59,7 +55,7 @@ pub(crate) fn distance(pair: &Pair, x: [[f64; 3]; 4]) -> f64 {
             let n = cross(sub(b, a), sub(c, a));
             let sides = [(a, b), (b, c), (c, a)];
             let inside = sides.iter().all(|&(a, b)| dot(cross(n, sub(b, a)), sub(p, a)) >= 0.0);
-            let plane = dot(sub(p, a), n).abs() / length(n);
+            let plane = dot(sub(p, a), n).abs() / norm(n);
             if inside {
                 plane
             } else {
@@ -72,7 +68,7 @@ pub(crate) fn distance(pair: &Pair, x: [[f64; 3]; 4]) -> f64 {
             let [s, t] = [dot(cross(from, e), n) / dot(n, n), dot(cross(from, d), n) / dot(n, n)];
             let inside = (0.0..=1.0).contains(&s) && (0.0..=1.0).contains(&t);
             let ends = [to_segment(p, b, c), to_segment(a, b, c), to_segment(b, p, a), to_segment(c, p, a)];
-            if inside { dot(from, n).abs() / length(n) } else { ends.into_iter().fold(9.0, f64::min) }
+            if inside { dot(from, n).abs() / norm(n) } else { ends.into_iter().fold(9.0, f64::min) }
         }
     }
 }
@@ -124,7 +120,7 @@ fn no_pair_is_missed_and_none_is_added() {
             expected.iter().map(|p| p.0).collect::<Vec<_>>()
         );
         for (touch, (_, d)) in found.iter().zip(&expected) {
-            assert!((touch.distance - d).abs() < 1e-12 && (length(touch.normal) - 1.0).abs() < 1e-12);
+            assert!((touch.distance - d).abs() < 1e-12 && (norm(touch.normal) - 1.0).abs() < 1e-12);
         }
     }
 }
@@ -142,7 +138,7 @@ fn gradients_are_those_of_the_energy() {
         };
         let force = |i: usize| [g[3 * i], g[3 * i + 1], g[3 * i + 2]];
         let size: f64 = g.iter().map(|g| g.abs()).sum();
-        assert!(length(sum(&force)) < 1e-12 * size && length(sum(&|i| cross(x[i], force(i)))) < 1e-12 * size);
+        assert!(norm(sum(&force)) < 1e-12 * size && norm(sum(&|i| cross(x[i], force(i)))) < 1e-12 * size);
     }
 }
 

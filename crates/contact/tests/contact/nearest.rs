@@ -2,6 +2,7 @@
 
 use coarsen_contact::{ClothContact, Pair, Touch};
 use coarsen_core::SplitMix64;
+use coarsen_mesh::vector::norm;
 
 use crate::cloth::distance;
 
@@ -33,10 +34,6 @@ fn pairs() -> Vec<Pair> {
 
 fn at(pair: &Pair, x: &[[f64; 3]]) -> [[f64; 3]; 4] {
     pair.nodes().map(|v| x[v as usize])
-}
-
-fn norm(v: [f64; 3]) -> f64 {
-    v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
 fn combine(weights: [f64; 4], x: &[[f64; 3]; 4]) -> [f64; 3] {

@@ -27,10 +27,16 @@ impl Search for Counted {
     fn pairs(
         &mut self,
         parts: &Topology,
+        fresh: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
+        if let Some(fresh) = fresh {
+            self.some += 1;
+            self.fresh = fresh.to_vec();
+            return self.broad.pairs(parts, Some(fresh), of, keep, found);
+        }
         self.whole += 1;
         let widest = Mutex::new(0.0_f64);
         let watched = |node: u32| {
@@ -39,22 +45,9 @@ impl Search for Counted {
             *widest = widest.max(own.extent());
             own
         };
-        self.broad.pairs(parts, &watched, keep, found)?;
+        self.broad.pairs(parts, None, &watched, keep, found)?;
         self.widest = widest.into_inner().unwrap();
         Ok(())
-    }
-
-    fn pairs_of(
-        &mut self,
-        parts: &Topology,
-        fresh: &[bool],
-        of: &(impl Fn(u32) -> Aabb + Sync),
-        keep: &(impl Fn(&Pair) -> bool + Sync),
-        found: &mut Vec<Pair>,
-    ) -> Result<(), ContactError> {
-        self.some += 1;
-        self.fresh = fresh.to_vec();
-        self.broad.pairs_of(parts, fresh, of, keep, found)
     }
 
     fn touches(

@@ -2,7 +2,7 @@
 
 use coarsen_contact::{ContactError, Friction, Obstacle, Shape, SmoothSdf, Spin};
 use coarsen_elastic::Potential;
-use coarsen_mesh::vector::{cross, dot, sub};
+use coarsen_mesh::vector::{cross, dot, norm, sub};
 
 use crate::common::{check_gradient, check_hessian, noise};
 use crate::obstacles::{cuboid, to_cuboid};
@@ -13,10 +13,6 @@ const HIGH: [f64; 3] = [0.5, 0.6, 0.33];
 fn solid(h: f64) -> SmoothSdf {
     let (corners, triangles) = cuboid(LOW, HIGH);
     SmoothSdf::new(&corners, &triangles, h, |x| to_cuboid(LOW, HIGH, x) < 0.0).unwrap()
-}
-
-fn norm(v: [f64; 3]) -> f64 {
-    dot(v, v).sqrt()
 }
 
 /// Points within 1.4 samples of the surface.

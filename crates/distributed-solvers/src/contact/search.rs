@@ -196,13 +196,30 @@ impl<C: Communicator> RankSearch<C> {
 const PIECES: usize = 16;
 
 impl<C: Communicator> Search for RankSearch<C> {
+    /// Fresh parts are divided evenly. *Cost* of the ranks, with fresh nodes, a gather of 16 bytes.
     fn pairs(
         &mut self,
         parts: &Topology,
+        fresh: Option<&[bool]>,
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
+        if let Some(fresh) = fresh {
+            self.some += 1;
+            let own = if self.shared { [self.comm.rank(), self.comm.size()] } else { [0, 1] };
+            let searched = self.fresh.find(parts, fresh, own, of, keep, found);
+            self.comm.worked(PLACED * parts.nodes());
+            self.comm.worked(HASHED * self.fresh.parts() + COUNTED * self.fresh.visited());
+            self.comm.worked(MEASURED * self.fresh.overlaps());
+            if !self.shared {
+                return searched;
+            }
+            let mark = fingerprint(parts, Kind::Incremental, of);
+            let mark = fresh.iter().fold(mark, |sum, &node| mix(sum, node.into()));
+            let agreed = share(&self.comm, mark, searched.map(|()| Vec::new()));
+            return agreed.map(drop).inspect_err(|_| found.clear());
+        }
         found.clear();
         self.shared = self.comm.size() > 1 && parts.queries() >= self.alone_below;
         if !self.shared {
@@ -231,30 +248,6 @@ impl<C: Communicator> Search for RankSearch<C> {
         self.comm.worked(Self::TESTED * self.tests as usize);
         self.comm.worked(MEASURED * distances);
         Ok(())
-    }
-
-    /// Fresh parts are divided evenly. *Cost* of the ranks a gather of 16 bytes.
-    fn pairs_of(
-        &mut self,
-        parts: &Topology,
-        fresh: &[bool],
-        of: &(impl Fn(u32) -> Aabb + Sync),
-        keep: &(impl Fn(&Pair) -> bool + Sync),
-        found: &mut Vec<Pair>,
-    ) -> Result<(), ContactError> {
-        self.some += 1;
-        let own = if self.shared { [self.comm.rank(), self.comm.size()] } else { [0, 1] };
-        let searched = self.fresh.find(parts, fresh, own, of, keep, found);
-        self.comm.worked(PLACED * parts.nodes());
-        self.comm.worked(HASHED * self.fresh.parts() + COUNTED * self.fresh.visited());
-        self.comm.worked(MEASURED * self.fresh.overlaps());
-        if !self.shared {
-            return searched;
-        }
-        let mark =
-            fresh.iter().fold(fingerprint(parts, Kind::Incremental, of), |sum, &node| mix(sum, node.into()));
-        let agreed = share(&self.comm, mark, searched.map(|()| Vec::new()));
-        agreed.map(drop).inspect_err(|_| found.clear())
     }
 
     fn touches(

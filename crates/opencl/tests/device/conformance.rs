@@ -75,7 +75,8 @@ fn colours_relax_as_the_reference_does() {
         let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
         let sets = RowSets::chunked(a.pattern(), 1);
         let [rhs, start] = [1, 2].map(|seed| conformance::noise(n * b, seed));
-        let (oracle, oracle_d) = (Reference.matrix(&a).unwrap(), Reference.blocks(&d).unwrap());
+        let (oracle, oracle_d) =
+            (Reference::default().matrix(&a).unwrap(), Reference::default().blocks(&d).unwrap());
         let mut expected = start.clone();
         for sweep in [SweepDirection::Forward, SweepDirection::Backward] {
             Matrix::<Reference>::relax(&oracle, &sets, sweep, &oracle_d, 0.9, &rhs, &mut expected);
@@ -101,7 +102,7 @@ fn large_blocks_equal_the_reference() {
         let [r, z] = [1, 2].map(|seed| conformance::noise(size * count, seed));
         let mut d = on.blocks(&DenseBlocks::new(size, vec![0.0; size * size * count]).unwrap()).unwrap();
         OpenCl::<f64>::set_blocks(&mut d, &host).unwrap();
-        let oracle = Reference.blocks(&host).unwrap();
+        let oracle = Reference::default().blocks(&host).unwrap();
         for (p, q) in [(1.0, 0.0), (-0.5, 2.0)] {
             let mut expected = z.clone();
             Reference::apply_blocks(&oracle, p, &r, q, &mut expected);

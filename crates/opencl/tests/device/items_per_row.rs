@@ -42,7 +42,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     let a = long(n, b);
     let there = on.matrix(&a).unwrap();
     assert_eq!(there.format(), Format::Rows);
-    let oracle = <Reference as Backend>::matrix(&Reference, &a).unwrap();
+    let oracle = <Reference as Backend>::matrix(&Reference::default(), &a).unwrap();
     let [x, rhs, old] = [1, 2, 3].map(|seed| conformance::noise(n * b, seed));
     let narrow = |v: &[f64]| on.vector(&v.iter().map(|&v| V::from_f64(v)).collect::<Vec<_>>()).unwrap();
     let (vx, vb) = (narrow(&x), narrow(&rhs));
@@ -64,7 +64,7 @@ fn invariants<V: Real>(on: &OpenCl<V>, n: usize, b: usize) {
     close(on, &y, &expected, "b - A x");
 
     let d = DenseBlocks::inverse_diagonal(&a, "test").unwrap();
-    let (oracle_d, device_d) = (Reference.blocks(&d).unwrap(), on.blocks(&d).unwrap());
+    let (oracle_d, device_d) = (Reference::default().blocks(&d).unwrap(), on.blocks(&d).unwrap());
     let (mut s, mut vs) = (rhs.clone(), narrow(&rhs));
     oracle.relax_into(&oracle_d, 0.7, 0.2, &rhs, &x, &mut s, &mut expected);
     there.relax_into(&device_d, V::from_f64(0.7), V::from_f64(0.2), &vb, &vx, &mut vs, &mut y);

@@ -1,147 +1,15 @@
 //! Tests on a backend that divides small systems into chunks and changes matrices itself: sweeps and factors in
 //! the order of the chunks, and spectral radii.
 
-use std::sync::Arc;
-
-use coarsen_backend::{
-    Backend, DenseBlocks, Matrix, NumericBackend, Reused, RowSets, SetupError, Smoother, SweepDirection,
-};
-use coarsen_core::{Error, LinearOperator, Real};
+use coarsen_backend::{Matrix, Reference, ReferenceMatrix, Reused, RowSets, SetupError, Smoother};
 use coarsen_relax::{Chebyshev, GaussSeidel, Ic0, Ilu0, Scaling};
-use coarsen_sparse::{Bsr, Pattern, assembly};
+use coarsen_sparse::{Bsr, assembly};
 
 use crate::common::{applied, near, right_hand_side};
 
-/// A backend with vectors and matrices of the host, and chunks of the given number of rows.
-#[derive(Clone)]
-pub(crate) struct Chunked(pub(crate) usize);
-
-pub(crate) struct Stored(Bsr<f64>);
-
-pub(crate) struct Diagonal(DenseBlocks<f64>);
-
-impl Backend for Chunked {
-    type Real = f64;
-    type Stored = f64;
-    type Vector = Vec<f64>;
-    type Matrix = Stored;
-    type Blocks = Diagonal;
-    type Rows = RowSets;
-
-    fn name(&self) -> &'static str {
-        "chunked"
-    }
-    fn vector(&self, host: &[f64]) -> Result<Vec<f64>, Error> {
-        Ok(host.to_vec())
-    }
-    fn matrix<T: Real>(&self, host: &Bsr<T>) -> Result<Stored, Error> {
-        Ok(Stored(host.to()))
-    }
-    fn blocks<T: Real>(&self, host: &DenseBlocks<T>) -> Result<Diagonal, Error> {
-        Ok(Diagonal(host.to()))
-    }
-    fn apply_blocks(d: &Diagonal, a: f64, r: &Vec<f64>, b: f64, z: &mut Vec<f64>) {
-        let mut product = vec![0.0; z.len()];
-        d.0.multiply(r, &mut product);
-        z.iter_mut().zip(product).for_each(|(z, p)| *z = a * p + if b == 0.0 { 0.0 } else { b * *z });
-    }
-    fn set_blocks<T: Real>(d: &mut Diagonal, host: &DenseBlocks<T>) -> Result<(), Error> {
-        d.0 = host.to();
-        Ok(())
-    }
-    fn rows(&self, sets: &RowSets) -> Result<RowSets, Error> {
-        Ok(sets.clone())
-    }
-    fn relaxation_order(&self, pattern: &Arc<Pattern>) -> RowSets {
-        RowSets::chunked(pattern, self.0)
-    }
-    fn read(&self, v: &Vec<f64>, host: &mut [f64]) -> Result<(), Error> {
-        host.copy_from_slice(v);
-        Ok(())
-    }
-    fn write(&self, host: &[f64], v: &mut Vec<f64>) -> Result<(), Error> {
-        v.copy_from_slice(host);
-        Ok(())
-    }
-}
-
-impl LinearOperator<Vec<f64>> for Stored {
-    fn shape(&self) -> (usize, usize) {
-        self.0.shape()
-    }
-    fn apply(&self, x: &Vec<f64>, y: &mut Vec<f64>) {
-        self.0.apply(x, y);
-    }
-}
-
-impl Matrix<Chunked> for Stored {
-    fn apply_add(&self, a: f64, x: &Vec<f64>, b: f64, y: &mut Vec<f64>) {
-        let mut product = vec![0.0; y.len()];
-        self.0.apply(x, &mut product);
-        y.iter_mut().zip(product).for_each(|(y, p)| *y = a * p + if b == 0.0 { 0.0 } else { b * *y });
-    }
-    fn relax(
-        &self,
-        rows: &RowSets,
-        sweep: SweepDirection,
-        d: &Diagonal,
-        omega: f64,
-        b: &Vec<f64>,
-        x: &mut Vec<f64>,
-    ) {
-        let size = self.0.block().0;
-        let mut order: Vec<usize> = rows.order().collect();
-        if sweep == SweepDirection::Backward {
-            order.reverse();
-        }
-        for node in order {
-            let left = |p: usize| -> f64 {
-                let row = node * size + p;
-                b[row] - (0..x.len()).map(|j| self.0.get(row, j) * x[j]).sum::<f64>()
-            };
-            let r: Vec<f64> = (0..size).map(left).collect();
-            for (p, row) in d.0.block(node).chunks_exact(size).enumerate() {
-                x[node * size + p] += omega * row.iter().zip(&r).map(|(d, r)| d * r).sum::<f64>();
-            }
-        }
-    }
-    fn set_values<T: Real>(&mut self, host: &Bsr<T>) -> Result<(), Error> {
-        self.0 = host.to();
-        Ok(())
-    }
-}
-
-impl NumericBackend for Chunked {
-    type Galerkin = ();
-
-    fn galerkin(&self, _: [&Stored; 3], _: &[u32]) -> Result<(), Error> {
-        Ok(())
-    }
-    fn product(&self, _: &(), _: &Stored, _: &Stored, _: &mut Stored) -> Result<(), Error> {
-        unreachable!("no smoother multiplies matrices")
-    }
-    fn add(&self, _: &(), _: &Stored, _: &mut Stored) -> Result<(), Error> {
-        unreachable!("no smoother multiplies matrices")
-    }
-    fn copy_values(&self, from: &Stored, to: &mut Stored) -> Result<(), Error> {
-        to.0.values_mut().copy_from_slice(from.0.values());
-        Ok(())
-    }
-    fn read_values<T: Real>(&self, from: &Stored, to: &mut Bsr<T>) -> Result<(), Error> {
-        to.values_mut().iter_mut().zip(from.0.values()).for_each(|(t, &v)| *t = T::from_f64(v));
-        Ok(())
-    }
-    fn invert_diagonal(
-        &self,
-        a: &Stored,
-        d: &mut Diagonal,
-        method: &'static str,
-    ) -> Result<Option<f64>, SetupError> {
-        d.0.invert_diagonal(&a.0, method)?;
-        d.0.check_positive(&a.0, method)?;
-        let sum = |i: usize| a.0.row(i).map(|(_, v)| v[0].abs()).sum::<f64>() / a.0.get(i, i);
-        Ok((a.0.block() == (1, 1)).then(|| (0..a.0.shape().0).map(sum).fold(0.0, f64::max)))
-    }
+/// The reference backend with chunks of a number of rows.
+pub(crate) fn chunked(rows: usize) -> Reference {
+    Reference { chunk: Some(rows), ..Reference::default() }
 }
 
 /// Returns a diagonally dominant matrix on a grid of `m` x `m` nodes with the 5-point pattern and blocks of
@@ -201,7 +69,7 @@ fn incomplete(a: &Bsr<f64>, rows: usize, r: &[f64]) -> Vec<f64> {
 fn incomplete_factors_are_exact_in_any_order() {
     for b in [1, 2, 3, 4, 6] {
         for rows in [16, 10, 5, 4, 1] {
-            let on = Chunked(rows);
+            let on = chunked(rows);
             let r = right_hand_side(16 * b as usize);
             let a = grid(4, b, 0.0);
             let mut ic = Ic0::default().build(&a, &on).unwrap();
@@ -234,11 +102,8 @@ fn update_from_a_backend_matrix_equals_rebuild() {
                 new.values_mut()[k * area..(k + 1) * area].iter_mut().for_each(|v| *v *= 0.5);
             }
         }
-        let (on, r) = (Chunked(5), right_hand_side(16 * b as usize));
-        let mut fill = |a: &mut Stored| -> Result<(), Error> {
-            a.0.values_mut().copy_from_slice(new.values());
-            Ok(())
-        };
+        let (on, r) = (chunked(5), right_hand_side(16 * b as usize));
+        let mut fill = |a: &mut ReferenceMatrix| a.set_values(&new);
         let mut m = Chebyshev::default().build(&old, &on).unwrap();
         let mut fresh = Chebyshev::default().build(&new, &on).unwrap();
         assert!((m.radius() - fresh.radius()).abs() > 0.01, "{} and {}", m.radius(), fresh.radius());

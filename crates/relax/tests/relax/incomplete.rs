@@ -5,7 +5,7 @@ use coarsen_core::{Preconditioner, PreconditionerKind, parallel};
 use coarsen_problems::{Options, Problem};
 use coarsen_relax::{Ic0, Ilu0};
 
-use crate::backends::Chunked;
+use crate::backends::chunked;
 use crate::common::applied;
 
 /// Returns the inverse of a matrix of n rows by Gauss-Jordan elimination with partial pivoting.
@@ -49,9 +49,9 @@ fn factors_multiply_to_a_on_its_pattern_and_substitution_inverts_them() {
     for (name, chunk) in [("poisson3d:6", 40), ("elasticity3d:4", 20), ("cloth:9", 16), ("poisson2d:9", 81)] {
         let a = Problem::parse(name, &Options::default()).unwrap().matrix;
         let (n, b) = (a.shape().0, a.block().0);
-        let mut ic = Ic0::default().build(&a, &Chunked(chunk)).unwrap();
+        let mut ic = Ic0::default().build(&a, &chunked(chunk)).unwrap();
         assert_eq!((ic.kind(), ic.shift()), (PreconditionerKind::Symmetric, 0.0), "{name}");
-        let mut ilu = Ilu0.build(&a, &Chunked(chunk)).unwrap();
+        let mut ilu = Ilu0.build(&a, &chunked(chunk)).unwrap();
         assert_eq!(ilu.kind(), PreconditionerKind::Symmetric, "{name}");
         for (method, m) in [("ic0", &mut ic as &mut dyn Preconditioner<Vec<f64>>), ("ilu0", &mut ilu)] {
             let columns: Vec<Vec<f64>> = (0..n)

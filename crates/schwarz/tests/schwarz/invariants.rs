@@ -97,7 +97,7 @@ fn backends_agree() {
             [Schwarz::multilevel(), exact(), Schwarz { coarse: Coarse::Exact { unknowns: 150 }, ..exact() }]
         {
             let r = noise(p.matrix.shape().0, 3);
-            let plain = applied(&mut parameters.build(p.system(), &Reference).unwrap(), &r);
+            let plain = applied(&mut parameters.build(p.system(), &Reference::default()).unwrap(), &r);
             let cpu = applied(&mut parameters.build(p.system(), &Cpu::new()).unwrap(), &r);
             let mixed = applied(&mut parameters.build(p.system(), &Cpu::mixed()).unwrap(), &r);
             assert!(difference(&cpu, &plain) < 1e-12, "{}: {:.1e}", p.name, difference(&cpu, &plain));

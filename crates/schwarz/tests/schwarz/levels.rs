@@ -70,7 +70,7 @@ fn sums_over_domains_go_to_levels_of_the_caller() {
     };
     let (mut cpu, mut loops) = (
         parameters().build_level(&level(&a, &[]), &Cpu::new()).unwrap(),
-        parameters().build_level(&level(&a, &[]), &Reference).unwrap(),
+        parameters().build_level(&level(&a, &[]), &Reference::default()).unwrap(),
     );
     let plan = cpu.plan().clone();
     assert_eq!(plan.domains(0), 2);

@@ -119,15 +119,14 @@ impl<S: Search> ClothContact<S> {
         // Half of the distance of two parts for each.
         let path = |node| bounds.path(node, 0.5 * delta);
         let Self { search, parts, next, candidates, timed, .. } = self;
+        search.pairs(parts, fresh, &path, &keep, next)?;
         match fresh {
             None => {
-                search.pairs(parts, &path, &keep, next)?;
                 std::mem::swap(candidates, next);
                 timed.clear();
             }
             Some(fresh) => {
                 let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !fresh[node as usize]);
-                search.pairs_of(parts, fresh, &path, &keep, next)?;
                 candidates.retain(stays);
                 candidates.extend_from_slice(next);
                 candidates.sort(); // two sorted lists

@@ -46,7 +46,7 @@ fn pairs_are_those_of_one_host() {
             let all = on_ranks(ranks, |comm| {
                 let (mut search, mut found) = (search(comm), Vec::new());
                 let of = |node: u32| Aabb::of([x[node as usize]]).grown(*reach);
-                search.pairs(parts, &of, &keep, &mut found).unwrap();
+                search.pairs(parts, None, &of, &keep, &mut found).unwrap();
                 assert!(found.is_sorted());
                 (search.tests(), found)
             });
@@ -85,7 +85,7 @@ fn hashes_are_shared() {
                 for x in [x, &moved, x] {
                     let (mut found, of) =
                         (Vec::new(), |node: u32| Aabb::of([x[node as usize]]).grown(*reach));
-                    search.pairs(parts, &of, &keep, &mut found).unwrap();
+                    search.pairs(parts, None, &of, &keep, &mut found).unwrap();
                     assert!(found.is_sorted());
                     lists.push(found);
                 }
@@ -249,12 +249,14 @@ fn errors_reach_all_ranks() {
             let (rank, mut search, mut found) = (comm.rank(), search(comm), Vec::new());
             search.whole_below = whole_below;
             let grown = |by: f64| move |x: [f64; 3]| Aabb::of([x]).grown(by);
-            search.pairs(&parts, &|node| grown(0.1)(rest[node as usize]), &|_| true, &mut found).unwrap();
+            search
+                .pairs(&parts, None, &|node| grown(0.1)(rest[node as usize]), &|_| true, &mut found)
+                .unwrap();
             // One rank has a position that is not a number.
             let lost = |node: u32| {
                 grown(0.1)(if rank == 1 && node == 7 { [f64::NAN; 3] } else { rest[node as usize] })
             };
-            let error = search.pairs(&parts, &lost, &|_| true, &mut found).unwrap_err();
+            let error = search.pairs(&parts, None, &lost, &|_| true, &mut found).unwrap_err();
             match (&error, rank) {
                 (ContactError::Box { .. }, 1) => {}
                 (ContactError::Ranks { reason }, 0 | 2..) => {
@@ -264,29 +266,29 @@ fn errors_reach_all_ranks() {
             }
             // One rank has other positions.
             let other = |node: u32| grown(if rank == 1 { 0.2 } else { 0.1 })(rest[node as usize]);
-            let error = search.pairs(&parts, &other, &|_| true, &mut found).unwrap_err();
+            let error = search.pairs(&parts, None, &other, &|_| true, &mut found).unwrap_err();
             let ContactError::Ranks { reason } = &error else { panic!("{error}") };
             assert!(reason.starts_with("ranks 0 and 1 disagree"), "{reason}");
             assert!(found.is_empty());
             // The same for the pairs of some nodes, and for other nodes or another search on one rank.
             let some: Vec<bool> = (0..81).map(|v| v < 20).collect();
-            let error = search.pairs_of(&parts, &some, &lost, &|_| true, &mut found).unwrap_err();
+            let error = search.pairs(&parts, Some(&some), &lost, &|_| true, &mut found).unwrap_err();
             assert!(matches!(error, ContactError::Box { .. }) == (rank == 1), "{error}");
             let good = |node: u32| grown(0.1)(rest[node as usize]);
             let others: Vec<bool> = (0..81).map(|v| v < if rank == 1 { 21 } else { 20 }).collect();
             for case in 0..3 {
                 let found = &mut found;
                 let error = match case {
-                    0 => search.pairs_of(&parts, &some, &other, &|_| true, found),
-                    1 => search.pairs_of(&parts, &others, &good, &|_| true, found),
-                    _ if rank == 1 => search.pairs(&parts, &good, &|_| true, found),
-                    _ => search.pairs_of(&parts, &some, &good, &|_| true, found),
+                    0 => search.pairs(&parts, Some(&some), &other, &|_| true, found),
+                    1 => search.pairs(&parts, Some(&others), &good, &|_| true, found),
+                    _ if rank == 1 => search.pairs(&parts, None, &good, &|_| true, found),
+                    _ => search.pairs(&parts, Some(&some), &good, &|_| true, found),
                 };
                 let Err(ContactError::Ranks { reason }) = &error else { panic!("{error:?}") };
                 assert!(reason.starts_with("ranks 0 and 1 disagree") && found.is_empty(), "{case}: {reason}");
             }
             let same = |node: u32| grown(0.1)(rest[node as usize]);
-            search.pairs(&parts, &same, &|_| true, &mut found).unwrap();
+            search.pairs(&parts, None, &same, &|_| true, &mut found).unwrap();
             let all = expected(&parts, &rest, 0.1, |_| true);
             // So small a surface is one group, which one rank has.
             assert!(found.len() < all.len() || whole_below == 0);

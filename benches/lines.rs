@@ -4,28 +4,18 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use crate::Outcome;
+/// The name of a line, and its points: seconds and relative error.
+pub(crate) type Line = (String, Vec<(f64, f64)>);
 
-const COLOURS: [RGBColor; 9] = [
-    RGBColor(0, 0, 0),
-    RGBColor(90, 90, 90),
-    RGBColor(160, 160, 160),
-    RGBColor(213, 94, 0),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(0, 114, 178),
-    RGBColor(86, 180, 233),
-    RGBColor(204, 121, 167),
-];
-
-/// The name of a curve, and its points: seconds and relative error.
-pub(crate) type Curve = (String, Vec<(f64, f64)>);
-
-/// Draws curves to a file of this workspace.
-pub(crate) fn write(file: &str, title: &str, last: f64, curves: &[Curve]) -> Outcome<()> {
+/// Draws lines in these colours, 0xRRGGBB, to a file of this workspace: from 0 to `last` seconds, and from `floor` to 1.
+pub(crate) fn write(
+    file: &str,
+    [title, x, y]: [&str; 3],
+    [last, floor]: [f64; 2],
+    lines: &[Line],
+    colours: &[u32],
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
-    let lowest = curves.iter().flat_map(|c| &c.1).filter(|p| p.0 <= last).fold(1.0, |m: f64, p| m.min(p.1));
-    let floor = 10_f64.powf(lowest.log10().floor()).max(1e-6);
     let canvas = SVGBackend::new(&path, (640, 420)).into_drawing_area();
     canvas.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&canvas)
@@ -36,12 +26,13 @@ pub(crate) fn write(file: &str, title: &str, last: f64, curves: &[Curve]) -> Out
         .build_cartesian_2d(0.0..last, (floor..1.0).log_scale())?;
     chart
         .configure_mesh()
-        .x_desc("seconds")
-        .y_desc("relative error of the objective, (9)")
+        .x_desc(x)
+        .y_desc(y)
         .y_label_formatter(&|y| format!("{y:.0e}"))
         .light_line_style(WHITE)
         .draw()?;
-    for ((name, points), colour) in curves.iter().zip(COLOURS) {
+    for ((name, points), colour) in lines.iter().zip(colours) {
+        let colour = RGBColor((colour >> 16) as u8, (colour >> 8) as u8, *colour as u8);
         let inside = points.iter().filter(|p| p.0 <= last).map(|&(s, e)| (s, e.clamp(floor, 1.0)));
         chart
             .draw_series(LineSeries::new(inside, colour.stroke_width(2)))?
