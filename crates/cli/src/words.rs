@@ -81,7 +81,7 @@ impl Rows for Finding {
             | Self::NegativeDiagonal(rows)
             | Self::Prescribed(rows)
             | Self::OneSidedConstraints(rows)
-            | Self::Floating { rows, .. }
+            | Self::Unconstrained { rows, .. }
             | Self::Fixed(rows)
             | Self::DiagonalOnly(rows)
             | Self::NotDominant { rows, .. }

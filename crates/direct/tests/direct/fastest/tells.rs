@@ -5,7 +5,7 @@ use coarsen_core::{LinearOperator, Preconditioner, PreconditionerKind};
 use coarsen_direct::{Dense, Direct, DirectError, Factor, Inertia, Method, Solved};
 use coarsen_sparse::{Bsr, assembly};
 
-use super::common::{self, beside, floating, small};
+use super::common::{self, beside, small, unconstrained};
 
 /// A factor by faer; small matrices stand beside a unit matrix.
 fn build(method: Method, a: &Bsr<f64>) -> Result<Factor, DirectError> {
@@ -272,7 +272,7 @@ fn the_weakest_pivot_of_a_dense_block() {
 #[test]
 fn stats_count_the_entries_of_the_factor() {
     // Tridiagonal matrices have no fill: n + n − 1 entries.
-    let mut a = floating(400);
+    let mut a = unconstrained(400);
     a.values_mut()[0] += 1.0;
     let factor = build(Method::Auto, &a).unwrap();
     assert_eq!(factor.stats().nnz, 799);
@@ -294,7 +294,7 @@ fn stats_count_the_entries_of_the_factor() {
 #[test]
 fn bytes_count_every_array() {
     let n = 300;
-    let mut path = floating(n as u32);
+    let mut path = unconstrained(n as u32);
     path.values_mut()[0] += 1.0;
     let (below, stored) = (2 * n - 1, 3 * n - 2);
     let lower = (n + 1) + 2 * below;
