@@ -100,8 +100,8 @@ impl<T: Real> Scalar for DeviceScalar<T> {
         Self::computed(Operation::Min, &[self, other])
     }
 
-    fn over(&self, den: &Self, floor: &Self) -> Self {
-        Self::computed(Operation::Over, &[self, den, floor])
+    fn over(&self, den: &Self, bound: &Self) -> Self {
+        Self::computed(Operation::Over, &[self, den, bound])
     }
 }
 

@@ -195,10 +195,10 @@ impl PseudoInverse {
     /// inverse = right · spectrum⁺ · leftᵀ; returns the largest |spectrum|.
     fn combine(&mut self, n: usize) -> f64 {
         let largest = self.spectrum.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-        let floor = self.parameters.tolerance * largest;
-        self.rank = self.spectrum.iter().filter(|s| s.abs() > floor).count();
+        let bound = self.parameters.tolerance * largest;
+        self.rank = self.spectrum.iter().filter(|s| s.abs() > bound).count();
         for (k, &s) in self.spectrum.iter().enumerate() {
-            let scale = if s.abs() > floor { 1.0 / s } else { 0.0 };
+            let scale = if s.abs() > bound { 1.0 / s } else { 0.0 };
             self.right[k * n..(k + 1) * n].iter_mut().for_each(|v| *v *= scale);
         }
         self.decompositions.multiply(n, &self.right, &self.left, &mut self.inverse);

@@ -51,8 +51,8 @@ impl Scalar for Pending {
     fn min(&self, other: &Self) -> Self {
         Self(Scalar::min(&self.0, &other.0))
     }
-    fn over(&self, den: &Self, floor: &Self) -> Self {
-        Self(self.0.over(&den.0, &floor.0))
+    fn over(&self, den: &Self, bound: &Self) -> Self {
+        Self(self.0.over(&den.0, &bound.0))
     }
 }
 

@@ -272,7 +272,7 @@ fn bad_sizes_and_limits_are_refused_before_the_descent() {
     let refused = descent.minimize(&mut Rosenbrock, &mut other, &mut vec![-1.2, 1.0]);
     assert!(matches!(refused, Err(DescentError::Core(coarsen_core::Error::Shape { .. }))), "{refused:?}");
     let mut f = Linearized::new(above(), above(), Three, |_, _: &Vec<f64>, _| Ok(()), |_, _, _| Ok(()));
-    let mut forced = Newton::with(coarsen_krylov::Cg::default(), Forcing::Preconditioned { floor: 1e-9 });
+    let mut forced = Newton::with(coarsen_krylov::Cg::default(), Forcing::Preconditioned { min_norm: 1e-9 });
     let refused = descent.minimize(&mut f, &mut forced, &mut vec![-1.2, 1.0]);
     let Err(DescentError::Core(error)) = refused else { panic!("{refused:?}") };
     assert!(matches!(error, coarsen_core::Error::Shape { expected: 2, found: 3, .. }), "{error}");
