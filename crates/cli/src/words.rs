@@ -11,7 +11,7 @@ use coarsen::{AnyError, Error};
 /// Names in the library, and what the command calls them. A name that contains another one comes first.
 const OPTIONS: [(&str, &str); 9] = [
     ("set `System::positions` (`--coordinates` in the command)", "give --coordinates"),
-    ("Skinning::handles", "--skinning-handles"),
+    ("Skinning::control_points", "--skinning-handles"),
     ("AdditiveSchwarz::domain", "--as-domain"),
     ("Schwarz::domain, in unknowns,", "--mas-domain times the block size"),
     ("take smaller domains, or factors", "take smaller domains, or --as-inner factors"),
