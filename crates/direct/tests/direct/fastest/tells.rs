@@ -353,11 +353,11 @@ fn a_diagonal_that_is_not_stored_is_not_positive() {
 #[test]
 fn eigenvalues_at_the_tolerance_count_as_zero() {
     let a = small(&[&[1.0, 0.0], &[0.0, -0.25]]);
-    for (tolerance, rank, class) in
+    for (tolerance, rank, kind) in
         [(0.25, 1, PreconditionerKind::Symmetric), (0.125, 2, PreconditionerKind::Linear)]
     {
         let inverse = Dense { tolerance, ..Dense::default() }.invert(&a).unwrap();
-        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)), (rank, class));
+        assert_eq!((inverse.rank(), Preconditioner::<Vec<f64>>::kind(&inverse)), (rank, kind));
     }
     let zero = Bsr::<f64>::zeros(a.pattern().clone(), (1, 1)).unwrap();
     let inverse = Dense::default().invert(&zero).unwrap();
