@@ -21,7 +21,7 @@ pub trait Search {
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError>;
 
-    /// As [`pairs`](Self::pairs), for the pairs with a fresh node alone. The share of a rank may be
+    /// As [`pairs`](Self::pairs), for the pairs with a `changed` node alone. The share of a rank may be
     /// another than that of the last search for all pairs.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ pub trait Search {
     fn pairs_of(
         &mut self,
         parts: &Topology,
-        fresh: &[bool],
+        changed: &[bool],
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
@@ -80,12 +80,12 @@ impl Search for BroadPhase {
     fn pairs_of(
         &mut self,
         parts: &Topology,
-        fresh: &[bool],
+        changed: &[bool],
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
-        self.fresh.find(parts, fresh, [0, 1], of, keep, found)
+        self.incremental.find(parts, changed, [0, 1], of, keep, found)
     }
 
     fn touches(

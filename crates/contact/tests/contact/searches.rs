@@ -18,7 +18,7 @@ struct Counted {
     whole: usize,
     some: usize,
     /// The nodes of the last search for the pairs of some.
-    fresh: Vec<bool>,
+    changed: Vec<bool>,
     /// The largest extent of a box in the last search for all pairs.
     widest: f64,
 }
@@ -47,14 +47,14 @@ impl Search for Counted {
     fn pairs_of(
         &mut self,
         parts: &Topology,
-        fresh: &[bool],
+        changed: &[bool],
         of: &(impl Fn(u32) -> Aabb + Sync),
         keep: &(impl Fn(&Pair) -> bool + Sync),
         found: &mut Vec<Pair>,
     ) -> Result<(), ContactError> {
         self.some += 1;
-        self.fresh = fresh.to_vec();
-        self.broad.pairs_of(parts, fresh, of, keep, found)
+        self.changed = changed.to_vec();
+        self.broad.pairs_of(parts, changed, of, keep, found)
     }
 
     fn touches(
@@ -165,7 +165,7 @@ fn bounds_do_not_depend_on_earlier_searches() {
 
 /// The pairs of some nodes are those of all pairs that have one of them, in any number of shares.
 #[test]
-fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
+fn pairs_of_changed_nodes_are_those_of_all_pairs() {
     let n = 40;
     let x = rolled(n, 1e-3);
     let held: Vec<bool> = (0..x.len()).map(|v| v % 7 == 0).collect();
@@ -183,15 +183,15 @@ fn pairs_of_fresh_nodes_are_those_of_all_pairs() {
             3 => (500..560).contains(&v),
             _ => random.bits().is_multiple_of(1 << case),
         };
-        let fresh: Vec<bool> = (0..x.len()).map(|v| some(v, &mut random)).collect();
+        let changed: Vec<bool> = (0..x.len()).map(|v| some(v, &mut random)).collect();
         let mut expected = all.clone();
-        expected.retain(|pair| pair.nodes().iter().any(|&node| fresh[node as usize]));
+        expected.retain(|pair| pair.nodes().iter().any(|&node| changed[node as usize]));
         assert_eq!(expected.is_empty(), case == 0, "{case}");
         for shares in [1, 2, 5] {
             let (mut search, mut together) = (IncrementalBroadPhase::default(), Vec::new());
             for share in 0..shares {
                 let mut found = Vec::new();
-                search.find(&parts, &fresh, [share, shares], of, keep, &mut found).unwrap();
+                search.find(&parts, &changed, [share, shares], of, keep, &mut found).unwrap();
                 assert!(found.is_sorted_by(|a, b| a < b) && (shares < 5 || found.len() < all.len()));
                 together.extend(found);
             }
@@ -347,8 +347,8 @@ fn only_nodes_that_turn_aside_are_searched_for() {
     assert!(contact.impacts(&there, &aside).unwrap().is_empty());
     let search = contact.search();
     assert_eq!((search.whole, search.some), (whole, some + 1));
-    let fresh: Vec<usize> = (0..100).filter(|&v| search.fresh[v]).collect();
-    assert_eq!(fresh, [33, 55, 77]);
+    let changed: Vec<usize> = (0..100).filter(|&v| search.changed[v]).collect();
+    assert_eq!(changed, [33, 55, 77]);
 }
 
 /// A search for several steps has boxes around the ways of nodes, and those of a node that is much faster than the others

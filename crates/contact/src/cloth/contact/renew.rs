@@ -88,8 +88,8 @@ impl<S: Search> ClothContact<S> {
         self.search_in(SweptBounds::along(at, dx, slack * self.thickness), None)
     }
 
-    /// Replaces the candidates with one of the fresh nodes, or all of them, by those for positions in a tube.
-    fn search_in(&mut self, bounds: SweptBounds, fresh: Option<&[bool]>) -> Result<(), ContactError> {
+    /// Replaces the candidates with one of the changed nodes, or all of them, by those for positions in a tube.
+    fn search_in(&mut self, bounds: SweptBounds, changed: Option<&[bool]>) -> Result<(), ContactError> {
         // The tube does not have the motion that all nodes share, and squares of distances must be finite.
         let beyond = |(x, d): (&[f64; 3], &[f64; 3])| (0..3).any(|k| !(x[k] + d[k]).powi(2).is_finite());
         if let Some(index) = bounds.from.iter().zip(&bounds.displacement).position(beyond) {
@@ -119,19 +119,19 @@ impl<S: Search> ClothContact<S> {
         // Half of the distance of two parts for each.
         let path = |node| bounds.path(node, 0.5 * delta);
         let Self { search, parts, next, candidates, timed, .. } = self;
-        match fresh {
+        match changed {
             None => {
                 search.pairs(parts, &path, &keep, next)?;
                 std::mem::swap(candidates, next);
                 timed.clear();
             }
-            Some(fresh) => {
-                let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !fresh[node as usize]);
-                search.pairs_of(parts, fresh, &path, &keep, next)?;
+            Some(changed) => {
+                let stays = |pair: &Pair| pair.nodes().iter().all(|&node| !changed[node as usize]);
+                search.pairs_of(parts, changed, &path, &keep, next)?;
                 candidates.retain(stays);
                 candidates.extend_from_slice(next);
                 candidates.sort(); // two sorted lists
-                timed.forget(fresh);
+                timed.forget(changed);
             }
         }
         self.bounds = bounds;
