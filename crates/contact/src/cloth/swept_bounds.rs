@@ -9,9 +9,9 @@
 //!
 //! > y_i = x_i + α d_i + c + r_i,  0 ≤ α ≤ 1,  ‖r_i‖ ≤ s_i for all nodes i    (1)
 //!
-//! Bounds of one displacement start at the positions of the search; bounds that are updated (`swept_bounds_update`) start at their own. The mean
-//! as translation keeps most displacements short where a few nodes are fast, so that their boxes are small; the middle of the
-//! box around all d would make them half as long as the longest.
+//! Bounds of one displacement start at the positions of the search; bounds that are updated (`swept_bounds_update`)
+//! start at their own. The mean as translation keeps most displacements short where a few nodes are fast, so that their
+//! boxes are small; the middle of the box around all d would make them half as long as the longest.
 //!
 //! Two nodes come nearer than along the displacement by the sum of their s_i at most. So one search serves for a whole line
 //! search, and for later steps that are shorter than s. Cloth that falls freely needs no search.
@@ -72,9 +72,9 @@ impl SweptBounds {
         }
     }
 
-    /// A time until which all nodes are in the bounds, while they move from `at`, which is in them, along `dx`: at least
-    /// 1 for what is left of the displacement. `dx` changes r, or its share β along the displacement changes α, up to the end of the
-    /// displacement at the time 1, and the rest changes r. NaN where numbers overflow.
+    /// A time until which all nodes are in the bounds, while they move from `at`, which is in them, along `dx`: at
+    /// least 1 for what is left of the displacement. `dx` changes r, or its share β along the displacement changes α,
+    /// up to the end of the displacement at the time 1, and the rest changes r. NaN where numbers overflow.
     pub(super) fn covered(&self, at: &[[f64; 3]], dx: &[[f64; 3]]) -> f64 {
         let alpha = self.share(self.moves(at)).clamp(0.0, 1.0);
         let rest = || self.moves(at).zip(&self.displacement).map(|(u, d)| less(u, alpha, *d));

@@ -65,9 +65,9 @@ impl SweptBounds {
         Some(if moving.count <= still.count { moving } else { still })
     }
 
-    /// The share of the displacement of the bounds that most nodes have gone by displacements u: the median of u · d / d · d
-    /// over a sample of those with long displacements, beside translations; 0 if no node has a displacement. A sum of squares would
-    /// follow the few that turn aside.
+    /// The share of the displacement of the bounds that most nodes have gone by displacements u: the median of u · d /
+    /// d · d over a sample of those with long displacements, beside translations; 0 if no node has a displacement. A
+    /// sum of squares would follow the few that turn aside.
     fn typical(&self, u: impl Fn(usize) -> [f64; 3]) -> f64 {
         let count = self.from.len();
         let (c, e) = (median(count, &u), median(count, |i| self.displacement[i]));
@@ -135,8 +135,8 @@ impl SweptBounds {
         Self::new(from, displacement, self.slack, radii, steps)
     }
 
-    /// The bounds around the displacement of several steps, (2) for all nodes, that begins with the step from `at` along `dx`. No
-    /// displacement is longer than `longest`: s_i is that of the next step, whatever d_i is.
+    /// The bounds around the displacement of several steps, (2) for all nodes, that begins with the step from `at`
+    /// along `dx`. No displacement is longer than `longest`: s_i is that of the next step, whatever d_i is.
     pub(super) fn ahead(
         at: &[[f64; 3]],
         dx: &[[f64; 3]],

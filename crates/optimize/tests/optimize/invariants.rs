@@ -94,7 +94,8 @@ fn inexact_newton_wastes_less() {
     assert!(forced.0 <= exact.0 + 2);
 }
 
-/// τ is a lower bound: from τ = 1/4 on every inner solve ends at η = 1/2, with fewer inner iterations than by a small τ.
+/// τ is a lower bound: from τ = 1/4 on every inner solve ends at η = 1/2, with fewer inner iterations than by a small
+/// τ.
 #[test]
 fn a_minimum_bounds_the_accuracy_of_inner_solves() {
     let run = |forcing: Forcing<f64>| {

@@ -1,7 +1,7 @@
 //! Pairs that meet while all nodes move: the first one, or all.
 //!
-//! If the displacement stays in the bounds of the last search, these are among its candidates. Otherwise pairs are searched for
-//! along the displacement.
+//! If the displacement stays in the bounds of the last search, these are among its candidates. Otherwise pairs are
+//! searched for along the displacement.
 
 use coarsen_core::parallel;
 

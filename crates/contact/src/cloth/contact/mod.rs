@@ -236,7 +236,7 @@ impl<S: Search> ClothContact<S> {
         &self.search
     }
 
-    /// Moves the held nodes without a look at what is in their way ([`carry`](Self::carry) looks); `positions` has one
+    /// Moves the held nodes without a check of what is in their way (see [`carry`](Self::carry)); `positions` has one
     /// entry per node of the surface. *Panics* on another length.
     pub fn hold(&mut self, positions: &[[f64; 3]]) {
         self.nodes.hold(positions);

@@ -37,8 +37,8 @@ impl<S: Search> ClothContact<S> {
         self.start.extend((0..self.nodes.count() as u32).map(|node| self.nodes.at(node, x)));
     }
 
-    /// Makes the candidates those for a displacement of all nodes: searches for the pairs of the nodes that leave the bounds, if
-    /// these are few, and else for all pairs.
+    /// Makes the candidates those for a displacement of all nodes: searches for the pairs of the nodes that leave the
+    /// bounds, if these are few, and else for all pairs.
     pub(super) fn search_for(
         &mut self,
         at: &[[f64; 3]],
