@@ -44,8 +44,8 @@ fn galerkin_product_equals_explicit_triple_product() {
         let explicit = multiply(&p.transpose().unwrap(), &multiply(&a, &p).unwrap()).unwrap();
         assert_eq!(coarse, explicit, "{b} {k}");
         let (a32, p32) = (a.to::<f32>(), p.to::<f32>());
-        let narrow = GalerkinPlan::new(&a32, &p32).unwrap().build(&a32, &p32).unwrap();
-        assert_eq!(narrow.to::<f64>(), coarse, "{b} {k} in f32");
+        let in_f32 = GalerkinPlan::new(&a32, &p32).unwrap().build(&a32, &p32).unwrap();
+        assert_eq!(in_f32.to::<f64>(), coarse, "{b} {k} in f32");
         let dense = |i: usize, j: usize| {
             let column = |l: usize| (0..30 * b).map(|m| a.get(l, m) * p.get(m, j)).sum::<f64>();
             (0..30 * b).filter(|&l| p.get(l, i) != 0.0).map(|l| p.get(l, i) * column(l)).sum::<f64>()

@@ -309,9 +309,9 @@ fn bytes_count_every_array() {
     let n = n as usize;
     let stats = build(Method::Ldlt, &assembly::from_triplets(n, n, &dense).unwrap()).unwrap().stats();
     let stored = n * (n + 1) / 2;
-    let (wide, narrow) = ((n + 1) + 2 * stored + 2 + (n + 1) + stored, 3 * n + 2 + stored);
+    let (of_8, of_4) = ((n + 1) + 2 * stored + 2 + (n + 1) + stored, 3 * n + 2 + stored);
     let factor = 3 * n * n + 4 * n;
-    assert_eq!(stats.bytes, 8 * (wide + factor + 2 * n * n + 4 * n) + 4 * narrow);
+    assert_eq!(stats.bytes, 8 * (of_8 + factor + 2 * n * n + 4 * n) + 4 * of_4);
     assert!(stats.products > 0);
     assert_eq!(stats.flops, (1..=n).map(|c| (c * c) as f64).sum());
 }
