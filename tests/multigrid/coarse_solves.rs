@@ -357,7 +357,7 @@ fn bytes_are_those_of_the_parts() {
             seconds += time;
         }
         assert_eq!((lines.len(), mib(products) != mib(0)), (10, true));
-        // The first update allocates the spare memory.
+        // The first update allocates the workspace.
         m.update(system).unwrap();
         assert!(m.bytes() >= all + 8 * m.matrix(1).unwrap().nnz());
     }

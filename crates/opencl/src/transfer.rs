@@ -145,7 +145,7 @@ pub(crate) fn enqueue_write(
     event: *mut cl_event,
 ) -> i32 {
     // SAFETY: the buffer holds `start + host.len()` bytes. `host` is read before this returns, or lives until
-    // the caller has waited. `event` is null or has room for an event.
+    // the caller has waited. `event` is null or points to memory for an event.
     unsafe {
         ffi::clEnqueueWriteBuffer(
             queue.as_ptr(),

@@ -249,7 +249,7 @@ fn near<T: Real>(pairs: impl Iterator<Item = (T, T)>, tolerance: T) -> (bool, T)
     (all, most + bad)
 }
 
-/// A range of rows and the room for their diagonal blocks, if it is wanted.
+/// A range of rows and the memory for their diagonal blocks, if it is wanted.
 struct Part<'a, T> {
     rows: Range<usize>,
     diagonal: &'a mut [T],
