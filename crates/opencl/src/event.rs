@@ -1,4 +1,4 @@
-//! Events of commands: waits, and times of a record.
+//! Events of commands: synchronisation, and times of profiling.
 
 use std::ffi::c_void;
 use std::ptr;

@@ -104,7 +104,7 @@ impl SecondQueue {
         transfer::flush(&self.0)
     }
 
-    /// Writes to a buffer and waits for it.
+    /// Writes to a buffer and synchronises.
     pub(crate) fn write(
         &self,
         record: &mut Record,
