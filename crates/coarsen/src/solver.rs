@@ -326,9 +326,9 @@ impl Krylov<Vec<f64>> for Watched<'_, '_> {
     ) -> Result<Report<f64>, Error> {
         let Self { method, observer, is_ended } = self;
         let mut both = |it: &Iteration<'_, Vec<f64>>| {
-            let seen = monitor(it);
+            let flow = monitor(it);
             *is_ended |= observer(it.number, it.relative).is_break();
-            if *is_ended { ControlFlow::Break(()) } else { seen }
+            if *is_ended { ControlFlow::Break(()) } else { flow }
         };
         method.solve_with(a, m, b, x, &mut both)
     }
