@@ -288,11 +288,11 @@ fn translations_need_no_search() {
 #[test]
 fn one_search_serves_a_whole_displacement() {
     let dx = both([8.0, 0.0, -1.0], [0.0, 0.0, 7.0]);
-    let searches = |look: &dyn Fn(&mut ClothContact<Counted>) -> f64| {
+    let searches = |check: &dyn Fn(&mut ClothContact<Counted>) -> f64| {
         let mut contact = apart();
         assert!(contact.max_step(APART.as_flattened(), &dx) >= 1.0);
         assert_eq!(contact.search().whole, 2);
-        assert!(look(&mut contact) >= 0.0);
+        assert!(check(&mut contact) >= 0.0);
         contact.search().whole - 2
     };
     for t in [0.0, 0.3, 1.0] {

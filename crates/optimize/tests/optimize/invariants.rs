@@ -46,13 +46,13 @@ fn nonlinear_cg_is_cg_on_a_quadratic() {
         // A small η makes the search exact: the cubic through two points of a parabola is the parabola.
         let search = MoreThuente { decrease: 1e-10, curvature: 1e-9, ..MoreThuente::default() };
         let mut seen = Vec::new();
-        let mut look = |it: &Iterate<'_, Vec<f64>>| {
+        let mut monitor = |it: &Iterate<'_, Vec<f64>>| {
             seen.push(it.x.clone());
             std::ops::ControlFlow::Continue(())
         };
         let mut x = vec![0.0; N];
         let mut ncg = NonlinearCg::new(beta, Inverse(weights));
-        let _ = Descent::new(search, stop).minimize_with(&mut f, &mut ncg, &mut x, &mut look).unwrap();
+        let _ = Descent::new(search, stop).minimize_with(&mut f, &mut ncg, &mut x, &mut monitor).unwrap();
         assert_eq!((seen.len(), iterates.len()), (13, 13));
         for (k, (nonlinear, linear)) in seen.iter().zip(&iterates).enumerate() {
             let gap: f64 = nonlinear.iter().zip(linear).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
