@@ -11,7 +11,7 @@ use coarsen_sparse::{Bsr, Contacts, Pattern, Sum};
 use crate::domains::NONE;
 use crate::plan::Plan;
 
-/// The fractions of the diagonal that are added in turn to a singular matrix. A free body of several
+/// The fractions of the diagonal that are added in turn to a singular matrix. An unconstrained body of several
 /// supernodes has such a matrix.
 const SHIFTS: [f64; 3] = [0.0, 1e-10, 1e-7];
 
